@@ -25,8 +25,9 @@ export type {
 export type Clock = { readonly now?: number };
 
 /**
- * Verifies a webhook over its raw body and returns its event, or a code and a sentence that say why not. No request
- * makes it throw; a mistake in the call, such as headers that are none, is a TypeError that says so (interface 29, 30).
+ * Verifies a webhook over its raw body and returns its event, or a code and a sentence that explains the refusal. No
+ * request makes it throw; a mistake in the call, such as invalid headers, is a TypeError that describes it (interface
+ * 29, 30).
  */
 export function verifyWebhook(options: VerifyOptions & Clock): WebhookVerdict {
   return verifyAt(clocked(options));
@@ -37,14 +38,14 @@ export function verifySignature(options: VerifyOptions & Clock): SignatureVerdic
   return verifySignatureAt(clocked(options));
 }
 
-/** The same with a time. Who calls it from JavaScript may have passed anything. */
+/** Adds the current time to the options. An untyped caller may have passed anything. */
 function clocked(options: VerifyOptions & Clock): VerifyOptions & { readonly now: number } {
   if (typeof options !== "object" || options === null)
     throw new TypeError("a verification takes one object: { rawBody, headers, secrets }");
   return { ...options, headers: kept(options.headers), now: options.now ?? Date.now() };
 }
 
-/** Headers that can be read more than once, which an iterator such as `headers.entries()` cannot. */
+/** Headers that can be read more than once, unlike an iterator such as `headers.entries()`. */
 function kept(headers: VerifyOptions["headers"]): VerifyOptions["headers"] {
   const isIterator = typeof headers === "object" && headers !== null && "next" in headers;
   return isIterator && Symbol.iterator in headers ? Array.from(headers as Iterable<HeaderLine>) : headers;

@@ -3,11 +3,11 @@ import type { Readable, Writable } from "node:stream";
 /** An HTTP request as received: raw headers in order, with alternating names and values, including duplicates. */
 export type HttpRequest = {
   readonly method: string;
-  /** The request target of the request line. */
+  /** The request target in the request line. */
   readonly target: string;
   readonly rawHeaders: readonly string[];
   readonly body: Uint8Array;
-  /** Whether it was sent to an address that other machines can reach, whatever its Host is. */
+  /** Whether the request was sent to an address that other machines can reach, whatever its Host is. */
   readonly fromOutside?: boolean;
 };
 
@@ -36,7 +36,7 @@ export type Service = {
   readonly refuse: (refusal: UnreadableRequest) => HttpResponse | Promise<HttpResponse>;
 };
 
-/** Why bytes on a connection are not a request: a code of the closed list, and a message. */
+/** Why bytes on a connection are not a request: a code from the closed list, and a message. */
 export type UnreadableRequest = {
   readonly code: "invalid_request" | "request_timeout" | "body_too_large" | "headers_too_large";
   readonly message: string;
@@ -60,15 +60,15 @@ export type OutboundRequest = {
   readonly maxResponseBytes: number;
   /** The handling of a larger answer: the request fails (default), or the answer is cut. */
   readonly larger?: "refused" | "cut";
-  /** The only addresses to connect to, tried in order. Default: the host's name is looked up. */
+  /** The only addresses to connect to, in order. Default: the host's name is looked up. */
   readonly addresses?: readonly string[] | undefined;
   /**
-   * The proxy to send through, with its user name and password. Default: none, whatever the environment says, so that
-   * only explicit requests are sent through a proxy (decision 80).
+   * The proxy to send through, with its user name and password. Default: none, even if the environment names one, so
+   * that only explicit requests are sent through a proxy (decision 80).
    */
   readonly proxy?: string | undefined;
   /**
-   * `kept`: over a kept connection to the same addresses, if there is one; `fresh`: over a new one. Either is kept
+   * `kept`: over a kept connection to the same addresses, if there is one; `fresh`: over a new one. Both are kept
    * briefly afterwards if the server permits it. Default: a new connection, which ends with the answer.
    */
   readonly connection?: "kept" | "fresh" | undefined;
@@ -82,7 +82,7 @@ export type OutboundRequest = {
 /** `ca`: the only CA certificates to trust, in PEM. `unchecked`: certificates are not verified. */
 export type TlsTrust = { readonly ca: string } | { readonly unchecked: true };
 
-/** A whole answer, or the reason why there is none. */
+/** A whole answer, or why there is none. */
 export type OutboundResult =
   | {
       readonly ok: true;
@@ -91,20 +91,20 @@ export type OutboundResult =
       readonly body: string;
       /** The address that answered. */
       readonly address?: string | undefined;
-      /** The proxy that may have passed on or made the answer, without user name and password. */
+      /** The proxy that may have forwarded or created the answer, without user name and password. */
       readonly proxy?: string | undefined;
     }
   | {
       readonly ok: false;
       /**
-       * `unreachable`: no connection was made, so nothing was sent. After any other failure it is unknown whether the
-       * receiver acted.
+       * `unreachable`: no connection was established, so nothing was sent. After any other failure it is unknown
+       * whether the receiver acted.
        */
       readonly failure: "unreachable" | "timeout" | "connection_lost" | "aborted" | "bad_answer";
       readonly message: string;
       /** The address of the connection. */
       readonly address?: string | undefined;
-      /** It was sent over a kept connection, which the server may already have closed. */
+      /** Whether the request was sent over a kept connection, which the server may already have closed. */
       readonly onKept?: boolean | undefined;
     };
 
@@ -120,9 +120,9 @@ export type ServerLimits = {
   readonly bodyBytes: number;
   readonly connections: number;
   readonly silenceMs: number;
-  /** An exact path, without a query, whose bodies may be larger. */
+  /** An exact path, without a query, that accepts larger bodies. */
   readonly larger?: { readonly path: string; readonly bodyBytes: number };
-  /** Paths, with all below them, whose heads (request line and headers) may be larger. */
+  /** Paths, with all paths below them, that accept larger heads (request line and headers). */
   readonly largerHeads?: { readonly below: readonly string[]; readonly headBytes: number };
 };
 
@@ -130,22 +130,22 @@ export type ServerLimits = {
 export type ListenFailure = {
   readonly reason: "in_use" | "not_permitted" | "no_such_address" | "other";
   readonly message: string;
-  /** The address on which it cannot be used. */
+  /** The address on which the port cannot be used. */
   readonly address?: string;
 };
 
 /** Options of a listening server. */
 export type ListenOptions = {
   readonly port: number;
-  /** Addresses besides loopback. Default: none. */
+  /** Addresses in addition to loopback. Default: none. */
   readonly addresses?: readonly string[];
   readonly limits?: Partial<ServerLimits>;
 };
 
-/** Facts about a path. Windows has neither owners nor modes: everything counts as ours, and closed to others. */
+/** Facts about a path. Windows has neither owners nor modes: there, everything counts as ours, and closed to others. */
 export type PathFacts = {
   readonly kind: "folder" | "file" | "link" | "other";
-  /** Whether this process's user owns it. */
+  /** Whether this process's user owns the path. */
   readonly isOwn: boolean;
   /** The most that other users, including the group, can do with it. */
   readonly openTo: "nobody" | "readers" | "writers";
@@ -160,57 +160,57 @@ export type DiskFacts = {
   readonly freeBytes: number;
   /** Whether this process may write there, as far as the system reports it without an attempt. */
   readonly isWritable: boolean;
-  /** The name of its file system; undefined if it is not a known one. */
+  /** The name of the file system; undefined if it is not a known one. */
   readonly fileSystem: string | undefined;
 };
 
 /** Facts about the machine. */
 export type Machine = {
   readonly nodeVersion: string;
-  /** The Node in use: a file of this system, or the program itself if Node is inside. */
+  /** The Node in use: a file of this system, or the program itself if it contains Node. */
   readonly node: { readonly path: string; readonly isInside: boolean };
   /** The operating system, its release and the processor. */
   readonly system: string;
 };
 
-/** Options of reading files; larger files are refused. */
+/** Options for reading files; files above the maximum size are refused. */
 export type ReadOptions = {
-  /** Whether to follow a symbolic link: only if a person named the path. Default: no. */
+  /** Whether to follow a symbolic link, which is only for paths that the user named. Default: false. */
   readonly followsLinks?: boolean;
   /** Default: 16 MiB. */
   readonly maxBytes?: number;
 };
 
-/** The part of the file system that the program uses. Files that it writes are 0600, folders 0700. */
+/** The part of the file system that the program uses. Files that it writes have mode 0600, folders 0700. */
 export type Files = {
-  /** The text of an ordinary file; undefined if there is none. Throws FileRefused for anything else at the path. */
+  /** The text of a regular file; undefined if there is none. Throws FileRefused for anything else at the path. */
   readonly read: (path: string, options?: ReadOptions) => string | undefined;
   /** The bytes of a file, under the same rules. */
   readonly readBytes: (path: string, options?: ReadOptions) => Uint8Array | undefined;
-  /** The size of an ordinary file in bytes; undefined if there is none. Follows no link. */
+  /** The size of a regular file in bytes; undefined if there is none. Does not follow links. */
   readonly size: (path: string) => number | undefined;
   /** Replaces a file atomically: readers and crashes see the old content or the new. */
   readonly write: (path: string, content: string | Uint8Array) => void;
-  /** The same for a file that `fill` writes at a temporary path; it is flushed without blocking. */
+  /** Replaces a file atomically with one that `fill` writes to a temporary path; it is flushed without blocking. */
   readonly fill: <Value>(path: string, fill: (unfinished: string) => Promise<Value>) => Promise<Value>;
-  /** Makes a file; false if it already exists. */
+  /** Creates a file; false if it already exists. */
   readonly createNew: (path: string, content: string | Uint8Array) => boolean;
   readonly remove: (path: string) => void;
   /** Renames a file in its folder atomically, replacing an existing file. */
   readonly rename: (from: string, to: string) => void;
   /** Removes unfinished files of ended processes from a folder. */
   readonly removeUnfinished: (folder: string) => void;
-  /** Makes a folder and its parents, for its owner alone. */
+  /** Creates a folder and its parents, accessible only to the owner. */
   readonly makeFolder: (path: string) => void;
   /** The facts about a path, without following a link; undefined if it does not exist. */
   readonly look: (path: string) => PathFacts | undefined;
   /** The path of an existing folder without links. */
   readonly realPath: (path: string) => string;
   readonly list: (path: string) => readonly string[];
-  /** Removes all rights to a folder except the owner's. Throws if there is a link at the path. */
+  /** Removes all rights to a folder except the owner's. Throws if the path is a link. */
   readonly makePrivate: (folder: string) => void;
   readonly exists: (path: string) => boolean;
-  /** The bytes of an ordinary file from an offset on, and its size; undefined if there is none. Follows no link. */
+  /** The bytes of a regular file from an offset, and its size; undefined if there is none. Does not follow links. */
   readonly readFrom: (
     path: string,
     offset: number,
@@ -219,7 +219,7 @@ export type Files = {
   readonly disk: (path: string) => DiskFacts;
 };
 
-/** A file to be removed after its use. */
+/** A file that is removed after its use. */
 export type TemporaryFile = { readonly path: string; readonly remove: () => void };
 
 /** A user's command line, as typed. */
@@ -229,16 +229,16 @@ export type ShellCommand = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Timeout for the whole command, in milliseconds. */
   readonly timeoutMs: number;
-  /** Maximum stored size of each of its two outputs; the beginning is dropped. */
+  /** Maximum stored size of each of the two outputs, in bytes; the beginning is dropped. */
   readonly maxOutputBytes: number;
   readonly signal?: AbortSignal | undefined;
 };
 
 /** The result of a command line. */
 export type ShellResult = {
-  /** `timeout`, `aborted`: it was killed. `not_run`: there is no shell; `stderr` says why. */
+  /** `timeout`, `aborted`: the command was killed. `not_run`: there is no shell; `stderr` says why. */
   readonly ending: "exited" | "timeout" | "aborted" | "not_run";
-  /** Null if a signal ended it, or it was not run. */
+  /** Null if a signal ended the command, or it was not run. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -246,19 +246,19 @@ export type ShellResult = {
 
 /** This program, started again as a separate process. */
 export type DetachedProcess = {
-  /** Its first message to its starter; undefined if it ended without one. */
+  /** The first message to its starter; undefined if it ended without one. */
   readonly told: Promise<string | undefined>;
   /** The end of the process in words: `exit code 1`. */
   readonly ended: Promise<string>;
   /** Releases it. An unreleased process stops when its starter ends. */
   readonly letGo: () => Promise<void>;
-  /** Requests its stop. */
+  /** Requests the process to stop. */
   readonly abandon: () => void;
 };
 
-/** The process that started this one detached, until the release. */
+/** The process that started this one detached, until it releases this one. */
 export type Starter = {
-  /** The file of this process's stderr. */
+  /** The file to which this process's stderr is written. */
   readonly logFile: string;
   /** Sends a message; resolves with whether the starter has released this process. */
   readonly tell: (text: string) => Promise<boolean>;
@@ -275,7 +275,7 @@ export type ProgramCall = {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-/** The end of a program, or the reason why it could not be run. */
+/** The result of a program, or why it could not be run. */
 export type ProgramResult =
   | { readonly ending: "exited"; readonly exitCode: number }
   | { readonly ending: "killed"; readonly signal: string; readonly signalNumber: number }
@@ -290,21 +290,19 @@ export type World = {
   readonly interactive: boolean;
   readonly stdin: Readable;
   readonly stdout: Writable;
-  /** Whether a result could not be printed; a closed pipe is no failure. */
+  /** Whether a result could not be printed; a closed pipe does not count. */
   readonly isResultLost: () => boolean;
   readonly stderr: Writable;
   readonly files: Files;
   readonly machine: () => Machine;
-  /**
-   * The folder of the user's own settings of this program, which may not exist yet; undefined without a home folder.
-   */
+  /** The folder with the user's settings for this program; it may not exist yet. Undefined without a home folder. */
   readonly settingsFolder: () => string | undefined;
   /** Path of the native SQLite addon in the single executable; undefined elsewhere. */
   readonly sqliteAddon: () => string | undefined;
 
   /** Whole milliseconds since the epoch. */
   readonly now: () => number;
-  /** Milliseconds from any fixed point; never goes back. */
+  /** Milliseconds since an arbitrary point; never goes back. */
   readonly monotonic: () => number;
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   /** Runs a function once, after a delay. */
@@ -317,18 +315,18 @@ export type World = {
    * change the ids of another (decision 98).
    */
   readonly uuid: (stream?: string) => string;
-  /** A UUID that no seed determines, different in every run (decision 96). */
+  /** A UUID that does not depend on a seed, different in every run (decision 96). */
   readonly freshId: () => string;
   readonly randomBytes: (length: number) => Uint8Array;
-  /** From 0 to below 1; from streams, as for ids. */
+  /** A number from 0 to below 1; drawn from streams, as ids are. */
   readonly random: (stream?: string) => number;
 
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
-  /** The addresses that a name has now; empty if it has none. */
+  /** The current addresses of a name; empty if it has none. */
   readonly resolve: (host: string) => Promise<readonly string[]>;
   /**
-   * Serves on the loopback addresses, and on further ones of this machine. Port 0 takes any free one. The service is
-   * made when the port is known.
+   * Serves on the loopback addresses, and on other addresses of this machine. Port 0 selects any free port. The service
+   * is created when the port is known.
    */
   readonly listen: (
     makeService: (port: number) => Service,
@@ -340,7 +338,7 @@ export type World = {
   readonly openBrowser: (
     url: string,
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly message: string }>;
-  /** Writes a file into a new temporary folder of the system, for its owner alone. `remove` removes both. */
+  /** Writes a file into a new temporary folder of the system, accessible only to the owner. `remove` removes both. */
   readonly temporaryFile: (name: string, content: string) => TemporaryFile;
   /**
    * Runs a command line in the platform's shell until it ends, with empty stdin. Processes that it leaves behind are
@@ -349,31 +347,31 @@ export type World = {
   readonly run: (command: ShellCommand) => Promise<ShellResult>;
   /**
    * Starts this program again with the same command line, folder and environment, as a process that does not end with
-   * the terminal. It has none of our streams; its stderr is appended to a log file, which is rotated at 10 MiB, with
+   * the terminal. It does not share our streams; its stderr is appended to a log file, which is rotated at 10 MiB, with
    * one older file kept.
    */
   readonly startDetached: (options: { readonly logFile: string }) => DetachedProcess;
   /** The process that started this one detached; undefined if there is none. */
   readonly starter: Starter | undefined;
   /**
-   * Sends SIGTERM to a process. `no_signals`: this system has none that a process could act on; nothing was done.
+   * Sends SIGTERM to a process. `no_signals`: this system has no signals that a process could handle; nothing was done.
    */
   readonly terminate: (pid: number) => "sent" | "gone" | "not_permitted" | "no_signals";
   /**
-   * Runs a program until it ends. It has our stdin, stdout and stderr, and gets each signal of `onStop` once: a signal
-   * that the terminal has sent to both processes is not passed on.
+   * Runs a program until it ends. It shares our stdin, stdout and stderr, and receives each signal of `onStop` once: a
+   * signal that the terminal has sent to both processes is not passed on.
    */
   readonly runProgram: (call: ProgramCall) => Promise<ProgramResult>;
-  /** Names the process that listens on a port, as far as the system shows it. */
+  /** Names the process that listens on a port, if the system shows it. */
   readonly portOwner: (port: number) => string | undefined;
 
   /** When a process started, as text to compare; undefined if there is no such process. */
   readonly processStart: (pid: number) => string | undefined;
-  /** Calls back on each signal that asks us to end, until the returned function is called. */
+  /** Calls `stop` for each signal that asks us to end, until the returned function is called. */
   readonly onStop: (stop: (signal: StopSignal) => void) => () => void;
 };
 
-/** The world of a sandbox, in a command or in a program of the user's: without child processes and signals. */
+/** The world of a sandbox, in a command or in a user's program: without child processes and signals. */
 export type GuestWorld = Omit<
   World,
   | "argv"

@@ -44,37 +44,39 @@ export type SandboxOptions = {
   readonly store: Store;
   readonly port: number;
   readonly rateLimit: RateLimit | "off";
-  /** Lifetime of checkouts. */
+  /** Lifetime of checkouts, in milliseconds. */
   readonly checkoutLifetimeMs: number;
-  /** Allowed names in the Host header besides loopback, for v1 and the pages. */
+  /** Names that are allowed in the Host header in addition to loopback, for v1 and the pages. */
   readonly allowHosts: readonly string[];
-  /** The same for the control API. */
+  /** Names that are allowed in the Host header for the control API. */
   readonly allowControlHosts: readonly string[];
-  /** Addresses beside loopback that it listens on (decision 79). */
+  /** Addresses that the sandbox listens on in addition to loopback (decision 79). */
   readonly addresses: readonly ListenAddress[];
-  /** The origin of the payment pages for payers; undefined: an origin of this machine. */
+  /** The origin at which payers reach the payment pages. If undefined: an origin on this machine. */
   readonly publicUrl: string | undefined;
-  /** The origin that a browser reaches the portal at; undefined: `localhost`, or none beside a public URL. */
+  /**
+   * The origin at which a browser reaches the portal. If undefined: `localhost`, or no portal if `publicUrl` is set.
+   */
   readonly portalUrl: string | undefined;
-  /** Allowed hosts of endpoints besides loopback (decision 14). */
+  /** Hosts that endpoints may have in addition to loopback (decision 14). */
   readonly allowTargets: readonly string[];
-  /** Timeout for a receiver's whole answer. */
+  /** Timeout for a receiver's whole answer, in milliseconds. */
   readonly deliveryTimeoutMs: number;
-  /** Delays before the tries of a delivery. */
+  /** Delays before the attempts of a delivery, in milliseconds. */
   readonly deliveryScheduleMs: DeliverySchedule;
   /** Maximum number of deliveries in flight to one endpoint. */
   readonly deliveriesInFlight: number;
-  /** Why nothing is sent to endpoints from the whole folder (decision 71); undefined if all may be. */
+  /** Why nothing is sent from the whole folder to endpoints (decision 71); undefined if deliveries are sent. */
   readonly folderHold: string | undefined;
   readonly log: AccessLog;
   readonly requests: RequestLog;
-  /** The control token: it runs the sandbox. */
+  /** The control token, which permits running the sandbox. */
   readonly controlToken: string;
-  /** The admin token: only for the administrator's acts. */
+  /** The admin token, which permits only actions of the administrator. */
   readonly adminToken: string;
   /** The description for the control API. */
   readonly description: SandboxDescription;
-  /** Called when the control API asks the sandbox to stop. */
+  /** Called when a caller of the control API asks the sandbox to stop. */
   readonly requestStop: () => void;
   /** The version of the program, for the control API. */
   readonly version: string;
@@ -89,22 +91,22 @@ export type SandboxOptions = {
   readonly snapshotShelf: SnapshotShelf;
   /** The calibration record of the project; undefined if there is none. */
   readonly calibration: () => Calibration | undefined;
-  /** Whether due work is left for the next start. */
+  /** Whether to leave due work for the next start. */
   readonly isAsleep?: boolean;
-  /** Called for our own failures, with the request_id that the caller got. */
+  /** Called for our own failures, with the request_id that the caller received. */
   readonly report: (requestId: string, error: unknown) => void;
 };
 
 /** The whole service: answers requests, and processes due work. */
 export type Sandbox = {
   readonly service: Service;
-  /** The dependencies of its verbs, for a program that hosts the sandbox in its own process. */
+  /** The dependencies of the verbs, for a program that hosts the sandbox in its own process. */
   readonly context: SandboxContext;
   /** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
   readonly start: () => Promise<void>;
-  /** From now on `/healthz` says that it is ready. */
+  /** Called once the sandbox was announced: from then on `/healthz` reports that it is ready. */
   readonly announced: () => void;
-  /** Starts nothing new; waits for running deliveries, at most this long. */
+  /** Starts no more work; waits for running deliveries, at most this long. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
@@ -113,7 +115,7 @@ export type SandboxContext = AreasContext & DispatchContext;
 
 type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes" | "freshId">;
 
-/** Every request passes the guard first and is logged last, also an unreadable one. */
+/** Creates a sandbox. Every request passes the guard first and is logged last, even an unreadable one. */
 export function createSandbox(world: SandboxWorld, options: SandboxOptions): Sandbox {
   const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
@@ -171,7 +173,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     },
   };
 
-  /** The only catch of the service: an unexpected failure becomes 503 if the disk failed, else 500. */
+  /** The only catch of the service: an unexpected failure becomes a 503 if the disk failed, otherwise a 500. */
   async function answerSafely(request: HttpRequest): Promise<Answer> {
     try {
       const area = areaOf(request);
@@ -185,10 +187,10 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   }
 }
 
-/** Maximum wait of a health check for a starting sandbox, in milliseconds. */
+/** Maximum time for which a health check waits for a starting sandbox, in milliseconds. */
 const MAX_START_MS = 5000;
 
-/** Creates the signal that the sandbox was reported ready; health checks wait for it. */
+/** Creates the signal that the sandbox was announced as ready; health checks wait for it. */
 function announcement(world: Pick<World, "after">) {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isAnnounced = false;
@@ -218,7 +220,7 @@ const ASLEEP = {
   wakeStores: () => Promise.resolve(),
 } satisfies Partial<SandboxContext>;
 
-/** A browser sends the cookies of a host to all of its ports. */
+/** The remedy: a browser sends the cookies of a host to all of its ports. */
 const TOO_MANY_COOKIES =
   "; most of them are cookies of other programs on this machine: delete the cookies of localhost and 127.0.0.1 in this browser, then reload";
 
@@ -293,7 +295,7 @@ function hostsOf(options: SandboxOptions): HostsOf {
   };
 }
 
-/** The Host of a browser's requests to the public URL: a default port is left out. */
+/** The Host of a browser's requests to the public URL, without a default port. */
 function publicHosts(publicUrl: string | undefined): string[] {
   return publicUrl === undefined ? [] : [new URL(publicUrl).host];
 }
@@ -307,7 +309,7 @@ function isShown(request: Pick<HttpRequest, "target">, { unlogged }: Answer): bo
   return unlogged !== true && (audience === "merchant" || audience === "browser");
 }
 
-/** The log entry of an answered request, without tokens that the environment has set. */
+/** The log entry of an answered request, without tokens set by the environment. */
 function entryOf(
   { method, target }: Pick<HttpRequest, "method" | "target">,
   { status, headers, note, logged }: Answer,
@@ -325,7 +327,7 @@ function accidentOf(error: unknown, requestId: string): Refusal {
   return { code: "internal_error", message: `the sandbox failed; its log says why, under ${requestId}` };
 }
 
-/** A browser gets an unexpected failure as a page, or as the envelope if the pages cannot be loaded. */
+/** An unexpected failure as a page for a browser, or as the envelope if the pages cannot be loaded. */
 async function failureFor(
   context: AreasContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
@@ -340,8 +342,8 @@ async function failureFor(
 }
 
 /**
- * The refusal of bytes that are no valid request: a page, if a browser requested one of our pages. It is a page for
- * payers for every address, so that it does not reveal the portal's path.
+ * The refusal of bytes that are not a valid request: a page, if a browser requested one of our pages. It is a page for
+ * payers at every address, so that it does not reveal the portal's path.
  */
 function refusedUnread(
   context: AreasContext,

@@ -2,8 +2,8 @@ import type { StoreClock } from "../core/clock.ts";
 import type { Connection } from "./connection/database.ts";
 
 /**
- * The clock of each store (decision 18), two columns of `stores`. A store that is being erased has no clock, so nothing
- * happens in it (decision 91). `changed` is called after every change.
+ * The clock of each store (decision 18), in two columns of `stores`. A store that is being erased has no clock, so
+ * nothing happens in it (decision 91). `changed` is called after every change.
  */
 export function clocksTable(connection: Connection, changed: () => void) {
   const select = connection.prepare<[string], StoreClock>(

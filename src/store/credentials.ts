@@ -22,7 +22,7 @@ type NewCredential = Credential & {
   /** Whether it is valid only while a drill runs. */
   readonly forDrill?: boolean;
 };
-/** As stored: the scopes joined by spaces. */
+/** A credential as stored: the scopes are joined by spaces. */
 type Row<Value> = Omit<Value, "scopes"> & { readonly scopes: string };
 
 /** The DDL of API keys. */
@@ -85,15 +85,13 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
     /** The credential of an API key with its store; undefined for an unknown or revoked key. */
     byApiKey,
 
-    /**
-     * The store of a key by its hash, whether the key is revoked or not; undefined for a key that never existed here.
-     */
+    /** The store of a key by its hash, even if the key is revoked; undefined for a key that never existed here. */
     ownerOf: (keyHash: string): { readonly storeId: string; readonly isRevoked: boolean } | undefined => {
       const row = selectOwner.get(keyHash);
       return row && { storeId: row.storeId, isRevoked: row.revokedAt !== null };
     },
 
-    /** Revokes a key, which is unknown from then on. */
+    /** Revokes a key, which is then unknown. */
     revoke: (id: string, at: number): void => {
       revoke.run({ id, at });
       byApiKey.forget();
@@ -105,13 +103,13 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       byApiKey.forget();
     },
 
-    /** The merchant's keys of a store, including revoked ones, oldest first. */
+    /** The merchant's keys in a store, including revoked ones, oldest first. */
     of: (storeId: string): ShownKey[] =>
       selectOf.all(storeId).map((row) => Object.assign(row, { scopes: scopesOf(row) })),
   };
 }
 
-/** Only `insert` above writes scopes, and it takes them typed. */
+/** Parses stored scopes; only `insert` above writes them, and it accepts only valid scopes. */
 function scopesOf({ scopes }: { readonly scopes: string }): Scope[] {
   return scopes.split(" ").filter(Boolean) as Scope[];
 }

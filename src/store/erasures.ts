@@ -6,7 +6,7 @@ import type { Connection } from "./connection/database.ts";
  * The DDL of resets and erasures. A row of `resets` names a store whose rows may be deleted. It cannot be committed,
  * because it refers to a row that cannot exist, which is checked at the commit. A row of `erasures` is a store whose
  * rows are being deleted, in several transactions. Every table has indexes to the rows of a store, and from a deleted
- * row to the rows that refer to it, so the cost of a deletion depends on its own store alone.
+ * row to the rows that refer to it, so the cost of a deletion depends only on the store itself.
  */
 export const ERASURES_DDL = `
 CREATE TABLE committed_resets (store_id TEXT PRIMARY KEY CHECK (false)) STRICT;
@@ -27,10 +27,7 @@ CREATE TABLE event_floor (
 /** A store whose rows are being deleted. `reset`: its history; `delete`: also the store itself. */
 export type Erasure = { readonly storeId: string; readonly kind: "reset" | "delete" };
 
-/**
- * Rows of one table that are deleted together with the rows that belong to them; each statement takes a store and a
- * number.
- */
+/** Rows of one table that are deleted together with their dependent rows; each statement takes a store and a number. */
 type Step = { readonly parts: readonly string[]; readonly sql: string };
 
 /** Rows without dependent rows. */
@@ -49,8 +46,8 @@ function ofCheckouts(table: string): string {
 }
 
 /**
- * The history of a store, each table before the tables that it refers to. A statement deletes at most the given number
- * of rows, or the rows that belong to them.
+ * The steps that delete the history of a store, each table before the tables that it refers to. A statement deletes at
+ * most the given number of rows, or the rows that depend on them.
  */
 export const HISTORY_STEPS: readonly Step[] = [
   ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map(alone),
@@ -97,7 +94,7 @@ export const FINAL_STATEMENTS: Readonly<Record<Erasure["kind"], readonly string[
 export const LONE_MERCHANT =
   "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
 
-/** The deletion of all rows of a store within one transaction, for a caller that writes new ones. */
+/** The deletion of all rows of a store within one transaction, for a caller that then writes new ones. */
 export type Clearing = {
   /** Deletes the rows, and returns the keys of drills, which continue if the store is replaced. */
   readonly clear: (storeId: string, kind: "replaced" | "gone") => readonly DrillKey[];
@@ -109,12 +106,12 @@ type DrillKey = Readonly<Record<string, unknown>>;
 /** The approximate number of rows deleted in one transaction, for which other writes wait. */
 const ROWS_AT_ONCE = 2500;
 /**
- * The number of rows deleted at once: rows with dependent rows (each delivery has a row for each attempt), and all
- * others.
+ * Number of rows with dependent rows that are deleted at a time; each delivery, for example, has a row for each
+ * attempt.
  */
 const OWNERS_AT_ONCE = 100;
 const ALONE_AT_ONCE = 500;
-/** If there are at most this many, all are deleted without a limit, which takes two thirds of the time. */
+/** If there are at most this many rows, all are deleted without a limit, which takes two thirds of the time. */
 const FEW_OWNERS = 500;
 
 /** The stores that are being erased. `changed` is called after each change. */
@@ -152,7 +149,7 @@ export function erasuresTable(connection: Connection, changed: () => void) {
   };
 }
 
-/** Deletes the rows of stores for a caller that writes new ones. */
+/** Creates the deletion of stores' rows, for a caller that then writes new ones. */
 export function createClearing(connection: Connection): Clearing {
   const statements = {
     ...prepare(connection),
@@ -185,8 +182,8 @@ const CREDENTIAL_COLUMNS = "id, store_id, key_hash, last_four, scopes, created_a
 type Statements = ReturnType<typeof prepare>;
 
 /**
- * Deletes rows of a store, and ends its erasure after the last one. Returns how many more may be deleted in the
- * transaction; 0 if some rows are left.
+ * Deletes rows of a store, and ends its erasure after the last one. Returns how many more rows the transaction may
+ * delete; 0 if some rows of the store are left.
  */
 function eraseFrom(
   statements: Statements,
@@ -219,9 +216,7 @@ function eraseFrom(
   return left;
 }
 
-/**
- * The statements of a step for a store with few of its rows, and the number of rows, counted to one above the limit.
- */
+/** The statements of a step for a store with few such rows, and the number of rows, counted to one above the limit. */
 function fewOf(connection: Connection, { parts, sql }: Step) {
   const [, table = ""] = /^DELETE FROM (\w+)/.exec(sql) ?? [];
   const select = connection
@@ -235,7 +230,7 @@ function fewOf(connection: Connection, { parts, sql }: Step) {
   };
 }
 
-/** The statement that deletes all rows, from the statement that deletes some. */
+/** The statement that deletes all rows, derived from the statement that deletes some. */
 export function withoutLimit(sql: string): string {
   return sql.replace(/( ORDER BY rowid)? LIMIT \?/, "");
 }

@@ -9,9 +9,7 @@ CREATE TABLE held_stores (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/**
- * The stores whose deliveries are held back, because the stores came with a snapshot of another sandbox (decision 95).
- */
+/** The stores whose deliveries are held, because the stores came with another sandbox's snapshot (decision 95). */
 export function heldStoresTable(connection: Connection, scheduler: Scheduler) {
   const select = connection.prepare<[string], 1>("SELECT 1 FROM held_stores WHERE store_id = ?").pluck();
   const selectAll = connection
@@ -24,12 +22,12 @@ export function heldStoresTable(connection: Connection, scheduler: Scheduler) {
   const isHeld = remembered(scheduler, (storeId): boolean => select.get(storeId) !== undefined);
 
   return {
-    /** Whether a store's deliveries are held back; cached briefly, because every delivery needs it. */
+    /** Whether a store's deliveries are held; cached briefly, because every delivery needs it. */
     isHeld,
 
     all: (): string[] => selectAll.all(),
 
-    /** Holds back the deliveries of a store. */
+    /** Holds the deliveries of a store. */
     hold: (storeId: string): void => {
       isHeld.forget();
       insert.run(storeId);

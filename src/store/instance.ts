@@ -4,7 +4,7 @@ import type { Connection } from "./connection/database.ts";
 
 /**
  * The DDL of the instance's id (decision 96), and of a snapshot's facts (decision 95). A snapshot has the tables of a
- * sandbox, so that both have the same migrations; a sandbox has no row in `snapshot`.
+ * sandbox, so that both have the same migrations; in a sandbox, `snapshot` has no row.
  */
 export const INSTANCE_DDL = `
 CREATE TABLE instance (
@@ -31,7 +31,7 @@ export function instanceTable(connection: Connection) {
     /** Undefined until a sandbox is first started on this file. */
     id: (): string | undefined => select.get(),
 
-    /** Starts a new instance: after the commit, events and keys of the previous one no longer count. */
+    /** Starts a new instance: after the commit, events and keys of the previous instance no longer count. */
     renew: (uuid: string): void => void upsert.run(uuid),
   };
 }

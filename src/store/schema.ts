@@ -28,10 +28,10 @@ import { ENDPOINTS_DDL } from "./webhook/endpoints.ts";
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 
 /**
- * The tables of `sandbox.db`, each after the tables that it refers to. Every table of a store's rows has `store_id`,
+ * The tables of `sandbox.db`, each after the tables that it refers to. Every table with rows of a store has `store_id`,
  * except for the merchant; times are milliseconds since the epoch. The CHECKs repeat the core's rules, so that no other
  * program can write rows that the core would refuse, except for lists that grow with each version, such as the actions
- * of faults. Lengths of texts from outside are counted in bytes, four to a character, because SQLite's length() of a
+ * of faults. Lengths of texts from outside are counted in bytes, four per character, because SQLite's length() of a
  * text stops at a NUL. All SQL functions exist in SQLite since 3.37, so that a system's own tools can copy and check
  * these files (decision 60).
  */
@@ -65,8 +65,8 @@ const TABLES = [
 ].join("");
 
 /**
- * The kind of `sandbox.db`: "ckSB" in its header. A migration is never edited: a change of the schema is a new
- * migration at the end, written beside its table, with its test.
+ * The kind of `sandbox.db`: "ckSB" in its header. A migration is never edited: a schema change is a new migration at
+ * the end, written next to its table, with its test.
  */
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",

@@ -13,7 +13,7 @@ export type StoreIdentity = { readonly id: string; readonly merchantId: string }
 /** The names that customers see: the merchant's and the store's. */
 export type StoreNames = { readonly merchant: string; readonly store: string };
 
-/** A store with its names, whether it is active, and when it was added. */
+/** A store with its names, its activity, and the time when it was added. */
 export type StoreDetails = StoreIdentity &
   StoreNames & { readonly active: boolean; readonly createdAt: number };
 
@@ -24,7 +24,7 @@ type DetailsRow = Omit<StoreDetails, "active"> & { readonly active: number };
 type FactsRow = Pick<StoreFacts, "id"> &
   StoreClock & {
     readonly active: number;
-    /** Joined by spaces; null if there is none. */
+    /** The methods, joined by spaces; null if there are none. */
     readonly paymentMethods: string | null;
     readonly currencies: string | null;
   };
@@ -151,7 +151,7 @@ function storeDetails(connection: Connection) {
       return row && detailsOf(row);
     },
 
-    /** All stores, beginning with the first store. */
+    /** All stores, starting with the first store. */
     all: (): StoreDetails[] => selectAll.all().map(detailsOf),
   };
 }

@@ -1,13 +1,13 @@
 import { isUuid, printableLiteral } from "../core/text.ts";
 import { CheckoutError } from "./errors.ts";
 
-/** The rule of an option: the expected value in words, and the check of a value. */
+/** The rule for an option: the expected value in words, and the check of a value. */
 type Rule = readonly [expected: string, isRight: (value: unknown) => boolean];
 
 /** The longest timeout of a Node timer, in milliseconds. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** The largest number of faults in one schedule of `explore`. */
+/** Maximum number of faults in one schedule of `explore`. */
 const MAX_DEPTH = 4;
 
 /** The rule of a timeout. */
@@ -16,7 +16,7 @@ export const TIMEOUT: Rule = [
   (value) => typeof value === "number" && value >= 0 && value <= MAX_TIMEOUT_MS,
 ];
 
-/** The options of each call, except options that the control API checks. */
+/** The options of each call, except those that the control API checks. */
 const RULES = {
   create: new Map<string, Rule>([["idempotencyKey", ["a text", (value) => typeof value === "string"]]]),
   explore: new Map<string, Rule>([
@@ -45,7 +45,7 @@ function isWholeFrom1(value: unknown, most: number): boolean {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= most;
 }
 
-/** Throws a CheckoutError for an unknown option or a wrong value, which only a caller without types can pass. */
+/** Throws a CheckoutError for an unknown option or a wrong value, which only an untyped caller can pass. */
 export function checkOptions(call: keyof typeof RULES, options: unknown): void {
   const rules = RULES[call];
   const known = (): string => [...rules.keys()].join(", ");
@@ -83,7 +83,7 @@ type ValueOf<Union, Field> = Union extends unknown
 
 type AnyFields = { readonly [field: string]: true | AnyFields };
 
-/** Throws a CheckoutError for a filter with a field that the items of a log do not have. */
+/** Throws a CheckoutError for a filter with a field that the log's items do not have. */
 export function checkFilter(
   call: "list" | "waitFor",
   filter: unknown,

@@ -19,7 +19,7 @@ import { CheckoutError } from "./errors.ts";
 import { refuseClosed, whileOpen, type Running } from "./running.ts";
 import type { StoreOptions } from "./types.ts";
 
-/** Calls of the sandbox in this process; a refused call throws a CheckoutError. */
+/** Calls to the sandbox in this process; a refused call throws a CheckoutError. */
 export type Calls = {
   /** Calls an operation of the control API, on a store or on the sandbox. */
   readonly control: <Name extends OperationName>(
@@ -36,10 +36,10 @@ export type Calls = {
   }) => Promise<CheckoutWire>;
 };
 
-/** Long enough for any answer: nothing here goes over a network. */
+/** Timeout that is long enough for any answer, in milliseconds: no call here uses a network. */
 const TIMEOUT_MS = 600_000;
 
-/** Makes calls with the clients of the command line, over a network that reaches only this sandbox. */
+/** Creates the calls from the clients of the command line, over a network that reaches only this sandbox. */
 export function createCalls(running: Running): Calls {
   const { ready } = running;
   const origin = new URL(ready.base_url).origin;
@@ -106,7 +106,7 @@ function refusal(running: Running, refused: ConstructorParameters<typeof Checkou
   return new CheckoutError(refused, cause === undefined ? {} : { cause });
 }
 
-/** A refusal in the form of an answer of the sandbox. */
+/** A refusal in the form of an answer from the sandbox. */
 export function answered(
   { code, message }: Refusal,
   requestId = "",
@@ -114,7 +114,7 @@ export function answered(
   return { code, message, status: ERRORS[code].status, requestId };
 }
 
-/** Refuses a call that cannot be sent: a text that is no id, or a request that only a caller without types can make. */
+/** Refuses a call that cannot be sent: a text that is not an id, or a request that only an untyped caller can make. */
 function refuseWrong<Name extends OperationName>(
   running: Running,
   { name, id, body }: ControlCall<Name>,

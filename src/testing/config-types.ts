@@ -49,7 +49,7 @@ export type StoreConfig = {
   readonly signing_secret?: SecretConfig | undefined;
 };
 
-/** The environment variable that holds a secret. */
+/** The environment variable that contains a secret. */
 export type SecretConfig = { readonly env: string };
 
 /** A price of the catalog. */

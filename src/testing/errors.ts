@@ -1,4 +1,4 @@
-/** The sandbox refused a call, or did not answer it. */
+/** Thrown if the sandbox refused a call, or did not answer it. */
 export class CheckoutError extends Error {
   override readonly name = "CheckoutError";
   /** The HTTP status; 0 if there was no answer. */
@@ -32,7 +32,7 @@ export function unlessGone(error: unknown): void {
   if (!(error instanceof CheckoutError) || error.code !== "not_found") throw error;
 }
 
-/** The sandbox did not start, because an option is wrong or its state cannot be used. */
+/** Thrown if the sandbox did not start, because an option is wrong or its state cannot be used. */
 export class StartError extends Error {
   override readonly name = "StartError";
   /** `usage`, `config_invalid`, or the code of a problem with the state. */
@@ -52,7 +52,7 @@ export class StartError extends Error {
   }
 }
 
-/** No matching item arrived in time; the message lists the items that did. */
+/** Thrown if no matching item arrived in time; the message lists the items that did arrive. */
 export class WaitError extends Error {
   override readonly name = "WaitError";
 }

@@ -12,7 +12,7 @@ export type Faults = {
   readonly clear: () => Promise<void>;
 };
 
-/** A fault of v1 requests or of deliveries: which ones it hits, and with which effect. */
+/** A fault of v1 requests or of deliveries: which ones it applies to, and its effect. */
 export type Fault = {
   readonly action: FaultAction;
   /** The HTTP status of the action `status`. Default: 500. */
@@ -32,13 +32,12 @@ export type Fault = {
    */
   readonly times?: number;
   readonly until?: string | Date;
-  /** The random seed for `probability`: the same seed hits the same matches. Default: random. */
+  /** The random seed for `probability`: the same seed selects the same matches. Default: random. */
   readonly seed?: string;
 };
 
 /**
- * A named set of faults; `add` returns the id of the first. `webhook-storm` and `slow` hold deliveries back like
- * `delay`.
+ * A named set of faults; `add` returns the id of the first. `webhook-storm` and `slow` hold deliveries like `delay`.
  */
 export type FaultProfile = {
   readonly profile: "lost-response" | "flaky-network" | "rate-limited" | "webhook-storm" | "slow";
@@ -56,13 +55,15 @@ export type FaultMatch = {
   readonly eventId?: string;
   readonly endpointId?: string;
   readonly orderId?: string;
-  /** The first match to hit. Default: 1. */
+  /** The first match to apply the fault to. Default: 1. */
   readonly nth?: number;
-  /** The share of matches to hit, from 0 to 1, chosen by the seed. Default: all. */
+  /** The share of matches that the fault applies to, from 0 to 1, selected by the seed. Default: all. */
   readonly probability?: number;
 };
 
-/** The effect of a fault on a request or its answer, or, from `duplicate` on, on a delivery. */
+/**
+ * The effect of a fault: first the effects on a request or its answer, then, from `duplicate` on, those on a delivery.
+ */
 export type FaultAction =
   | "status"
   | "latency"
@@ -104,7 +105,7 @@ export type AddedFault = {
   readonly times: number | null;
   readonly until: Date | null;
   readonly seed: string;
-  /** The number of matches so far, and how many of them the fault has hit. */
+  /** The number of matches so far, and how many of them the fault was applied to. */
   readonly matched: number;
   readonly applied: number;
   /** By the clock of the store. */

@@ -2,7 +2,7 @@ import { answerFetch } from "../web/fetch.ts";
 import type { Running } from "./running.ts";
 import type { Sandbox } from "./types.ts";
 
-/** A redirect that is followed with a GET, the only kind that the sandbox answers. */
+/** The status of a redirect that is followed with a GET, the only kind that the sandbox sends. */
 const SEE_OTHER = 303;
 const MAX_REDIRECTS = 20;
 

@@ -2,18 +2,18 @@ import type { Calls } from "./calls.ts";
 import type { Running } from "./running.ts";
 import type { Sandbox } from "./types.ts";
 
-/** The inside of a sandbox, for parts of the kit that get its handle from the user. */
+/** The internals of a sandbox, for parts of the kit that get its handle from the user. */
 type Internals = { readonly running: Running; readonly calls: Calls };
 
 const known = new WeakMap<Sandbox, Internals>();
 
-/** Notes the inside of a sandbox, and returns the handle. */
+/** Records the internals of a sandbox, and returns the handle. */
 export function withInternals(sandbox: Sandbox, internals: Internals): Sandbox {
   known.set(sandbox, internals);
   return sandbox;
 }
 
-/** The inside of a sandbox. Throws a TypeError for anything but a handle of `startSandbox`. */
+/** The internals of a sandbox. Throws a TypeError for anything but a handle from `startSandbox`. */
 export function internalsOf(sandbox: Sandbox): Internals {
   const found = known.get(sandbox);
   if (found === undefined) throw new TypeError("sandbox must be one that startSandbox returned");

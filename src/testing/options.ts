@@ -98,7 +98,7 @@ function folderOf(world: GuestWorld, { state = "memory" }: SandboxOptions): stri
   return folder;
 }
 
-/** The time at which the clocks are frozen; undefined if they run. */
+/** The time at which the clocks are frozen; undefined if they are not. */
 function startOf({
   seed,
   now = seed === undefined ? "real" : iso(START_OF_TIME),
@@ -127,7 +127,7 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
   );
 }
 
-/** The options that a configuration also has, read with the checks of the configuration. */
+/** The options that a configuration also contains, parsed with the configuration's checks. */
 function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: SandboxOptions): ServeOptions {
   const sandbox = {
     ...(port === null ? {} : { port }),
@@ -141,7 +141,7 @@ function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: Sandbox
   throw wrong(camelCase(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");
 }
 
-/** Reads a span, in milliseconds. Throws a TypeError. */
+/** Parses a span to milliseconds. Throws a TypeError. */
 export function spanOf(span: string | number): number {
   const milliseconds = typeof span === "number" ? span : durationOf(span);
   if (milliseconds === undefined || !Number.isSafeInteger(milliseconds) || milliseconds <= 0)
@@ -151,7 +151,7 @@ export function spanOf(span: string | number): number {
   return milliseconds;
 }
 
-/** Reads a time, in milliseconds. Throws a TypeError. */
+/** Parses a time to milliseconds. Throws a TypeError. */
 export function momentOf(moment: string | Date): number {
   const milliseconds = typeof moment === "string" ? Date.parse(moment) : moment.getTime();
   const isWhole = typeof moment !== "string" || WITH_ZONE.test(moment);
@@ -160,5 +160,5 @@ export function momentOf(moment: string | Date): number {
   return milliseconds;
 }
 
-/** A time must have a zone: without it, the time would depend on the machine. */
+/** Matches a time with a zone: without a zone, the time would depend on the machine. */
 const WITH_ZONE = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/i;

@@ -17,7 +17,7 @@ type OwnReceiver = {
   readonly storeId: string;
   /** Clears the received webhooks. */
   readonly forget: () => void;
-  /** Stops listening; the endpoint stays. */
+  /** Stops listening; the endpoint is kept. */
   readonly end: () => Promise<void>;
 };
 
@@ -31,7 +31,7 @@ export type Receivers = {
   readonly end: (storeId?: string) => Promise<void>;
 };
 
-/** Keeps the receivers of a sandbox. */
+/** Creates an empty set of receivers for a sandbox. */
 export function createReceivers(): Receivers {
   const open = new Set<OwnReceiver>();
   const of = (storeId?: string): readonly OwnReceiver[] =>
@@ -55,7 +55,7 @@ const RECEIVED_FIELDS = {
 } satisfies Fields<Received>;
 
 const ARRIVED = "arrived";
-/** How long a receiver that stops waits for requests in flight, in milliseconds. */
+/** How long a stopping receiver waits for requests in flight, in milliseconds. */
 const GRACE_MS = 100;
 
 /** Starts a receiver on a free loopback port, and adds it as an endpoint of a store. */
@@ -153,7 +153,7 @@ async function listen(
   return listening.value;
 }
 
-/** The status of an answer, from 200 to 599. Throws if a caller without types returned anything else. */
+/** Checks the status of an answer, from 200 to 599. Throws if an untyped caller returned anything else. */
 function checkedStatus(status: unknown): number {
   if (typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599) return status;
   throw new Error(`it returned ${printableLiteral(status)}, where a status from 200 to 599 was expected`);

@@ -20,10 +20,10 @@ export type Running = {
   readonly answer: (request: HttpRequest) => Promise<HttpResponse>;
   readonly service: Service;
   readonly limits: Partial<ServerLimits>;
-  /** The line of the failure log about a request; undefined if the request did not fail. */
+  /** The failure log's line about a request; undefined if the request did not fail. */
   readonly failureOf: (requestId: string) => string | undefined;
   readonly isClosed: () => boolean;
-  /** Stops the sandbox in the way a signal stops `checkout sandbox start`; resolves when everything is on disk. */
+  /** Stops the sandbox as a signal stops `checkout sandbox start`; resolves when everything is on disk. */
   readonly close: () => Promise<void>;
   /** Ends all remaining timers, waits and requests. */
   readonly end: () => void;
@@ -38,7 +38,7 @@ export type RunningOptions = ServeOptions & {
   readonly folder: string | undefined;
   /** Whether the sandbox listens on a port; otherwise only this process can reach it. */
   readonly hasSocket: boolean;
-  /** Continues with ids of another seed; does nothing for a sandbox without a seed. */
+  /** Continues with ids from another seed; does nothing for a sandbox without a seed. */
   readonly renewSeed: (position: number) => void;
   readonly waitTimeoutMs: number;
 };
@@ -100,7 +100,7 @@ export function refuseClosed({ isClosed }: Running): void {
   if (isClosed()) throw closed();
 }
 
-/** Acts on the context of a sandbox. Throws the same error if the sandbox was closed before or meanwhile. */
+/** Runs work on the context of a sandbox. Throws if the sandbox was closed before or meanwhile. */
 export async function whileOpen<Value>(running: Running, act: () => Promise<Value>): Promise<Value> {
   refuseClosed(running);
   try {
@@ -116,7 +116,7 @@ function closed(cause?: unknown): Error {
 
 const NOT_STARTED = { code: "internal_error", message: "it ended before it was ready", next: "report this" };
 
-/** The kit prints nothing: it throws errors instead. */
+/** Discards messages: the kit prints nothing, and throws errors instead. */
 const SILENT = { talk: () => undefined, trace: () => undefined };
 
 type MemoryLog = LogStream & { readonly find: (requestId: string) => string | undefined };

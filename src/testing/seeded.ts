@@ -5,7 +5,7 @@ import type { World } from "../world.ts";
 
 /** The source of ids, secrets and jitter. */
 type Source = Pick<World, "uuid" | "random" | "randomBytes"> & {
-  /** Continues with another seed, made from this seed and the position of the state, so that no id occurs twice. */
+  /** Continues with another seed, derived from this seed and the position of the state, so that no id occurs twice. */
   readonly renew: (position: number) => void;
 };
 
@@ -14,10 +14,10 @@ const TIME_BYTES = 6;
 const UUID_BYTES = 16;
 
 /**
- * Ids, bytes and numbers from a seed, the same in each run and on every platform (decision 98). Each one is a hash of
- * the seed, its kind, its stream and its number in that stream, so streams do not affect each other. The ids of a
- * stream sort in the order in which they were drawn: the time of each is a millisecond after the one before, from
- * `startMs` on.
+ * Ids, bytes and numbers from a seed, the same in each run and on every platform (decision 98). Each is a hash of the
+ * seed, its kind, its stream and its number in that stream, so streams do not affect each other. The ids of a stream
+ * sort in the order in which they were drawn: each has a time one millisecond after the previous one, starting at
+ * `startMs`.
  */
 export function createSeededSource(seed: string, startMs: number): Source {
   const counts = new Map<string, number>();
@@ -42,7 +42,7 @@ export function createSeededSource(seed: string, startMs: number): Source {
   };
 }
 
-/** A UUID v7 with a time, and its other bits from these bytes. */
+/** A UUID v7 with a time, and with its other bits from these bytes. */
 function uuidOf(milliseconds: number, bytes: Buffer): string {
   bytes.writeUIntBE(milliseconds, 0, TIME_BYTES);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);

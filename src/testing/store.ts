@@ -21,7 +21,7 @@ type Shared = {
   readonly identities: Identities;
 };
 
-/** Makes a handle of a known store. Disposing the handle deletes the store, but only resets the first store. */
+/** Creates a handle for a known store. Disposing of the handle deletes the store; the first store is only reset. */
 export function storeOf(running: Running, shared: Shared, storeId: string): Store {
   const { calls, receivers, identities } = shared;
   const identity = (): StoreIdentity => identities.of(storeId);

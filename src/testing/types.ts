@@ -1,5 +1,6 @@
 /**
- * Types of `hosted-checkout/testing`. Bodies of v1 and of webhooks have the names of the wire; all else is camelCase.
+ * Types of `hosted-checkout/testing`. Bodies of v1 and of webhooks use the names of the wire; everything else is
+ * camelCase.
  */
 import type { CheckoutConfig } from "./config-types.ts";
 import type { FaultAction, Faults } from "./fault-types.ts";
@@ -34,10 +35,11 @@ export type SandboxOptions = {
   readonly rateLimit?: string;
   /** How long a new checkout can be paid, from `5m` to `24h`. Default: `1h`. */
   readonly checkoutLifetime?: string;
-  /** Additional hosts that events may be sent to. Default: this machine only. */
+  /** Hosts to which events may be sent in addition to this machine. Default: none. */
   readonly allowTargets?: readonly string[];
   /**
-   * A configuration in the form of `checkout.config.json`, or the path of its file. Default: none; no file is searched.
+   * A configuration in the form of `checkout.config.json`, or the path of its file. Default: none; files are not
+   * searched for.
    */
   readonly config?: string | CheckoutConfig;
   /**
@@ -62,7 +64,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly instanceId: string;
   /** The first store; after a restore, the first store of the snapshot. */
   readonly store: Store;
-  /** Creates an isolated store with its own API key and signing secret, such as one for each test. */
+  /** Creates an isolated store with its own API key and signing secret, for example one for each test. */
   createStore(options?: StoreOptions): Promise<Store>;
   /** Sends a request to this sandbox without a socket; never reaches any other server. */
   readonly fetch: typeof fetch;
@@ -75,15 +77,16 @@ export interface Sandbox extends AsyncDisposable {
   /** Takes a snapshot of the whole sandbox, which any sandbox can restore. */
   snapshot(): Promise<Uint8Array>;
   /**
-   * Replaces all stores by the stores of a snapshot, and returns their handles, the first store first. Existing handles
-   * of stores in the snapshot stay valid. Stores of another sandbox's snapshot have its secrets, and a new API key.
+   * Replaces all stores with the stores of a snapshot, and returns their handles, the first store first. Existing
+   * handles of stores in the snapshot stay valid. Stores from another sandbox's snapshot have its secrets, and a new
+   * API key.
    */
   restore(snapshot: Uint8Array): Promise<readonly Store[]>;
   /**
    * Deletes the orders, events and all other history of all stores; keeps keys, prices, endpoints and other settings.
    */
   reset(): Promise<void>;
-  /** Stops the sandbox and its receivers, and releases all their handles, timers, ports and locks. */
+  /** Stops the sandbox and its receivers, and releases all handles, timers, ports and locks. */
   close(): Promise<void>;
 }
 
@@ -119,22 +122,25 @@ export interface Store extends AsyncDisposable {
   /** The deliveries of events to endpoints, with their attempts. */
   readonly deliveries: Log<Delivery, EventType>;
   /**
-   * The newest 1,000 requests that v1 got with an API key of the store. The first store also has requests without a
-   * known key.
+   * The newest 1,000 requests that v1 received with an API key of the store. The first store also has requests without
+   * a known key.
    */
   readonly requests: Log<LoggedRequest>;
   /** Starts a receiver on a free loopback port, and adds it as an endpoint of the store. */
   receiver(options?: ReceiverOptions): Promise<Receiver>;
   /**
-   * The timeline of a request, a checkout, an event, a delivery or an order_id, as `checkout explain` shows it: in
-   * order of time, except that each delivery follows its event, with all its attempts.
+   * The timeline of a request, a checkout, an event, a delivery or an order_id, as shown by `checkout explain`: in
+   * chronological order, except that each delivery follows its event, with all its attempts.
    */
   timeline(id: string): Promise<Timeline>;
   /** Takes a snapshot of the store. */
   snapshot(): Promise<Uint8Array>;
   /** Restores a snapshot of this store, or of another sandbox's store with the same id, including its secrets. */
   restore(snapshot: Uint8Array): Promise<void>;
-  /** Deletes the history of the store and the webhooks that its receivers got; endpoints, keys and prices stay. */
+  /**
+   * Deletes the history of the store and the webhooks that its receivers have received; endpoints, keys and prices are
+   * kept.
+   */
   reset(): Promise<void>;
   /** Deletes the store with everything in it, and closes its receivers. The first store can only be reset. */
   delete(): Promise<void>;
@@ -184,8 +190,8 @@ export type Clock = {
   readonly now: () => Promise<Date>;
   readonly freeze: () => Promise<Date>;
   /**
-   * Advances the clock by a span such as `30m`, or by milliseconds, and processes everything that falls due, even
-   * deliveries.
+   * Advances the clock by a span such as `30m`, or by milliseconds, and processes everything that becomes due,
+   * including deliveries.
    */
   readonly advance: (span: string | number) => Promise<Date>;
   readonly set: (to: string | Date) => Promise<Date>;
@@ -200,7 +206,7 @@ export type Endpoints = {
     options?: {
       /** Event types or patterns such as `order.*`. Default: all. */
       readonly events?: readonly string[];
-      /** Delivers one event after the other, each with all its attempts. Default: false, several at once. */
+      /** Delivers one event after the other, each with all its attempts. Default: false, several at a time. */
       readonly inOrder?: boolean;
     },
   ) => Promise<Endpoint & { readonly signingSecret: string }>;
@@ -219,7 +225,7 @@ export type Endpoint = {
   readonly events: readonly string[];
   readonly inOrder: boolean;
   readonly state: "enabled" | "paused" | "disabled";
-  /** The reason why the endpoint is paused or disabled. */
+  /** Why the endpoint is paused or disabled. */
   readonly reason: string | null;
 };
 
@@ -282,7 +288,7 @@ export type DeliveryAttempt = {
   readonly url: string;
   /** The status of the endpoint's answer; null if there was no answer. */
   readonly status: number | null;
-  /** The reason why there was no answer. */
+  /** Why there was no answer. */
   readonly error: string | null;
   /** The fault that hit this attempt. */
   readonly fault: FaultAction | null;
@@ -294,9 +300,9 @@ export type DeliveryAttempt = {
 /** A request that v1 has answered. */
 export type LoggedRequest = {
   readonly requestId: string;
-  /** By the store's clock. */
+  /** The time by the store's clock. */
   readonly at: Date;
-  /** By the real clock; in a sandbox whose clocks are frozen, by the store's clock. */
+  /** The time by the real clock; in a sandbox whose clocks are frozen, by the store's clock. */
   readonly realAt: Date;
   readonly method: string;
   readonly path: string;
@@ -306,9 +312,9 @@ export type LoggedRequest = {
   /** The message of a refusal. */
   readonly message: string | null;
   readonly orderId: string | null;
-  /** Measured in real time, so it differs from run to run. */
+  /** The duration in real time, which differs from run to run. */
   readonly durationMs: number;
-  /** The fault that hit the request. */
+  /** The fault that was applied to the request. */
   readonly fault: { readonly id: string; readonly action: FaultAction } | null;
   /** The decisions (docs/decisions.md) on which the answer relied. */
   readonly decisions: readonly number[];
@@ -327,11 +333,11 @@ export type ReceiverOptions = {
 
 /** A webhook that a receiver has received. */
 export type Received = {
-  /** Whether the signature is valid for the endpoint's secret, and its timestamp by this machine's clock. */
+  /** Whether the signature is valid for the endpoint's secret, and the timestamp by this machine's clock. */
   readonly verified: boolean;
   /** The code of a failed verification. */
   readonly problem: WebhookCode | null;
-  /** The reason of a failed verification, in a sentence. */
+  /** The reason for a failed verification, in a sentence. */
   readonly message: string | null;
   /** The event of a verified webhook; otherwise null. */
   readonly event: Event | null;
@@ -356,13 +362,13 @@ export interface Receiver extends AsyncDisposable {
 export type Timeline = {
   readonly summary: string;
   readonly entries: readonly TimelineEntry[];
-  /** Everything that is due later, soonest first. */
+  /** Everything that becomes due later, soonest first. */
   readonly pending: readonly PendingEntry[];
   /** The timeline as lines of text. */
   readonly toString: () => string;
 };
 
-/** Something that happens by itself when the store's clock reaches its time. */
+/** A change that happens automatically when the store's clock reaches its time. */
 export type PendingEntry = {
   readonly at: Date;
   readonly what: "delivery" | "expiry" | "settlement";

@@ -7,7 +7,7 @@ export type Asset = {
   readonly path: string;
   /** The path with the hash of the text, for links in pages. */
   readonly address: string;
-  /** The file. If `query` is that of `address`, browsers cache it for a year. */
+  /** The file as an answer. With the query of `address`, browsers cache it for a year. */
   readonly answer: (query: string) => HttpResponse;
 };
 

@@ -7,8 +7,8 @@ import { bodyLimit, tooLarge, type Fault } from "./server/requests.ts";
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * Answers a request of the Fetch standard without a socket, with the limits of a server. Its Host comes from its
- * headers, otherwise from its address. Like `fetch`, it throws a TypeError if the service drops the connection, and the
+ * Answers a request of the Fetch standard without a socket, with the limits of a server. The Host comes from the
+ * headers, otherwise from the address. Like `fetch`, it throws a TypeError if the service drops the connection, and the
  * reason of a signal as soon as that is aborted, even while the body is read. The signal is the request's, or that of
  * the original request `asked`.
  */
@@ -52,7 +52,7 @@ async function responseTo(
 
 /**
  * The result of work; rejects with the reason of the request's signal as soon as that is aborted. The request is
- * referenced meanwhile, because its signal gets no abort once the request is collected.
+ * referenced meanwhile, because its signal receives no abort after the request was garbage-collected.
  */
 async function unlessAborted<Value>(request: Request, work: Value | Promise<Value>): Promise<Value> {
   const aborted = Promise.withResolvers<never>();
@@ -77,8 +77,8 @@ async function readBody(request: Request, maxBytes: number): Promise<Outcome<Uin
 }
 
 /**
- * A body whose parts are read when its reader wants them, and which ends when the reader does. If it breaks off, it
- * fails like the body of `fetch`.
+ * A body whose parts are read on demand, and which ends when the reader does. If the body is incomplete, it fails like
+ * the body of `fetch`.
  */
 function bodyOf(body: HttpBody, asked: Request): ReadableStream<Uint8Array> {
   const parts = isWhole(body) ? [Buffer.from(body)].values() : body[Symbol.asyncIterator]();

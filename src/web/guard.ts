@@ -8,8 +8,8 @@ import { headerLines } from "./http.ts";
 
 /**
  * The first check of every request (decision 58): exactly one Host, which names this server. A request to an address
- * that other machines reach must use a name for those (decision 79). Also refuses CONNECT (`method_not_allowed`),
- * expectations, and targets that are not a path (`invalid_request`).
+ * that other machines can reach must use an allowed name for such addresses (decision 79). Also refuses CONNECT
+ * (`method_not_allowed`), expectations, and targets that are not a path (`invalid_request`).
  */
 export function checkRequest(
   request: HttpRequest,
@@ -34,8 +34,8 @@ export function checkRequest(
 }
 
 /**
- * Refuses with `origin_not_allowed` a request with an Origin, which comes from a page; the API is for servers (decision
- * 58).
+ * Refuses a request with an Origin with `origin_not_allowed`, because it comes from a page; the API is for servers
+ * (decision 58).
  */
 export function refuseBrowsers(request: HttpRequest): Outcome<void> {
   const [origin] = headerLines(request, "origin");
@@ -73,7 +73,7 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
 
 /**
  * Refuses with `origin_not_allowed` requests that a page of another origin makes a browser send: another site, or
- * another port of this machine. Such a page may link here by a GET of a whole page, unless `opens` is "from its own
+ * another port of this machine. Such a page may link here with a GET of a whole page, unless `opens` is "from its own
  * pages". Programs other than browsers do not send the origin.
  */
 export function refuseForeignPages(
@@ -89,7 +89,7 @@ export function refuseForeignPages(
   );
 }
 
-/** Whether a browser loads a whole page by this request, in a window of its own. */
+/** Whether a browser is loading a whole page with this request, in a separate window or tab. */
 export function isNavigation(request: HttpRequest): boolean {
   const modes = headerLines(request, "sec-fetch-mode");
   const destinations = headerLines(request, "sec-fetch-dest");

@@ -17,7 +17,7 @@ export type Texts = {
   readonly [name: string | number]: Words | ((...values: never[]) => Words | Html) | Texts;
 };
 
-/** The usual text, without invisible characters. */
+/** Matches common text without invisible characters. */
 const PLAIN = /^[ -~]*$/;
 const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/g;
 /** Zero-width joiners between two characters of Persian, Indian scripts or emoji. */
@@ -27,7 +27,7 @@ const JOINER =
 /**
  * Markup with its values filled in: `html`<p>${text}</p>``. Every string becomes text, also inside a quoted attribute,
  * with control, bidi and invisible characters visible as `\u{…}` (decision 40). Unlike on a terminal, a line break
- * becomes a space, and a joiner between letters or emoji stays.
+ * becomes a space, and a joiner between letters or emoji is kept.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly (Text | readonly Html[])[]): Html {
   return (language) => {
@@ -37,7 +37,7 @@ export function html(parts: TemplateStringsArray, ...values: readonly (Text | re
   };
 }
 
-/** Markup that another library made from our own values. */
+/** Turns markup that another library created from our own values into `Html`. */
 export function trustMarkup(markup: string): Html {
   return () => raw(markup);
 }

@@ -1,6 +1,6 @@
 import type { HttpBody, HttpRequest } from "../world.ts";
 
-/** All values of a header, one for each header line. */
+/** All values of a header, one per header line. */
 export function headerLines(
   { rawHeaders }: Pick<HttpRequest, "rawHeaders">,
   lowerCaseName: string,
@@ -53,8 +53,8 @@ export function splitTarget(target: string): { readonly path: string; readonly q
 const ABSOLUTE_FORM = /^http:\/\/([^/?#]+)(.*)$/is;
 
 /**
- * A request to an absolute URI, rewritten to its path. Its Host becomes the URI's, whatever the header says (RFC 9112,
- * section 3.2.2); a missing or doubled Host stays as it is.
+ * A request to an absolute URI, rewritten to its path. The Host becomes that of the URI, whatever the header says (RFC
+ * 9112, section 3.2.2); a missing or duplicate Host stays unchanged.
  */
 export function inOriginForm(request: HttpRequest): HttpRequest {
   if (request.target.startsWith("/")) return request;
@@ -66,7 +66,7 @@ export function inOriginForm(request: HttpRequest): HttpRequest {
   return { ...request, rawHeaders, target: rest.startsWith("/") ? rest : `/${rest}` };
 }
 
-/** Whether a body is complete instead of a stream. */
+/** Whether a body is complete, not a stream. */
 export function isWhole(body: HttpBody): body is string | Uint8Array {
   return typeof body === "string" || body instanceof Uint8Array;
 }

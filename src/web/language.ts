@@ -19,12 +19,12 @@ export function inLanguage(
   return typeof text === "function" ? text(language) : saying(language)(text);
 }
 
-/** The language for a browser's page. */
+/** The language of a page for a browser. */
 export function languageOf(request: HttpRequest): Language {
   return parsePreferredLanguage(headerLines(request, "accept-language").join(","));
 }
 
-/** The preferred language in an Accept-Language header; default: English. */
+/** Parses the preferred language in an Accept-Language header; default: English. */
 export function parsePreferredLanguage(acceptLanguage: string): Language {
   for (const { type, q } of parseAccept(acceptLanguage)) {
     const [primary = ""] = type.toLowerCase().split("-");

@@ -8,7 +8,7 @@ type Tunnel =
   | { readonly ok: false; readonly error: NodeJS.ErrnoException };
 
 /**
- * Asks a proxy for a connection to the server of an https URL (RFC 9110 9.3.6). `signal` ends the wait, unlike in
+ * Asks a proxy for a connection to the server of an https URL (RFC 9110 9.3.6). `signal` ends the wait, unlike with
  * Node's own proxy agent (decision 80).
  */
 export async function openTunnel(proxy: string, url: string, signal: AbortSignal): Promise<Tunnel> {
@@ -58,7 +58,7 @@ export function refusalOf(status: number, target: string): string {
     : `it refused a connection to ${target} (${status})`;
 }
 
-/** A failure before anything was sent, with the name of the proxy. */
+/** A failure before anything was sent, naming the proxy. */
 export function viaProxy(
   proxy: string,
   failure: Extract<OutboundResult, { ok: false }>,
@@ -73,7 +73,7 @@ export function clientFor(url: string): Promise<typeof import("node:https") | ty
   return (loaded.http ??= import("node:http"));
 }
 
-/** Cached: in the bundle, each import copies all exports of the module, which takes 25 µs for each delivery. */
+/** A cache: in the bundle, each import copies all exports of the module, which takes 25 µs per delivery. */
 const loaded: { https?: Promise<typeof import("node:https")>; http?: Promise<typeof import("node:http")> } =
   {};
 

@@ -1,7 +1,8 @@
 import type { Service, World } from "../world.ts";
 
 /**
- * Wraps a service so that `quiet` is called once after each period of requests, when none has arrived for `quietMs`.
+ * Wraps a service so that `quiet` is called once after each period of requests, when no request has arrived for
+ * `quietMs`.
  */
 export function noticeQuiet(
   service: Service,

@@ -15,7 +15,7 @@ export type Route = {
 /** The matching row of a request, with the named segments of its path. */
 type RouteMatch<Row> = { readonly route: Row; readonly params: Readonly<Record<string, string>> };
 
-/** Finds the row of a request. Refuses with `not_found`, or with `method_not_allowed` and the allowed methods. */
+/** Finds the row for a request. Refuses with `not_found`, or with `method_not_allowed` and the allowed methods. */
 export type Router<Row> = (method: string, path: string) => Outcome<RouteMatch<Row>>;
 
 /**

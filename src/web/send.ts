@@ -8,8 +8,8 @@ import type { OutboundRequest, OutboundResult, TlsTrust } from "../world.ts";
 type Failure = Extract<OutboundResult, { ok: false }>;
 
 /**
- * Sends one request and reads its whole answer, without redirects and retries. A failure before the connection is
- * established is `unreachable`: only then it is certain that nothing was sent. `signal` aborts it.
+ * Sends one request and reads its whole answer, without redirects or retries. A failure before the connection is
+ * established is `unreachable`: only then is it certain that nothing was sent. `signal` aborts the request.
  */
 export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): Promise<SentResult> {
   const { url, proxy, connection } = outbound;
@@ -22,7 +22,9 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
   return viaProxy(proxy, describe(tunnel.error, false));
 }
 
-/** The result of a request without a whole answer in time. Without a connection to the next hop, nothing was sent. */
+/**
+ * The result of a request without a whole answer in time. If there was no connection to the next hop, nothing was sent.
+ */
 export function timeoutResult(
   { timeoutMs, proxy }: Pick<OutboundRequest, "timeoutMs" | "proxy">,
   result: SentResult,
@@ -89,11 +91,13 @@ type Route = Partial<ReturnType<typeof askProxy>> & {
   readonly signal: AbortSignal;
   /** An established connection through a proxy. */
   readonly socket?: Socket;
-  /** The agent that keeps connections; default: none are kept. */
+  /** The agent that keeps connections; default: connections are not kept. */
   readonly agent?: Agent;
 };
 
-/** How long a kept connection may be idle: shorter than the timeout of any server that keeps connections. */
+/**
+ * How long a kept connection may be idle, in milliseconds: less than the timeout of any server that keeps connections.
+ */
 const KEPT_MS = 1000;
 /** Maximum number of kept connections to the same addresses. */
 const MAX_KEPT = 32;
@@ -101,8 +105,8 @@ const MAX_KEPT = 32;
 const MAX_AGENTS = 256;
 
 /**
- * Agents with kept connections, one for each scheme, addresses and trust, so that a name with new addresses never gets
- * an old connection.
+ * Agents with kept connections, one for each combination of scheme, addresses and trust, so that a name with new
+ * addresses never gets an old connection.
  */
 const agents = new Map<string, Agent>();
 
@@ -125,7 +129,7 @@ async function keptRoute({
   return { agent };
 }
 
-/** Closes a kept connection on which unexpected bytes arrive, which would be taken for the next answer. */
+/** Closes a kept connection on which unexpected bytes arrive, because they would be mistaken for the next answer. */
 function closingStray(agent: Agent): Agent {
   const [keep, reuse] = [agent.keepSocketAlive.bind(agent), agent.reuseSocket.bind(agent)];
   const closers = new WeakMap<Parameters<typeof keep>[0], () => void>();

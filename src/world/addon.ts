@@ -9,8 +9,8 @@ import { readOrdinary } from "./read.ts";
 export const SQLITE_ASSET = "better_sqlite3.node";
 
 /**
- * The path of the executable's SQLite addon: written once for each content into a private cache folder. If no folder is
- * writable only by us, it is written into a new folder for this run.
+ * The path of the executable's SQLite addon, which is written once for each content into a private cache folder. If no
+ * folder is writable only by this user, it is written into a new folder for this run.
  */
 export function unpackAddon(): string {
   const addon = new Uint8Array(sea().getRawAsset(SQLITE_ASSET));
@@ -26,8 +26,8 @@ export function unpackAddon(): string {
 }
 
 /**
- * Writes code that will be loaded into a folder that only we can read or write, and returns its path. Throws for any
- * other folder. An existing file is kept only if it is ours, not a link, and has the same bytes.
+ * Writes code that will be loaded into a folder that only this user can read or write, and returns its path. Throws for
+ * any other folder. An existing file is kept only if it belongs to this user, is not a link, and has the same bytes.
  */
 export function keepAddon(folder: string, addon: Uint8Array): string {
   files.makeFolder(folder);
@@ -41,7 +41,7 @@ function holds(path: string, content: Uint8Array): boolean {
   return files.size(path) === content.length && readOrdinary(path)?.bytes.equals(content) === true;
 }
 
-/** Whether a path exists, is ours, and cannot be read or written by other users. */
+/** Whether a path exists, belongs to this user, and cannot be read or written by others. */
 function isOursAlone(path: string, kind: PathFacts["kind"]): boolean {
   const found = files.look(path);
   return found?.kind === kind && found.isOwn && found.openTo === "nobody";

@@ -4,8 +4,9 @@ import type { World } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 
 /**
- * How long to wait for the system's opener, in milliseconds. If it finds no browser, it ends with an error within this
- * time; if it is still running, it has become the browser. On Windows it must end first, because it ends with us.
+ * How long to wait for the system's opener, in milliseconds. If it finds no browser, it exits with an error within this
+ * time; if it is still running, it has become the browser. On Windows it must exit first, because it ends together with
+ * us.
  */
 const OPENER_MS = process.platform === "win32" ? 10_000 : 1000;
 
@@ -22,7 +23,7 @@ export async function openBrowser(url: string): ReturnType<World["openBrowser"]>
   }
 }
 
-/** The exit code of a process, or the signal that ended it, once it has ended. */
+/** The exit code of a process, or the signal that ended it, when it has ended. */
 async function endingOf(child: ChildProcess): Promise<number | string> {
   if (child.exitCode === null && child.signalCode === null)
     await new Promise((resolve) => child.once("exit", resolve));

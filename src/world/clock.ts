@@ -11,7 +11,7 @@ export const clock = {
   soon: (run) => void setImmediate(run),
 } satisfies Partial<World>;
 
-/** An aborted sleep ends early; the caller looks at the signal. */
+/** Ignores an abort, which ends a sleep early; the caller checks the signal. */
 function ignoreAbort(error: unknown): void {
   if (!(isError(error) && error.name === "AbortError")) throw error;
 }

@@ -6,7 +6,7 @@ import { NO_FOLLOW } from "./read.ts";
 
 /** The variable with the path of a detached process's log file; its presence marks the process as detached. */
 const DETACHED_LOG = "CHECKOUT_DETACHED_LOG";
-/** A starter's answer that releases its process. */
+/** A starter's message that releases its process. */
 const LET_GO = "let go";
 
 /** Implements `World.startDetached`. */
@@ -50,8 +50,8 @@ function watchDetached(child: ChildProcess): DetachedProcess {
 }
 
 /**
- * The starter of this process, if it was started detached. The variable is removed, so that its own child processes do
- * not take themselves for detached.
+ * The starter of this process, if it was started detached. The variable is removed, so that child processes of this one
+ * do not consider themselves detached.
  */
 export function takeStarter(): Starter | undefined {
   const logFile = process.env[DETACHED_LOG];

@@ -91,7 +91,10 @@ export const files: Files = {
   readFrom: (path, from) => readOrdinary(path, { from }),
 };
 
-/** The ending of a process's unfinished work, ours or the store's: after the final name, the pid and a random end. */
+/**
+ * Matches the name of a process's unfinished file, ours or the store's: the final name, then the pid and a random
+ * suffix.
+ */
 const UNFINISHED = /\.(\d+)\.new-\w+(?:-journal)?$/;
 
 /** The name of a file until it is complete. */
@@ -99,7 +102,7 @@ export function temporaryName(path: string): string {
   return `${path}.${process.pid}.new-${Math.random().toString(36).slice(2)}`;
 }
 
-/** Writes a file under a temporary name, and gives it its name once it is complete and on disk. */
+/** Writes a file under a temporary name, and gives it its name when it is complete and on disk. */
 function writeNamed(path: string, content: string | Uint8Array, name: (unfinished: string) => void): void {
   const unfinished = temporaryName(path);
   try {
@@ -147,7 +150,7 @@ function flushFolder(folder: string): void {
   }
 }
 
-/** The same without blocking. */
+/** Makes a file name survive a power failure, without blocking. */
 async function flushFolderLater(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   await flush(folder, "r").catch(unlessNoFlush);
@@ -184,7 +187,7 @@ function kindOf(stats: BigIntStats): PathFacts["kind"] {
   return stats.isSymbolicLink() ? "link" : "other";
 }
 
-/** File systems of projects, by Linux's numbers. */
+/** File systems that projects use, by Linux's numbers. */
 const FILE_SYSTEMS: Readonly<Record<number, string>> = {
   0xef53: "ext4",
   0x58465342: "xfs",

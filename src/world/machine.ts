@@ -24,7 +24,7 @@ export function settingsFolder(): string | undefined {
   return join(home, isWindows ? join("AppData", "Roaming") : ".config", "hosted-checkout");
 }
 
-/** The home folder of this process's user; undefined if the system knows none. */
+/** The home folder of this process's user; undefined if the system does not know one. */
 function homeFolder(): string | undefined {
   try {
     const home = process.getBuiltinModule("node:os").homedir();

@@ -1,7 +1,10 @@
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
 import { clock } from "./clock.ts";
 
-/** Loaded with the first request, and cached: in the bundle each import copies the exports of its module. */
+/**
+ * The module that sends requests, loaded with the first request and cached: in the bundle each import copies the
+ * exports of its module.
+ */
 let sender: Promise<typeof import("../web/send.ts")> | undefined;
 
 /** Sends a request within its timeout. */
@@ -30,7 +33,7 @@ export async function addressesOf(host: string): Promise<readonly string[]> {
   }
 }
 
-/** Serves as described for `World.listen`; a server without requests gives memory back. */
+/** Serves as described for `World.listen`; a server without requests returns unused memory to the system. */
 export const listen: World["listen"] = async (makeService, options) => {
   const [{ serve }, { noticeQuiet }] = [
     await import("../web/server/serve.ts"),
@@ -48,12 +51,12 @@ function background(milliseconds: number, run: () => void): void {
   setTimeout(run, milliseconds).unref();
 }
 
-/** Time without requests after which a server gives memory back, in milliseconds. */
+/** Time without requests after which a server returns unused memory to the system, in milliseconds. */
 const QUIET_MS = 10_000;
 
 /**
  * Collects all garbage and returns free memory to the system (decision 102). Node has no function for that; V8 adds one
- * to each context that is made with this flag.
+ * to each context that is created with this flag.
  */
 function releaseMemory(): void {
   process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");

@@ -15,7 +15,7 @@ import { isError } from "../core/outcome.ts";
 import { starterNotified } from "./detached.ts";
 import { discard, temporaryName } from "./files.ts";
 
-/** Whether a result could not be printed; the program has then failed, whatever the command returned. */
+/** Whether a result could not be printed; then the program has failed, whatever the command returned. */
 const lost = { stdout: false };
 
 /** stdout and stderr of this process; `logFile` is the file of stderr in a detached process. */
@@ -35,12 +35,12 @@ export function standardOutputs(
   return { stdout, stderr, isResultLost: () => lost.stdout };
 }
 
-/** Maximum time that the ending program waits for its output to be read, in milliseconds. */
+/** Maximum time for which the ending program waits until its output is read, in milliseconds. */
 const LAST_WORDS_MS = 500;
 
 /**
- * Ends the program after its output was read, or cannot be read. Without its result the program has failed with a code
- * of its own: a script that reads exit 3 as "not ready" would otherwise trust a missing answer.
+ * Ends the program after its output was read, or when it cannot be read. A program without its result has failed with a
+ * separate exit code: a script that reads exit 3 as "not ready" would otherwise trust a missing answer.
  */
 export async function leave(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
@@ -51,9 +51,9 @@ export async function leave(exitCode: number): Promise<void> {
 
 type ProcessOutput = NodeJS.WriteStream & { readonly fd: number };
 
-/** The handling of output that cannot be written. */
+/** How to handle output that cannot be written. */
 type OutputLoss = {
-  /** Called for each failure except a closed pipe, whose reader has gone, which is not a failure. */
+  /** Called for each failure except a closed pipe, whose reader has exited, because that is not a failure. */
   readonly onFailure?: (error: Error) => void;
   /** The note to write once writing works again, for a number of dropped lines; default: none. */
   readonly lossNote?: (lines: number) => string;
@@ -86,8 +86,8 @@ const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const COPIED_BYTES = 256 * 1024;
 
 /**
- * Moves the content of a log into an older file beside it. Copies through the open file, because Node itself writes to
- * that one when it fails, and the path may have another file by then.
+ * Moves the content of a log into an older file next to it. Copies through the open file, because Node itself writes to
+ * that file when it fails, and the path may lead to another file by then.
  */
 function startAnew(fd: number, path: string): void {
   const unfinished = temporaryName(path);
@@ -124,7 +124,7 @@ function isFile({ fd, isTTY }: ProcessOutput): boolean {
 }
 
 /**
- * Output to a file on a disk that can be full and have room again: bytes that cannot be written are dropped and
+ * Output to a file on a disk that can be full and have space again: bytes that cannot be written are dropped and
  * counted. A truncated line is ended before the next one.
  */
 export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLoss = {}): Writable {

@@ -56,7 +56,7 @@ function statFields(pid: number | "self"): readonly string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-/** Whether our process group gets the terminal's signals. On Windows every process of a console gets them. */
+/** Whether our process group receives the terminal's signals. On Windows every process of a console receives them. */
 export function isInForeground(): boolean {
   if (process.platform === "win32") return true;
   const group = terminalGroup();
@@ -89,7 +89,7 @@ export function portOwner(port: number): string | undefined {
   return pid && `${programOf(pid)} (pid ${pid})`;
 }
 
-/** The program of a process by its file, because Node renames its main thread. */
+/** The program of a process, named by its file, because Node renames its main thread. */
 function programOf(pid: string): string {
   try {
     return basename(readlinkSync(`/proc/${pid}/exe`)).replace(/ \(deleted\)$/, "");

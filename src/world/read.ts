@@ -18,9 +18,9 @@ type Read = { readonly bytes: Buffer; readonly size: number };
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 /**
- * The only way to read a file: the file must be an ordinary one, and not larger than its reader expects. A link is
- * followed only if a person named it. Other files may have no end (`/dev/zero`) or block (a pipe). Undefined if there
- * is nothing at the path.
+ * The only way to read a file: it must be a regular file, and not larger than its reader expects. A link is followed
+ * only if the user named it. Other files may be endless (`/dev/zero`) or block (a pipe). Undefined if there is nothing
+ * at the path.
  */
 export function readOrdinary(
   path: string,
@@ -45,7 +45,7 @@ export function readOrdinary(
   });
 }
 
-/** An ordinary file as text; undefined if there is none. */
+/** A regular file as text; undefined if there is none. */
 export function readText(path: string, options?: ReadOptions): string | undefined {
   return readOrdinary(path, options)?.bytes.toString("utf8");
 }
@@ -91,17 +91,17 @@ function readUpTo(
   }
 }
 
-/** Room that shows the end of a file without another buffer. */
+/** Extra buffer size with which the end of a file is detected without another buffer. */
 const READ_AHEAD_BYTES = 4096;
 
-/** Windows has none of these flags. */
+/** The flags for opening files; Windows has none of these. */
 const FLAGS = constants as Readonly<Record<string, number | undefined>>;
 /** Makes opening a link fail. */
 export const NO_FOLLOW = FLAGS["O_NOFOLLOW"] ?? 0;
-/** Makes opening a pipe without a writer not block. */
+/** Prevents blocking when a pipe without a writer is opened. */
 const NO_WAIT = FLAGS["O_NONBLOCK"] ?? 0;
 
-/** Reads a file; undefined if it does not exist, or belonged to a process that ended. */
+/** Reads a file; undefined if it does not exist, or belonged to a process that has ended. */
 function ifThere<Value>(read: () => Value): Value | undefined {
   try {
     return read();

@@ -58,7 +58,7 @@ export function realWorld(): World {
 }
 
 /**
- * The same for a sandbox within a program of the user's (decision 97). The program's umask, streams, signals and exit
+ * The real world for a sandbox within a user's program (decision 97). The program's umask, streams, signals and exit
  * code stay unchanged. `end` ends every timer, wait and request of this world, so that nothing keeps the program alive.
  */
 export function guestWorld(): { readonly world: GuestWorld; readonly end: () => void } {

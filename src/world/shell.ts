@@ -4,7 +4,7 @@ import { isError } from "../core/outcome.ts";
 import { childProcess, codeOf } from "./node.ts";
 import { capture, isInForeground, onStop, terminalGroup } from "./processes.ts";
 
-/** Maximum time that the outputs of an ended command may stay open, in milliseconds. */
+/** Maximum time for which the outputs of an ended command may stay open, in milliseconds. */
 const OUTPUT_GRACE_MS = 500;
 
 /** Runs a user's command line in its own process group, so that its child processes can be ended with it. */
@@ -88,7 +88,7 @@ function killTree({ pid }: ChildProcess): void {
   }
 }
 
-/** Runs a user's program in our process group, so that a terminal treats it as it treats us. */
+/** Runs a user's program in our process group, so that a terminal treats it like us. */
 export async function runProgram(
   { program, args, env }: ProgramCall,
   usersMask: number,
@@ -131,7 +131,7 @@ function notRun(error: unknown): ProgramResult {
   return { ending, message: isError(error) ? error.message : String(error) };
 }
 
-/** Files that a user's program creates belong to the user, so the user's umask applies. */
+/** Runs `spawn` with the user's umask: files created by a user's program belong to the user. */
 function withMask<Value>(usersMask: number, spawn: () => Value): Value {
   const ownMask = process.umask(usersMask);
   try {
@@ -141,7 +141,10 @@ function withMask<Value>(usersMask: number, spawn: () => Value): Value {
   }
 }
 
-/** The user's program must not get the control token or the admin token, nor the names of files that hold them. */
+/**
+ * The environment without the control token, the admin token, and the names of files that contain them, which a user's
+ * program must not receive.
+ */
 function withoutTokens(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isToken = /^CHECKOUT_(SANDBOX_)?(CONTROL|ADMIN)_TOKEN(_FILE)?$/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isToken.test(name)));

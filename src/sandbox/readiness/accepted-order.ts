@@ -3,7 +3,9 @@ import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
 
-/** A checkout and an event of it that an endpoint has accepted, so that the endpoint's receiver knows the checkout. */
+/**
+ * A checkout and one of its events that an endpoint has accepted, so that the endpoint's receiver knows the checkout.
+ */
 export type AcceptedOrder = {
   readonly checkout: Checkout;
   readonly event: StoredEvent;
@@ -11,10 +13,10 @@ export type AcceptedOrder = {
   readonly others: readonly StoredEvent[];
 };
 
-/** How many of the last accepted deliveries are searched for an order's event: the newest may all be tests. */
+/** Number of last accepted deliveries that are searched for an order's event: the newest may all be tests. */
 const SEARCHED_DELIVERIES = 1000;
 
-/** The newest accepted events of checkouts; null if there are none among the last deliveries of the endpoint. */
+/** The newest accepted events of checkouts; null if the endpoint's last deliveries contain none. */
 export function findAcceptedOrder(
   { deliveries, events, checkouts }: Pick<Store, "deliveries" | "events" | "checkouts">,
   { id: endpointId, storeId }: Pick<Endpoint, "id" | "storeId">,

@@ -5,13 +5,13 @@ import type { Store } from "../../store/store.ts";
 import { atStore, noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** An act on a store, without its time. */
+/** An action on a store, without its time. */
 type ActionInput = Omit<AdminAction, "at">;
 
 /**
- * Applies an act of the administrator, or records a request of the merchant (decision 49). One transaction writes the
- * change and its audit row. Refuses with `state_conflict` an act that would change nothing or is not allowed yet, and
- * with `not_found` an unknown store, capability or price.
+ * Applies an action of the administrator, or records a request of the merchant (decision 49). One transaction writes
+ * the change and its audit row. Refuses with `state_conflict` an action that would change nothing or is not allowed
+ * yet, and with `not_found` an unknown store, capability or price.
  */
 export function applyAction(context: ServiceContext, wanted: ActionInput): Promise<Outcome<RecordedAction>> {
   const { storeId } = wanted;
@@ -31,7 +31,7 @@ export function applyAction(context: ServiceContext, wanted: ActionInput): Promi
   });
 }
 
-/** Applies the change of an act. Approvals, requests and the gate exist only as audit rows. */
+/** Applies the change of an action. Approvals, requests and the gate exist only as audit rows. */
 function apply(store: Store, { storeId, action, subject }: ActionInput): void {
   const { stores, prices } = store;
   switch (action) {

@@ -6,7 +6,7 @@ import { createWorkers } from "../runtime/workers.ts";
 /** The first use of a decision. The time is in milliseconds by the store's clock. */
 type Reliance = {
   readonly storeId: string;
-  /** The id of the request; without a request, the id of the event or checkout. */
+  /** The id of the request; if there is none, the id of the event or checkout. */
   readonly requestId: string;
   readonly at: number;
 };
@@ -17,17 +17,17 @@ export type AssumptionLog = {
   readonly note: (relied: DecisionNumbers, reliance: Reliance) => void;
   /** The decisions that a store's integration relied on, including every earlier `note`. */
   readonly of: (storeId: string) => Promise<readonly AssumptionUse[]>;
-  /** Forgets the uses of a store, written or not. To be called inside the write that deletes them. */
+  /** Forgets the uses of a store, written or not. Must be called inside the write that deletes them. */
   readonly forget: (storeId: string) => void;
-  /** Resolves when all notes are on disk, or failed to be written. */
+  /** Resolves when all records are on disk, or failed to be written. */
   readonly idle: () => Promise<void>;
 };
 
 const WORK = "assumptions";
 
 /**
- * Creates a log that keeps known uses in memory, so that requests do not write them again. A note is written in a
- * commit of its own, after the commit of its request: a crash in between loses the note, and the next use records it.
+ * Creates a log that keeps known uses in memory, so that requests do not write them again. A use is committed
+ * separately, after its request: a crash in between loses it, and the next use is recorded.
  */
 export function createAssumptionLog(
   store: Pick<Store, "assumptionUses" | "write">,

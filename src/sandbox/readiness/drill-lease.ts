@@ -7,7 +7,7 @@ import type { IdempotencyWatch } from "./idempotency-watch.ts";
 import type { Lease, Leases } from "./leases.ts";
 import type { RetrieveWatch } from "./retrieve-watch.ts";
 
-/** The state that the leases of drills change. */
+/** The state that drill leases change. */
 export type LeaseContext = Pick<ServiceContext, "store" | "wakeDispatcher"> & {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
   readonly leases: Leases;
@@ -16,9 +16,9 @@ export type LeaseContext = Pick<ServiceContext, "store" | "wakeDispatcher"> & {
 };
 
 /**
- * Opens the lease of a drill for at most this long, with the effects that last until the lease ends (decision 66).
- * During `browser_return` and `duplicates`, the webhooks of the store are held back and retrieves from v1 are watched.
- * `idempotency` gets an API key of its own, which is returned.
+ * Opens the lease of a drill for at most this long, with effects that last until the lease ends (decision 66). During
+ * `browser_return` and `duplicates`, the store's webhooks are held and retrieves from v1 are watched. `idempotency`
+ * creates a separate API key, which is returned.
  */
 export async function openDrillLease(
   context: LeaseContext,
@@ -47,7 +47,7 @@ export async function openDrillLease(
   }
 }
 
-/** Creates a key for the drill alone, so that other requests of the store are not taken for the merchant's client. */
+/** Creates a key only for the drill, so that other requests to the store are not mistaken for the merchant's client. */
 async function openWatchedDatabase(
   { store, world, idempotencyWatch }: LeaseContext,
   lease: Omit<Lease, "since">,

@@ -20,17 +20,17 @@ export type DrillsContext = Pick<ServiceContext, "store"> &
   };
 
 type Subject = Omit<CasesSubject, "order"> & {
-  /** The events of an order that the endpoint has accepted; null if there are none, or none are to be sent. */
+  /** The events of an order that the endpoint has accepted; null if there are none, or if order events are not sent. */
   readonly order: AcceptedOrder | null;
 };
 
-/** The endpoints to drill, and whether events of orders are sent too. */
+/** The endpoints to drill, and whether to send events of orders too. */
 type DrillTarget = { readonly endpointId?: string | undefined; readonly orderEvents?: boolean | undefined };
 
 /**
  * Drills one endpoint, or all enabled endpoints with an address: valid requests must be accepted, invalid requests
  * refused. The requests are not deliveries: no event is written, and the steps are the audit. Sends events of orders
- * only with consent (decision 67). Refuses with `not_found`, also if its lease has ended, and with `state_conflict` if
+ * only with consent (decision 67). Refuses with `not_found`, also if the lease has ended, and with `state_conflict` if
  * there is no endpoint to drill.
  */
 export async function runWebhookDrill(

@@ -20,10 +20,9 @@ type PreparedEvent = { readonly subject: string; readonly posts: readonly Outgoi
 type OutgoingPost = Pick<Endpoint, "storeId" | "url"> & Pick<DeliveryRequest, "headers" | "body">;
 
 /**
- * Sends an event to each enabled endpoint that subscribes to its type, as a delivery would be sent. No delivery is
- * written; the steps of the drill are the audit (decision 73). Refuses with `not_found` without the lease of a drill
- * that sends events, or without such an event, and with `state_conflict` if no endpoint is enabled, or the endpoints
- * changed.
+ * Sends an event to each enabled endpoint that subscribes to its type, like a delivery. No delivery is written; the
+ * steps of the drill are the audit (decision 73). Refuses with `not_found` without the lease of a drill that sends
+ * events, or without such an event, and with `state_conflict` if no endpoint is enabled, or the endpoints have changed.
  */
 export async function deliverForDrill(
   context: DrillsContext,
@@ -40,7 +39,7 @@ export async function deliverForDrill(
 }
 
 /**
- * Posts over a kept connection, as deliveries do, and again over a new connection if the receiver had closed the kept
+ * Posts over a kept connection, as deliveries do, and again over a new connection if the receiver has closed the kept
  * one.
  */
 async function postAsDelivery(context: DrillsContext, outgoing: OutgoingPost): Promise<PostResult> {
@@ -114,7 +113,8 @@ function forgedPayment(
 }
 
 /**
- * The endpoints and the subject of the drill under this lease. Refuses with `state_conflict` if the endpoints changed.
+ * The endpoints and the subject of the drill under this lease. Refuses with `state_conflict` if the endpoints have
+ * changed.
  */
 function drilledNow(
   context: DrillsContext,

@@ -19,19 +19,19 @@ import type { LeaseRef } from "./leases.ts";
 type WatchedDrill = LeaseRef & {
   /** The drill's own API key: only requests with this key are from the merchant's client. */
   readonly credentialId: string;
-  /** The last four characters of that key. */
+  /** The last four characters of the drill's API key. */
   readonly lastFour: string;
 };
 
-/** Watches creates during an idempotency drill, and keeps answers from the client. A store has one drill at a time. */
+/** Watches creates during an idempotency drill, and drops answers to the client. A store has at most one such drill. */
 export type IdempotencyWatch = {
-  /** Starts to watch the creates with a drill's key. A running drill of the store ends. */
+  /** Starts watching the creates with a drill's key. A running drill of the store ends. */
   readonly begin: (drill: WatchedDrill) => void;
-  /** Counts creates from now on to this run. Refuses with `not_found`. */
+  /** Assigns creates from now on to this run. Refuses with `not_found`. */
   readonly beginRun: (drill: LeaseRef, run: WatchedRun) => Outcome<void>;
   /**
    * Waits until an answer of this run is held back or dropped, or the run has ended. Returns whether an answer was
-   * taken. Refuses with `not_found`.
+   * lost. Refuses with `not_found`.
    */
   readonly awaitLoss: (drill: LeaseRef) => Promise<Outcome<boolean>>;
   /** Ends the run; a held answer is dropped. Refuses with `not_found`. */
@@ -63,17 +63,19 @@ type Watch = WatchedDrill & {
   readonly hasOwnCommand: boolean;
   /** Whether a create arrived between two runs. */
   readonly hasLate: boolean;
-  /** The earliest time for the client's next request, by the monotonic clock; null if no answer told it to wait. */
+  /**
+   * The earliest time for the client's next request, by the monotonic clock; null if no answer told the client to wait.
+   */
   readonly waitsUntil: number | null;
   /** Null until an answer is dropped. */
   readonly reuse: Reuse | null;
-  /** Whether the merchant's client has ended. */
+  /** Whether the merchant's client has exited. */
   readonly isClosed: boolean;
   readonly refusedRequestId: string | null;
   readonly moments: Moments;
 };
 
-/** Moments of a run: an answer is taken (or the run ends without), and the end of the run. */
+/** Moments of a run: when an answer is dropped (or the run ends without that), and when the run ends. */
 type Moments = {
   readonly loss: Promise<void>;
   readonly lost: () => void;
@@ -82,13 +84,12 @@ type Moments = {
 };
 
 /**
- * Maximum number of creates with the same result that are kept of a run, so that a client in a loop does not fill the
- * memory.
+ * Maximum number of kept creates with the same result in a run, so that a client in a loop does not fill the memory.
  */
 const MAX_SEEN = 100;
 
 /**
- * Creates a watch without a drill. It is in memory, and lasts as long as the drill's lease; only its result is stored.
+ * Creates a watch without a drill. It is kept in memory for as long as the drill's lease; only its result is stored.
  */
 export function createIdempotencyWatch(
   store: Pick<Store, "credentials" | "checkouts">,
@@ -165,7 +166,7 @@ function withExit(watch: Watch, end: ClientExit): Watch {
   return { ...watch, current: undefined, runs: [...watch.runs, { ...run, ...end }] };
 }
 
-/** The result of a run that ends. */
+/** The result of a run that is ending. */
 function comeOf(watch: Watch): AnswerOf<"endClientRun"> {
   const came = watch.seen.length + watch.otherKeys.length > 0 || watch.hasOwnCommand;
   return { came, lost: lostIn(watch) !== undefined, answered: watch.current?.answered ?? false };
@@ -226,10 +227,10 @@ const RUN_LOSSES = {
 const SILENCE_MS = 3000;
 /** The `Retry-After` of a client that is told to wait, in seconds. */
 const RETRY_AFTER_SECONDS = 1;
-/** Maximum number of early requests: after that, a client that never waits is answered, so that it ends. */
+/** Maximum number of early requests: after that, a client that never waits is answered, so that it exits. */
 const MAX_EARLY = 20;
 
-/** The loss of the next answer, and whether the client came earlier than it was told. */
+/** The loss of the next answer, and whether the client came earlier than it was told to. */
 type NextLoss = { readonly loss: Loss; readonly early: boolean };
 
 function nextLoss({ current, seen, waitsUntil }: Watch, at: number): NextLoss | undefined {
@@ -242,7 +243,7 @@ function nextLoss({ current, seen, waitsUntil }: Watch, at: number): NextLoss | 
   return next === undefined ? undefined : { loss: next, early: false };
 }
 
-/** A create whose answer is taken. */
+/** A create whose answer is dropped. */
 type LostAnswer = {
   readonly answered: CommittedCreate;
   readonly answer: Answer;
@@ -308,7 +309,7 @@ function momentsOfRun(): Moments {
   return { loss: loss.promise, lost: loss.resolve, end: end.promise, ended };
 }
 
-/** The create of the current run whose answer was taken. */
+/** The create of the current run whose answer was dropped. */
 function lostIn({ current, seen }: Watch): SeenCreate | undefined {
   return seen.find(({ run, lost }) => lost && run === current?.run);
 }
@@ -334,8 +335,8 @@ function remember(watch: Watch, create: SeenCreate): Watch {
 }
 
 /**
- * The creates seen, and the number of checkouts of each purchase in the database: checkouts that the client was seen to
- * create, and all checkouts with the purchase's prefix in their order_id.
+ * The creates seen, and the number of checkouts of each purchase in the database: those that the client was seen to
+ * create, and all whose order_id has the purchase's prefix.
  */
 function factsOf(watch: Watch, { checkouts }: Pick<Store, "checkouts">): IdempotencyFacts {
   const { storeId, seen, runs, otherKeys, lastFour, hasOwnCommand, hasLate, refusedRequestId } = watch;
@@ -376,7 +377,7 @@ function orderIdOf(body: unknown): string | null {
   return isObject && typeof body.order_id === "string" ? body.order_id : null;
 }
 
-/** The key and path of a successful create, with a different body. */
+/** A request with the key and path of a successful create, but with a different body. */
 function reuseOf(request: HttpRequest): Reuse {
   const [idempotencyKey] = headerLines(request, "idempotency-key");
   const body = parseStrictJson(request.body);

@@ -10,8 +10,8 @@ export type LeaseRef = { readonly storeId: string; readonly id: string };
 export type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: LeaseKind };
 
 /**
- * The leases of drills (decision 66). A lease is only in memory, and lasts as long as the connection that opened it. So
- * no effect of a drill outlives its command or the sandbox.
+ * The leases of drills (decision 66). A lease exists only in memory, as long as the connection that opened it. So no
+ * effect of a drill outlives its command or the sandbox.
  */
 export type Leases = {
   /** Opens a lease for at most this long. `undo` runs once, when the lease ends for any reason. */
@@ -20,23 +20,23 @@ export type Leases = {
     options: { readonly timeoutMs: number; readonly undo: () => void | Promise<void> },
   ) => void;
   /**
-   * The response body that holds a lease: the text, then nothing until the lease ends. The lease ends when its reader
-   * leaves.
+   * The response body that holds a lease: the text, then nothing until the lease ends. The lease ends when the client
+   * disconnects.
    */
   readonly hold: (id: string, text: string) => AsyncIterable<Uint8Array>;
   /** Refuses with `not_found` if a lease has ended, belongs to another store, or belongs to none of these drills. */
   readonly check: (ref: LeaseRef, drills?: readonly DrillKind[]) => Outcome<void>;
   /** The leases of a store, oldest first. */
   readonly of: (storeId: string) => readonly Lease[];
-  /** The name of the drill that holds back the webhooks of a store; undefined if none does. */
+  /** The name of the drill that holds the webhooks of a store; undefined if none does. */
   readonly webhooksHeldBy: (storeId: string) => string | undefined;
-  /** Ends a lease, and returns when its effects are undone. Refuses as `check` does. */
+  /** Ends a lease, and returns after its effects are undone. Refuses as `check` does. */
   readonly end: (ref: LeaseRef) => Promise<Outcome<void>>;
   /** Ends every lease and its open response, for which a stopping server would otherwise wait. */
   readonly endAll: () => Promise<void>;
 };
 
-/** The drills that hold webhooks back. */
+/** The drills that hold webhooks. */
 const HOLDING = ["browser_return", "duplicates"] as const satisfies readonly DrillKind[];
 
 type OpenLease = {
@@ -109,7 +109,7 @@ export function createLeases(
   };
 }
 
-/** Yields the text, then nothing until the lease has ended; the lease ends when the reader leaves. */
+/** Yields the text, then nothing until the lease has ended; the lease ends when the client disconnects. */
 function heldBody(
   text: string,
   lease: { readonly over: () => Promise<void> | undefined; readonly finish: () => Promise<void> },

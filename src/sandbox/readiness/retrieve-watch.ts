@@ -3,7 +3,7 @@ import type { HttpRequest } from "../../world.ts";
 import { isOwnCommand } from "../api/caller.ts";
 import type { LeaseRef } from "./leases.ts";
 
-/** Watches which paid checkouts are retrieved from v1 while drills hold back webhooks. */
+/** Watches which paid checkouts are retrieved from v1 while drills hold webhooks. */
 export type RetrieveWatch = {
   readonly begin: (lease: LeaseRef) => void;
   /** Records a retrieve of a checkout. */
@@ -19,7 +19,7 @@ export type RetrieveWatch = {
 /** Maximum number of recorded retrieves of a drill, so that a busy store does not fill the memory. */
 const MAX_SEEN = 10_000;
 
-/** Creates a watch without a drill, in memory only. Retrieves of this program's own commands are not counted. */
+/** Creates a watch without a drill, in memory only. Retrieves by this program's own commands are not counted. */
 export function createRetrieveWatch(): RetrieveWatch {
   const watches = new Map<string, { readonly storeId: string; readonly paid: string[] }>();
   return {

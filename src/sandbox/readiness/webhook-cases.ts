@@ -36,7 +36,7 @@ export type Subject = {
   /** Older secrets, newest first, and whether one of them is no longer active. */
   readonly olderSecrets: readonly string[];
   readonly retiredSecret: string | undefined;
-  /** Order events that the endpoint has accepted; null if there are none, or none are to be sent. */
+  /** Order events that the endpoint has accepted; null if there are none, or if order events are not sent. */
   readonly order: (Pick<CheckoutEvent, "id" | "body"> & Pick<AcceptedOrder, "others">) | null;
   readonly now: number;
 };
@@ -49,13 +49,11 @@ export type CasesContext = PostContext & {
 
 /** Maximum number of requests in flight to an endpoint. */
 const MAX_IN_FLIGHT = 4;
-/** A receiver whose answers take longer than this, in milliseconds, gets one request at a time. */
+/** Response time from which a receiver gets one request at a time, in milliseconds. */
 const SLOW_MS = 2000;
 /** Maximum number of attempts of a request to a receiver that answers 429. */
 const MAX_ATTEMPTS = 6;
-/**
- * The first pause after a 429 without `Retry-After`, which doubles each time, and the longest pause, in milliseconds.
- */
+/** The first pause after a 429 without `Retry-After`, in milliseconds; it doubles each time. */
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
 /** Maximum total time of a drill's pauses, in milliseconds. */
@@ -150,7 +148,7 @@ function createSender(context: CasesContext, subject: Subject) {
   return { case: sendCase, event, posted };
 }
 
-/** Finds the mistake with which a signature is accepted. */
+/** Finds the signing mistake with which the receiver accepts a signature. */
 async function probe(send: Sender, subject: Subject, lanes: number): Promise<DrillCause | undefined> {
   const { endpoint, secret, olderSecrets } = subject;
   const own = send.event();
@@ -181,7 +179,10 @@ async function postOnce(
   return isStale ? post(context, { ...request, connection: "fresh" }) : posted;
 }
 
-/** Sends a request again after a 429. All requests share the pause, and the drill has a maximum time for pauses. */
+/**
+ * Creates a pace that resends a request after a 429. All requests share the pause, and the drill has a maximum time for
+ * pauses.
+ */
 function createPace(world: Pick<World, "now" | "sleep">) {
   let paused = 0;
   let until = 0;

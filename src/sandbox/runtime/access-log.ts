@@ -5,7 +5,7 @@ import { cut, jsonLine, printable, redactSecrets } from "../../core/text.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { World } from "../../world.ts";
 
-/** One answered request, with only the order_id of its body, and without its credential. */
+/** An answered request, without its credential, and with only the order_id of its body. */
 export type AccessEntry = {
   readonly at: number;
   readonly method: string;
@@ -17,13 +17,13 @@ export type AccessEntry = {
   readonly note: string;
 };
 
-/** One attempt of a delivery to an endpoint. */
+/** An attempt of a delivery to an endpoint. */
 export type DeliveryAttemptEntry = {
   readonly at: number;
   readonly url: string;
   /** The status of the receiver's answer; null if there was none. */
   readonly status: number | null;
-  /** The reason why there was no answer. */
+  /** Why there was no answer. */
   readonly error: DeliveryError | null;
   readonly eventId: string;
   readonly type: string;
@@ -35,7 +35,7 @@ export type DeliveryAttemptEntry = {
 /** The format of the lines. */
 export type LogFormat = "text" | "json";
 
-/** The stream of a log. */
+/** Writes log text, such as stderr or a file. */
 export type LogStream = Pick<World["stderr"], "writableNeedDrain"> & {
   readonly write: (text: string) => unknown;
 };
@@ -47,14 +47,16 @@ export type AccessLog = {
   readonly flush: () => void;
 };
 
-/** Lines are written in batches: a write for each request can halve the throughput. */
+/**
+ * Delay after which lines are written in a batch, in milliseconds: a write for each request can halve the throughput.
+ */
 const FLUSH_AFTER_MS = 50;
 const FLUSH_AT_LINES = 500;
 const MAX_TARGET_CODE_POINTS = 200;
 
 /**
- * Writes one line for each request and each attempt of a delivery, with a short delay; `flush` writes the rest. If the
- * stream is blocked, lines are dropped and counted, so that the log does not fill the memory.
+ * Creates a log that writes one line for each request and each delivery attempt, with a short delay; `flush` writes the
+ * rest. If the stream is blocked, lines are dropped and counted, so that the log does not fill the memory.
  */
 export function createAccessLog(
   world: Pick<World, "after">,

@@ -7,13 +7,18 @@ type Alarm = {
   readonly stop: () => void;
 };
 
-/** Timers are wrong after a laptop slept or a clock was set; checking this often keeps the delay short. */
+/**
+ * Maximum time until the alarm checks again, in milliseconds: timers are late after a laptop slept or a clock was set.
+ */
 const MAX_WAIT_MS = 60_000;
 
 /** Delay before the next attempt after a failure, such as a locked database. */
 const RETRY_MS = 1000;
 
-/** Keeps at most one timer, and none while nothing is expected. Keys that are not due cost nothing when it fires. */
+/**
+ * Creates an alarm with at most one timer, and none while nothing is expected. Keys that are not due cost nothing when
+ * it fires.
+ */
 export function createAlarm(
   world: Pick<World, "now" | "after">,
   options: {

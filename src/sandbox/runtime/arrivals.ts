@@ -7,14 +7,14 @@ export type WriteNotice = {
   readonly checkoutId: string | null;
 };
 
-/** The waits for writes of stores. */
+/** Waits for writes in stores. */
 export type Arrivals<News = WriteNotice> = {
   /**
-   * Wakes the waits of a store for a write, also during its transaction: they read after it. Without news, the store is
-   * being erased.
+   * Wakes the waits of a store for a write, also during its transaction: they read after it. Without `news`, the store
+   * is being erased.
    */
   readonly tell: (storeId: string, news?: News) => void;
-  /** Resolves when something of a store was written, or time is up. */
+  /** Resolves when something in a store was written, or at the timeout. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
   /** Calls back with each write of a store, until the returned function is called. */
   readonly follow: (storeId: string, hear: (news: News | undefined) => void) => () => void;
@@ -52,18 +52,20 @@ export function createArrivals<News = WriteNotice>({ sleep }: Pick<World, "sleep
   };
 }
 
-/** The way a request waits for its result. */
+/** How a request waits for its result. */
 type WaitOptions<Result> = {
   readonly look: () => Result;
   /** Whether a result ends the wait before the timeout. */
   readonly isEnough: (result: Result) => boolean;
-  /** Resolves when another read may find more, or after so many milliseconds. */
+  /** Resolves when another read may find more, or after the remaining time. */
   readonly next: (leftMs: number) => Promise<void>;
-  /** Whether nothing is waited for any more. Default: never. */
+  /** Whether there is nothing left to wait for. Default: never. */
   readonly isOver?: () => boolean;
 };
 
-/** Looks again and again until a result is enough. The last result counts when the time is up or the store is being erased. */
+/**
+ * Reads repeatedly until a result is enough. The last result counts when the time is up or the store is being erased.
+ */
 export async function lookUntil<Result>(
   {
     world,

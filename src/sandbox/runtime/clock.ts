@@ -16,7 +16,7 @@ type ClockAction =
   | { readonly action: "advance"; readonly byMs: number }
   | { readonly action: "set"; readonly to: number };
 
-/** The new time, and the changes of status and the attempts of deliveries on the way, in order. */
+/** The new time, with the changes of status and the delivery attempts during the move, in order. */
 type ClockState = {
   readonly now: number;
   readonly frozen: boolean;
@@ -26,23 +26,23 @@ type ClockState = {
   readonly undelivered: number;
 };
 
-/** Maximum wait of a move for receivers, in real milliseconds; slower deliveries continue after it. */
+/** Maximum time for which a move waits for receivers, in real milliseconds; slower deliveries continue after it. */
 const DRAIN_BUDGET_MS = 20_000;
 
 /** The context of moving a clock, which also sends due deliveries. */
 export type ClockContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "monotonic">;
   readonly dispatcher: Pick<Dispatcher, "drain">;
-  /** Two moves at once would start from the same time, and one would be lost. */
+  /** Prevents concurrent moves, which would start from the same time, so that one would be lost. */
   readonly clockMutex: Mutex;
   /** The progress of moves, for pages. */
   readonly clockMoves: ClockMoves;
 };
 
 /**
- * Moves a store's clock. A move forward processes everything that is due on the way, each item at its own time, and
- * sends due deliveries, before it returns. A move back undoes nothing. Refuses with `not_found` if there is no such
- * store, and a time beyond the year 9999 with `invalid_parameter`.
+ * Moves a store's clock. A move forward processes everything that becomes due, each item at its own time, and sends due
+ * deliveries before it returns. A move back undoes nothing. Refuses with `not_found` if there is no such store, and a
+ * time beyond the year 9999 with `invalid_parameter`.
  */
 export function moveClock(
   context: ClockContext,
@@ -97,7 +97,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
   return accept({ now, frozen: after.frozenAt !== null, fired, delivered, undelivered });
 }
 
-/** Reports the progress of a move to pages until it ends. Reading the clock is no move. */
+/** Reports the progress of a move to pages until it ends. Reading the clock is not a move. */
 function progressOf(
   { store, world, clockMoves }: ClockContext,
   storeId: string,
@@ -119,7 +119,7 @@ export function countDue({ store }: Pick<ServiceContext, "store">, storeId: stri
 }
 
 /**
- * Processes everything that is due until a time, a part in each write. The same write moves the clock: to the last
+ * Processes everything that is due by a time, a part in each write. The same write moves the clock: to the last
  * processed item, and finally to the new time. So even after a crash, nothing has happened later than the store's time.
  */
 async function moveTo(
@@ -154,7 +154,10 @@ async function moveTo(
   return fired;
 }
 
-/** The next time after a given one at which something happens or is sent; undefined if no endpoint gets deliveries. */
+/**
+ * The next time after a given one at which something happens or is sent; undefined if there is none. Deliveries count
+ * only for enabled endpoints.
+ */
 function nextStop({ store }: ServiceContext, storeId: string, after: number): number | undefined {
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   if (endpoints.length === 0) return undefined;

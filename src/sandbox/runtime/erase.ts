@@ -10,13 +10,13 @@ import { noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoreGate } from "./store-gate.ts";
 
-/** The context of an erasure: the tables, and everything else that keeps data of a store. */
+/** The context of an erasure: the tables, and everything else that keeps a store's data. */
 export type ErasureContext = {
   readonly store: Pick<Store, "write" | "erasures" | "stores" | "clocks" | "instance">;
   readonly world: Pick<World, "freshId" | "monotonic">;
   readonly storeGate: Pick<StoreGate, "alone">;
   readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
-  /** Deletes the data of a store in other files; runs again at the next start if it was interrupted. */
+  /** Deletes a store's data in other files; runs again at the next start if it was interrupted. */
   readonly forgetStore: (erasure: Erasure) => void;
   /** Called after each commit that gives the sandbox a new instance id (decision 96). */
   readonly instanceChanged: () => void;
@@ -25,9 +25,9 @@ export type ErasureContext = {
 };
 
 /**
- * Deletes the history of a store, named by its id or its name, or of all stores; their settings stay. Requests of these
- * stores wait meanwhile. Refuses with `not_found`, and with `state_conflict` if several stores have the name, or if
- * requests of a store stay open.
+ * Deletes the history of a store, named by its id or its name, or of all stores; their settings are kept. Requests to
+ * these stores wait meanwhile. Refuses with `not_found`, and with `state_conflict` if several stores have the name, or
+ * if requests to a store stay open.
  */
 export async function resetStores(
   context: ErasureContext,
@@ -55,9 +55,9 @@ export async function resetStores(
 }
 
 /**
- * Deletes a store with all of its data, and its merchant if the merchant has no other store. Requests of the store wait
+ * Deletes a store with all of its data, and its merchant if the merchant has no other store. Requests to the store wait
  * meanwhile, and are then refused because there is no such store. Refuses with `not_found`, and with `state_conflict`
- * for the first store, or if requests of the store stay open.
+ * for the first store, or if requests to the store stay open.
  */
 export function deleteStore(context: ErasureContext, storeId: string): Promise<Outcome<ErasedStore>> {
   const { store, storeGate } = context;
@@ -113,7 +113,7 @@ export async function finishErasures(
   }
 }
 
-/** Maximum time that one transaction deletes rows, in milliseconds: requests of other stores wait for it. */
+/** Maximum duration of a transaction that deletes rows, in milliseconds: requests to other stores wait for it. */
 const MAX_TRANSACTION_MS = 15;
 
 function choose({ store }: ErasureContext, wanted: string | undefined): Outcome<readonly ErasedStore[]> {

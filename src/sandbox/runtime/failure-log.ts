@@ -25,14 +25,14 @@ type Failure = {
   readonly kind: string;
   readonly code: string;
   readonly message: string;
-  /** The place in the program; undefined for a failure of the disk, which is no bug. */
+  /** The position in the program; undefined for a disk failure, which is not a bug. */
   readonly stack: string | undefined;
 };
 
 /** A recent kind: its first failure, and the number of failures since its last line. */
 type Streak = { readonly id: string; readonly failure: Failure; since: number; count: number };
 
-/** Makes the log. A disk that stays full causes one line for each interval, however many requests fail. */
+/** Creates the log. A disk that stays full causes one line per interval, however many requests fail. */
 export function createFailureLog(
   world: Pick<World, "now" | "after">,
   options: { readonly format: LogFormat; readonly stream: LogStream },

@@ -5,7 +5,10 @@ import type { Store } from "../../store/store.ts";
 const FROM_ANOTHER =
   "came with a snapshot of another sandbox; checkout snapshots restore <name> --adopt delivers its events, as checkout sandbox start --adopt does";
 
-/** Why nothing is delivered from a store: its folder's reason, or it was restored and not adopted (decision 95). */
+/**
+ * Why nothing is delivered from a store: its folder delivers nothing, or the store was restored and not adopted
+ * (decision 95).
+ */
 export function holdOfStore({ store, folderHold }: HoldContext, storeId: string): string | undefined {
   return folderHold ?? (store.heldStores.isHeld(storeId) ? `this store ${FROM_ANOTHER}` : undefined);
 }
@@ -26,8 +29,8 @@ type HoldContext = {
 
 /**
  * Compares the folder of the state with the recorded folder (decision 71). Records the folder if none was recorded yet,
- * or if the state is adopted, which also adopts stores of another sandbox's snapshot. Returns why nothing may be
- * delivered: the state is a copy, was moved, or came from somebody else. Undefined if the folder is the recorded one.
+ * or if the state is adopted, which also adopts stores from another sandbox's snapshot. Returns why nothing may be
+ * delivered: the state is a copy, was moved, or came from another user. Undefined if the folder is the recorded one.
  */
 export function settleHome(
   store: Pick<Store, "home" | "heldStores" | "write">,

@@ -62,7 +62,7 @@ export function revokeKey(
   });
 }
 
-/** The keys among these that v1 accepts. */
+/** Those of the keys that v1 accepts. */
 export function inForce(keys: readonly ShownKey[]): readonly ShownKey[] {
   return keys.filter(({ revokedAt }) => revokedAt === null);
 }

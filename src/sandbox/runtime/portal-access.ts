@@ -12,26 +12,28 @@ export type PortalRole = "merchant" | "administrator";
 type PortalPreferences = {
   /** The primary tag of a language; undefined: the browser's language. */
   readonly language: "en" | "zh" | undefined;
-  /** Whether single keys do something (WCAG 2.1.4). */
+  /** Whether the portal has keyboard shortcuts (WCAG 2.1.4). */
   readonly hasKeys: boolean;
 };
 
-/** A browser that is signed in. */
+/** A signed-in browser. */
 export type PortalSession = PortalPreferences & {
   readonly id: string;
   readonly role: PortalRole;
-  /** The token in every form of its pages. */
+  /** The token in every form of the session's pages. */
   readonly formToken: string;
 };
 
-/** The address after an act, or a refusal. */
+/** The address to redirect to after an action, or a refusal. */
 type RedirectOutcome = Outcome<string>;
 
 /** The address of the portal. */
 type PortalAddress = {
-  /** Its origin and path; null if the portal is off, because it would share an origin with the payment pages. */
+  /**
+   * The portal's origin and path; null if the portal is off, because it would share an origin with the payment pages.
+   */
   readonly url: string | null;
-  /** The port that the sandbox listens on, which names its cookies: cookies know no ports. */
+  /** The sandbox's port, which is part of the cookies' names, because cookies do not distinguish ports. */
   readonly port: number;
 };
 
@@ -42,25 +44,27 @@ export type PortalAccess = {
   readonly path: string;
   readonly port: number;
   readonly isOff: boolean;
-  /** A code that signs one browser in, once, and when it expires, in milliseconds by the real clock. */
+  /** Issues a code that signs in one browser, once; it expires at a time in milliseconds by the real clock. */
   readonly issueCode: () => { readonly code: string; readonly expiresAt: number };
   /**
-   * Signs the merchant in by a code, which is used by this. A browser that is signed in keeps its session, so that its
-   * other tabs go on. Refuses with `credential_invalid`.
+   * Signs the merchant in with a code, which is then used up. A browser that is already signed in keeps its session, so
+   * that its other tabs still work. Refuses with `credential_invalid`.
    */
   readonly signInByCode: (code: string, signedIn: PortalSession | undefined) => Outcome<PortalSession>;
-  /** Signs the administrator in by the admin token, in the same way. Refuses also with `rate_limited`. */
+  /**
+   * Signs the administrator in with the admin token, otherwise like `signInByCode`. Also refuses with `rate_limited`.
+   */
   readonly signInByToken: (token: string, signedIn: PortalSession | undefined) => Outcome<PortalSession>;
   readonly find: (role: PortalRole, id: string) => PortalSession | undefined;
   readonly prefer: (session: PortalSession, preferences: Partial<PortalPreferences>) => void;
   /** Keeps a text that this session may read once. Returns the ticket for reading it. */
   readonly keepOnce: (session: PortalSession, text: string) => string;
   readonly takeOnce: (session: PortalSession, ticket: string) => string | undefined;
-  /** Returns a number for a page that is shown, so that a form sent twice from it is recognised. */
+  /** Returns a number for a shown page, so that a second submission of its form is recognised. */
   readonly numberPage: () => string;
   /**
-   * Runs the act of a form. A second submission of the same page's form is a double click: it redirects as the first
-   * does and runs nothing, unless the first was refused.
+   * Runs the action of a form. A second submission from the same page is a double click: it redirects like the first
+   * and runs nothing, unless the first was refused.
    */
   readonly actOnce: (
     session: PortalSession,
@@ -68,15 +72,15 @@ export type PortalAccess = {
     run: () => Promise<RedirectOutcome>,
   ) => Promise<RedirectOutcome>;
   readonly signOut: (session: PortalSession) => void;
-  /** Signs everybody out, and takes back the codes. Returns how many were signed in. */
+  /** Signs out every browser, and revokes the codes. Returns the number of browsers that were signed in. */
   readonly endAll: () => number;
 };
 
-/** The reason why a sandbox has no portal, and the remedy. */
+/** Why a sandbox has no portal, and the remedy. */
 export const PORTAL_IS_OFF =
   "this sandbox has no portal: beside --public-url it needs --portal-url with another host name";
 
-/** The link that signs one browser in. The code stands behind the #: no request, log or Referer ever has it. */
+/** The link that signs in one browser. The code follows the #, so that no request, log or Referer ever contains it. */
 export function signInLink(
   { origin, path }: Pick<PortalAccess, "origin" | "path">,
   code: string,
@@ -142,7 +146,7 @@ const TOKEN_REFUSED: Words = [
   "这不是管理员令牌；它在 .checkout/admin.json 中",
 ];
 
-/** Codes and sessions never depend on a seed: a user who knows the seed could sign in. */
+/** Creates codes, which never depend on a seed: a user who knows the seed could sign in. */
 function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
   let codes: readonly { readonly code: string; readonly expiresAt: number }[] = [];
   return {
@@ -167,7 +171,7 @@ function shortened(id: string): string {
   return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
 }
 
-/** Counts wrong tokens. Over the limit, no token is compared, so a correct guess does not show either. */
+/** Counts wrong tokens. Above the limit, no token is compared, so that a correct guess is not revealed either. */
 function createTokens({ now }: Pick<World, "now">, adminToken: string) {
   let wrong: readonly number[] = [];
   return {
@@ -234,7 +238,7 @@ function createSessions({ freshId }: Pick<World, "freshId">) {
   };
 }
 
-/** The last forms that were sent, and where each has led to, or will. */
+/** The last submitted forms, and where each one redirects. */
 function createActions(): Pick<PortalAccess, "numberPage" | "actOnce"> {
   const acts = new Map<string, Promise<RedirectOutcome>>();
   let pages = 0;

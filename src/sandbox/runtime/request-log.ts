@@ -19,7 +19,7 @@ import type { Answer, LogFields } from "../answer.ts";
 import type { AccessEntry } from "./access-log.ts";
 import { createArrivals, type Arrivals } from "./arrivals.ts";
 
-/** When a request was answered, by the real clock, and how long it took. */
+/** When a request was answered, by the real clock, and its duration. */
 type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
   /** Secrets without a recognisable form: tokens from the environment. Default: none. */
   readonly secrets?: readonly string[];
@@ -28,7 +28,7 @@ type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
 /** A request, as far as it could be read. */
 type ReceivedRequest = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
 
-/** A request until its batch is written. Of a request that was not refused, only its row is held. */
+/** A request until its batch is written. For a request that was not refused, only its row is kept. */
 type PendingLogEntry = { readonly owner: Owner | undefined; readonly cameAt: number } & (
   | { readonly facts: Facts }
   | { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times }
@@ -39,7 +39,7 @@ type Facts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
 
 /** The log of v1 requests and their answers, with the newest requests of each store (decision 86). */
 export type RequestLog = {
-  /** Notes a v1 request after its answer; other requests are not logged. Costs only an entry of a list. */
+  /** Records a v1 request after its answer; other requests are not logged. Only appends to a list. */
   readonly note: (request: ReceivedRequest, answer: Answer, times: Times) => void;
   /** All answered requests, newest first. After a position: the first requests that follow it. */
   readonly list: (storeId: string, filter: RequestFilter) => readonly LoggedRequest[];
@@ -55,7 +55,7 @@ export type RequestLog = {
   readonly failure: () => string | undefined;
   /** The position of a store's newest request; 0 if it has none. */
   readonly last: (storeId: string) => number;
-  /** Resolves when a request of a store was logged, its requests were forgotten, or time is up. */
+  /** Resolves when a request to a store was logged, the store's requests were deleted, or time is up. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
   /**
    * Calls back with the logged requests of a store, or with an empty list after they were deleted, until the returned
@@ -64,7 +64,7 @@ export type RequestLog = {
   readonly follow: Arrivals<readonly LoggedRequest[]>["follow"];
   /** Deletes all requests of a store so far. Positions continue to grow. */
   readonly forget: (storeId: string) => void;
-  /** Writes the noted requests, and closes the log. */
+  /** Writes the recorded requests, and closes the log. */
   readonly close: () => void;
 };
 
@@ -73,23 +73,26 @@ type Owner = Pick<LogFields, "storeId"> & { readonly clock?: StoreClock | undefi
 
 type RequestLogOptions = {
   readonly open: () => Outcome<RequestFile, { readonly message: string; readonly remedy: string }>;
-  /** The owner of a refused request whose answer names no store: the store of its key, or else the first store. */
+  /** The owner of a refused request whose answer names no store: the store of its key, otherwise the first store. */
   readonly ownerOf: (request: ReceivedRequest) => Owner;
-  /** Maximum number of requests kept for a store. With 0, new requests are not logged, and logged ones stay. */
+  /** Maximum number of requests kept for a store. If 0, new requests are not logged, and logged ones stay. */
   readonly kept: number;
   /**
-   * The clock that new stores have. Where it stands still, so do the times of the log; default: requests are logged by
-   * the real clock.
+   * The clock of new stores. If it is frozen, the times in the log are too; default: requests are logged by the real
+   * clock.
    */
   readonly startClock?: StoreClock | undefined;
-  /** Gets an error, or a sentence if the problem is not a bug. */
+  /** Called with an error, or with a sentence if the problem is not a bug. */
   readonly report: (problem: unknown) => void;
 };
 
-/** Requests are written in batches: a write for each request would slow a create by a tenth. */
+/**
+ * Delay before a batch of requests is written, in milliseconds: a write for each request would slow a create by a
+ * tenth.
+ */
 const WRITE_AFTER_MS = 100;
 const WRITE_AT = 500;
-/** With how many files work is tried: a damaged one, and the new one. */
+/** Maximum number of files with which work is attempted: a damaged file, and the new one. */
 const MAX_FILES = 2;
 /** The limits of a search for refused requests: requests searched, requests parsed, and results. */
 const [MAX_LOOK, MAX_PARSED, MAX_REFUSED] = [20_000, 1000, 200];
@@ -98,7 +101,7 @@ const V1 = "/v1/";
 
 /**
  * A request log that opens its file with the first request, so that a start does not wait for it. Errors are reported
- * and lose the requests of that moment; an unusable file is not tried again. No answer fails because of the log.
+ * and lose the requests of that moment; an unusable file is not opened again. Errors of the log never fail an answer.
  */
 export function createRequestLog(
   world: Pick<World, "after" | "sleep">,
@@ -189,7 +192,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     file = next;
     reporting(options, () => last !== undefined && last !== "unusable" && last.close());
   };
-  /** Whether the file was damaged, so that a new one is begun. */
+  /** Whether the file was damaged, so that a new one is created. */
   const leaveAfter = (error: unknown): boolean => {
     const last = file;
     file = undefined;
@@ -202,7 +205,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
   };
   /**
    * The result of work on the file; undefined if there is no file, or if the work fails, which is reported. If the file
-   * is damaged, the work is done with a new file.
+   * is damaged, the work is repeated with a new file.
    */
   const using = <Value>(work: (requests: RequestFile) => Value): Value | undefined => {
     for (let files = 0; files < MAX_FILES; files += 1) {
@@ -244,11 +247,11 @@ function forgottenTo(
 }
 
 /**
- * The positions of each store's requests. They only grow, also where the file has forgotten them, or is another one.
+ * The positions of each store's requests. They only grow, even if the file has forgotten the requests, or was replaced.
  */
 function createPositions() {
   const highest = new Map<string, number>();
-  /** The position of the last written request, also of another process. */
+  /** The position of the last written request, possibly by another process. */
   const last = (requests: RequestFile | undefined, storeId: string): number =>
     Math.max(highest.get(storeId) ?? 0, requests?.last(storeId) ?? 0);
   return {
@@ -288,7 +291,7 @@ function batchesOf(
   });
 }
 
-/** The log entry of a request. Of a successful create or retrieve, only its order_id can contain a secret. */
+/** The log entry of a request. In a successful create or retrieve, only the order_id can contain a secret. */
 function notedOf(request: ReceivedRequest, answer: Answer, times: Times): PendingLogEntry {
   const { logged, status } = answer;
   const { storeId, clock } = logged ?? {};
@@ -329,7 +332,7 @@ function reporting({ report }: Pick<RequestLogOptions, "report">, work: () => un
   }
 }
 
-/** The stored details of a request that did not simply succeed, cut and without its secrets. */
+/** The stored details of a request that did not simply succeed, cut to their maximum lengths and without secrets. */
 function factsOf({
   request,
   answer,

@@ -14,7 +14,7 @@ import type { StoreIdentity } from "../../store/stores.ts";
 import type { World } from "../../world.ts";
 import { makeKey, newApiKey } from "./keys.ts";
 
-/** The name of a store that is given none. */
+/** The name of a store that was created without a name. */
 const DEFAULT_NAME = "Sandbox Store";
 
 /** The currencies of a new store. */
@@ -32,8 +32,8 @@ const SEEDED_PRICES: readonly Price[] = [
 ];
 
 /**
- * The store that the sandbox shows, with its secrets. `apiKey` is null unless the store is new or the key was given:
- * only its hash is stored.
+ * A store for display, with its secrets. `apiKey` is null unless the store is new or the key was given, because only
+ * the hash is stored.
  */
 export type SeededStore = StoreIdentity & {
   readonly name: string;
@@ -41,16 +41,16 @@ export type SeededStore = StoreIdentity & {
   readonly signingSecret: string;
 };
 
-/** Secrets of a store from outside; an undefined secret is generated. */
+/** Given secrets of a store; an undefined secret is generated. */
 type GivenSecrets = {
   readonly apiKey: string | undefined;
   readonly signingSecret: string | undefined;
 };
 
-/** Why the first store is not shown: a secret cannot be read, or is another one than was given. */
+/** Why the first store is refused: a secret cannot be decrypted, or differs from the given one. */
 export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret";
 
-/** A new store, with its key. */
+/** A new store, with its API key. */
 export type NewStore = SeededStore & { readonly apiKey: string };
 
 /** The given values of a new store; other values are generated or defaults. */
@@ -70,13 +70,16 @@ type GivenStore = {
 export type StoreMaker = {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
-  /** Secrets of the first store from outside; an undefined secret is generated. */
+  /** Given secrets of the first store; an undefined secret is generated. */
   readonly given?: GivenSecrets;
-  /** Gets a new key before its hash is committed; `isFirst`: the sandbox has no other store. */
+  /** Called with a new key before its hash is committed; `isFirst`: the sandbox has no other store. */
   readonly keepKey: (made: NewStore, isFirst: boolean) => void;
-  /** Gets a key before its store is made; resolves when it is kept, together with others of the same moment. */
+  /**
+   * Called with a key before its store is created; resolves when the key is stored, together with other keys of the
+   * same moment.
+   */
   readonly keepKeySoon: (made: Pick<NewStore, "id" | "name" | "apiKey">) => Promise<void>;
-  /** Gets the new name of a store before it is committed. */
+  /** Called with the new name of a store before it is committed. */
   readonly keepName: (renamed: { readonly id: string; readonly name: string }) => void;
   /** The clock of a new or reset store. Default: real time. */
   readonly startClock?: StoreClock | undefined;
@@ -87,9 +90,9 @@ export type BeforeSeed = () => Outcome<readonly NewStore[]>;
 
 /**
  * Creates the first merchant and store in an empty file, in one transaction; reads them from any other file. `keepKey`
- * gets the new key before its hash is committed: a crash in between leaves a key without a store, never a store without
- * its key. Given secrets become the secrets of a new first store, and must equal those of an existing one (decision
- * 78); otherwise nothing is written.
+ * is called with the new key before its hash is committed: a crash in between leaves a key without a store, never a
+ * store without its key. Given secrets become the secrets of a new first store, and must equal those of an existing one
+ * (decision 78); otherwise nothing is written.
  */
 export async function seed(
   store: Store,
@@ -115,7 +118,7 @@ export async function seed(
 }
 
 /**
- * The refusal of a file whose first store has other secrets than the given ones; undefined if there is none. Writes
+ * The refusal of a file whose first store has secrets other than the given ones; undefined if there is none. Writes
  * nothing.
  */
 export function refusalOfFirst(
@@ -144,9 +147,9 @@ function showStore(
 }
 
 /**
- * Creates a store of an existing merchant (the first store's by default) or of a new one. Its key is kept before the
- * transaction, so that stores created at the same time share one write of the file. Refuses with `not_found` if there
- * is no such merchant.
+ * Creates a store for an existing merchant (by default the first store's) or for a new one. Its key is stored before
+ * the transaction, so that stores created at the same time share one write of the file. Refuses with `not_found` if
+ * there is no such merchant.
  */
 export async function createStore(
   { store, ...maker }: StoreMaker & { readonly store: Store },
@@ -169,7 +172,7 @@ export async function createStore(
   );
 }
 
-/** Makes a store within a transaction: with its API key and signing secret, its capabilities and its prices. */
+/** Creates a store within a transaction: with its API key and signing secret, its capabilities and its prices. */
 export function makeStore(
   store: Store,
   { world, masterKey, keepKey, given: outside = NOT_GIVEN, startClock = REAL_CLOCK }: StoreMaker,

@@ -36,7 +36,7 @@ type TakingContext = Pick<SnapshotContext, "store" | "masterKey"> & {
 
 /**
  * The bytes of a snapshot of an existing store, or of the whole sandbox (decision 95): a file that any sandbox can
- * restore. The snapshot has no master key, token or API key; its signing secrets are sealed with its own key, which it
+ * restore. The snapshot contains no master key, token or API key; its signing secrets are encrypted with a key that it
  * contains. Blocks all other work meanwhile.
  */
 export function takeSnapshot(context: TakingContext, scope: SnapshotScope): Uint8Array {
@@ -44,8 +44,8 @@ export function takeSnapshot(context: TakingContext, scope: SnapshotScope): Uint
 }
 
 /**
- * The same for a state on disk, at the moment of the call, written to a file without blocking other work (decision
- * 105). Returns the properties of the snapshot.
+ * Takes a snapshot of a state on disk, at the moment of the call, and writes it to a file without blocking other work
+ * (decision 105). Returns the properties of the snapshot.
  */
 export async function writeSnapshot(
   context: TakingContext,
@@ -72,21 +72,21 @@ function planOf({ store, world, masterKey }: TakingContext, scope: SnapshotScope
 
 /** Options of a restore. */
 type RestoreOptions = {
-  /** Whether the due deliveries of a snapshot of another sandbox are sent. Default: they are held back. */
+  /** Whether to send the due deliveries in another sandbox's snapshot. Default: they are held. */
   readonly adopt?: boolean | undefined;
   /**
-   * Whether an administrator restores: only then may the snapshot contain an approval of production. Default: false.
+   * Whether an administrator restores the snapshot: only then may it contain an approval of production. Default: false.
    */
   readonly isAdministrator?: boolean;
 };
 
 /**
- * Replaces stores by the stores of a snapshot, in one transaction, after the requests of the replaced stores have
+ * Replaces stores with the stores of a snapshot, in one transaction, after the requests to the replaced stores have
  * ended. Restores one store, which is created if it does not exist, or all stores, and then deletes the others. The
- * scope `as_taken` is the scope with which the snapshot was taken. Due work of a snapshot that another sandbox took, or
- * that was changed, is held back unless the snapshot is adopted, and each of its rows must be valid (decision 95).
- * Refuses with `invalid_parameter` a file that is no snapshot or too new, and with `state_conflict` a store that the
- * snapshot does not have, an id or key that another store has, or requests of a store that do not end.
+ * scope `as_taken` is the scope with which the snapshot was taken. Due work in a snapshot that another sandbox took, or
+ * that was changed, is held unless the snapshot is adopted, and each row must be valid (decision 95). Refuses with
+ * `invalid_parameter` a file that is not a snapshot or is too new, and with `state_conflict` a store that the snapshot
+ * does not contain, an id or key that another store has, or requests to a store that do not end.
  */
 export async function restoreSnapshot(
   context: SnapshotContext,
@@ -167,7 +167,7 @@ async function replaceStores(
   });
 }
 
-/** Runs a write that is undone and refused if rows of a snapshot are invalid or conflict with existing rows. */
+/** Runs a write that is rolled back and refused if rows of a snapshot are invalid or conflict with existing rows. */
 async function refusingUnfit<Value>(write: () => Promise<Value>): Promise<Outcome<Value>> {
   try {
     return accept(await write());
@@ -185,7 +185,7 @@ function unfit(why: string): Outcome<never> {
   return refuse("invalid_parameter", [`the snapshot cannot be restored: ${why}`, `无法恢复快照：${why}`]);
 }
 
-/** Seals the same secret with another key. A secret that its key does not open was changed by another program. */
+/** Encrypts the same secret with another key. A secret that its key cannot decrypt was changed by another program. */
 function resealing(
   { randomBytes }: Pick<World, "randomBytes">,
   { from, to }: { readonly from: Uint8Array; readonly to: Uint8Array },

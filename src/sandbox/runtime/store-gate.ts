@@ -4,15 +4,15 @@ import type { World } from "../../world.ts";
 
 /** An open request. Its store is looked up only when a store is erased, which is rare. */
 export type Visit = {
-  /** Undefined if the request is about no store, or about an unknown store. */
+  /** Undefined if the request is not about a store, or is about an unknown store. */
   readonly storeOf: () => string | undefined;
 };
 
-/** Keeps requests of a store from running during its erasure (decision 91). */
+/** Prevents requests to a store from running during its erasure (decision 91). */
 export type StoreGate = {
   /**
-   * Lets a request in: at once, or with a promise if its store is closed. Refuses with `storage_unavailable` if the
-   * store does not open in time.
+   * Lets a request in: immediately, or with a promise if its store is closed. Refuses with `storage_unavailable` if the
+   * store does not reopen in time.
    */
   readonly enter: (visit: Visit) => Promise<Outcome<void>> | undefined;
   readonly leave: (visit: Visit) => void;
@@ -28,7 +28,7 @@ export type StoreGate = {
   ) => Promise<Outcome<Value>>;
 };
 
-/** Maximum time that a request waits for its store, and an erasure for the store's requests, in milliseconds. */
+/** Maximum time that a request waits for its store, and an erasure for requests to the store, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
 /** The refusal of a request whose store is being erased. */
@@ -37,13 +37,16 @@ export function refuseErased(): Outcome<never> {
   return refuse("storage_unavailable", message, { retryAfterSeconds: 1 });
 }
 
-/** Makes a gate with all stores open. `closes` is called with each store that is closed, to wake the store's waits. */
+/**
+ * Creates a gate with all stores open. `closes` is called with each store that is closed, to wake the waits of that
+ * store.
+ */
 export function createStoreGate(
   world: Pick<World, "after" | "monotonic">,
   closes: (storeId: string) => void,
 ): StoreGate {
   const open = new Set<Visit>();
-  /** The closed stores, each with the promise that it opens. */
+  /** The closed stores, each with a promise that resolves when it reopens. */
   const closed = new Map<string, Promise<void>>();
   const watchers = new Set<(visit: Visit) => void>();
 

@@ -8,14 +8,14 @@ import type { ServiceContext } from "../context.ts";
  * Settles and expires checkouts when they are due. Reads do not rely on the timekeeper: they check the time themselves.
  */
 type Timekeeper = {
-  /** Called with the real time at which something of a store becomes due. */
+  /** Called with the real time at which something in a store becomes due. */
   readonly expect: (storeId: string, realTime: number) => void;
-  /** Processes everything due in these stores and sets the next timer, at the start and after a clock was moved. */
+  /** Processes everything due in these stores and sets the next timer, at the start and after a clock moved. */
   readonly wake: (storeIds: readonly string[]) => Promise<void>;
   readonly stop: () => void;
 };
 
-/** Makes the timekeeper of all stores. */
+/** Creates the timekeeper of all stores. */
 export function createTimekeeper(
   world: Pick<World, "now" | "after">,
   options: { readonly context: () => ServiceContext; readonly report: (error: unknown) => void },
@@ -33,8 +33,8 @@ export function createTimekeeper(
 }
 
 /**
- * Processes due items of a store, up to the number that is left for this write. Returns the real time of the next item,
- * if the store's clock runs.
+ * Processes due items of a store, up to the limit of this write. Returns the real time of the next item, if the store's
+ * clock is running.
  */
 function catchUp(
   context: ServiceContext,

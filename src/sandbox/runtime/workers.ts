@@ -1,12 +1,12 @@
 /** Runs work with at most one worker for each key; workers of different keys run in parallel. */
 type Workers = {
-  /** Runs the work of a key; if it is already running, runs it once more afterwards. */
+  /** Runs the work of a key; if the work is already running, runs it once more afterwards. */
   readonly wake: (key: string) => void;
   /** Resolves when no worker of these keys runs. Default: of any key. */
   readonly idle: (keys?: readonly string[]) => Promise<void>;
 };
 
-/** Creates workers. `work` must end by itself; `onFailure` gets its error and the key. */
+/** Creates workers. `work` must end by itself; `onFailure` is called with the error and the key. */
 export function createWorkers(options: {
   readonly work: (key: string) => Promise<void>;
   readonly onFailure: (error: unknown, key: string) => void;

@@ -5,7 +5,7 @@ import { COLUMN_RULES } from "../../core/snapshot/columns.ts";
 import { ROW_LIMITS, ROW_RULES, type RuleContext } from "./row-rules.ts";
 import { judgeDeliveries, judgeStories, type RowReader } from "./stories.ts";
 
-/** The tables that are read together with their checkouts or deliveries. */
+/** The tables that are read together with the checkouts or deliveries they belong to. */
 const OF_STORIES: ReadonlySet<string> = new Set([
   "checkouts",
   "attempts",
@@ -19,8 +19,8 @@ const OF_STORIES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Validates every row of a snapshot before any row is copied, by the rules of the acts that write such rows (decision
- * 95). Returns table, row and rule of the first violation; undefined if there is none.
+ * Validates every row of a snapshot before any row is copied, with the rules of the functions that write such rows
+ * (decision 95). Returns table, row and rule of the first violation; undefined if there is none.
  */
 export function judgeRows(image: SnapshotImage, context: Omit<RuleContext, "key">): string | undefined {
   const tables = new Map(image.tables().map((table) => [table.name, table]));
@@ -50,12 +50,12 @@ function readAll(rows: Iterator<NamedRow>): void {
   while (rows.next().done !== true) continue;
 }
 
-/** Thrown at a row that breaks a rule: no later row is read. */
+/** Thrown for a row that breaks a rule: no later row is read. */
 class BrokenRule extends Error {
   override readonly name = "BrokenRule";
 }
 
-/** Reads the rows of a table, and throws at the first row that breaks a rule of its own. */
+/** Reads the rows of a table, and throws at the first row that breaks a rule of its table. */
 function* judgedRows(image: SnapshotImage, table: CopiedTable, rules: RuleContext): Generator<NamedRow> {
   const columns = columnRulesOf(table);
   const rowRule = ROW_RULES[table.name];

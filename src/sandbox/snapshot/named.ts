@@ -12,8 +12,8 @@ export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotShelf: 
 const TOO_LARGE = "it is larger than 2 GiB, which no snapshot is";
 
 /**
- * Takes a named snapshot, replacing an existing one of this name. Refuses with `not_found`, and while a store is being
- * deleted.
+ * Takes a named snapshot, replacing an existing one of the same name. Refuses with `not_found`, and while a store is
+ * being deleted.
  */
 export async function createSnapshot(
   context: NamedSnapshotsContext,

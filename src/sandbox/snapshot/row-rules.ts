@@ -14,13 +14,16 @@ import { MAX_RETURN_ORIGINS } from "../checkout/return-origins.ts";
 import { MAX_FAULTS } from "../fault/faults.ts";
 import { MAX_ENDPOINTS } from "../webhook/endpoints.ts";
 
-/** The values that rows are validated against. */
+/** The context in which rows are validated. */
 export type RuleContext = {
   /** Real time, in milliseconds. */
   readonly now: number;
-  /** The addresses that this sandbox may send to. */
+  /** The addresses to which this sandbox may send. */
   readonly targets: TargetPolicy;
-  /** Whether an administrator restores. Only an administrator may approve production or open its gate (decision 20). */
+  /**
+   * Whether an administrator restores the snapshot. Only an administrator may approve production or open its gate
+   * (decision 20).
+   */
   readonly isAdministrator: boolean;
   /** The encryption key of the snapshot's secrets. */
   readonly key: Uint8Array;
@@ -29,7 +32,7 @@ export type RuleContext = {
 /** The rule that a row breaks although each of its columns is valid; undefined if it breaks none. */
 type RowRule = (row: NamedRow, context: RuleContext) => string | undefined;
 
-/** The rules of whole rows. They call the functions of the acts that write such rows. */
+/** Rules for whole rows, checked with the functions that validate those rows when they are written. */
 export const ROW_RULES: Readonly<Record<string, RowRule>> = {
   stores: ({ clock_offset: offset }, { now }) =>
     isMoment(storeNow({ offsetMs: Number(offset), frozenAt: null }, now))
@@ -83,7 +86,7 @@ const OPENS_PRODUCTION: ReadonlySet<unknown> = new Set<AdministratorAction>([
   "open_gate",
 ]);
 
-/** The rows of a store that are counted together, and their maximum number. */
+/** The rows of a store that are counted together, and the maximum number of them. */
 type RowLimit = { readonly most: number; readonly of: (row: NamedRow) => string | undefined };
 
 /** The maximum number of rows of a store. */

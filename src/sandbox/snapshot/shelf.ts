@@ -1,17 +1,20 @@
 /** The named snapshots of a sandbox: files in its folder, or its memory. */
 export type SnapshotShelf = {
   readonly names: () => readonly string[];
-  /** The size of a snapshot in bytes, without reading it; undefined if there is none of this name. */
+  /** The size of a snapshot in bytes, without reading it; undefined if there is no snapshot of this name. */
   readonly size: (name: string) => number | undefined;
   /**
-   * The bytes of a snapshot; undefined if there is none of this name. Throws if it is larger than `MAX_SNAPSHOT_BYTES`.
+   * The bytes of a snapshot; undefined if there is no snapshot of this name. Throws if it is larger than
+   * `MAX_SNAPSHOT_BYTES`.
    */
   readonly read: (name: string) => Uint8Array | undefined;
-  /** Writes a snapshot, replacing an existing one of this name. A reader gets either the old or the new one, whole. */
+  /**
+   * Writes a snapshot, replacing an existing one of the same name. A reader gets either the old or the new one, whole.
+   */
   readonly write: (name: string, bytes: Uint8Array) => void;
   /**
-   * The same for a file that `fill` writes at a path; the file is flushed without blocking other work. Undefined in
-   * memory.
+   * Writes a snapshot as a file that `fill` writes to a path; the file is flushed without blocking other work.
+   * Undefined in memory.
    */
   readonly fill:
     | (<Value>(name: string, fill: (path: string) => Promise<Value>) => Promise<Value>)
@@ -19,7 +22,7 @@ export type SnapshotShelf = {
   readonly remove: (name: string) => void;
 };
 
-/** The shelf of a sandbox that keeps nothing on disk. */
+/** The shelf of a sandbox without a disk. */
 export function shelfInMemory(): SnapshotShelf {
   const kept = new Map<string, Uint8Array>();
   return {

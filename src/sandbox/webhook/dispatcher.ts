@@ -4,24 +4,24 @@ import { createLines, type DispatchContext, type FinishedAttempt } from "./lines
 import type { DispatchedEntry } from "../../core/control/webhook.ts";
 
 /**
- * Sends due deliveries: to each endpoint several at once, but one at a time for each checkout; endpoints in parallel
+ * Sends due deliveries: several at once to each endpoint, but one at a time for each checkout; endpoints in parallel
  * (decisions 13, 93).
  */
 export type Dispatcher = {
-  /** A delivery to an endpoint may be due. */
+  /** Reports that a delivery to an endpoint may be due. */
   readonly wake: (endpointId: string) => void;
-  /** Checks all endpoints of these stores, at the start and after a clock was moved. */
+  /** Checks all endpoints of these stores, at the start and after a clock moved. */
   readonly wakeStores: (storeIds: readonly string[]) => void;
   /**
    * Sends all due deliveries of a store, waits at most this long, and returns the attempts in the order of their
    * starts.
    */
   readonly drain: (storeId: string, budgetMs: number) => Promise<readonly DispatchedEntry[]>;
-  /** Starts nothing new, and waits for running deliveries, at most this long. */
+  /** Starts no new deliveries, and waits for running ones, at most this long. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
-/** Makes the dispatcher of a sandbox. Rows are its queue, so a crash loses nothing. */
+/** Creates the dispatcher of a sandbox. Its queue consists of rows, so a crash loses nothing. */
 export function createDispatcher(context: DispatchContext, report: (error: unknown) => void): Dispatcher {
   const { store, world } = context;
   const listeners = new Set<(ended: FinishedAttempt) => void>();
@@ -89,7 +89,7 @@ function collectAttempts(
 }
 
 /**
- * Records that the last process ended during some deliveries: they may have been received, and are sent again. Runs
+ * Records that the previous process ended during some deliveries: they may have been received, and are resent. Runs
  * once, before the first delivery.
  */
 export function recoverDeliveries(context: ServiceContext): Promise<void> {

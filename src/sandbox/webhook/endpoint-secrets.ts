@@ -10,7 +10,7 @@ export type SecretsContext = Pick<ServiceContext, "store"> & { readonly masterKe
 export type EndpointSecrets = { readonly inForce: readonly string[]; readonly retired: readonly string[] };
 
 /**
- * Decrypts the secrets of an endpoint: its own, or its store's if it has none. `now` is the store's.
+ * Decrypts the secrets of an endpoint: its own secrets, or its store's if it has none. `now` is the store's time.
  * Throws if the master key is wrong, which the start has already checked.
  */
 export function endpointSecrets(
@@ -28,11 +28,13 @@ export function endpointSecrets(
 export type SecretsAtTime = EndpointSecrets & {
   /** The owner of the secrets. */
   readonly owner: "endpoint" | "store";
-  /** Whether a secret began or ended at that very moment, so that the active secrets cannot be determined. */
+  /** Whether a secret began or ended at exactly that moment, so that the active secrets cannot be determined. */
   readonly isUncertain: boolean;
 };
 
-/** The secrets with which an endpoint signed at a moment of its store's clock, even if it was removed since. */
+/**
+ * The secrets with which an endpoint signed at a moment of its store's clock, even if the endpoint was removed since.
+ */
 export function endpointSecretsAt(
   { store, masterKey }: SecretsContext,
   endpoint: Pick<Endpoint, "id" | "storeId">,
@@ -46,7 +48,7 @@ export function endpointSecretsAt(
   return { inForce, retired, owner: own.length === 0 ? "store" : "endpoint", isUncertain };
 }
 
-/** How many endpoints of a store sign with their own secret. */
+/** The number of endpoints of a store that sign with their own secret. */
 export function ownSecretsOf(
   { endpoints, signingSecrets }: Pick<ServiceContext["store"], "endpoints" | "signingSecrets">,
   storeId: string,
@@ -59,7 +61,7 @@ function storeSecret({ store, masterKey }: SecretsContext, storeId: string): End
   return { inForce: sealed === undefined ? [] : [open(sealed, masterKey)], retired: [] };
 }
 
-/** An endpoint's own secrets, newest first: the secrets that were active at a moment, and the ones that had ended. */
+/** An endpoint's own secrets, newest first: those that were active at a moment, and those that had ended. */
 function openedAt(
   own: ReturnType<SecretsContext["store"]["signingSecrets"]["ofEndpoint"]>,
   { at, masterKey }: { readonly at: number; readonly masterKey: Uint8Array },

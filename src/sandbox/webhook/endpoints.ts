@@ -31,12 +31,12 @@ type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
 /** Maximum number of endpoints of a store. */
 export const MAX_ENDPOINTS = 20;
 
-/** Maximum number of events that a listener can ask for again. */
+/** Maximum number of events whose redelivery a listener can request. */
 const MAX_REPLAYED = 100_000;
 
 /**
- * Adds an endpoint for a store's events. Refuses with `invalid_parameter` a forbidden address and patterns that no
- * event type matches, with `state_conflict` an address that exists.
+ * Adds an endpoint for a store's events. Refuses with `invalid_parameter` a forbidden address and patterns that match
+ * no event type, and with `state_conflict` an address that already exists.
  */
 export function addEndpoint(
   context: EndpointsContext,
@@ -70,8 +70,8 @@ export function addEndpoint(
 }
 
 /**
- * Registers the address of a store's listener. It is always the same endpoint, with the same secret. It first gets
- * again the events that `since` asks for, then those that waited. Refuses with `invalid_parameter` or `not_found`.
+ * Registers the address of a store's listener. The endpoint and its secret stay the same. It first receives again the
+ * events that `since` requests, then those that waited. Refuses with `invalid_parameter` or `not_found`.
  */
 export function registerListener(
   context: EndpointsContext,
@@ -79,7 +79,7 @@ export function registerListener(
   wanted: {
     readonly url: string;
     readonly eventTypes?: readonly string[] | undefined;
-    /** An event after which all events are delivered again, or a time from which on. */
+    /** An event after which, or a time from which, all events are redelivered. */
     readonly since?: { readonly eventId: string } | { readonly at: number } | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets & { readonly replayed: number }>> {
@@ -101,7 +101,7 @@ export function registerListener(
   });
 }
 
-/** Enables, disables or pauses an endpoint; deliveries to a paused one wait. Refuses with `not_found`. */
+/** Enables, disables or pauses an endpoint; deliveries to a paused endpoint wait. Refuses with `not_found`. */
 export function setEndpointState(
   context: EndpointsContext,
   ref: EndpointRef,
@@ -115,7 +115,7 @@ export function setEndpointState(
   });
 }
 
-/** Removes an endpoint; its deliveries are given up, their audit stays. Refuses with `not_found`. */
+/** Removes an endpoint; its deliveries are given up, but their audit is kept. Refuses with `not_found`. */
 export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint, now) => {
     dropEndpoint(context.store, endpoint.id, now);
@@ -129,8 +129,8 @@ export function showSecrets(context: EndpointsContext, ref: EndpointRef): Promis
 }
 
 /**
- * Gives an endpoint a new signing secret (decision 12). During the overlap the old one signs too, so that a
- * receiver has time to change. Refuses with `not_found`.
+ * Gives an endpoint a new signing secret (decision 12). During the overlap the old secret also signs, so that the
+ * receiver can be updated. Refuses with `not_found`.
  */
 export function rotateSecret(
   context: EndpointsContext,
@@ -153,8 +153,8 @@ export function rotateSecret(
 }
 
 /**
- * Delivers a `webhook.test` event to one endpoint. Refuses with `not_found`, and with `state_conflict` if it is
- * disabled.
+ * Delivers a `webhook.test` event to one endpoint. Refuses with `not_found`, and with `state_conflict` if the endpoint
+ * is disabled.
  */
 export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<string>> {
   const { store, world } = context;
@@ -169,8 +169,8 @@ export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promi
 }
 
 /**
- * Delivers an event again with the same event_id and bytes (interface 32), to one endpoint or to all enabled endpoints
- * that receive its type. Changes no status. Refuses with `not_found`, and with `state_conflict` if no endpoint can get
+ * Redelivers an event with the same event_id and bytes (interface 32), to one endpoint or to all enabled endpoints that
+ * receive its type. Changes no status. Refuses with `not_found`, and with `state_conflict` if no endpoint can receive
  * it.
  */
 export function replayEvent(
@@ -206,7 +206,7 @@ export function replayEvent(
 }
 
 /**
- * Repeats failed deliveries since a moment, oldest first: each event whose last delivery to an endpoint failed is
+ * Replays failed deliveries since a moment, oldest first: each event whose last delivery to an endpoint failed is
  * delivered to that endpoint, unless it is disabled. Refuses with `not_found`, and with `state_conflict` if the named
  * endpoint is disabled.
  */
@@ -236,7 +236,7 @@ export function replayFailed(
   });
 }
 
-/** The events that a listener asks for again: after an event, or from a time on; none by default. */
+/** The events whose redelivery a listener requests: after an event, or from a time; none by default. */
 function eventsSince(
   { store }: EndpointsContext,
   storeId: string,
@@ -262,7 +262,7 @@ function eventsSince(
   ]);
 }
 
-/** Delivers events again in their order, before new ones. Events that wait anyway are not sent twice. */
+/** Redelivers events in their order, before new ones. Events that are already waiting are not sent twice. */
 function replayAll(
   context: EndpointsContext,
   { endpoint, events }: { readonly endpoint: Endpoint; readonly events: readonly StoredEvent[] },
@@ -340,7 +340,7 @@ function checkForm(
   }));
 }
 
-/** An event of a store. Refuses with `not_found`, for another store's event too. */
+/** An event of a store. Refuses with `not_found`, also for another store's event. */
 export function eventOf(
   store: Pick<Store, "events">,
   storeId: string,

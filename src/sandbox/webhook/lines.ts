@@ -20,9 +20,9 @@ export type DispatchContext = TakeContext &
   SendContext &
   RecordContext & { readonly world: Pick<World, "sleep" | "after" | "soon"> };
 
-/** One line for each endpoint. Each line wakes alone and never delays another. */
+/** One line of deliveries for each endpoint. Each line is woken separately and never delays another. */
 type Lines = {
-  /** A delivery to an endpoint may be due. */
+  /** Reports that a delivery to an endpoint may be due. */
   readonly wake: (endpointId: string) => void;
   /** Resolves when no delivery is in flight to these endpoints. Default: to any endpoint. */
   readonly idle: (endpointIds?: readonly string[]) => Promise<void>;
@@ -30,7 +30,7 @@ type Lines = {
   readonly stop: () => void;
 };
 
-/** A recorded end, with the position of its attempt among all started attempts. */
+/** A recorded result, with the position of its attempt among all started attempts. */
 export type FinishedAttempt = { readonly place: number; readonly dispatched: DispatchedEntry };
 
 /** The deliveries in flight to one endpoint. */
@@ -40,7 +40,7 @@ type Line = {
   readonly ended: { readonly place: number; readonly end: EndedAttempt }[];
   /**
    * The position of the newest attempt of each delivery that was started and is not recorded. After a restore, a
-   * delivery can also have an older attempt with the same number, whose end must not be recorded on the restored
+   * delivery can also have an older attempt with the same number, whose result must not be recorded for the restored
    * delivery.
    */
   readonly newest: Map<string, number>;
@@ -48,16 +48,16 @@ type Line = {
   isFull: boolean;
 };
 
-/** The recorded ends, the number of attempts that had ended, and the next attempts to send. */
+/** The recorded results, the number of attempts that had ended, and the next attempts to send. */
 type Step = StartedAttempts & { readonly recorded: readonly FinishedAttempt[]; readonly ended: number };
 
-/** Delay after a failure, such as a locked database. */
+/** Delay after a failure, such as a locked database, in milliseconds. */
 const RETRY_MS = 1000;
-/** After this many iterations of the event loop without the end of an attempt, none is expected soon: about 0.2 ms. */
+/** Number of event loop iterations without the end of an attempt after which none is expected soon: about 0.2 ms. */
 const QUIET_ITERATIONS = 50;
 
 /**
- * Makes the lines. Attempts in flight are rows; only their number, and the ends that are not recorded yet, are in
+ * Creates the lines. Attempts in flight are rows; only their number, and the results that are not recorded yet, are in
  * memory.
  */
 export function createLines(
@@ -82,7 +82,7 @@ export function createLines(
   };
   const alarm = createAlarm(world, { ring: async (endpointIds) => endpointIds.forEach(wake), report });
 
-  /** One step: the ends of attempts and the starts of the next ones share a transaction. */
+  /** One step: the results of attempts and the starts of the next ones share a transaction. */
   async function deliverDue(endpointId: string): Promise<void> {
     const line = lines.get(endpointId) ?? newLine();
     lines.set(endpointId, line);
@@ -101,7 +101,7 @@ export function createLines(
     recorded.forEach(onEnded);
   }
 
-  /** Sends an attempt beside others. Its end is recorded together with all other ends by then. */
+  /** Sends an attempt in parallel with others. Its result is recorded together with all others available by then. */
   function launch(line: Line, started: StartedAttempt): void {
     const place = (places += 1);
     line.newest.set(started.delivery.id, place);
@@ -156,7 +156,7 @@ function forgetEnded({ ended, newest }: Line, count: number): void {
     if (newest.get(end.delivery.id) === place) newest.delete(end.delivery.id);
 }
 
-/** A sent attempt must be recorded: the write is repeated while the database cannot be written. */
+/** Records attempts. A sent attempt must be recorded, so the write is repeated while the database cannot be written. */
 async function recordAndTake(
   context: DispatchContext,
   line: Line,

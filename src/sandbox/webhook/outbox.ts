@@ -6,7 +6,7 @@ import type { ServiceContext } from "../context.ts";
 
 /**
  * Writes an event, and a delivery for each endpoint of its store that receives its type; runs inside a write. A
- * disabled endpoint misses the event, a paused endpoint gets it later.
+ * disabled endpoint misses the event, a paused endpoint receives it later.
  */
 export function emit(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
   const { store } = context;
@@ -18,14 +18,14 @@ export function emit(context: ServiceContext, event: Omit<StoredEvent, "position
   for (const endpoint of endpoints) enqueue(context, { event, endpoint, cause: "event" }, event.createdAt);
 }
 
-/** Writes the delivery of one event to one endpoint; runs inside a write. `now` is the store's. */
+/** Writes the delivery of one event to one endpoint; runs inside a write. `now` is the store's time. */
 export function enqueue(
   { store, world, wakeDispatcher }: ServiceContext,
   wanted: {
     readonly event: Omit<StoredEvent, "position">;
     readonly endpoint: Pick<Endpoint, "id">;
     readonly cause: DeliveryEntry["cause"];
-    /** When the delivery is due. Default: now. */
+    /** The time at which the delivery is due. Default: now. */
     readonly dueAt?: number;
   },
   now: number,

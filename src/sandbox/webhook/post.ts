@@ -8,7 +8,7 @@ import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 export type PostContext = {
   readonly world: Pick<World, "send" | "resolve" | "monotonic">;
   readonly targets: TargetPolicy;
-  /** Timeout for a receiver's whole answer. */
+  /** Timeout for a receiver's whole answer, in milliseconds. */
   readonly deliveryTimeoutMs: number;
   /** Why nothing is sent to the endpoints of a store (decisions 71, 95); undefined if deliveries are sent. */
   readonly heldBack: (storeId: string) => string | undefined;
@@ -55,10 +55,13 @@ export async function post(
   );
 }
 
-/** A secret or card number that begins in the stored part of an answer ends within this many bytes behind it. */
+/**
+ * Number of bytes after the stored part of an answer within which a secret or card number that begins in that part must
+ * end.
+ */
 const MAX_SECRET_BYTES = 256;
 
-/** The reason why there was no answer. */
+/** Why there was no answer. */
 export function deliveryErrorOf({
   failure,
 }: Pick<Extract<OutboundResult, { ok: false }>, "failure">): DeliveryError {

@@ -6,7 +6,7 @@ import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
 import { endpointSecretsAt, type SecretsContext, type SecretsAtTime } from "./endpoint-secrets.ts";
 
-/** An attempt of a delivery as it was sent, reconstructed from its audit. */
+/** An attempt of a delivery as sent, reconstructed from its audit. */
 export type SentAttempt = {
   /** Names and values, with the signature if it can be reconstructed. */
   readonly headers: Readonly<Record<string, string>>;
@@ -16,8 +16,8 @@ export type SentAttempt = {
 };
 
 /**
- * The secrets with which an attempt was signed, which the audit does not keep. `rotated`: the endpoint's secret was
- * changed at that very moment. `unlike`: the reconstruction does not match the audit.
+ * The secrets with which an attempt was signed, which the audit does not store. `rotated`: the endpoint's secret was
+ * changed at exactly that moment. `unlike`: the reconstruction does not match the audit.
  */
 export type Signing =
   | { readonly known: false; readonly why: "rotated" | "unlike" }
@@ -26,15 +26,17 @@ export type Signing =
       readonly owner: SecretsAtTime["owner"];
       /** The number of active secrets. */
       readonly secrets: number;
-      /** The fault that hit the attempt, which may have changed its signature or its body. */
+      /** The fault that was applied to the attempt, which may have changed its signature or body. */
       readonly fault: FaultAction | null;
-      /** The verdict of a receiver with the active secrets at the time of sending. */
+      /** The verdict of a receiver with the secrets that were active at the time of sending. */
       readonly verdict: SignatureVerdict;
-      /** When the attempt was sent, in Unix seconds. */
+      /** The time at which the attempt was sent, in Unix seconds. */
       readonly sentAt: number;
     };
 
-/** Reconstructs an attempt with the function that sends; without body and signature if that is not possible. */
+/**
+ * Reconstructs an attempt with the function that sends attempts; without body and signature if that is not possible.
+ */
 export function reconstructAttempt(
   context: SecretsContext,
   { endpointId, storeId, eventId }: Pick<Delivery, "endpointId" | "storeId" | "eventId">,

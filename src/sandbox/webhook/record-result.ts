@@ -14,12 +14,12 @@ import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
 import { outcomeOf, type EndedAttempt } from "./send.ts";
 
-/** The context of recording the end of an attempt. */
+/** The context of recording the result of an attempt. */
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
 
 /**
- * Writes the end of an attempt and its effects on the delivery and the endpoint; runs inside a write. Returns undefined
- * and writes nothing if the attempt no longer exists, because it was sent before a reset or a restore.
+ * Writes the result of an attempt and its effects on the delivery and the endpoint; runs inside a write. Returns
+ * undefined and writes nothing if the attempt no longer exists, because it was sent before a reset or a restore.
  */
 export function recordAttemptResult(
   context: RecordContext,
@@ -104,8 +104,8 @@ function judgeEndpoint(
 }
 
 /**
- * Whether a kept connection failed: the receiver may have closed it before it was used again, or sent more than one
- * answer on it.
+ * Whether a kept connection failed: the receiver may have closed it before it was reused, or sent more than one answer
+ * on it.
  */
 function wasKeptInVain(result: EndedAttempt["result"]): boolean {
   if (result === "forbidden" || result.ok || result.onKept !== true) return false;

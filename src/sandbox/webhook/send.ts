@@ -12,12 +12,12 @@ export type SendContext = PostContext & {
   readonly log: Pick<AccessLog, "addDelivery">;
 };
 
-/** An attempt that has ended, before its end is on disk. */
+/** An attempt that has ended, before its result is on disk. */
 export type EndedAttempt = StartedAttempt & PostResult;
 
 /**
- * Sends one attempt, outside any transaction, to an address that the policy allows now. A failure of our own is
- * reported, and ends the attempt like a lost connection: it may have been sent, and nothing may wait for it forever.
+ * Sends one attempt, outside any transaction, to an address that the policy allows now. Our own failure is reported,
+ * and ends the attempt like a lost connection: the attempt may have been sent, and nothing may wait for it forever.
  */
 export async function send(
   context: SendContext,
@@ -68,7 +68,7 @@ function logEntryOf(
   };
 }
 
-/** The answer of a receiver to a delivery; `realNow` is its time. */
+/** The receiver's answer to a delivery; `realNow` is the time of the answer. */
 export function outcomeOf(result: PostResult["result"], realNow: number): DeliveryAttemptResult {
   if (result === "forbidden") return { error: "target_forbidden" };
   if (!result.ok) return { error: deliveryErrorOf(result) };

@@ -35,7 +35,7 @@ export type StartedAttempt = {
   readonly route: Route;
 };
 
-/** Maximum number of searches for due deliveries in one write: each search holds back or drops at most one. */
+/** Maximum number of searches for due deliveries in one write; each search holds or drops at most one. */
 const MAX_LOOKS = 100;
 
 /** The values shared by all deliveries that are taken together: one reading of the clock, and the decrypted secrets. */
@@ -55,8 +55,8 @@ export type StartedAttempts = { readonly started: readonly StartedAttempt[]; rea
 export const NO_DELIVERIES: StartedAttempts = { started: [], isFull: false };
 
 /**
- * Takes as many due deliveries of an endpoint as it may have in flight beside the present ones, and writes their
- * attempts; runs inside a write.
+ * Takes as many due deliveries of an endpoint as it may have in flight in addition to the current ones, and writes
+ * their attempts; runs inside a write.
  */
 export function takeDue(
   context: TakeContext,
@@ -91,8 +91,8 @@ export function takeDue(
 }
 
 /**
- * Takes the next due deliveries, each of another checkout, up to the given number. `shouldContinue`: another search may find
- * more, because a delivery was held back.
+ * Takes the next due deliveries, each of a different checkout, up to the given number. `shouldContinue`: another search
+ * may find more, because a delivery was held.
  */
 function takeSome(
   context: TakeContext,
@@ -119,7 +119,7 @@ function takeSome(
   return { taken, shouldContinue: false };
 }
 
-/** Applies a fault that keeps a delivery from being sent now; false for other faults. */
+/** Applies a fault that prevents a delivery from being sent now; false for other faults. */
 function holdBack(
   { store }: TakeContext,
   { delivery, fault }: { readonly delivery: Delivery; readonly fault: DeliveryFault },

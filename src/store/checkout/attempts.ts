@@ -55,7 +55,7 @@ export function attemptsTable(connection: Connection) {
     /** The attempts of a checkout, oldest first. */
     of: (checkoutId: string): Attempt[] => select.all(checkoutId),
 
-    /** Writes a new attempt, or the end of an open one. */
+    /** Writes a new attempt, or the result of an open one. */
     save: (checkoutId: string, attempt: Attempt): void => void upsert.run({ ...attempt, checkoutId }),
 
     /** Records a late result, once. */

@@ -28,13 +28,13 @@ export type SearchResult = {
 /** A position after all checkouts. */
 export const AFTER_ALL: CheckoutPosition = Number.MAX_SAFE_INTEGER;
 
-/** The number of newest checkouts among which the end of an id is searched. */
+/** The number of newest checkouts that are searched for the end of an id. */
 const NEWEST_IDS = 1000;
 /** Maximum number of checkouts that one search reads. */
 const MAX_LOOK = 20_000;
 /**
- * If the range, counting all stores, has at most this many times the wanted rows, it is read sequentially, in half the
- * time.
+ * If the range, counting all stores, has at most this many times the requested rows, it is read sequentially, in half
+ * the time.
  */
 const DENSE = 3;
 
@@ -48,10 +48,13 @@ export function checkoutLists(connection: Connection) {
     /** The position of a checkout; undefined if the store does not have the id. */
     placeOf: (storeId: string, id: string): CheckoutPosition | undefined => sql.placeOf.get({ storeId, id }),
 
-    /** The checkouts at these positions, newest first. One statement for all takes half the time of one for each. */
+    /**
+     * The checkouts at these positions, newest first. One statement for all takes half as long as one statement for
+     * each.
+     */
     at: (places: readonly CheckoutPosition[]): Checkout[] => sql.at.all(JSON.stringify(places)),
 
-    /** The positions, of an unordered list, of the newest checkouts that pass a filter. */
+    /** The newest checkouts that pass a filter, from an unordered list of positions. */
     pick: (places: readonly CheckoutPosition[], filter: CheckoutFilter, span: Span): CheckoutPosition[] =>
       sql.pick.all({ ...filter, ...span, places: JSON.stringify(places) }),
 
@@ -68,13 +71,14 @@ export function checkoutLists(connection: Connection) {
     ofOrder: (storeId: string, orderId: string, limit: number): CheckoutPosition[] =>
       sql.ofOrder.all({ storeId, orderId, limit }),
 
-    /** The positions, among the newest checkouts, of those whose id ends with a text. */
+    /** The positions of the newest checkouts whose id ends with a text. */
     endingIn: (storeId: string, ending: string): CheckoutPosition[] =>
       sql.endingIn.all({ storeId, ending, among: NEWEST_IDS }),
 
     /**
-     * Searches the newest checkouts before a position for a text in their order_id or description (ASCII letters
-     * without case). Null finds all. `last` is the oldest checkout examined, `isWhole` whether none is older.
+     * Searches the newest checkouts before a position for a text in their order_id or description, ignoring the case of
+     * ASCII letters. Null finds all. `last` is the oldest checkout examined; `isWhole` means that there is no older
+     * one.
      */
     look: (filter: CheckoutFilter, text: string | null, { before, limit }: Span): SearchResult => {
       const { storeId } = filter;
@@ -89,7 +93,7 @@ export function checkoutLists(connection: Connection) {
       return { places, last, isWhole: beyond === undefined };
     },
 
-    /** The number of checkouts of the store from a position on, before another. */
+    /** The number of checkouts of the store from one position to before another. */
     count: (storeId: string, from: CheckoutPosition, before: CheckoutPosition): number =>
       sql.count.get({ storeId, from, before }) ?? 0,
   };
@@ -173,7 +177,7 @@ type SearchQuery = CheckoutFilter & {
   readonly newest: CheckoutPosition;
   readonly last: CheckoutPosition;
   readonly text: string | null;
-  /** A pattern of every text that contains `text`, and of few others. */
+  /** A pattern that matches every text containing `text`, and few others. */
   readonly like: string | null;
   readonly limit: number;
 };

@@ -5,7 +5,7 @@ import type { Checkout, Status } from "../../core/checkout/checkout.ts";
 import { columnsOf, prepareByPosition } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** Empty for the open or paid checkout of an order, and the id for all others: see `checkouts_of_order`. */
+/** Empty for the open or paid checkout of an order, otherwise the id: see `checkouts_of_order`. */
 const LIVE_OR_ID = "CASE WHEN status IN ('created', 'pending', 'succeeded') THEN '' ELSE id END";
 
 const TABLE = `
@@ -30,8 +30,7 @@ CREATE TABLE checkouts (
 export const COLUMNS_OF_CHECKOUT = columnsOf<Checkout>("checkouts", TABLE);
 
 /**
- * The DDL of checkouts. Every index of lists ends with the rowid, so that each list is read from the newest checkout
- * on.
+ * The DDL of checkouts. Every index for lists ends with the rowid, so that each list is read from the newest checkout.
  */
 export const CHECKOUTS_DDL = `
 ${TABLE}CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');

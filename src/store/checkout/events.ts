@@ -9,7 +9,7 @@ export type EventEntry = Pick<CheckoutEvent, "id" | "type" | "sequence" | "creat
 /** A whole event with its position among all events. */
 export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
   readonly position: number;
-  /** Null for an event that belongs to no checkout. */
+  /** Null for an event without a checkout. */
   readonly checkoutId: string | null;
   readonly type: string;
 };
@@ -70,7 +70,7 @@ export function eventsTable(connection: Connection) {
   return {
     insert,
 
-    /** The number of events of a checkout, which is the sequence of its last one. */
+    /** The number of events of a checkout, which is the sequence number of its last event. */
     lastSequence: (checkoutId: string): number => selectLast.get(checkoutId) ?? 0,
 
     /** The position of the newest event of all stores; 0 if there is none. */
@@ -91,7 +91,7 @@ export function eventsTable(connection: Connection) {
       return first.flatMap((position) => at.get(position) ?? []);
     },
 
-    /** The newest matching events, oldest first: of all, or of the store before a position. */
+    /** The newest matching events, oldest first: among all events, or those of the store before a position. */
     latest: (wanted: EventFilter & { readonly before?: number }): StoredEvent[] => {
       const filter = { before: AFTER_ALL, ...wanted };
       const { selectLatest, selectLatestOf, selectOfOrder, at } = lists;

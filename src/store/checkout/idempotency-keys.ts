@@ -6,7 +6,7 @@ import type { Connection } from "../connection/database.ts";
 type BoundKey = StoredResponse & KeyReference & { readonly checkoutId: string; readonly createdAt: number };
 type BoundAnswer = StoredResponse & Pick<BoundKey, "createdAt">;
 type KeyReference = { readonly storeId: string; readonly key: string };
-/** A key of a checkout, and the answer that every request with the key got. */
+/** A key of a checkout, and the answer to every request with the key. */
 export type KeptAnswer = Pick<BoundKey, "key" | "fingerprint" | "requestId" | "body">;
 
 /** The DDL of idempotency keys. */

@@ -1,7 +1,7 @@
 import { MAX_PAGE_VIEWS, ONE_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** The DDL of views of payment pages. Its numbers are `MAX_PAGE_VIEWS` and the maximum length of a return address. */
+/** The DDL of views of payment pages. Its limits are `MAX_PAGE_VIEWS` and the maximum length of a return address. */
 export const PAGE_VIEWS_DDL = `
 CREATE TABLE page_views (
   checkout_id TEXT NOT NULL REFERENCES checkouts (id),
@@ -35,7 +35,7 @@ export function pageViewsTable(connection: Connection) {
     keep: (checkoutId: string, view: PageView): boolean =>
       statements.insert.run({ ...view, checkoutId, most: MAX_PAGE_VIEWS, apart: ONE_VIEW_MS }).changes > 0,
 
-    /** The views of a checkout, by kind, oldest first. */
+    /** The views of a checkout, grouped by kind, oldest first. */
     of: (checkoutId: string): PageView[] => statements.select.all(checkoutId),
   };
 }

@@ -2,7 +2,7 @@ import type { Price } from "../../core/control/checkout.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** As stored: booleans are numbers. */
+/** A price as stored: booleans are numbers. */
 type Row = Omit<Price, "approved" | "retired"> & {
   readonly storeId: string;
   readonly approved: number;

@@ -53,7 +53,7 @@ export function returnOriginsTable(connection: Connection) {
     /** The origins of a store, in the order of registration. */
     list: (storeId: string): ReturnOrigin[] => select.all(storeId),
 
-    /** The same with the times of registration. */
+    /** The origins of a store with their times of registration. */
     of: (storeId: string): RegisteredOrigin[] => selectWithTime.all(storeId),
 
     /** Removes an origin; false if the store does not have it. */

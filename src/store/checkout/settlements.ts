@@ -2,7 +2,7 @@ import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** A due change: a checkout that settles itself, or one that expires. */
+/** A due change: the automatic settlement of a checkout, or an expiry. */
 export type DueItem = {
   readonly checkoutId: string;
   readonly dueAt: number;
@@ -26,7 +26,7 @@ CREATE INDEX due_settlements ON settlements (store_id, due_at, checkout_id);
 const SETTLEMENT = columnsOf<Settlement>("settlements", SETTLEMENTS_DDL);
 const DUE = SETTLEMENT.some("checkoutId", "dueAt", "outcome");
 
-/** Checkouts that will settle themselves: rows are the queue, so that a crash loses nothing. */
+/** Checkouts that will settle automatically. The queue consists of rows, so that a crash loses nothing. */
 export function settlementsTable(connection: Connection) {
   const insert = connection.prepare<Settlement>(`INSERT INTO settlements ${SETTLEMENT.values}`);
   const remove = connection.prepare<[string]>("DELETE FROM settlements WHERE checkout_id = ?");
@@ -57,7 +57,7 @@ export function settlementsTable(connection: Connection) {
     /** The next item of a store, due or not. */
     next: (storeId: string): DueItem | undefined => selectNext.get({ storeId }),
 
-    /** The items of a store that are due by a moment, the next one first, at most `limit`. */
+    /** The items of a store that are due by a moment, soonest first, at most `limit`. */
     until: (storeId: string, until: number, limit: number): DueItem[] =>
       selectUntil.all({ storeId, until, limit }),
   };

@@ -35,8 +35,8 @@ export type DatabaseFiles = {
 };
 
 /**
- * The cause of a database error; undefined if it is not a disk failure. The cause is stored for everyone who catches
- * the error later.
+ * The cause of a database error; undefined if it is not a disk failure. The cause is stored for every later catch of
+ * the error.
  */
 export function causeOf(files: DatabaseFiles, error: unknown): Cause | undefined {
   const named = causeOfError(error);
@@ -45,8 +45,8 @@ export function causeOf(files: DatabaseFiles, error: unknown): Cause | undefined
 }
 
 /**
- * The cause that SQLite hides, determined by repeating the operation without SQLite; undefined if that reports nothing
- * else. SQLite does not say why it cannot open or extend a file, and reports a read that fails with EIO as damage.
+ * The cause that SQLite hides, determined by repeating the operation without SQLite; undefined if that finds no other
+ * cause. SQLite does not say why it cannot open or extend a file, and reports a read that fails with EIO as damage.
  */
 function explained(files: DatabaseFiles, error: { readonly code: string }, named: Cause): Cause | undefined {
   const { path, readAll = () => readWithoutSqlite(path), isOpen = false, isSound } = files;
@@ -78,7 +78,7 @@ export function causeIn(work: () => void): Cause | undefined {
   }
 }
 
-/** SQLite's errors about reads; all other I/O errors are about room or writes. */
+/** SQLite's errors about reads; all other I/O errors are about space or writes. */
 const OF_READS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 
 const PART_BYTES = 1024 * 1024;
@@ -103,7 +103,7 @@ export function readToEnd(file: number): void {
   for (let at = 0, length = -1; length !== 0; at += length) length = readSync(file, part, 0, part.length, at);
 }
 
-/** Checks the permissions of the files that SQLite opens, and opens as many files at once. */
+/** Checks the permissions of the files that SQLite opens, and opens the same number of files at once. */
 function tryAll(path: string): void {
   for (const ending of ["", "-wal", "-shm"])
     if (ending === "" || existsSync(path + ending))
@@ -120,7 +120,7 @@ function tryAll(path: string): void {
 /** The database, its log and its index. */
 const FILES_OF_SQLITE = 3;
 
-/** Opens the files that SQLite opens, and as many at once. */
+/** Opens the files that SQLite opens, all at the same time. */
 function openAll(path: string): void {
   const opened: number[] = [];
   try {
@@ -147,8 +147,8 @@ function isOfIndex(error: { readonly code: string }): boolean {
 const INDEX_STEP_BYTES = 32 * 1024;
 
 /**
- * Checks for free space: writes as many bytes as SQLite needs for its index into a file beside the database, at the end
- * of the largest file's range, and removes the file. The file's name belongs to no running process.
+ * Checks for free space: writes as many bytes as SQLite needs for its index into a file next to the database, at the
+ * end of the largest file's range, and removes the file. The file's name does not belong to a running process.
  */
 function takeRoom(path: string): void {
   const sizes = ["", "-wal", "-shm"].map(

@@ -24,7 +24,7 @@ export async function checkpoint(
   }
 }
 
-/** Whether the database file now has the whole log. */
+/** Whether the database file now contains the whole log. */
 function isCopied({ connection, watch, findingCause }: WatchedDatabase): boolean {
   try {
     if (!watch.isIntact()) throw filesLost();

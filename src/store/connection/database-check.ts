@@ -14,21 +14,24 @@ import {
 } from "./database.ts";
 import { withLog } from "./log.ts";
 
-/** A usable database file: its size including its log, and its schema version if all of it was checked. */
+/** A usable database file: its size including its log, and its schema version if the whole file was checked. */
 type CheckedFile = {
   readonly bytes: number;
-  /** `whole`: every page was checked. `head`: too large for that. `busy`: it changed at every read. */
+  /**
+   * `whole`: every page was checked. `head`: the file is too large for that. `busy`: the file changed at every read.
+   */
   readonly checked: "whole" | "head" | "busy";
   readonly format: number | null;
   /** The number of unreadable lines, if the check counts them; otherwise 0. */
   readonly unreadable: number;
 };
 
-/** Options of a check. `countUnreadable`: reads all rows as the program does. Default: rows are not read. */
+/** Options of a check. `countUnreadable` reads all rows as the program does. Default: rows are not read. */
 export type CheckOptions = OpenOptions & { readonly countUnreadable?: (connection: Connection) => number };
 
 /**
- * Larger files are not checked page by page: in memory they take twice their size, and a check takes 2 ms for a MiB.
+ * Maximum size of a file that is checked page by page, in bytes: in memory it takes twice its size, and a check takes 2
+ * ms per MiB.
  */
 const MAX_IMAGE_BYTES = 128 * 1024 * 1024;
 
@@ -37,7 +40,7 @@ const MAX_LOOKS = 20;
 
 /**
  * Checks a database file as a start does, and more thoroughly, but without opening it in SQLite: even a read-only
- * connection creates and changes files beside it. The file and its log are read into memory and checked there, even
+ * connection creates and changes files next to it. The file and its log are read into memory and checked there, even
  * while a sandbox writes to them. Undefined if there is no file.
  */
 export function checkDatabase(
@@ -86,9 +89,9 @@ function sizeOf(path: string): number {
 }
 
 /**
- * The content of a database with its log, as of one moment. While the log has the same header it only grows, and it has
- * every page that may be copied into the file meanwhile, so a file that was read before its log is complete with it.
- * Undefined if the log was restarted at every read.
+ * The content of a database with its log, at one moment. While the log has the same header it only grows, and it
+ * contains every page that may be copied into the file meanwhile, so a file that was read before its log is complete
+ * with it. Undefined if the log was restarted at every read.
  */
 function readImage(path: string): Buffer | undefined {
   for (let looks = 0; looks < MAX_LOOKS; looks += 1) {

@@ -12,25 +12,25 @@ import {
   type StorageFailureCode,
 } from "./storage-failure.ts";
 
-/** SQL that migrates a file to the next schema version, in one transaction. The first migration makes the tables. */
+/** SQL that migrates a file to the next schema version, in one transaction. The first migration creates the tables. */
 type Migration = string;
 
 /** An open database file. */
 export type Connection = Database.Database;
 
-/** A kind of database file: its mark in the header and the history of its tables, which only grows. */
+/** A kind of database file: its mark in the header, and the history of its tables, which only grows. */
 export type FileKind = {
   readonly name: string;
   /** SQLite's `application_id`: a file with another id is not ours. */
   readonly applicationId: number;
-  /** The version after the first migration, stored as `user_version`; lower ones are development versions. */
+  /** The version after the first migration, stored as `user_version`; lower versions are development versions. */
   readonly firstFormat: number;
   readonly migrations: readonly Migration[];
-  /** The files to move away for a new start; other files may be useless without this one. */
+  /** The files to move away for a new start; other files may be useless without them. */
   readonly aside: string;
 };
 
-/** Why a file is refused or cannot be used now, and the remedy. The content was not changed. */
+/** Why a file is refused or cannot be used now, and the remedy. Its content was not changed. */
 export type FileRefusal = {
   readonly reason:
     | "zero_bytes"
@@ -44,12 +44,12 @@ export type FileRefusal = {
   readonly remedy: string;
 };
 
-/** The kind of the file, and options of opening it. */
+/** The kind of the file, and the options for opening it. */
 export type OpenOptions = {
   readonly kind: FileKind;
-  /** Path of the native addon; default: found by better-sqlite3. The single executable sets it. */
+  /** Path of the native addon; default: found by better-sqlite3. The single executable sets this option. */
   readonly nativeBinding?: string | undefined;
-  /** The opening process: its temporary files have its pid, so that a later process can remove them. */
+  /** The opening process: the names of its temporary files contain its pid, so that a later process can remove them. */
   readonly pid?: number | undefined;
 };
 
@@ -58,14 +58,14 @@ export const IN_MEMORY = ":memory:";
 
 /** The first bytes of every SQLite file. */
 export const SQLITE_MAGIC = "SQLite format 3\0";
-/** The size of its header, in bytes. */
+/** The size of SQLite's header, in bytes. */
 export const HEADER_BYTES = 100;
 const FORMAT_OFFSET = 60;
 /** The offset of the application id in the header. */
 export const APPLICATION_ID_OFFSET = 68;
 /** How long a statement waits for another process's lock, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5000;
-/** Up to this size a file is checked page by page when it is opened, which takes about 20 ms. */
+/** Maximum size of a file that is checked page by page when it is opened, in bytes; the check takes about 20 ms. */
 const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
 
 /** The result of work on a file, or a refusal that names the disk failure. */
@@ -84,8 +84,8 @@ export function withFileRefusal<Value>(
 }
 
 /**
- * Whether the log of an unclosed database was removed or emptied, so that commits may be lost. The index beside it
- * tells which commits were only in the log; without an index this is unknown.
+ * Whether the log of an unclosed database was removed or emptied, so that commits may be lost. The index next to it
+ * shows which commits were only in the log; without an index this is unknown.
  */
 export function hasLostLog(path: string): boolean {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
@@ -94,8 +94,8 @@ export function hasLostLog(path: string): boolean {
 }
 
 /**
- * Refuses a log without its database: the log has acknowledged commits, and beside a new file it would be taken for
- * that file's log.
+ * Refuses a log without its database: the log contains acknowledged commits, and next to a new file it would be
+ * mistaken for that file's log.
  */
 export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   const log = `${path}-wal`;
@@ -113,7 +113,7 @@ export function unusableFile(path: string, { failure, detail }: Cause): FileRefu
   return { reason: code, message: `${path} cannot be used: ${sentence} (${detail})`, remedy: next };
 }
 
-/** A connection on which the first steps succeeded; it is closed if one fails. */
+/** A connection on which the first steps have succeeded; it is closed if one fails. */
 export function openConnection(
   path: string | Buffer,
   options: Pick<OpenOptions, "nativeBinding">,
@@ -137,8 +137,8 @@ export function openConnection(
 }
 
 /**
- * Determines the cause of an error before the connection is closed: closing releases room and descriptors, and removes
- * the files beside the database.
+ * Determines the cause of an error before the connection is closed: closing frees space and descriptors, and removes
+ * the files next to the database.
  */
 function findCause(
   path: string,
@@ -152,7 +152,7 @@ function timed({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.
   return { timeout: BUSY_TIMEOUT_MS, nativeBinding };
 }
 
-/** Whether SQLite finds every page of a file intact, opening the file for it. */
+/** Whether SQLite finds every page of a file intact; opens the file for that. */
 export function isSoundFile(path: string, options: Pick<OpenOptions, "nativeBinding">): boolean {
   try {
     const connection = new Database(path, { ...timed(options), readonly: true });
@@ -186,7 +186,7 @@ export function inspect(path: string, options: OpenOptions): FileRefusal | undef
   );
 }
 
-/** Checks everything that can be read of a file without SQLite: its kind, and whether the log beside it is its own. */
+/** Checks everything that can be read of a file without SQLite: its kind, and whether the log next to it is its own. */
 export function inspectHead(path: string, kind: FileKind): FileRefusal | undefined {
   // Opening a pipe would block for ever.
   const stats = statSync(path);
@@ -209,8 +209,8 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
 }
 
 /**
- * The result of a check, or that the file is damaged if SQLite cannot read it. SQLite also reports failed reads as
- * damage, so the bytes are first read to the end without SQLite and checked again.
+ * The result of a check; if SQLite cannot read the file, the result is that the file is damaged. SQLite also reports
+ * failed reads as damage, so the bytes are first read to the end without SQLite and checked again.
  */
 export function readOrDamaged(
   path: string,
@@ -342,14 +342,14 @@ function readHeader(path: string): Buffer {
   }
 }
 
-/** A parameter, and whether it is a limit. No string literal in our statements has one of these characters. */
+/** Matches a parameter, and whether it is a limit. No string literal in our statements contains these characters. */
 const PARAMETER = /(\bLIMIT )?(\?|@\w+)/g;
 
 /**
- * Makes a connection compile each of its statements once. When SQLite plans, it looks at the values of some parameters:
- * of a LIMIT and, with ORDER BY, of values that a column is compared with. It compiles such a statement again when they
- * change, and better-sqlite3 clears them after each run, which took up to nine times as long. SQLite does not look into
- * an expression.
+ * Makes a connection compile each of its statements once. When SQLite plans a statement, it examines the values of some
+ * parameters: of a LIMIT and, with ORDER BY, of values that are compared with a column. It recompiles the statement
+ * when they change, and better-sqlite3 clears them after each run, which took up to nine times as long. SQLite does not
+ * examine expressions.
  */
 function compileOnce(connection: Connection): void {
   const prepare = connection.prepare.bind(connection);
@@ -386,7 +386,7 @@ function atFirstUse(make: () => Statement): LazyStatement {
   return self;
 }
 
-/** The same statement, with each parameter wrapped in an expression. */
+/** A statement with each parameter wrapped in an expression. */
 function withExpressions(sql: string): string {
   return sql.replaceAll(PARAMETER, (_, limit: string | undefined, name: string) =>
     limit === undefined ? `+${name}` : `${limit}${name} + 0`,

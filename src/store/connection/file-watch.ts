@@ -7,7 +7,7 @@ import { isOwnLog } from "./log-mark.ts";
 export type FileWatch = {
   /**
    * Whether the files are still the opened ones, with the content last written to them. If not, a write would succeed
-   * but could never be read again.
+   * but could never be read.
    */
   readonly isIntact: () => boolean;
   /** Records the state after a commit; false if a file was deleted or replaced meanwhile. */
@@ -19,11 +19,11 @@ export type FileWatch = {
   readonly holdsOwn: () => boolean;
   /** Reads the database and its log to the end without SQLite; throws the error of the disk. */
   readonly readAll: () => void;
-  /** To be called after the connection was closed. */
+  /** Must be called after the connection was closed. */
   readonly close: () => void;
 };
 
-/** The number of bytes that are compared at the beginning of a database, which hold the roots of its tables. */
+/** Number of bytes at the beginning of a database that are compared; they contain the roots of its tables. */
 const DATABASE_BYTES = 256 * 1024;
 
 /** The watch of a database in memory, which has no files. */
@@ -38,7 +38,7 @@ export const NO_FILES: FileWatch = {
 /**
  * Watches the three files of a database by identity (device and inode) and size. None of them ever shrinks, because we
  * never truncate the WAL or vacuum. Database and log count as changed if their time changed, the -shm if its
- * description of the log changed. In that case the log must be the one that the -shm describes, and either the -shm is
+ * description of the log changed. Then the log must be the one that the -shm describes. In addition, either the -shm is
  * the same and the beginning of the database is unchanged, or another process has committed or checkpointed, and the
  * log follows the database by its marks. `marked`: whether a database of a schema version has a mark.
  */
@@ -82,7 +82,7 @@ type Part = {
 
 type Parts = {
   readonly database: Part;
-  /** Missing on file systems that do not support a WAL. */
+  /** Undefined on file systems that do not support a WAL. */
   readonly log?: Part;
   readonly index?: Part;
 };
@@ -147,7 +147,7 @@ function watchPart(
   };
 }
 
-/** If the file cannot be checked, the next start cannot open it either. */
+/** The file's state. If the file cannot be checked, the next start cannot open it either. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

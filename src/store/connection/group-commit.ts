@@ -2,7 +2,7 @@ import type { Connection } from "./database.ts";
 import { NO_FILES, type FileWatch } from "./file-watch.ts";
 import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
-/** Schedules work: passed in, so that tests control it. */
+/** Schedules work; passed in, so that tests can control it. */
 export type Scheduler = {
   /** Runs the function after the requests that have already arrived are read. */
   readonly soon: (run: () => void) => void;
@@ -11,7 +11,7 @@ export type Scheduler = {
 
 /**
  * The watch of a group commit, the action at the end of each transaction, and the listener for the end of a batch,
- * which gets undefined after a successful commit.
+ * which is called with undefined after a successful commit.
  */
 type Observers = {
   readonly mark?: () => void;
@@ -27,9 +27,9 @@ type Write = <Value>(work: () => Value) => Promise<Value>;
 
 const MAX_BATCH = 256;
 const MAX_QUEUE = 10_000;
-/** The total wait of all queued writes for another process's lock. Reads continue meanwhile. */
+/** Maximum time that all queued writes wait for another process's lock, in milliseconds. Reads continue meanwhile. */
 const LOCK_WAIT_MS = 2000;
-/** The pause between two attempts. */
+/** Pause between two attempts to get the lock, in milliseconds. */
 export const LOCK_RETRY_MS = 5;
 
 /** Begins a wait for another process's lock; the returned function says whether the wait has taken too long. */
@@ -47,9 +47,9 @@ type Result =
   | { readonly ok: false; readonly error: unknown };
 
 /**
- * Group commit (decision 55): writes that arrive while the loop is busy share one `BEGIN IMMEDIATE … COMMIT`, and every
- * caller is answered only after the commit returned. Work that throws is rolled back alone: the batch then runs again
- * with a savepoint around each job, which costs two statements for each job and is therefore not the default.
+ * Group commit (decision 55): writes that arrive while the loop is busy share one `BEGIN IMMEDIATE … COMMIT`, and
+ * callers are answered only after the commit has returned. Work that throws is rolled back alone: the batch then runs
+ * again with a savepoint around each job, which costs two statements per job and is therefore not the default.
  */
 export function createGroupCommit(connection: Connection, scheduler: Scheduler & Observers): Write {
   const { watch = NO_FILES, ended, mark = () => undefined } = scheduler;
@@ -102,7 +102,8 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler &
   }
 
   /**
-   * Checked before, so that nothing is written to deleted files, and after, so that no write to them is acknowledged.
+   * Commits a batch, and checks the files before, so that nothing is written to deleted files, and after, so that no
+   * such write is acknowledged.
    */
   function commitWatched(batch: readonly Job[]): Result[] | "locked" {
     try {
@@ -139,7 +140,7 @@ function prepare(connection: Connection) {
   };
 }
 
-/** Runs a batch in one transaction. The results count only after the commit returned. */
+/** Runs a batch in one transaction. The results count only after the commit has returned. */
 function commitTogether(
   statements: Statements,
   connection: Connection,
@@ -215,8 +216,8 @@ function isLocked(error: unknown): boolean {
 }
 
 /**
- * Turns errors of the disk and of locks, SQLite's and Node's, into StorageUnavailable; other errors (a constraint, a
- * bug) stay.
+ * Turns errors of the disk and of locks, from SQLite and Node, into StorageUnavailable; other errors (a constraint, a
+ * bug) stay unchanged.
  */
 export function asUnavailable(error: unknown): unknown {
   const cause = causeOfError(error);

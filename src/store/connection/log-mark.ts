@@ -19,8 +19,8 @@ INSERT INTO log_mark (id, opening, before, commits) VALUES (1, randomblob(16), z
 `;
 
 /**
- * Changes the mark in the open transaction; by default only if the transaction has changed a row. To be called at its
- * end.
+ * Returns a function that changes the mark in the open transaction; by default only if the transaction has changed a
+ * row. To be called at the end of the transaction.
  */
 export function createMarker(connection: Database.Database): (when?: "always") => void {
   const totalChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
@@ -34,7 +34,7 @@ export function createMarker(connection: Database.Database): (when?: "always") =
   };
 }
 
-/** Gives a database a mark that no log has; for a copy whose pages are elsewhere. */
+/** Gives a database a mark that is in no log; for a copy whose pages are elsewhere. */
 export function renewMark(connection: Database.Database): void {
   const found = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'log_mark'").get();
   if (found !== undefined)
@@ -50,9 +50,9 @@ type Log = { readonly isEmpty: boolean; readonly marks: readonly Mark[]; readonl
 const MAX_LOOKS = 10;
 
 /**
- * Whether the log beside a database can belong to another database, or to another copy: its first commit does not
- * follow the commit that the database holds, and the database holds none of its commits. SQLite would write such a log
- * over the database. Reads both without SQLite. `marked`: whether a database of a schema version has a mark.
+ * Whether the log next to a database may belong to another database, or to another copy: its first commit does not
+ * follow the commit in the database, and the database contains none of its commits. SQLite would write such a log over
+ * the database. Reads both without SQLite. `marked`: whether a database of a schema version has a mark.
  */
 export function hasForeignLog(path: string, marked: (format: number) => boolean): boolean {
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0) return false;
@@ -63,7 +63,10 @@ export function hasForeignLog(path: string, marked: (format: number) => boolean)
   });
 }
 
-/** Whether the log of a database follows it by the marks in the log; both are open files. `marked`: as above. */
+/**
+ * Whether the log of a database follows it, by the marks in the log; both are open files. `marked`: whether a database
+ * of a schema version has a mark.
+ */
 export function isOwnLog(
   { logFile, databaseFile }: { readonly logFile: number; readonly databaseFile: number },
   marked: (format: number) => boolean,
@@ -79,7 +82,8 @@ export function isOwnLog(
 type LogAndMark = { readonly log: Log; readonly database: DatabaseMark };
 
 /**
- * A running process may change both files between two reads; an unchanged pair was left by a process that has ended.
+ * Whether a log is foreign in an unchanged pair of files: a running process may change both between two reads; an
+ * unchanged pair was left by a process that has ended.
  */
 function isForeignUnder(marked: (format: number) => boolean, look: () => LogAndMark): boolean {
   let before = "";
@@ -146,7 +150,7 @@ const DATABASE = { headerBytes: 100, pageSize: 16, format: 60 } as const;
 
 type DatabaseMark = { readonly format: number; readonly mark: Mark | undefined };
 
-/** Reads the schema version of a database, and the mark on one of its pages, without the log. */
+/** Reads the schema version of a database, and the mark on one of its pages, without using the log. */
 function readDatabase(file: number, page: number): DatabaseMark {
   const header = Buffer.alloc(DATABASE.headerBytes);
   readSync(file, header, 0, header.length, 0);

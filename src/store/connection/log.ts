@@ -4,7 +4,7 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 const LOG = { bytes: 32, magic: 0, pageSize: 8, salt: 16, checksum: 24 } as const;
 const FRAME = { bytes: 24, page: 0, pages: 4, salt: 8, checksum: 16 } as const;
 const SALT_BYTES = 8;
-/** SQLite's mark of a log; its last bit gives the byte order of the checksums. */
+/** SQLite's magic number for a log; its last bit gives the byte order of the checksums. */
 const LOG_MAGIC = 0x377f0682;
 
 /** A checksum of SQLite's. */
@@ -16,7 +16,7 @@ type Read = (buffer: Buffer, at: number) => number;
 /** One page of a log. */
 type Frame = {
   readonly page: number;
-  /** Its bytes, valid until the next frame is read. */
+  /** The bytes of the page, valid until the next frame is read. */
   readonly content: Buffer;
   /** The number of pages of the database after the commit that ends here; 0 within a commit. */
   readonly pages: number;
@@ -25,7 +25,7 @@ type Frame = {
 };
 
 /**
- * The frames of a log: each has the salts of its log. With `sums`, only the frames that SQLite would read: each
+ * The frames of a log, which all have the salts of the log. With `sums`, only the frames that SQLite would read: each
  * checksum continues the previous one, and computing them takes longer than reading the log.
  */
 function* readFrames(check: "salts" | "sums", read: Read): Generator<Frame, void, undefined> {
@@ -73,7 +73,7 @@ export function withLog(file: Buffer, log: Buffer): Buffer {
   return image;
 }
 
-/** The bytes of a -shm that describe the log. They are followed by the positions of readers. */
+/** Number of bytes in a -shm that describe the log. They are followed by the positions of readers. */
 export const INDEX_BYTES = 100;
 
 /** Offsets in a -shm, in 32-bit numbers of this machine's byte order. */
@@ -83,8 +83,8 @@ const INDEX_VERSION = 3_007_000;
 const MAX_LOOKS = 20;
 
 /**
- * Whether a log has everything that the index in its -shm describes: every frame, by the checksum over all of them,
- * which begins with the salts. Both are open files.
+ * Whether a log contains everything that the index in its -shm describes: every frame, verified by the checksum over
+ * all of them, which begins with the salts. Both are open files.
  */
 export function isWholeLog(log: number, index: number): boolean {
   let before = readIndex(index);

@@ -35,7 +35,7 @@ const SYNCHRONOUS_FULL = 2;
 const [VERSIONS_OFFSET, WITH_LOG] = [18, 2];
 
 /**
- * Opens a database file, making it if it does not exist and migrating it if it is older (decision 54). Refuses a file
+ * Opens a database file, creating it if it does not exist and migrating it if it is older (decision 54). Refuses a file
  * that is empty, foreign, damaged, newer or of a development version, without writing to it, and names the disk failure
  * that makes it unusable. A failed operation leaves nothing behind.
  */
@@ -58,9 +58,9 @@ function openWhole(path: string, options: OpenOptions): Connection {
 }
 
 /**
- * Creates the file in a temporary folder, and gives it its name once it is complete and on disk, unless another process
+ * Creates the file in a temporary folder, and gives it its name when it is complete and on disk, unless another process
  * was faster. So neither a crash nor a failing disk leaves a partial file, and two processes that create it at once end
- * with one file. Refuses a file that the disk did not store correctly.
+ * up with one file. Refuses a file that the disk did not store correctly.
  */
 function createWhole(path: string, options: OpenOptions): FileRefusal | undefined {
   return inFolderBeside(path, options, (unfinished) => {
@@ -78,7 +78,7 @@ function createWhole(path: string, options: OpenOptions): FileRefusal | undefine
   });
 }
 
-/** Runs work with a path in a new folder beside a file, and removes that folder at the end. */
+/** Runs work with a path in a new folder next to a file, and removes the folder at the end. */
 function inFolderBeside<Value>(
   path: string,
   { pid = 0 }: Pick<OpenOptions, "pid">,
@@ -97,7 +97,7 @@ function inFolderBeside<Value>(
 
 /**
  * Removes files that are no longer needed; false if that fails. Such a failure must not hide another one; a later
- * command removes the folder, whose name has its owner.
+ * command removes the folder, whose name contains its owner.
  */
 function discard(folder: string): boolean {
   try {
@@ -154,7 +154,7 @@ function openInMemory(options: OpenOptions): Connection {
   return openConnection(newDatabase(options), options, withoutFiles);
 }
 
-/** Disables flushing, for a file that no other process knows yet or that ends with the process. */
+/** Disables flushing, for a file that no other process knows yet or that is deleted with the process. */
 function withoutFiles(connection: Connection): void {
   connection.pragma("journal_mode = MEMORY");
   connection.pragma("synchronous = OFF");
@@ -198,7 +198,7 @@ class CorruptCopy extends Error {
   readonly code = "EIO";
 }
 
-/** Writes a backup that gets its name once it is complete and on disk; an older backup is kept until then. */
+/** Writes a backup that gets its name when it is complete and on disk; an older backup is kept until then. */
 function backUp(
   connection: Connection,
   path: string,
@@ -231,7 +231,7 @@ export function applyMigrations(connection: Connection, kind: FileKind): void {
   }
 }
 
-/** Makes every commit wait for the disk. Otherwise WAL mode falls back to NORMAL with the first write. */
+/** Makes every commit wait for the disk. Otherwise WAL mode falls back to NORMAL at the first write. */
 function makeDurable(connection: Connection): void {
   connection.pragma("synchronous = FULL");
   const level = connection.pragma("synchronous", { simple: true });

@@ -2,11 +2,11 @@ import type { Scheduler } from "./group-commit.ts";
 
 /** A read whose result is cached for a moment. */
 type CachedRead<Value> = ((key: string) => Value) & {
-  /** Empties the cache; to be called after every change of the cached rows. */
+  /** Empties the cache; must be called after every change of the cached rows. */
   readonly forget: () => void;
 };
 
-/** How long another process's change can go unnoticed; our own changes are visible at once. */
+/** How long another process's change can go unnoticed, in milliseconds; our own changes are visible immediately. */
 const REMEMBER_MS = 50;
 
 /**

@@ -3,20 +3,20 @@ import type { Connection } from "./database.ts";
 
 /** The columns of a table for its statements: the column of `storeId` is `store_id`. */
 type Columns<Row> = {
-  /** For a SELECT: each column with its camelCase name. */
+  /** For a SELECT: each column, named in camelCase. */
   readonly select: string;
-  /** The same for some of them. */
+  /** For a SELECT: some of the columns, named in camelCase. */
   readonly some: (...names: readonly (keyof Row & string)[]) => string;
   /** For an INSERT: the columns and their values, by name. */
   readonly values: string;
-  /** All but some. */
+  /** All columns except some. */
   readonly but: (...names: readonly (keyof Row & string)[]) => readonly string[];
 };
 
 /** A line of a table's DDL that begins with the name of a column, or a migration that adds a column. */
 const COLUMN = /^ {2}([a-z_]+) +(?:TEXT|INTEGER|REAL|BLOB)\b|ADD COLUMN ([a-z_]+)/gm;
 
-/** The columns of a table from its DDL, where each has its own line, and from the migrations that add more. */
+/** The columns of a table, from its DDL, with one line per column, and from the migrations that add columns. */
 export function columnsOf<Row>(table: string, ddl: string): Columns<Row> {
   const own = ddl.split(";\n").filter((text) => / TABLE (\w+)/.exec(text)?.[1] === table);
   const columns = own.flatMap((text) =>
@@ -44,9 +44,9 @@ function selectedAs(name: string): string {
 type Insert<Value> = (value: Value) => void;
 
 /**
- * Prepares an INSERT on the hot path of a create. It is written like every other one, with the properties of a value as
- * its `@names`, but bound by position: better-sqlite3 makes a new string for each named parameter of each run, which
- * made a create in the store a quarter slower.
+ * Prepares an INSERT on the hot path of a create. It is written like every other INSERT, with the properties of a value
+ * as its `@names`, but bound by position: better-sqlite3 creates a new string for each named parameter of each run,
+ * which made a create in the store a quarter slower.
  */
 export function prepareByPosition<Value extends object>(connection: Connection, sql: string): Insert<Value> {
   const names: (keyof Value)[] = [];

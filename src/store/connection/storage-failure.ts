@@ -10,8 +10,8 @@ type FailureRow = {
 };
 
 /**
- * Every cause of unusable files, by the code that commands answer with (decision 61). An extended SQLite code has its
- * own meaning if it is listed, otherwise the meaning of its basic code.
+ * All causes of unusable files, by the code that commands return (decision 61). An extended SQLite code has its own
+ * meaning if it is listed, otherwise the meaning of its basic code.
  */
 const FAILURES = {
   disk_full: {
@@ -106,7 +106,9 @@ type StorageFailure = {
 /** Why files cannot be used, with the message of the system or of SQLite. */
 export type Cause = { readonly failure: StorageFailure; readonly detail: string };
 
-/** Thrown if the database could not take a write: it is locked, full, read-only or broken. The work is rolled back. */
+/**
+ * Thrown if the database could not accept a write: it is locked, full, read-only or damaged. The work was rolled back.
+ */
 export class StorageUnavailable extends Error {
   override readonly name = "StorageUnavailable";
   /** The cause, and the remedy. */
@@ -138,7 +140,7 @@ export function isStorageFailureCode(code: string): code is StorageFailureCode {
 /** SQLite's numeric error codes in the verdict of a check, by their names in the table. */
 const BY_NUMBER: Readonly<Record<number, string>> = { 7: "SQLITE_NOMEM", 10: "SQLITE_IOERR" };
 
-/** The failure that kept a check from reading a file; undefined if the verdict is about the content. */
+/** The failure that prevented a check from reading a file; undefined if the verdict is about the content. */
 export function failureInVerdict(verdict: string): StorageFailure | undefined {
   const [, number] = /error code=(\d+)/.exec(verdict) ?? [];
   // The lowest byte of an extended code is its basic code.
@@ -146,7 +148,7 @@ export function failureInVerdict(verdict: string): StorageFailure | undefined {
   return code && storageFailure(code);
 }
 
-/** Whether SQLite threw the error; by its name, because in jest every test file has its own class. */
+/** Whether SQLite threw the error; compared by name, because in jest every test file has its own class. */
 export function isSqliteError(error: unknown): error is Error & { readonly code: string } {
   return isError(error) && error.name === "SqliteError";
 }
@@ -157,15 +159,15 @@ export function storageFailureOf(error: unknown): StorageFailure | undefined {
 }
 
 /**
- * The cause of an error of Node's file system or of SQLite; undefined for every other error. It is the cause that was
- * found where the error was thrown, otherwise the meaning of its code.
+ * The cause of an error from Node's file system or from SQLite; undefined for every other error. It is the cause that
+ * was found where the error was thrown, otherwise the meaning of its code.
  */
 export function causeOfError(error: unknown): Cause | undefined {
   if (error instanceof StorageUnavailable) return { failure: error.failure, detail: error.message };
   return (isError(error) ? FOUND.get(error) : undefined) ?? causeByCode(error);
 }
 
-/** The meaning of an error's code, without examining any file; undefined for codes outside the table. */
+/** The cause for an error's code, without examining any file; undefined for codes outside the table. */
 export function causeByCode(error: unknown): Cause | undefined {
   if (!isError(error) || !("code" in error) || typeof error.code !== "string") return undefined;
   const { code, message } = error;
@@ -178,12 +180,12 @@ export function causeByCode(error: unknown): Cause | undefined {
 /** Causes that were found where errors were thrown, because the files may be closed when an error is caught. */
 const FOUND = new WeakMap<Error, Cause>();
 
-/** Whether the cause of an error was found where it was thrown. */
+/** Whether the cause of an error was determined where it was thrown. */
 export function isFound(error: Error): boolean {
   return FOUND.has(error);
 }
 
-/** Stores the cause of an error for everyone who catches it. */
+/** Stores the cause of an error for every catch of it. */
 export function noteCause(error: Error, cause: Cause): Cause {
   FOUND.set(error, cause);
   return cause;
@@ -192,7 +194,7 @@ export function noteCause(error: Error, cause: Cause): Cause {
 /** System calls, by Node's names, whose errors are about the network or another process; all others are about files. */
 const OTHER_CALLS = /^(connect|bind|listen|accept|shutdown|getaddrinfo|getnameinfo|query\w+|spawn.*|kill)$/;
 
-/** Whether the system has refused an operation on a file. */
+/** Whether the system refused an operation on a file. */
 function isOfFile(error: object): boolean {
   if (!("code" in error && "errno" in error && "syscall" in error)) return false;
   const { code, errno, syscall } = error;

@@ -46,8 +46,9 @@ export function openWatchedDatabase(
 }
 
 /**
- * SQLite writes the log into the database when its last connection is closed, and better-sqlite3 does not expose the
- * setting for that. A read-only connection cannot do it, so the connection that is closed last decides.
+ * Watches a connection. SQLite writes the log into the database when the last connection is closed, and better-sqlite3
+ * does not expose the setting for that. A read-only connection cannot do it, so the connection that is closed last
+ * decides.
  */
 function watched(
   connection: Connection,
@@ -136,7 +137,10 @@ function closedIfFailed<Value>(connection: Connection, work: () => Value): Value
   }
 }
 
-/** An unknown state counts as changed: the next start uses a log that was left. */
+/**
+ * Whether the files still contain our content. An unknown state counts as changed: the next start uses a log that was
+ * left.
+ */
 function holdsOwn(watch: FileWatch): boolean {
   try {
     return watch.holdsOwn();
@@ -151,7 +155,7 @@ function holdsOwn(watch: FileWatch): boolean {
  */
 type Transact = <Value>(work: () => Value) => Value;
 
-/** Makes such transactions, each with its mark at the end. */
+/** Creates such transactions, each with its mark at the end. */
 export function transactor({ connection, watch, findingCause: finding }: WatchedDatabase): Transact {
   const mark = createMarker(connection);
   return <Value>(work: () => Value): Value => {

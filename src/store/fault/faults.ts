@@ -6,7 +6,7 @@ import { remembered } from "../connection/remembered.ts";
 
 /**
  * The DDL of faults of v1 and of deliveries. A row exists as long as its fault can be applied; delayed, dropped and
- * duplicated deliveries name their fault. The actions have no CHECK, because each version may add some.
+ * duplicated deliveries name their fault. The actions have no CHECK, because a new version may add some.
  */
 export const FAULTS_DDL = `
 CREATE TABLE faults (
@@ -37,11 +37,11 @@ CREATE INDEX faults_of_event ON faults (event_id) WHERE event_id IS NOT NULL;
 CREATE INDEX faults_of_endpoint ON faults (endpoint_id) WHERE endpoint_id IS NOT NULL;
 `;
 
-/** As stored: the match fields are beside the others. */
+/** A fault as stored: the match fields are at the top level. */
 type Row = Omit<Fault, "match"> & Fault["match"];
 const FAULT = columnsOf<Row>("faults", FAULTS_DDL);
 
-/** The injected faults that can still be applied. */
+/** The injected faults that are still active. */
 export function faultsTable(connection: Connection, scheduler: Scheduler) {
   const selectOf = connection.prepare<[string], Row>(
     `SELECT ${FAULT.select} FROM faults WHERE store_id = ? ORDER BY rowid`,
@@ -58,7 +58,7 @@ export function faultsTable(connection: Connection, scheduler: Scheduler) {
     /** The faults of a store, oldest first; cached briefly, because every request and every delivery needs them. */
     of,
 
-    /** The same without the cache, for a transaction that changes them. */
+    /** The faults of a store, read without the cache, for a transaction that changes them. */
     now: (storeId: string): Fault[] => selectOf.all(storeId).map(fromRow),
 
     /** The faults of all stores. */
@@ -69,7 +69,7 @@ export function faultsTable(connection: Connection, scheduler: Scheduler) {
       insert.run({ ...fault, ...match });
     },
 
-    /** Writes the number of matches and of applications. */
+    /** Writes the numbers of matches and of applications. */
     count: ({ id, matched, applied }: Fault): void => {
       of.forget();
       updateCounts.run({ id, matched, applied });

@@ -13,9 +13,9 @@ import {
 } from "./seen-events.ts";
 
 /**
- * The kind of `journal.db`: "ckJL" in its header. A migration is never edited: a change of the schema is a new
- * migration at the end, written beside its table, with its test. Every earlier schema version can be opened, because
- * the stored keys prevent double creates (decision 60).
+ * The kind of `journal.db`: "ckJL" in its header. A migration is never edited: a schema change is a new migration at
+ * the end, written next to its table, with its test. Every earlier schema version can be opened, because the stored
+ * keys prevent double creates (decision 60).
  */
 export const JOURNAL_FILE: FileKind = {
   name: "checkout journal",
@@ -30,7 +30,7 @@ export const JOURNAL_FILE: FileKind = {
   aside: "the file",
 };
 
-/** Opens the client's journal, making it if it does not exist. Every change is on disk when its call returns. */
+/** Opens the client's journal, creating it if it does not exist. Every change is on disk when its call returns. */
 export function openJournal(
   path: string,
   options: Omit<OpenOptions, "kind"> = {},

@@ -16,8 +16,8 @@ ALTER TABLE seen_events ADD COLUMN instance TEXT;
 `;
 
 /**
- * The migration to a CHECK that SQLite 3.37 supports (decision 60): before 3.43 there is no `octet_length`. The rows
- * are copied through another table, because ALTER TABLE would parse the old schema.
+ * The migration to a CHECK that SQLite 3.37 supports (decision 60): `octet_length` exists only since 3.43. The rows are
+ * copied through another table, because ALTER TABLE would parse the old schema.
  */
 export const SEEN_EVENTS_OF_ANY_PROGRAM = `
 CREATE TABLE seen_events_before AS SELECT event_id, seen_at, instance FROM seen_events;

@@ -29,7 +29,7 @@ CREATE TRIGGER admin_acts_are_kept BEFORE DELETE ON admin_acts
   BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;
 `;
 
-/** The audit log of administrators' acts and merchants' requests: append-only. */
+/** The audit log of administrators' actions and merchants' requests: append-only. */
 export function adminActionsTable(connection: Connection) {
   const insert = connection.prepare<AdminAction>(
     `INSERT INTO admin_acts (store_id, actor, action, subject, note, at)
@@ -46,7 +46,7 @@ export function adminActionsTable(connection: Connection) {
       return { ...act, number: Number(lastInsertRowid) };
     },
 
-    /** All acts on a store, oldest first. */
+    /** All actions on a store, oldest first. */
     of: (storeId: string): RecordedAction[] => selectOf.all(storeId),
   };
 }

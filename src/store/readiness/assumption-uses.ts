@@ -1,7 +1,9 @@
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** A decision of ours that an integration relied on, with the first request that did so. Times by the store's clock. */
+/**
+ * A decision of ours that an integration relied on, with the first request that did so. Times are by the store's clock.
+ */
 export type AssumptionUse = {
   readonly storeId: string;
   /** The number of the decision. */
@@ -32,7 +34,7 @@ export function assumptionUsesTable(connection: Connection) {
     `SELECT ${USE.select} FROM assumption_uses WHERE store_id = ? ORDER BY decision`,
   );
   return {
-    /** Records the first use; later ones change nothing. */
+    /** Records the first use; later uses change nothing. */
     note: (use: AssumptionUse): void => {
       insert.run(use);
     },

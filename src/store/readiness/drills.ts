@@ -5,9 +5,9 @@ import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** A filter of drills; a kind of null matches all. */
+/** A filter of drills; a null kind matches all. */
 type DrillFilter = { readonly storeId: string; readonly kind: DrillKind | null; readonly limit: number };
-/** As stored: the steps as JSON. */
+/** A drill as stored: the steps are JSON. */
 type DrillRow = Omit<Drill, "passed" | "steps"> & { readonly passed: number; readonly steps: string };
 
 /** The DDL of results of drills. */
@@ -57,7 +57,7 @@ export function drillsTable(connection: Connection) {
       return row && fromRow(row);
     },
 
-    /** The last webhook drill of an endpoint, whatever its address and secret were at the time. */
+    /** The last webhook drill of an endpoint, regardless of the address and secret that it had then. */
     latestOf: ({ id, storeId }: Pick<Endpoint, "id" | "storeId">): Drill | undefined => {
       const row = selectLatestOf.get({ id, storeId });
       return row && fromRow(row);

@@ -1,7 +1,7 @@
 import type { KeyUseFact } from "../../core/control/readiness.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** A create whose key was used before (interface 20). Times by the store's clock. */
+/** A create whose key was used before (interface 20). Times are by the store's clock. */
 export type IdempotencyUse = KeyUseFact & {
   readonly storeId: string;
   /** `replayed`: the same request, answered with the same bytes. `refused`: another request under the key. */

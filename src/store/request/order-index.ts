@@ -8,8 +8,8 @@ const MAX_REMEMBERED = 50_000;
 type OrdersOfStore = { upTo: number; noted: number; readonly lasts: Map<string, number[]> };
 
 /**
- * An index from orders to batches of the log, in memory, because in the file it would need a row for each create. It is
- * built at a store's first query, and updated at each later one.
+ * An index from orders to batches of the log. It is kept in memory, because in the file it would need a row for each
+ * create. It is built at a store's first query, and updated at each later one.
  */
 export function createOrderIndex(
   connection: Connection,
@@ -60,8 +60,8 @@ export function createOrderIndex(
 
   return {
     /**
-     * The requests for an order, newest first, together with others of their batches; undefined if the index does not
-     * know the batches.
+     * The requests for an order, newest first, together with other requests in their batches; undefined if the index
+     * does not cover the batches.
      */
     newestOf: (storeId: string, orderId: string | null): Iterable<LoggedRequest> | undefined => {
       if (orderId === null) return undefined;

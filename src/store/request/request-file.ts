@@ -28,23 +28,27 @@ export const REQUESTS_FILE: FileKind = {
 
 /** An open request log. */
 export type RequestFile = ReturnType<typeof requestsTable> & {
-  /** Whether the file still has its name: writes to a deleted file are lost. */
+  /** Whether the file still has its name; writes to a deleted file are lost. */
   readonly isThere: () => boolean;
   /**
    * Closes the file after an error. True if the error means that the file is damaged or was replaced; it was then set
-   * aside, and the next opening starts a new one.
+   * aside, and the next open starts a new one.
    */
   readonly closeAfter: (error: unknown) => boolean;
   readonly close: () => void;
 };
 
-/** Options of opening a request log. `report` gets a sentence if the file was set aside, or if lines were skipped. */
+/**
+ * Options for opening a request log. `report` is called with a sentence if the file was set aside, or if lines were
+ * skipped.
+ */
 type RequestFileOptions = Omit<OpenOptions, "kind"> & {
   readonly report?: (sentence: string) => void;
 };
 
 /**
- * Reasons to set a file aside. After any other refusal it can be used again, by another version or once the disk works.
+ * Reasons to set a file aside. After any other refusal it may be usable again, by another version or once the disk
+ * works.
  */
 const USELESS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"]>([
   "zero_bytes",
@@ -53,13 +57,13 @@ const USELESS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"
   "database_damaged",
 ]);
 
-/** Whether a request log that was refused for this reason is set aside by its next use. */
+/** Whether a request log refused for this reason is set aside at its next use. */
 export function isToBeSetAside({ reason }: Pick<FileRefusal, "reason">): boolean {
   return USELESS.has(reason);
 }
 
 /**
- * Opens the request log, making it if it does not exist; files that a deleted log left behind are deleted. A file that
+ * Opens the request log, creating it if it does not exist; files left behind by a deleted log are deleted. A file that
  * is damaged or not a log is set aside, replacing an older one, and a new log is started (decision 86). A power failure
  * may lose its last requests.
  */
@@ -125,7 +129,7 @@ function requestFile(path: string, connection: Connection, options: RequestFileO
   };
 }
 
-/** The ending of a damaged log that was set aside; only one is kept, for inspection. */
+/** The suffix of a damaged log that was set aside; only one is kept, for inspection. */
 const ASIDE = ".damaged";
 
 function setAside(path: string, { report }: RequestFileOptions, why: string): void {
@@ -137,7 +141,7 @@ function setAside(path: string, { report }: RequestFileOptions, why: string): vo
   report?.(`the log of requests was set aside as ${path}${ASIDE}, and a new one begun: ${why}`);
 }
 
-/** Whether an error means that a log is damaged, truncated or has other tables, which no disk failure causes. */
+/** Whether an error means that a log is damaged, truncated or has other tables; disk failures cause none of these. */
 function isUseless(path: string, options: RequestFileOptions, error: unknown): error is Error {
   if (!isSqliteError(error) || path === IN_MEMORY) return false;
   // Another process has written a row of the same position.

@@ -11,8 +11,8 @@ import { createOrderIndex } from "./order-index.ts";
 
 /**
  * The DDL of requests: a row for each batch of a store, with a line of JSON for each request in the order of positions;
- * the row has the position of its last request. A row for each request cost a create a tenth of its time. A search
- * parses only lines that contain the wanted text.
+ * the row has the position of its last request. A row for each request made a create a tenth slower. A search parses
+ * only lines that contain the text.
  */
 export const REQUESTS_DDL = `
 CREATE TABLE request_batches (
@@ -29,7 +29,7 @@ const HOLDING = `SELECT requests FROM request_batches
 /** The part of a line that shows that the request was not refused. */
 const SUCCEEDED = '"code":null';
 
-/** A range of positions of a store's requests, without both ends. */
+/** A range of positions of a store's requests, excluding both ends. */
 type PositionRange = { readonly storeId: string; readonly after: number; readonly before: number };
 
 /** Requests of one store that are written together, in the order of their positions. */
@@ -54,14 +54,14 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
       yield* parsed(batch, text).toReversed();
   }
 
-  /** The same, oldest first. */
+  /** The requests of a store, oldest first; with a text, only requests that contain it as a JSON string. */
   function* oldestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
     for (const batch of oldestHolding.iterate({ storeId, after, holds: asHeld(text) }))
       yield* parsed(batch, text);
   }
 
   return {
-    /** Writes batches, and deletes batches of their stores that hold none of the newest `kept` requests. */
+    /** Writes batches, and deletes batches of the same stores that contain none of the newest `kept` requests. */
     append: (batches: readonly RequestBatch[], kept: number): void => append.immediate(batches, kept),
 
     /** Deletes the requests of a store. */
@@ -100,12 +100,15 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
   };
 }
 
-/** How far a look for refused requests goes: after a position, to so many that are found or read. */
+/**
+ * The limits of a search for refused requests: the position after which it starts, the number of results, and the
+ * number of lines read.
+ */
 type RefusedQuery = { readonly after: number; readonly limit: number; readonly most: number };
 
 /**
- * The newest refused requests whose order_id has a text in it, in any case of its letters, newest first. Parses no more
- * than `most` lines: `isWhole` says whether these were all.
+ * The newest refused requests whose order_id contains a text, ignoring case, newest first. Parses at most `most` lines;
+ * `isWhole` says whether these were all.
  */
 function readRefused(
   newestHolding: ReturnType<typeof statements>["newestHolding"],
@@ -183,8 +186,8 @@ function statements(connection: Connection) {
 }
 
 /**
- * A batch has the positions up to its last one, so the first batch that reaches the end of the range is the last one
- * needed.
+ * Reads the requests between two positions. A batch contains the positions up to its last one, so the first batch that
+ * reaches the end of the range is the last one needed.
  */
 function readBetween(
   connection: Connection,

@@ -53,12 +53,12 @@ export type SnapshotRefusal = {
 /** A checked snapshot with the schema version of this program: a database in memory. */
 export type SnapshotImage = SnapshotFacts & {
   readonly connection: Connection;
-  /** The key that seals its signing secrets. */
+  /** The key that encrypts the snapshot's signing secrets. */
   readonly key: Uint8Array;
   readonly storeIds: readonly string[];
   /** The tables whose rows are copied. */
   readonly tables: () => readonly CopiedTable[];
-  /** The rows of such a table, in the order of `readRows`. */
+  /** The rows of a table, in the order of `readRows`. */
   readonly rows: (table: CopiedTable) => Iterable<NamedRow>;
   /** The id of a delivery that does not match its event; undefined if there is none. */
   readonly strayDelivery: () => string | undefined;
@@ -82,7 +82,9 @@ type Template = { readonly bytes: Buffer; readonly schema: string };
 /** Empty snapshots by kind and schema version: opening a copy takes a fraction of the time of the migrations. */
 const templates = new WeakMap<FileKind, Map<number, Template>>();
 
-/** An empty snapshot in memory, to be filled; it has nothing random, so that equal rows give equal bytes. */
+/**
+ * Creates an empty snapshot in memory, to be filled; it contains nothing random, so that equal rows give equal bytes.
+ */
 export function newImage(options: ImageOptions): Connection {
   const connection = openBytes(templateOf(options, currentFormat(options.kind)).bytes, options);
   connection.pragma("journal_mode = OFF");
@@ -90,7 +92,7 @@ export function newImage(options: ImageOptions): Connection {
   return connection;
 }
 
-/** The same as a file, which replaces the file at this path. `sealFile` completes it. */
+/** Creates an empty snapshot as a file, replacing the file at this path. `sealFile` completes it. */
 export function newImageFile(path: string, options: ImageOptions): Connection {
   writeFileSync(path, templateOf(options, currentFormat(options.kind)).bytes);
   const connection = new Database(path, { nativeBinding: options.nativeBinding });
@@ -99,8 +101,8 @@ export function newImageFile(path: string, options: ImageOptions): Connection {
 }
 
 /**
- * The file counts only once it is sealed and flushed. SQLite's cache is written at the end in one step, so it is small:
- * 8 MB.
+ * Pragmas for a file that counts only when it is sealed and flushed. SQLite's cache is written at the end in one step,
+ * so it is small: 8 MB.
  */
 const FILE_PRAGMAS = [
   "journal_mode = OFF",
@@ -112,8 +114,8 @@ const FILE_PRAGMAS = [
 ];
 
 /**
- * Makes an empty snapshot in an attached database, for a caller who fills it in one step: `tables` runs before that,
- * `rest` afterwards, because building an index from all rows takes a fraction of the time.
+ * Creates an empty snapshot in an attached database, for a caller who fills it in one step: `tables` runs before that
+ * and `rest` afterwards, because building an index from all rows takes a fraction of the time.
  */
 export function createAttachedImage(
   options: ImageOptions,
@@ -141,7 +143,7 @@ export function createAttachedImage(
   };
 }
 
-/** Puts proof and checksum into the file of a snapshot, reading one part at a time so that other work can run. */
+/** Writes proof and checksum into the file of a snapshot, reading one part at a time so that other work can run. */
 export async function sealFile(path: string, origin: SnapshotOrigin): Promise<void> {
   const file = await promises.open(path, "r+");
   try {
@@ -160,7 +162,7 @@ export async function sealFile(path: string, origin: SnapshotOrigin): Promise<vo
   }
 }
 
-/** The number of bytes read at once. */
+/** The number of bytes read at a time. */
 const PART_BYTES = 1024 * 1024;
 
 async function readParts(
@@ -176,7 +178,7 @@ async function readParts(
   }
 }
 
-/** Puts the proof of origin into the bytes of a snapshot, which still need their checksum. */
+/** Writes the proof of origin into the bytes of a snapshot, which still need their checksum. */
 export function withOrigin(bytes: Buffer, origin: SnapshotOrigin): Buffer {
   originProof(origin, provenParts(bytes)).copy(bytes, ORIGIN_OFFSET);
   return bytes;
@@ -192,7 +194,9 @@ function provenParts(bytes: Uint8Array): readonly Uint8Array[] {
   return [bytes.subarray(0, CHECKSUM_OFFSET), bytes.subarray(ORIGIN_END)];
 }
 
-/** The bytes of a snapshot with their checksum: SQLite has none, so a changed digit would be restored. */
+/**
+ * The bytes of a snapshot with their checksum: without it, a changed digit would be restored, because SQLite has none.
+ */
 export function withChecksum(bytes: Buffer): Buffer {
   bytes.writeUInt32BE(checksumOf(bytes), CHECKSUM_OFFSET);
   return bytes;
@@ -204,8 +208,8 @@ function checksumOf(bytes: Buffer): number {
 }
 
 /**
- * Opens a snapshot in memory and checks its kind, bytes, schema, pages, indexes and references. A snapshot of an older
- * schema version is migrated in memory; its bytes stay unchanged.
+ * Opens a snapshot in memory and checks its kind, bytes, schema, pages, indexes and references. A snapshot with an
+ * older schema version is migrated in memory; its bytes stay unchanged.
  */
 export function openImage(
   bytes: Uint8Array,

@@ -8,16 +8,16 @@ export type CopiedTable = {
   readonly columns: readonly string[];
   /** The columns of its primary key. */
   readonly key: readonly string[];
-  /** Whether the order of creation matters for its rows. */
+  /** Whether the order of creation of its rows matters. */
   readonly isOrdered: boolean;
   /** The index of the column that numbers the rows of all stores; undefined if there is none. */
   readonly position: number | undefined;
 };
 
-/** Seals a secret with another key. */
+/** Encrypts a secret with another key. */
 export type Reseal = (sealed: SealedSecret) => SealedSecret;
 
-/** The stores whose rows are meant: one, or all. */
+/** The stores whose rows are selected: one, or all. */
 export type RowSelection = { readonly storeId: string } | "all";
 
 type Row = unknown[];
@@ -34,9 +34,7 @@ const OF_NO_STORE: ReadonlySet<string> = new Set([
   "snapshot",
 ]);
 
-/**
- * Tables whose rows belong to a row of another table, which names the store; with the column that refers to that row.
- */
+/** Tables whose rows belong to a row of another table that names the store, with the column that refers to that row. */
 const OWNED: ReadonlyMap<string, { readonly owner: string; readonly by: string }> = new Map(
   Object.entries({
     attempts: { owner: "checkouts", by: "checkout_id" },
@@ -54,12 +52,12 @@ const OF_STORE: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The number of rows that are read at once, and written to a snapshot, before other work can run. */
+/** The number of rows that are read, and written to a snapshot, before other work can run. */
 const ROWS_AT_ONCE = 200;
-/** The same for row positions, which are read from an index. */
+/** The number of row positions that are read before other work can run; they are read from an index. */
 const PLACES_AT_ONCE = 5000;
 
-/** Conditions that exclude temporary rows: keys that end with their drill, and attempts in flight. */
+/** Conditions that exclude temporary rows: keys that are revoked with their drill, and attempts in flight. */
 const KEPT: ReadonlyMap<string, string> = new Map(
   Object.entries({
     credentials: "for_drill = 0",
@@ -119,7 +117,7 @@ export function crossesStores(connection: Connection): boolean {
   );
 }
 
-/** Reads rows in their order. */
+/** Reads rows in order. */
 export function selectRows(
   connection: Connection,
   table: CopiedTable,
@@ -129,7 +127,7 @@ export function selectRows(
   return select.raw().iterate(...parametersOf(of));
 }
 
-/** Copies rows, in their order, into the same table of an attached database. */
+/** Copies rows, in order, into the same table of an attached database. */
 export function copyRows(
   connection: Connection,
   table: CopiedTable,
@@ -162,7 +160,7 @@ function storeCondition(name: string): string {
 
 /**
  * Reads rows a few at a time, so that other work can run in between; a slice may be empty. Rows of a store are looked
- * up one by one, because SQLite would sort all of them before it returned the first.
+ * up one by one, because SQLite would sort all of them before returning the first.
  */
 export function* sliceRows(
   connection: Connection,
@@ -192,7 +190,7 @@ export function* sliceRows(
     yield some.flatMap((place) => select.all(place));
 }
 
-/** Values in small arrays. */
+/** Splits values into small arrays. */
 function* slicesOf<Value>(values: Iterable<Value>, atOnce: number): Generator<readonly Value[]> {
   let slice: Value[] = [];
   for (const value of values) {
@@ -211,7 +209,7 @@ const READ_BY: ReadonlyMap<string, string> = new Map(
 /** A row as an object. */
 export type NamedRow = Readonly<Record<string, unknown>>;
 
-/** Reads the rows of a table that a snapshot copies, of all stores, by key or by checkout. */
+/** Reads the rows that a snapshot copies from a table, of all stores, by key or by checkout. */
 export function readRows(
   connection: Connection,
   { name, columns, key }: Pick<CopiedTable, "name" | "columns" | "key">,
@@ -247,7 +245,7 @@ export function insertRows(
   for (const row of rows) statementOf(connection, sql).run(...row);
 }
 
-/** The statements of a connection, prepared once: preparing would be half of the work for a small store. */
+/** The statements of a connection, prepared once: preparing them would be half of the work for a small store. */
 const prepared = new WeakMap<Connection, Map<string, Statement>>();
 type Statement = Database.Statement<unknown[], Row>;
 
@@ -259,7 +257,7 @@ function statementOf(connection: Connection, sql: string): Statement {
   return statement;
 }
 
-/** Rows of signing secrets, each sealed with another key. */
+/** Rows of signing secrets, each encrypted with another key. */
 export function* resealed({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Reseal): Generator<Row> {
   const at = (name: string): number => columns.indexOf(name);
   const [id, storeId, nonce, sealed] = [at("id"), at("store_id"), at("nonce"), at("sealed")];

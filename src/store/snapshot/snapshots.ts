@@ -16,7 +16,7 @@ import {
   type RowSelection,
 } from "./rows.ts";
 
-/** The stores that a snapshot replaces. `gone`: existing stores that the snapshot does not have. */
+/** The stores that a snapshot replaces. `gone`: existing stores that the snapshot does not contain. */
 type Replacement = {
   readonly rows: RowSelection;
   readonly storeIds: readonly string[];
@@ -24,17 +24,17 @@ type Replacement = {
   readonly reseal: Reseal;
 };
 
-/** Thrown if another store of the sandbox has an id or a key of the snapshot. */
+/** Thrown if another store of the sandbox has an id or a key from the snapshot. */
 export class SnapshotConflict extends Error {
   override readonly name = "SnapshotConflict";
 }
 
-/** Thrown if no sandbox can have written the rows: another program made or changed the snapshot. */
+/** Thrown if no sandbox can have written the rows: another program created or changed the snapshot. */
 export class SnapshotDamage extends Error {
   override readonly name = "SnapshotDamage";
 }
 
-/** Options of copying rows. `clearing` deletes all rows of a store; `changed` is called after each change. */
+/** Options for copying rows. `clearing` deletes all rows of a store; `changed` is called after each change. */
 type Options = Omit<SnapshotSource, "connection"> & {
   readonly clearing: Clearing;
   readonly changed: () => void;
@@ -61,8 +61,8 @@ export function snapshotsTable(connection: Connection, options: Options) {
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),
 
     /**
-     * Replaces some or all stores by those of a snapshot, within a write. Throws `SnapshotConflict` if another store
-     * has one of its ids or keys, and `SnapshotDamage` if its rows cannot come from a sandbox.
+     * Replaces some or all stores with those of a snapshot, within a write. Throws `SnapshotConflict` if another store
+     * has one of the ids or keys, and `SnapshotDamage` if the rows cannot come from a sandbox.
      */
     restore: (image: SnapshotImage, replacement: Replacement): void => restore(copying, image, replacement),
 
@@ -114,12 +114,14 @@ function prepared(
   return table.position === undefined ? rows : placed(connection, table, [...rows]);
 }
 
-/** Far more than a sandbox can count to, but far below the limit of numbers, so that later positions fit above it. */
+/**
+ * Far more than a sandbox can count to, but far below the limit of numbers, so that there is room for later positions.
+ */
 const MAX_POSITION = 2 ** 52;
 
 /**
- * Rows that are numbered across all stores: each keeps its number; or, if one number is taken, all get numbers above
- * every number ever given, in the same order.
+ * Rows that are numbered across all stores: each keeps its number; or, if a number is taken, all get numbers above
+ * every number ever used, in the same order.
  */
 function placed(
   connection: Connection,
@@ -142,7 +144,7 @@ function placed(
   return rows.map((row) => row.with(position, Number(row[position]) + behind));
 }
 
-/** The position of a store among the stores, so that the first one stays the first. */
+/** The position of a store among the stores, so that the first store stays the first. */
 function placeOf(connection: Connection, storeId: string): number | undefined {
   return connection.prepare<[string], number>("SELECT rowid FROM stores WHERE id = ?").pluck().get(storeId);
 }

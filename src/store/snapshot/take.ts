@@ -23,27 +23,27 @@ import {
   type RowSelection,
 } from "./rows.ts";
 
-/** The table whose rows are sealed with another key in each copy. */
+/** The table whose rows are encrypted with another key in each copy. */
 export const SECRETS = "signing_secrets";
 
-/** The facts of a snapshot to be taken, and the sealing of its secrets. */
+/** The facts about a snapshot to be taken, and the encryption of its secrets. */
 type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
   readonly key: Uint8Array;
   readonly reseal: Reseal;
   readonly origin: SnapshotOrigin;
 };
 
-/** The database of which a snapshot is taken. */
+/** The database from which a snapshot is taken. */
 export type SnapshotSource = {
   readonly connection: Connection;
   readonly nativeBinding: string | undefined;
-  /** Whether its files are still the opened ones. */
+  /** Whether the files are still the opened ones. */
   readonly isIntact: () => boolean;
-  /** Resolves once the requests that have arrived are read. */
+  /** Resolves when the requests that have arrived are read. */
   readonly pause: () => Promise<void>;
 };
 
-/** Takes snapshots; `end` aborts those in progress. */
+/** Takes snapshots; `end` aborts snapshots in progress. */
 export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: SnapshotSource) {
   const options = { kind: SNAPSHOT_FILE, nativeBinding };
   const underWay = new Set<Generator<void, boolean>>();
@@ -89,9 +89,7 @@ export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: Sn
 
 type Options = SnapshotPlan & Parameters<typeof newImageFile>[1];
 
-/**
- * Copies rows into the file of a snapshot, by a connection of its own whose transaction sees one moment of the state.
- */
+/** Copies rows into the file of a snapshot, on a separate connection whose transaction sees the state at one moment. */
 function* writeRows(state: string, path: string, options: Options): Generator<void, boolean> {
   const { reseal, nativeBinding } = options;
   const view = new Database(state, { readonly: true, timeout: 0, nativeBinding });
@@ -140,7 +138,7 @@ function fillAtOnce(connection: Connection, plan: SnapshotPlan): void {
   noteFacts(connection, IMAGE, plan);
 }
 
-/** Secrets are few, and are resealed by this program. */
+/** Copies the secrets, which are few, and which this program encrypts with another key. */
 function copySecrets(connection: Connection, table: CopiedTable, plan: SnapshotPlan): void {
   const rows = [...selectRows(connection, table, rowsOf(plan))];
   insertRows(connection, { ...table, name: `${IMAGE}.${table.name}` }, resealed(table, rows, plan.reseal));

@@ -15,9 +15,9 @@ import {
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
 export type Delivery = Omit<DeliveryEntry, "type" | "nextAt" | "attempts"> & {
   readonly storeId: string;
-  /** The position of its event among the events of its checkout. */
+  /** The position of the event among the events of its checkout. */
   readonly sequence: number;
-  /** Whether it waits for the earlier events of its checkout (decision 13). */
+  /** Whether the delivery waits for the earlier events of its checkout (decision 13). */
   readonly inOrder: boolean;
   readonly nextAt: number;
 };
@@ -31,11 +31,11 @@ export type DeliveryFilter = {
   readonly endpointId: string | null;
   readonly eventId: string | null;
   readonly checkoutId: string | null;
-  /** Only deliveries of the checkouts of this order_id; default: all. */
+  /** Only deliveries for checkouts of this order_id; default: all. */
   readonly orderId?: string | undefined;
   readonly state: DeliveryState | null;
   readonly limit: number;
-  /** Only deliveries created before this one of the store; default: all. */
+  /** Only deliveries of the store created before this one; default: all. */
   readonly before?: string | undefined;
 };
 
@@ -44,7 +44,7 @@ type DeliveryPage = { readonly deliveries: readonly Delivery[]; readonly nextBef
 
 type PageFilter = DeliveryFilter & { readonly type: string | null };
 type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;
-/** As stored: the fault in the form of its header. */
+/** A delivery as stored: the fault is in the form of its header. */
 type Row = Omit<Delivery, "inOrder" | "fault"> & { readonly inOrder: number; readonly fault: string | null };
 /** The position of a delivery among the deliveries of its checkout to its endpoint. */
 type SequencePosition = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
@@ -87,7 +87,7 @@ CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
 const DELIVERY = columnsOf<Delivery>("deliveries", DELIVERIES_DDL);
 const INSERTED = columnsOf("deliveries", DELIVERIES_DDL + DELIVERY_QUEUES_DDL);
 
-/** The queue of deliveries: rows, so that a crash loses nothing. */
+/** The queue of deliveries. It consists of rows, so that a crash loses nothing. */
 export function deliveriesTable(connection: Connection) {
   const sql = prepare(connection);
   const queues = deliveryQueues(connection);
@@ -96,7 +96,7 @@ export function deliveriesTable(connection: Connection) {
     ...deliveryLists(connection),
     ...deliveryMoves(sql, queues),
 
-    /** Adds a delivery. If it waits for earlier events of its checkout, it is due with them at the earliest. */
+    /** Adds a delivery. If it waits for earlier events of its checkout, it becomes due no earlier than they do. */
     insert: (delivery: NewDelivery): void => {
       const { inOrder, checkoutId, sequence } = delivery;
       const waits = inOrder && checkoutId !== null && sequence > 1;
@@ -133,13 +133,13 @@ export function deliveriesTable(connection: Connection) {
     waits: (endpointId: string, eventId: string): boolean =>
       sql.selectWaiting.get({ endpointId, eventId }) !== undefined,
 
-    /** The newest deliveries of a checkout, oldest first. */
+    /** The newest deliveries for a checkout, oldest first. */
     ofCheckout: (checkoutId: string, limit: number): Delivery[] =>
       sql.selectOfCheckout.all(checkoutId, limit).map(fromKnownRow).toReversed(),
   };
 }
 
-/** Changes of deliveries that are being sent; their queues choose again. */
+/** Changes to deliveries that are being sent; their queues choose a new head. */
 function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeof deliveryQueues>) {
   return {
     /** Writes the state after an attempt. */
@@ -187,13 +187,13 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
 function deliveryLists(connection: Connection) {
   const lists = prepareLists(connection);
   return {
-    /** Deliveries to an endpoint that are due by a moment, the next one first, at most `limit`. */
+    /** Deliveries to an endpoint that are due by a moment, soonest first, at most `limit`. */
     dueUntil: (endpointId: string, now: number, limit: number): Delivery[] =>
       lists.selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
 
     /**
-     * A page of the list, of one event type or of all types. For one type it examines 1000 deliveries, and returns
-     * where to continue.
+     * A page of the list, for one event type or all types. For one type it examines 1000 deliveries, and returns where
+     * to continue.
      */
     page: (filter: PageFilter): DeliveryPage => pageOf(lists, filter),
 
@@ -284,7 +284,10 @@ const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 /** A filter with the position before which a page begins. */
 type Part = Omit<DeliveryFilter, "before"> & { readonly before: number };
 
-/** Deliveries of an event, a checkout or an order_id are few; all others are read by endpoint and state. */
+/**
+ * Reads a part of the list. Deliveries of an event, a checkout or an order_id are few; all others are read by endpoint
+ * and state.
+ */
 function listPart(lists: Lists, part: Part): Delivery[] {
   const { eventId, checkoutId, orderId, limit } = part;
   if (orderId !== undefined) {

@@ -15,13 +15,13 @@ export type DeliveryAttempt = Omit<AttemptEntry, "headers" | "bodySha256" | "ans
   readonly answer: Uint8Array | null;
 };
 
-/** The end of an attempt. */
+/** The result of an attempt. */
 export type DeliveryAttemptOutcome = Pick<
   DeliveryAttempt,
   "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt"
 > & { readonly finishedAt: number };
 
-/** The last answer of an endpoint among the deliveries of a checkout. */
+/** The last answer of an endpoint among the deliveries for a checkout. */
 export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
   readonly checkoutId: string;
   readonly endpointId: string;
@@ -29,7 +29,7 @@ export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
   readonly state: DeliveryState;
 };
 
-/** The number of a checkout's newest deliveries among which the last answers are searched. */
+/** The number of a checkout's newest deliveries that are searched for the last answers. */
 const NEWEST_DELIVERIES = 40;
 
 type NewAttempt = Pick<
@@ -75,8 +75,8 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
 const ATTEMPT = columnsOf<DeliveryAttempt>("delivery_attempts", DELIVERY_ATTEMPTS_DDL);
 
 /**
- * The audit of deliveries: each attempt has its row before it is sent, and the row never changes after the attempt has
- * ended.
+ * The audit of deliveries: the row of each attempt is written before the attempt is sent, and never changes after the
+ * attempt has ended.
  */
 export function deliveryAttemptsTable(connection: Connection) {
   const insert = connection.prepare<NewAttempt>(
@@ -111,8 +111,8 @@ export function deliveryAttemptsTable(connection: Connection) {
 
   return {
     /**
-     * The last answer of each endpoint for each of these checkouts, in one statement; checkouts without an answer are
-     * missing.
+     * The last answer of each endpoint for each of these checkouts, read in one statement; checkouts without an answer
+     * are missing.
      */
     lastAnswers: (checkoutIds: readonly string[]): ReadonlyMap<string, readonly LastAnswer[]> => {
       const last = new Map<string, LastAnswer>();
@@ -127,17 +127,17 @@ export function deliveryAttemptsTable(connection: Connection) {
     /** Writes an attempt that is about to be sent. */
     start: (attempt: NewAttempt): void => void insert.run(attempt),
 
-    /** Writes the end of an attempt; false if no such attempt is open. */
+    /** Writes the result of an attempt; false if no such attempt is open. */
     finish: ({ deliveryId, number }: AttemptKey, end: DeliveryAttemptOutcome): boolean =>
       finish.run({ ...end, deliveryId, number }).changes > 0,
 
     /** The attempts of a delivery, oldest first. */
     of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId),
 
-    /** The last attempt of a delivery, without the sent and received bytes; undefined before the first one. */
+    /** The last attempt of a delivery, without the sent and received bytes; undefined before the first attempt. */
     last: (deliveryId: string): LastAttempt | undefined => selectLast.get(deliveryId),
 
-    /** Attempts without an end; after a start, the attempts that the end of the last process interrupted. */
+    /** Attempts without a result; after a start, those that were interrupted when the previous process ended. */
     open: (): DeliveryAttempt[] => selectOpen.all(),
   };
 }

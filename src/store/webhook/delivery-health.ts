@@ -18,11 +18,11 @@ export type EndpointHealth = {
   readonly due: number;
 };
 
-/** Maximum number of failed deliveries of an endpoint that are examined. */
+/** Maximum number of failed deliveries that are examined for an endpoint. */
 const LOOK_FAILED = 10_000;
-/** Maximum number of attempted deliveries of an endpoint, for each state, that determine its health. */
+/** Maximum number of attempted deliveries in each state that determine an endpoint's health. */
 const LOOK_HEALTH = 100;
-/** The sum of no rows is null. */
+/** The sums of answers; the sum of no rows is null. */
 type Answers = { readonly [Name in Exclude<keyof EndpointHealth, "nextAt" | "due">]: number | null };
 
 type HealthQuery = Pick<Delivery, "endpointId" | "state"> & { readonly since: number; readonly look: number };
@@ -34,8 +34,8 @@ export function deliveryHealth(connection: Connection) {
 
   return {
     /**
-     * Events whose last delivery to an endpoint was created since a moment and failed, the newest first. Only the
-     * newest 10,000 failed deliveries are examined.
+     * Events whose last delivery to an endpoint was created since a moment and failed, newest first. Only the newest
+     * 10,000 failed deliveries are examined.
      */
     failedSince: (wanted: FailedDeliveryFilter): string[] =>
       selectFailed.all({ ...wanted, look: LOOK_FAILED }),

@@ -4,7 +4,7 @@ import type { Connection } from "../connection/database.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { remembered } from "../connection/remembered.ts";
 
-/** As stored: the patterns of event types joined by spaces, and booleans as 0 or 1. */
+/** An endpoint as stored: the patterns of event types are joined by spaces, and booleans are 0 or 1. */
 type Row<Value> = Omit<Value, "eventTypes" | "inOrder"> & {
   readonly eventTypes: string;
   readonly inOrder: number;
@@ -37,7 +37,7 @@ CREATE INDEX endpoints_of_store ON endpoints (store_id);
 
 const ENDPOINT = columnsOf<Endpoint & Removal>("endpoints", ENDPOINTS_DDL);
 
-/** The endpoints of stores. A removed endpoint stays for its audit, but is no longer found. */
+/** The endpoints of stores. A removed endpoint is kept for its audit, but is no longer found. */
 export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<EndpointRow>(`INSERT INTO endpoints ${ENDPOINT.values}`);
   const select = connection.prepare<[string], EndpointRow>(

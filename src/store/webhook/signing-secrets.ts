@@ -9,7 +9,7 @@ type SecretOwner = {
   readonly createdAt: number;
   /** Null for the secret of the store itself. */
   readonly endpointId: string | null;
-  /** When the secret expires; null if no end is set. */
+  /** The time at which the secret expires; null if no end is set. */
   readonly retiredAt: number | null;
 };
 
@@ -34,7 +34,7 @@ CREATE INDEX signing_secrets_of_store ON signing_secrets (store_id);
 
 const SECRET = columnsOf<OwnedSecret>("signing_secrets", SIGNING_SECRETS_DDL);
 
-/** Signing secrets, sealed with the master key (decision 16); cached briefly, because every delivery needs them. */
+/** Signing secrets, encrypted with the master key (decision 16); cached briefly, because every delivery needs them. */
 export function signingSecretsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<OwnedSecret>(`INSERT INTO signing_secrets ${SECRET.values}`);
   const retire = connection.prepare<{ readonly endpointId: string; readonly at: number }>(
@@ -63,13 +63,13 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
     /** The newest active secret of a store. */
     current,
 
-    /** All secrets of an endpoint, newest first; none if it signs with its store's. */
+    /** All secrets of an endpoint, newest first; none if it signs with its store's secret. */
     ofEndpoint,
 
-    /** Empties the cache, after the rows were changed elsewhere. */
+    /** Empties the cache after the rows were changed elsewhere. */
     forget,
 
-    /** Retires all secrets of an endpoint at a moment, except secrets that retire earlier. */
+    /** Retires all secrets of an endpoint at a moment, except those that retire earlier. */
     retire: (endpointId: string, at: number): void => {
       forget();
       retire.run({ endpointId, at });

@@ -7,7 +7,7 @@ import type { Sandbox } from "../types.ts";
 import { stagesOf } from "./stage.ts";
 import type { Exploration, ExploreFault, ExploreOptions } from "./types.ts";
 
-/** Schedules that run side by side: applications mostly wait. */
+/** Maximum number of schedules that run in parallel: applications mostly wait. */
 const SIDE_BY_SIDE = 12;
 
 /** Explores an application in stores of a sandbox. Throws if the application does not work without faults. */
@@ -47,7 +47,7 @@ export async function exploreIn(
   };
 }
 
-/** The kit has no process to kill. */
+/** Removes kills, because the kit has no process to kill. */
 function withoutKills(faults: readonly ScheduledFault[]): readonly ExploreFault[] {
   return faults.filter((fault): fault is ExploreFault & ScheduledFault => !isKill(fault.action));
 }

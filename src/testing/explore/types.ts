@@ -6,28 +6,28 @@ import type { Checkout, Sandbox, Store } from "../types.ts";
 export type ExploreOptions = {
   /**
    * Makes one purchase in a store with the application's own code, and returns its order; throws if the purchase fails.
-   * After a failure it is called once more in the same store, and must make the same purchase again, as the application
+   * After a failure it is called once more in the same store, and must repeat the same purchase, as the application
    * does when a customer clicks again.
    */
   readonly purchase: (store: Store) => Promise<Pick<Checkout, "id" | "checkout_url">>;
-  /** The state of an order in the application, such as in its own database. */
+  /** Returns the state of an order in the application, for example from its database. */
   readonly view: (orderId: string, store: Store) => View | Promise<View>;
   /**
    * Starts the application for a store and registers its endpoint; returns a function that stops it. Called before
    * `purchase`, once for each schedule. Default: nothing is started.
    */
   readonly start?: (store: Store) => Promise<(() => unknown) | void>;
-  /** Time after which no new schedule begins, in milliseconds of real time. Default: 60,000. */
+  /** Time after which no new schedule starts, in milliseconds of real time. Default: 60,000. */
   readonly budgetMs?: number;
-  /** The number of schedules after which no new one is begun. Default: no limit. */
+  /** Number of schedules after which no new one starts. Default: no limit. */
   readonly maxSchedules?: number;
-  /** The number of faults in one schedule, from 1 to 4; the payer's outcome counts as one. Default: 2. */
+  /** Maximum number of faults in one schedule, from 1 to 4; the payer's outcome counts as one. Default: 2. */
   readonly depth?: number;
-  /** The same seed runs the same schedules in the same order. Default: random; the result has it. */
+  /** The same seed runs the same schedules in the same order. Default: random; the result contains it. */
   readonly seed?: string;
-  /** Runs this schedule alone, as `rerun` of a result says. */
+  /** Runs only this schedule, as in the `rerun` of a result. */
   readonly only?: { readonly faults: readonly ExploreFault[]; readonly payer?: PayerOutcome };
-  /** Default: a sandbox of its own, in memory, on a free port, which is closed at the end. */
+  /** Default: a separate sandbox in memory, on a free port, which is closed at the end. */
   readonly sandbox?: Sandbox;
 };
 
@@ -46,7 +46,7 @@ export type View =
       readonly amountMinor?: number | undefined;
     };
 
-/** The payer's ends of a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
+/** How the payer ends a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
 export type PayerOutcome =
   | "succeeded"
   | "declined"
@@ -70,15 +70,15 @@ export type Invariant =
 
 /** The result of `explore`. */
 export type Exploration = {
-  /** The number of schedules that were run, without those that shrink or confirm one. */
+  /** The number of schedules that were run, except to shrink or confirm one. */
   readonly schedules: number;
-  /** The number of schedules in which nothing was broken. */
+  /** The number of schedules in which no invariant was broken. */
   readonly held: number;
-  /** Each cause once, with the least schedule that shows it, confirmed by three runs. */
+  /** Each cause once, with the smallest schedule that shows it, confirmed by three runs. */
   readonly broken: readonly BrokenInvariant[];
-  /** Invariants about which the exploration says nothing. */
+  /** Invariants that the exploration did not judge. */
   readonly notJudged: readonly { readonly invariant: Invariant; readonly reason: string }[];
-  /** Payments of which no webhook could tell. */
+  /** Payments that no webhook could report. */
   readonly advice: readonly { readonly faults: readonly ExploreFault[]; readonly text: string }[];
   /** Results of single faults by place; `payer` is the place of the payer's outcomes. */
   readonly table: readonly {
@@ -90,19 +90,19 @@ export type Exploration = {
   readonly seed: string;
 };
 
-/** A broken invariant, and the least schedule that breaks it. */
+/** A broken invariant, and the smallest schedule that breaks it. */
 export type BrokenInvariant = {
-  /** In the form of `store.faults.add`, to be added one after the other. */
+  /** The faults in the form of `store.faults.add`, to be added one after the other. */
   readonly faults: readonly ExploreFault[];
   readonly payer: PayerOutcome;
   readonly invariant: Invariant;
   /** A code of the likely cause, such as `books_again`. */
   readonly cause: string;
-  /** The invariant, the likely cause and its cure, in words. */
+  /** The invariant, the likely cause and the remedy, in words. */
   readonly text: string;
   /** The course of the run, as the timeline of the order. */
   readonly story: string;
-  /** The call that runs exactly this schedule again. */
+  /** The call that reruns exactly this schedule. */
   readonly rerun: string;
   /** The number of schedules that showed this cause. */
   readonly schedules: number;

@@ -3,7 +3,7 @@ import type { Calls } from "../calls.ts";
 import { momentOf } from "../options.ts";
 import type { AddedFault, Fault, Faults } from "../fault-types.ts";
 
-/** The faults of a store, by the operations of the control API. */
+/** The faults of a store, through the operations of the control API. */
 export function faultsOf(calls: Calls, storeId: string): Faults {
   return {
     add: async (wanted) => {

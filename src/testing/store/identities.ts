@@ -11,11 +11,11 @@ export type Identities = {
   readonly add: (identity: StoreIdentity) => void;
   /** The identity of a known store. */
   readonly of: (storeId: string) => StoreIdentity;
-  /** Reads the identities of restored stores: a snapshot of another sandbox has other secrets, and no API key. */
+  /** Reads the identities of restored stores: a snapshot from another sandbox has other secrets, and no API key. */
   readonly renew: (storeIds: readonly string[]) => Promise<void>;
 };
 
-/** Keeps the identities for the handles of stores. */
+/** Creates the record of identities for the handles of stores. */
 export function createIdentities(running: Running, calls: Calls): Identities {
   const known = new Map<string, StoreIdentity>();
   const keyOf = async (storeId: string): Promise<string> => {

@@ -17,14 +17,14 @@ export type LogSource<Item> = LogUpdateSource<Item> & {
   readonly isClosed: () => boolean;
   /** The strings by which `waitFor` matches an item. */
   readonly names: (item: Item) => readonly (string | null)[];
-  /** An item as a line of an error. */
+  /** Formats an item as a line of an error message. */
   readonly line: (item: Item) => string;
 };
 
-/** An error lists this many of the newest items. */
+/** Maximum number of items that an error lists: the newest. */
 const MAX_LINES = 20;
 
-/** A log that is read on demand. `waitFor` reads it again only after something was written. */
+/** A log that is read on demand. `waitFor` rereads it only after something was written. */
 export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   const { world, open, noun, isClosed, names, line } = source;
   const news = createLogUpdates(source);

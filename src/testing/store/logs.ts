@@ -82,7 +82,7 @@ export function eventLog(running: Running, { calls, storeId }: StoreLogContext):
   });
 }
 
-/** The deliveries of a store. A string matches only a delivery that has succeeded. */
+/** The deliveries of a store. A string matches only a successful delivery. */
 export function deliveryLog(running: Running, { calls, storeId }: StoreLogContext): Log<Delivery, EventType> {
   return createLog<Delivery>({
     ...waiting(running, storeId),

@@ -1,13 +1,13 @@
 /** Items that were read from a log, and the promise of the next ones. */
 export type LogUpdates<Item> = { readonly items: readonly Item[]; readonly next: Promise<LogUpdates<Item>> };
 
-/** Reads a log, and notifies of new writes. */
+/** Reads a log, and notifies readers of new writes. */
 export type LogUpdateSource<Item> = {
   /**
    * Opens a reader: its first call returns all items, each later call the items that are new or may have changed since.
    */
   readonly open: () => () => Promise<readonly Item[]>;
-  /** Calls back when something is written, until the returned function is called. */
+  /** Calls `hear` when something is written, until the returned function is called. */
   readonly follow: (hear: () => void) => () => void;
 };
 
@@ -19,7 +19,7 @@ type FollowedLog<Item> = { readonly coming: () => Promise<LogUpdates<Item>>; rea
  * are none.
  */
 export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
-  /** Joins as a wait: gets all existing items, then new ones, until `leave` is called. */
+  /** Joins as a wait: receives all existing items, then new ones, until `leave` is called. */
   readonly join: () => { readonly all: Promise<LogUpdates<Item>>; readonly leave: () => void };
 } {
   let followed: FollowedLog<Item> | undefined;

@@ -7,7 +7,7 @@ import type { Identities } from "./identities.ts";
 
 const NO_BYTES = refuse("invalid_parameter", "the snapshot must be a Uint8Array, as snapshot() returns it");
 
-/** A test passes the bytes itself and runs with all rights, so no consent is needed. */
+/** A restore without consent: a test passes the bytes itself and runs with all rights. */
 const ADOPTED = { adopt: true, isAdministrator: true };
 
 type Scope = Parameters<typeof takeSnapshot>[1];

@@ -63,9 +63,9 @@ async function send(
 }
 
 /**
- * Writes an answer directly to the socket. Node's response would close the connection at once; bytes that the client
- * still sends would then reset it, and the answer would be lost. This closes our half, and continues reading for a
- * while.
+ * Writes an answer directly to the socket. Node's response would close the connection immediately; bytes that the
+ * client is still sending would then reset it, and the answer would be lost. This function closes our half, and
+ * continues reading for a while.
  */
 export function writePast(
   socket: Socket,

@@ -8,9 +8,9 @@ import { LIMITS } from "./limits.ts";
 export type Pending = {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
-  /** Whether the service is working on it. */
+  /** Whether the service is processing it. */
   isServed: boolean;
-  /** Whether its answer ends the connection; later requests are then dropped. */
+  /** Whether the answer ends the connection; later requests are then dropped. */
   isLast: boolean;
 };
 
@@ -19,20 +19,20 @@ export type Queue = { readonly pending: Set<Pending>; readonly waiting: Pending[
 
 /** Tracks idle connections, which can be closed to make room. */
 export type IdleConnections = {
-  /** A new connection, which may close another one. */
+  /** Adds a new connection, which may close another one. */
   readonly add: (socket: Socket) => void;
-  /** All headers of a request have arrived, and no request of the connection is in progress. */
+  /** Called when all headers of a request have arrived, and no other request of the connection is in progress. */
   readonly wake: (socket: Socket) => void;
-  /** A complete request is in progress. */
+  /** Called when a complete request is in progress. */
   readonly serve: (socket: Socket) => void;
-  /** All requests of the connection are answered. */
+  /** Called when all requests of the connection are answered. */
   readonly rest: (socket: Socket) => void;
   readonly remove: (socket: Socket) => void;
 };
 
 /**
- * Limits the number of connections. One too many closes the oldest connection on which no request has finished its
- * headers; otherwise the connection that has been idle longest, then the oldest whose body is incomplete; if all are
+ * Limits the number of connections. A connection above the limit closes the oldest one on which no request has finished
+ * its headers; otherwise the one that has been idle longest; otherwise the oldest whose body is incomplete; if all are
  * busy, the new one (decision 58).
  */
 export function idleConnectionsOf(sockets: Set<Socket>, { connections }: ServerLimits): IdleConnections {
@@ -83,10 +83,10 @@ export function welcome(
   socket.on("error", () => socket.destroy());
 }
 
-/** Connections that arrived at an address which other machines can reach. */
+/** Connections that arrived at an address that other machines can reach. */
 const OUTSIDE = new WeakSet<Socket>();
 
-/** Whether a connection arrived at an address which other machines can reach. */
+/** Whether a connection arrived at an address that other machines can reach. */
 export function isFromOutside(socket: Socket): boolean {
   return OUTSIDE.has(socket);
 }
@@ -98,7 +98,7 @@ export function isWorkedOn({ pending }: Queue): boolean {
 }
 
 /**
- * Works on the requests of a connection in order, as far as its client reads the answers. A client that sends requests
+ * Processes the requests of a connection in order, as far as its client reads the answers. A client that sends requests
  * without reading gets little work done, and little is kept in memory for it.
  */
 export function workOn(queue: Queue, work: (entry: Pending) => Promise<unknown>): void {

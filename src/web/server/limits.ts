@@ -16,10 +16,13 @@ export const LIMITS = {
   checkEveryMs: 500,
   /** Maximum number of unanswered requests on one connection. */
   pipelined: 128,
-  /** Maximum number of requests of one connection in progress at once; the others wait. */
+  /** Maximum number of concurrent requests of one connection; the others wait. */
   workedOn: 8,
   /** Bytes of unread answers above which a client's next requests wait. */
   unreadBytes: 64 * 1024,
-  /** How long a refused connection stays open: if it were closed at once, the client would lose the answer. */
+  /**
+   * How long a refused connection stays open, in milliseconds: if it were closed immediately, the client would lose the
+   * answer.
+   */
   lingerMs: 5000,
 } as const;

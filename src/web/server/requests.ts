@@ -51,7 +51,7 @@ function faultOf(
   return declared !== undefined && Number(declared) > bodyBytes ? tooLarge(bodyBytes) : undefined;
 }
 
-/** The fault of a head over the limit of its path; Node's parser accepts more. */
+/** The fault of a head above its path's limit; Node's parser accepts larger heads. */
 function headFaultOf(
   { method = "", url = "", rawHeaders }: IncomingMessage,
   { largerHeads }: ServerLimits,
@@ -77,12 +77,12 @@ function bytesOf(rawHeaders: readonly string[]): number {
 /** The empty body. */
 export const NO_BODY = new Uint8Array();
 
-/** The fault of a body over its limit. */
+/** The fault of a body above its limit. */
 export function tooLarge(bodyBytes: number): Fault {
   return { code: "body_too_large", message: `a body may have ${bodyBytes} bytes` };
 }
 
-/** The whole body; a fault if it is over the limit; undefined if the client disconnected. */
+/** The whole body; a fault if it is above the limit; undefined if the client disconnected. */
 function readBody(
   incoming: IncomingMessage,
   bodyBytes: number,

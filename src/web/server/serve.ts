@@ -17,8 +17,8 @@ import { LIMITS, OWN_LIMITS } from "./limits.ts";
 import { NO_BODY, parserFault, requestOf } from "./requests.ts";
 
 /**
- * Serves on 127.0.0.1, on ::1 if the machine has it, and on the addresses of the options. Port 0 takes any free port.
- * The service is made once the port is known, before the first request is read.
+ * Serves on 127.0.0.1, on ::1 if the machine has it, and on the addresses of the options. Port 0 selects any free port.
+ * The service is created when the port is known, before the first request is read.
  */
 export async function serve(
   makeService: (port: number) => Service,
@@ -75,11 +75,11 @@ type Connections = {
   readonly service: Service;
   readonly rests: IdleConnections;
   readonly limits: ServerLimits;
-  /** Whether other machines can reach the server; each request then tells whether it came from outside. */
+  /** Whether other machines can reach the server; each request then says whether it came from outside. */
   readonly isOpen: boolean;
 } & Pick<World, "after">;
 
-/** Passes every request to the service, whichever event of Node reports it, and answers unreadable requests. */
+/** Passes every request to the service, whichever of Node's events reports it, and answers unreadable requests. */
 function attach(server: Server, { service, rests, after, limits, isOpen }: Connections): void {
   const queues = new WeakMap<Socket, Queue>();
   // A complete request is answered before anything after it on the connection, because its work may already be done.

@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 
 /**
  * Sends a stream as the body of an answer whose head is written, and returns when the stream has ended or the reader
- * has disconnected. A reader that takes nothing for `silenceMs` milliseconds loses its connection; a stream with
- * nothing to send may take its time. If the answer is already complete, as for HEAD, nothing is read from the stream.
+ * has disconnected. A reader that accepts nothing for `silenceMs` milliseconds loses its connection; a stream with
+ * nothing to send may be silent. If the answer is already complete, as for HEAD, nothing is read from the stream.
  * Throws the errors of the stream.
  */
 export async function sendStream(

@@ -8,7 +8,7 @@ export function storePath({ storeId }: Pick<View, "storeId">, path: string): str
   return `/portal/${storeId}${path}`;
 }
 
-/** The same with a query of the parameters that have a value. */
+/** The address of a page of a store, with a query of the parameters that have values. */
 export function listAddress(
   view: Pick<View, "storeId">,
   path: string,
@@ -19,7 +19,7 @@ export function listAddress(
   return storePath(view, query.size === 0 ? path : `${path}?${query.toString()}`);
 }
 
-/** The parts of an act's form. */
+/** The parts of an action's form. */
 type ActionForm = {
   /** A path of the portal. */
   readonly action: string;
@@ -27,11 +27,11 @@ type ActionForm = {
   readonly fields?: Readonly<Record<string, string>>;
   readonly content?: Html | "";
   readonly style?: "" | "primary" | "danger";
-  /** Whether its button cannot be pressed now. */
+  /** Whether the button is disabled. */
   readonly isOff?: boolean;
 };
 
-/** A form with one button, which runs an act. Its other fields are given as markup, or as names and values. */
+/** A form with one button, which runs an action. Its other fields are given as markup, or as names and values. */
 export function actionForm(
   view: Pick<View, "formToken" | "refused">,
   { action, label, fields = {}, content = "", style = "", isOff = false }: ActionForm,
@@ -47,7 +47,7 @@ export function actionForm(
   </form>`;
 }
 
-/** The typed values of an act's form with these fields, if the form was refused. */
+/** The typed values of an action's form with these fields, if the form was refused. */
 export function typedValues(
   { refused }: Pick<View, "refused">,
   action: string,
@@ -67,7 +67,7 @@ function idOf(action: string, fields: Readonly<Record<string, string>>): string 
   return ["do", ...action.split("/").slice(2), ...Object.values(fields)].join("-").replace(/[^\w-]+/g, "_");
 }
 
-/** The button of lists that one order fills: of checkouts, of events, of deliveries. */
+/** The button on lists that an order fills: checkouts, events and deliveries. */
 export function testOrderForm(view: View): Html {
   return actionForm(view, {
     action: storePath(view, "/checkouts/test-orders"),
@@ -77,8 +77,8 @@ export function testOrderForm(view: View): Html {
 }
 
 /**
- * A destructive act: its form is shown after a question that names the effect, and at once if it was refused. Works
- * without JavaScript.
+ * A destructive action: its form is shown after a question that names the effect, and immediately if it was refused.
+ * Works without JavaScript.
  */
 export function formWithConfirmation(
   view: Pick<View, "formToken" | "refused">,

@@ -36,7 +36,7 @@ export function framePage(context: PortalContext, view: View, content: Content):
   });
 }
 
-/** The notice of the last act. It is outside the part that updates, which would remove it. */
+/** The notice of the last action. It is outside the part of the page that updates, which would remove it. */
 function saidPart(context: PortalContext, { said, storeId, language, refused }: View): Html {
   if (said === undefined) return html``;
   const now = storeTime(context, storeId);
@@ -63,7 +63,7 @@ export function signedOutPage(
   });
 }
 
-/** The hint about the store of the page's commands: the first store, or the folder's default store. */
+/** The hint about which store the page's commands use: the first store, or the folder's default store. */
 function commandsHint({ store }: PortalContext, { storeId }: View): Html {
   if (storeId === "" || store.stores.first()?.id === storeId) return html``;
   return html`<p class="hint">
@@ -81,13 +81,13 @@ function mainPart({ title, main }: Content, attributes: Html = html``): Html {
 function portalPage(page: {
   readonly title: Text;
   readonly style: string;
-  /** Whether single keys do something. */
+  /** Whether the page has keyboard shortcuts. */
   readonly hasKeys: boolean;
   /** Scripts after the scripts of every page. */
   readonly scripts?: readonly Asset[];
   readonly body: Html;
   readonly reloads?: boolean;
-  /** Whether something fails in the store that the page is about. */
+  /** Whether something is failing in the page's store. */
   readonly fails?: boolean;
 }): Html {
   return wholePage({

@@ -9,14 +9,15 @@ import { tagOf } from "../../../web/language.ts";
 import { WORDS } from "./texts.ts";
 
 /**
- * A moment: hours, minutes, seconds and milliseconds in UTC, whole on hover. The script shows it in the browser's time zone.
+ * A moment: hours, minutes, seconds and milliseconds in UTC, with the full time on hover. The script shows it in the
+ * browser's time zone.
  */
 export function moment(time: number): Html {
   const whole = iso(time);
   return html`<time datetime="${whole}" title="${whole}">${timeIn(whole)}</time>`;
 }
 
-/** A moment of another day: with its date. */
+/** A moment with its date. */
 export function momentWithDate(time: number): Html {
   const whole = iso(time);
   return html`<time datetime="${whole}" title="${whole}" data-dated>${dayAndTimeIn(whole)}</time>`;
@@ -28,7 +29,7 @@ export function inWords(text: string, shown: (at: number) => Html = momentWithDa
   return html`${parts.map((part, index) => (index % 2 === 1 ? shown(Date.parse(part)) : html`${part}`))}`;
 }
 
-/** A moment in a text, as `iso` writes it; the group keeps it when the text is split. */
+/** Matches a moment in a text, as `iso` writes it; the group keeps the moment when the text is split. */
 const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/;
 
 function timeIn(whole: string): string {
@@ -39,7 +40,7 @@ function dayAndTimeIn(whole: string): string {
   return `${whole.slice(0, 10)} ${whole.slice(11, 19)}`;
 }
 
-/** An amount by the currency's own decimals, in the viewer's language. */
+/** An amount with the currency's own decimals, in the viewer's language. */
 export function amount({
   amountMinor,
   currency,
@@ -64,12 +65,12 @@ export function answerBadge(status: number | null): Html {
   return html`<span class="badge ${kind}">${text}</span>`;
 }
 
-/** A badge of one of two states, the first of which is the good one. */
+/** A badge for one of two states, the first of which is good. */
 export function either(is: boolean, yes: Text, no: Text): Html {
   return is ? html`<span class="badge good">${yes}</span>` : html`<span class="badge">${no}</span>`;
 }
 
-/** A badge of one of two states, the second of which is a bad one. */
+/** A badge for one of two states, the second of which is bad. */
 export function goodOrBad(is: boolean, good: Text, bad: Text): Html {
   return html`<span class="badge ${is ? "good" : "bad"}">${is ? good : bad}</span>`;
 }
@@ -83,11 +84,11 @@ export function copyable(text: string): Html {
 type Cell = readonly [column: Text, value: Text | readonly Html[], ...as: readonly CellKind[]];
 
 type CellKind =
-  /** The cell names its row. */
+  /** The cell identifies its row. */
   | "head"
-  /** The cell needs the name of its column, which is shown before it if a narrow screen stacks the columns. */
+  /** The cell needs the name of its column, which is shown before the value if a narrow screen stacks the columns. */
   | "named"
-  /** The cell is in English in every language. */
+  /** The cell contains English text in every language. */
   | "english"
   | "number"
   | "whole";
@@ -95,9 +96,7 @@ type CellKind =
 /** A row of a table. */
 export type Row = readonly Cell[];
 
-/**
- * A table whose columns have the names of its first row's cells. On a narrow screen, the cells of a row are stacked.
- */
+/** A table with the column names of the first row's cells. On a narrow screen, the cells of a row are stacked. */
 export function table<Item>(
   caption: Text,
   items: readonly Item[],
@@ -166,9 +165,7 @@ export function nextPart(address: string, label: Text): Html {
   return html`<a href="${address}" rel="next">${label}</a>`;
 }
 
-/**
- * The content of an empty list: a description, the command that adds the first item, and its button if there is one.
- */
+/** The content of an empty list: a description, the command that adds the first item, and a button if there is one. */
 export function empty(words: Text, command: string, button?: Html): Html {
   return html`<div class="empty">
     <p>${words}</p>
@@ -177,7 +174,7 @@ export function empty(words: Text, command: string, button?: Html): Html {
   </div>`;
 }
 
-/** Facts with their names; null and undefined ones are left out. */
+/** Facts with their names; null and undefined facts are omitted. */
 export type Facts = readonly (readonly [name: Text, value: Text] | null | undefined)[];
 
 /** Facts as a list. */
@@ -195,7 +192,7 @@ export function facts(all: Facts): Html {
   </dl>`;
 }
 
-/** Bytes with escaped control characters, and formatted JSON beside them. */
+/** Bytes with escaped control characters, followed by formatted JSON. */
 export function bytes(label: Text, text: string): Html {
   const pretty = prettyJson(text);
   if (pretty === undefined || pretty === text)
@@ -229,15 +226,18 @@ export function commandLine(label: Text, line: string, hint?: Text): Html {
   </figure>`;
 }
 
-/** Keeps line breaks, also in copied text. */
+/** Keeps line breaks, also when the text is copied. */
 function lines(text: string): Html {
   return html`${text.split("\n").map((line, index) => (index === 0 ? html`${line}` : html`${LINE_BREAK}${line}`))}`;
 }
 
-/** Text that comes from elsewhere has none. */
+/** A line break in markup; text from outside contains none. */
 const LINE_BREAK = trustMarkup("\n");
 
-/** Each level indents all that is within: 4 KiB of nothing but brackets would make a page of 8 MB. */
+/**
+ * Maximum depth of formatted JSON: each level indents everything within it, so 4 KiB of brackets would become a page of
+ * 8 MB.
+ */
 const MAX_PRETTY_DEPTH = 32;
 
 function prettyJson(text: string): string | undefined {
@@ -257,7 +257,10 @@ function depthOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
-/** A moment as lists show it: without its date, if that is today's; in the browser's zone today may be another day. */
+/**
+ * A moment as lists show it: without the date if that is today's in UTC; in the browser's time zone today may be
+ * another day.
+ */
 export function timeOf(time: number, now: number): Html {
   const [whole, today] = [iso(time), iso(now)];
   const shown = whole.slice(0, 10) === today.slice(0, 10) ? timeIn(whole) : dayAndTimeIn(whole);

@@ -42,7 +42,7 @@ const TABLE: readonly PortalRoute[] = [
   toFirstStore("/portal/{anything}"),
 ];
 
-/** Every row answers only the role that it names, whoever wrote it. */
+/** The routes; each answers only the role that it names. */
 const ROUTES = TABLE.map(guarded);
 
 /** The names directly below `/portal`, which are never searched as ids. */
@@ -54,7 +54,7 @@ const find = createRouter(ROUTES, {
 });
 
 /**
- * The pages below the portal's path. Checks the requesting page, the session, and the route. A refusal is a page too.
+ * The pages below the portal's path. Checks the requesting page, the session, and the route. Refusals are also pages.
  */
 export const PORTAL: Area<PortalContext, Viewer> = {
   routes: ROUTES,
@@ -101,8 +101,8 @@ function guarded(route: PortalRoute): PortalRoute {
 
 /**
  * Requires a Host that only the portal uses: the payment pages use the other names of this machine, so that no page of
- * one can act on the other (decision 1). A proxy may replace each Host by `localhost` and forward the browser's Host in
- * another header: then that name counts too.
+ * one can act on the other (decision 1). A proxy may replace each Host with `localhost` and forward the browser's Host
+ * in another header: then that name counts too.
  */
 function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");

@@ -34,9 +34,9 @@ import {
 
 /** A route of the portal. */
 export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
-  /** Whether it waits while its store is being erased, as the operation does that it runs (decision 91). */
+  /** Whether the route waits while its store is being erased, as its operation does (decision 91). */
   readonly entersStore: boolean;
-  /** Whether a link on a page of another site cannot lead here: a stream, a file of our pages. Default: it can. */
+  /** Whether a link on another site must not lead here: to a stream, or a file of our pages. Default: it may. */
   readonly onlyOwnPages?: true;
 };
 
@@ -54,7 +54,7 @@ export function page(path: string, show: Show): PortalRoute {
   };
 }
 
-/** The answer with a page. */
+/** An answer that contains a page. */
 export async function answerWithPage(
   context: PortalContext,
   call: Call<Viewer>,
@@ -77,7 +77,7 @@ export async function answerWithPage(
   });
 }
 
-/** The address of a page without its empty fields; undefined if it has none. */
+/** The address of a page without its empty fields; undefined if no field is empty. */
 function withoutEmpty({ call, query }: View): string | undefined {
   const filled = [...query].filter(([, value]) => value !== "");
   if (filled.length === query.size) return undefined;
@@ -93,7 +93,7 @@ export function pageOf<Name extends OperationName>(
   return page(path, showing(operation, show));
 }
 
-/** The content of such a page. */
+/** The content of a page that shows an operation's answer. */
 export function showing<Name extends OperationName>(
   operation: Name,
   show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => Content,
@@ -130,55 +130,57 @@ export function openPage(path: string, show: (view: View) => Content): PortalRou
   };
 }
 
-/** An act of the portal. */
+/** An action of the portal. */
 type Action<Name extends OperationName> = {
-  /** The operation of the control API that it runs, with that one's role and refusals. */
+  /** The operation of the control API that the action runs, with the operation's role and refusals. */
   readonly operation: Name;
   /** Converts the form's fields to the operation's fields, with their wire names. Default: no fields. */
   readonly read?: (fields: Fields) => unknown;
-  /** The same for fields that a person types in other words, such as `1h`, and that can be refused for them. */
+  /** Converts fields that the user types in another form, such as `1h`, and that can be refused. */
   readonly parse?: (
     fields: Fields,
     at: { readonly context: PortalContext; readonly view: View },
   ) => Outcome<unknown>;
-  /** The address that is shown then: a path of the portal. Default: the page that the path of the act is below. */
+  /** The address to show afterwards: a path of the portal. Default: the page above the action's path. */
   readonly leadsTo?: (view: View, done: AnswerOf<Name>, context: PortalContext) => string;
   /**
-   * The address that is shown after 2 s, while the act continues without its browser. Default: the browser waits until
-   * the act is done.
+   * The address to show after 2 s, while the action continues without its browser. Default: the browser waits until the
+   * action is done.
    */
   readonly meanwhile?: (view: View, context: PortalContext) => string;
   /** A secret that the next page may show once, as `view.shownOnce`. Default: none. */
   readonly reveals?: (done: AnswerOf<Name>) => string;
   /** The notice at the top of the next page. Default: none. */
   readonly says?: (done: AnswerOf<Name>, at: ActionContext) => Notice | Promise<Notice>;
-  /** The page that has its form, and is shown again where the form is refused. Default: a page with the refusal alone. */
+  /** The page with the form, which is shown again if the form is refused. Default: a page with only the refusal. */
   readonly form?: RefusedPage;
 };
 
-/** Maximum time that a browser waits for an act that continues without it, in milliseconds. */
+/** Maximum time for which a browser waits for an action that continues without it, in milliseconds. */
 const PATIENCE_MS = 2000;
 
-/** The context and the view of an act. */
+/** The context and the view of an action. */
 export type ActionContext = { readonly context: PortalContext; readonly view: View };
 
 type Fields = ReadonlyMap<string, string>;
 
-/** The page of a form: its address, and the store and the thing that it is about. */
+/** The page of a form: its address, and the store and the object that it is about. */
 type PageOfForm = Pick<View, "storeId" | "id"> & { readonly path: string };
 
 /** The page that shows a refused form again. */
 type RefusedPage = {
   readonly page: Show;
-  /** The page of the form. Default: the page above the path of the act, in the act's store, without an id. */
+  /** The page of the form. Default: the page above the action's path, in the action's store, without an id. */
   readonly at?: (view: View, fields: Fields) => PageOfForm;
-  /** The field of a refusal that names none of the form. Default: the form as a whole. */
+  /** The field to blame for a refusal that names no field of the form. Default: the form as a whole. */
   readonly field?: string;
-  /** The form's names of the operation's fields, by their wire names. Default: the same names. */
+  /** The form's names for the operation's fields, by their wire names. Default: the same names. */
   readonly names?: Readonly<Record<string, string>>;
 };
 
-/** An act: a form of our own page runs an operation of the control API, and the browser is sent on (decision 99). */
+/**
+ * An action: a form on our own page runs an operation of the control API, and the browser is redirected (decision 99).
+ */
 export function actionRoute<Name extends OperationName>(
   path: string,
   { operation, read, parse, leadsTo, meanwhile, reveals, says, form }: Action<Name>,
@@ -230,8 +232,8 @@ export function actionRoute<Name extends OperationName>(
 }
 
 /**
- * Whether an act is not done in time. It then goes on without its browser, which is let out of the store,
- * and stays in it itself: a store that is being erased waits for it, and is waited for here (decision 91).
+ * Whether an action is not done in time. It then continues without its browser. The browser's request leaves the store,
+ * and the action stays in it: an erasure waits for the action, which is awaited here (decision 91).
  */
 async function shouldContinue(
   { storeGate, world, report }: PortalContext,
@@ -256,7 +258,7 @@ async function shouldContinue(
 const CONFLICT = 409;
 const FORM_REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, CONFLICT]);
 
-/** An address with the tickets of values that its page shows once. */
+/** An address with tickets for values that the page shows once. */
 function withTickets(
   { portal }: PortalContext,
   { caller }: Call<Viewer>,
@@ -274,7 +276,7 @@ function withTickets(
   return `${path}${path.includes("?") ? "&" : "?"}${query}${anchor === undefined ? "" : `#${anchor}`}`;
 }
 
-/** Reads in a store that the request has not entered, because its act is of no single store (decision 91). */
+/** Reads in a store that the request has not entered, because its action is not about a single store (decision 91). */
 async function inStore<Value>(
   { storeGate }: PortalContext,
   storeId: string,
@@ -291,8 +293,8 @@ async function inStore<Value>(
 }
 
 /**
- * The page of a form once more, filled as it was, with why it was refused at its field. It follows nothing. A page that
- * does not have the form any more, because things have gone on, says it at its top.
+ * Shows the page of a form again, filled in as before, with the reason for the refusal at its field. The page does not
+ * update. A page that no longer contains the form, because the state has changed, shows the reason at its top.
  */
 async function refusedPage(
   context: PortalContext,
@@ -337,7 +339,7 @@ async function refusedPage(
   });
 }
 
-/** The form's field that a refusal is about; empty if it is about no field. */
+/** The form's field that a refusal is about; empty if it is not about a field. */
 function fieldOf(
   { field, message }: Refusal,
   { field: usual = "", names = {} }: RefusedPage,
@@ -349,12 +351,12 @@ function fieldOf(
   return name !== "" && (fields.has(name) || wire in names) ? name : usual;
 }
 
-/** A sentence without the name of its field, beside which it stands. */
+/** A sentence without the name of the field next to which it is shown. */
 function atField([english, chinese]: Words): Words {
   return [english.replace(/^[\w.]+: /, ""), chinese.replace(/^[\w.]+：/, "")];
 }
 
-/** Runs a form once for each page number. A form without a page number comes from a program, and runs each time. */
+/** Runs a form once for each page number. A form without a page number was sent by a program, and always runs. */
 function onlyOnce(
   { portal }: PortalContext,
   { caller, path }: Call<Viewer>,
@@ -366,7 +368,7 @@ function onlyOnce(
   return portal.actOnce(caller, JSON.stringify([path, ...fields]), run);
 }
 
-/** Runs an operation of the control API in this process, and answers as it does. */
+/** Runs an operation of the control API in this process, and returns its answer. */
 export function ask<Name extends OperationName>(
   context: PortalContext,
   operation: Name,
@@ -375,7 +377,7 @@ export function ask<Name extends OperationName>(
   return runOperation(context, operation, { storeId, id, requestId: call.requestId, body });
 }
 
-/** The fields of a form that this viewer's own page has sent. Refuses with `origin_not_allowed` any other. */
+/** The fields of a form sent by this viewer's own page. Refuses all others with `origin_not_allowed`. */
 export function ownForm(context: PortalContext, call: Call<Viewer>): Outcome<Fields> {
   const own = requireOwnPage(call.request, context.portal.origin);
   if (!own.ok) return own;
@@ -389,7 +391,7 @@ export function ownForm(context: PortalContext, call: Call<Viewer>): Outcome<Fie
   ]);
 }
 
-/** Sends a browser on to a page, after a form. */
+/** Redirects a browser to a page, after a form. */
 export function redirectAfterForm(call: Call<Viewer>, location: string): Answer {
   return redirect(303, location, call.requestId);
 }

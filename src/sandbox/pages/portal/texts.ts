@@ -112,7 +112,7 @@ export const FRAME_TEXTS = {
   },
 } satisfies Texts;
 
-/** The words that several pages have for one thing. */
+/** The words for things that appear on several pages. */
 export const WORDS = {
   state: ["State", "状态"],
   act: ["Action", "操作"],

@@ -15,7 +15,7 @@ export type PortalContext = ControlContext &
     /** The calibration record of the project; undefined if there is none. */
     readonly calibration: () => Calibration | undefined;
     readonly world: Pick<World, "after">;
-    /** Called for our own failures, with the request_id that the caller got. */
+    /** Called for our own failures, with the request_id that the caller received. */
     readonly report: (requestId: string, error: unknown) => void;
   };
 
@@ -26,16 +26,16 @@ export type Viewer = PortalSession | undefined;
 export type View = {
   readonly call: Call<Viewer>;
   readonly language: Language;
-  /** The store in the path; empty on pages of no store. */
+  /** The store in the path; empty on pages without a store. */
   readonly storeId: string;
   /** The id in the path; empty if the path has none. */
   readonly id: string;
   readonly query: URLSearchParams;
-  /** The token of this viewer's forms, with the page's number: a second form with this number is a double click. */
+  /** The token of this viewer's forms, with the page's number: a second form with the same number is a double click. */
   readonly formToken: string;
-  /** A value of the last act that is shown once: a new key, or a revealed secret. A reload does not have it. */
+  /** A value from the last action that is shown once: a new key, or a revealed secret. It is gone after a reload. */
   readonly shownOnce: string | undefined;
-  /** The notice of the last act, shown once at the top of the page. */
+  /** The notice of the last action, shown once at the top of the page. */
   readonly said?: Notice | undefined;
   /** The refused form that is shown again. */
   readonly refused?: RefusedForm | undefined;
@@ -43,15 +43,15 @@ export type View = {
   readonly position?: LivePosition | undefined;
 };
 
-/** The result of an act, in words. Times in it are in ISO 8601. */
+/** The result of an action, in words. Times in it are in ISO 8601. */
 export type Notice = { readonly words: Words; readonly tone: "good" | "bad" | "warn" | "" };
 
 /** A form that was refused, as it was sent. */
 export type RefusedForm = {
-  /** The path that it was sent to. */
+  /** The path to which the form was sent. */
   readonly action: string;
   readonly fields: ReadonlyMap<string, string>;
-  /** The name of the field that was refused; empty if it is about the form as a whole. */
+  /** The name of the refused field; empty if the refusal is about the form as a whole. */
   readonly field: string;
   readonly words: Words;
 };
@@ -59,13 +59,13 @@ export type RefusedForm = {
 /** The number of changes in a store since its first open page. Numbers of different epochs cannot be compared. */
 export type LivePosition = {
   readonly epoch: number;
-  /** Everything. */
+  /** The number of all changes. */
   readonly told: number;
-  /** The same without requests. */
+  /** The number of changes, without requests. */
   readonly written: number;
 };
 
-/** The topic of an open page: the page gets messages only about writes that concern it. */
+/** The topic of an open page: the page receives messages only about writes that concern it. */
 export type LiveTopic =
   /** Lists: the page says how many rows are new, and does not move. */
   | { readonly kind: "checkouts" | "requests" }
@@ -77,23 +77,23 @@ export type LiveTopic =
 export type Content = {
   readonly title: Text;
   readonly main: Html;
-  /** Default: the page stays as it is. */
+  /** The topic to follow. Default: the page does not update. */
   readonly live?: LiveTopic;
-  /** The updates of a list, which itself stays as it is. */
+  /** The updates of a list, which itself stays unchanged. */
   readonly news?: ListUpdates;
 };
 
 /** The updates of a list since it was last read, by the positions of its rows; newer rows have higher positions. */
 export type ListUpdates = {
-  /** The place of its newest row; 0 if it has none. */
+  /** The position of the newest row; 0 if the list is empty. */
   readonly newest: number;
-  /** The number of rows that are newer than the newest row of the last read; 0 without one. */
+  /** The number of rows that are newer than the newest row of the last read; 0 if there was no last read. */
   readonly count: number;
   /** The ids of rows that can change, and update in place. */
   readonly rows: readonly string[];
 };
 
-/** Stands between the token of a session's forms and the number of the page that has them. */
+/** Separates the token of a session's forms from the number of the page that contains them. */
 export const PAGE_MARK = ".";
 
 /** A request as a page reads it. */

@@ -9,9 +9,9 @@ import style from "./style.css?raw";
 
 /** The style of all pages. */
 export const STYLE = asset("/assets/checkout.css", "text/css", style);
-/** The library that swaps parts of a page. */
+/** The library that replaces parts of a page. */
 export const HTMX = asset("/assets/htmx.js", "text/javascript", htmx);
-/** The script that sends customers back to the shop. */
+/** The script that redirects customers to the shop. */
 export const SEND_BACK = asset("/assets/send-back.js", "text/javascript", sendBack);
 
 /** The row of a static file. Its requests are not logged. */

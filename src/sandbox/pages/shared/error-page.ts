@@ -13,14 +13,14 @@ import { SHARED_TEXTS } from "./texts.ts";
 export type RefusedRequest = { readonly request: HttpRequest; readonly requestId: string };
 
 /**
- * A refusal as a page for payers. `leadsBack` is the page of the checkout, if there is one. It may replace a live page,
- * and is then announced by screen readers.
+ * A refusal as a page for payers. `leadsBack` is the page of the checkout, if there is one. The page may replace a live
+ * page; screen readers then announce it.
  */
 export function refusalPage(refused: RefusedRequest, refusal: Refusal, leadsBack?: string): Answer {
   return refusalAnswer(refused, refusal, errorPage(refusal, leadsBack));
 }
 
-/** The answer of a refusal that is shown by a page. */
+/** The answer to a refusal, with the page that shows it. */
 export function refusalAnswer(
   { request, requestId }: RefusedRequest,
   { code, allow, retryAfterSeconds }: Omit<Refusal, "message">,

@@ -9,7 +9,7 @@ import { SHARED_TEXTS } from "./texts.ts";
 
 type HomeContext = { readonly localOrigin: string; readonly portal: Pick<PortalAccess, "isOff"> };
 
-/** The page at `/`: a description of the sandbox, and links. It has no information about a store. */
+/** The page at `/`: a description of the sandbox, and links. It contains no information about a store. */
 export function homeAnswer({ request, requestId }: Call, { localOrigin, portal }: HomeContext): HttpResponse {
   const main = html`<main id="page" class="single">
     <section class="card">

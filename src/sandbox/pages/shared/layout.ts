@@ -5,8 +5,8 @@ import { HTMX, SEND_BACK, STYLE } from "./assets.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
 /**
- * htmx without its own style sheet, which the content security policy would refuse. Answers 5xx and 403 leave the page
- * as it is; a 404, from a sandbox that does not know the checkout, replaces it.
+ * htmx without its own stylesheet, which the content security policy would refuse. Answers 5xx and 403 leave the page
+ * unchanged; a 404, from a sandbox that does not know the checkout, replaces it.
  */
 const HTMX_CONFIG = JSON.stringify({
   includeIndicatorCSS: false,
@@ -15,14 +15,14 @@ const HTMX_CONFIG = JSON.stringify({
   morphIgnore: ["data-htmx-powered", "open"],
 });
 
-/** A whole page of the sandbox. The scripts run in their order, once the page is read. */
+/** A whole page of the sandbox. The scripts run in order, after the page is parsed. */
 export function wholePage(page: {
   readonly title: Text;
   /** The metadata of this kind of page, in addition to each page's own. */
   readonly meta: Html;
   readonly styles: readonly Asset[];
   readonly scripts: readonly Asset[];
-  /** The link to its icon. Default: none, so that no browser asks for one. */
+  /** The link to the icon. Default: no icon, so that browsers do not request one. */
   readonly icon?: Html;
   readonly body: Html;
 }): Html {
@@ -60,9 +60,9 @@ export function layout({ title, main }: { readonly title: Text; readonly main: H
 }
 
 /**
- * A main part that updates itself: htmx polls, less often after the end, and changes what differs. Only the status is
- * announced. The offline warning is a new element in every answer, which restarts its CSS animation: it appears when
- * answers are missing.
+ * A main part that updates itself: htmx polls, less often after the end, and changes only what differs. Only the status
+ * is announced. The offline warning is a new element in every answer, which restarts its CSS animation: it appears if
+ * no answers arrive.
  */
 export function liveMain(
   { requestId }: { readonly requestId: string },

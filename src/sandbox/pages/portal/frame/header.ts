@@ -34,7 +34,7 @@ export function plainBar(): Html {
   </header>`;
 }
 
-/** The pages of a store, with a number where something waits, and a mark where something fails. */
+/** The pages of a store, with a number for waiting items, and a mark for failures. */
 export function menu(context: PortalContext, view: View): Html {
   if (view.storeId === "") return html``;
   const { open, failing, launch } = menuCounts(context, view.storeId);
@@ -60,7 +60,7 @@ export function menu(context: PortalContext, view: View): Html {
 
 type MenuPage = (typeof MENU_PAGES)[number];
 
-/** The pages of a store, each named as its path. */
+/** The pages of a store, by their paths. */
 const MENU_PAGES = [
   "overview",
   "connect",
@@ -76,7 +76,7 @@ const MENU_PAGES = [
   "stores",
 ] as const;
 
-/** The entries of the menu: the page of how a store is connected is its first one until all of that was done. */
+/** The entries of the menu; the page about connecting the store comes first until all its steps are done. */
 function placesOf(isDone: boolean): readonly (readonly [place: MenuPage, words: Words])[] {
   const rest = MENU_PAGES.filter((name) => name !== "overview" && name !== "connect").map(
     (name) => [name, FRAME_TEXTS[name]] as const,
@@ -91,7 +91,7 @@ function placesOf(isDone: boolean): readonly (readonly [place: MenuPage, words: 
   ];
 }
 
-/** The entries that begin another group. */
+/** The entries that begin a new group. */
 const APART: ReadonlySet<string> = new Set(["catalog", "launch"]);
 
 function count(text: string, meaning: Words): Html {
@@ -103,7 +103,7 @@ function unseen(words: Words): Html {
   return html`<span class="visually-hidden"> ${words}</span>`;
 }
 
-/** The store that the page is about, and the others behind it. */
+/** The store of the page, followed by the others. */
 function stores({ store }: PortalContext, view: View): Html {
   if (view.storeId === "") return html`<strong><a href="/portal">${FRAME_TEXTS.portal}</a></strong>`;
   const name = store.stores.names(view.storeId)?.store ?? "";
@@ -124,10 +124,10 @@ function stores({ store }: PortalContext, view: View): Html {
   </details>`;
 }
 
-/** The others are on their own page. */
+/** Maximum number of stores in the menu; the others are on a separate page. */
 const MAX_STORES = 20;
 
-/** The store's time, with its day if it is not real time. */
+/** The store's time; with the day, if it is not real time. */
 function clock({ store, world }: PortalContext, view: View): Html {
   const found = store.clocks.of(view.storeId);
   const at = found === undefined ? world.now() : storeNow(found, world.now());
@@ -205,7 +205,7 @@ function signOutEverywhere(view: View): Html {
   );
 }
 
-/** The token, and the page that the choice was made on. */
+/** The token, and the page on which the choice was made. */
 function chosenHere({ call, query, formToken }: View): Html {
   const rest = new URLSearchParams(query);
   // A value that is shown once has no second address.

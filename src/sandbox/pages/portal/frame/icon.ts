@@ -11,7 +11,7 @@ function svg(shapes: string): string {
 
 /** The icon of a tab of the portal. */
 export const ICON = asset("/portal/assets/icon.svg", "image/svg+xml", svg(SHAPE));
-/** The same with an amber dot: something fails. */
+/** The icon with an amber dot, which shows that something is failing. */
 export const ALARM_ICON = asset("/portal/assets/icon-alarm.svg", "image/svg+xml", svg(SHAPE + DOT));
 
 /** The icon of a page. The script changes it while the page is open. */
@@ -26,7 +26,7 @@ export function iconLink({ fails }: { readonly fails: boolean }): Html {
   />`;
 }
 
-/** The end of an icon's address: the script replaces one by the other. */
+/** The end of an icon's address; the script replaces one icon with the other. */
 function nameOf({ address }: Asset): string {
   return address.slice(address.lastIndexOf("/") + 1);
 }

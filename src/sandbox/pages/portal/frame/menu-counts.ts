@@ -3,7 +3,7 @@ import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
 import { judgeStore } from "../../../readiness/facts.ts";
 import type { PortalContext } from "../view.ts";
 
-/** The numbers beside the menu's entries. */
+/** The numbers next to the menu's entries. */
 type MenuCounts = {
   /** Checkouts that can still be paid: up to 99, then `99+`. */
   readonly open: string;
@@ -16,7 +16,7 @@ type MenuCounts = {
 const MAX_SHOWN = 99;
 const BY_HAND: ReadonlySet<string | null> = new Set([null, ...Object.values(DISABLED_BY_HAND)]);
 
-/** Reads the numbers of the menu: by indexes, and never more rows than are shown. */
+/** Reads the numbers of the menu: with indexes, and never more rows than shown. */
 export function menuCounts(context: PortalContext, storeId: string): MenuCounts {
   const { store } = context;
   const span = { before: AFTER_ALL, limit: MAX_SHOWN + 1 };
@@ -36,12 +36,12 @@ export function menuCounts(context: PortalContext, storeId: string): MenuCounts 
   };
 }
 
-/** Whether an endpoint of a store fails. */
+/** Whether any endpoint of a store is failing. */
 export function fails({ store }: Pick<PortalContext, "store">, storeId: string): boolean {
   return store.endpoints.of(storeId).some(isFailing);
 }
 
-/** Whether an endpoint fails: the last attempts did not reach it, or it was disabled for that. */
+/** Whether an endpoint is failing: the last attempts did not reach it, or it was disabled because of failures. */
 export function isFailing({ failingSince, state, reason }: Endpoint): boolean {
   return failingSince !== null || (state === "disabled" && !BY_HAND.has(reason));
 }

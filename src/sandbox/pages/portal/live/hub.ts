@@ -2,7 +2,7 @@ import type { LivePosition, LiveTopic, PortalContext } from "../view.ts";
 import { createTopic, keysOf, type Follower, type Topic } from "./topic.ts";
 import { createWatched, type StoreWatch } from "./watched.ts";
 
-/** Tells open pages of the writes that concern them (decision 99). In memory, as the sessions are. */
+/** Notifies open pages of the writes that concern them (decision 99). Kept in memory, like the sessions. */
 type LiveHub = {
   /** The current position of a store, for a page that is read after this call. */
   readonly positionOf: (storeId: string) => LivePosition;
@@ -21,29 +21,29 @@ type HubContext = Pick<
 type WatchedStore = {
   readonly watched: StoreWatch;
   readonly topics: Map<string, Topic>;
-  /** Ends the watching. */
+  /** Stops watching. */
   readonly leave: () => void;
 };
 
 /** Maximum number of stores without followers that are still watched. */
 const MAX_STORES = 100;
 /**
- * Pause between an erasure and the reload of the store's pages, in milliseconds: the browser that asked for it is
- * already loading another page.
+ * Pause between an erasure and the reload of the store's pages, in milliseconds: the browser that requested the erasure
+ * is already loading another page.
  */
 const ERASED_MS = 250;
-/** A browser has six connections to a host, and needs some for its pages. */
+/** Maximum number of streams of a session: a browser has six connections to a host, and needs some for its pages. */
 const MAX_STREAMS_OF_SESSION = 4;
-/** All of them, of the 1,024 connections of the server. */
+/** Maximum number of streams; the server has 1,024 connections. */
 const MAX_STREAMS = 256;
 /** Interval at which streams are checked for a sign-out, in milliseconds. */
 const BEAT_MS = 1000;
-/** Every so many checks, a stream also gets a comment. */
+/** Number of checks after which a stream also gets a comment. */
 const BEATS_OF_COMMENT = 15;
 
 const HUBS = new WeakMap<object, LiveHub>();
 
-/** The hub of a sandbox: made with its first page, so that a start does not wait for it. */
+/** The hub of a sandbox, created with its first page, so that a start does not wait for it. */
 export function hubOf(context: HubContext): LiveHub {
   const hub = HUBS.get(context.eventArrivals) ?? createHub(context);
   HUBS.set(context.eventArrivals, hub);
@@ -129,7 +129,7 @@ async function beginAnew(
   });
 }
 
-/** Resolves when a store opens again, before a request that waited for it goes on. */
+/** Resolves when a store reopens, before a request that waited for it continues. */
 async function opened(gate: HubContext["storeGate"], storeId: string): Promise<void> {
   const visit = { storeOf: () => storeId };
   while (gate.isClosed(storeId)) {
@@ -139,16 +139,16 @@ async function opened(gate: HubContext["storeGate"], storeId: string): Promise<v
 }
 
 /**
- * The open streams. Their number is limited, and they end with their sessions. There is a timer only while there are
+ * The open streams. Their number is limited, and they end with their sessions. The timer runs only while there are
  * streams.
  */
 type Streams = {
-  /** Adds a stream, and returns a function that removes it. Over a limit, the oldest stream has to wait. */
+  /** Adds a stream, and returns a function that removes it. Above a limit, the oldest stream has to wait. */
   readonly add: (follower: Follower) => () => void;
   readonly size: () => number;
 };
 
-/** Makes a place for streams, of which none is open. */
+/** Creates an empty set of streams. */
 function createStreams({ portal, world }: Pick<PortalContext, "portal" | "world">): Streams {
   const open = new Set<Follower>();
   let beats = 0;

@@ -9,15 +9,15 @@ import { sinceOf } from "./watched.ts";
 /** Maximum number of reconnections of a lost stream: few, because its sandbox was probably stopped. */
 const CONFIG = JSON.stringify({ sse: { reconnectMaxAttempts: 5 } });
 
-/** The scripts of a live page, behind htmx. */
+/** The scripts of a live page, loaded after htmx. */
 export function liveScripts(live: LiveTopic | undefined): readonly Asset[] {
   return live === undefined ? [] : [SSE_SCRIPT, LIVE_SCRIPT];
 }
 
-/** A page that follows something, or nothing. */
+/** The updates that a page follows, if any. */
 export type LiveContent = Pick<Content, "live" | "news">;
 
-/** The parts of the frame that update with a page: its numbers, and the store's clock. */
+/** The parts of the frame that update together with a page: the numbers, and the store's clock. */
 const FRAME_PARTS = "#menu:outerMorph,#clock:outerMorph";
 /** The link of a list to its new rows. */
 const NEW_ROWS = "new-rows";
@@ -37,8 +37,8 @@ function askAgain({ path, query }: Pick<View["call"], "path" | "query">): Html {
 }
 
 /**
- * The mark in the bar that shows whether the page is live. It holds the stream, outside the updated parts. A list does
- * not move while it is read: a link beside it shows the number of new rows.
+ * The mark in the bar that shows whether the page is live. It contains the stream, outside the updated parts. A list
+ * does not move while it is read: a link next to it shows the number of new rows.
  */
 export function liveMark({ live, news }: LiveContent, view: View): Html {
   const { position } = view;
@@ -60,7 +60,7 @@ export function liveMark({ live, news }: LiveContent, view: View): Html {
     ${news === undefined ? "" : newRows(view, news)}`;
 }
 
-/** Bars over the page, of which one is shown once the page is of the past. */
+/** Bars over the page, one of which is shown when the page is out of date. */
 function endings({ call }: View): readonly Html[] {
   const address = `${call.path}${call.query === "" ? "" : `?${call.query}`}`;
   return Object.entries(TEXTS.endings).map(
@@ -72,7 +72,7 @@ function endings({ call }: View): readonly Html[] {
 }
 
 /**
- * The link with the number of newer rows. It requests the list again, and takes from it this number and the current
+ * The link with the number of newer rows. It requests the list again, and takes from it the number and the current
  * version of each shown row: no row is added, removed or moved.
  */
 function newRows({ call, query }: View, { newest, count, rows }: ListUpdates): Html {

@@ -10,7 +10,7 @@ import { streamOf } from "./stream.ts";
 import { requireTopic } from "./topic.ts";
 import { sinceOf } from "./watched.ts";
 
-/** The stream of open pages. It holds no store, because an erasure sends it a message (decision 91). */
+/** The stream of open pages. It does not enter the store, because an erasure sends it a message (decision 91). */
 export const LIVE_ROUTES: readonly PortalRoute[] = [
   {
     methods: ["GET"],
@@ -58,7 +58,7 @@ function topicOf({ query }: View): Outcome<LiveTopic> {
   }
 }
 
-/** No proxy may keep it, or hold it back. */
+/** Headers that prevent proxies from storing or delaying the stream. */
 function streamHead(requestId: string): Pick<HttpResponse, "status" | "headers"> {
   const headers = {
     ...PAGE_SECURITY_HEADERS,

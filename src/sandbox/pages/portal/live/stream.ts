@@ -10,11 +10,11 @@ import type { Follower, PageMessage } from "./topic.ts";
 const RETRY_MS = 250;
 const CROWDED_RETRY_MS = 10_000;
 
-/** The name of the last message of a stream, behind which its page asks for no other. */
+/** The name of the last message of a stream, after which its page requests no other stream. */
 export const END_EVENT = "end";
 
 /**
- * A stream of server-sent events. Each message is sent when its reader has read the earlier ones; unread messages are
+ * A stream of server-sent events. Each message is sent when the reader has read the earlier ones; unread messages are
  * merged. `begin` is called with the functions that receive messages when the stream is read, and returns a function
  * that ends them.
  */
@@ -80,7 +80,7 @@ function createMailbox(language: Language) {
       isQuiet = true;
       wake();
     },
-    /** The next message, once there is one; undefined behind the last. */
+    /** The next message, when there is one; undefined after the last. */
     take,
     close: (): void => {
       isOver = true;
@@ -99,7 +99,7 @@ function isFinal({ kind }: PageMessage): boolean {
   return kind !== "changed";
 }
 
-/** Merges two messages; a final message stays. */
+/** Merges two messages; a final message is kept. */
 function together(before: PageMessage | undefined, next: PageMessage): PageMessage {
   if (before === undefined || next.kind === "end") return next;
   if (isFinal(before)) return before;

@@ -17,42 +17,42 @@ import {
 
 /** A message to an open page. */
 export type PageMessage =
-  /** The page is another one since its position, by this many changes; `since` is its next position. */
+  /** The page has changed since its position, by this number of changes; `since` is the next position. */
   | { readonly kind: "changed"; readonly count: number; readonly since: string }
   /** The page's data is gone. */
   | { readonly kind: "reload" }
-  /** Another page of the same browser takes its place for a while. */
+  /** Another page of the same browser replaces this one for a while. */
   | { readonly kind: "crowded" }
   | { readonly kind: "end"; readonly why: "stopped" | "signed_out" | "gone" };
 
-/** An open page that gets messages. */
+/** An open page that receives messages. */
 export type Follower = {
   readonly session: PortalSession;
   /** The position of the page. */
   readonly since: string;
   readonly hear: (news: PageMessage) => void;
-  /** Says that the stream is still there. */
+  /** Shows that the stream is still open. */
   readonly beat: () => void;
 };
 
-/** A topic of several open pages: each message is made once for all of them. */
+/** A topic of several open pages: each message is created once for all of them. */
 export type Topic = {
   readonly add: (follower: Follower) => void;
   /** Returns whether no follower is left. */
   readonly remove: (follower: Follower) => boolean;
-  /** Tells everybody at once. */
+  /** Sends a message to all followers. */
   readonly tell: (news: PageMessage) => void;
   /** Sends a message to the pages of earlier epochs. */
   readonly tellOlder: (news: PageMessage) => void;
 };
 
-/** The shortest time between two messages: four a second. */
+/** Minimum time between two messages, in milliseconds: four messages per second. */
 const PACE_MS = 250;
 /**
  * Pause in milliseconds before a message, so that related changes share it: an event and the result of its delivery.
  */
 const SETTLE_MS = 20;
-/** After this many messages without a pause, pages about the whole store update less often. */
+/** Number of messages without a pause after which pages about the whole store update less often. */
 const BUSY_AFTER = 4;
 const BUSY_PACE_MS = 5000;
 

@@ -4,13 +4,13 @@ import type { LivePosition, LiveTopic } from "../view.ts";
 /** Counts the changes of a store with open pages, and notifies their topics. */
 export type StoreWatch = {
   readonly position: () => LivePosition;
-  /** Whether one of these keys changed after a position; also true if the record does not go back so far. */
+  /** Whether one of these keys changed after a position; also true if the record does not reach back so far. */
   readonly wasToldOf: (keys: readonly string[], since: number) => boolean;
-  /** Calls back with everything of a key, until the returned function is called. */
+  /** Calls `touch` for each change of a key, until the returned function is called. */
   readonly hear: (key: string, touch: () => void) => () => void;
-  /** Something was written. */
+  /** Counts a write. */
   readonly write: (written: WriteNotice) => void;
-  /** Requests were logged. */
+  /** Counts logged requests. */
   readonly log: (requests: readonly { readonly orderId: string | null }[]) => void;
   /** Starts a new epoch: earlier positions are no longer valid. */
   readonly beginEpoch: (epoch: number) => void;
@@ -28,10 +28,10 @@ export function orderKey(orderId: string): string {
   return `order ${orderId}`;
 }
 
-/** For this many keys, or at most twice as many, the time of their last news is remembered. */
+/** Number of keys whose last change is remembered; at most twice as many are kept. */
 const MAX_REMEMBERED = 1000;
 
-/** Makes the counts of a store, which begin now. */
+/** Creates the counts of a store, starting now. */
 export function createWatched(firstEpoch: number): StoreWatch {
   const counts = { epoch: firstEpoch, told: 0, written: 0 };
   const hearers = new Map<string, Set<() => void>>();
@@ -46,7 +46,7 @@ export function createWatched(firstEpoch: number): StoreWatch {
     if (recent.size >= MAX_REMEMBERED) forgetOlder();
     touch(key);
   };
-  /** A whole half at once: one by one would cost a create more than all the rest. */
+  /** Forgets half of the keys at once: one by one would cost a create more than all its other work. */
   const forgetOlder = (): void => {
     [forgotten, endOfOlder] = [endOfOlder, counts.told];
     [older, recent] = [recent, new Map()];
@@ -94,12 +94,12 @@ export function countFor(kind: LiveTopic["kind"], position: LivePosition): numbe
   return position[COUNTS[kind]];
 }
 
-/** The position of a page of this kind as its address has it. */
+/** The position of a page of this kind, as in its address. */
 export function sinceOf(kind: LiveTopic["kind"], position: LivePosition): string {
   return `${position.epoch}-${countFor(kind, position)}`;
 }
 
-/** Reads the number of such a position; undefined for one of another epoch. */
+/** Parses the number of such a position; undefined for a position of another epoch. */
 export function readSince(since: string, { epoch }: Pick<LivePosition, "epoch">): number | undefined {
   const [, ofEpoch, count] = /^(\d+)-(\d+)$/.exec(since) ?? [];
   return Number(ofEpoch) === epoch ? Number(count) : undefined;

@@ -75,7 +75,7 @@ function failing(context: PortalContext, view: View, now: number): Html {
   return part(TEXTS.failing, list);
 }
 
-/** The newest finished attempt to an endpoint, of its due and its failed deliveries. */
+/** The newest finished attempt to an endpoint, among its due and failed deliveries. */
 function lastAttempt({ store }: PortalContext, { id, storeId }: Endpoint): StoryAttempt | undefined {
   const any = { storeId, endpointId: id, eventId: null, checkoutId: null, limit: MAX_SHOWN };
   const tries = (["due", "failed"] as const)
@@ -111,7 +111,7 @@ function refused({ requests }: PortalContext, view: View, now: number): Html {
   return part(TEXTS.refused, list, more);
 }
 
-/** The newest requests that were refused: the log is read backwards, a part at a time, until there are enough. */
+/** The newest refused requests: the log is read backwards, in parts, until there are enough. */
 function lastRefused(log: PortalContext["requests"], storeId: string): readonly LoggedRequest[] {
   const found: LoggedRequest[] = [];
   let before: number | undefined;

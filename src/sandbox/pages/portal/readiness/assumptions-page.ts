@@ -38,7 +38,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
   return accept({ title: TEXTS.assumptions, main, live: { kind: "store" } });
 }
 
-/** The verdict on a decision, with its age by this machine's clock, which the calibration was dated by. */
+/** The verdict on a decision, with its age by this machine's clock, which also dated the calibration. */
 function calibratedCell(record: Calibration, decision: number, now: number): Row[number] {
   const verdict = verdictOn(record, decision);
   const badge = html`<span class="badge ${TONES[verdict]}">${TEXTS.verdicts[verdict]}</span>`;

@@ -21,7 +21,7 @@ import { TEXTS } from "./texts.ts";
 
 const ORDER_VIEW = `--order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`;
 
-/** A result, and its subject if there can be several. */
+/** A result, and its subject if there can be several subjects. */
 type Result = { readonly drill: DrillFact | null; readonly of: string };
 
 /** Each drill: its steps, its command with common options, and its last results. */
@@ -57,7 +57,7 @@ const DRILLS: Readonly<
   },
 };
 
-/** The findings of a webhook drill, a line for each endpoint, also for endpoints of which nothing was kept. */
+/** The findings of a webhook drill, one line for each endpoint, including endpoints whose results were not recorded. */
 export function findingLines({ drills }: AnswerOf<"runWebhookDrill">): string {
   return drills
     .map(({ url, verdict, steps }) =>
@@ -105,7 +105,7 @@ export function runningDrills(
   )}`;
 }
 
-/** The running drill of an endpoint, with its answered requests; also a drill that was started here. */
+/** The running drill of an endpoint, with the answered requests; the drill may have been started elsewhere. */
 function runningWebhooks({ endpoint, total, results }: WebhookProgress): Html {
   return html`<section class="panel running" id="running-${endpoint.id}">
     <h2>
@@ -145,20 +145,20 @@ function seenSoFar(
     </ul>`;
 }
 
-/** All drills that the store has a result of. */
+/** All drills of which the store has a result. */
 export function drillsIn(known: ReadinessFacts): readonly DrillFact[] {
   return DRILL_KINDS.flatMap((kind) =>
     DRILLS[kind].results(known).flatMap(({ drill }) => (drill === null ? [] : [drill])),
   );
 }
 
-/** The last results of a kind of drill, each folded: one for each endpoint, or one for the shop. */
+/** The last results of a kind of drill, each collapsed: one for each endpoint, or one for the shop. */
 export function drillResults(kind: DrillKind, known: ReadinessFacts): Html {
   const results = DRILLS[kind].results(known);
   return html`${results.map(({ drill, of }) => (drill === null ? html`` : drillResult({ drill, of, now: known.now })))}`;
 }
 
-/** The acts of a kind of drill: run it here or in a terminal, or skip it. */
+/** The actions for a kind of drill: run it here or in a terminal, or skip it. */
 export function drillActions(view: View, kind: DrillKind, known: ReadinessFacts): Html {
   const { command, results } = DRILLS[kind];
   const isNew = results(known).every(({ drill }) => drill === null);
@@ -233,7 +233,7 @@ type StepList = (steps: readonly DrillStep[], columns?: { readonly hasCause?: bo
 /** Maximum number of failed steps of one cause that are shown in full; the others are named. */
 const SHOWN_OF_CAUSE = 3;
 
-/** The steps that failed: a cause that several have stands once, with its steps folded. */
+/** The failed steps: a shared cause is shown once, with its steps collapsed. */
 function failedSteps(kind: DrillKind, wrong: readonly DrillStep[], list: StepList): Html {
   const causes = [...Map.groupBy(wrong, ({ cause }) => cause ?? "")];
   const own = causes.flatMap(([, steps]) => (steps.length === 1 ? steps : []));

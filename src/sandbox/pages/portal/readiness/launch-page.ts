@@ -56,7 +56,7 @@ function checklist(view: View, { verdict, items }: JudgedChecklist, known: Readi
   </section>`;
 }
 
-/** The drills that prove each item, shown beside it. */
+/** The drills that prove each item, shown next to it. */
 const DRILLS_OF: Readonly<Partial<Record<ItemName, readonly DrillKind[]>>> = {
   return_origins: ["browser_return"],
   webhook_verification: ["webhook", "duplicates"],
@@ -83,7 +83,7 @@ function itemOf(view: View, item: ChecklistItem, known: ReadinessFacts): Html {
   </li>`;
 }
 
-/** The evidence that no drill has shown: its ids are in titles, and where an id has a page, it leads there. */
+/** The evidence that is not in a drill. The ids are in titles; if an id has a page, it links to the page. */
 function otherEvidence(view: View, { name, evidence }: ChecklistItem, known: ReadinessFacts): Html {
   const drills = drillsIn(known);
   const others = evidence.filter((one) => !drills.some((drill) => isShownBy(drill, one)));

@@ -11,7 +11,7 @@ import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /**
- * The bytes of a request and its answer, and the command that repeats it. The log keeps headers and body only of
+ * The bytes of a request and its answer, and the command that repeats it. The log stores headers and body only of
  * refused requests; for a request that created `checkout`, the values of the checkout and its stored response are
  * shown.
  */
@@ -50,11 +50,14 @@ function headerText(headers: readonly string[]): string {
 type Parts = {
   readonly headers: readonly string[];
   readonly body?: string;
-  /** Whether a part of it is redacted. */
+  /** Whether the part contains redacted text. */
   readonly isRedacted?: boolean;
 };
 
-/** The parts of a repeated request; for an accepted one, its reconstructed body. Undefined if its body is unknown. */
+/**
+ * The parts of a repeated request; for an accepted request, with a reconstructed body. Undefined if the body is
+ * unknown.
+ */
 function repeatedParts(
   { method, key, answer, fingerprint, refused }: StoryRequest,
   checkout?: Checkout,
@@ -77,7 +80,7 @@ function curlPart({ method, path, refused }: StoryRequest, repeated: Parts): Htm
   return commandLine(TEXTS.curl, line, html`${TEXTS.curlHint} ${isChanged ? TEXTS.notExact : ""}`);
 }
 
-/** The answer: as its key keeps it, or made again. */
+/** The answer: as stored with its key, or reconstructed. */
 function answerPart({ requestId, status, code, refused, answer }: StoryRequest): Html {
   if (status === 0) return html`<p class="hint">${TEXTS.notAnswered}</p>`;
   const body =

@@ -17,7 +17,7 @@ import { differencesTable, requestDetails } from "./exchange.ts";
 import { WORDS } from "../texts.ts";
 import { CHECK_NAMES, TEXTS } from "./texts.ts";
 
-/** The page of a request: why it was answered so, with the words of `checkout explain`, and its bytes. */
+/** The page of a request: why it was answered in this way, in the words of `checkout explain`, and its bytes. */
 export async function requestPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   // Once: the log has no index of ids.
   const told = tellRequest(context, view.storeId, view.id);
@@ -123,7 +123,7 @@ function differencePart({ differences }: Explanation): Html {
   </section>`;
 }
 
-/** A rule, quoted as the interface has it in English, or a decision in its own words. */
+/** A rule quoted in the interface's English words, or a decision in its own words. */
 type RuleText = {
   readonly title: string | Words;
   readonly words: string | Words;
@@ -140,7 +140,7 @@ function ruleOf(number: number): RuleText | undefined {
     : { title, words: words.replaceAll(/\s+/g, " ").replaceAll("`", ""), isQuoted: true };
 }
 
-/** The choice of a decision, in a sentence; undefined if the decision is no assumption. */
+/** The choice of a decision, in a sentence; undefined if the decision is not an assumption. */
 function decisionOf(number: number): RuleText | undefined {
   const found = ASSUMPTIONS.find((one) => one.decision === number);
   return found && { title: found.title, words: found.chosen, isQuoted: false };

@@ -27,7 +27,10 @@ type RequestQuery = {
   readonly before: number | undefined;
 };
 
-/** A part of the log: the requests that match, how many were read for them, and before which position to go on. */
+/**
+ * A part of the log: the matching requests, the number of requests read for them, and the position before which to
+ * continue.
+ */
 type LogPart = {
   readonly requests: readonly LoggedRequest[];
   readonly read: number;
@@ -59,7 +62,7 @@ export async function requestsPage(context: PortalContext, view: View): Promise<
   return accept({ title: FRAME_TEXTS.requests, main, live: { kind: "requests" }, news });
 }
 
-/** Reads the log backwards, bounded, until a page is full. */
+/** Reads the log backwards, up to a limit, until a page is full. */
 function readPart(log: PortalContext["requests"], storeId: string, wanted: RequestQuery): LogPart {
   const isAll = wanted.statuses === null && wanted.path === "" && wanted.q === "";
   const found: LoggedRequest[] = [];
@@ -88,7 +91,7 @@ function matches({ statuses, path, q }: RequestQuery, request: LoggedRequest): b
   return request.status >= lowest && request.status <= highest && request.path.startsWith(path) && isFound;
 }
 
-/** Refuses with `invalid_parameter` a status that is none, and a place that is none. */
+/** Refuses an invalid status and an invalid position with `invalid_parameter`. */
 function readQuery({ query }: View): Outcome<RequestQuery> {
   const status = (query.get("status") ?? "").trim();
   const statuses = status === "" ? null : parseStatuses(status);
@@ -169,7 +172,7 @@ function orderOf({ store }: PortalContext, view: View, orderId: string): Html {
     : linkTo(listAddress(view, "/requests", { q: orderId }), merchantText(orderId));
 }
 
-/** When it came by the real clock, named, where the store's clock shows another time. */
+/** The time of arrival by the real clock, labelled, if the store's clock shows another time. */
 function realTime({ at, storeAt }: LoggedRequest, now: number): Html {
   return at === storeAt ? html`` : html`<small class="real">${WORDS.realTime} ${timeOf(at, now)}</small>`;
 }

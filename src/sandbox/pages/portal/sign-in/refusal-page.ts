@@ -45,7 +45,7 @@ export function portalRefusalPage(context: PortalContext, refused: RefusedReques
   return refusalAnswer(refused, refusal, markup, view.language);
 }
 
-/** Our own failure as a page of the portal that is made without reading the state. */
+/** Our own failure as a page of the portal, created without reading the state. */
 export function failurePage(refused: RefusedRequest, refusal: Refusal): Answer {
   const role = roleOfPath(splitTarget(refused.request.target).path);
   const content = refusalContent(refusal, html``);
@@ -71,13 +71,13 @@ function isFromElsewhere(request: HttpRequest): boolean {
   return headerLines(request, "sec-fetch-site").join() === "cross-site";
 }
 
-/** Whether a request loads a page in a browser; old browsers do not say so. */
+/** Whether a request loads a page in a browser; old browsers do not indicate it. */
 function isPageLoad(request: HttpRequest): boolean {
   const isSaid = headerLines(request, "sec-fetch-mode").length > 0;
   return request.method === "GET" && (!isSaid || isNavigation(request));
 }
 
-/** The page after signing in, kept through a wrong code. */
+/** The page to show after signing in, kept through a wrong code. */
 function readTo(portal: PortalAccess, request: HttpRequest): string | undefined {
   const fields = readForm(request);
   return fields.ok ? pathWithin(portal, fields.value.get("to")) : undefined;
@@ -112,7 +112,7 @@ function wayOn(portal: PortalAccess, view: View): Html {
   </p>`;
 }
 
-/** The store in a path; else the first store, so that the page has a menu. */
+/** The store in a path, otherwise the first store, so that the page has a menu. */
 function storeIn({ store }: PortalContext, path: string): Readonly<Record<string, string>> {
   const [, storeId = ""] = WITHIN_STORE.exec(path) ?? [];
   const found = store.stores.names(storeId) === undefined ? store.stores.first()?.id : storeId;

@@ -2,7 +2,7 @@ import { headerLines } from "../../../../web/http.ts";
 import type { HttpRequest } from "../../../../world.ts";
 import type { PortalAccess, PortalRole, PortalSession } from "../../../runtime/portal-access.ts";
 
-/** The path of the administrator's pages: they have another sign-in, whose cookie no merchant page gets. */
+/** The path of the administrator's pages: they have a separate sign-in, whose cookie no merchant page receives. */
 const ADMIN_HOME = "/portal/admin";
 
 /** The role of a path's pages. */
@@ -15,7 +15,7 @@ export function homeOf(role: PortalRole): string {
   return role === "administrator" ? ADMIN_HOME : "/portal";
 }
 
-/** The session of a request for one role, by the cookie of that role and no other. */
+/** The session of a request for one role, identified by the cookie of that role only. */
 export function sessionOf(
   portal: PortalAccess,
   request: HttpRequest,
@@ -31,18 +31,19 @@ export function sessionOf(
   return values.map((value) => portal.find(role, value)).find((session) => session !== undefined);
 }
 
-/** The `Set-Cookie` of a session that begins. */
+/** The `Set-Cookie` that begins a session. */
 export function beginCookie(portal: PortalAccess, { id, role }: PortalSession): string {
   return `${cookieName(portal, role)}=${id}; ${attributes(portal, role)}`;
 }
 
-/** The `Set-Cookie` of a session that has ended. */
+/** The `Set-Cookie` that ends a session. */
 export function endCookie(portal: PortalAccess, role: PortalRole): string {
   return `${cookieName(portal, role)}=; ${attributes(portal, role)}; Max-Age=0`;
 }
 
 /**
- * The name of the cookie: cookies are shared by all ports, so the name tells the sandbox's from those of other servers.
+ * The name of the cookie: all ports share cookies, so the name distinguishes the sandbox's cookie from those of other
+ * servers.
  */
 function cookieName({ port }: PortalAccess, role: PortalRole): string {
   return `checkout_portal_${role === "administrator" ? "admin_" : ""}${port}`;
@@ -54,5 +55,5 @@ function attributes({ origin }: PortalAccess, role: PortalRole): string {
   return `Path=${homeOf(role)}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-/** The act that signs every browser out. */
+/** The action that signs out every browser. */
 export const SIGN_OUT_EVERYWHERE = "/portal/sign-out-everywhere";

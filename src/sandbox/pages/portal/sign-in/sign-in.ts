@@ -33,7 +33,7 @@ export function signInPage(
     to,
     refusal,
   }: {
-    /** The page that is shown then. */
+    /** The page to show after the sign-in. */
     readonly to: string | null;
     readonly refusal?: Refusal | undefined;
   },
@@ -100,7 +100,7 @@ function signIn(role: PortalRole): PortalRoute {
   };
 }
 
-/** The code that was typed, or that stands in the link that was pasted. */
+/** The code that was typed, or the code in the link that was pasted. */
 function codeIn(text: string): string {
   return text.trim().replace(/^.*#t=/, "");
 }
@@ -150,7 +150,8 @@ function preferences(role: PortalRole): PortalRoute {
 const NOWHERE = "http://portal.invalid";
 
 /**
- * A path of the portal with its query, without its key; undefined for any other path, to which no user is redirected.
+ * A path of the portal with its query, without the secret key; undefined for other paths, to which users are not
+ * redirected.
  */
 export function pathWithin(
   { path }: Pick<PortalAccess, "path">,

@@ -19,14 +19,12 @@ export function movePath({ storeId }: View, _done: unknown, { clockMoves }: Port
 /** The parameter that names a move. */
 const MOVE = "move";
 
-/** Whether the clock of a store is being moved. */
+/** Whether the clock of a store is moving. */
 export function isMoving({ clockMoves }: PortalContext, { storeId }: View): boolean {
   return clockMoves.last(storeId)?.isOver === false;
 }
 
-/**
- * The progress of a move, or its result on the page after it: changes, then deliveries, then deliveries in progress.
- */
+/** The progress of a move, or afterwards its result: changes, then deliveries, then deliveries in progress. */
 export function movePart(context: PortalContext, view: View, now: number): Html {
   const move = context.clockMoves.last(view.storeId);
   if (move === undefined || (move.isOver && view.query.get(MOVE) !== String(move.number))) return html``;
@@ -88,7 +86,7 @@ function delivered({ store }: PortalContext, view: View, { attempts }: ClockMove
   });
 }
 
-/** Deliveries that are due and have no answer yet. */
+/** Due deliveries without an answer. */
 function waiting(view: View, count: number): readonly Html[] {
   if (count === 0) return [];
   const address = listAddress(view, "/webhooks", { state: "due" });

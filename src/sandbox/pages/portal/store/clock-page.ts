@@ -41,7 +41,7 @@ export function readMove(fields: ReadonlyMap<string, string>): Outcome<unknown> 
   return mapped(span, (ms) => ({ action, by_ms: ms }));
 }
 
-/** A moment as a person types it. Refuses a day that does not exist too. */
+/** A moment as the user typed it. Also refuses a nonexistent day. */
 function readMoment(text: string): Outcome<string> {
   const isWritten = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/.test(text);
   if (isWritten && decodeRequest("moveClock", { action: "set", to: text }).ok) return accept(text);

@@ -10,8 +10,8 @@ import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { CONNECT_TEXTS as TEXTS } from "./texts.ts";
 
 /**
- * The settings of an application, the first steps, and which of them are done: the first page of a store until all are
- * done.
+ * The settings of an application, and the first steps with their progress: the first page of a store until all steps
+ * are done.
  */
 export function connectPage(
   view: View,
@@ -28,7 +28,7 @@ export function connectPage(
   return { title, main, live: { kind: "store" } };
 }
 
-/** A secret that was revealed by a click; it is gone after a reload. */
+/** A secret that was revealed by a click; after a reload it is gone. */
 export function revealedSecret({ shownOnce: secret }: View): Html {
   if (secret === undefined) return html``;
   const isKey = secret.startsWith("svc_");
@@ -121,7 +121,7 @@ function stepOf(view: View, step: FirstStep, isDone: boolean): Html {
   </li>`;
 }
 
-/** A block of code that keeps its line breaks and indents, also in copied text. */
+/** A block of code that keeps its line breaks and indents, also when it is copied. */
 function codeBlock(text: string): Html {
   const lines = text.trimEnd().split("\n");
   return html`<pre class="code" tabindex="0"><code class="copy">${lines.map((line, index) =>

@@ -6,15 +6,15 @@ export type PendingItem = {
   /** Milliseconds by the store's clock. */
   readonly at: number;
   readonly what: "delivery" | "expiry" | "settlement";
-  /** Its subject: an event type and an address, or an order_id. */
+  /** The subject: an event type and an address, or an order_id. */
   readonly of: string;
   /** The outcome of an automatic settlement; empty for other items. */
   readonly outcome: string;
-  /** Its page, within the store. */
+  /** The path of its page, within the store. */
   readonly path: string;
 };
 
-/** The items that are due until a time, soonest first. `isMore`: there are more than were read. */
+/** The items that are due by a time, soonest first. `isMore`: there are more than were read. */
 export type PendingItems = { readonly items: readonly PendingItem[]; readonly isMore: boolean };
 
 /** Maximum number of items read of each kind. */
@@ -22,7 +22,7 @@ export const MAX_DUE = 100;
 /** Maximum number of enabled endpoints whose deliveries are read. */
 const MAX_ENDPOINTS = 20;
 
-/** The items of a store that are due until a time by its clock: at most `limit` items. */
+/** The items of a store that are due by a time on its clock: at most `limit` items. */
 export function dueUntil(
   { store }: Pick<PortalContext, "store">,
   storeId: string,

@@ -19,7 +19,7 @@ const GROUPS = {
 
 const { status, latencyMs, retryAfterS } = PARAMETERS;
 
-/** Adds a fault: its action is chosen first, then the form has the fields of that action, and no others. */
+/** Adds a fault: the user chooses its action first, then the form shows only the fields of that action. */
 export function addFault(context: PortalContext, view: View): Html {
   const path = storePath(view, "/faults");
   const refused = typedValues(view, path);

@@ -19,7 +19,7 @@ import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { addFault } from "./fault-form.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 
-/** The faults of a store that can still hit, and forms for more. */
+/** The active faults of a store, and forms for adding more. */
 export function faultsPage(view: View, { faults }: AnswerOf<"listFaults">, context: PortalContext): Content {
   const main = html`${
     faults.length === 0

@@ -7,10 +7,10 @@ import type { PortalContext } from "../view.ts";
 export const FIRST_STEPS = ["ordered", "paid", "delivered", "verified", "checked"] as const;
 export type FirstStep = (typeof FIRST_STEPS)[number];
 
-/** Number of newest deliveries that are searched for an answer of a receiver. */
+/** Number of newest deliveries that are searched for an answer from a receiver. */
 const MAX_DELIVERIES = 20;
 
-/** The finished first steps of a store. Each is found by the newest rows of an index. */
+/** The finished first steps of a store. Each step is determined from the newest rows of an index. */
 export function firstSteps(
   { store }: Pick<PortalContext, "store">,
   storeId: string,
@@ -34,7 +34,7 @@ export function firstSteps(
   };
 }
 
-/** Whether a store has done all of them: then its first page is the overview. */
+/** Whether a store has done all first steps: then its first page is the overview. */
 export function isConnected(context: Pick<PortalContext, "store">, storeId: string): boolean {
   return Object.values(firstSteps(context, storeId)).every((isDone) => isDone);
 }

@@ -24,7 +24,7 @@ const CATALOG = showing("storeSummary", catalogPage);
 const KEYS = showing("listKeys", keysPage);
 const SETTINGS = showing("storeSummary", settingsPage);
 const FAULTS = showing("listFaults", faultsPage);
-/** The page of the stores, which has forms that are sent to other addresses. */
+/** The page of the stores, which contains forms that are sent to other addresses. */
 const STORES = {
   page: storesPage,
   at: (view: View, fields: Fields) => {
@@ -34,7 +34,7 @@ const STORES = {
 };
 const SAYS = NOTICE_TEXTS;
 
-/** The pages of a store itself: its first one, catalog, keys, settings, clock, faults, stores. */
+/** The pages of a store: its first page, catalog, keys, settings, clock, faults, and the list of stores. */
 export const STORE_ROUTES: readonly PortalRoute[] = [
   toFirstPage("/portal/{store_id}/start"),
   pageOf("/portal/{store_id}/connect", "storeSummary", connectPage),
@@ -168,7 +168,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   }),
 ];
 
-/** The first page of a store: how it is connected, until that was done; then its overview. */
+/** The first page of a store: how to connect it, until that is done; then its overview. */
 function toFirstPage(path: string): PortalRoute {
   return {
     methods: ["GET"],
@@ -212,7 +212,7 @@ function resetNamed(fields: Fields, { context }: { readonly context: PortalConte
   }));
 }
 
-/** The page of the stores, seen from the first one of a few. */
+/** The page of the stores, in the first of these stores. */
 function storesOf(stores: readonly { readonly storeId: string }[]): string {
   const [first] = stores;
   return first === undefined ? "/portal" : storePath(first, "/stores");

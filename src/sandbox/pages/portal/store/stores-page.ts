@@ -45,7 +45,7 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
   return accept({ title: FRAME_TEXTS.stores, main, live: { kind: "store" } });
 }
 
-/** The store that a form names, if its name was typed as it is. Refuses with `invalid_parameter` otherwise. */
+/** The store that a form names, if the user typed its exact name. Refuses with `invalid_parameter` otherwise. */
 export function readNamed(
   fields: ReadonlyMap<string, string>,
   { context, storeId }: { readonly context: PortalContext; readonly storeId: string },
@@ -106,7 +106,7 @@ function deleteForm(view: View, store: StoreEntry): Html {
   });
 }
 
-/** A destructive act on a store, confirmed by typing the store's name. */
+/** A destructive action on a store, confirmed by typing the store's name. */
 function namedForm(
   view: View,
   name: string,

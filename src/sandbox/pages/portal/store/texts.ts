@@ -1,6 +1,6 @@
 import type { Texts } from "../../../../web/html.ts";
 
-/** The texts of the page that says how an application is connected. */
+/** The texts of the page about connecting an application. */
 export const CONNECT_TEXTS = {
   access: ["What your application needs", "您的应用需要的信息"],
   baseUrl: ["Base URL", "基础 URL"],
@@ -315,7 +315,7 @@ export const STORES_TEXTS = {
   ],
 } satisfies Texts;
 
-/** The notices after the acts on these pages. */
+/** The notices after the actions on these pages. */
 export const NOTICE_TEXTS = {
   priceAdded: (id: string) => [`The price ${id} was added.`, `已添加价格 ${id}。`],
   priceRetired: (id: string) => [`The price ${id} is retired.`, `价格 ${id} 已停用。`],

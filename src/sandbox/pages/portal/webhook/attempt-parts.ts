@@ -35,8 +35,8 @@ export function attemptDetails(
 }
 
 /**
- * The signing secret of an attempt, and the signature that the receiver had to expect, in words. The secret itself is
- * not shown.
+ * The signing secret of an attempt, and the signature that the receiver should have expected, in words. The secret
+ * itself is not shown.
  */
 function signingWords(signing: Signing): Html {
   if (!signing.known) return html`${TEXTS.signingUnknown[signing.why]}`;
@@ -72,7 +72,7 @@ function withIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpoint
   return line.replace("<endpoint_id>", endpointId).replace("<event_id>", eventId);
 }
 
-/** The line that checks the signature in a terminal, as at the moment when it was sent. */
+/** The command that checks the signature in a terminal, at the time when it was sent. */
 function checkLine({ eventId }: AttemptedDelivery, { headers, signing }: SentAttempt): Html {
   // The event has the signed bytes; this fault sent other bytes.
   if (!signing.known || signing.fault === "changed_body") return html``;

@@ -20,7 +20,7 @@ type DeliveryChoice = {
   readonly endpointId: string | null;
   readonly state: DeliveryState | null;
   readonly type: string | null;
-  /** The delivery behind which the part begins. */
+  /** The delivery after which this part of the list begins. */
   readonly before: string | undefined;
 };
 
@@ -55,7 +55,7 @@ export function readChoice(
   });
 }
 
-/** The filters as fields of a form that changes nothing but the address. */
+/** The filters as fields of a form that changes only the address. */
 export function filterForm(
   { store }: Pick<PortalContext, "store">,
   view: View,
@@ -100,7 +100,7 @@ export function deliveryList(context: ListContext, view: View, choice: DeliveryC
   return html`${rows} ${older}`;
 }
 
-/** Deliveries as rows, each with its last try. */
+/** Deliveries as rows, each with its last attempt. */
 export function deliveryTable(
   context: ListContext,
   view: View,
@@ -109,7 +109,7 @@ export function deliveryTable(
     isOfOne,
   }: {
     readonly deliveries: readonly Delivery[];
-    /** Whether all are to one endpoint, which then stands elsewhere on the page. */
+    /** Whether all deliveries go to one endpoint, which the page shows elsewhere. */
     readonly isOfOne: boolean;
   },
 ): Html {
@@ -203,7 +203,7 @@ function oneOf<const Value extends string>(
   ]);
 }
 
-/** A field of the address; an empty field counts as missing. */
+/** A field in the address; an empty field counts as missing. */
 function given(query: URLSearchParams, name: string): string | null {
   const text = query.get(name);
   return text === "" ? null : text;

@@ -7,18 +7,21 @@ import type { ActionContext } from "../route.ts";
 import type { PortalContext, Notice } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
-/** Maximum wait of an act for receivers' answers, in real milliseconds; later answers are on the page itself. */
+/**
+ * Maximum time for which an action waits for receivers' answers, in real milliseconds; the page itself shows later
+ * answers.
+ */
 const MAX_WAIT_MS = 2000;
 /** Maximum pause between two reads, in milliseconds. */
 const LOOK_MS = 50;
 
-/** A delivery that an act has made. */
+/** A delivery that an action has created. */
 type MadeDelivery = { readonly id: string; readonly endpointId: string };
 
-/** The name of an act on deliveries in its notice. */
+/** The name of an action on deliveries in its notice. */
 type EndpointAction = "replayed" | "tested" | "added";
 
-/** The notice after an act that delivers: the receivers' answers, if they arrive within two seconds. */
+/** The notice after an action that delivers: the receivers' answers, if they arrive within two seconds. */
 export async function deliveryNotice(
   { context, view }: ActionContext,
   act: EndpointAction,
@@ -36,7 +39,10 @@ function isSentTo({ store }: PortalContext, endpointId: string): boolean {
   return store.endpoints.find(endpointId)?.state === "enabled";
 }
 
-/** The first attempt of each delivery, as soon as all have ended or the time is up; undefined while one has not. */
+/**
+ * The first attempt of each delivery, as soon as all have ended or the time is up; undefined for an attempt that has
+ * not ended.
+ */
 async function endedAttempts(
   { store, world, eventArrivals }: PortalContext,
   storeId: string,
@@ -70,7 +76,7 @@ function resultOf(attempt: DeliveryAttempt | undefined): Words {
   return status === null ? [error ?? "", error ?? ""] : [String(status), String(status)];
 }
 
-/** The results of several, each with how many had it. */
+/** The different results, each with its number of deliveries. */
 function countsOf(ended: readonly (DeliveryAttempt | undefined)[]): Words {
   return inBoth((say) => {
     const groups = Map.groupBy(ended, (one) => say(resultOf(one)));

@@ -50,7 +50,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
   return accept({ title, main, live: { kind: "delivery", id: delivery.id } });
 }
 
-/** The form that delivers the event of a delivery to the same endpoint once more. */
+/** The form that redelivers the event of a delivery to the same endpoint. */
 function replayForm(view: View, { eventId, endpointId }: Pick<Delivery, "eventId" | "endpointId">): Html {
   return actionForm(view, {
     action: storePath(view, `/webhooks/events/${eventId}/replay`),
@@ -65,7 +65,7 @@ function endpointLink({ store }: PortalContext, view: View, { endpointId }: Deli
   return html`${endpointId} <span class="hint">${TEXTS.removed}</span>`;
 }
 
-/** The next attempt and its time, or the reason why the endpoint gets nothing. */
+/** The next attempt and its time, or why nothing is delivered to the endpoint. */
 function nextWords({ store, leases }: PortalContext, delivery: Delivery): Html {
   if (delivery.state !== "due") return html`${TEXTS.nextOf[delivery.state]}`;
   const endpoint = store.endpoints.find(delivery.endpointId);

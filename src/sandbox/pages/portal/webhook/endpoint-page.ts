@@ -21,7 +21,7 @@ import { TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The page of an endpoint: its state, its acts, and its newest deliveries. */
+/** The page of an endpoint: its state, actions on it, and its newest deliveries. */
 export function endpointPage(
   view: View,
   endpoint: AnswerOf<"showEndpoint">,

@@ -14,7 +14,7 @@ import { TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The endpoints of a store as rows: where, in which state, and how the last day went. */
+/** The endpoints of a store as rows: address, state, and results of the last day. */
 export function endpointTable(context: PortalContext, view: View, endpoints: readonly EndpointEntry[]): Html {
   const now = storeTime(context, view.storeId);
   const list = table(
@@ -61,7 +61,7 @@ export function healthBadges(health: EndpointHealth): Html {
   >`;
 }
 
-/** When the next delivery is due, if its endpoint takes any, and how many are. */
+/** The time of the next due delivery and the number of due deliveries, if the endpoint is enabled. */
 export function nextDue(
   { nextAt, due }: EndpointHealth,
   { state, now }: Pick<EndpointEntry, "state"> & { readonly now: number },
@@ -74,7 +74,7 @@ export function nextDue(
   return html`${when} <span class="hint">${TEXTS.dueCount(due > 99 ? "99+" : String(due))}</span>`;
 }
 
-/** The event types that it gets. */
+/** The event types that an endpoint receives. */
 export function typesOf({ eventTypes }: Pick<EndpointEntry, "eventTypes">): Text {
   return eventTypes.includes(ALL_EVENTS) ? TEXTS.allTypes : eventTypes.join(", ");
 }
@@ -136,7 +136,7 @@ export function addForm(view: View): Html {
   });
 }
 
-/** The prefix of the event types' field names, which a form has once each. */
+/** The prefix of the field names for event types, each of which is unique in the form. */
 const TYPE_FIELD = "type ";
 
 /** Parses the form of a new endpoint, with the field names of the operation that adds endpoints. */

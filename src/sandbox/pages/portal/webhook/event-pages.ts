@@ -14,7 +14,7 @@ import { TEXTS } from "./texts.ts";
 import { webhookTabs } from "./webhooks-page.ts";
 
 const PAGE = 50;
-/** Maximum number of deliveries shown of one event: the newest. */
+/** Maximum number of deliveries shown for one event: the newest. */
 const SHOWN_DELIVERIES = 20;
 
 /** The page of events: the newest events, and a sample body of each type. */
@@ -115,7 +115,7 @@ function eventTable(view: View, events: readonly StoredEvent[], now: number): Ht
   );
 }
 
-/** The form that delivers an event again: to all endpoints that want it, or to one. */
+/** The form that redelivers an event: to all endpoints that subscribe to it, or to one. */
 function replayAll({ store }: PortalContext, view: View, { id }: StoredEvent): Html {
   const options = store.endpoints
     .of(view.storeId)

@@ -13,7 +13,7 @@ import { TEXTS } from "./texts.ts";
 const WEBHOOKS = "/portal/{store_id}/webhooks";
 const ENDPOINT = `${WEBHOOKS}/endpoints/{id}`;
 const SHOW_ENDPOINT = showing("showEndpoint", endpointPage);
-/** The page of an endpoint, which has the forms of its acts. */
+/** The page of an endpoint, which contains the forms of its actions. */
 const OF_ENDPOINT = {
   page: SHOW_ENDPOINT,
   at: ({ storeId, id }: View) => ({ path: endpointPath({ storeId }, id), storeId, id }),
@@ -88,21 +88,21 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   }),
 ];
 
-/** A new endpoint is tested at once, so that its page says whether anything answers there. */
+/** Tests a new endpoint immediately, so that its page says whether it answers. */
 async function saysAdded({ id }: AnswerOf<"addEndpoint">, at: ActionContext): Promise<Notice> {
   const { context, view } = at;
   const tested = await ask(context, "testEndpoint", { ...view, id, body: {} });
   return deliveryNotice(at, "added", tested.ok ? deliveriesOf(at, tested.value.eventId) : []);
 }
 
-/** The deliveries of an event, the newest ones. */
+/** The newest deliveries of an event. */
 function deliveriesOf({ context, view }: ActionContext, eventId: string) {
   const any = { endpointId: null, checkoutId: null, state: null };
   const filter = { ...any, storeId: view.storeId, eventId, limit: MAX_DELIVERIES };
   return context.store.deliveries.list(filter);
 }
 
-/** Maximum number of deliveries of a replay: more than a store has endpoints. */
+/** Maximum number of deliveries of a replay: more than the number of endpoints that a store can have. */
 const MAX_DELIVERIES = 50;
 
 function saysState({ id, state }: AnswerOf<"setEndpointState">, { context, view }: ActionContext): Notice {

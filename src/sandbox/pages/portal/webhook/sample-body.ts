@@ -23,7 +23,9 @@ const BEFORE: Readonly<Record<Status, readonly [previous: Status | null, sequenc
   expired: ["created", 2],
 };
 
-/** The bytes that an event of a type carries, made by the function that makes real ones, of an order that does not exist. */
+/**
+ * The bytes of an event of a type, created by the function that creates real events, for an order that does not exist.
+ */
 export function sampleBody(
   context: Pick<PortalContext, "store" | "world" | "checkoutOrigin">,
   storeId: string,

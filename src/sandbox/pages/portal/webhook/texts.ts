@@ -189,7 +189,7 @@ export const TEXTS = {
     "事件发生时没有接收端需要它。它的推送会显示在这里。",
   ],
   lastSent: ["The newest delivery, as it was sent", "最近一次推送的实际内容"],
-  /** The beginning of each act's notice, before its result. */
+  /** The beginning of each action's notice, before the result. */
   cameOf: {
     done: {
       replayed: (at: string) => [`Delivered again at ${at}: `, `已于 ${at} 重新推送：`],

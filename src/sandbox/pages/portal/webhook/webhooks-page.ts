@@ -13,7 +13,7 @@ import { TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The page of webhooks: where events are delivered, how that goes, and the newest deliveries. */
+/** The page of webhooks: endpoints, their recent results, and the newest deliveries. */
 export async function webhooksPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const choice = readChoice(context, view);
   if (!choice.ok) return choice;
@@ -48,7 +48,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
   return accept({ title: FRAME_TEXTS.webhooks, main, live: { kind: "webhooks" } });
 }
 
-/** The two pages of the room, as links. */
+/** The two pages about webhooks, as links. */
 export function webhookTabs(view: View, current: "deliveries" | "events"): Html {
   const tabs = [
     ["deliveries", "/webhooks", TEXTS.tabDeliveries],
