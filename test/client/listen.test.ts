@@ -1292,6 +1292,7 @@ test("the terminal of a sandbox shows each delivery, and nothing of what its own
       expect(deliveries[0]).toEqual({
         time: expect.any(String) as string,
         delivery: "order.created",
+        cause: "event",
         event_id: listener.deliveries()[0]?.event_id,
         url: listener.ready.url,
         status: 503,
