@@ -4,7 +4,7 @@ import { BROKEN_RECEIVERS, typeOf, UNSEEN_RECEIVERS } from "../support/broken-re
 import { causesOf, CONSENT, notesOf, openDrillSite } from "../support/drill-site.ts";
 import { eventually } from "../support/eventually.ts";
 import { GOOD_RECEIVERS } from "../support/good-receivers.ts";
-import { right } from "../support/merchant-receivers.ts";
+import { parse, right } from "../support/merchant-receivers.ts";
 
 /** The different values, in order. */
 function sorted(texts: readonly string[]): string[] {
@@ -72,6 +72,27 @@ test("a receiver that fails on one type that it accepted before does not pass, w
       [...types].flatMap((type) => [500, 409].map((answer) => `${type} ${answer}: 1 refuses_orders`)),
     );
   }
+});
+
+test("of the orders that a receiver accepted, the newest alone is sent again", async () => {
+  const site = await openDrillSite();
+  await site.pay(await site.order(), "succeeded");
+  await eventually("all events are accepted", async () =>
+    expect(await site.deliveries("?state=succeeded")).toHaveLength(3),
+  );
+  const newest = await site.order();
+  await eventually("the creation is accepted", async () =>
+    expect(await site.deliveries("?state=succeeded")).toHaveLength(4),
+  );
+  const genuine = new Set<string>();
+  site.listen((incoming) => {
+    const answer = right(incoming);
+    if (answer === 204 && typeOf(incoming) !== "webhook.test")
+      genuine.add(`${typeOf(incoming)} ${parse(incoming).data?.id}`);
+    return answer;
+  });
+  expect((await site.drill(...CONSENT)).code).toBe(0);
+  expect([...genuine]).toEqual([`order.created ${newest}`]);
 });
 
 test("no right receiver is refused, whatever its make", async () => {

@@ -112,7 +112,7 @@ export function handmade(parts: {
 export function parse({ rawBody }: Pick<Incoming, "rawBody">): {
   readonly event_id: string;
   readonly type: string;
-  readonly data?: { readonly order_id?: string };
+  readonly data?: { readonly id?: string; readonly order_id?: string };
 } {
   return JSON.parse(rawBody.toString("utf8")) as ReturnType<typeof parse>;
 }
