@@ -49,6 +49,7 @@ const COMMANDS: readonly string[] = [
   "whoami",
   "checklist run webhooks",
   "checklist run idempotency --all --client-command client",
+  'explore --only [{"action":"lose_answer"}] -- client',
   "snapshots list",
 ];
 /** What is taken last, so that no id of the others depends on it. */

@@ -105,10 +105,11 @@ export function scheduleLine({ faults, payer }: Schedule): string {
   return parts.length === 0 ? "no fault" : parts.join(", ");
 }
 
-/** The place of a fault: `POST /v1/orders 1`, `order.succeeded 2`. */
+/** The place of a fault: `POST /v1/orders 1`, `order.succeeded 2`; `any 1` for a fault without a match. */
 export function placeOf({ match = {} }: Pick<ScheduledFault, "match">): string {
   const { method, path, eventType, nth = 1 } = match;
-  return [method, path, eventType, nth].filter((part) => part !== undefined).join(" ");
+  const names = [method, path, eventType].filter((part) => part !== undefined);
+  return [...(names.length === 0 ? ["any"] : names), nth].join(" ");
 }
 
 function faultLine(fault: ScheduledFault): string {
