@@ -372,6 +372,18 @@ const SENDS: readonly Row[] = [
     { payment_again: "refuses_duplicate", created_late: "refuses_late" },
   ],
   [
+    "refuses what it knows, the creation of its own order too",
+    {
+      lanes: [
+        lane("paid", { payment_again: { answers: FAILED }, created_late: { answers: FAILED } }),
+        lane("declined"),
+      ],
+      scope: { ...SCOPE, ownOrders: false },
+    },
+    "failed",
+    { payment_again: "refuses_duplicate", created_late: "refuses_duplicate" },
+  ],
+  [
     "refuses what comes late alone",
     { lanes: [lane("paid", { pending_late: { answers: FAILED } }), lane("declined")] },
     "failed",

@@ -59,19 +59,18 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "express",
     name: "new_key_each_try",
     item: "idempotency_replay",
-    causes: ["makes a new key for each retry", NEW_KEY_AGAIN, FAILS_LOUDLY],
+    causes: [
+      "makes a new key for each retry",
+      "makes a new key after a 503 or a 429",
+      NEW_KEY_AGAIN,
+      FAILS_LOUDLY,
+    ],
   },
   {
     make: "express",
     name: "describes_the_try",
     item: "idempotency_replay",
-    causes: ["sends another body with the key", FAILS_LOUDLY],
-  },
-  {
-    make: "python",
-    name: "gives_up",
-    item: "idempotency_replay",
-    causes: ["takes a lost connection for a refusal", FAILS_LOUDLY],
+    causes: ["sends another body with the key"],
   },
   {
     make: "python",

@@ -298,7 +298,14 @@ function ownCause(facts: DuplicatesFacts, lane: LaneFact, at: number): Duplicate
   const cause = causeOf(sends, at);
   if (cause === "lost_early_payment" && send?.name === "at_once") return "lost_at_once";
   if (cause === "never_paid" && isForgotten(facts, lane)) return "lost_early_payment";
+  if (cause === "refuses_late" && wasToldBefore(facts, lane, at)) return "refuses_duplicate";
   return cause === "books_again" ? againCause(facts) : cause;
+}
+
+/** Whether a late event is one more duplicate: the shop had the creation of its own order before the drill. */
+function wasToldBefore({ scope }: DuplicatesFacts, { sends }: LaneFact, at: number): boolean {
+  const isRefused = (one: number): boolean => causeOf(sends, one) === "refuses_duplicate";
+  return sends[at]?.name === "created_late" && !scope.ownOrders && sends.some((_, one) => isRefused(one));
 }
 
 /** The cause of events that were booked again: the first such send shows what the shop has forgotten. */
