@@ -159,7 +159,7 @@ export function invalidOption(expected: string, got: string): InvalidArgumentErr
 function storeOption(): Option {
   const option = valueOption(
     "--store <id|name>",
-    "id or name of the store (default: the store chosen with checkout stores use, else the API key's, else the first)",
+    "id or name of the store (default: the store chosen with checkout stores use, then the API key's store, then the first store)",
   );
   return addSetting("CHECKOUT", option, "store-id");
 }
@@ -167,7 +167,7 @@ function storeOption(): Option {
 function commonOptions(): Option[] {
   return [
     switchOption("--json", "print the result as one line of JSON"),
-    switchOption("--no-color", "print no escape codes (default: if NO_COLOR is set or TERM is dumb)"),
+    switchOption("--no-color", "do not print escape codes (default: if NO_COLOR is set or TERM is dumb)"),
     addSetting(
       "CHECKOUT",
       valueOption("--dir <folder>", "state folder (default: .checkout, here or in a parent folder)"),

@@ -170,7 +170,7 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     load: async () => [(await import("./webhook/webhooks.ts")).registerWebhooks],
   },
   portal: {
-    summary: "end portal sign-ins (checkout open opens the portal)",
+    summary: "sign out of the portal (to open it: checkout open)",
     load: async () => [(await import("./portal/sign-out.ts")).registerPortalSignOut],
   },
   snapshots: {
@@ -222,7 +222,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => [(await import("./calibration/calibrate.ts")).registerCalibrate],
   },
   whoami: {
-    summary: "show the service, store and key that commands use, and where each comes from",
+    summary: "show the service, store and key that commands use, and the source of each",
     load: async () => [(await import("./whoami.ts")).registerWhoami],
   },
   doctor: {

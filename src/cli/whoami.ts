@@ -15,7 +15,7 @@ import { targetOptions } from "./target/options.ts";
 export function registerWhoami(group: Group): void {
   register<ServiceOptions>(group, {
     name: "whoami",
-    summary: "show the service, store and key that commands use, and where each comes from",
+    summary: "show the service, store and key that commands use, and the source of each",
     examples: ["checkout whoami", "CHECKOUT_BASE_URL=https://pay.example/v1 checkout whoami"],
     options: targetOptions(),
     run: runWhoami,

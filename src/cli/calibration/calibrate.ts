@@ -44,7 +44,10 @@ export function registerCalibrate(group: Group): void {
       "checkout calibrate --base-url https://test.example.com/v1 --with-payer --secret-file secret.txt",
     ],
     options: [
-      valueOption("--out <file>", `the record (default: ${CALIBRATION_FILE} in the project's folder)`),
+      valueOption(
+        "--out <file>",
+        `file to write the record to (default: ${CALIBRATION_FILE} in the project's folder)`,
+      ),
       switchOption("--check", "compare with the record instead of writing it; exit 3 if they differ"),
       switchOption("--yes", "skip the confirmation prompt"),
       ...payerOptions(),

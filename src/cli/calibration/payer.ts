@@ -35,16 +35,16 @@ export function payerOptions(): Option[] {
   return [
     switchOption(
       "--with-payer",
-      "also print the order's checkout_url, wait until a person has paid there, and compare the events that a receiver of this command gets",
+      "also print the order's checkout_url, wait until you have paid there, and compare the events that this command receives",
     ),
     valueOption(
       "--port <port>",
-      `port of that receiver, on this machine only (default: ${DEFAULT_PORT})`,
+      `port on which this command receives events, on this machine only (default: ${DEFAULT_PORT})`,
       parseWhole(0, 65_535),
     ),
     listOption(
       "--allow-host <host>",
-      "additional Host header that the receiver accepts, such as a tunnel's: HOST or HOST:PORT (repeatable)",
+      "additional Host header to accept with events, such as a tunnel's: HOST or HOST:PORT (repeatable)",
       parseHost,
     ),
     secretOption(),

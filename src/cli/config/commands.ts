@@ -31,7 +31,8 @@ export function registerConfig(group: Group): void {
   register<PruneOptions>(group, {
     name: "diff",
     ofStore: false,
-    summary: "show what apply would change in the running sandbox; exit 0 if nothing, 3 if something",
+    summary:
+      "show what apply would change in the running sandbox; exit 0 if nothing would change, 3 otherwise",
     examples: ["checkout config diff", "checkout config diff --prune --json"],
     options: [fileOption(), pruneOption()],
     run: runDiff,
@@ -63,7 +64,7 @@ function fileOption() {
 }
 
 function pruneOption() {
-  return switchOption("--prune", "remove everything that is missing from the lists of the file");
+  return switchOption("--prune", "remove all items that are not in the lists of the file");
 }
 
 async function runValidate({ world, printer }: Context, options: FileOptions): Promise<number> {

@@ -34,16 +34,16 @@ export function exploreOptions(): readonly Option[] {
     ...applicationOptions(),
     valueOption(
       "--budget <duration>",
-      `begin no new schedule after this time (default: ${durationText(DEFAULTS.budgetMs)})`,
+      `time after which no new schedule starts (default: ${durationText(DEFAULTS.budgetMs)})`,
       parseDuration,
     ),
     valueOption(
       "--depth <count>",
-      `number of faults in one schedule, at most (default: ${DEFAULTS.depth})`,
+      `maximum number of faults in one schedule (default: ${DEFAULTS.depth})`,
       parseWhole(1, MAX_DEPTH),
     ),
     valueOption("--seed <text>", "the same seed runs the same schedules (default: random)"),
-    valueOption("--only <faults>", "run these faults alone: JSON, as the last line of a result shows it"),
+    valueOption("--only <faults>", "run only these faults: JSON, as in the last line of a result"),
     valueOption(
       "--payer <outcome>",
       `with --only: what the payer does: ${PAYER_OUTCOMES.join(", ")} (default: succeeded)`,
@@ -51,7 +51,7 @@ export function exploreOptions(): readonly Option[] {
     ),
     valueOption(
       "--write <file>",
-      "write the faults of the first finding without a kill, for checkout exec --fault",
+      "write the faults of the first finding to a file for checkout exec --fault; findings with a kill are skipped",
     ),
     valueOption("--junit <file>", "also write each invariant as a test in JUnit XML"),
     valueOption(

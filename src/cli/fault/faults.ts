@@ -133,14 +133,18 @@ function matchOptions(): Option[] {
       "only requests and deliveries with this order_id; * matches any text",
     ),
     valueOption("--nth <n>", "start with the nth match (default: 1)", parseWhole(1, MAX_TIMES)),
-    valueOption("--probability <p>", "share of matches to hit, 0 to 1 (default: 1)", parseShare),
+    valueOption(
+      "--probability <p>",
+      "share of matches that the fault applies to, 0 to 1 (default: 1)",
+      parseShare,
+    ),
     valueOption(
       "--seed <text>",
       "random seed for --probability (default: a random one, which faults list shows)",
     ),
     valueOption(
       "--times <n>",
-      "maximum number of requests or deliveries to hit (default: 1; with --until, no limit)",
+      "maximum number of requests or deliveries that the fault applies to (default: 1; with --until, no limit)",
       parseWhole(1, MAX_TIMES),
     ),
     valueOption(

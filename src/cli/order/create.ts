@@ -54,7 +54,7 @@ function registerCreate(group: Group, noun: CheckoutKind): void {
   const { command, example, thing } = noun;
   register<CreateOptions>(group, {
     name: "create",
-    summary: `create ${thing}; running it again returns the existing one`,
+    summary: `create ${thing}; running the command again returns the existing one`,
     examples: [
       `checkout ${command} create --order-id ${example} --amount-minor 1999 --currency EUR --payment-method alipay_plus`,
       `checkout ${command} create --order-id ${example} --price-id price_coffee`,
@@ -69,7 +69,7 @@ function registerCreate(group: Group, noun: CheckoutKind): void {
       ),
       switchOption(
         "--new-attempt",
-        "create a new one, with a new managed key, after the last one failed, was cancelled or expired",
+        "create another, with a new managed key, after the last one failed, was cancelled or expired",
       ),
       switchOption("--dry-run", "print the request without sending it"),
       switchOption("--open", "open checkout_url in the browser"),

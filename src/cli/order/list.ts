@@ -50,7 +50,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
         parseChoice(STATUSES),
       ),
       valueOption("--order-id <id>", `only ${command} with this order_id`),
-      valueOption("--search <text>", `only ${command} whose order_id or description contains this`),
+      valueOption("--search <text>", `only ${command} whose order_id or description contains this text`),
       valueOption("--limit <n>", `maximum number of ${command}, 1 to 200 (default: 50)`, parseWhole(1, 200)),
       valueOption("--before <id|order_id>", `only ${command} created before this one, for the next page`),
       ...serviceOptions(),

@@ -26,7 +26,7 @@ type AddOptions = CommonOptions & { readonly path?: string };
 export function registerReturnOrigins(group: Group): void {
   register<AddOptions>(group, {
     name: "add <origin>",
-    summary: "add an origin that customers may be sent back to, or change the path of one",
+    summary: "add an origin that customers may be sent back to, or change its path",
     examples: [
       "checkout return-origins add https://shop.example",
       "checkout return-origins add http://localhost:3000 --path /thanks",

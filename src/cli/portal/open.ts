@@ -21,10 +21,13 @@ const LOAD_MS = 5000;
 export function registerOpen(group: Group): void {
   register<OpenOptions>(group, {
     name: "open [id|order_id]",
-    summary: "open the portal in your browser, signed in; with an id, open its page",
+    summary: "open the portal in your browser, signed in; with an id, open the page of that id",
     examples: ["checkout open", "checkout open order-1001", "checkout open --print"],
     options: [
-      switchOption("--print", "print the sign-in link instead of opening it; it works once, for 10 minutes"),
+      switchOption(
+        "--print",
+        "print the sign-in link instead of opening it; the link works once, within 10 minutes",
+      ),
     ],
     run: runOpen,
   });

@@ -78,7 +78,7 @@ const ACTIONS: readonly Action[] = [
   },
   {
     name: "open-gate",
-    summary: "open the store's production gate, once production is requested and its credential approved",
+    summary: "open the store's production gate, after production was requested and its credential approved",
     request: () => ({ action: "open_gate" }),
     done: "the production gate is open; none of this affects production\n  → checkout checklist shows the items that are still open",
   },

@@ -27,7 +27,7 @@ export function registerExplain(group: Group): void {
     options: [
       valueOption(
         "--as <kind>",
-        `kind of the id, if it could be several: ${EXPLAINABLE_KINDS.join(", ")}`,
+        `kind of the id, if it is ambiguous: ${EXPLAINABLE_KINDS.join(", ")}`,
         parseChoice(EXPLAINABLE_KINDS),
       ),
     ],

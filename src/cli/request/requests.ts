@@ -45,7 +45,7 @@ export function registerRequests(group: Group): void {
         parseStatus,
       ),
       valueOption("--method <method>", "only requests with this method"),
-      valueOption("--path <path>", "only requests whose path begins with this"),
+      valueOption("--path <path>", "only requests whose path begins with this text"),
       valueOption("--order-id <id>", "only requests with this order_id"),
       valueOption(
         "--since <time>",

@@ -58,7 +58,7 @@ export function registerExec(group: Group): void {
       ),
       repeatedOption(
         "--fault <profile|file>",
-        "faults to inject into its store: a profile (see checkout faults add --help) or a JSON file (repeatable)",
+        "faults to inject into the store that the command uses: a profile (see checkout faults add --help) or a JSON file (repeatable)",
         accept<string>,
       ),
       valueOption(

@@ -44,10 +44,7 @@ export function folderSettings(): Option[] {
     ),
     configOption(),
     switchOption("--ephemeral", "keep the state in memory only"),
-    switchOption(
-      "--adopt",
-      "adopt a state folder that was copied or moved here, so that its events are delivered",
-    ),
+    switchOption("--adopt", "adopt a state folder that was copied or moved here, and deliver its events"),
     ...servingSettings(),
   ];
 }
@@ -80,7 +77,7 @@ export function servingSettings(): Option[] {
     ),
     listOption(
       "--allow-control-host <host>",
-      "additional Host header to accept for the control API: HOST or HOST:PORT, as above (default: this machine only; repeatable)",
+      "additional Host header to accept for the control API: HOST or HOST:PORT, as for --allow-host (default: this machine only; repeatable)",
       parseHost,
     ),
     listOption(
@@ -110,12 +107,12 @@ export function servingSettings(): Option[] {
     ),
     valueOption(
       "--delivery-schedule <delays>",
-      `delay before each attempt of a delivery, the first 0s (default: ${scheduleText(DEFAULT_DELIVERY_SCHEDULE)})`,
+      `delay before each attempt of a delivery; the first must be 0s (default: ${scheduleText(DEFAULT_DELIVERY_SCHEDULE)})`,
       parseDeliverySchedule,
     ),
     valueOption(
       "--deliveries-in-flight <n>",
-      `maximum number of deliveries to one endpoint at once, 1 to ${MAX_DELIVERIES_IN_FLIGHT}; one at a time for each order (default: ${DEFAULT_DELIVERIES_IN_FLIGHT})`,
+      `maximum number of concurrent deliveries to one endpoint, 1 to ${MAX_DELIVERIES_IN_FLIGHT}; one at a time for each order (default: ${DEFAULT_DELIVERIES_IN_FLIGHT})`,
       parseWhole(1, MAX_DELIVERIES_IN_FLIGHT),
     ),
     valueOption(
@@ -128,6 +125,6 @@ export function servingSettings(): Option[] {
       "format of the request log: text or json (default: text)",
       parseChoice(["text", "json"]),
     ),
-    switchOption("--quiet", "print no request log"),
+    switchOption("--quiet", "do not print the request log"),
   ];
 }

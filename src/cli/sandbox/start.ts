@@ -14,7 +14,7 @@ export function registerSandboxStart(group: Group): void {
   register<StartOptions>(group, {
     name: "start",
     ofStore: false,
-    summary: "start the sandbox, the whole v1 service on this machine, until Ctrl-C",
+    summary: "run the sandbox, the whole v1 service, on this machine until Ctrl-C",
     examples: [
       "checkout sandbox start",
       "checkout sandbox start --detach --reuse",

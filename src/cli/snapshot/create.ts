@@ -22,7 +22,7 @@ type SnapshotAnswer = AnswerOf<"createSnapshot">;
 export function registerSnapshotsCreate(group: Group): void {
   register<SnapshotOptions>(group, {
     name: "create <name>",
-    summary: "take a snapshot of a store, replacing an existing snapshot of this name",
+    summary: "take a snapshot of a store, replacing an existing snapshot of the same name",
     examples: [
       "checkout snapshots create before-launch",
       "checkout snapshots create base --all --file fixtures/base.snapshot",

@@ -8,7 +8,7 @@ export function registerSnapshotsRemove(group: Group): void {
   register(group, {
     name: "remove <name>",
     ofStore: false,
-    summary: "remove a snapshot; state that was restored from it stays",
+    summary: "remove a snapshot; state that was restored from it is kept",
     examples: ["checkout snapshots remove before-launch"],
     run: calling("removeSnapshot", {
       orStopped: true,

@@ -37,7 +37,7 @@ export function registerSnapshotsRestore(group: Group): void {
     ],
     options: [
       switchOption("--all", "restore the whole sandbox; stores that are not in the snapshot are deleted"),
-      switchOption("--adopt", "deliver the pending events of a snapshot of another sandbox"),
+      switchOption("--adopt", "deliver the pending events in another sandbox's snapshot"),
       fileOption("restore from this file; with a name, also keep it as a snapshot of that name"),
     ],
     run: runRestore,

@@ -24,7 +24,7 @@ type CreateOptions = CommonOptions & { readonly scopes?: readonly Scope[] };
 export function registerKeys(group: Group): void {
   register<CreateOptions>(group, {
     name: "create",
-    summary: "create an API key of the store; it is shown only once",
+    summary: "create an API key for the store; it is shown only once",
     examples: ["checkout keys create", "checkout keys create --scopes orders:write,checkout_sessions:read"],
     options: [
       listOption(

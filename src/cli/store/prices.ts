@@ -31,7 +31,7 @@ const NONE = "the catalog is empty; add a price: checkout prices add --help";
 export function registerPrices(group: Group): void {
   register<AddOptions>(group, {
     name: "add <id>",
-    summary: "add a price to the catalog; running it again changes nothing",
+    summary: "add a price to the catalog; running the command again changes nothing",
     examples: [
       "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
       "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus --unapproved",
@@ -53,7 +53,7 @@ export function registerPrices(group: Group): void {
       valueOption("--description <text>", "description, up to 128 characters", parseField("description")),
       switchOption(
         "--unapproved",
-        "leave the approval to the administrator: checkout admin approve-price <id>",
+        "do not approve the price; an administrator can: checkout admin approve-price <id>",
       ),
     ],
     required: ["amountMinor", "currency", "paymentMethod"],

@@ -28,7 +28,7 @@ export function targetOptions(): Option[] {
 function allowEnvOption(): Option {
   return repeatedOption(
     "--allow-env <name>",
-    "allow this variable to be sent to --target as its API key; remembered for this folder and that address (repeatable)",
+    "variable that may be sent to --target as the API key; remembered for this folder and that address (repeatable)",
     parseVariableName,
   );
 }

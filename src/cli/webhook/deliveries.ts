@@ -42,7 +42,7 @@ export function registerDeliveries(group: Group): void {
         "maximum number of deliveries, 1 to 1000 (default: 100)",
         parseWhole(1, 1000),
       ),
-      valueOption("--before <id>", "next_before of the previous page, to show the next one", parseId),
+      valueOption("--before <id>", "next_before of the previous page, to show the next page", parseId),
     ],
     conflicts: [["checkout", "orderId"]],
     run: calling("listDeliveries", {

@@ -92,7 +92,7 @@ function registerReplays(group: Group): void {
     options: [
       valueOption(
         "--endpoint <id>",
-        "only to this endpoint (default: every endpoint that receives its type)",
+        "only to this endpoint (default: every endpoint that receives this event type)",
         parseId,
       ),
     ],
@@ -112,7 +112,7 @@ function registerReplays(group: Group): void {
   });
   register<ReplayFailedOptions>(group, {
     name: "replay-failed",
-    summary: "deliver again each event whose last delivery to an endpoint failed, at most 1000",
+    summary: "replay up to 1000 events whose last delivery to an endpoint failed",
     examples: [
       "checkout events replay-failed",
       "checkout events replay-failed --since 2h --endpoint <id>",

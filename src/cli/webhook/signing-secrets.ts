@@ -27,7 +27,7 @@ export function secretOption(): Option {
 export function headerNamesOption(): Option {
   return valueOption(
     "--header-names <names>",
-    "header names of a service that has its own, such as event-id=X-Id,timestamp=X-Time,signature=X-Sign (default: Checkout-…)",
+    "header names of a service that uses other names, such as event-id=X-Id,timestamp=X-Time,signature=X-Sign (default: Checkout-…)",
     parserOf(parseHeaderNames),
   );
 }

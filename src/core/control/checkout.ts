@@ -146,9 +146,9 @@ export const checkoutOperations = {
   pay: storeOperation({
     method: "POST",
     path: "/checkouts/{id}/pay",
-    summary: "Acts in the payer's place on an order or a session",
+    summary: "Acts on behalf of the payer on an order or a session",
     description:
-      "Starts (`pending`), declines or ends the payment of a checkout as its payer would, and answers the new status with every change that followed; `late` is a success after the end. Refuses an outcome that the status does not allow, and a checkout that the store does not have.",
+      "Starts (`pending`), declines or ends the payment of a checkout as its payer would, and returns the new status with every change that followed; `late` is a success after the end. Refuses an outcome that the status does not allow, and a checkout that the store does not have.",
     /** `leaseId`: the lease of the acting drill, whose uses of assumptions are not recorded. */
     request: z.strictObject({ outcome: z.enum(SIMULATED_OUTCOMES), leaseId: z.optional(z.uuid()) }),
     answer: z.object({ id: z.uuid(), status, late: z.boolean(), moves: z.array(move) }),
@@ -156,10 +156,9 @@ export const checkoutOperations = {
   }),
   listCheckouts: storeOperation({
     path: "/checkouts",
-    summary:
-      "Lists orders and sessions, newest first; a search says how many of the newest it looked through",
+    summary: "Lists orders and sessions, newest first; a search says how many of the newest it covered",
     description:
-      "Answers a page of checkouts and, if there are more, the id to pass as `before`. A search by text looks through the newest checkouts alone and says how many; an unknown `before` is refused.",
+      "Returns a page of checkouts and, if there are more, the id to pass as `before`. A text search covers only the newest checkouts and says how many; an unknown `before` is refused.",
     request: z.strictObject({
       /** An id, the last 8 characters of an id, or any part of an order_id or a description. */
       q: z.optional(nonEmpty(MAX_TEXT)),
@@ -186,18 +185,18 @@ export const checkoutOperations = {
   createTestOrder: storeOperation({
     method: "POST",
     path: "/test-orders",
-    summary: "Creates an order without an API key, to see what follows",
+    summary: "Creates a test order without an API key",
     description:
-      "Creates an order with the first active payment method and currency of the store, and answers its id, order_id and status. Refuses a store that is inactive or has none.",
+      "Creates an order with the first active payment method and currency of the store, and returns its id, order_id and status. Refuses a store that is inactive, or that has no active method or currency.",
     request: z.strictObject({}),
     answer: z.object({ id: z.uuid(), orderId: z.string(), status }),
     refusals: ["state_conflict", "store_inactive"],
   }),
   inspectCheckout: storeOperation({
     path: "/checkouts/{id}",
-    summary: "Shows an order or a session, with all that has happened to it",
+    summary: "Shows an order or a session with its history",
     description:
-      "Answers a checkout with its payment attempts, late results and events, after everything that its time has brought. Refuses an id that is no checkout of the store.",
+      "Returns a checkout with its payment attempts, late results and events, after applying everything that is due. Refuses an id that is not a checkout of the store.",
     answer: inspected,
     refusals: ["session_not_found"],
   }),
@@ -205,7 +204,7 @@ export const checkoutOperations = {
     path: "/prices",
     summary: "Lists the store's catalog by id, including unapproved and retired prices",
     description:
-      "Answers all prices of the store's catalog, ordered by id. A store without prices has an empty list.",
+      "Returns all prices in the store's catalog, ordered by id. The list of a store without prices is empty.",
     answer: z.object({ storeId: z.uuid(), prices: z.array(price) }),
   }),
   addPrice: storeOperation({
@@ -213,7 +212,7 @@ export const checkoutOperations = {
     path: "/prices",
     summary: "Adds a price to the catalog, approved by default; an existing price stays unchanged",
     description:
-      "Adds a price and answers it, with the capabilities that the store lacks for it. The same price again is kept; the same id with other terms, or a full catalog, is refused.",
+      "Adds a price and returns it, with the capabilities that the store is missing for it. An identical price is kept; an existing id with other terms, or a full catalog, is refused.",
     request: z.omit(wantedPrice, { retired: true }),
     answer: z.extend(price, {
       /** Whether the price is new. */
@@ -226,25 +225,25 @@ export const checkoutOperations = {
   retirePrice: storeOperation({
     method: "POST",
     path: "/prices/retire",
-    summary: "Retires a price: no checkout is created on it any more; one that is retired stays as it is",
+    summary: "Retires a price: new checkouts cannot use it; a retired price stays unchanged",
     description:
-      "Retires a price and answers it; checkouts that name it stay as they are. Refuses an id that is not in the catalog.",
+      "Retires a price and returns it; checkouts that use it stay unchanged. Refuses an id that is not in the catalog.",
     request: z.strictObject({ id: nonEmpty(MAX_SUBJECT_LENGTH) }),
     answer: price,
   }),
   listReturnOrigins: storeOperation({
     path: "/return-origins",
-    summary: "Lists the origins that the store's customers may be sent back to, oldest first",
+    summary: "Lists the return origins of the store, oldest first",
     description:
-      "Answers the registered return origins, each with its path if it has one. Payment pages link back to the first one.",
+      "Returns the registered return origins, each with its path if it has one. Payment pages link back to the first one.",
     answer: returnOrigins,
   }),
   changeReturnOrigins: storeOperation({
     method: "POST",
     path: "/return-origins",
-    summary: "Adds an origin that the store's customers may be sent back to, or removes one",
+    summary: "Adds or removes a return origin of the store",
     description:
-      "Adds or removes a return origin and answers the whole list. Refuses an origin that a browser would write otherwise, the removal of one that is not registered, and one too many.",
+      "Adds or removes a return origin and returns the whole list. Refuses an origin that a browser would write differently, the removal of an origin that is not registered, and more origins than a store may have.",
     request: z.discriminatedUnion("action", [
       /** Without a path, an origin keeps its current path, or gets `/`. */
       z.strictObject({ action: z.literal("add"), origin: namedOrigin, path: z.optional(namedPath) }),

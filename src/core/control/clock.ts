@@ -22,16 +22,16 @@ nameSchemas({ Clock: clock });
 export const clockOperations = {
   showClock: storeOperation({
     path: "/clock",
-    summary: "Shows what time it is for the store",
-    description: "Answers the time of the store, and whether its clock is frozen. Nothing changes.",
+    summary: "Shows the store's time",
+    description: "Returns the store's time, and whether its clock is frozen. Nothing changes.",
     answer: clock,
   }),
   moveClock: storeOperation({
     method: "POST",
     path: "/clock",
-    summary: "Moves the store's clock, and does everything that falls due on the way before it answers",
+    summary: "Moves the store's clock, and processes everything that becomes due before it answers",
     description:
-      "Freezes, advances, sets or restores the clock. Answers the new time with the status changes and deliveries that fell due on the way; refuses a time beyond the year 9999.",
+      "Freezes, advances or sets the clock, or returns it to real time. Returns the new time with the status changes and deliveries that became due; refuses a time beyond the year 9999.",
     request: z.discriminatedUnion("action", [
       z.strictObject({ action: z.enum(["freeze", "real"]) }),
       z.strictObject({

@@ -45,18 +45,18 @@ nameSchemas({ Change: change, ConfiguredStore: store });
 export const configOperations = {
   showConfig: sandboxOperation({
     path: "/config",
-    summary: "Shows how the sandbox is set up, as a checkout.config.json could have it, without secrets",
+    summary: "Shows the configuration of the sandbox, as in a checkout.config.json, without secrets",
     description:
-      "Answers the settings of the start and, for each store, its prices, capabilities, return origins and endpoints. API keys and signing secrets are left out.",
+      "Returns the start settings and, for each store, the prices, capabilities, return origins and endpoints. API keys and signing secrets are omitted.",
     answer: z.object({ settings: servedSettings, stores: z.array(store) }),
   }),
   applyConfig: sandboxOperation({
     method: "POST",
     path: "/config",
     summary:
-      "Makes the stores be as they are described, in one transaction, and tells the plan; with dry_run it only tells it",
+      "Applies a description of stores, in one transaction, and returns the plan; with dry_run it only plans",
     description:
-      "Creates and changes stores in one transaction, and answers each change with the keys of new stores. Refuses the whole of it if one field is wrong or in conflict with another one or with the state; `dry_run` changes nothing.",
+      "Creates and changes stores in one transaction, and returns each change, with the keys of new stores. Refuses the whole description if one field is invalid, or conflicts with another field or with the state; `dry_run` changes nothing.",
     request: z.strictObject({
       stores: z.array(resolvedStore),
       /** Whether to remove items that are missing from a described list. */
@@ -82,7 +82,7 @@ export const configOperations = {
     path: "/config.schema.json",
     summary: "Describes checkout.config.json, as a JSON Schema",
     description:
-      "Answers the JSON Schema of the configuration file, for editors and validators. It needs no store.",
+      "Returns the JSON Schema of the configuration file, for editors and validators. It needs no store.",
     answer: z.looseObject({ type: z.string() }),
     bare: true,
   }),

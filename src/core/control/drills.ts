@@ -121,9 +121,9 @@ export const drillOperations = {
     method: "POST",
     path: "/leases",
     summary:
-      "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), holds the store's webhooks back and watches who asks the API (duplicates, browser_return); at its end the clock is real and no fault is left (explore)",
+      "Prepares the store for a drill for as long as this answer is read: drops the answer to the next successful create, after its commit, and watches the following creates (idempotency), holds the store's webhooks and watches retrieves (duplicates, browser_return), or at the end removes all faults and resets the clock to real time (explore)",
     description:
-      "Prepares the store for a drill, and answers the lease as the first line of a body that stays open. Everything is undone when the connection closes, the time is up or the lease is ended. For `explore` a store is refused that has faults, a moved clock or another lease.",
+      "Prepares the store for a drill, and returns the lease as the first line of a body that stays open; everything is undone when the connection closes, the time is up or the lease is ended. Refuses, for `explore`, a store with faults, a moved clock or another lease.",
     request: z.strictObject({
       drill: z.enum(LEASE_KINDS),
       timeoutMs: whole(1, MAX_LEASE_MS),
@@ -139,9 +139,9 @@ export const drillOperations = {
   }),
   listDrills: storeOperation({
     path: "/drills",
-    summary: "Lists what drills have shown, newest first",
+    summary: "Lists the results of drills, newest first",
     description:
-      "Answers the results of drills with their steps, optionally of one kind. Drills that proved nothing are not kept.",
+      "Returns the results of drills with their steps, optionally of one kind. Drills that proved nothing are not recorded.",
     request: z.strictObject({
       kind: z.optional(z.enum(DRILL_KINDS)),
       limit: z.optional(wholeInQuery(1, MAX_PAGE)),
@@ -152,9 +152,9 @@ export const drillOperations = {
     method: "POST",
     path: "/drills/webhook",
     summary:
-      "Sends valid and invalid requests to an endpoint, or to each enabled one, and names what its receiver does wrong",
+      "Sends valid and invalid requests to one endpoint or all enabled endpoints, and names the mistakes of each receiver",
     description:
-      "Sends valid and forged events to endpoints, and answers what each receiver accepted, with the likely cause. Refuses an unknown or disabled endpoint, and a store without an enabled one.",
+      "Sends valid and forged events to endpoints, and returns which of them each receiver accepted, with the likely cause of each mistake. Refuses an unknown or disabled endpoint, and a store without an enabled endpoint.",
     request: z.strictObject({
       endpointId: z.optional(z.uuid()),
       /** The lease; if it ends, the drill stops without a result. */
@@ -168,16 +168,16 @@ export const drillOperations = {
   recordBrowserReturn: storeOperation({
     method: "POST",
     path: "/drills/browser-return",
-    summary: "Keeps what the drill of a browser's return has shown; its steps are done by the command line",
+    summary: "Records the result of a browser-return drill, whose steps ran on the command line",
     description:
-      "Stores the steps of a drill that the command line has run, and answers the result. It sends nothing itself.",
+      "Stores the steps of a drill that ran on the command line, and returns the result. It sends nothing itself.",
     request: z.strictObject({ returnUrl: text, steps: doneSteps }),
     answer: drill,
   }),
   beginClientRun: storeOperation({
     method: "POST",
     path: "/drills/idempotency/{id}/runs",
-    summary: "Counts the creates that come from now on to this run of the merchant's command",
+    summary: "Begins a run of the merchant's command, to which later creates are assigned",
     description:
       "Begins a run of the merchant's command under a lease of the idempotency drill. Refuses a lease that has ended.",
     request: clientRun,
@@ -186,9 +186,9 @@ export const drillOperations = {
   endClientRun: storeOperation({
     method: "POST",
     path: "/drills/idempotency/{id}/runs/end",
-    summary: "Ends the run: an answer that was held back is dropped",
+    summary: "Ends the run; a held answer is dropped",
     description:
-      "Ends the current run under a lease, and answers whether a create came, whether its answer was lost, and whether the client got one. Refuses a lease that has ended.",
+      "Ends the current run under a lease, and returns whether a create arrived, whether its answer was lost, and whether the client received an answer. Refuses a lease that has ended.",
     request: clientExit,
     /**
      * `came`: a create arrived that may be the client's. `lost`: an answer was dropped. `answered`: the client received
@@ -198,10 +198,9 @@ export const drillOperations = {
   }),
   awaitClientRun: storeOperation({
     path: "/drills/idempotency/{id}/runs/current",
-    summary:
-      "Waits until a create of the run is made, and its answer kept from the client, or until the run has ended",
+    summary: "Waits until the answer to a create of the run was dropped, or until the run has ended",
     description:
-      "Waits until the answer of a create was taken from the client, or the run has ended, and answers which. Refuses a lease that has ended.",
+      "Waits until the answer to a create was dropped, or the run has ended, and returns which of the two happened. Refuses a lease that has ended.",
     answer: z.object({ lost: z.boolean() }),
     // The merchant's command may reset the store while it runs.
     entersStore: false,
@@ -209,18 +208,18 @@ export const drillOperations = {
   listRetrieves: storeOperation({
     path: "/leases/{id}/retrieves",
     summary:
-      "Lists the paid checkouts that were retrieved from v1 since the lease began, once for each time, except by commands of this program",
+      "Lists the paid checkouts that were retrieved from v1 since the lease began, one entry per retrieve, except retrieves by commands of this program",
     description:
-      "Answers the ids of paid checkouts that were retrieved under a lease. Refuses a lease that has ended.",
+      "Returns the ids of paid checkouts that were retrieved under a lease. Refuses a lease that has ended.",
     answer: z.object({ paidCheckouts: z.array(z.uuid()) }),
   }),
   deliverForDrill: storeOperation({
     method: "POST",
     path: "/drills/duplicates/deliver",
     summary:
-      "Sends an event now to each enabled endpoint that wants it, correctly signed unless forged, under the lease of a drill of duplicates or of a browser's return",
+      "Sends an event immediately to each enabled endpoint that receives its type, correctly signed unless forged, under the lease of a duplicates or browser-return drill",
     description:
-      "Delivers an event at once under a lease, also a forged one, and answers what each receiver said. Refuses a lease of another drill, and endpoints that have changed since the first delivery.",
+      "Delivers an event immediately under a lease, even a forged one, and returns each receiver's answer. Refuses a lease of another drill, and endpoints that have changed since the first delivery.",
     request: z.strictObject({
       leaseId: z.uuid(),
       eventId: z.uuid(),
@@ -239,10 +238,9 @@ export const drillOperations = {
   recordDuplicates: storeOperation({
     method: "POST",
     path: "/drills/duplicates",
-    summary:
-      "Keeps what a drill of duplicates has shown, under its lease; its steps are done by the command line",
+    summary: "Records the result of a duplicates drill, whose steps ran on the command line, under its lease",
     description:
-      "Stores the steps of a duplicates drill under its lease, and answers the result. Refuses a lease that has ended, and endpoints that have changed meanwhile.",
+      "Stores the steps of a duplicates drill under its lease, and returns the result. Refuses a lease that has ended, and endpoints that have changed meanwhile.",
     request: z.strictObject({ leaseId: z.uuid(), subject: text, steps: doneSteps }),
     answer: drill,
     refusals: ["state_conflict"],
@@ -250,9 +248,9 @@ export const drillOperations = {
   closeIdempotencyDrill: storeOperation({
     method: "POST",
     path: "/drills/idempotency/{id}/close",
-    summary: "Watches the client no longer, and tells which request to send with the key of the lost create",
+    summary: "Stops watching the client, and returns the request to send with the key of the lost create",
     description:
-      "Stops watching the client, and answers a request that reuses the key of the lost create for another body. It is null if no answer was lost.",
+      "Stops watching the client, and returns a request that reuses the key of the lost create for another body. The request is null if no answer was lost.",
     request: z.strictObject({}),
     /** Null if no answer was dropped. */
     answer: z.object({ reuse: z.nullable(reuse) }),
@@ -260,9 +258,9 @@ export const drillOperations = {
   judgeIdempotencyDrill: storeOperation({
     method: "POST",
     path: "/drills/idempotency/{id}/judge",
-    summary: "Judges what was seen by the service's own log and tables, and keeps what that has shown",
+    summary: "Judges the drill by the service's own log and tables, and records the result",
     description:
-      "Judges what came during the drill, keeps the result if it proves something, and answers each step and each create. Refuses a lease that has ended.",
+      "Judges the creates of the drill, records the result if it proves something, and returns each step and each create. Refuses a lease that has ended.",
     request: z.strictObject({}),
     answer: z.object({
       verdict,
@@ -275,9 +273,9 @@ export const drillOperations = {
   endLease: storeOperation({
     method: "POST",
     path: "/leases/{id}/end",
-    summary: "Ends a lease, and undoes what was done for it; refused where it has ended already",
+    summary: "Ends a lease, and undoes its effects; refused if the lease has already ended",
     description:
-      "Ends a lease early: held webhooks go out, and its API key is revoked. Refuses a lease that has ended already.",
+      "Ends a lease early: held webhooks are sent, and the drill's API key is revoked. Refuses a lease that has already ended.",
     request: z.strictObject({}),
     answer: z.object({}),
   }),

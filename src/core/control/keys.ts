@@ -25,9 +25,9 @@ export const keyOperations = {
   createKey: storeOperation({
     method: "POST",
     path: "/keys",
-    summary: "Makes an API key of the store, by default with every scope; no other answer shows it again",
+    summary: "Creates an API key of the store, by default with every scope; the key is shown only once",
     description:
-      "Creates an API key with the given scopes, and answers it. The key is shown this once; only its hash is stored.",
+      "Creates an API key with the given scopes, and returns it. The key is shown only once; only its hash is stored.",
     request: z.strictObject({
       scopes: z.optional(keyScopes),
     }),
@@ -40,17 +40,18 @@ export const keyOperations = {
   }),
   listKeys: storeOperation({
     path: "/keys",
-    summary: "Lists the API keys of the store, revoked ones too, oldest first; those of drills are not shown",
+    summary:
+      "Lists the API keys of the store, including revoked keys, oldest first; keys of drills are not shown",
     description:
-      "Answers each key with its scopes, its last four characters, and when it was created and revoked. The key itself is never shown again.",
+      "Returns each key with its scopes, its last four characters, and when it was created and revoked. The key itself is never shown again.",
     answer: z.object({ storeId: z.uuid(), keys: z.array(key) }),
   }),
   revokeKey: storeOperation({
     method: "POST",
     path: "/keys/{id}/revoke",
-    summary: "Revokes an API key: v1 refuses it from now on; one that is revoked already stays as it is",
+    summary: "Revokes an API key: v1 refuses it from now on; a revoked key stays unchanged",
     description:
-      "Revokes a key and answers it, with the number of active keys that are left. Refuses an id that is no key of the store.",
+      "Revokes a key and returns it, with the number of remaining active keys. Refuses an id that is not a key of the store.",
     request: z.strictObject({}),
     answer: z.extend(key, {
       storeId: z.uuid(),

@@ -38,7 +38,7 @@ const INFO = {
   title: "Control API of the checkout sandbox",
   version: "1.0.0",
   description:
-    "Acts on a sandbox from outside the v1 interface: as the payer, on the clock, on the store. No real service has it.",
+    "Controls a sandbox from outside the v1 interface: as the payer, on the clock, on the store. No real service has this API.",
 };
 
 const PARAMETERS: Readonly<Record<"StoreId" | "Id", Json>> = {
@@ -46,28 +46,28 @@ const PARAMETERS: Readonly<Record<"StoreId" | "Id", Json>> = {
     name: "store_id",
     in: "path",
     required: true,
-    description: "The id of a store, in lower case; `default` is the first one.",
+    description: "The id of a store, in lower case; `default` stands for the first store.",
     schema: { type: "string", pattern: `^(?:${DEFAULT_STORE}|${UUID})$` },
   },
   Id: {
     name: "id",
     in: "path",
     required: true,
-    description: "The id of what is meant, in lower case.",
+    description: "The id of the object, in lower case.",
     schema: { type: "string", format: "uuid", pattern: `^${UUID}$` },
   },
 };
 const HEADERS: Readonly<Record<"RequestId" | "Version" | "Operation" | "Allow", Json>> = {
   RequestId: { description: "The request_id of the answer.", schema: { type: "string", format: "uuid" } },
   Version: {
-    description: "The version of the sandbox, for who was admitted.",
+    description: "The version of the sandbox, for callers with a valid token.",
     schema: { type: "string" },
   },
   Operation: {
-    description: "The operationId that answered; missing where there is no such operation.",
+    description: "The operationId that answered; missing if there is no such operation.",
     schema: { type: "string" },
   },
-  Allow: { description: "The methods that the path has.", schema: { type: "string" } },
+  Allow: { description: "The allowed methods of the path.", schema: { type: "string" } },
 };
 const HEADERS_OF_ALL: Json = {
   "X-Request-Id": reference("headers", "RequestId"),
@@ -79,13 +79,13 @@ const SECURITY_SCHEMES: Json = {
     type: "http",
     scheme: "bearer",
     description:
-      "The control_token of .checkout/run.json; an ephemeral sandbox takes CHECKOUT_SANDBOX_CONTROL_TOKEN as it was set before the start.",
+      "The control_token in .checkout/run.json; for an ephemeral sandbox, CHECKOUT_SANDBOX_CONTROL_TOKEN as set before the start.",
   },
   adminToken: {
     type: "http",
     scheme: "bearer",
     description:
-      "The admin_token of .checkout/admin.json, or CHECKOUT_SANDBOX_ADMIN_TOKEN as it was set before the start. Good for the administrator's operations, and for no others.",
+      "The admin_token in .checkout/admin.json, or CHECKOUT_SANDBOX_ADMIN_TOKEN as set before the start. Valid only for the administrator's operations.",
   },
 };
 

@@ -28,26 +28,26 @@ import { inDomainNames, wireFieldsAt, wireSchema } from "./wire-names.ts";
  */
 export const SUBJECTS = {
   checkouts: {
-    description: "Orders and sessions as the payer meets them, prices, return origins.",
+    description: "Orders, sessions, their payment, prices and return origins.",
     operations: checkoutOperations,
   },
   webhooks: { description: "Endpoints, events and deliveries.", operations: webhookOperations },
-  faults: { description: "Failures on purpose, of v1 and of deliveries.", operations: faultOperations },
+  faults: { description: "Injected faults of v1 and of deliveries.", operations: faultOperations },
   clock: { description: "The time of a store.", operations: clockOperations },
   requests: {
-    description: "The log of v1 requests, and what happened to an id.",
+    description: "The log of v1 requests, and explanations of ids.",
     operations: requestOperations,
   },
   readiness: {
-    description: "The launch checklist, and the administrator's acts.",
+    description: "The launch checklist, and the administrator's actions.",
     operations: readinessOperations,
   },
   drills: { description: "Drills that prove items of the checklist.", operations: drillOperations },
   keys: { description: "API keys of a store.", operations: keyOperations },
   stores: { description: "The stores of the sandbox, and their snapshots.", operations: storesOperations },
-  config: { description: "What is set up, as a file says it.", operations: configOperations },
-  portal: { description: "Who is signed in to the portal.", operations: portalOperations },
-  sandbox: { description: "The process that serves.", operations: sandboxOperations },
+  config: { description: "The configuration, as in a configuration file.", operations: configOperations },
+  portal: { description: "Sign-ins to the portal.", operations: portalOperations },
+  sandbox: { description: "The process that runs the sandbox.", operations: sandboxOperations },
 };
 
 type Subjects = typeof SUBJECTS;

@@ -115,21 +115,18 @@ const MAX_PLACE = 300;
 const MAX_ACTION = 50;
 
 const actions = z.array(nonEmpty(MAX_ACTION)).check(z.maxLength(MAX_ACTIONS));
+const exploredPlace = z.strictObject({
+  place: nonEmpty(MAX_PLACE),
+  held: actions,
+  broken: actions,
+  notJudged: actions,
+});
 const explored = {
   /** The number of schedules that were run, and of causes that were found. */
   schedules: whole(1),
   broken: whole(0),
-  /** What single faults have shown at each place. */
-  places: z
-    .array(
-      z.strictObject({
-        place: nonEmpty(MAX_PLACE),
-        held: actions,
-        broken: actions,
-        notJudged: actions,
-      }),
-    )
-    .check(z.maxLength(MAX_PLACES)),
+  /** The results of single faults at each place. */
+  places: z.array(exploredPlace).check(z.maxLength(MAX_PLACES)),
 };
 /** The result of `checkout explore`. */
 export const exploration = z.object({ ...explored, at: moment });
@@ -138,7 +135,7 @@ export type Exploration = DomainOf<typeof exploration>;
 const checklist = z.object({
   storeId: z.uuid(),
   judgedAt: moment,
-  /** The last exploration; it decides no item. */
+  /** The last exploration; it does not affect the items. */
   exploration: z.nullable(exploration),
   /** `ready_with_risks`: all items pass, and at least one has a risk. */
   verdict: z.enum(["ready", "ready_with_risks", "not_ready"]),
@@ -196,7 +193,14 @@ const assumption = z.object({
 /** A gap of the interface and our choice; a real service may choose differently. */
 export type AssumptionEntry = DomainOf<typeof assumption>;
 
-nameSchemas({ Act: act, Capability: capability, KeyUse: keyUse, Waiver: waiver, Exploration: exploration });
+nameSchemas({
+  Act: act,
+  Capability: capability,
+  KeyUse: keyUse,
+  Waiver: waiver,
+  Exploration: exploration,
+  ExploredPlace: exploredPlace,
+});
 
 /**
  * The operations on launch readiness (decisions 20, 49): the merchant's, and the administrator's, which need the admin
@@ -205,56 +209,57 @@ nameSchemas({ Act: act, Capability: capability, KeyUse: keyUse, Waiver: waiver, 
 export const readinessOperations = {
   assumptions: storeOperation({
     path: "/assumptions",
-    summary: "Lists what the interface leaves open and was decided here, and what the store relied on of it",
+    summary:
+      "Lists the gaps of the interface, the decisions that fill them, and those that the store relied on",
     description:
-      "Answers each decision that fills a gap of the interface, with the first use of it by this store. A real service may decide otherwise.",
+      "Returns each decision that fills a gap of the interface, with its first use by this store. A real service may decide otherwise.",
     answer: z.object({ storeId: z.uuid(), assumptions: z.array(assumption) }),
   }),
   readiness: storeOperation({
     path: "/readiness",
-    summary: "Tells the facts that the launch checklist is judged by",
+    summary: "Lists the facts by which the launch checklist is judged",
     description:
-      "Answers what the checklist is judged by: production, capabilities, origins, endpoints, drills, waivers. It judges nothing.",
+      "Returns the facts by which the checklist is judged: production, capabilities, origins, endpoints, drills and waivers. It judges nothing.",
     answer: readiness,
   }),
   checklist: storeOperation({
     path: "/checklist",
-    summary: "Judges the launch checklist: the verdict, and each item with its reason and its evidence",
+    summary: "Judges the launch checklist: the verdict, and each item with its reason and evidence",
     description:
-      "Judges the six items of the launch checklist and answers each with reason, evidence and next command. The verdict is `ready`, `ready_with_risks` or `not_ready`.",
+      "Judges the six items of the launch checklist, and returns each with its reason, evidence and next command. The verdict is `ready`, `ready_with_risks` or `not_ready`.",
     answer: checklist,
   }),
   storeSummary: storeOperation({
     path: "",
-    summary: "Shows the store: what it is, may do and has, without its secrets",
+    summary: "Shows the store's merchant, capabilities, prices and keys, without secrets",
     description:
-      "Answers merchant, capabilities, prices, active API keys, return origins and the number of endpoints of a store. Secrets are left out.",
+      "Returns the merchant, capabilities, prices, active API keys, return origins and number of endpoints of a store. Secrets are omitted.",
     answer: storeSummary,
   }),
   waiveDrill: storeOperation({
     method: "POST",
     path: "/waivers",
-    summary: "Waives a drill for 7 days, with a reason: the checklist passes without it, with a risk",
+    summary: "Skips a drill for 7 days, with a reason: the checklist passes without it, with a risk",
     description:
-      "Records that the merchant skips a drill for 7 days, and why. Answers the waiver; it changes nothing but the checklist.",
+      "Records that the merchant skips a drill for 7 days, and why. Returns the waiver, which affects only the checklist.",
     request: z.strictObject({ drill: z.enum(DRILL_KINDS), reason: note }),
     answer: waiver,
   }),
   recordExploration: storeOperation({
     method: "POST",
     path: "/explorations",
-    summary: "Keeps the result of `checkout explore`, in the place of the last one",
+    summary: "Records the result of `checkout explore`, replacing the previous one",
     description:
-      "Stores how many schedules an exploration has run, how many causes it has found, and what each place has shown, and answers it with its time. The checklist shows it beside its items.",
+      "Stores the number of schedules of an exploration, the number of causes found, and the results at each place, and returns the exploration with its time. The checklist shows it next to the items.",
     request: z.strictObject(explored),
     answer: exploration,
   }),
   requestProduction: storeOperation({
     method: "POST",
     path: "/production-requests",
-    summary: "Asks, as the merchant, for production; it opens nothing",
+    summary: "Requests production, as the merchant; this alone opens nothing",
     description:
-      "Records the merchant's request for production in the audit log, and answers the entry. Refuses a second request before the first one is decided, and one behind an open gate.",
+      "Records the merchant's request for production in the audit log, and returns the entry. Refuses a second request before the first is decided, and a request while the gate is open.",
     request: z.strictObject({ note: z.optional(note) }),
     answer: act,
     refusals: ["state_conflict"],
@@ -263,9 +268,9 @@ export const readinessOperations = {
     method: "POST",
     path: "/admin/acts",
     summary:
-      "Does what only an administrator can: approvals, activity, capabilities, prices, the production gate",
+      "Runs an action of the administrator: approvals, activation, capabilities, prices, the production gate",
     description:
-      "Does one act of the administrator, writes it into the audit log, and answers the entry. Refuses an act that changes nothing, an unknown capability or price, and a gate without request and approval; needs the admin token.",
+      "Runs one action of the administrator, records it in the audit log, and returns the entry. Refuses an action that changes nothing, an unknown capability or price, and opening the gate without request and approval.",
     role: "administrator",
     request: actionRequest,
     answer: act,
@@ -273,8 +278,8 @@ export const readinessOperations = {
   }),
   adminLog: storeOperation({
     path: "/admin/acts",
-    summary: "Lists the audit log: what administrators did and the merchant asked for, first to last",
-    description: "Answers every entry of the audit log, oldest first. Needs the admin token.",
+    summary: "Lists the audit log: actions of administrators and requests of the merchant, oldest first",
+    description: "Returns every entry of the audit log, from the first action on.",
     role: "administrator",
     answer: z.object({ storeId: z.uuid(), acts: z.array(act) }),
   }),

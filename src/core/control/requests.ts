@@ -61,9 +61,9 @@ export const requestOperations = {
     path: "/requests",
     // It reads only the log, which is not part of the store.
     entersStore: false,
-    summary: "Lists the store's newest v1 requests, oldest first; waits for one where there is none",
+    summary: "Lists the store's newest v1 requests, oldest first; can wait for the next one",
     description:
-      "Answers v1 requests of the log that match every filter, and the position to continue from. With `wait_ms` it waits for the next one; an empty list is no refusal.",
+      "Returns logged v1 requests that match every filter, and the position from which to continue. With `wait_ms` it waits for the next request; an empty list is not a refusal.",
     request: z.strictObject({
       /** `404` or `4xx`; `0` for no answer. */
       status: z.optional(
@@ -94,9 +94,9 @@ export const requestOperations = {
   }),
   showRequest: storeOperation({
     path: "/requests/{id}",
-    summary: "Shows a v1 request; of one that was refused also its headers and body, secrets redacted",
+    summary: "Shows a v1 request; if it was refused, also its headers and body, secrets redacted",
     description:
-      "Answers a logged v1 request; if it was refused, with its headers and body, without secrets. Refuses a request that the log does not have, or no longer has.",
+      "Returns a logged v1 request; if it was refused, with its headers and body, without secrets. Refuses a request that is not, or no longer, in the log.",
     answer: z.extend(logged, {
       refused: z.nullable(refused),
       /** The times of its replays. */
@@ -106,9 +106,9 @@ export const requestOperations = {
   explain: storeOperation({
     path: "/explain",
     summary:
-      "Explains a request, a checkout, an event, a delivery or an order: what happened, why, what to do",
+      "Explains a request, a checkout, an event, a delivery or an order: what happened, why, and what to do",
     description:
-      "Finds the request, checkout, event, delivery or order with this id, and answers its story: what happened, which rule applies, what is due, and the next command. Refuses an id that is nothing of the store.",
+      "Finds the request, checkout, event, delivery or order with this id, and returns its story: what happened, which rule applies, what is due, and the next command. Refuses an id that nothing in the store has.",
     request: z.strictObject({
       id: nonEmpty(MAX_ID),
       as: z.optional(z.enum(EXPLAINABLE_KINDS)),

@@ -77,7 +77,7 @@ export const sandboxOperations = {
   describe: sandboxOperation({
     path: "/openapi.json",
     summary: "Describes the control API, as this document",
-    description: "Answers this document. Needs the control token.",
+    description: "Returns this document. Needs the control token.",
     answer: z.looseObject({
       openapi: z.string(),
       info: z.looseObject({ title: z.string(), version: z.string() }),
@@ -87,17 +87,17 @@ export const sandboxOperations = {
   }),
   describeSandbox: sandboxOperation({
     path: "/sandbox",
-    summary: "Tells where the sandbox is, which store it has and how it is served",
+    summary: "Describes the sandbox: its addresses, first store and settings",
     description:
-      "Answers addresses, version, process, first store and settings of the running sandbox. It holds the signing secret of the first store, and no API key.",
+      "Returns addresses, version, process, first store and settings of the running sandbox. The answer contains the signing secret of the first store, but no API key.",
     answer: sandboxDescription,
   }),
   stopSandbox: sandboxOperation({
     method: "POST",
     path: "/sandbox/stop",
-    summary: "Stops the sandbox after this answer, if it is the process that is meant",
+    summary: "Stops the sandbox after this answer, if it is the named process",
     description:
-      "Stops the process after this answer, as a signal does. Refuses a `pid` that is another process.",
+      "Stops the process after this answer, as a signal does. Refuses the `pid` of another process.",
     request: z.strictObject({ pid: z.int() }),
     answer: z.object({ pid: z.int() }),
     refusals: ["state_conflict"],

@@ -71,9 +71,9 @@ export const storesOperations = {
   createStore: sandboxOperation({
     method: "POST",
     path: "/stores",
-    summary: "Makes a store of its own, with an API key that is shown only here",
+    summary: "Creates a store, with an API key that is shown only once",
     description:
-      "Creates a store with the default catalog, and answers its ids, its API key and its signing secret. Refuses an unknown merchant; the key is shown this once.",
+      "Creates a store with the default catalog, and returns its ids, its API key and its signing secret. Refuses an unknown merchant; the key is shown only once.",
     request: z.strictObject({
       name: z.optional(storeName),
       /** Default: the merchant of the first store. */
@@ -90,16 +90,16 @@ export const storesOperations = {
   }),
   listStores: sandboxOperation({
     path: "/stores",
-    summary: "Lists the stores, the first one first",
+    summary: "Lists the stores, oldest first",
     description:
-      "Answers every store with its merchant, and whether it is active. The first one is `default`.",
+      "Returns every store with its merchant, and whether it is active. The first store is `default`.",
     answer: z.object({ stores: z.array(listed) }),
   }),
   storeAccess: storeOperation({
     path: "/access",
-    summary: "Tells what an application of the store needs beside its API key, which was shown once",
+    summary: "Shows what an application of the store needs in addition to the API key, which was shown once",
     description:
-      "Answers the signing secret of a store, with its ids and its name. Refuses if the master key of the folder cannot decrypt the secret.",
+      "Returns the signing secret of a store, with its ids and its name. Refuses if the master key of the folder cannot decrypt the secret.",
     answer: z.object({
       storeId: z.uuid(),
       merchantId: z.uuid(),
@@ -113,9 +113,9 @@ export const storesOperations = {
   reset: sandboxOperation({
     method: "POST",
     path: "/reset",
-    summary: "Deletes everything that has happened in a store, or in all, and keeps what was set up",
+    summary: "Deletes the history of one store or all stores, and keeps their settings",
     description:
-      "Deletes checkouts, events, deliveries and logs, and answers the stores that were reset; API keys, prices and endpoints stay. Refuses an unknown store, and a name that several stores have.",
+      "Deletes checkouts, events, deliveries and logs, and returns the stores that were reset; API keys, prices and endpoints are kept. Refuses an unknown store, and a name that several stores have.",
     request: z.strictObject({ store: z.optional(z.string().check(z.minLength(1))) }),
     answer: z.object({ stores: z.array(erasedStore) }),
     refusals: ["not_found", "state_conflict"],
@@ -123,18 +123,18 @@ export const storesOperations = {
   createStoreSnapshot: storeOperation({
     method: "POST",
     path: "/snapshots",
-    summary: "Takes a snapshot of a store, replacing an existing snapshot of this name",
+    summary: "Takes a snapshot of a store, replacing an existing snapshot of the same name",
     description:
-      "Writes one store into a file of the state folder, and answers its size. An older snapshot of that name is replaced.",
+      "Writes one store to a file in the state folder, and returns the file's size. An existing snapshot of the same name is replaced.",
     request: oneSnapshot,
     answer: takenSnapshot,
   }),
   createSnapshot: sandboxOperation({
     method: "POST",
     path: "/snapshots",
-    summary: "Takes a snapshot of the whole sandbox, replacing an existing snapshot of this name",
+    summary: "Takes a snapshot of the whole sandbox, replacing an existing snapshot of the same name",
     description:
-      "Writes all stores into a file of the state folder, and answers its size. An older snapshot of that name is replaced.",
+      "Writes all stores to a file in the state folder, and returns the file's size. An existing snapshot of the same name is replaced.",
     request: oneSnapshot,
     answer: takenSnapshot,
   }),
@@ -142,15 +142,15 @@ export const storesOperations = {
     path: "/snapshots",
     summary: "Lists the snapshots, of stores and of the whole sandbox",
     description:
-      "Answers every snapshot with its size and, if it cannot be restored, the reason. It reads and checks each file.",
+      "Returns every snapshot with its size and, if it cannot be restored, the reason. It reads and checks each file.",
     answer: z.object({ snapshots: z.array(namedSnapshot) }),
   }),
   restoreStoreSnapshot: storeOperation({
     method: "POST",
     path: "/snapshots/restore",
-    summary: "Replaces a store by its state in a snapshot; other stores stay unchanged",
+    summary: "Replaces a store with its state in a snapshot; other stores stay unchanged",
     description:
-      "Replaces one store by its state in a snapshot, in one transaction. Refuses an unknown snapshot, a damaged one, and one that does not hold this store.",
+      "Replaces one store with its state in a snapshot, in one transaction. Refuses an unknown snapshot, a damaged snapshot, and a snapshot that does not contain this store.",
     request: restoreOne,
     answer: restored,
     entersStore: false,
@@ -161,7 +161,7 @@ export const storesOperations = {
     path: "/snapshots/restore",
     summary: "Restores a snapshot: a store, which is created if it does not exist, or the whole sandbox",
     description:
-      "Replaces one store or all stores by a snapshot, in one transaction, and answers the restored stores. Refuses an unknown or damaged snapshot, and with `all` the snapshot of a single store.",
+      "Replaces one store or all stores with a snapshot, in one transaction, and returns the restored stores. Refuses an unknown or damaged snapshot, and with `all` the snapshot of a single store.",
     request: z.extend(restoreOne, {
       /** Whether to refuse a snapshot of one store. Default: false. */
       all: z.optional(z.boolean()),
@@ -172,8 +172,9 @@ export const storesOperations = {
   removeSnapshot: sandboxOperation({
     method: "POST",
     path: "/snapshots/remove",
-    summary: "Removes a snapshot; what was restored from it stays",
-    description: "Deletes the file of a snapshot, and answers its name. Refuses a name that no snapshot has.",
+    summary: "Removes a snapshot; state that was restored from it is kept",
+    description:
+      "Deletes the file of a snapshot, and returns the snapshot's name. Refuses a name that no snapshot has.",
     request: oneSnapshot,
     answer: z.object({ name: z.string() }),
     refusals: ["not_found"],
@@ -181,9 +182,9 @@ export const storesOperations = {
   deleteStore: storeOperation({
     method: "POST",
     path: "/delete",
-    summary: "Deletes a store with everything that belongs to it; the first store stays",
+    summary: "Deletes a store and everything that belongs to it; the first store cannot be deleted",
     description:
-      "Deletes a store and all its rows, and answers its id and its name. Refuses the first store, and an unknown one.",
+      "Deletes a store and all its rows, and returns its id and its name. Refuses the first store, and an unknown store.",
     request: z.strictObject({}),
     answer: erasedStore,
     entersStore: false,

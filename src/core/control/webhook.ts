@@ -133,17 +133,17 @@ nameSchemas({
 export const webhookOperations = {
   listEndpoints: storeOperation({
     path: "/endpoints",
-    summary: "Lists where the store's events are delivered, oldest first",
+    summary: "Lists the endpoints of the store, oldest first",
     description:
-      "Answers every endpoint with its state and, if it is paused or disabled, the reason. Removed ones are not listed.",
+      "Returns every endpoint with its state and, if it is paused or disabled, the reason. Removed endpoints are not listed.",
     answer: z.object({ endpoints: z.array(endpoint) }),
   }),
   addEndpoint: storeOperation({
     method: "POST",
     path: "/endpoints",
-    summary: "Adds an address that events are delivered to; without event_types all of them",
+    summary: "Adds an endpoint for events of the given types; without event_types, for all events",
     description:
-      "Registers a receiver, and answers the endpoint with its signing secret. Refuses a host that is neither this machine nor allowed at the start, an address that is registered already, and more than 20 endpoints.",
+      "Adds an endpoint, and returns it with its signing secret. Refuses a host that is neither this machine nor allowed at the start, an address that is already registered, and more than 20 endpoints.",
     request: z.strictObject({
       url: receiverUrl,
       eventTypes: z.optional(eventTypes),
@@ -155,9 +155,9 @@ export const webhookOperations = {
   }),
   showEndpoint: storeOperation({
     path: "/endpoints/{id}",
-    summary: "Shows an endpoint; waits while it is enabled at the url that is named",
+    summary: "Shows an endpoint; can wait while it is enabled at a given url",
     description:
-      "Answers an endpoint. With `url` and `wait_ms` it waits while the endpoint is enabled at that address; an unknown endpoint is refused.",
+      "Returns an endpoint. With `url` and `wait_ms` it waits while the endpoint is enabled at that address; an unknown endpoint is refused.",
     /** With `waitMs` the operation waits while the endpoint is enabled at `url`. */
     request: z.strictObject({
       url: z.optional(z.string()),
@@ -170,15 +170,15 @@ export const webhookOperations = {
     path: "/endpoints/{id}/state",
     summary: "Enables, disables or pauses an endpoint, or removes it with its queued deliveries",
     description:
-      "Enables, disables, pauses or removes an endpoint, and answers it. Refuses an unknown endpoint.",
+      "Enables, disables, pauses or removes an endpoint, and returns it. Refuses an unknown endpoint.",
     request: z.strictObject({ action: z.enum(["enable", "disable", "pause", "remove"]) }),
     answer: endpoint,
   }),
   showSecret: storeOperation({
     path: "/endpoints/{id}/secret",
-    summary: "Shows the signing secrets of an endpoint: active ones, newest first, and retired ones",
+    summary: "Shows the signing secrets of an endpoint: active secrets, newest first, and retired secrets",
     description:
-      "Answers the active signing secrets of an endpoint, newest first, and those that have expired. Refuses an unknown endpoint.",
+      "Returns the active signing secrets of an endpoint, newest first, and those that have expired. Refuses an unknown endpoint.",
     answer: z.extend(secrets, {
       /** The store's time if its clock was moved or frozen; null for real time. */
       storeTime: z.nullable(moment),
@@ -187,9 +187,9 @@ export const webhookOperations = {
   rotateSecret: storeOperation({
     method: "POST",
     path: "/endpoints/{id}/secret",
-    summary: "Gives an endpoint a new signing secret; the old one signs too until the overlap ends",
+    summary: "Rotates the signing secret of an endpoint; the old secret also signs until the overlap ends",
     description:
-      "Creates a new signing secret, and answers all secrets of the endpoint. Both sign until the overlap ends, a day by default; an unknown endpoint is refused.",
+      "Creates a new signing secret, and returns all secrets of the endpoint. The old and the new secret sign until the overlap ends, by default after a day; an unknown endpoint is refused.",
     request: z.strictObject({
       overlapMs: z.optional(whole(0, MAX_OVERLAP_MS)),
     }),
@@ -198,9 +198,9 @@ export const webhookOperations = {
   testEndpoint: storeOperation({
     method: "POST",
     path: "/endpoints/{id}/test",
-    summary: "Delivers an event webhook.test to one endpoint",
+    summary: "Delivers a webhook.test event to one endpoint",
     description:
-      "Queues an event `webhook.test` for one endpoint, and answers its id. Refuses a disabled or unknown endpoint.",
+      "Queues a `webhook.test` event for one endpoint, and returns the event's id. Refuses a disabled or unknown endpoint.",
     request: z.strictObject({}),
     answer: z.object({ eventId: z.uuid() }),
     refusals: ["state_conflict"],
@@ -208,9 +208,9 @@ export const webhookOperations = {
   registerListener: storeOperation({
     method: "POST",
     path: "/listener",
-    summary: "Says where the store's listener is now; what waited for it is delivered",
+    summary: "Registers the current address of the store's listener; waiting events are delivered",
     description:
-      "Registers the address of `checkout listen`, and answers its endpoint with the signing secrets. Events that waited are delivered, with `since` older ones first; an unknown event and a foreign host are refused.",
+      "Registers the address of `checkout listen`, and returns its endpoint with the signing secrets. Waiting events are delivered, with `since` older events first; an unknown event and a foreign host are refused.",
     request: z.strictObject({
       url: receiverUrl,
       /** The address to which the listener forwards events, for drills of that receiver; default: none. */
@@ -231,9 +231,9 @@ export const webhookOperations = {
   }),
   listEvents: storeOperation({
     path: "/events",
-    summary: "Lists events, oldest first: after a position, or the newest; waits for one where there is none",
+    summary: "Lists events, oldest first: after a position, or the newest; can wait for the next one",
     description:
-      "Answers events that match every filter: those after `since`, or the newest. With `wait_ms` it waits for one; an empty list is no refusal.",
+      "Returns events that match every filter: those after `since`, or the newest. With `wait_ms` it waits for a match; an empty list is not a refusal.",
     /** Without `since`, the newest events. */
     request: z.strictObject({
       since: z.optional(wholeInQuery(0)),
@@ -257,15 +257,15 @@ export const webhookOperations = {
     path: "/events/{id}",
     summary: "Shows an event and its deliveries",
     description:
-      "Answers an event with its exact body, and each of its deliveries with the attempts. Refuses an id that is no event of the store.",
+      "Returns an event with its exact body, and each of its deliveries with the attempts. Refuses an id that is not an event of the store.",
     answer: z.extend(eventEntry, deliveries.shape),
   }),
   replayEvent: storeOperation({
     method: "POST",
     path: "/events/{id}/replay",
-    summary: "Delivers an event again, with the same event_id and bytes; no state changes",
+    summary: "Replays an event, with the same event_id and bytes; no state changes",
     description:
-      "Queues an event again, for one endpoint or for all enabled ones that want it, and answers the deliveries. Refuses an unknown event, and a store without such an endpoint; no payment is repeated.",
+      "Queues an event again, for one endpoint or for all enabled endpoints that receive its type, and returns the deliveries. Refuses an unknown event, and a store without such an endpoint; no payment is repeated.",
     request: z.strictObject({ endpointId: z.optional(z.uuid()) }),
     answer: z.object({ deliveries: z.array(z.object({ id: z.uuid(), endpointId: z.uuid() })) }),
     refusals: ["state_conflict"],
@@ -274,9 +274,9 @@ export const webhookOperations = {
     method: "POST",
     path: "/deliveries/replay",
     summary:
-      "Delivers again each event whose last delivery to an endpoint failed: made since a moment, at most 1000 at once",
+      "Replays up to 1000 events whose last delivery to an endpoint failed and was created since a moment",
     description:
-      "Queues events whose last delivery failed, at most 1000, and answers how many and whether there are more. Refuses an endpoint that is unknown or disabled.",
+      "Queues up to 1000 events whose last delivery failed, and returns their number and whether there are more. Refuses an endpoint that is unknown or disabled.",
     request: z.strictObject({
       /** The moment from which deliveries were created, by the store's clock. */
       since: namedMoment,
@@ -288,9 +288,9 @@ export const webhookOperations = {
   }),
   listDeliveries: storeOperation({
     path: "/deliveries",
-    summary: "Lists deliveries with their attempts, newest first; waits for one where there is none",
+    summary: "Lists deliveries with their attempts, newest first; can wait for a match",
     description:
-      "Answers a page of deliveries with their attempts and, if there are more, the id to pass as `before`. With `wait_ms` it waits for one that matches, and answers an empty list where none comes; an unknown `before` is refused.",
+      "Returns a page of deliveries with their attempts and, if there are more, the id to pass as `before`. With `wait_ms` it waits for a match, and returns an empty list if there is none in time; an unknown `before` is refused.",
     request: z.strictObject({
       endpointId: z.optional(z.uuid()),
       eventId: z.optional(z.uuid()),

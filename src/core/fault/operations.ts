@@ -93,9 +93,9 @@ export const faultOperations = {
   addFault: storeOperation({
     method: "POST",
     path: "/faults",
-    summary: "Adds a fault of v1 or of deliveries, or all of a profile",
+    summary: "Adds a fault of v1 or of deliveries, or all faults of a profile",
     description:
-      "Schedules a fault, or all faults of a profile, and answers them. Refuses fields that do not belong to the action, an end that is over, an unknown event or endpoint, and more than 100 faults.",
+      "Adds a fault, or all faults of a profile, and returns them. Refuses fields that do not belong to the action, an end in the past, an unknown event or endpoint, and more than 100 faults.",
     request: faultRequest,
     /** `fault` is the first of `faults`. */
     answer: z.object({ fault, faults: z.array(fault) }),
@@ -103,16 +103,16 @@ export const faultOperations = {
   }),
   listFaults: storeOperation({
     path: "/faults",
-    summary: "Lists the faults that can still hit, oldest first",
+    summary: "Lists the active faults, oldest first",
     description:
-      "Answers the faults that can still hit a request or a delivery, with how many they have hit. Faults that are used up are not listed.",
+      "Returns the faults that can still apply to a request or a delivery, and how often each was applied. Used-up faults are not listed.",
     answer: z.object({ faults: z.array(fault) }),
   }),
   removeFault: storeOperation({
     method: "DELETE",
     path: "/faults/{id}",
     summary: "Removes a fault",
-    description: "Removes one fault and answers it. Refuses a fault that is unknown or used up.",
+    description: "Removes one fault and returns it. Refuses a fault that is unknown or used up.",
     answer: z.object({ fault }),
   }),
   clearFaults: storeOperation({
@@ -120,7 +120,7 @@ export const faultOperations = {
     path: "/faults",
     summary: "Removes all faults of the store",
     description:
-      "Removes every fault of the store, and answers those that were removed. No fault is no refusal.",
+      "Removes every fault of the store, and returns the removed faults. A store without faults is not a refusal.",
     answer: z.object({ faults: z.array(fault) }),
   }),
 };

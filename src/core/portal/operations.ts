@@ -6,9 +6,9 @@ export const portalOperations = {
   createSignIn: sandboxOperation({
     method: "POST",
     path: "/portal/sign-ins",
-    summary: "Makes a link that signs one browser in to the portal, once",
+    summary: "Creates a link that signs one browser in to the portal, once",
     description:
-      "Answers a link that signs one browser in to the portal, and when the link expires. Refuses if there is no portal, or if the page is about an id that nothing has.",
+      "Returns a link that signs one browser in to the portal, and the time at which the link expires. Refuses if there is no portal, or if the page is about an unknown id.",
     request: z.strictObject({
       /**
        * The page to open after the sign-in: a path of the portal, with or without the portal's key. Refused if the path
@@ -24,7 +24,7 @@ export const portalOperations = {
     path: "/portal/sessions",
     summary: "Signs every browser out of the portal",
     description:
-      "Ends every session of the portal, and answers how many there were. Links that were not used yet are void too.",
+      "Ends every session of the portal, and returns the number of sessions. Unused links become invalid too.",
     answer: z.object({ ended: whole(0) }),
   }),
 };
