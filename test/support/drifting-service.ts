@@ -137,7 +137,7 @@ type Drifts = {
 const workflowsOf = (fails: readonly string[]): readonly string[] =>
   fails.map((step) => step.split(" ")[0] ?? "");
 
-/** All drifts in as few groups as that takes; the first groups have the most. */
+/** All drifts in as few groups as that takes. */
 export function groupedDrifts(): readonly Drifts[] {
   const groups: Drifts[] = [];
   for (const [name, drift] of Object.entries(DRIFTS)) {
