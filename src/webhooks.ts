@@ -30,23 +30,23 @@ export type Clock = { readonly now?: number };
  * 29, 30).
  */
 export function verifyWebhook(options: VerifyOptions & Clock): WebhookVerdict {
-  return verifyAt(clocked(options));
+  return verifyAt(addTime(options));
 }
 
 /** Verifies only the signature, for a service whose bodies are not events of version 1.0.0-test. */
 export function verifySignature(options: VerifyOptions & Clock): SignatureVerdict {
-  return verifySignatureAt(clocked(options));
+  return verifySignatureAt(addTime(options));
 }
 
 /** Adds the current time to the options. An untyped caller may have passed anything. */
-function clocked(options: VerifyOptions & Clock): VerifyOptions & { readonly now: number } {
+function addTime(options: VerifyOptions & Clock): VerifyOptions & { readonly now: number } {
   if (typeof options !== "object" || options === null)
     throw new TypeError("a verification takes one object: { rawBody, headers, secrets }");
-  return { ...options, headers: kept(options.headers), now: options.now ?? Date.now() };
+  return { ...options, headers: keepHeaders(options.headers), now: options.now ?? Date.now() };
 }
 
 /** Headers that can be read more than once, unlike an iterator such as `headers.entries()`. */
-function kept(headers: VerifyOptions["headers"]): VerifyOptions["headers"] {
+function keepHeaders(headers: VerifyOptions["headers"]): VerifyOptions["headers"] {
   const isIterator = typeof headers === "object" && headers !== null && "next" in headers;
   return isIterator && Symbol.iterator in headers ? Array.from(headers as Iterable<HeaderLine>) : headers;
 }

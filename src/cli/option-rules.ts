@@ -25,19 +25,19 @@ export function checkRules<Options>(
   const isGiven = (name: string): boolean => command.getOptionValue(name) !== undefined;
   const clash = conflicts.find((pair) => pair.every(isGiven));
   if (clash !== undefined) {
-    const [one, other] = clash.map((name) => given(command, name));
+    const [one, other] = clash.map((name) => optionAsTyped(command, name));
     throw refuseUsage(`${one} and ${other} exclude each other`, "leave one of them out");
   }
   const [lone, needed] = requires.find(([one, other]) => isGiven(one) && !isGiven(other)) ?? [];
   if (lone !== undefined && needed !== undefined) {
-    const what = given(command, lone);
+    const what = optionAsTyped(command, lone);
     const next = `add ${optionOf(command, needed).flags}, or leave out ${what}`;
     throw refuseUsage(`${what} needs ${flagOf(command, needed)}`, next);
   }
   const missing = required.map((names) => [names].flat()).filter((names) => !names.some(isGiven));
   if (missing.length === 0) return;
   const flags = missing.map((names) => names.map((name) => flagOf(command, name)).join(" or "));
-  const next = missing.map((names) => names.map((name) => explained(command, name)).join(" or "));
+  const next = missing.map((names) => names.map((name) => describeOption(command, name)).join(" or "));
   throw refuseUsage(`missing: ${flags.join(", ")}`, `add ${next.join(", ")}`);
 }
 
@@ -52,7 +52,7 @@ function flagOf(command: Command, name: string): string {
 }
 
 /** An option as the user gave it: by flag or variable. */
-function given(command: Command, name: string): string {
+function optionAsTyped(command: Command, name: string): string {
   const variable =
     command.getOptionValueSource(name) === "env" ? environmentVariableOf(optionOf(command, name)) : undefined;
   return variable ?? flagOf(command, name);
@@ -96,7 +96,7 @@ export function environmentVariableOf(option: Option): string | undefined {
   return VARIABLES.get(option);
 }
 
-function explained(command: Command, name: string): string {
+function describeOption(command: Command, name: string): string {
   const { flags, description } = optionOf(command, name);
   return `${flags} (${description})`;
 }

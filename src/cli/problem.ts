@@ -125,7 +125,7 @@ export function unwrapHosting<Value>(outcome: Outcome<Value, HostFailure>): Valu
 
 /** A file system or database failure that no command expects; undefined for every other error. */
 export function storageProblem(error: unknown): Problem | undefined {
-  if (error instanceof FileRefused) return refusedFile(error);
+  if (error instanceof FileRefused) return refusedFileProblem(error);
   const cause = causeOfError(error);
   if (cause === undefined) return undefined;
   const { failure, detail } = cause;
@@ -135,7 +135,7 @@ export function storageProblem(error: unknown): Problem | undefined {
 }
 
 /** A file that no command reads, because it is not a regular file or is too large. */
-function refusedFile({ message }: FileRefused): Problem {
+function refusedFileProblem({ message }: FileRefused): Problem {
   const next = "put an ordinary file there, or move what is there away, and try again";
   return { exitCode: EXIT.failed, code: "file_refused", message, next };
 }

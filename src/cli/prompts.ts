@@ -57,11 +57,11 @@ async function unlessInterrupted<Answer>(
   run: (questions: Questions) => Promise<Answer>,
   left: string,
 ): Promise<Answer> {
-  const plain = isPlain(world) ? await plainQuestions(world) : undefined;
+  const plain = isPlain(world) ? await createPlainQuestions(world) : undefined;
   try {
-    return await run(plain?.questions ?? (await editedQuestions(world)));
+    return await run(plain?.questions ?? (await createEditedQuestions(world)));
   } catch (error) {
-    const isInterrupted = error instanceof Error && error.name === INTERRUPTED;
+    const isInterrupted = error instanceof Error && error.name === INTERRUPT_ERROR_NAME;
     throw isInterrupted ? new Refused(interruptedProblem(left)) : error;
   } finally {
     plain?.end();
@@ -69,9 +69,9 @@ async function unlessInterrupted<Answer>(
 }
 
 /** The name of inquirer's error after Ctrl-C. */
-const INTERRUPTED = "ExitPromptError";
+const INTERRUPT_ERROR_NAME = "ExitPromptError";
 
-async function editedQuestions(world: World): Promise<Questions> {
+async function createEditedQuestions(world: World): Promise<Questions> {
   const [{ default: confirmation }, { default: input }, { default: select }] = await Promise.all([
     import("@inquirer/confirm"),
     import("@inquirer/input"),
@@ -89,7 +89,7 @@ async function editedQuestions(world: World): Promise<Questions> {
   };
 }
 
-async function plainQuestions(
+async function createPlainQuestions(
   world: World,
 ): Promise<{ readonly questions: Questions; readonly end: () => void }> {
   const { createInterface } = await import("node:readline");
@@ -99,7 +99,7 @@ async function plainQuestions(
   const answerTo = async (question: string): Promise<string> => {
     world.stderr.write(`? ${question} `);
     const { value, done } = await lines.next();
-    if (done === true) throw Object.assign(new Error("no answer came"), { name: INTERRUPTED });
+    if (done === true) throw Object.assign(new Error("no answer came"), { name: INTERRUPT_ERROR_NAME });
     return value.trim();
   };
   const text = async ({ message, validate, suggested = "" }: TextQuestion): Promise<string> => {

@@ -2,7 +2,7 @@ import { printable, displayText } from "../core/text.ts";
 import type { Printer, Style } from "./printer.ts";
 
 /** Text in which each character is one column wide: ASCII, and our own marks. */
-const PLAIN = /^[ -~–→…]*$/;
+const PLAIN_TEXT = /^[ -~–→…]*$/;
 const GAP = "  ";
 /** The width of a table if the terminal's width is not known. */
 const USUAL_WIDTH = 80;
@@ -54,12 +54,12 @@ export async function tableRows(
     ...rows.map((row) => row.map((cell) => printable(displayText(String(cell ?? "–"))))),
   ];
   const widthOf = await measureFor(cells.flat());
-  const fitting = fitted(cells, fit, widthOf);
+  const fitting = fitRow(cells, fit, widthOf);
   const widths = widthsOf(fitting.flat(), widthOf);
   const names = fitting[0]?.[0] ?? [];
   const paintOf = (row: number, column: number): ((cell: string) => string) =>
     row > 0 && fit.style !== undefined && STATES.test(names[column] ?? "")
-      ? painted(fit.style)
+      ? createPainter(fit.style)
       : (cell) => cell;
   const isLast = (column: number): boolean => column === names.length - 1;
   const shown = (cell: string, [row, column]: readonly [number, number]): string => {
@@ -92,7 +92,7 @@ const COLOURS: readonly (readonly [colour: keyof Style, begins: RegExp])[] = [
   ["dim", /^(expired|cancelled|dropped|–)/],
 ];
 
-function painted(style: Style): (cell: string) => string {
+function createPainter(style: Style): (cell: string) => string {
   return (cell) => {
     const [colour] = COLOURS.find(([, begins]) => begins.test(cell)) ?? [];
     return colour === undefined ? cell : style[colour](cell);
@@ -108,7 +108,7 @@ export function shortId(id: string): string {
 }
 
 /** The lines of each row. */
-function fitted(
+function fitRow(
   cells: readonly Row[],
   { width, cut = [], drop = [], keep = [], middle = [], wrap }: FitOptions,
   widthOf: WidthOf,
@@ -142,7 +142,7 @@ function fitted(
 function wrapTo(text: string, room: number, widthOf: WidthOf): readonly string[] {
   const lines: string[] = [];
   let line = "";
-  for (const word of text.split(" ").flatMap((one) => brokenTo(one, room, widthOf))) {
+  for (const word of text.split(" ").flatMap((one) => breakWord(one, room, widthOf))) {
     const longer = line === "" ? word : `${line} ${word}`;
     if (widthOf(longer) > room && line !== "") lines.push(line);
     line = widthOf(longer) > room ? word : longer;
@@ -151,7 +151,7 @@ function wrapTo(text: string, room: number, widthOf: WidthOf): readonly string[]
 }
 
 /** A word in pieces of at most `room` columns. */
-function brokenTo(word: string, room: number, widthOf: WidthOf): readonly string[] {
+function breakWord(word: string, room: number, widthOf: WidthOf): readonly string[] {
   if (widthOf(word) <= room) return [word];
   const pieces = [""];
   for (const character of word) {
@@ -223,7 +223,7 @@ function sumOf(widths: readonly number[]): number {
  * a text needs them.
  */
 async function measureFor(texts: readonly string[]): Promise<WidthOf> {
-  if (texts.every((text) => PLAIN.test(text))) return (text) => text.length;
+  if (texts.every((text) => PLAIN_TEXT.test(text))) return (text) => text.length;
   const { default: stringWidth } = await import("string-width");
   return stringWidth;
 }

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 
 /** Characters that are two columns wide on a terminal. */
-const WIDE =
+const WIDE_CHARACTERS =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/gu;
 
 /**
@@ -32,5 +32,5 @@ export function wrapText(
 
 function placesOf(text: string): number {
   const plain = stripVTControlCharacters(text);
-  return plain.length + (plain.match(WIDE) ?? []).filter((one) => one.length === 1).length;
+  return plain.length + (plain.match(WIDE_CHARACTERS) ?? []).filter((one) => one.length === 1).length;
 }

@@ -18,11 +18,11 @@ function chinese([, text]: Words): string {
 }
 
 /** The result of `tell` in both languages. */
-export function inBoth(tell: (say: Say) => string): Words {
+export function inBothLanguages(tell: (say: Say) => string): Words {
   return [tell(english), tell(chinese)];
 }
 
 /** The function that selects the words in a language. */
-export function saying(language: Language): Say {
+export function selectorOf(language: Language): Say {
   return language === "en" ? english : chinese;
 }

@@ -46,12 +46,12 @@ export function wordsOf({ message, chinese = message }: Pick<Refusal, "message" 
 }
 
 /** Adds the field to a refusal, unless the refusal already names a field. */
-export function inField<Value>(field: string, outcome: Outcome<Value>): Outcome<Value> {
+export function addField<Value>(field: string, outcome: Outcome<Value>): Outcome<Value> {
   return outcome.ok ? outcome : { ok: false, refusal: { field, ...outcome.refusal } };
 }
 
 /** Maps an accepted value; a refusal stays unchanged. */
-export function mapped<Value, Next, Reason>(
+export function mapValue<Value, Next, Reason>(
   outcome: Outcome<Value, Reason>,
   next: (value: Value) => Next,
 ): Outcome<Next, Reason> {

@@ -15,12 +15,12 @@ const TWO_UNITS = /\\ud800-\\udfff|[\u{10000}-\u{10ffff}]-[\u{10000}-\u{10ffff}]
  * A pattern for a JSON Schema that means the same with and without the Unicode flag: without the flag, a range beyond
  * the Basic Multilingual Plane is an error, and a surrogate is half a character. The parser checks such characters.
  */
-export function withoutFlags(pattern: string): string {
+export function removeFlags(pattern: string): string {
   return pattern.replace(TWO_UNITS, "");
 }
 
 /** Matches texts that `printable` leaves unchanged, within the limits of a pattern without flags; for a JSON Schema. */
-export const PRINTABLE_PATTERN = withoutFlags(`^[^${UNPRINTABLE_RANGES}]*$`);
+export const PRINTABLE_PATTERN = removeFlags(`^[^${UNPRINTABLE_RANGES}]*$`);
 const SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin)|whsec)(?:_|%5f))[\w%-]+/gi;
 /**
  * Minimum length of a secret: a shorter text after the prefix is a name, such as svc_test_mode, and reveals nothing.
@@ -32,7 +32,7 @@ export const SECRET_PATTERN = WHOLE_SECRET.source.replaceAll(/\\.|[a-z]/g, (part
   part.length > 1 ? part : `[${part}${part.toUpperCase()}]`,
 );
 /** Blanks and marks that are invisible. */
-const UNSEEN = /^[\s\p{M}]+|\s[\s\p{M}]+|\s$/gu;
+const INVISIBLE_BLANKS = /^[\s\p{M}]+|\s[\s\p{M}]+|\s$/gu;
 /** A user name and a password in an address; a quotation mark ends the address. */
 const CREDENTIALS = /(:[/\\]{1,2})[^\s/\\?#"]*@/g;
 /** A user name and a password in a text that is only an address. */
@@ -49,7 +49,7 @@ export function printable(text: string): string {
  * as `\u{…}` where a reader would not see them: at both ends, and where several follow each other.
  */
 export function displayText(text: string): string {
-  return text.replace(UNSEEN, (part) => Array.from(part, escapeCodePoint).join(""));
+  return text.replace(INVISIBLE_BLANKS, (part) => Array.from(part, escapeCodePoint).join(""));
 }
 
 /**
@@ -90,9 +90,9 @@ export function redactValues(text: string, secrets: readonly string[]): string {
 }
 
 /** A description of the texts for which `holdsSecret` is true. */
-export const A_SECRET = "an API key, a signing secret or a token: it is kept, logged and sent on";
+export const SECRET_DESCRIPTION = "an API key, a signing secret or a token: it is kept, logged and sent on";
 /** A description of the texts for which `holdsSecret` is true, in Chinese. */
-export const A_SECRET_ZH = "API 密钥、签名密钥或令牌：它会被保存、记录并发送";
+export const SECRET_DESCRIPTION_ZH = "API 密钥、签名密钥或令牌：它会被保存、记录并发送";
 
 /** Whether a text contains an API key, a signing secret or a token, or a large part of one, judged by its form. */
 export function holdsSecret(text: string): boolean {

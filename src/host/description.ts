@@ -4,7 +4,7 @@ import { localOrigin } from "../core/loopback.ts";
 import { portalOrigin } from "../core/network/public-url.ts";
 import { portalPath } from "../core/portal/path.ts";
 import { countFaults } from "../sandbox/fault/active.ts";
-import { ownSecretsOf } from "../sandbox/webhook/endpoint-secrets.ts";
+import { countOwnSecrets } from "../sandbox/webhook/endpoint-secrets.ts";
 import { holdOfSandbox } from "../sandbox/runtime/home.ts";
 import type { SeededStore } from "../sandbox/runtime/seed.ts";
 import type { Store } from "../store/store.ts";
@@ -35,7 +35,7 @@ export function describe(
     storeId: id,
     storeName: store.stores.names(id)?.store ?? "",
     signingSecret,
-    ownSecrets: ownSecretsOf(store, id),
+    ownSecrets: countOwnSecrets(store, id),
     dataDir: folder,
     ephemeral: folder === null,
     instanceId: store.instance.id() ?? "",

@@ -54,7 +54,7 @@ type SecretsWorld = Pick<World, "env" | "cwd" | "files">;
 export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, HostFailure> {
   const given: Partial<Record<SecretName, GivenSecret>> = {};
   for (const [name] of SECRET_VARIABLES) {
-    const read = givenSecret(world, name);
+    const read = readGivenSecret(world, name);
     if (!read.ok) return read;
     if (read.value !== undefined) given[name] = read.value;
   }
@@ -66,7 +66,7 @@ export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, Hos
 }
 
 /** The failure if the state contains another secret than the given one: exit 2, and nothing was changed. */
-export function otherSecret({ source }: GivenSecret, what: string): ReturnType<typeof usageFailure> {
+export function refuseOtherSecret({ source }: GivenSecret, what: string): ReturnType<typeof usageFailure> {
   return usageFailure(
     `${source} gives another ${what} than the store has, which was made before`,
     `unset ${source} to keep that store, or make a new one: start with another --dir, or with --ephemeral`,
@@ -75,7 +75,10 @@ export function otherSecret({ source }: GivenSecret, what: string): ReturnType<t
 
 const MAKE_NEW = "checkout keys generate makes valid ones";
 
-function givenSecret(world: SecretsWorld, name: SecretName): Outcome<GivenSecret | undefined, HostFailure> {
+function readGivenSecret(
+  world: SecretsWorld,
+  name: SecretName,
+): Outcome<GivenSecret | undefined, HostFailure> {
   const { variable, isValid, form } = SECRETS[name];
   const inFile = `${variable}_FILE`;
   const [value = "", file = ""] = [world.env[variable], world.env[inFile]];

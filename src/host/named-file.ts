@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { accept, FileRefused, isError, mapped, type Outcome } from "../core/outcome.ts";
+import { accept, FileRefused, isError, mapValue, type Outcome } from "../core/outcome.ts";
 import { storageFailureOf } from "../store/connection/storage-failure.ts";
 import type { World } from "../world.ts";
 
@@ -39,5 +39,5 @@ export function readNamedText(
   path: string,
   options?: { readonly maxBytes?: number },
 ): Outcome<string, ReadFailure> {
-  return mapped(readNamed(world, path, options), (read) => Buffer.from(read).toString("utf8"));
+  return mapValue(readNamed(world, path, options), (read) => Buffer.from(read).toString("utf8"));
 }

@@ -4,10 +4,10 @@ import { withService, type Source } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { signInLink, type PortalAccess } from "../sandbox/runtime/portal-access.ts";
 import * as state from "./folder/state-folder.ts";
-import { readGivenSecrets, otherSecret } from "./given-secrets.ts";
+import { readGivenSecrets, refuseOtherSecret } from "./given-secrets.ts";
 import { readyOf } from "./ready.ts";
 import type { HostFailure } from "./failure.ts";
-import { retryWhileLocked, lostLog } from "./state.ts";
+import { retryWhileLocked, lostLogWarning } from "./state.ts";
 import { requireOwnHost, noteOpened, listen } from "./listen.ts";
 import type { ServeOptions } from "./options.ts";
 import type { StateLocation, Host, Purpose } from "./hosting.ts";
@@ -39,7 +39,7 @@ export async function serveSandbox<Value>(
   }
   const made = state.makeStateFolder(world, folder, options);
   if (!made.ok) return made;
-  const lost = lostLog(world, folder);
+  const lost = lostLogWarning(world, folder);
   const run = state.claimFolder(world, folder, { control_token: controlToken, is_guest: isGuest });
   if (!run.ok) return run;
   if (lost !== undefined) context.printer.trace(lost);
@@ -48,7 +48,7 @@ export async function serveSandbox<Value>(
     const adminToken = state.adminToken(world, folder, given.adminToken?.value);
     if (!adminToken.ok) return adminToken;
     if (given.adminToken !== undefined && given.adminToken.value !== adminToken.value)
-      return otherSecret(given.adminToken, "admin token");
+      return refuseOtherSecret(given.adminToken, "admin token");
     const tokens = { controlToken, adminToken: adminToken.value };
     return await serveFolder(context, options, { held, place, tokens, given, ...purpose });
   } finally {

@@ -20,7 +20,7 @@ import type { GuestWorld, World } from "../world.ts";
 import { stateFile } from "./folder/files.ts";
 import { serves } from "./folder/owner-file.ts";
 import * as state from "./folder/state-folder.ts";
-import { otherSecret, type GivenSecrets } from "./given-secrets.ts";
+import { refuseOtherSecret, type GivenSecrets } from "./given-secrets.ts";
 import { stateFailure, type HostFailure, fileFailure } from "./failure.ts";
 import type { HeldFolder, Host } from "./hosting.ts";
 import { type ServeOptions, type Setup, DEFAULT_PORT } from "./options.ts";
@@ -49,7 +49,7 @@ export async function firstStore(
   });
   if (!made.ok) return made;
   const [seeding, folderHold] = made.value;
-  if (!seeding.ok) return refusedSeed(seeding.refusal, { held, given, setup: options.setup });
+  if (!seeding.ok) return refuseSeed(seeding.refusal, { held, given, setup: options.setup });
   done?.();
   const seeded = seeding.value;
   const confirmed = await confirmStore(context.world, held, store);
@@ -93,7 +93,7 @@ export function openState(
   const isEmpty = store.stores.first() === undefined;
   const isThere =
     held !== undefined && isEmpty ? state.requireStoreInFolder(held.path, credentials) : accept(undefined);
-  const key = isThere.ok ? checkedKey(world, { held, store, given }) : isThere;
+  const key = isThere.ok ? checkKey(world, { held, store, given }) : isThere;
   if (key.ok) return accept({ store, masterKey: key.value });
   store.leave();
   return key;
@@ -111,14 +111,14 @@ function forgetStart({ files }: Pick<World, "files">, database: string): void {
  * The master key; refuses a key that cannot decrypt the first store's secrets, and a store with secrets other than the
  * given ones.
  */
-function checkedKey(
+function checkKey(
   world: GuestWorld,
   { held, store, given }: { readonly held: HeldFolder; readonly store: Store; readonly given: GivenSecrets },
 ): Outcome<Uint8Array, HostFailure> {
   const key = masterKeyOf(world, held, store);
   if (!key.ok) return key;
   const refusal = refusalOfFirst(store, { masterKey: key.value, given: secretsOf(given) });
-  return refusal === undefined ? key : refusedStore(refusal, { held, given });
+  return refusal === undefined ? key : refuseStore(refusal, { held, given });
 }
 
 function masterKeyOf(world: GuestWorld, held: HeldFolder, store: Store): Outcome<Uint8Array, HostFailure> {
@@ -195,24 +195,24 @@ export async function retryWhileLocked<Value>(
 const MAX_LOCKED_ATTEMPTS = 5;
 
 /** Why nothing is served: the configuration or the state's store is refused. */
-function refusedSeed(
+function refuseSeed(
   refusal: SeedRefusal | Refusal,
   found: { readonly held: HeldFolder; readonly given: GivenSecrets; readonly setup: Setup | undefined },
 ): Outcome<never, HostFailure> {
-  if (typeof refusal === "string") return refusedStore(refusal, found);
+  if (typeof refusal === "string") return refuseStore(refusal, found);
   const { code, message } = refusal;
   const failure = { kind: "failed", code, message, next: "correct it and start again" } as const;
   return { ok: false, refusal: found.setup?.problem(refusal) ?? failure };
 }
 
 /** Why the state's store is not served. */
-function refusedStore(
+function refuseStore(
   refusal: SeedRefusal,
   { held, given: { apiKey, signingSecret } }: { readonly held: HeldFolder; readonly given: GivenSecrets },
 ): Outcome<never, HostFailure> {
-  if (refusal === "other_api_key" && apiKey !== undefined) return otherSecret(apiKey, "API key");
+  if (refusal === "other_api_key" && apiKey !== undefined) return refuseOtherSecret(apiKey, "API key");
   if (refusal === "other_signing_secret" && signingSecret !== undefined)
-    return otherSecret(signingSecret, "signing secret");
+    return refuseOtherSecret(signingSecret, "signing secret");
   const path = held === undefined ? "the master key" : stateFile(held.path, "masterKey");
   return stateFailure({
     code: "master_key_foreign",
@@ -228,7 +228,10 @@ const NO_ASSUMPTIONS = { forget: () => undefined };
  * A warning that the log of a killed sandbox was removed or emptied; undefined if it was not. Must be called before the
  * folder is claimed and the database opened, because both remove the traces.
  */
-export function lostLog(world: Pick<World, "files" | "processStart">, folder: string): string | undefined {
+export function lostLogWarning(
+  world: Pick<World, "files" | "processStart">,
+  folder: string,
+): string | undefined {
   const run = parseRun(world.files.read(stateFile(folder, "run")) ?? "");
   // A sandbox writes its version once it is ready; before that it may have written nothing.
   if (run?.version === undefined) return undefined;

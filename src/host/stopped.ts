@@ -1,4 +1,4 @@
-import { lostLog } from "./state.ts";
+import { lostLogWarning } from "./state.ts";
 import { localOrigin } from "../core/loopback.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
@@ -35,7 +35,7 @@ export async function inStoppedFolder<Value>(
   use: (sandbox: ReachableSandbox) => Promise<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
-  const lost = lostLog(world, folder);
+  const lost = lostLogWarning(world, folder);
   const [token, adminToken] = [state.newToken(world, "control"), state.newToken(world, "administrator")];
   const run = state.claimFolder(world, folder, { control_token: token });
   if (!run.ok) return run;

@@ -73,7 +73,7 @@ export async function withService<Value>(
       masterKey,
       folderHold,
       requestStop: stop.resolve,
-      ...ofNewStores(maker),
+      ...storeCreationParts(maker),
       forgetStore,
       instanceChanged: run.renew,
       snapshotShelf: held === undefined ? shelfInMemory() : snapshotsIn(world, held.path),
@@ -91,7 +91,7 @@ export async function withService<Value>(
 }
 
 /** The parts that the control API needs in addition to its own to create stores. */
-function ofNewStores({ keepKey, keepKeySoon, keepName, startClock }: StoreMaker) {
+function storeCreationParts({ keepKey, keepKeySoon, keepName, startClock }: StoreMaker) {
   return { keepKey, keepKeySoon, keepName, startClock };
 }
 

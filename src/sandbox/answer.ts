@@ -2,7 +2,7 @@ import type { StoreClock } from "../core/clock.ts";
 import type { AppliedFault } from "../core/fault/operations.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { StorageUnavailable } from "../store/connection/storage-failure.ts";
-import { reliedOnByRefusal, type DecisionNumbers } from "../core/readiness/relied.ts";
+import { decisionsOfRefusal, type DecisionNumbers } from "../core/readiness/relied.ts";
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 
@@ -32,7 +32,7 @@ export type LogFields = {
 
 /** A refusal as an answer, with the code in the log. */
 export function answerRefusal(requestId: string, refusal: Refusal): Answer & { readonly logged: LogFields } {
-  const decisions = reliedOnByRefusal(refusal.code);
+  const decisions = decisionsOfRefusal(refusal.code);
   const logged = { storeId: undefined, orderId: null, decisions, refusal };
   return { ...refusalResponse(requestId, refusal), note: refusal.code, logged };
 }

@@ -88,13 +88,13 @@ function answerFound<Context, Caller>(
   if (!admitted.ok) return admitted;
   const { path, query } = splitTarget(request.target);
   const found = find(request.method, path);
-  if (!found.ok) return request.method === "OPTIONS" ? allowedAt(requestId, found) : found;
+  if (!found.ok) return request.method === "OPTIONS" ? answerOptions(requestId, found) : found;
   const { route, params } = found.value;
   return route.answer(context, { request, requestId, path, query, params, caller: admitted.value });
 }
 
 /** The answer of OPTIONS: the methods of a path (RFC 9110, section 9.3.7). Pages of other sites cannot read it. */
-function allowedAt(
+function answerOptions(
   requestId: string,
   found: { readonly ok: false; readonly refusal: Refusal },
 ): Outcome<Answer> {

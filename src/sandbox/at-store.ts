@@ -29,7 +29,7 @@ export function atStore<Value>(
   const { store } = context;
   return store.write(() => {
     const now = timeIn(context, storeId);
-    return now === undefined ? noStore(storeId) : work(store, now);
+    return now === undefined ? refuseUnknownStore(storeId) : work(store, now);
   });
 }
 
@@ -55,7 +55,7 @@ export function atCheckout<Value>(
     const found = checkoutOf(context.store, ref);
     if (!found.ok) return found;
     const now = timeIn(context, found.value.storeId);
-    return now === undefined ? noStore(found.value.storeId) : work(found.value, now);
+    return now === undefined ? refuseUnknownStore(found.value.storeId) : work(found.value, now);
   });
 }
 
@@ -86,7 +86,7 @@ export function checkoutOf(
 }
 
 /** The refusal of a store that does not exist. */
-export function noStore(storeId: string): Outcome<never> {
+export function refuseUnknownStore(storeId: string): Outcome<never> {
   return refuse("not_found", [`${NO_STORE} ${storeId}`, `没有商店 ${storeId}`]);
 }
 

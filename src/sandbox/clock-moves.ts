@@ -58,7 +58,7 @@ export function createClockMoves(): ClockMoves {
       if (moves.size > MAX_STORES && oldest !== undefined) moves.delete(oldest);
       return {
         heads: (to) => keep({ to }),
-        fire: (fired) => fired.forEach((one) => changes.set(one.to, withOneMore(changes.get(one.to), one))),
+        fire: (fired) => fired.forEach((one) => changes.set(one.to, addChange(changes.get(one.to), one))),
         deliver: (delivered) => {
           for (const { endpointId, status, error } of delivered) {
             const results = attempts.get(endpointId) ?? new Map<string, number>();
@@ -72,7 +72,7 @@ export function createClockMoves(): ClockMoves {
   };
 }
 
-function withOneMore(before: Changes | undefined, one: MoveEntry): Changes {
+function addChange(before: Changes | undefined, one: MoveEntry): Changes {
   const { count = 0, first = [] } = before ?? {};
   return { count: count + 1, first: count < MAX_KEPT ? first.concat(one) : first };
 }

@@ -123,12 +123,12 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   const stopping = new AbortController();
   const portal = portalOf(world, options);
   const note = logInto({ ...options, portal }, world);
-  const { isReady, announced } = announcement(world);
+  const { isReady, announced } = createAnnouncement(world);
   const context: SandboxContext = {
     ...options,
     world,
     isReady,
-    ...derivedFrom(options),
+    ...deriveValues(options),
     portal,
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     pageViews: createPageViews({ store: options.store, world, eventArrivals }, report("page views")),
@@ -140,7 +140,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
       await timekeeper.wake(storeIds);
       dispatcher.wakeStores(storeIds);
     },
-    ...(options.isAsleep === true ? ASLEEP : {}),
+    ...(options.isAsleep === true ? IDLE_TIMERS : {}),
     storeGate: createStoreGate(world, (storeId) => eventArrivals.tell(storeId)),
     clockMutex: createMutex(),
     clockMoves: createClockMoves(),
@@ -158,7 +158,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
       return note(request, answer, startedAt);
     },
     refuse: async (unreadable) =>
-      note(unreadable, await refusedUnread(context, unreadable), world.monotonic()),
+      note(unreadable, await refuseUnread(context, unreadable), world.monotonic()),
   };
   return {
     service,
@@ -178,11 +178,11 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     try {
       const area = areaOf(request);
       const allowed = checkRequest(request, hosts[area.audience]);
-      return allowed.ok ? await area.answer(context, request) : refused(context, allowed.refusal);
+      return allowed.ok ? await area.answer(context, request) : answerWithRefusal(context, allowed.refusal);
     } catch (error) {
       const requestId = world.uuid("failed");
       options.report(requestId, error);
-      return failureFor(context, { request, requestId }, accidentOf(error, requestId));
+      return failureFor(context, { request, requestId }, refusalOfFailure(error, requestId));
     }
   }
 }
@@ -191,7 +191,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
 const MAX_START_MS = 5000;
 
 /** Creates the signal that the sandbox was announced as ready; health checks wait for it. */
-function announcement(world: Pick<World, "after">) {
+function createAnnouncement(world: Pick<World, "after">) {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isAnnounced = false;
   void promise.then(() => (isAnnounced = true));
@@ -202,7 +202,7 @@ function announcement(world: Pick<World, "after">) {
 }
 
 /** Values that depend only on the options. */
-function derivedFrom(options: SandboxOptions) {
+function deriveValues(options: SandboxOptions) {
   const { port, publicUrl, rateLimit, allowTargets } = options;
   return {
     checkoutOrigin: publicUrl ?? localOrigin(port),
@@ -214,7 +214,7 @@ function derivedFrom(options: SandboxOptions) {
 }
 
 /** The timers of a sandbox that leaves due work for the next start. */
-const ASLEEP = {
+const IDLE_TIMERS = {
   expectDue: () => undefined,
   wakeDispatcher: () => undefined,
   wakeStores: () => Promise.resolve(),
@@ -321,7 +321,7 @@ function entryOf(
   return { ...times, method, status, requestId, ...shown };
 }
 
-function accidentOf(error: unknown, requestId: string): Refusal {
+function refusalOfFailure(error: unknown, requestId: string): Refusal {
   const known = asUnavailable(error);
   if (known instanceof StorageUnavailable) return storageRefusal(known);
   return { code: "internal_error", message: `the sandbox failed; its log says why, under ${requestId}` };
@@ -345,13 +345,14 @@ async function failureFor(
  * The refusal of bytes that are not a valid request: a page, if a browser requested one of our pages. It is a page for
  * payers at every address, so that it does not reveal the portal's path.
  */
-function refusedUnread(
+function refuseUnread(
   context: AreasContext,
   { rawHeaders = [], ...unread }: UnreadableRequest,
 ): Answer | Promise<Answer> {
   const request = { ...unread, rawHeaders, body: new Uint8Array(), target: PAYERS_PAGE };
   const wantsPage = headerLines(request, "accept").join().includes("text/html");
-  if (!wantsPage || !/^\/(?:portal|pay)(?:[/?]|$)/.test(unread.target)) return refused(context, unread);
+  if (!wantsPage || !/^\/(?:portal|pay)(?:[/?]|$)/.test(unread.target))
+    return answerWithRefusal(context, unread);
   const cure = unread.code === "headers_too_large" ? TOO_MANY_COOKIES : "";
   const refusal = { ...unread, message: unread.message + cure };
   return failureFor(context, { request, requestId: context.world.uuid("refused") }, refusal);
@@ -359,6 +360,6 @@ function refusedUnread(
 
 const PAYERS_PAGE = "/pay/";
 
-function refused(context: ApiContext, refusal: Refusal): Answer {
+function answerWithRefusal(context: ApiContext, refusal: Refusal): Answer {
   return answerRefusal(context.world.uuid("refused"), refusal);
 }

@@ -3,7 +3,7 @@ import type { StoreClock } from "../core/clock.ts";
 import { hashKey, type Credential, type Scope } from "../core/credential.ts";
 import type { Connection } from "./connection/database.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
-import { remembered } from "./connection/remembered.ts";
+import { cacheBriefly } from "./connection/remembered.ts";
 
 /** The public facts of an API key. Times are milliseconds by the real clock. */
 export type ShownKey = Omit<KeyEntry, "keyId"> & Pick<Credential, "id">;
@@ -69,7 +69,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   const revokeDrills = connection.prepare<[number]>(
     "UPDATE credentials SET revoked_at = ? WHERE for_drill = 1 AND revoked_at IS NULL",
   );
-  const byApiKey = remembered(scheduler, (apiKey): CredentialInStore | undefined => {
+  const byApiKey = cacheBriefly(scheduler, (apiKey): CredentialInStore | undefined => {
     const row = selectByHash.get(hashKey(apiKey));
     if (row === undefined) return undefined;
     const { id, storeId, offsetMs, frozenAt, erased } = row;

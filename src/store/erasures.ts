@@ -31,7 +31,7 @@ export type Erasure = { readonly storeId: string; readonly kind: "reset" | "dele
 type Step = { readonly parts: readonly string[]; readonly sql: string };
 
 /** Rows without dependent rows. */
-function alone(table: string): Step {
+function stepWithoutParts(table: string): Step {
   return { parts: [], sql: `DELETE FROM ${table} WHERE store_id = ? LIMIT ?` };
 }
 
@@ -39,7 +39,7 @@ function alone(table: string): Step {
  * Deletes the rows that belong to checkouts; an empty table is not searched for each checkout. SQLite would make EXISTS a
  * join, and sort all checkouts of the store at each call.
  */
-function ofCheckouts(table: string): string {
+function deleteOfCheckouts(table: string): string {
   return `DELETE FROM ${table} WHERE checkout_id IN
     (SELECT id FROM checkouts WHERE store_id = ? AND (SELECT 1 FROM ${table} WHERE checkout_id >= '' LIMIT 1) IS NOT NULL
      ORDER BY rowid LIMIT ?)`;
@@ -50,7 +50,7 @@ function ofCheckouts(table: string): string {
  * most the given number of rows, or the rows that depend on them.
  */
 export const HISTORY_STEPS: readonly Step[] = [
-  ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map(alone),
+  ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map(stepWithoutParts),
   {
     parts: [
       `DELETE FROM delivery_attempts WHERE delivery_id IN
@@ -58,14 +58,14 @@ export const HISTORY_STEPS: readonly Step[] = [
     ],
     sql: "DELETE FROM deliveries WHERE store_id = ? ORDER BY rowid LIMIT ?",
   },
-  alone("events"),
+  stepWithoutParts("events"),
   {
     // Keys are scattered in their own order; with their checkouts they are deleted page by page, in the order of
     // creation.
-    parts: ["late_results", "page_views", "attempts", "idempotency_keys"].map(ofCheckouts),
+    parts: ["late_results", "page_views", "attempts", "idempotency_keys"].map(deleteOfCheckouts),
     sql: "DELETE FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?",
   },
-  ...["drills", "waivers", "explorations", "admin_acts"].map(alone),
+  ...["drills", "waivers", "explorations", "admin_acts"].map(stepWithoutParts),
 ];
 
 /** Statements for the transaction that deletes the last of these rows; each takes a store. */
@@ -226,12 +226,12 @@ function fewOf(connection: Connection, { parts, sql }: Step) {
     .pluck();
   return {
     count: (storeId: string, most: number): number => select.get(storeId, most + 1) ?? 0,
-    steps: [...parts, sql].map((one) => connection.prepare<[string]>(withoutLimit(one))),
+    steps: [...parts, sql].map((one) => connection.prepare<[string]>(removeLimit(one))),
   };
 }
 
 /** The statement that deletes all rows, derived from the statement that deletes some. */
-export function withoutLimit(sql: string): string {
+export function removeLimit(sql: string): string {
   return sql.replace(/( ORDER BY rowid)? LIMIT \?/, "");
 }
 

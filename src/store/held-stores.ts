@@ -1,6 +1,6 @@
 import type { Connection } from "./connection/database.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
-import { remembered } from "./connection/remembered.ts";
+import { cacheBriefly } from "./connection/remembered.ts";
 
 /** The DDL of stores from other sandboxes' snapshots, which deliver nothing until they are adopted. */
 export const HELD_STORES_DDL = `
@@ -19,7 +19,7 @@ export function heldStoresTable(connection: Connection, scheduler: Scheduler) {
     "INSERT INTO held_stores (store_id) VALUES (?) ON CONFLICT DO NOTHING",
   );
   const remove = connection.prepare<[string]>("DELETE FROM held_stores WHERE store_id = ?");
-  const isHeld = remembered(scheduler, (storeId): boolean => select.get(storeId) !== undefined);
+  const isHeld = cacheBriefly(scheduler, (storeId): boolean => select.get(storeId) !== undefined);
 
   return {
     /** Whether a store's deliveries are held; cached briefly, because every delivery needs it. */

@@ -2,7 +2,7 @@ import type { StoreFacts } from "../core/checkout/checkout.ts";
 import type { StoreClock } from "../core/clock.ts";
 import type { Connection } from "./connection/database.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
-import { remembered } from "./connection/remembered.ts";
+import { cacheBriefly } from "./connection/remembered.ts";
 
 /** A merchant. */
 type Merchant = { readonly id: string; readonly name: string; readonly createdAt: number };
@@ -79,7 +79,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
      FROM stores WHERE id = ? AND NOT EXISTS (SELECT 1 FROM erasures WHERE store_id = stores.id)`,
   );
 
-  const facts = remembered(scheduler, (storeId): StoreRecord | undefined => {
+  const facts = cacheBriefly(scheduler, (storeId): StoreRecord | undefined => {
     const row = selectFacts.get(storeId);
     return row && factsOf(row);
   });

@@ -50,14 +50,17 @@ export function checkOptions(call: keyof typeof RULES, options: unknown): void {
   const rules = RULES[call];
   const known = (): string => [...rules.keys()].join(", ");
   if (typeof options !== "object" || options === null)
-    throw wrong(call, `the options must be an object with ${known()}; got ${printableLiteral(options)}`);
+    throw callOptionError(
+      call,
+      `the options must be an object with ${known()}; got ${printableLiteral(options)}`,
+    );
   for (const [name, value] of Object.entries(options)) {
     const rule = rules.get(name);
     if (rule === undefined)
-      throw wrong(call, `${printableLiteral(name)} is not an option; the options are ${known()}`);
+      throw callOptionError(call, `${printableLiteral(name)} is not an option; the options are ${known()}`);
     const [expected, isRight] = rule;
     if (value !== undefined && !isRight(value))
-      throw wrong(call, `${name} must be ${expected}; got ${printableLiteral(value)}`);
+      throw callOptionError(call, `${name} must be ${expected}; got ${printableLiteral(value)}`);
   }
 }
 
@@ -94,7 +97,7 @@ export function checkFilter(
   }: { readonly noun: string; readonly fields: unknown; readonly types?: readonly string[] },
 ): void {
   if (typeof filter !== "object" || filter === null)
-    throw wrong(
+    throw callOptionError(
       call,
       `a filter must be an object with fields of the ${noun}; got ${printableLiteral(filter)}`,
     );
@@ -111,7 +114,10 @@ export function checkMatchText(text: string, { types }: { readonly types?: reado
 
 function checkType(call: string, text: string, types: readonly string[]): void {
   if (types.includes(text)) return;
-  throw wrong(call, `no event has the type ${printableLiteral(text)}; the types are ${types.join(", ")}`);
+  throw callOptionError(
+    call,
+    `no event has the type ${printableLiteral(text)}; the types are ${types.join(", ")}`,
+  );
 }
 
 function checkFields(
@@ -123,7 +129,7 @@ function checkFields(
     const below = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (below === undefined) {
       const known = Object.keys(fields).map((field) => at + field);
-      throw wrong(
+      throw callOptionError(
         call,
         `${printableLiteral(at + name)} is not a field of the ${noun}; the fields are ${known.join(", ")}`,
       );
@@ -133,7 +139,7 @@ function checkFields(
   }
 }
 
-function wrong(call: string, message: string): CheckoutError {
+function callOptionError(call: string, message: string): CheckoutError {
   const refusal = { status: 400, code: "invalid_parameter", requestId: "" } as const;
   return new CheckoutError({ ...refusal, message: `${call}: ${message}` });
 }

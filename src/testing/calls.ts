@@ -60,7 +60,7 @@ export function createCalls(running: Running): Calls {
         const message = refusalInDomain(call.name, error.message);
         throw refusal(running, { ...error, message, status, requestId });
       }
-      throw lost("message" in result ? result.message : result.end);
+      throw lostAnswerError("message" in result ? result.message : result.end);
     },
     createStore: async (wanted) => {
       const requestId = running.world.uuid("control");
@@ -72,7 +72,7 @@ export function createCalls(running: Running): Calls {
           )
         : read;
       if (made.ok) return made.value;
-      throw refusal(running, answered(made.refusal, requestId));
+      throw refusal(running, refusalAnswer(made.refusal, requestId));
     },
     create: async ({ path, apiKey, idempotencyKey, body }) => {
       const sent = await sendHere(running, {
@@ -89,7 +89,7 @@ export function createCalls(running: Running): Calls {
         timeoutMs: TIMEOUT_MS,
         maxResponseBytes: Number.MAX_SAFE_INTEGER,
       });
-      if (!sent.ok) throw lost(sent.message);
+      if (!sent.ok) throw lostAnswerError(sent.message);
       const { status, requestId } = sent;
       const answer = parseJson(sent.body);
       const made = checkoutResponse.safeParse(answer).data;
@@ -107,7 +107,7 @@ function refusal(running: Running, refused: ConstructorParameters<typeof Checkou
 }
 
 /** A refusal in the form of an answer from the sandbox. */
-export function answered(
+export function refusalAnswer(
   { code, message }: Refusal,
   requestId = "",
 ): ConstructorParameters<typeof CheckoutError>[0] {
@@ -121,13 +121,13 @@ function refuseWrong<Name extends OperationName>(
 ): void {
   if (id !== undefined && !isUuid(id)) {
     const message = `${printableLiteral(id)} is not an id: ids are UUIDs; an order has one beside its order_id`;
-    throw refusal(running, answered({ code: "not_found", message }));
+    throw refusal(running, refusalAnswer({ code: "not_found", message }));
   }
   const checked = checkRequest(name, body);
-  if (!checked.ok) throw refusal(running, answered(checked.refusal));
+  if (!checked.ok) throw refusal(running, refusalAnswer(checked.refusal));
 }
 
-function lost(message: string): CheckoutError {
+function lostAnswerError(message: string): CheckoutError {
   return new CheckoutError({ status: 0, code: "connection_lost", message, requestId: "" });
 }
 

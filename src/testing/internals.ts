@@ -8,7 +8,7 @@ type Internals = { readonly running: Running; readonly calls: Calls };
 const known = new WeakMap<Sandbox, Internals>();
 
 /** Records the internals of a sandbox, and returns the handle. */
-export function withInternals(sandbox: Sandbox, internals: Internals): Sandbox {
+export function setInternals(sandbox: Sandbox, internals: Internals): Sandbox {
   known.set(sandbox, internals);
   return sandbox;
 }

@@ -2,7 +2,7 @@ import { iso } from "../core/clock.ts";
 import { durationOf } from "../core/config/setting-text.ts";
 import { resolve } from "node:path";
 import { loadConfig, loadText } from "../host/config/load.ts";
-import { withLoaded } from "../host/config/start-settings.ts";
+import { settingsWithLoadedConfig } from "../host/config/start-settings.ts";
 import { stateFile } from "../host/folder/files.ts";
 import { checkFolder } from "../host/folder/trust.ts";
 import { usageFailure, type HostFailure } from "../host/failure.ts";
@@ -43,11 +43,12 @@ const DEFAULT_WAIT_MS = 5000;
 export async function readOptions(guest: GuestWorld, options: SandboxOptions): Promise<Read> {
   const unknown = Object.keys(options).find((name) => !NAMES.has(name));
   if (unknown !== undefined)
-    throw wrong(unknown, `is not an option; the options are ${[...NAMES].join(", ")}`);
+    throw optionError(unknown, `is not an option; the options are ${[...NAMES].join(", ")}`);
   const { seed, waitTimeoutMs = DEFAULT_WAIT_MS } = options;
   const [expected, isTimeout] = TIMEOUT;
-  if (!isTimeout(waitTimeoutMs)) throw wrong("waitTimeoutMs", `must be ${expected}`);
-  if (seed !== undefined && (typeof seed !== "string" || seed === "")) throw wrong("seed", "must be a text");
+  if (!isTimeout(waitTimeoutMs)) throw optionError("waitTimeoutMs", `must be ${expected}`);
+  if (seed !== undefined && (typeof seed !== "string" || seed === ""))
+    throw optionError("seed", "must be a text");
   const folder = folderOf(guest, options);
   const frozenAt = startOf(options);
   const settings = await settingsOf(guest, options);
@@ -78,7 +79,7 @@ export async function readOptions(guest: GuestWorld, options: SandboxOptions): P
   };
 }
 
-function wrong(name: string, message: string): StartError {
+function optionError(name: string, message: string): StartError {
   const { refusal } = usageFailure(`startSandbox: ${name} ${message}`, "correct it; nothing was started");
   return new StartError(refusal);
 }
@@ -92,7 +93,7 @@ function orThrow<Value>(outcome: Outcome<Value, HostFailure>): Value {
 function folderOf(world: GuestWorld, { state = "memory" }: SandboxOptions): string | undefined {
   if (state === "memory") return undefined;
   if (typeof state.folder !== "string" || state.folder === "")
-    throw wrong("state", "must be memory, or { folder: its path }");
+    throw optionError("state", "must be memory, or { folder: its path }");
   const folder = resolve(world.cwd, state.folder);
   orThrow(checkFolder(world, folder, {}));
   return folder;
@@ -107,7 +108,7 @@ function startOf({
   try {
     return momentOf(now);
   } catch (error) {
-    throw wrong("now", isError(error) ? `is wrong: ${error.message}` : "is wrong");
+    throw optionError("now", isError(error) ? `is wrong: ${error.message}` : "is wrong");
   }
 }
 
@@ -121,9 +122,13 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
       ? loadConfig(world, { config })
       : loadText(world, "config", JSON.stringify(config, null, 2));
   const file = orThrow(await loaded);
-  if (file === undefined) throw wrong("config", "must be a configuration, or the path of one");
+  if (file === undefined) throw optionError("config", "must be a configuration, or the path of one");
   return orThrow(
-    await withLoaded({ world, printer: { talk: () => undefined, trace: () => undefined } }, given, file),
+    await settingsWithLoadedConfig(
+      { world, printer: { talk: () => undefined, trace: () => undefined } },
+      given,
+      file,
+    ),
   );
 }
 
@@ -138,7 +143,7 @@ function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: Sandbox
   const read = readConfig(JSON.stringify({ sandbox }));
   if (read.ok) return optionsOf(read.value.config.sandbox ?? {});
   const [fault] = read.refusal;
-  throw wrong(camelCase(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");
+  throw optionError(camelCase(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");
 }
 
 /** Parses a span to milliseconds. Throws a TypeError. */

@@ -54,7 +54,7 @@ const RECEIVED_FIELDS = {
   rawBody: true,
 } satisfies Fields<Received>;
 
-const ARRIVED = "arrived";
+const ARRIVAL_EVENT = "arrived";
 /** How long a stopping receiver waits for requests in flight, in milliseconds. */
 const GRACE_MS = 100;
 
@@ -85,10 +85,10 @@ export async function startReceiver(
     return inForce;
   };
   const take = async (request: HttpRequest): Promise<number> => {
-    const webhook = receivedOf(request, { secrets: await secrets(), now: world.now() });
+    const webhook = createReceived(request, { secrets: await secrets(), now: world.now() });
     received.push(webhook);
-    arrivals.tell(ARRIVED);
-    return checkedStatus(await answer(webhook));
+    arrivals.tell(ARRIVAL_EVENT);
+    return checkStatus(await answer(webhook));
   };
   const listener = await listen(running, take);
   const url = `http://127.0.0.1:${listener.port}/`;
@@ -122,7 +122,7 @@ export async function startReceiver(
     noun: "webhook",
     fields: RECEIVED_FIELDS,
     open: () => () => Promise.resolve(received),
-    follow: (hear) => arrivals.follow(ARRIVED, hear),
+    follow: (hear) => arrivals.follow(ARRIVAL_EVENT, hear),
     names: ({ type, event }) => [type, event?.event_id ?? null],
     line: ({ type, problem, message }) => type ?? `refused: ${problem ?? ""}: ${message ?? ""}`,
   });
@@ -154,12 +154,12 @@ async function listen(
 }
 
 /** Checks the status of an answer, from 200 to 599. Throws if an untyped caller returned anything else. */
-function checkedStatus(status: unknown): number {
+function checkStatus(status: unknown): number {
   if (typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599) return status;
   throw new Error(`it returned ${printableLiteral(status)}, where a status from 200 to 599 was expected`);
 }
 
-function receivedOf(
+function createReceived(
   { rawHeaders, body }: HttpRequest,
   trusted: { readonly secrets: readonly string[]; readonly now: number },
 ): Received {

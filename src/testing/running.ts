@@ -57,7 +57,7 @@ export async function run(
   const stop = Promise.withResolvers<void>();
   const host = {
     world: { ...guest.world, listen: door.listen },
-    printer: SILENT,
+    printer: SILENT_MESSAGES,
     version: VERSION,
     isGuest: true,
   };
@@ -71,7 +71,7 @@ export async function run(
     },
   });
   const first = await Promise.race([served.promise, ended]);
-  if (!("ready" in first)) throw new StartError(first.ok ? NOT_STARTED : first.refusal);
+  if (!("ready" in first)) throw new StartError(first.ok ? START_FAILURE : first.refusal);
   const { ready } = first;
   const { service, limits } = door.opened();
   return {
@@ -97,7 +97,7 @@ export async function run(
 
 /** Throws if the sandbox was closed, because its context can no longer be used. */
 export function refuseClosed({ isClosed }: Running): void {
-  if (isClosed()) throw closed();
+  if (isClosed()) throw closedError();
 }
 
 /** Runs work on the context of a sandbox. Throws if the sandbox was closed before or meanwhile. */
@@ -106,18 +106,22 @@ export async function whileOpen<Value>(running: Running, act: () => Promise<Valu
   try {
     return await act();
   } catch (error) {
-    throw running.isClosed() ? closed(error) : error;
+    throw running.isClosed() ? closedError(error) : error;
   }
 }
 
-function closed(cause?: unknown): Error {
+function closedError(cause?: unknown): Error {
   return new Error("the sandbox was closed", cause === undefined ? {} : { cause });
 }
 
-const NOT_STARTED = { code: "internal_error", message: "it ended before it was ready", next: "report this" };
+const START_FAILURE = {
+  code: "internal_error",
+  message: "it ended before it was ready",
+  next: "report this",
+};
 
 /** Discards messages: the kit prints nothing, and throws errors instead. */
-const SILENT = { talk: () => undefined, trace: () => undefined };
+const SILENT_MESSAGES = { talk: () => undefined, trace: () => undefined };
 
 type MemoryLog = LogStream & { readonly find: (requestId: string) => string | undefined };
 

@@ -174,12 +174,12 @@ function timelineFrom({ summary, entries, pending }: AnswerOf<"explain">): Timel
     id,
     of,
     status,
-    text: untimed(text, durationMs),
+    text: removeDuration(text, durationMs),
     attempts: attempts.map((one) => ({
       at: new Date(one.at),
       status: one.status,
       error: one.error,
-      text: untimed(one.text, one.ms),
+      text: removeDuration(one.text, one.ms),
     })),
   }));
   const due = pending.map(({ at, what, text }) => ({ at: new Date(at), what, text }));
@@ -199,6 +199,6 @@ function storyLine(at: Date, text: string): string {
   return `${iso(at.getTime())}  ${printable(text)}`;
 }
 
-function untimed(text: string, durationMs: number | null): string {
+function removeDuration(text: string, durationMs: number | null): string {
   return durationMs === null ? text : text.replace(` in ${durationMs} ms`, "");
 }

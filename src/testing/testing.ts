@@ -6,7 +6,7 @@ import { guestWorld } from "../world/real.ts";
 import { createCalls, type Calls } from "./calls.ts";
 import { exploreIn } from "./explore/explore.ts";
 import type { Exploration, ExploreOptions } from "./explore/types.ts";
-import { withInternals } from "./internals.ts";
+import { setInternals } from "./internals.ts";
 import { readOptions } from "./options.ts";
 import { createReceivers } from "./receiver.ts";
 import { refuseClosed, run, type Running } from "./running.ts";
@@ -151,7 +151,7 @@ function sandboxOf(running: Running, calls: Calls, identity: StoreIdentity): San
     close,
     [Symbol.asyncDispose]: close,
   };
-  return withInternals(sandbox, { running, calls });
+  return setInternals(sandbox, { running, calls });
 }
 
 /** The first store. If its folder has lost the API key, a new key is created. */

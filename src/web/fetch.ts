@@ -4,7 +4,7 @@ import { isWhole } from "./http.ts";
 import { bodyLimit, tooLarge, type Fault } from "./server/requests.ts";
 
 /** Statuses whose answers have no body. */
-const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
  * Answers a request of the Fetch standard without a socket, with the limits of a server. The Host comes from the
@@ -46,7 +46,7 @@ async function responseTo(
   if (answer.dropped === true)
     throw new TypeError("fetch failed", { cause: new Error("the connection was closed without an answer") });
   const { status, headers } = answer;
-  const isEmpty = BODILESS.has(status) || method === "HEAD";
+  const isEmpty = BODILESS_STATUSES.has(status) || method === "HEAD";
   return new Response(isEmpty ? null : bodyOf(answer.body, asked), { status, headers });
 }
 

@@ -1,7 +1,7 @@
 import { html as escaped, raw } from "hono/html";
 import { printable } from "../core/text.ts";
 import type { Language, Words } from "../core/language.ts";
-import { inLanguage } from "./language.ts";
+import { textInLanguage } from "./language.ts";
 
 /** Markup in one language; hono's markup is an object, unlike any text. */
 type Markup = ReturnType<typeof raw>;
@@ -18,7 +18,7 @@ export type Texts = {
 };
 
 /** Matches common text without invisible characters. */
-const PLAIN = /^[ -~]*$/;
+const PLAIN_TEXT = /^[ -~]*$/;
 const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/g;
 /** Zero-width joiners between two characters of Persian, Indian scripts or emoji. */
 const JOINER =
@@ -31,7 +31,7 @@ const JOINER =
  */
 export function html(parts: TemplateStringsArray, ...values: readonly (Text | readonly Html[])[]): Html {
   return (language) => {
-    const filled = escaped(parts, ...values.map((value) => filledIn(value, language)));
+    const filled = escaped(parts, ...values.map((value) => fillIn(value, language)));
     if (filled instanceof Promise) throw new Error("markup is made of values, never of promises");
     return filled;
   };
@@ -47,9 +47,9 @@ export function joinTexts(texts: readonly Text[]): Html {
   return html`${texts.map((text, at) => html`${at === 0 ? "" : ", "}${text}`)}`;
 }
 
-function filledIn(value: Text | readonly Html[], language: Language): string | readonly Markup[] {
+function fillIn(value: Text | readonly Html[], language: Language): string | readonly Markup[] {
   if (isList(value)) return value.map((one) => one(language));
-  const text = inLanguage(language, value);
+  const text = textInLanguage(language, value);
   return typeof text === "string" ? visible(text) : text;
 }
 
@@ -58,7 +58,7 @@ function isList(value: Text | readonly Html[]): value is readonly Html[] {
 }
 
 function visible(text: string): string {
-  if (PLAIN.test(text)) return text;
+  if (PLAIN_TEXT.test(text)) return text;
   const pieces = text.replace(LINE_BREAK, " ").split(JOINER);
   // Every second piece is a joiner, because the expression captures it.
   return pieces.map((piece, index) => (index % 2 === 0 ? printable(piece) : piece)).join("");

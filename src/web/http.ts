@@ -56,7 +56,7 @@ const ABSOLUTE_FORM = /^http:\/\/([^/?#]+)(.*)$/is;
  * A request to an absolute URI, rewritten to its path. The Host becomes that of the URI, whatever the header says (RFC
  * 9112, section 3.2.2); a missing or duplicate Host stays unchanged.
  */
-export function inOriginForm(request: HttpRequest): HttpRequest {
+export function toOriginForm(request: HttpRequest): HttpRequest {
   if (request.target.startsWith("/")) return request;
   const [, host, rest = ""] = ABSOLUTE_FORM.exec(request.target) ?? [];
   if (host === undefined) return request;

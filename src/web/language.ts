@@ -1,5 +1,5 @@
 import { parseAccept } from "hono/utils/accept";
-import { saying, type Language, type Words } from "../core/language.ts";
+import { selectorOf, type Language, type Words } from "../core/language.ts";
 import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
@@ -11,12 +11,12 @@ export function tagOf(language: Language): string {
 }
 
 /** A text in the language of a page. */
-export function inLanguage(
+export function textInLanguage(
   language: Language,
   text: string | Words | ((language: Language) => string),
 ): string {
   if (typeof text === "string") return text;
-  return typeof text === "function" ? text(language) : saying(language)(text);
+  return typeof text === "function" ? text(language) : selectorOf(language)(text);
 }
 
 /** The language of a page for a browser. */

@@ -14,7 +14,10 @@ type Failure = Extract<OutboundResult, { ok: false }>;
 export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): Promise<SentResult> {
   const { url, proxy, connection } = outbound;
   if (proxy === undefined)
-    return sendTo(url, outbound, { signal, ...(connection === undefined ? {} : await keptRoute(outbound)) });
+    return sendTo(url, outbound, {
+      signal,
+      ...(connection === undefined ? {} : await findKeptRoute(outbound)),
+    });
   if (!url.startsWith("https:"))
     return sendTo(displayProxy(proxy), outbound, { signal, ...askProxy(proxy, outbound) });
   const tunnel = await openTunnel(proxy, url, signal);
@@ -110,7 +113,7 @@ const MAX_AGENTS = 256;
  */
 const agents = new Map<string, Agent>();
 
-async function keptRoute({
+async function findKeptRoute({
   url,
   addresses,
   tls,
@@ -161,7 +164,7 @@ function optionsOf(
     ...(addresses === undefined
       ? {}
       : {
-          lookup: pinnedLookup(addresses),
+          lookup: createPinnedLookup(addresses),
           autoSelectFamily: true,
           // Node's default timeout for each address is short; a busy machine may need longer.
           autoSelectFamilyAttemptTimeout: timeoutMs,
@@ -179,7 +182,7 @@ function trust(tls: TlsTrust): RequestOptions {
 }
 
 /** Resolves every name to these addresses, so that the connection cannot go elsewhere. */
-function pinnedLookup(addresses: readonly string[]): LookupFunction {
+function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   const [first] = found;
   return (_host, { all }, answer) => {

@@ -7,7 +7,7 @@ import { NO_FOLLOW } from "./read.ts";
 /** The variable with the path of a detached process's log file; its presence marks the process as detached. */
 const DETACHED_LOG = "CHECKOUT_DETACHED_LOG";
 /** A starter's message that releases its process. */
-const LET_GO = "let go";
+const RELEASE_MESSAGE = "let go";
 
 /** Implements `World.startDetached`. */
 export function startDetached({ logFile }: { readonly logFile: string }): DetachedProcess {
@@ -42,7 +42,7 @@ function watchDetached(child: ChildProcess): DetachedProcess {
     if (child.connected) child.disconnect();
   };
   const letGo = async (): Promise<void> => {
-    await new Promise((resolve) => child.send?.(LET_GO, resolve));
+    await new Promise((resolve) => child.send?.(RELEASE_MESSAGE, resolve));
     disconnect();
     child.unref();
   };
@@ -65,7 +65,7 @@ function tell(text: string): Promise<boolean> {
   lastTold = new Promise((resolve) => process.send?.(text, undefined, undefined, resolve));
   return new Promise((resolve) => {
     process.once("message", (answer) => {
-      resolve(answer === LET_GO);
+      resolve(answer === RELEASE_MESSAGE);
       if (process.connected) process.disconnect?.();
     });
     process.once("disconnect", () => resolve(false));

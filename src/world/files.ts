@@ -67,7 +67,7 @@ export const files: Files = {
   },
   removeUnfinished: (folder) => {
     for (const name of readdirSync(folder)) {
-      const pid = UNFINISHED.exec(name)?.[1];
+      const pid = UNFINISHED_NAME.exec(name)?.[1];
       if (pid !== undefined && processStart(Number(pid)) === undefined) discard(join(folder, name));
     }
   },
@@ -95,7 +95,7 @@ export const files: Files = {
  * Matches the name of a process's unfinished file, ours or the store's: the final name, then the pid and a random
  * suffix.
  */
-const UNFINISHED = /\.(\d+)\.new-\w+(?:-journal)?$/;
+const UNFINISHED_NAME = /\.(\d+)\.new-\w+(?:-journal)?$/;
 
 /** The name of a file until it is complete. */
 export function temporaryName(path: string): string {

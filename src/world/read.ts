@@ -34,7 +34,7 @@ export function readOrdinary(
     // Checked before it is opened, because opening a device can have effects; and again afterwards, in case the path
     // was replaced.
     requireOrdinary(path, followsLinks ? statSync(path) : lstatSync(path));
-    const file = openSync(path, constants.O_RDONLY | NO_WAIT | (followsLinks ? 0 : NO_FOLLOW));
+    const file = openSync(path, constants.O_RDONLY | NON_BLOCKING | (followsLinks ? 0 : NO_FOLLOW));
     try {
       const stats = fstatSync(file);
       requireOrdinary(path, stats);
@@ -99,16 +99,16 @@ const FLAGS = constants as Readonly<Record<string, number | undefined>>;
 /** Makes opening a link fail. */
 export const NO_FOLLOW = FLAGS["O_NOFOLLOW"] ?? 0;
 /** Prevents blocking when a pipe without a writer is opened. */
-const NO_WAIT = FLAGS["O_NONBLOCK"] ?? 0;
+const NON_BLOCKING = FLAGS["O_NONBLOCK"] ?? 0;
 
 /** Reads a file; undefined if it does not exist, or belonged to a process that has ended. */
 function ifThere<Value>(read: () => Value): Value | undefined {
   try {
     return read();
   } catch (error) {
-    if (MISSING.has(codeOf(error))) return undefined;
+    if (MISSING_CODES.has(codeOf(error))) return undefined;
     throw error;
   }
 }
 
-const MISSING: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "ESRCH"]);
+const MISSING_CODES: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "ESRCH"]);

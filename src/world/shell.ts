@@ -54,7 +54,7 @@ const WATCHED_SHELL = `(({ read -r _ <&3; kill -9 -$$; } >/dev/null 2>&1 &) &)
 exec 3<&- /bin/sh -c "$1"`;
 
 function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
-  const options = { env: { ...withoutTokens(process.env), ...env }, windowsHide: true };
+  const options = { env: { ...removeTokens(process.env), ...env }, windowsHide: true };
   return withMask(usersMask, () =>
     process.platform === "win32"
       ? childProcess().spawn(commandLine, { ...options, shell: true, stdio: ["ignore", "pipe", "pipe"] })
@@ -103,18 +103,18 @@ export async function runProgram(
   try {
     const started = withMask(usersMask, () =>
       childProcess().spawn(program, args, {
-        env: { ...withoutTokens(process.env), ...env },
+        env: { ...removeTokens(process.env), ...env },
         stdio: "inherit",
       }),
     );
     child = started;
     return await new Promise((resolve) => {
-      started.once("error", (error) => resolve(notRun(error)));
+      started.once("error", (error) => resolve(notRunResult(error)));
       started.once("exit", (exitCode, signal) => resolve(endOf(exitCode, signal)));
     });
   } catch (error) {
     // Node throws before it starts some programs, for example one whose name has a NUL.
-    return notRun(error);
+    return notRunResult(error);
   } finally {
     stopPassing();
   }
@@ -126,7 +126,7 @@ function endOf(exitCode: number | null, signal: NodeJS.Signals | null): ProgramR
   return { ending: "killed", signal, signalNumber: signals[signal] };
 }
 
-function notRun(error: unknown): ProgramResult {
+function notRunResult(error: unknown): ProgramResult {
   const ending = codeOf(error) === "ENOENT" ? "not_found" : "not_executable";
   return { ending, message: isError(error) ? error.message : String(error) };
 }
@@ -145,7 +145,7 @@ function withMask<Value>(usersMask: number, spawn: () => Value): Value {
  * The environment without the control token, the admin token, and the names of files that contain them, which a user's
  * program must not receive.
  */
-function withoutTokens(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function removeTokens(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isToken = /^CHECKOUT_(SANDBOX_)?(CONTROL|ADMIN)_TOKEN(_FILE)?$/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isToken.test(name)));
 }

@@ -1,5 +1,5 @@
-import { english, saying } from "../../src/core/language.ts";
-import { inNamedStore } from "../../src/cli/request/explain.ts";
+import { english, selectorOf } from "../../src/core/language.ts";
+import { addStoreOption } from "../../src/cli/request/explain.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import { checkOf } from "../../src/core/explain/checks.ts";
@@ -618,7 +618,7 @@ test("a line in Chinese names the fault of a delivery, the one that it waits for
     ],
   ];
   for (const [delivery, said] of rows) {
-    const context = { now: 0, labels: new Map([["endpoint", "shop"]]), say: saying("zh"), holders };
+    const context = { now: 0, labels: new Map([["endpoint", "shop"]]), say: selectorOf("zh"), holders };
     const [line] = deliveryLines({ id: "event", createdAt: 0 }, [delivery], context);
     expect(line?.entry.text).toBe(`→ shop  ${said}`);
   }
@@ -707,7 +707,7 @@ test("an explanation asks for a store only where a command takes one", async () 
   for (const command of new Set(ERROR_CODES.flatMap((code) => checkOf(code).next))) {
     const words = command.split(" ").filter((word) => !/^[<-]/.test(word));
     const { stdout } = await harness.run([...words.slice(1), "--help"]);
-    const takes = inNamedStore(command, { store: "Tea" }) !== command;
+    const takes = addStoreOption(command, { store: "Tea" }) !== command;
     expect([command, takes]).toEqual([command, stdout.includes("--store <id|name>")]);
   }
 });

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { RunFacts, SeenDelivery } from "../../src/core/explore/facts.ts";
 import { EXPLORE_CAUSES, type ExploreCause } from "../../src/core/explore/invariants.ts";
-import { brokenOf, canHeal, judge } from "../../src/core/explore/judge.ts";
+import { brokenVerdicts, canImprove, judge } from "../../src/core/explore/judge.ts";
 import {
   closenessOf,
   nextWave,
@@ -21,7 +21,7 @@ import {
   sizeOf,
   type Schedule,
 } from "../../src/core/explore/schedule.ts";
-import { shrinking } from "../../src/core/explore/shrink.ts";
+import { shrinkSchedule } from "../../src/core/explore/shrink.ts";
 import { placeTable } from "../../src/core/explore/table.ts";
 import { fractionOf } from "../../src/core/fraction.ts";
 import { SEED } from "../support/campaign.ts";
@@ -55,7 +55,7 @@ function isPartOf(small: Schedule, large: Schedule): boolean {
 
 /** Shrinks a schedule, and returns the result with every candidate. */
 function shrunk(from: Schedule, isBroken: (one: Schedule) => boolean): readonly [Schedule, Schedule[]] {
-  const search = shrinking(from);
+  const search = shrinkSchedule(from);
   const tried: Schedule[] = [];
   let step = search.next();
   while (step.done !== true) {
@@ -272,7 +272,7 @@ const SHOWN: Readonly<Record<ExploreCause, Partial<RunFacts>>> = {
 };
 
 test("a run without damage holds, and each cause is told for a run that shows it", () => {
-  expect(brokenOf(judge(GOOD))).toEqual([]);
+  expect(brokenVerdicts(judge(GOOD))).toEqual([]);
   expect(judge(GOOD).verdicts.map(({ invariant }) => invariant)).toEqual([
     "one_order",
     "client_ends",
@@ -284,7 +284,7 @@ test("a run without damage holds, and each cause is told for a run that shows it
   ]);
   const told = Object.entries(SHOWN).map(([cause, facts]) => [
     cause,
-    brokenOf(judge({ ...GOOD, ...facts })).map((one) => one.cause),
+    brokenVerdicts(judge({ ...GOOD, ...facts })).map((one) => one.cause),
   ]);
   expect(told).toEqual(Object.keys(EXPLORE_CAUSES).map((cause) => [cause, [cause]]));
 });
@@ -294,14 +294,14 @@ test("an older event that came again, and was written over the payment, is told 
     faults: [faultAt({ eventType: "order.pending", nth: 1 }, "duplicate")],
     payer: "succeeded",
   };
-  expect(brokenOf(judge({ ...GOOD, ...lost, schedule: doubled }))).toEqual([
+  expect(brokenVerdicts(judge({ ...GOOD, ...lost, schedule: doubled }))).toEqual([
     { invariant: "final_stays", held: false, cause: "goes_back" },
   ]);
 });
 
 test("a missing booking may still come, and all other damage stays", () => {
   const healing = Object.entries(SHOWN)
-    .filter(([, facts]) => canHeal(judge({ ...GOOD, ...facts })))
+    .filter(([, facts]) => canImprove(judge({ ...GOOD, ...facts })))
     .map(([cause]) => cause);
   expect(healing).toEqual([
     "accepts_forged",
@@ -316,7 +316,7 @@ test("a missing booking may still come, and all other damage stays", () => {
 
 test("a payment whose event was dropped is neither held nor broken", () => {
   const dropped = judge({ ...GOOD, ...lost, deliveries: [{ ...SUCCEEDED, state: "dropped", attempts: [] }] });
-  expect([brokenOf(dropped), dropped.isDropped]).toEqual([[], true]);
+  expect([brokenVerdicts(dropped), dropped.isDropped]).toEqual([[], true]);
   expect(dropped.verdicts.map(({ invariant }) => invariant)).not.toContain("booked_when_paid");
 });
 

@@ -3,11 +3,11 @@ import type { ClientExit, SeenCreate } from "../../src/core/control/drills.ts";
 import { ERRORS } from "../../src/core/errors.ts";
 import { english, type Words } from "../../src/core/language.ts";
 import {
-  AFTER_A_503,
-  AFTER_A_CRASH,
-  AFTER_A_LOSS,
+  BUSY_CAUSES,
+  CRASH_CAUSES,
+  LOSS_CAUSES,
   IDEMPOTENCY_CAUSES,
-  OWN_ORDER_IDS,
+  OWN_ORDER_ID_CAUSES,
 } from "../../src/core/readiness/idempotency-causes.ts";
 import {
   judgeIdempotencyDrill,
@@ -131,7 +131,7 @@ const AGAIN: readonly Row[] = [
         first: [...SEEN.first, create("first", { idempotencyKey: "key-9", result: "order_conflict" })],
       },
     },
-    { same_key: ['another key, "key-9": order_conflict', AFTER_A_LOSS.second_create] },
+    { same_key: ['another key, "key-9": order_conflict', LOSS_CAUSES.second_create] },
   ],
   [
     "makes a new key before it was told",
@@ -144,7 +144,7 @@ const AGAIN: readonly Row[] = [
         ],
       },
     },
-    { same_key: ['another key, "key-9": order_conflict', AFTER_A_LOSS.new_key] },
+    { same_key: ['another key, "key-9": order_conflict', LOSS_CAUSES.new_key] },
   ],
   [
     "makes a new key after an attempt whose answer was lost too",
@@ -157,7 +157,7 @@ const AGAIN: readonly Row[] = [
         ],
       },
     },
-    { same_key: ['another key, "key-9": order_conflict', AFTER_A_LOSS.new_key] },
+    { same_key: ['another key, "key-9": order_conflict', LOSS_CAUSES.new_key] },
   ],
   [
     "makes a new key after a limit, which told it nothing",
@@ -170,12 +170,12 @@ const AGAIN: readonly Row[] = [
         ],
       },
     },
-    { same_key: ['another key, "key-9": order_conflict', AFTER_A_LOSS.new_key] },
+    { same_key: ['another key, "key-9": order_conflict', LOSS_CAUSES.new_key] },
   ],
   [
     "sends another body after it was told that its order exists",
     { seen: { first: [...SEEN.first, create("first", { result: "idempotency_key_reused" })] } },
-    { same_key: ["the same key: idempotency_key_reused", AFTER_A_LOSS.other_body] },
+    { same_key: ["the same key: idempotency_key_reused", LOSS_CAUSES.other_body] },
   ],
   [
     "ends with 1, and waits too long when it is run again",
@@ -200,12 +200,12 @@ const AGAIN: readonly Row[] = [
     {
       seen: { first: [SEEN.first[0], create("first", { path: "/v1/checkout-sessions", result: "created" })] },
     },
-    { same_key: ["the same key: created", AFTER_A_LOSS.other_path] },
+    { same_key: ["the same key: created", LOSS_CAUSES.other_path] },
   ],
   [
     "sends a retry that the schema refuses",
     { seen: { first: [SEEN.first[0], create("first", { result: "invalid_parameter" })] } },
-    { same_key: ["the same key: invalid_parameter", AFTER_A_LOSS.other_body] },
+    { same_key: ["the same key: invalid_parameter", LOSS_CAUSES.other_body] },
   ],
   [
     "sends a retry with another key and no body",
@@ -217,12 +217,12 @@ const AGAIN: readonly Row[] = [
         ],
       },
     },
-    { same_key: ['another key, "key-9": invalid_json', AFTER_A_LOSS.says_nothing] },
+    { same_key: ['another key, "key-9": invalid_json', LOSS_CAUSES.says_nothing] },
   ],
   [
     "sends a retry without a key, which a limit refuses",
     { seen: { first: [SEEN.first[0], create("first", { idempotencyKey: null, result: "rate_limited" })] } },
-    { same_key: ["no key: rate_limited", AFTER_A_LOSS.says_nothing] },
+    { same_key: ["no key: rate_limited", LOSS_CAUSES.says_nothing] },
   ],
   [
     "makes another purchase of each retry",
@@ -236,7 +236,7 @@ const AGAIN: readonly Row[] = [
       made: { first: 2, second: 1, third: 1 },
     },
     {
-      same_key: ['another key, "key-9": created', AFTER_A_LOSS.new_purchase],
+      same_key: ['another key, "key-9": created', LOSS_CAUSES.new_purchase],
       one_order: ["2", IDEMPOTENCY_CAUSES.more_orders],
     },
   ],
@@ -333,7 +333,7 @@ const OTHERS: readonly Row[] = [
   [
     "makes a new key when it is started again",
     { seen: { restarted: [create("restarted", { idempotencyKey: "key-9", result: "order_conflict" })] } },
-    { same_key_again: ['another key, "key-9": order_conflict', AFTER_A_CRASH.new_key] },
+    { same_key_again: ['another key, "key-9": order_conflict', CRASH_CAUSES.new_key] },
   ],
   [
     "makes up an order_id at each start",
@@ -343,7 +343,7 @@ const OTHERS: readonly Row[] = [
         restarted: [create("restarted", { idempotencyKey: "key-9", orderId: "mine-2", result: "created" })],
       },
     },
-    { same_key_again: ['another key, "key-9": created', OWN_ORDER_IDS.new_purchase] },
+    { same_key_again: ['another key, "key-9": created', OWN_ORDER_ID_CAUSES.new_purchase] },
   ],
   [
     "has one key for two order_ids that are alike",
@@ -438,7 +438,7 @@ const BUSY: readonly Row[] = [
         between: [SEEN.between[0], create("between", { idempotencyKey: "key-9", result: "order_conflict" })],
       },
     },
-    { same_key_busy: ['another key, "key-9": order_conflict', AFTER_A_503.new_key] },
+    { same_key_busy: ['another key, "key-9": order_conflict', BUSY_CAUSES.new_key] },
   ],
   ["comes two times too early after a 429", { seen: { between: early(2) } }, {}],
   [
@@ -449,7 +449,7 @@ const BUSY: readonly Row[] = [
   [
     "makes a new key each time that it comes too early",
     { seen: { between: early(3, { idempotencyKey: "key-9" }) } },
-    { same_key_busy: ['another key, "key-9": replayed', AFTER_A_503.new_key] },
+    { same_key_busy: ['another key, "key-9": replayed', BUSY_CAUSES.new_key] },
   ],
   [
     "makes no third purchase",

@@ -4,10 +4,10 @@ import { CAUSES } from "../../src/core/explain/delivery.ts";
 import { SENTENCES } from "../../src/core/explain/sentences.ts";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import {
-  DROPPED_FOR_GOOD,
+  DROPPED_ADVICE,
   EXPLORE_CAUSES,
   INVARIANTS,
-  NOT_JUDGED,
+  NOT_JUDGED_REASONS,
 } from "../../src/core/explore/invariants.ts";
 import { ASSUMPTIONS } from "../../src/core/readiness/assumptions.ts";
 import { ITEM_TITLES } from "../../src/core/readiness/names.ts";
@@ -32,8 +32,8 @@ test("each sentence of explanations and of the checklist is there in both langua
     ...sentencesIn(ITEM_TITLES),
     ...sentencesIn(INVARIANTS),
     ...sentencesIn(EXPLORE_CAUSES),
-    ...sentencesIn(NOT_JUDGED),
-    DROPPED_FOR_GOOD,
+    ...sentencesIn(NOT_JUDGED_REASONS),
+    DROPPED_ADVICE,
     ...ASSUMPTIONS.flatMap(({ title, chosen, shownBy }) => [title, chosen].concat(shownBy ? [shownBy] : [])),
     ...Object.values(CAUSES).flatMap((one) => (one === undefined ? [] : [one.cause])),
     ...ERROR_CODES.map((code) => checkOf(code).expected).filter((one) => one !== null),

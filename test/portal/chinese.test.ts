@@ -17,7 +17,7 @@ import { DUPLICATES_STEPS } from "../../src/core/readiness/drills/duplicates.ts"
 import { IDEMPOTENCY_STEPS } from "../../src/core/readiness/drills/idempotency.ts";
 import { adviceSentences } from "../../src/core/readiness/drills/webhook-advice.ts";
 import { WEBHOOK_STEPS } from "../../src/core/readiness/drills/webhook.ts";
-import { AFTER_A_LOSS, IDEMPOTENCY_CAUSES } from "../../src/core/readiness/idempotency-causes.ts";
+import { LOSS_CAUSES, IDEMPOTENCY_CAUSES } from "../../src/core/readiness/idempotency-causes.ts";
 import type { DrillKind } from "../../src/core/readiness/names.ts";
 import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -32,7 +32,7 @@ type Rows = Readonly<Record<string, DrillSentence>>;
 const FAILED: Readonly<Record<DrillKind, readonly [steps: StepTitles, causes: readonly string[]]>> = {
   webhook: [WEBHOOK_STEPS, adviceSentences().map(inEnglish)],
   duplicates: [DUPLICATES_STEPS, [...said(DUPLICATES_CAUSES), ...said(LIMITATIONS)]],
-  idempotency: [IDEMPOTENCY_STEPS, [...said(IDEMPOTENCY_CAUSES), ...said(AFTER_A_LOSS)]],
+  idempotency: [IDEMPOTENCY_STEPS, [...said(IDEMPOTENCY_CAUSES), ...said(LOSS_CAUSES)]],
   browser_return: [RETURN_STEPS, said(RETURN_CAUSES)],
 };
 

@@ -2,7 +2,7 @@ import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { withoutKey } from "../../src/core/portal/path.ts";
+import { removeKey } from "../../src/core/portal/path.ts";
 import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
 import { startSandbox, type SandboxOptions } from "../../src/testing/testing.ts";
 import { SEED, size } from "../support/campaign.ts";
@@ -100,7 +100,7 @@ test("every address that a page, a form or a redirect of the portal names has it
   for (const address of own) {
     const isAsset = address.startsWith(`${path}/assets/`);
     const { cookie } = address.startsWith(`${path}/admin`) ? administrator : merchant;
-    const within = withoutKey(path, address)?.split(/[?#]/)[0] ?? "";
+    const within = removeKey(path, address)?.split(/[?#]/)[0] ?? "";
     const isForm = posts.some(({ path: row }) =>
       new RegExp(`^${row.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(within),
     );
@@ -215,7 +215,7 @@ test(`whoever does not name the path gets one page, the same for every guess (se
     fc.string({ maxLength: 40, unit: "binary-ascii" }).map((text) => `k-${encodeURIComponent(text)}`),
   );
   const asked = fc.record({
-    guess: near.filter((one) => withoutKey(path, `/portal/${one}`) === undefined),
+    guess: near.filter((one) => removeKey(path, `/portal/${one}`) === undefined),
     rest: fc.constantFrom(
       "",
       "/",

@@ -6,7 +6,7 @@ import { parseCredentials } from "../../src/core/state-files.ts";
 import { expect, test } from "vitest";
 import { formatTestKey, hashKey } from "../../src/core/credential.ts";
 import type { DrillStep } from "../../src/core/control/drills.ts";
-import { otherRequest } from "../../src/core/readiness/other-request.ts";
+import { createOtherRequest } from "../../src/core/readiness/other-request.ts";
 import type { ShellResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -646,8 +646,8 @@ test("the log has a row for each key that was used again, under that very reques
 
 test("the other body means something else, and is a create that could be", () => {
   const order = { order_id: "o", ...AMOUNT } as const;
-  const check = (request: Parameters<typeof otherRequest>[0], expected: object): void =>
-    expect(otherRequest(request)).toEqual({ ...request, ...expected });
+  const check = (request: Parameters<typeof createOtherRequest>[0], expected: object): void =>
+    expect(createOtherRequest(request)).toEqual({ ...request, ...expected });
   check({ ...order, payment_method: "alipay_plus", amount_minor: 1 }, { amount_minor: 2 });
   check(
     { ...order, payment_method: "alipay_plus", amount_minor: Number.MAX_SAFE_INTEGER },

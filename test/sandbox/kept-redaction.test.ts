@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { redactHeaders, withoutSecrets } from "../../src/core/request/logged-request.ts";
+import { redactHeaders, redactBody } from "../../src/core/request/logged-request.ts";
 import { isSecretHeader, redactStored } from "../../src/core/request/redaction.ts";
 import { HEADERS } from "../../src/core/webhook/signature.ts";
 import type { Service } from "../../src/world.ts";
@@ -156,9 +156,9 @@ test("a number that stands in the order_id stays: it names an order", () => {
 test("an escape of JSON hides no card number", () => {
   const rows = ["4111\\u00a01111\\u20111111\\u30001111", "\\uff14111111111111111", "\\u0034111111111111111"];
   for (const row of rows)
-    expect(withoutSecrets(`{"d":"${row}"}`, (text) => redactStored(text))).toBe('{"d":"…1111"}');
+    expect(redactBody(`{"d":"${row}"}`, (text) => redactStored(text))).toBe('{"d":"…1111"}');
   const other = String.raw`{"d":"\u4e2d \u00a0 \u0041"}`;
-  expect(withoutSecrets(other, (text) => redactStored(text))).toBe(other);
+  expect(redactBody(other, (text) => redactStored(text))).toBe(other);
 });
 
 test("a header whose name says secret keeps no value, whatever that looks like", () => {

@@ -5,7 +5,7 @@ import {
   FINAL_STATEMENTS,
   HISTORY_STEPS,
   LONE_MERCHANT,
-  withoutLimit,
+  removeLimit,
   type Erasure,
 } from "../../src/store/erasures.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
@@ -240,7 +240,7 @@ test("each statement that erases, and each reference that one follows, uses an i
       .join("; ");
   const statements = [
     ...HISTORY_STEPS.flatMap(({ parts, sql }) => parts.concat(sql)),
-    ...HISTORY_STEPS.flatMap(({ parts, sql }) => parts.concat(sql).map(withoutLimit)),
+    ...HISTORY_STEPS.flatMap(({ parts, sql }) => parts.concat(sql).map(removeLimit)),
     ...FINAL_STATEMENTS.reset,
     ...FINAL_STATEMENTS.delete,
     LONE_MERCHANT,

@@ -1,7 +1,7 @@
 import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { FileKind } from "../../src/store/connection/database.ts";
-import { newImage, openImage, SNAPSHOT_FILE, withChecksum } from "../../src/store/snapshot/image.ts";
+import { newImage, openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/store/snapshot/image.ts";
 import { changedSnapshot } from "../support/changed-snapshot.ts";
 import { NEXT_FORMATS } from "../support/migrate.ts";
 
@@ -20,7 +20,7 @@ function snapshotOf(): Buffer {
       ('${checkout(1)}', '${STORE}', 'order', 'o-1', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2),
       ('${checkout(2)}', '${STORE}', 'order', 'o-2', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2);
     INSERT INTO snapshot VALUES (1, '${STORE}', 1, zeroblob(32));`);
-  const bytes = withChecksum(image.serialize());
+  const bytes = writeChecksum(image.serialize());
   image.close();
   return bytes;
 }

@@ -8,7 +8,7 @@ import { createMarker } from "../../src/store/connection/log-mark.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { REQUESTS_FILE } from "../../src/store/request/request-file.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
-import { newImage, openImage, SNAPSHOT_FILE, withChecksum } from "../../src/store/snapshot/image.ts";
+import { newImage, openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/store/snapshot/image.ts";
 import { NEXT_FORMATS } from "../support/migrate.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -129,7 +129,7 @@ test("a program refuses each file of a later format as a newer version's, and do
 test("a snapshot is migrated in memory, its bytes stay as they are, and one of a later format is refused", () => {
   const image = newImage({ kind: SNAPSHOT_FILE, nativeBinding: undefined });
   image.exec(`${ROWS} INSERT INTO snapshot VALUES (1, '${STORE}', 1, zeroblob(32));`);
-  const bytes = withChecksum(image.serialize());
+  const bytes = writeChecksum(image.serialize());
   image.close();
   const next = { ...SNAPSHOT_FILE, migrations: NEXT_FORMATS.migrations };
   const before = Buffer.from(bytes);
@@ -138,7 +138,7 @@ test("a snapshot is migrated in memory, its bytes stay as they are, and one of a
   const { connection, storeIds } = migrated.value;
   expect([schemaVersion(connection), storeIds]).toEqual([PRESENT + 2, [STORE]]);
   expect(connection.prepare("SELECT label FROM labels").pluck().all()).toEqual(["label of o-1"]);
-  const later = withChecksum(connection.serialize());
+  const later = writeChecksum(connection.serialize());
   connection.close();
   expect(bytes.equals(before)).toBe(true);
   const refused = openImage(later, { kind: SNAPSHOT_FILE, nativeBinding: undefined });

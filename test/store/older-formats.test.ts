@@ -5,7 +5,7 @@ import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { checkDatabase } from "../../src/store/connection/database-check.ts";
 import { openRequestFile, REQUESTS_FILE } from "../../src/store/request/request-file.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
-import { openImage, SNAPSHOT_FILE, withChecksum } from "../../src/store/snapshot/image.ts";
+import { openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/store/snapshot/image.ts";
 import { openStore } from "../../src/store/store.ts";
 import { olderFiles, type OlderFile } from "../support/older-formats.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -23,7 +23,7 @@ function allOlder(): readonly OlderFile[] {
     if (newest === undefined) return [];
     const content = Buffer.from(newest.content);
     content.writeInt32BE(BASELINE - 1, FORMAT_OFFSET);
-    const sealed = name === "old.snapshot" ? withChecksum(content) : content;
+    const sealed = name === "old.snapshot" ? writeChecksum(content) : content;
     return [{ name, format: BASELINE - 1, content: sealed, log: newest.log }];
   });
   return [...FILES, ...last];

@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import { withChecksum } from "../../src/store/snapshot/image.ts";
+import { writeChecksum } from "../../src/store/snapshot/image.ts";
 
 /** A snapshot that another program has written to, and that says of itself that it is whole. */
 export function rewrittenSnapshot(whole: Uint8Array, work: (copy: Database.Database) => void): Buffer {
@@ -8,7 +8,7 @@ export function rewrittenSnapshot(whole: Uint8Array, work: (copy: Database.Datab
   work(copy);
   const bytes = copy.serialize();
   copy.close();
-  return withChecksum(bytes);
+  return writeChecksum(bytes);
 }
 
 /** The same with its triggers out of the way: rows that never change can be changed. */

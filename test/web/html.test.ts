@@ -4,7 +4,7 @@ import { TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
 import { SHARED_TEXTS } from "../../src/sandbox/pages/shared/texts.ts";
 import { html, type Texts } from "../../src/web/html.ts";
 import type { Words } from "../../src/core/language.ts";
-import { inLanguage, parsePreferredLanguage } from "../../src/web/language.ts";
+import { textInLanguage, parsePreferredLanguage } from "../../src/web/language.ts";
 
 test("the language is the one that the browser would rather see", () => {
   const rows = [
@@ -80,7 +80,7 @@ test("Chinese is written as Chinese: one word for one thing, Latin words apart, 
 
 /** Everything that can be said in Chinese, with a word in each gap. */
 function sentences(said: Texts[string]): string[] {
-  if (typeof said === "function") return [inLanguage("zh", said("Word" as never, "Word" as never))];
-  if (Array.isArray(said)) return [inLanguage("zh", said as Words)];
+  if (typeof said === "function") return [textInLanguage("zh", said("Word" as never, "Word" as never))];
+  if (Array.isArray(said)) return [textInLanguage("zh", said as Words)];
   return Object.values(said).flatMap(sentences);
 }

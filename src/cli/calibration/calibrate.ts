@@ -92,7 +92,10 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   const found = { service: target.baseUrl, at: iso(world.now()), assumptions };
   if (record !== undefined) return compare(context, { record, found, withPayment: payment !== undefined });
   world.files.write(path, `${JSON.stringify(found, null, 2)}\n`);
-  return context.printer.result(found, () => `${shown(found.assumptions)}\n\nrecorded in ${printable(path)}`);
+  return context.printer.result(
+    found,
+    () => `${reportText(found.assumptions)}\n\nrecorded in ${printable(path)}`,
+  );
 }
 
 async function compare(
@@ -108,7 +111,7 @@ async function compare(
   await printer.result({ ...found, differences: differing }, () =>
     differing.length === 0
       ? `✓ as recorded at ${record.at}`
-      : `differs from the record of ${record.at}:\n${shown(changed)}`,
+      : `differs from the record of ${record.at}:\n${reportText(changed)}`,
   );
   return differing.length === 0 ? EXIT.done : EXIT.notReady;
 }
@@ -161,15 +164,15 @@ function readRecord({ world }: Context, path: string): Calibration {
 }
 
 /** The contradicted assumptions first, then the confirmed ones, then the others grouped by reason. */
-function shown(assumptions: readonly CalibratedAssumption[]): string {
+function reportText(assumptions: readonly CalibratedAssumption[]): string {
   const of = (verdict: CalibratedAssumption["verdict"]): readonly CalibratedAssumption[] =>
     assumptions.filter((one) => one.verdict === verdict);
   const reasons = Map.groupBy(of("not_observed"), ({ expected }) => expected);
   return [
     ...of("contradicted").map(
-      (one) => `✗ ${titled(one)}: expected ${one.expected}; got ${gotOf(one.answer)}`,
+      (one) => `✗ ${titleLine(one)}: expected ${one.expected}; got ${gotOf(one.answer)}`,
     ),
-    ...of("confirmed").map((one) => `✓ ${titled(one)}`),
+    ...of("confirmed").map((one) => `✓ ${titleLine(one)}`),
     ...Array.from(
       reasons,
       ([reason, some]) => `? not observed: ${some.map(({ decision }) => decision).join(" ")} (${reason})`,
@@ -177,7 +180,7 @@ function shown(assumptions: readonly CalibratedAssumption[]): string {
   ].join("\n");
 }
 
-function titled({ decision }: CalibratedAssumption): string {
+function titleLine({ decision }: CalibratedAssumption): string {
   return `${String(decision).padStart(2)} ${english(titleOf(decision))}`;
 }
 

@@ -25,8 +25,8 @@ type PersonalWorld = Pick<World, "files" | "settingsFolder">;
 export function isAllowed(world: PersonalWorld, use: AllowedUse, own: string): boolean {
   const folder = world.settingsFolder();
   if (folder === undefined) return false;
-  const read = inWords(() => readAllowed(world, folder));
-  if (!read.ok) throw refused(read.refusal, { folder, own });
+  const read = attemptInWords(() => readAllowed(world, folder));
+  if (!read.ok) throw refuseVariable(read.refusal, { folder, own });
   return read.value.variables.some((one) => isSame(one, use));
 }
 
@@ -40,7 +40,7 @@ export function keepAllowed({ world, printer }: Pick<Context, "world" | "printer
 
 /** The path of the file that now contains the permission, or the reason why it was not written. */
 function tryToKeep(world: PersonalWorld, use: AllowedUse): Outcome<string, string> {
-  return inWords(() => {
+  return attemptInWords(() => {
     const folder = world.settingsFolder();
     if (folder === undefined) throw new NotBelieved("there is no home folder");
     const { variables } = readAllowed(world, folder);
@@ -71,7 +71,7 @@ function readAllowed(world: PersonalWorld, folder: string): Allowed {
 class NotBelieved extends Error {}
 
 /** The result of `work`, or the reason of its failure: the file is not trusted, or the file system refuses. */
-function inWords<Value>(work: () => Value): Outcome<Value, string> {
+function attemptInWords<Value>(work: () => Value): Outcome<Value, string> {
   try {
     return accept(work());
   } catch (error) {
@@ -86,7 +86,10 @@ function isSame(one: AllowedUse, other: AllowedUse): boolean {
   return one.name === other.name && one.folder === other.folder && one.origin === other.origin;
 }
 
-function refused(why: string, { folder, own }: { readonly folder: string; readonly own: string }): Refused {
+function refuseVariable(
+  why: string,
+  { folder, own }: { readonly folder: string; readonly own: string },
+): Refused {
   return new Refused({
     exitCode: EXIT.failed,
     code: "allowed_file_refused",

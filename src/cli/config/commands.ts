@@ -2,7 +2,7 @@ import type { ChangeEntry } from "../../core/control/config.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { snakeCase } from "../../core/text.ts";
 import type { StoreInput } from "../../core/config/schema.ts";
-import { differentSettings } from "../../core/config/settings.ts";
+import { findDifferentSettings } from "../../core/config/settings.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { callControl } from "../../client/control/control.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
@@ -11,7 +11,7 @@ import { addSetting } from "../option-rules.ts";
 import { CONFIG_VARIABLE } from "../../host/config/find.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import { planText, settingsText, type SettingDifference } from "./report.ts";
-import { answered } from "../target/call.ts";
+import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, sandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -154,7 +154,9 @@ async function send(
   const resolved = unwrapHosting(await file.stores());
   const target = await sandboxTarget(context);
   for (const secret of secretsOf(resolved)) context.printer.hide(secret);
-  const served = answered(await callControl(context.world, target, { name: "showConfig", body: undefined }));
+  const served = unwrapAnswer(
+    await callControl(context.world, target, { name: "showConfig", body: undefined }),
+  );
   const body = { stores: resolved, prune: options.prune === true, dryRun };
   const done = await callControl(context.world, target, { name: "applyConfig", body });
   if (done.end === "refusal" && done.status < 500)
@@ -162,7 +164,7 @@ async function send(
       ...problemOf(file.refused({ code: "state_conflict", message: done.error.message })),
       code: done.error.code,
     });
-  return { answer: answered(done), settings: settingsOf(file, served) };
+  return { answer: unwrapAnswer(done), settings: settingsOf(file, served) };
 }
 
 function secretsOf(stores: readonly StoreInput[]): string[] {
@@ -174,7 +176,7 @@ function settingsOf(
   { config }: LoadedConfig,
   { settings }: AnswerOf<"showConfig">,
 ): readonly SettingDifference[] {
-  return differentSettings(config.sandbox ?? {}, settings).map(({ field, wanted, live }) => ({
+  return findDifferentSettings(config.sandbox ?? {}, settings).map(({ field, wanted, live }) => ({
     field: `sandbox.${snakeCase(field)}`,
     from: live,
     to: wanted,

@@ -1,4 +1,4 @@
-import { differentSettings, settingsIn } from "../../core/config/settings.ts";
+import { findDifferentSettings, settingsIn } from "../../core/config/settings.ts";
 import type { StoreInput } from "../../core/config/schema.ts";
 import type { ChangeEntry } from "../../core/control/config.ts";
 import { snakeCase } from "../../core/text.ts";
@@ -12,7 +12,7 @@ import type { ServeOptions } from "../../host/options.ts";
 
 /** The requested start options. */
 type RequestedOptions = {
-  /** The options with the settings and the stores of the configuration (`withConfig`). */
+  /** The options with the settings and the stores of the configuration (`settingsWithConfig`). */
   readonly options: ServeOptions;
   readonly given: GivenSecrets;
 };
@@ -26,7 +26,7 @@ export async function liveDifferences(
   { options, given }: RequestedOptions,
   { folder, live }: { readonly folder: string; readonly live: Live },
 ): Promise<{ readonly all: readonly Difference[]; readonly ofStores: boolean }> {
-  const secrets = await differentSecrets(context, given, { folder, live });
+  const secrets = await secretDifferences(context, given, { folder, live });
   const stores = await storeDifferences(context, options.setup?.stores ?? [], live);
   const all = [...settingDifferences(options, live), ...secrets, ...stores];
   return { all, ofStores: stores.length > 0 };
@@ -34,7 +34,7 @@ export async function liveDifferences(
 
 function settingDifferences(options: ServeOptions, { description }: Live): readonly Difference[] {
   const { settings, heldBack } = description;
-  const found = differentSettings(settingsIn(options), settings).map(({ option, wanted, live }) => ({
+  const found = findDifferentSettings(settingsIn(options), settings).map(({ option, wanted, live }) => ({
     field: snakeCase(option),
     expected: wanted,
     live,
@@ -51,7 +51,7 @@ function settingDifferences(options: ServeOptions, { description }: Live): reado
   return [...found, ...others];
 }
 
-async function differentSecrets(
+async function secretDifferences(
   context: Context,
   { apiKey, signingSecret, controlToken, adminToken }: GivenSecrets,
   { folder, live }: { readonly folder: string; readonly live: Live },
@@ -98,10 +98,12 @@ async function storeDifferences(
   const added = new Set(
     planned.filter(({ kind, action }) => kind === "store" && action === "add").map(({ storeId }) => storeId),
   );
-  return planned.filter(({ kind, storeId }) => kind === "store" || !added.has(storeId)).flatMap(shown);
+  return planned
+    .filter(({ kind, storeId }) => kind === "store" || !added.has(storeId))
+    .flatMap(differencesOfChange);
 }
 
-function shown({ action, kind, name, differences }: ChangeEntry): readonly Difference[] {
+function differencesOfChange({ action, kind, name, differences }: ChangeEntry): readonly Difference[] {
   const what = `${kind} ${name}`;
   if (action === "add") return [{ field: what, expected: "there", live: "missing" }];
   if (action !== "change") return [];

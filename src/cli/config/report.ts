@@ -25,7 +25,9 @@ function changeLines(
   const colour = { add: style.green, change: style.cyan, remove: style.red, unmanaged: style.dim }[action];
   const inStore = kind === "store" ? "" : `  (store ${storeId})`;
   const rest = action === "unmanaged" ? "  is not in the file" : "";
-  const fields = differences.map(({ field, from, to }) => `    ${field}: ${shownAs(from)} → ${shownAs(to)}`);
+  const fields = differences.map(
+    ({ field, from, to }) => `    ${field}: ${formatValue(from)} → ${formatValue(to)}`,
+  );
   return [colour(printable(`${SIGNS[action]} ${kind} ${name}${rest}${inStore}`)), ...fields.map(printable)];
 }
 
@@ -36,6 +38,6 @@ export function settingsText(settings: readonly SettingDifference[]): string {
   return [...lines, "  Settings change with the next start of the sandbox."].join("\n");
 }
 
-function shownAs(value: string | number | boolean | null): string {
+function formatValue(value: string | number | boolean | null): string {
   return value === null ? "–" : String(value);
 }

@@ -18,7 +18,7 @@ const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 const MAX_DISTANCE = 4;
 /** Values that are printed: numbers, durations, switches, hosts, ids. Paths and headers are not printed. */
 const PLAIN_VALUE = /^[a-z0-9][a-z0-9.:,-]{0,40}$/i;
-const NEVER_SHOWN = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
+const HIDDEN_VARIABLES = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 
 /** Checks which service the commands use, and whether there is an API key for it. */
 export function checkService(scene: CheckSubjects): Finding {
@@ -97,17 +97,17 @@ export async function checkVariables({ context: { world }, variables }: CheckSub
 function judgeVariable(name: string, known: KnownVariables, env: World["env"]): Finding {
   const refuses = known.get(name);
   if (refuses !== undefined) {
-    if (refuses(env[name] ?? "") === undefined) return ok(shownValue(name, env));
+    if (refuses(env[name] ?? "") === undefined) return ok(displayValue(name, env));
     return problem(`${name} (refused)`, `correct ${name}: the help of its command says what it takes`);
   }
-  if (isTargetVariable(name)) return ok(shownValue(name, env));
+  if (isTargetVariable(name)) return ok(displayValue(name, env));
   const meant = closestMatch(name, [...known.keys()], { maxDistance: MAX_DISTANCE });
   const hint = meant === undefined ? "nothing reads it" : `did you mean ${meant}?`;
   return warning(`${name} (unknown)`, `unset ${name}: ${hint}`);
 }
 
-function shownValue(name: string, env: World["env"]): string {
+function displayValue(name: string, env: World["env"]): string {
   const value = env[name] ?? "";
   if (isSecretName(name)) return `${name} (secret)`;
-  return PLAIN_VALUE.test(value) && !NEVER_SHOWN.test(name) ? `${name}=${value}` : `${name} (set)`;
+  return PLAIN_VALUE.test(value) && !HIDDEN_VARIABLES.test(name) ? `${name}=${value}` : `${name} (set)`;
 }

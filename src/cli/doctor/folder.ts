@@ -18,16 +18,16 @@ import { ok, problem, unknown, warning, type Check, type Finding } from "./check
 import type { CheckSubjects } from "./scene.ts";
 
 const MIB = 1024 * 1024;
-/** Free space in bytes below which a day of tests can fill the disk. Below `NO_SPACE`, a start can fill it. */
-const LITTLE_SPACE = 200 * MIB;
-const NO_SPACE = 4 * MIB;
+/** Free space in bytes below which a day of tests can fill the disk. Below `MIN_SPACE_BYTES`, a start can fill it. */
+const LOW_SPACE_BYTES = 200 * MIB;
+const MIN_SPACE_BYTES = 4 * MIB;
 /** Tolerance between the clock and the times of files, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 5000;
 /** File systems that are shared with other machines. SQLite's locks do not work on them. */
-const SHARED = new Set(["nfs", "cifs", "smb2", "9p"]);
+const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 
 /** The finding about everything in a state folder that is not trusted. */
-const NOT_READ = "the state folder is not read";
+const SKIPPED_FOLDER_TEXT = "the state folder is not read";
 
 /** Checks the path of the state folder, the source of the path, and whether the folder is trusted. */
 export function checkFolder(scene: CheckSubjects): Finding {
@@ -40,7 +40,7 @@ export function checkFolder(scene: CheckSubjects): Finding {
   if (!contents.ok) return findingOf(contents.refusal);
   const { fileSystem } = context.world.files.disk(folder);
   const on = `${named}, on ${fileSystem ?? "a file system that is not known by name"}`;
-  if (fileSystem === undefined || !SHARED.has(fileSystem)) return ok(on);
+  if (fileSystem === undefined || !SHARED_FILE_SYSTEMS.has(fileSystem)) return ok(on);
   return warning(`${on}: locks do not hold there`, "name a folder on a disk of this machine with --dir");
 }
 
@@ -55,7 +55,7 @@ function sourceOf({ context: { world }, options, folder }: CheckSubjects): strin
 /** Checks the contents of the files next to the databases. */
 export function checkFiles({ context: { world }, folder, trusted }: CheckSubjects): Finding {
   const checked = trusted();
-  if (!checked.ok) return unknown(NOT_READ);
+  if (!checked.ok) return unknown(SKIPPED_FOLDER_TEXT);
   if (checked.value !== "used") return ok("none yet");
   const isSeeded = world.files.exists(stateFile(folder, "database"));
   const refused = [
@@ -96,12 +96,12 @@ function checkStateDatabase(
     readonly file: "database" | "journal" | "requests";
   },
 ): Finding {
-  if (!trusted().ok) return unknown(NOT_READ);
+  if (!trusted().ok) return unknown(SKIPPED_FOLDER_TEXT);
   const read = checkDatabase(stateFile(folder, file), { ...options, nativeBinding: world.sqliteAddon() });
   if (!read.ok) {
     const { message, remedy } = read.refusal;
     const isMended = file === "requests" && isToBeSetAside(read.refusal);
-    return isMended ? warning(message, SET_ASIDE) : problem(message, remedy);
+    return isMended ? warning(message, DAMAGED_LOG_REMEDY) : problem(message, remedy);
   }
   if (read.value === undefined) return ok("not there yet");
   const { bytes, checked, format, unreadable } = read.value;
@@ -120,12 +120,12 @@ function checkStateDatabase(
 }
 
 /** The remedy for a damaged request log. */
-const SET_ASIDE =
+const DAMAGED_LOG_REMEDY =
   "nothing has to be done: the sandbox sets it aside, and begins a new one, when it next uses it";
 
 /** Checks the free space of the disk, and whether this user may write there. */
 export function checkDisk({ context: { world }, folder }: CheckSubjects): Finding {
-  const place = nearest(world, folder);
+  const place = findExisting(world, folder);
   const { freeBytes, isWritable } = world.files.disk(place);
   const found = `${Math.floor(freeBytes / MIB)} MiB free at ${place}`;
   if (!isWritable)
@@ -133,13 +133,13 @@ export function checkDisk({ context: { world }, folder }: CheckSubjects): Findin
       `${place} cannot be written`,
       "check its owner and mode, or name another folder with --dir",
     );
-  if (freeBytes < NO_SPACE) return problem(found, "free some disk space");
-  return freeBytes < LITTLE_SPACE ? warning(found, "free some disk space") : ok(found);
+  if (freeBytes < MIN_SPACE_BYTES) return problem(found, "free some disk space");
+  return freeBytes < LOW_SPACE_BYTES ? warning(found, "free some disk space") : ok(found);
 }
 
 /** A path, or the nearest parent folder that exists. */
-function nearest({ files }: Pick<World, "files">, path: string): string {
-  return files.exists(path) || dirname(path) === path ? path : nearest({ files }, dirname(path));
+function findExisting({ files }: Pick<World, "files">, path: string): string {
+  return files.exists(path) || dirname(path) === path ? path : findExisting({ files }, dirname(path));
 }
 
 /** Checks whether the clock of this machine is behind the timestamps of its own files. */

@@ -3,7 +3,7 @@ import { NEEDED_NODE } from "../../version.ts";
 import { ok, problem, warning, type Finding } from "./check.ts";
 import type { CheckSubjects } from "./scene.ts";
 
-const RESTART = "restart the sandbox, so that both have one version";
+const RESTART_HINT = "restart the sandbox, so that both have one version";
 
 /** Checks whether the running sandbox has the version of this program. */
 export function checkVersion({ context: { version }, lock }: CheckSubjects): Finding {
@@ -12,7 +12,7 @@ export function checkVersion({ context: { version }, lock }: CheckSubjects): Fin
   const theirs = found.run.version;
   if (theirs === version) return ok(`checkout ${version}; the live sandbox has the same`);
   const told = theirs === undefined ? "is of an older version" : `is ${printable(theirs)}`;
-  return warning(`checkout ${version}; the live sandbox ${told}`, RESTART);
+  return warning(`checkout ${version}; the live sandbox ${told}`, RESTART_HINT);
 }
 
 /** Checks the version and the path of Node. */

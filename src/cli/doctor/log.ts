@@ -6,7 +6,7 @@ import type { CheckSubjects } from "./scene.ts";
 /** The log file of a detached sandbox. */
 const LOG_FILE = "sandbox.log";
 /** Maximum number of errors shown: the newest. */
-const SHOWN = 3;
+const MAX_SHOWN_ERRORS = 3;
 /**
  * An internal failure, a request that failed because of it, a crash, or a problem of the command line; as text or JSON.
  */
@@ -21,7 +21,7 @@ export function checkLog({ context: { world }, folder, trusted }: CheckSubjects)
   if (facts.kind !== "file" || !facts.isOwn) return unknown(`${path} is no file of ours`);
   const errors = (world.files.read(path) ?? "").split("\n").filter((line) => ERROR_LINE.test(line));
   if (errors.length === 0) return ok(`no errors in ${LOG_FILE}`);
-  const last = errors.slice(-SHOWN).map(excerpt).join("; ");
+  const last = errors.slice(-MAX_SHOWN_ERRORS).map(excerpt).join("; ");
   return warning(
     `${errors.length} errors in ${LOG_FILE}, the last: ${last}`,
     "checkout sandbox logs shows all of it",

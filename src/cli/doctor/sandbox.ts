@@ -8,10 +8,10 @@ import { resultOf } from "../webhook/report.ts";
 import { ok, problem, unknown, warning, type Finding } from "./check.ts";
 import { PATIENCE_MS, type CheckSubjects } from "./scene.ts";
 import { attempt } from "../problem.ts";
-import { answered } from "../target/call.ts";
+import { unwrapAnswer } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../host/options.ts";
 
-const START = "checkout sandbox start";
+const START_HINT = "checkout sandbox start";
 /** Response time from which a sandbox counts as slow, in milliseconds; an idle sandbox needs only a few. */
 const SLOW_MS = 1000;
 /** Tolerance between real time and a store's clock, in milliseconds. */
@@ -26,7 +26,7 @@ export function checkLock({ folder, lock }: CheckSubjects): Finding {
   if (found.kind === "none") return ok("no sandbox holds the folder");
   const path = stateFile(folder, "run");
   if (found.kind === "torn")
-    return warning(`${path} does not hold what checkout wrote to it; the next start replaces it`, START);
+    return warning(`${path} does not hold what checkout wrote to it; the next start replaces it`, START_HINT);
   if (found.kind === "unreadable")
     return problem(
       `${path} is of another version of checkout, whose sandbox runs`,
@@ -35,8 +35,11 @@ export function checkLock({ folder, lock }: CheckSubjects): Finding {
   const { pid } = found.run;
   if (found.kind === "live") return ok(`held by the live sandbox (pid ${pid})`);
   if (found.kind === "stale")
-    return warning(`left by a sandbox that was killed (pid ${pid}); the next start takes it over`, START);
-  return warning(`it is a copy: pid ${pid} serves the folder that this one was copied from`, START);
+    return warning(
+      `left by a sandbox that was killed (pid ${pid}); the next start takes it over`,
+      START_HINT,
+    );
+  return warning(`it is a copy: pid ${pid} serves the folder that this one was copied from`, START_HINT);
 }
 
 /** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
@@ -73,14 +76,14 @@ export async function checkHealth({ lock, health }: CheckSubjects): Promise<Find
   const asked = await health();
   if (asked === undefined) {
     if (found?.kind === "live") return unknown("the sandbox is starting", "run it again");
-    return warning("no sandbox of this folder runs", START);
+    return warning("no sandbox of this folder runs", START_HINT);
   }
   const { answer, ms } = asked;
   const pid = found?.kind === "live" ? found.run.pid : "?";
   if (!answer.ok)
     return problem(
       `the sandbox (pid ${pid}) does not answer: ${printable(answer.message)}`,
-      `see what it does; if it hangs: kill ${pid}; ${START}`,
+      `see what it does; if it hangs: kill ${pid}; ${START_HINT}`,
     );
   const told = `/healthz: ${answer.status} in ${Math.round(ms)} ms`;
   if (answer.status !== 200)
@@ -142,7 +145,7 @@ async function judge(scene: CheckSubjects, endpoint: EndpointEntry): Promise<Fin
     newest.state === "dropped"
   )
     return ok(name);
-  return problem(`${name}: ${whyNot(newest)}`, remedyOf(newest));
+  return problem(`${name}: ${failureText(newest)}`, remedyOf(newest));
 }
 
 /** The time at which the last finished attempt ended; 0 if no attempt has finished. */
@@ -150,7 +153,7 @@ function endOf({ attempts }: DeliveryEntry): number {
   return Math.max(0, ...attempts.map(({ finishedAt }) => finishedAt ?? 0));
 }
 
-function whyNot(delivery: DeliveryEntry): string {
+function failureText(delivery: DeliveryEntry): string {
   const last = delivery.attempts.at(-1);
   const then = delivery.nextAt === null ? "given up" : `next attempt ${iso(delivery.nextAt)}`;
   const told =
@@ -190,7 +193,7 @@ async function ask<Name extends Question>(
     return { ok: false, finding: unknown("there is no sandbox to ask") };
   const call = { name, body, timeoutMs: PATIENCE_MS };
   const result = await callControl(world, target, call as Parameters<typeof callControl<Name>>[2]);
-  const told = attempt(() => answered(result));
+  const told = attempt(() => unwrapAnswer(result));
   if (told.ok) return told;
   return { ok: false, finding: unknown(told.refusal.message, told.refusal.next) };
 }

@@ -52,9 +52,9 @@ export function createCheckSubjects(
 ): CheckSubjects {
   const { world } = context;
   const folder = context.around.location();
-  const trusted = once(() => checkFolder(world, folder, options));
-  const lock = once(() => (trusted().ok ? lockOf(context, folder) : undefined));
-  const health = once(() => healthOf(context, lock()));
+  const trusted = memoize(() => checkFolder(world, folder, options));
+  const lock = memoize(() => (trusted().ok ? lockOf(context, folder) : undefined));
+  const health = memoize(() => healthOf(context, lock()));
   return {
     context,
     options,
@@ -106,7 +106,7 @@ async function controlOf(context: Context): Promise<ControlTarget | undefined> {
   return found.ok ? found.value : undefined;
 }
 
-function once<Value>(find: () => Value): () => Value {
+function memoize<Value>(find: () => Value): () => Value {
   let found: { readonly value: Value } | undefined;
   return () => (found ??= { value: find() }).value;
 }

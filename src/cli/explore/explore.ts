@@ -8,7 +8,7 @@ import {
 } from "../../client/explore/command.ts";
 import { runSchedule, type Bench } from "../../client/explore/run.ts";
 import { ShopFailure } from "../../client/explore/shop.ts";
-import { brokenOf } from "../../core/explore/judge.ts";
+import { brokenVerdicts } from "../../core/explore/judge.ts";
 import { isKill, scheduleLine } from "../../core/explore/schedule.ts";
 import type { KillsAt } from "../../core/explore/search.ts";
 import { quote } from "../../core/shell/quote.ts";
@@ -22,8 +22,8 @@ import { accessIn, refuseWithoutKey } from "../store/access.ts";
 import { variablesOf } from "../store/variables.ts";
 import { isTyped } from "../option-rules.ts";
 import { whileLeased } from "../../client/control/lease.ts";
-import { succeeded } from "../../client/control/control.ts";
-import { answered, callAt } from "../target/call.ts";
+import { wrapAnswer } from "../../client/control/control.ts";
+import { unwrapAnswer, callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import { resolvePath } from "../snapshot/place.ts";
 import { faultJson, rerunOf, scheduleOf } from "./faults.ts";
@@ -32,7 +32,7 @@ import { recordResult } from "./record.ts";
 import { exploreJson, exploreJunit, exploreText } from "./report.ts";
 
 /** Schedules that run side by side in stores of their own. */
-const SIDE_BY_SIDE = 4;
+const MAX_PARALLEL = 4;
 /** The pause between two lines that say how far the search is, in milliseconds. */
 const PROGRESS_MS = 5000;
 
@@ -157,9 +157,9 @@ async function inRunningSandbox(
   const timeoutMs = Math.min(MAX_LEASE_MS, (options.budget ?? DEFAULTS.budgetMs) + LEASE_REST_MS);
   const leased = await whileLeased(world, target, { drill: "explore", timeoutMs, signal }, async () => {
     const explored = { ...wanted, bench: { ...commands, open }, kills: NO_KILLS };
-    return succeeded(await search(context, options, { ...explored, hasView: view !== undefined }));
+    return wrapAnswer(await search(context, options, { ...explored, hasView: view !== undefined }));
   });
-  return answered(leased, {
+  return unwrapAnswer(leased, {
     state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again",
   });
 }
@@ -228,7 +228,7 @@ async function search(
       });
       if (signal.aborted) throw new Refused(interruptedProblem(progress.soFar()));
       const line = scheduleLine(schedule);
-      progress.ran(brokenOf(run.judgement).map(({ invariant }) => `${invariant} by ${line}`));
+      progress.ran(brokenVerdicts(run.judgement).map(({ invariant }) => `${invariant} by ${line}`));
       return run;
     },
     world,
@@ -237,7 +237,7 @@ async function search(
     maxSchedules: undefined,
     depth,
     only: only === undefined ? undefined : scheduleOf(only, options.payer ?? "succeeded"),
-    sideBySide: options.receiver === undefined ? SIDE_BY_SIDE : 1,
+    sideBySide: options.receiver === undefined ? MAX_PARALLEL : 1,
     kills,
     isPlace: ({ kind }) => hasView || kind === "request",
     hasView,

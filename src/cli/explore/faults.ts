@@ -47,7 +47,7 @@ export function scheduleOf(text: string, payer: PayerOutcome): Schedule {
 const STAND_IN = { action: "latency" } as const;
 
 /** The options of a rerun that keep their value, by their flags. */
-const KEPT = {
+const KEPT_OPTIONS = {
   serve: "--serve",
   receiverPath: "--receiver-path",
   receiver: "--receiver",
@@ -66,8 +66,8 @@ export function rerunOf(
   const shell = shellOf(world.env);
   const option = (flag: string, value: string): string =>
     optionToCopy(flag, value, shell) ?? `${flag} <value>`;
-  const kept = Object.entries(KEPT).flatMap(([name, flag]) => {
-    const value = options[name as keyof typeof KEPT];
+  const kept = Object.entries(KEPT_OPTIONS).flatMap(([name, flag]) => {
+    const value = options[name as keyof typeof KEPT_OPTIONS];
     const isOfOther = name === "store" && options.receiver === undefined;
     if (value === undefined || isOfOther) return [];
     return [option(flag, value instanceof RegExp ? value.source : value)];

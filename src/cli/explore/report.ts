@@ -1,7 +1,7 @@
 import type { SearchResult } from "../../client/explore/exploration.ts";
 import { INVARIANTS, type Invariant } from "../../core/explore/invariants.ts";
 import { english } from "../../core/language.ts";
-import { xml } from "../../core/readiness/report.ts";
+import { escapeXml } from "../../core/readiness/report.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { table } from "../table.ts";
@@ -68,16 +68,16 @@ export function exploreJunit({ broken, notJudged, schedules, seed }: SearchResul
     const open = notJudged.find(({ invariant }) => invariant === name);
     const failures = found.map(
       ({ cause, text, story, rerun }) =>
-        `      <failure type="${cause}" message="${xml(text)}">${xml(`${story}\n${rerun}`)}</failure>`,
+        `      <failure type="${cause}" message="${escapeXml(text)}">${escapeXml(`${story}\n${rerun}`)}</failure>`,
     );
-    const skipped = open === undefined ? [] : [`      <skipped message="${xml(open.reason)}"/>`];
+    const skipped = open === undefined ? [] : [`      <skipped message="${escapeXml(open.reason)}"/>`];
     return {
       isBroken: found.length > 0,
       isSkipped: found.length === 0 && open !== undefined,
       lines: [
         `    <testcase classname="checkout.explore" name="${name}">`,
         ...(found.length > 0 ? failures : skipped),
-        `      <system-out>${xml(english(INVARIANTS[name].rule))}</system-out>`,
+        `      <system-out>${escapeXml(english(INVARIANTS[name].rule))}</system-out>`,
         "    </testcase>",
       ],
     };
@@ -90,7 +90,7 @@ export function exploreJunit({ broken, notJudged, schedules, seed }: SearchResul
     `  <testsuite name="checkout explore" ${counts} skipped="${count((one) => one.isSkipped)}">`,
     "    <properties>",
     `      <property name="schedules" value="${schedules}"/>`,
-    `      <property name="seed" value="${xml(seed)}"/>`,
+    `      <property name="seed" value="${escapeXml(seed)}"/>`,
     "    </properties>",
     ...cases.flatMap(({ lines }) => lines),
     "  </testsuite>",

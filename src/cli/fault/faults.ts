@@ -193,7 +193,8 @@ async function requestOf(
     retryAfterS,
   };
   const terms = termsOf(wanted);
-  if (!terms.ok) throw refuseUsage(withFlag(terms.refusal.message), "correct it; nothing was added");
+  if (!terms.ok)
+    throw refuseUsage(replaceFieldWithFlag(terms.refusal.message), "correct it; nothing was added");
   return wanted;
 }
 
@@ -211,7 +212,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-function withFlag(message: string): string {
+function replaceFieldWithFlag(message: string): string {
   const [field = "", ...rest] = message.split(": ");
   return [FLAGS.get(field) ?? field, ...rest].join(": ");
 }

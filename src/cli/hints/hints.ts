@@ -28,7 +28,7 @@ export async function usageHint(found: CommanderError, line: Line): Promise<Prob
   const { words } = line;
   const next = ["checkout", ...words, "--help"].join(" ");
   if (found.code === "commander.help") return usageProblem("a command is missing", next);
-  const message = withoutValue(found.message).replace(/^error: /, "");
+  const message = removeValue(found.message).replace(/^error: /, "");
   const [first = ""] = message.split("\n");
   const [, negative] = /^unknown option '(-\d)/.exec(message) ?? [];
   if (negative !== undefined)
@@ -59,7 +59,8 @@ async function suggestionFor({ code, message }: CommanderError, line: Line): Pro
   const { words, command, argv } = line;
   if (code === UNKNOWN_COMMAND) return suggestedCommand(line);
   const longs = command.options.flatMap(({ long }) => long ?? []);
-  if (code === "commander.excessArguments") return excessMeant(longs, wordsBeforeSeparator(argv).join(" "));
+  if (code === "commander.excessArguments")
+    return suggestForExcess(longs, wordsBeforeSeparator(argv).join(" "));
   if (code !== UNKNOWN_OPTION) return [];
   const [, typed = ""] = /unknown option '(--?[^'=]+)/.exec(message) ?? [];
   if (longs.includes(typed)) return [typed];
@@ -84,7 +85,7 @@ async function suggestedCommand({ program, words: known, argv, world }: Line): P
 /**
  * Suggestions for an excess argument: it may be part of a duration typed as two words, or a value without its option.
  */
-function excessMeant(longs: readonly string[], typed: string): readonly string[] {
+function suggestForExcess(longs: readonly string[], typed: string): readonly string[] {
   const [, number, unit] = /\b(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(typed) ?? [];
   if (unit !== undefined) return [`${number}${unit}`];
   const [, port] = / (\d{2,5})$/.exec(typed) ?? [];
@@ -93,6 +94,6 @@ function excessMeant(longs: readonly string[], typed: string): readonly string[]
 }
 
 /** The message about an unknown option without the option's value, which may be a secret, as in `--api-key=…`. */
-function withoutValue(message: string): string {
+function removeValue(message: string): string {
   return message.replace(/^(error: unknown option '(?:--[^=]+(?==)|-[^-])).+(?=')/s, "$1");
 }

@@ -24,7 +24,7 @@ export function didYouMean(meant: readonly string[]): string {
 }
 
 /** Commands, verbs and options of other tools, and ours that correspond; `a | b` have the same counterpart. */
-const TYPED = {
+const EQUIVALENTS = {
   commands: {
     "up | serve": ["sandbox start"],
     down: ["sandbox stop"],
@@ -69,9 +69,9 @@ const TYPED = {
   },
 } as const;
 
-const COMMANDS = mapOf<Suggestion>(TYPED.commands);
-const VERBS = mapOf<readonly string[]>(TYPED.verbs);
-const OPTIONS = mapOf<readonly string[]>(TYPED.options);
+const COMMANDS = mapOf<Suggestion>(EQUIVALENTS.commands);
+const VERBS = mapOf<readonly string[]>(EQUIVALENTS.verbs);
+const OPTIONS = mapOf<readonly string[]>(EQUIVALENTS.options);
 
 function mapOf<Value>(rows: Readonly<Record<string, Value>>): ReadonlyMap<string, Value> {
   return new Map(

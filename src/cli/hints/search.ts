@@ -20,18 +20,19 @@ export function commandsLike(
   distance: (one: string, other: string) => number,
 ): readonly string[] {
   const rest = words.slice(known);
-  const within = paths.filter((path) => isAt(words.slice(0, known), path));
+  const within = paths.filter((path) => startsWithWords(words.slice(0, known), path));
   const isNear: WordComparison = (one, other) => distance(one, other) <= one.length / LETTERS_FOR_AN_ERROR;
   // The path of a command is no longer than its typed words.
   const isWhole = (path: readonly string[]): boolean =>
-    path.length > rest.length || !paths.some((other) => other.length > path.length && isAt(path, other));
+    path.length > rest.length ||
+    !paths.some((other) => other.length > path.length && startsWithWords(path, other));
   const behind = (depth: number, same: WordComparison): CommandPaths =>
-    within.filter((path) => path.length > depth && isAt(path.slice(depth), rest, same));
+    within.filter((path) => path.length > depth && startsWithWords(path.slice(depth), rest, same));
   const attempts: readonly CommandPaths[] = [
     // The same words in another order, or in the singular: `create order`.
-    ofWords(paths, words),
+    commandsWithWords(paths, words),
     // Another tool's verb, after the group (`orders show`) or before it (`show orders`).
-    ...verbsFor(rest[0] ?? "").map((verb) => ofWords(paths, words.with(known, verb))),
+    ...verbsFor(rest[0] ?? "").map((verb) => commandsWithWords(paths, words.with(known, verb))),
     // A command without its group: `start` for `sandbox start`.
     behind(1, Object.is).filter(isWhole),
     behind(1, isSame).filter(isWhole),
@@ -75,7 +76,7 @@ export function optionsLike(
 }
 
 /** Commands with these words in any order, ignoring a plural "s". */
-function ofWords(paths: CommandPaths, words: readonly string[]): CommandPaths {
+function commandsWithWords(paths: CommandPaths, words: readonly string[]): CommandPaths {
   return paths.filter((path) => {
     const typed = words.slice(0, path.length);
     return path.length > 1 && path.every((word) => typed.some((one) => isSame(word, one)));
@@ -83,7 +84,11 @@ function ofWords(paths: CommandPaths, words: readonly string[]): CommandPaths {
 }
 
 /** Whether the words begin with `these`. */
-function isAt(these: readonly string[], words: readonly string[], same: WordComparison = Object.is): boolean {
+function startsWithWords(
+  these: readonly string[],
+  words: readonly string[],
+  same: WordComparison = Object.is,
+): boolean {
   return these.every((word, at) => same(word, words[at] ?? ""));
 }
 

@@ -1,7 +1,7 @@
 import type { World } from "../../world.ts";
 
 /** In raw mode, Ctrl-C and Ctrl-D send these characters instead of a signal. */
-const QUIT = new Set(["q", "\u0003", "\u0004"]);
+const QUIT_KEYS = new Set(["q", "\u0003", "\u0004"]);
 
 /** A key with a function. */
 export type Key = "quit" | "replay" | "details";
@@ -18,7 +18,7 @@ export function keysOf(
     const text = chunk.toString();
     if (text.startsWith("\u001b")) return;
     for (const character of text) {
-      if (QUIT.has(character)) onKey("quit");
+      if (QUIT_KEYS.has(character)) onKey("quit");
       else if (character === "r") onKey("replay");
       else if (character === "d") onKey("details");
     }

@@ -135,7 +135,7 @@ async function sinceOf(
  */
 function openSeen({ world, printer, around }: Context, options: ListenOptions): SeenEvents & Disposable {
   const folder = around.folder();
-  if (!world.files.exists(folder)) return held(rememberSeenEvents());
+  if (!world.files.exists(folder)) return closeAtEnd(rememberSeenEvents());
   unwrapHosting(makeStateFolder(world, folder, options));
   const path = stateFile(folder, "journal");
   const opened = openSeenEvents(path, {
@@ -146,10 +146,10 @@ function openSeen({ world, printer, around }: Context, options: ListenOptions): 
   if (!opened.ok) throw new Refused(problemOf(fileFailure("journal", opened.refusal)));
   const report = (error: unknown): void =>
     printer.trace(printable(`warning: forwarded events cannot be recorded in the journal: ${String(error)}`));
-  return held(keepDespiteFailure(opened.value, report));
+  return closeAtEnd(keepDespiteFailure(opened.value, report));
 }
 
-function held(seen: SeenEvents): SeenEvents & Disposable {
+function closeAtEnd(seen: SeenEvents): SeenEvents & Disposable {
   return { ...seen, [Symbol.dispose]: seen.close };
 }
 

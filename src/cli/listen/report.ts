@@ -82,10 +82,10 @@ export function deliveryJson(delivery: HandledDelivery): object {
     event: "delivery",
     at: iso(storeAt ?? at),
     real_at: iso(at),
-    event_id: short(claims.eventId),
-    type: short(claims.type),
-    object_id: short(claims.objectId),
-    order_id: short(claims.orderId),
+    event_id: cutOrNull(claims.eventId),
+    type: cutOrNull(claims.type),
+    object_id: cutOrNull(claims.objectId),
+    order_id: cutOrNull(claims.orderId),
     verified,
     outcome: OUTCOMES[result.kind],
     code: fault?.code ?? (result.kind === "unanswered" ? result.failure : null),
@@ -115,11 +115,11 @@ type LineStyle = Pick<Printer, "style" | "wrap"> & { readonly plan: ListenPlan; 
 
 /** The width of the event type column in lines of `width` columns; in wide lines it has room for session events. */
 export function typeWidthOf({ width }: Pick<Printer, "width">): number {
-  return width < WIDE ? TYPE_WIDTH : SESSION_TYPE_WIDTH;
+  return width < WIDE_COLUMNS ? TYPE_WIDTH : SESSION_TYPE_WIDTH;
 }
 
 /** Width from which a line has room for the longest event type. */
-const WIDE = 100;
+const WIDE_COLUMNS = 100;
 
 /** The width of the event type column after a delivery: that of the longest event type so far. */
 export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, before: number): number {
@@ -137,14 +137,14 @@ const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
 export function deliveryLine(delivery: HandledDelivery, look: LineStyle): string {
   const { style, typeWidth, wrap } = look;
   const { at, storeAt, claims, verified, fault, injected, result } = delivery;
-  const type = shown(claims.type).padEnd(typeWidth);
+  const type = displayOrDash(claims.type).padEnd(typeWidth);
   const verdict = verified ? style.green("✓ verified") : style.red("✗ not verified");
   const [event, object] = [claims.eventId, claims.objectId].map((id) => (id === null ? null : shortId(id)));
   const parts = [
     timeOf(storeAt ?? at),
-    shown(event ?? null),
+    displayOrDash(event ?? null),
     type,
-    shown(claims.orderId ?? object ?? null),
+    displayOrDash(claims.orderId ?? object ?? null),
     verdict,
   ];
   const real = storeAt === null ? [] : [style.dim(`real time ${timeOf(at)}`)];
@@ -223,7 +223,7 @@ const SPAN_UNITS = [
 /** All details of a delivery: its headers with a shortened signature, its body, and the target's answer. */
 export function detailLines({ request, result, answered }: HandledDelivery): string {
   const headers = request.rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 ? [`> ${name}: ${shownHeader(request.rawHeaders[index + 1] ?? "")}`] : [],
+    index % 2 === 0 ? [`> ${name}: ${displayHeader(request.rawHeaders[index + 1] ?? "")}`] : [],
   );
   const body = prettyBody(request.body).map((line) => `> ${line}`);
   const said = result.kind === "answered" ? result.answer : "";
@@ -236,7 +236,7 @@ export function detailLines({ request, result, answered }: HandledDelivery): str
 }
 
 /** Recognises a signature by its form, because another service may use another header name. */
-function shownHeader(value: string): string {
+function displayHeader(value: string): string {
   if (!SIGNATURES.test(value)) return value;
   return value
     .split(",")
@@ -255,10 +255,10 @@ export function timeOf(at: number): string {
   return `${iso(at).slice(11, 19)}Z`;
 }
 
-function shown(text: string | null): string {
+function displayOrDash(text: string | null): string {
   return text === null ? "–" : printable(displayText(cut(text, MAX_TEXT)));
 }
 
-function short(text: string | null): string | null {
+function cutOrNull(text: string | null): string | null {
   return text === null ? null : cut(text, MAX_TEXT);
 }

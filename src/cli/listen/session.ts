@@ -27,7 +27,7 @@ import {
 } from "./report.ts";
 import { portFailure } from "../../host/listen.ts";
 import { EXIT, problemOf, Refused, type Problem } from "../problem.ts";
-import { answered } from "../target/call.ts";
+import { unwrapAnswer } from "../target/call.ts";
 
 /** The sender: a sandbox on this machine, at its current address, or a service without registration. */
 export type Sender =
@@ -72,7 +72,7 @@ const DRAIN_MS = 800;
 const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
 /** Maximum length of the shown reason why a request is not a delivery, in characters. */
-const MAX_WHY = 200;
+const MAX_REASON_LENGTH = 200;
 /** Time for the rest of the way, in addition to the target's timeout, in milliseconds. */
 const SILENCE_MS = 30_000;
 
@@ -83,11 +83,11 @@ export async function runSession(
   stopping: AbortController,
 ): Promise<number> {
   await listenUntil(context, options, stopping);
-  context.printer.talk(STOPPED[options.sender.kind]);
+  context.printer.talk(STOP_TEXTS[options.sender.kind]);
   return EXIT.done;
 }
 
-const STOPPED = {
+const STOP_TEXTS = {
   sandbox: "checkout listen stopped; events wait for the next one.",
   service: "checkout listen stopped.",
 };
@@ -120,7 +120,7 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
     let last: HandledDelivery | undefined;
     let typeWidth = typeWidthOf(printer);
     const webhooks = createWebhookListener(world, {
-      source: hideSecrets(context, link ?? fixedSource(sender)),
+      source: hideSecrets(context, link ?? createFixedSource(sender)),
       seen,
       plan,
       forwarding: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
@@ -135,7 +135,9 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
       },
       onStray: (why) =>
         void momentOf(context, link).then(({ at, real }) =>
-          printer.talk([timeOf(at), `not a delivery: ${printable(cut(why, MAX_WHY))}`, ...real].join("  ")),
+          printer.talk(
+            [timeOf(at), `not a delivery: ${printable(cut(why, MAX_REASON_LENGTH))}`, ...real].join("  "),
+          ),
         ),
       report: (error) => printer.trace(printable(`checkout listen: ${messageOf(error)}`)),
     });
@@ -157,7 +159,7 @@ function pathsOf({ forward }: ListenPlan): string[] {
 }
 
 /** A delivery source for a service without registration. */
-function fixedSource(sender: Sender): DeliverySource {
+function createFixedSource(sender: Sender): DeliverySource {
   const inForce = sender.kind === "service" ? sender.secrets : [];
   return {
     secrets: () => Promise.resolve({ inForce, retired: [], storeTime: null }),
@@ -191,7 +193,11 @@ async function start(
     await printer.result(readyJson(ready), () => readyText(ready, printer.style));
     return;
   }
-  const { id: endpointId, signingSecrets: secrets, replayed } = answered(await link.register(sender.since));
+  const {
+    id: endpointId,
+    signingSecrets: secrets,
+    replayed,
+  } = unwrapAnswer(await link.register(sender.since));
   for (const secret of secrets) printer.hide(secret);
   const ready = { ...common, origin: sender.locate()?.origin ?? null, endpointId, replayed };
   await printer.result(readyJson(ready), () => readyText(ready, printer.style));
@@ -242,7 +248,7 @@ async function tellChange(
   switch (change.kind) {
     case "lost":
       say("disconnected", {}, "the sandbox is disconnected; its events are delivered when it is back");
-      return options.exitOnDisconnect ? DISCONNECTED : undefined;
+      return options.exitOnDisconnect ? DISCONNECTION_PROBLEM : undefined;
     case "back": {
       const { sender } = options;
       const origin = (sender.kind === "sandbox" ? sender.locate()?.origin : undefined) ?? "";
@@ -257,18 +263,18 @@ async function tellChange(
       );
       return undefined;
     case "taken_over":
-      return TAKEN_OVER;
+      return TAKEOVER_PROBLEM;
   }
 }
 
-const DISCONNECTED: Problem = {
+const DISCONNECTION_PROBLEM: Problem = {
   exitCode: EXIT.unreachable,
   code: "disconnected",
   message: "the sandbox is disconnected, and --exit-on-disconnect is set",
   next: "start it again: checkout sandbox start; its events are delivered to the next checkout listen",
 };
 
-const TAKEN_OVER: Problem = {
+const TAKEOVER_PROBLEM: Problem = {
   exitCode: EXIT.failed,
   code: "taken_over",
   message: "another checkout listen has taken over the events of this sandbox",

@@ -9,7 +9,7 @@ import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
 import type { Context } from "../command.ts";
-import { checkoutFields, exchangeProblem, withExplanation } from "./exchange-report.ts";
+import { checkoutFields, exchangeProblem, addExplanation } from "./exchange-report.ts";
 import type { Settings } from "../target/service.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
@@ -59,8 +59,8 @@ export type CreatedCheckout = {
  */
 export function judgeCreate(context: Context, report: CreateReport): CreatedCheckout {
   const { result, settings } = report;
-  const refused = (problem: Problem): Refused => new Refused(withExplanation(problem, settings));
-  if (result.end === "not_sent") throw refused(notSent(result));
+  const refused = (problem: Problem): Refused => new Refused(addExplanation(problem, settings));
+  if (result.end === "not_sent") throw refused(unsentProblem(result));
   const { entry, exchange, journalFailure } = result;
   if (journalFailure !== undefined) {
     context.printer.trace(
@@ -185,7 +185,7 @@ function mismatch({ request }: CreateReport, entry: JournalEntry, got: CheckoutW
   };
 }
 
-function notSent({ reason, entry }: KeyRefusal): Problem {
+function unsentProblem({ reason, entry }: KeyRefusal): Problem {
   const details = { idempotency_key: entry.key };
   if (reason === "other_create") {
     const message = `${entry.key} belongs to another create: ${entry.endpoint} ${printableLiteral(entry.orderId)}; nothing was sent`;

@@ -129,7 +129,7 @@ async function printCreated(
 ): Promise<number> {
   const { created, target, settings } = made;
   const { id, checkout_url: page } = created.response.data;
-  if (options.wait !== true) await showCreated(context, await asItIsNow(context, made));
+  if (options.wait !== true) await showCreated(context, await retrieveCurrent(context, made));
   // Before the wait, so that the payer can pay.
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return EXIT.done;
@@ -141,7 +141,7 @@ async function printCreated(
 }
 
 /** A replay returns the status at creation, so the current status is retrieved. */
-async function asItIsNow(
+async function retrieveCurrent(
   { world, printer }: Context,
   made: { readonly created: CreatedCheckout; readonly target: Target; readonly settings: Settings },
 ): Promise<CreatedCheckout> {
@@ -179,14 +179,14 @@ async function completeRequest(world: World, options: CreateFields): Promise<Cre
   const missing = missingFlags(options);
   if (missing.length > 0 && !world.interactive) {
     const next = options.priceId === undefined ? "add them, or use --order-id with --price-id" : "add it";
-    throw refuseUsage(`missing: ${missing.join(", ")}${unreadOf(missing, world)}`, next);
+    throw refuseUsage(`missing: ${missing.join(", ")}${findUnreadVariables(missing, world)}`, next);
   }
   if (missing.length === 0) return parseFields(options);
   return parseFields(await askForMissing(world, options));
 }
 
 /** Points out variables named like these options, which have no variable. */
-function unreadOf(flags: readonly string[], { env }: World): string {
+function findUnreadVariables(flags: readonly string[], { env }: World): string {
   const unread = flags
     .map((flag) => variableNamed("CHECKOUT", flag.slice(2)))
     .filter((name) => (env[name] ?? "") !== "");
@@ -219,7 +219,7 @@ async function dryRun(
   const { intent } = wanted;
   const target = { ...wanted.target, instance: await instanceOf(world, wanted.settings) };
   const meant = journalIntent(target, intent);
-  const latest = latestAttempt(world, wanted.settings.folder.value, meant);
+  const latest = findLatestAttempt(world, wanted.settings.folder.value, meant);
   const { key } = chooseKey(meant, latest);
   const request = createRequest(target, {
     endpoint: intent.endpoint,
@@ -237,7 +237,7 @@ async function dryRun(
   return printer.result(json, () => shown.text);
 }
 
-function latestAttempt(world: World, folder: string, meant: Intent): LatestAttempt | undefined {
+function findLatestAttempt(world: World, folder: string, meant: Intent): LatestAttempt | undefined {
   if (!world.files.exists(stateFile(folder, "journal"))) return undefined;
   using journal = openFolderJournal(world, folder);
   return journal.latestAttempt(meant);

@@ -29,7 +29,7 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
  * service gets the source of its address, and how to start a sandbox there. An address without the path /v1 gets the
  * hint that it must end with it.
  */
-export function withExplanation(
+export function addExplanation(
   problem: Problem,
   {
     isExplained,

@@ -64,7 +64,7 @@ function list({ printer }: Context, journal: Journal | undefined): Promise<numbe
 
 async function show({ printer }: Context, journal: Journal | undefined, key: string): Promise<number> {
   const entry = journal?.find(key);
-  if (entry === undefined) throw new Refused(unknownKey(key));
+  if (entry === undefined) throw new Refused(unknownKeyProblem(key));
   const json = toJson(entry);
   return printer.result(json, () =>
     fieldLines(Object.entries(json).map(([name, value]) => [name, value === null ? null : String(value)])),
@@ -72,7 +72,7 @@ async function show({ printer }: Context, journal: Journal | undefined, key: str
 }
 
 async function forget({ printer }: Context, journal: Journal | undefined, key: string): Promise<number> {
-  if (journal?.forget(key) !== true) throw new Refused(unknownKey(key));
+  if (journal?.forget(key) !== true) throw new Refused(unknownKeyProblem(key));
   return printer.result(
     { forgotten: key },
     () =>
@@ -98,7 +98,7 @@ function toJson(entry: JournalEntry): Record<string, string | number | boolean |
   };
 }
 
-function unknownKey(key: string): Problem {
+function unknownKeyProblem(key: string): Problem {
   return {
     exitCode: EXIT.failed,
     code: "key_not_found",

@@ -68,8 +68,9 @@ function registerList(group: Group, { object, command }: ListKind): void {
       nextAfter: { session_not_found: `to start with the newest: checkout ${command} list` },
       text: async (listed, printer, { context: { world } }) => {
         const { checkouts, nextBefore, searched, searchedBackTo } = listed;
-        const rows = checkouts.length === 0 ? noneOf(command, listed) : await checkoutLines(listed, printer);
-        const refused = listed.refused.map(refusedLine);
+        const rows =
+          checkouts.length === 0 ? emptyListText(command, listed) : await checkoutLines(listed, printer);
+        const refused = listed.refused.map(refusedOrderLine);
         const found = [rows, ...refused].join("\n");
         if (nextBefore === null) return found;
         const looked =
@@ -82,12 +83,12 @@ function registerList(group: Group, { object, command }: ListKind): void {
   });
 }
 
-function noneOf(command: string, { searched }: AnswerOf<"listCheckouts">): string {
+function emptyListText(command: string, { searched }: AnswerOf<"listCheckouts">): string {
   return searched === null ? `no matching ${command}` : `no matching ${command} among the newest ${searched}`;
 }
 
 /** The line of an order_id whose creates were refused, with the command that explains it. */
-function refusedLine({
+function refusedOrderLine({
   orderId,
   requestId,
   status,

@@ -13,7 +13,8 @@ import { parserOf, register, valueOption, type Context, type Group } from "../co
 import { refuseUsage } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-const NONE = "no return origin is registered; add one: checkout return-origins add http://localhost:3000";
+const NO_ORIGINS_TEXT =
+  "no return origin is registered; add one: checkout return-origins add http://localhost:3000";
 
 const nextAfter = {
   state_conflict: "remove an origin that you no longer need: checkout return-origins remove <origin>",
@@ -39,7 +40,8 @@ export function registerReturnOrigins(group: Group): void {
       ),
     ],
     run: calling("changeReturnOrigins", {
-      body: ({ path }, { context, argument: origin }) => checked(context, { action: "add", origin, path }),
+      body: ({ path }, { context, argument: origin }) =>
+        checkChange(context, { action: "add", origin, path }),
       nextAfter,
       text: ({ returnOrigins }, _printer, { argument }) => addedText(returnOrigins, argument),
     }),
@@ -51,7 +53,7 @@ export function registerReturnOrigins(group: Group): void {
     run: calling("listReturnOrigins", {
       nextAfter,
       text: ({ returnOrigins: origins }) =>
-        origins.length === 0 ? NONE : origins.map(formatReturnOrigin).join("\n"),
+        origins.length === 0 ? NO_ORIGINS_TEXT : origins.map(formatReturnOrigin).join("\n"),
     }),
   });
   register(group, {
@@ -59,7 +61,7 @@ export function registerReturnOrigins(group: Group): void {
     summary: "remove an origin; customers are no longer sent back to it",
     examples: ["checkout return-origins remove http://localhost:3000"],
     run: calling("changeReturnOrigins", {
-      body: (_options, { context, argument: origin }) => checked(context, { action: "remove", origin }),
+      body: (_options, { context, argument: origin }) => checkChange(context, { action: "remove", origin }),
       nextAfter,
       text: (_answer, _printer, { argument }) => `customers are no longer sent back to ${originOf(argument)}`,
     }),
@@ -69,7 +71,7 @@ export function registerReturnOrigins(group: Group): void {
 type Change = RequestOf<"changeReturnOrigins">;
 
 /** Runs the service's own check first, so that an invalid origin is a usage error even without a sandbox. */
-function checked({ world }: Context, change: Change): Change {
+function checkChange({ world }: Context, change: Change): Change {
   const origin = parseReturnOrigin(change.origin);
   if (!origin.ok) throw refuseUsage(origin.refusal.message, nextAfterRefusal(change, shellOf(world.env)));
   return change;

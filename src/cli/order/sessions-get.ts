@@ -1,7 +1,7 @@
 import { nextAfterError } from "../../core/errors.ts";
 import { retrieve } from "../../client/api/client.ts";
 import { register, type Context, type Group } from "../command.ts";
-import { checkoutFields, exchangeProblem, withExplanation } from "./exchange-report.ts";
+import { checkoutFields, exchangeProblem, addExplanation } from "./exchange-report.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { idOf } from "../parsers.ts";
@@ -51,7 +51,7 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
   const next = known
     ? `check the id${settings.isExplained ? ": checkout orders list and checkout sessions list show the ids" : ""}; checkout whoami shows which service and store were asked`
     : (nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was asked");
-  throw new Refused(withExplanation({ ...problem, next }, settings));
+  throw new Refused(addExplanation({ ...problem, next }, settings));
 }
 
 /** Only a sandbox can look up an order_id or a short id: v1 has no list, and requires a UUID (interface 16). */

@@ -6,7 +6,7 @@ import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.t
 import { STATUSES } from "../../core/checkout/checkout.ts";
 import type { CheckoutResponse } from "../../core/checkout/wire.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
-import { exchangeProblem, withExplanation } from "./exchange-report.ts";
+import { exchangeProblem, addExplanation } from "./exchange-report.ts";
 import { parseChoice } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import { EXIT, Refused } from "../problem.ts";
@@ -66,7 +66,7 @@ function report(
     const problem = exchangeProblem(result.exchange);
     const next =
       nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was asked";
-    throw new Refused(withExplanation({ ...problem, next }, settings));
+    throw new Refused(addExplanation({ ...problem, next }, settings));
   }
   if (result.end === "unreachable_goal") {
     const { status } = result.response.data;

@@ -83,7 +83,7 @@ type OpenResult =
 async function openSecretly(context: Context, link: string): Promise<OpenResult> {
   const { world } = context;
   const folder = liveFolder(context);
-  const page = leadingOn(link);
+  const page = redirectPage(link);
   const file = writeFile(world, folder, page);
   if ("message" in file) return { ok: false, message: file.message };
   const opened = await world.openBrowser(pathToFileURL(file.path).href);
@@ -102,7 +102,7 @@ async function openSecretly(context: Context, link: string): Promise<OpenResult>
 /** A full or read-only disk must not prevent printing the link. */
 function writeFile(world: World, folder: string | undefined, page: string): TemporaryFile | Problem {
   try {
-    return folder === undefined ? world.temporaryFile(FILE, page) : keptFile(world, folder, page);
+    return folder === undefined ? world.temporaryFile(FILE, page) : writeKeptFile(world, folder, page);
   } catch (error) {
     const problem = storageProblem(error);
     if (problem === undefined) throw error;
@@ -110,7 +110,7 @@ function writeFile(world: World, folder: string | undefined, page: string): Temp
   }
 }
 
-function keptFile(world: World, folder: string, content: string): TemporaryFile {
+function writeKeptFile(world: World, folder: string, content: string): TemporaryFile {
   const path = stateFile(folder, "signIn");
   world.files.write(path, content);
   return { path, remove: () => world.files.remove(path) };
@@ -122,7 +122,7 @@ function liveFolder({ around }: Context): string | undefined {
 }
 
 /** A page that redirects the browser at once and is not kept in its history. */
-function leadingOn(link: string): string {
+function redirectPage(link: string): string {
   const text = link.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
   return `<!doctype html>
 <meta charset="utf-8">

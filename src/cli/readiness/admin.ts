@@ -105,8 +105,8 @@ export function registerAdmin(group: Group): void {
       name,
       summary,
       examples: [
-        `checkout admin ${typed(name, ["wechat_pay", "price_coffee"])}`,
-        `checkout admin ${typed(name, ["EUR", "price_ticket"])} --note "as agreed with the merchant"`,
+        `checkout admin ${exampleOf(name, ["wechat_pay", "price_coffee"])}`,
+        `checkout admin ${exampleOf(name, ["EUR", "price_ticket"])} --note "as agreed with the merchant"`,
       ],
       options: [valueOption("--note <text>", "note for the audit log", parseNote)],
       run: calling("adminAct", {
@@ -132,7 +132,7 @@ export function registerAdmin(group: Group): void {
 }
 
 /** An example of an action, with its argument. */
-function typed(name: string, [capability, price]: readonly [string, string]): string {
+function exampleOf(name: string, [capability, price]: readonly [string, string]): string {
   return name.replace("<name>", capability).replace("<id>", price);
 }
 

@@ -13,7 +13,7 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 type AssumptionsOptions = CommonOptions & { readonly used?: boolean };
 
-const NONE_USED = "your integration has not relied on any assumption yet";
+const NO_USE_TEXT = "your integration has not relied on any assumption yet";
 
 /** `checkout assumptions`. */
 export function registerAssumptions(group: Group): void {
@@ -31,8 +31,10 @@ export function registerAssumptions(group: Group): void {
       text: (answer, { style }, { options, context }) => {
         const assumptions = listedOf(answer, options);
         const record = projectCalibration(context);
-        const shown = assumptions.map((one) => lines(one, { style, record, now: context.world.now() }));
-        return shown.length === 0 ? NONE_USED : shown.join("\n");
+        const shown = assumptions.map((one) =>
+          assumptionLines(one, { style, record, now: context.world.now() }),
+        );
+        return shown.length === 0 ? NO_USE_TEXT : shown.join("\n");
       },
     }),
   });
@@ -48,7 +50,7 @@ type LineOptions = { readonly style: Style; readonly record: Calibration | undef
  * The lines of one assumption: its title, the choice, the setting that changes the choice, whether it was relied on,
  * and the verdict of a calibration with its age.
  */
-function lines(assumption: AssumptionEntry, { style, record, now }: LineOptions): string {
+function assumptionLines(assumption: AssumptionEntry, { style, record, now }: LineOptions): string {
   const { decision, title, chosen, setting } = assumption;
   const mark = assumption.reliedOn === null ? " " : style.green("✓");
   return [
@@ -56,11 +58,11 @@ function lines(assumption: AssumptionEntry, { style, record, now }: LineOptions)
     `      ${chosen}`,
     ...(setting === null ? [] : [`      ${style.dim(`setting: ${setting}`)}`]),
     `      ${style.dim(relianceOf(assumption))}`,
-    ...(record === undefined ? [] : [`      ${calibratedLine(record, { decision, style, now })}`]),
+    ...(record === undefined ? [] : [`      ${calibrationLine(record, { decision, style, now })}`]),
   ].join("\n");
 }
 
-function calibratedLine(
+function calibrationLine(
   record: Calibration,
   { decision, style, now }: Pick<AssumptionEntry, "decision"> & Pick<LineOptions, "style" | "now">,
 ): string {

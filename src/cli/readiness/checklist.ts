@@ -94,7 +94,7 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
   const judge = await judgeFor(context, options);
   using stop = untilStopped(context.world);
   const show = (report: ChecklistReport): Promise<number> => publish(context, { ...options, file }, report);
-  const narrow = (report: ChecklistReport): ChecklistReport => narrowed(report, options.item);
+  const narrow = (report: ChecklistReport): ChecklistReport => narrowReport(report, options.item);
   const { signal } = stop;
   if (options.watch !== true) return await show(await judge(signal));
   return await watch(context.world, { judge, show, narrow, signal });
@@ -138,7 +138,7 @@ async function publish(
   }: ChecklistOptions & { readonly file: JunitFile | undefined },
   report: ChecklistReport,
 ): Promise<number> {
-  const shown = narrowed(report, item);
+  const shown = narrowReport(report, item);
   await printer.result(reportJson(shown), () => {
     const text = markdown === true ? reportMarkdown(shown) : checklistText(shown, printer);
     return again === true ? `${text}\n` : text;
@@ -148,7 +148,7 @@ async function publish(
 }
 
 /** Keeps only the named items. The verdict remains that of all items: no single item makes a store ready. */
-function narrowed(report: ChecklistReport, names: readonly ItemName[] | undefined): ChecklistReport {
+function narrowReport(report: ChecklistReport, names: readonly ItemName[] | undefined): ChecklistReport {
   return names === undefined
     ? report
     : { ...report, items: report.items.filter(({ name }) => names.includes(name)) };

@@ -16,7 +16,7 @@ import {
   withoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
-import { callAt, answered } from "../target/call.ts";
+import { callAt, unwrapAnswer } from "../target/call.ts";
 
 type ReturnOptions = OrderViewOptions & { readonly returnUrl: string };
 
@@ -25,7 +25,7 @@ type ReturnOptions = OrderViewOptions & { readonly returnUrl: string };
  * that its payer cancels.
  */
 const LIMITS = { most: 3, runs: 3 } as const;
-const OWN = ["checkout_session", "checkout_session", "checkout_session"] as const;
+const OWN_KINDS = ["checkout_session", "checkout_session", "checkout_session"] as const;
 
 /** `checkout checklist run browser-return`. */
 export function registerChecklistBrowserReturn(group: Group): void {
@@ -60,11 +60,12 @@ async function prepareReturn(
   return async (signal) => {
     const where = { control, view };
     const given = await ordersOfShop(context, options, { ...where, ...LIMITS, signal });
-    const [checkout, ...others] = given ?? (await newOrders(context, options, { ...where, kinds: OWN }));
+    const [checkout, ...others] =
+      given ?? (await newOrders(context, options, { ...where, kinds: OWN_KINDS }));
     if (checkout === undefined) throw new Error("a drill has an order");
     context.printer.talk(timeLine(RETURN_TIME));
     const returning = { checkout, others, page, view, signal, isOwn: given === undefined };
-    const facts = answered(await drillBrowserReturn(context.world, control, returning));
+    const facts = unwrapAnswer(await drillBrowserReturn(context.world, control, returning));
     const judged = judgeReturn(facts);
     const drill = await keep(context, control, { page, judged });
     return resultOf(judged, { head: headOf(page, judged.verdict), titles: RETURN_STEPS, drill });

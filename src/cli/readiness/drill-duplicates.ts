@@ -6,12 +6,12 @@ import {
 } from "../../client/drills/duplicates.ts";
 import {
   callControl,
-  succeeded,
+  wrapAnswer,
   type ControlResult,
   type ControlTarget,
 } from "../../client/control/control.ts";
 import type { DrilledOrder } from "../../client/drills/duplicates-send.ts";
-import { WITHOUT_TOKENS } from "../../client/drills/merchant-command.ts";
+import { TOKENLESS_ENVIRONMENT } from "../../client/drills/merchant-command.ts";
 import { whileLeased } from "../../client/control/lease.ts";
 import type { OrderViewSource } from "../../client/drills/order-view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
@@ -19,7 +19,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
 import { judgeDuplicates, DUPLICATES_STEPS } from "../../core/readiness/drills/duplicates.ts";
 import { ORDER_OUTCOMES } from "../../core/readiness/drills/duplicates-scope.ts";
-import { wants } from "../../core/webhook/event-types.ts";
+import { matchesPatterns } from "../../core/webhook/event-types.ts";
 import { printable } from "../../core/text.ts";
 import { switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { EXIT, Refused } from "../problem.ts";
@@ -32,7 +32,7 @@ import {
   withoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
-import { answered, callAt, type NextAfter } from "../target/call.ts";
+import { unwrapAnswer, callAt, type NextAfter } from "../target/call.ts";
 
 type DuplicatesOptions = OrderViewOptions & { readonly quick?: boolean; readonly restart?: string };
 
@@ -82,7 +82,7 @@ function drillWith(context: Context, options: DuplicatesOptions, { control, view
     const leased = await whileLeased<ShownVerdict>(world, control, lease, async ({ id: leaseId }) => {
       // New orders are created after the webhooks are held back, so that the shop first hears of a payment.
       const given = await ordersOfShop(context, options, { control, view, ...LIMITS, signal });
-      const orders = drilled(given ?? (await ownOrders(context, options, { control, view })));
+      const orders = assignOutcomes(given ?? (await createOwnOrders(context, options, { control, view })));
       const sellsBoth = await hasCreatesOfBoth(context, control);
       const isQuick = options.quick === true;
       const { restart: commandLine } = options;
@@ -94,7 +94,7 @@ function drillWith(context: Context, options: DuplicatesOptions, { control, view
       const seen = await drillDuplicates(world, wanted);
       return seen.end === "success" ? keep(context, control, { leaseId, seen: seen.value }) : seen;
     });
-    const { judged, drill } = answered(leased, NEXT_AFTER);
+    const { judged, drill } = unwrapAnswer(leased, NEXT_AFTER);
     return resultOf(judged, { head: HEADS[judged.verdict], titles: DUPLICATES_STEPS, drill });
   };
 }
@@ -106,7 +106,7 @@ function drillWith(context: Context, options: DuplicatesOptions, { control, view
 async function restartShop({ world }: Context, commandLine: string, signal: AbortSignal): Promise<void> {
   const command = {
     commandLine,
-    env: WITHOUT_TOKENS,
+    env: TOKENLESS_ENVIRONMENT,
     timeoutMs: RESTART_TIMEOUT_MS,
     maxOutputBytes: MAX_OUTPUT_BYTES,
     signal,
@@ -126,7 +126,7 @@ const NEXT_RESTART =
   "let it exit with 0 when what runs your shop was told to restart it, such as a supervisor";
 
 /** The outcome of each order: of each kind, the first is paid, the second fails, and so on. */
-function drilled(orders: readonly UnpaidOrder[]): readonly DrilledOrder[] {
+function assignOutcomes(orders: readonly UnpaidOrder[]): readonly DrilledOrder[] {
   return orders.flatMap((order, at) => {
     const before = orders.slice(0, at).filter(({ kind }) => kind === order.kind).length;
     const end = ORDER_OUTCOMES[before];
@@ -135,7 +135,7 @@ function drilled(orders: readonly UnpaidOrder[]): readonly DrilledOrder[] {
 }
 
 /** Creates orders of both kinds, or of the only kind whose events the endpoints receive, one for each outcome. */
-async function ownOrders(
+async function createOwnOrders(
   context: Context,
   options: DuplicatesOptions,
   { control, view }: DrillTarget,
@@ -143,7 +143,7 @@ async function ownOrders(
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
   const isWanted = (kind: CheckoutObject): boolean =>
     endpoints.some(({ eventTypes }) =>
-      ["created", "succeeded"].some((status) => wants(eventTypes, `${kind}.${status}`)),
+      ["created", "succeeded"].some((status) => matchesPatterns(eventTypes, `${kind}.${status}`)),
     );
   const wanted = KINDS.filter(isWanted);
   const kinds = ORDER_OUTCOMES.flatMap(() => (wanted.length > 0 ? wanted : KINDS));
@@ -177,10 +177,10 @@ async function keep(
   { leaseId, seen }: { readonly leaseId: string; readonly seen: DuplicatesSeen },
 ): Promise<ControlResult<ShownVerdict>> {
   const judged = judgeDuplicates(seen.facts);
-  if (judged.verdict === "unknown") return succeeded({ judged, drill: null });
+  if (judged.verdict === "unknown") return wrapAnswer({ judged, drill: null });
   const body = { leaseId, subject: seen.subject, steps: judged.steps };
   const kept = await callControl(world, control, { name: "recordDuplicates", body });
-  return kept.end === "success" ? succeeded({ judged, drill: kept.value }) : kept;
+  return kept.end === "success" ? wrapAnswer({ judged, drill: kept.value }) : kept;
 }
 
 const HEADS = {

@@ -1,7 +1,7 @@
 import {
   drillIdempotency,
-  MOST_RUNS,
-  LEAST_RUNS,
+  MAX_RUNS,
+  MIN_RUNS,
   PURCHASES,
   WAITS_MS,
   type IdempotencyDrill,
@@ -19,7 +19,7 @@ import { connectToSandbox } from "../target/connect.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { IDEMPOTENCY_STEPS } from "../../core/readiness/drills/idempotency.ts";
-import { callAt, answered } from "../target/call.ts";
+import { callAt, unwrapAnswer } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type IdempotencyOptions = CommonOptions & {
@@ -48,7 +48,7 @@ export function registerChecklistIdempotency(group: Group): void {
     options: [
       valueOption(
         "--client-command <command>",
-        `command that creates one order for CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY, and exits; it is run ${LEAST_RUNS} to ${MOST_RUNS} times, for ${PURCHASES} orders (default: run no command, only show the log)`,
+        `command that creates one order for CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY, and exits; it is run ${MIN_RUNS} to ${MAX_RUNS} times, for ${PURCHASES} orders (default: run no command, only show the log)`,
       ),
       valueOption(
         "--command-timeout <duration>",
@@ -72,12 +72,12 @@ async function prepareDrill(
   const { target } = await connectToSandbox(context, control);
   return async (signal) => {
     context.printer.talk(
-      `runs your command ${LEAST_RUNS} to ${MOST_RUNS} times, for ${PURCHASES} orders, and waits about ${durationText(WAITS_MS)} beside that`,
+      `runs your command ${MIN_RUNS} to ${MAX_RUNS} times, for ${PURCHASES} orders, and waits about ${durationText(WAITS_MS)} beside that`,
     );
     const wanted = { commandLine, commandTimeoutMs, target, signal };
     const drilled = await drillIdempotency(context.world, control, wanted);
     const nextAfter = { not_found: "run it again; a store runs only one drill at a time" };
-    return resultOf(answered(drilled, nextAfter));
+    return resultOf(unwrapAnswer(drilled, nextAfter));
   };
 }
 

@@ -8,7 +8,7 @@ import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
 import { drillLines, registerDrill, verdictMark, type DrillLayout } from "./drill.ts";
 import { parseId } from "../parsers.ts";
-import { answered, type NextAfter } from "../target/call.ts";
+import { unwrapAnswer, type NextAfter } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string; readonly orderView?: string };
@@ -68,7 +68,7 @@ async function runDrill(
       signal,
     }),
   );
-  return answered(run, NEXT_AFTER);
+  return unwrapAnswer(run, NEXT_AFTER);
 }
 
 function worstProof(drills: readonly EndpointDrill[]): EndpointDrill["verdict"] {

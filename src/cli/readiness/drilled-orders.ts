@@ -1,7 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Buyer, OrderViewSource } from "../../client/drills/order-view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
-import { WITHOUT_TOKENS } from "../../client/drills/merchant-command.ts";
+import { TOKENLESS_ENVIRONMENT } from "../../client/drills/merchant-command.ts";
 import { merchantOrderId } from "../../client/drills/merchant-order.ts";
 import { MAX_ORDER_ID, parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
@@ -12,7 +12,7 @@ import type { Context } from "../command.ts";
 import { ORDER, SESSION } from "../order/create-report.ts";
 import { createAllInSandbox, requestFor } from "../order/sandbox-create.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
-import { answered, callAt } from "../target/call.ts";
+import { unwrapAnswer, callAt } from "../target/call.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import { findByOrderId, findId } from "../target/ids.ts";
 import type { OrderViewOptions } from "./order-view.ts";
@@ -35,7 +35,7 @@ const AMOUNTS = Array.from({ length: 9900 }, (_, at) => LEAST_MINOR + at).filter
 );
 
 /** Text without special characters of any shell. */
-const HARMLESS = /^\w[\w.~-]*$/;
+const SHELL_SAFE_TEXT = /^\w[\w.~-]*$/;
 
 /**
  * The shop's own checkouts: named by `--checkout`, or created by the command of `--create`; undefined without both
@@ -52,7 +52,7 @@ export async function ordersOfShop(
   if (named !== undefined && named.length > most)
     throw refuseUsage(`--checkout: at most ${most} can be given, and ${named.length} were`, NAME_FEWER);
   for (const text of named ?? []) {
-    const order = await namedOrder(context, text, control);
+    const order = await findNamedOrder(context, text, control);
     if (orders.some(({ id }) => id === order.id))
       throw refuseUsage(`--checkout: ${printableLiteral(text)} was given twice`, NAME_FEWER);
     orders.push(order);
@@ -74,7 +74,7 @@ export async function newOrders(
   options: OrderViewOptions,
   { control, view, kinds }: ViewTarget & { readonly kinds: readonly CheckoutObject[] },
 ): Promise<readonly UnpaidOrder[]> {
-  const terms = await someTerms(context, control);
+  const terms = await drawTerms(context, control);
   const newId = await orderIdsOfShop(context, control);
   const wanted = kinds.map((kind) => ({
     noun: kind === "order" ? ORDER : SESSION,
@@ -93,7 +93,7 @@ export async function newOrders(
  * A random amount with an active currency and payment method of the store; default terms if the store has no active
  * currency or method.
  */
-async function someTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
+async function drawTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
   const { world } = context;
   const { capabilities } = await callAt(context, control, { name: "readiness", body: undefined });
   const any = (kind: string): string | undefined =>
@@ -112,11 +112,13 @@ async function someTerms(context: Context, control: ControlTarget): Promise<Crea
  * in a common form. Some order_ids of a kind resemble the first one.
  */
 async function orderIdsOfShop({ world }: Context, control: ControlTarget): Promise<(kind: string) => string> {
-  const like = answered(await merchantOrderId(world, control));
+  const like = unwrapAnswer(await merchantOrderId(world, control));
   const made = new Map<string, readonly string[]>();
   const newId = (): string => {
     const own = like === undefined ? undefined : orderIdLike(like, world.randomBytes(MAX_ORDER_ID * 2));
-    return own !== undefined && HARMLESS.test(own) ? own : requestFor(world, { purpose: "order" }).order_id;
+    return own !== undefined && SHELL_SAFE_TEXT.test(own)
+      ? own
+      : requestFor(world, { purpose: "order" }).order_id;
   };
   return (kind) => {
     const before = made.get(kind) ?? [];
@@ -129,7 +131,7 @@ async function orderIdsOfShop({ world }: Context, control: ControlTarget): Promi
   };
 }
 
-async function namedOrder(context: Context, text: string, control: ControlTarget): Promise<UnpaidOrder> {
+async function findNamedOrder(context: Context, text: string, control: ControlTarget): Promise<UnpaidOrder> {
   const id = await findId(context, "checkout", text, control);
   const { orderId, status, object } = await callAt(context, control, {
     name: "inspectCheckout",
@@ -162,7 +164,7 @@ async function orderBy(
     CHECKOUT_API_KEY: target.apiKey,
     CHECKOUT_STORE_ID: settings.storeId.value ?? undefined,
     CHECKOUT_ORDER_ID: orderId,
-    ...WITHOUT_TOKENS,
+    ...TOKENLESS_ENVIRONMENT,
   };
   const command = {
     commandLine,
@@ -173,7 +175,7 @@ async function orderBy(
   };
   const { ending, exitCode, stderr } = await world.run(command);
   const id = await findByOrderId(context, orderId, control);
-  if (id !== undefined) return namedOrder(context, id, control);
+  if (id !== undefined) return findNamedOrder(context, id, control);
   const how = ending === "exited" ? `ended with ${exitCode ?? "no exit code"}` : ending;
   const said = stderr.trim().split("\n").at(-1) ?? "";
   const message = `--create: the command ${how} and has created no order or session of CHECKOUT_ORDER_ID${said === "" ? "" : `: ${printable(said)}`}`;
@@ -183,7 +185,7 @@ async function orderBy(
 
 /** Refuses an order_id that a shell would not read literally in the view's command. */
 function checkCommand({ from }: OrderViewSource, { orderId }: Buyer): void {
-  if ("url" in from || HARMLESS.test(orderId) || !from.commandLine.includes("{order_id}")) return;
+  if ("url" in from || SHELL_SAFE_TEXT.test(orderId) || !from.commandLine.includes("{order_id}")) return;
   const message = `the order_id ${printableLiteral(orderId)} holds characters that a shell would read`;
   throw refuseUsage(message, "use {session_id} in the command, or another checkout");
 }

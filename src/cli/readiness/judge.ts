@@ -70,11 +70,11 @@ function elsewhere(context: Context, options: JudgeOptions, place: OtherService)
 function judgeSandbox(context: Context, control: ControlTarget): Judge {
   return async (signal) => {
     const judged = await callAt(context, control, { name: "checklist", body: undefined, signal });
-    return { ...judged, source: "sandbox", service: `${control.origin}/v1`, ...calibrated(context) };
+    return { ...judged, source: "sandbox", service: `${control.origin}/v1`, ...withCalibration(context) };
   };
 }
 
-function calibrated(context: Context): Pick<ChecklistReport, "calibration"> {
+function withCalibration(context: Context): Pick<ChecklistReport, "calibration"> {
   const record = projectCalibration(context);
   if (record === undefined) return { calibration: null };
   return { calibration: { record, ageMs: calibrationAge(record, context.world.now()) } };
@@ -96,7 +96,7 @@ function judgeAnyService(
       service,
       storeId: null,
       judgedAt: world.now(),
-      ...calibrated(context),
+      ...withCalibration(context),
     };
   };
   if (options.probe !== true) return () => Promise.resolve(report(null));

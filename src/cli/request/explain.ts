@@ -39,7 +39,7 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
   if (id === "")
     throw refuseUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
   const explained = await explain(context, options, id);
-  const next = explained.next.map((command) => inNamedStore(command, options, shellOf(context.world.env)));
+  const next = explained.next.map((command) => addStoreOption(command, options, shellOf(context.world.env)));
   const explanation = { ...explained, next };
   return context.printer.result(encodeAnswer("explain", explanation), () =>
     explanationText(explanation, context.printer),
@@ -50,7 +50,7 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
 const OF_NO_STORE = /^checkout (sandbox (start|logs)|doctor)\b/;
 
 /** A command of an explanation, with the explanation's store. */
-export function inNamedStore(
+export function addStoreOption(
   command: string,
   { store }: Pick<CommonOptions, "store">,
   shell: Shell = "sh",
@@ -137,14 +137,16 @@ type Entry = AnswerOf<"explain">["entries"][number];
 
 /** The lines of an entry. A delivery is indented below its event; an explained delivery has a line for each attempt. */
 function entryLines({ at, of, text, attempts = [] }: Entry, kind: ExplainableKind): readonly string[] {
-  const line = timed(at, `${of === null ? "" : "  "}${text}`);
-  return kind === "delivery" ? [line, ...attempts.map((one) => timed(one.at, `    ${one.text}`))] : [line];
+  const line = timedLine(at, `${of === null ? "" : "  "}${text}`);
+  return kind === "delivery"
+    ? [line, ...attempts.map((one) => timedLine(one.at, `    ${one.text}`))]
+    : [line];
 }
 
 function pendingLine({ at, text }: AnswerOf<"explain">["pending"][number]): string {
-  return timed(at, text);
+  return timedLine(at, text);
 }
 
-function timed(at: number, text: string): string {
+function timedLine(at: number, text: string): string {
   return `${iso(at)}  ${printable(text)}`;
 }

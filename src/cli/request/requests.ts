@@ -13,7 +13,7 @@ import { fieldLines } from "../printer.ts";
 import { EXIT, unlessRefused } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
-import { answered } from "../target/call.ts";
+import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, controlTarget, sandboxIn } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -111,7 +111,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
       if (now !== undefined) target = { ...now, ...inStore };
       continue;
     }
-    const listed = answered(result);
+    const listed = unwrapAnswer(result);
     if (isLost) printer.talk(`the sandbox is back at ${target.origin}`);
     isLost = false;
     showCome(context, listed);

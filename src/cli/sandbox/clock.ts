@@ -64,17 +64,17 @@ async function clockText(clock: AnswerOf<"showClock">, { width }: Pick<Printer, 
 
 function advanceBy(text: string): RequestOf<"moveClock"> {
   const by = parseSpan(text);
-  if (!by.ok) throw wrong(by.refusal.message);
+  if (!by.ok) throw refuseTime(by.refusal.message);
   return { action: "advance", byMs: by.value };
 }
 
 /** Uses the service's own check, so that a nonexistent day is refused. */
 function setTo(text: string): RequestOf<"moveClock"> {
   const parsed = decodeRequest("moveClock", { action: "set", to: text });
-  if (!parsed.ok) throw wrong(`expected ${MOMENT}; got ${printableLiteral(text)}`);
+  if (!parsed.ok) throw refuseTime(`expected ${MOMENT}; got ${printableLiteral(text)}`);
   return parsed.value;
 }
 
-function wrong(why: string): Refused {
+function refuseTime(why: string): Refused {
   return refuseUsage(why, "correct it; the clock was not moved");
 }

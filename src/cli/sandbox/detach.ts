@@ -4,7 +4,7 @@ import { parseJson } from "../../core/json.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { DetachedProcess, Starter, World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import { withConfig } from "../../host/config/start-settings.ts";
+import { settingsWithConfig } from "../../host/config/start-settings.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
@@ -53,7 +53,7 @@ export async function startOrReuse(
   serve: () => Promise<number>,
 ): Promise<number> {
   const { world } = context;
-  if (options.ephemeral === true) throw refusedEphemeral(options);
+  if (options.ephemeral === true) throw refuseEphemeral(options);
   using stop = options.detach === true ? untilStopped(world) : undefined;
   const folder = context.around.folder();
   for (let races = 0; ; races += 1) {
@@ -67,7 +67,7 @@ export async function startOrReuse(
   }
 }
 
-function refusedEphemeral({ detach }: StartOptions): Refused {
+function refuseEphemeral({ detach }: StartOptions): Refused {
   const flag = detach === true ? "--detach" : "--reuse";
   const why = `a sandbox without a state folder could not be found again`;
   return refuseUsage(
@@ -84,7 +84,7 @@ async function useLive(
 ): Promise<number> {
   const { description } = live;
   const given = unwrapHosting(readGivenSecrets(context.world));
-  const wanted = unwrapHosting(await withConfig(context, options));
+  const wanted = unwrapHosting(await settingsWithConfig(context, options));
   const { liveDifferences } = await import("../config/live-differences.ts");
   const asked = { options: wanted, given };
   const { all, ofStores } = await liveDifferences(context, asked, { folder, live });
@@ -137,12 +137,12 @@ async function startDetached(
   unwrapHosting(makeStateFolder(world, folder, options));
   const logFile = stateFile(folder, "log");
   const logged = world.files.size(logFile) ?? 0;
-  await using started = heldProcess(world, logFile);
-  const message = await Promise.race([started.told, aborted(signal)]);
+  await using started = startHeldProcess(world, logFile);
+  const message = await Promise.race([started.told, awaitAbort(signal)]);
   if (message === "aborted") throw new Refused(interruptedProblem("; no sandbox was started"));
   const told = message === undefined ? undefined : (parseJson(message) as StartMessage | undefined);
   if (told === undefined) {
-    throw new Refused(endedEarly(await started.ended, logLines(world, { logFile, logged })));
+    throw new Refused(earlyEndProblem(await started.ended, logLines(world, { logFile, logged })));
   }
   if ("problem" in told) throw new Refused(told.problem);
   for (const note of told.notes) printer.talk(note);
@@ -161,7 +161,7 @@ async function startDetached(
   return exitCode;
 }
 
-function aborted(signal: AbortSignal): Promise<"aborted"> {
+function awaitAbort(signal: AbortSignal): Promise<"aborted"> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve("aborted");
     signal.addEventListener("abort", () => resolve("aborted"));
@@ -169,7 +169,7 @@ function aborted(signal: AbortSignal): Promise<"aborted"> {
 }
 
 /** Starts a detached process; the end of the enclosing block stops it unless it was released. */
-function heldProcess(world: World, logFile: string): DetachedProcess & AsyncDisposable {
+function startHeldProcess(world: World, logFile: string): DetachedProcess & AsyncDisposable {
   const started = world.startDetached({ logFile });
   let isHeld = true;
   return {
@@ -200,7 +200,7 @@ function logLines(
   return lines.slice(-SHOWN_LOG_LINES);
 }
 
-function endedEarly(how: string, lines: readonly string[]): Problem {
+function earlyEndProblem(how: string, lines: readonly string[]): Problem {
   const end = lines.length === 0 ? "" : `; its log ends with: ${lines.join(" / ")}`;
   return {
     exitCode: EXIT.failed,
@@ -230,7 +230,7 @@ export async function serveDetached(
     printer.talk(text);
   };
   const place = { ...context, printer: { ...printer, talk } };
-  const configured = unwrapHosting(await withConfig(place, options));
+  const configured = unwrapHosting(await settingsWithConfig(place, options));
   const served = await serveSandbox(place, configured, {
     place: { folder, log: world.stderr, logFile: starter.logFile },
     announce: async ({ ready, description, heldBack }) => {
@@ -244,7 +244,7 @@ export async function serveDetached(
         ...(heldBack === undefined ? {} : { heldBack }),
       };
       // The starter lets this process go after it has printed the ready line.
-      if (!(await starter.tell(JSON.stringify(told)))) throw new Refused(abandoned());
+      if (!(await starter.tell(JSON.stringify(told)))) throw new Refused(abandonedProblem());
     },
     use: async ({ ready, stopRequested }) => {
       printer.talk(`checkout sandbox ${ready.version} serves ${ready.base_url} (pid ${ready.pid}).`);
@@ -256,7 +256,7 @@ export async function serveDetached(
   return EXIT.done;
 }
 
-function abandoned(): Problem {
+function abandonedProblem(): Problem {
   const message = "the command that started this sandbox ended before it was ready";
   return { exitCode: EXIT.failed, code: "abandoned", message, next: "checkout sandbox start --detach" };
 }

@@ -12,8 +12,8 @@ type Format = (typeof FORMATS)[number];
 
 type EnvOptions = CommonOptions & { readonly format?: Format; readonly control?: boolean };
 
-const NONE_IS_KEPT = "credentials.json has no key of this store";
-const KEPT_IS_REVOKED =
+const NO_KEY_TEXT = "credentials.json has no key of this store";
+const REVOKED_KEY_TEXT =
   "the key of this store in credentials.json is revoked; create another: checkout keys create";
 
 /** Everything that an application of a store needs, and the last four characters of the store's revoked keys. */
@@ -66,7 +66,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   // Finding a store other than the first hides the token.
   if (options.control === true) printer.reveal(token);
   if (apiKey === null)
-    printer.trace(`warning: CHECKOUT_API_KEY is left out: ${isRevoked ? KEPT_IS_REVOKED : NONE_IS_KEPT}`);
+    printer.trace(`warning: CHECKOUT_API_KEY is left out: ${isRevoked ? REVOKED_KEY_TEXT : NO_KEY_TEXT}`);
   noteOwnSecrets(context, access);
   return printer.result(variables, () => environmentText(variables, options.format ?? "sh"));
 }

@@ -8,7 +8,7 @@ const SHOWN_LINES = 20;
 type KeptLog = LogStream & { readonly lines: () => readonly string[]; readonly count: () => number };
 
 /** A log in memory that keeps its last lines and counts them all. */
-export function keptLog(): KeptLog {
+export function createKeptLog(): KeptLog {
   let kept: readonly string[] = [];
   let count = 0;
   return {

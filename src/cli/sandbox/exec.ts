@@ -1,7 +1,7 @@
 import type { ProgramResult, StopSignal, World } from "../../world.ts";
 import { register, repeatedOption, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { withConfig } from "../../host/config/start-settings.ts";
-import { keptLog, showLog } from "./exec-log.ts";
+import { settingsWithConfig } from "../../host/config/start-settings.ts";
+import { createKeptLog, showLog } from "./exec-log.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, addSetting } from "../option-rules.ts";
 import { holdFaults } from "../fault/held-faults.ts";
@@ -30,7 +30,7 @@ type ExecOptions = CommonOptions &
   };
 
 /** The value of `--store` for a store that is created for this command. */
-const FRESH = "new";
+const NEW_STORE = "new";
 
 /** `checkout exec -- npm test`. */
 export function registerExec(group: Group): void {
@@ -85,7 +85,7 @@ export function registerExec(group: Group): void {
 type Program = { readonly program: string; readonly args: readonly string[] };
 
 /** Added to the number of the signal that ended a command to get the exit code, as in a shell. */
-const KILLED_BY = 128;
+const SIGNAL_EXIT_BASE = 128;
 const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
 /** Runs a program with a sandbox in memory. Only the program writes to stdout. */
@@ -94,9 +94,11 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
   const stop = recordStopSignal(world);
   const wanted = await faultsOf(context, options);
-  const log = keptLog();
+  const log = createKeptLog();
   let reached = false;
-  const configured = unwrapHosting(await withConfig(context, { ...options, port: options.port ?? 0 }));
+  const configured = unwrapHosting(
+    await settingsWithConfig(context, { ...options, port: options.port ?? 0 }),
+  );
   const serving = serveSandbox(context, configured, {
     place: { folder: undefined, log },
     use: async (served) => {
@@ -105,7 +107,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       await holdFaults(context, target).add(wanted.faults);
       reached = true;
       const stopped = stop.signal();
-      if (stopped !== undefined) return KILLED_BY + SIGNAL_NUMBERS[stopped];
+      if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
       const end = await world.runProgram({ program, args, env: environmentOf(served, options) });
       if (options.keep === true && stop.signal() === undefined) {
         const place = served.ready.portal_url ?? baseUrl;
@@ -140,7 +142,7 @@ async function runInStore(
     const message = `--store uses the running sandbox, which --${given} cannot change`;
     throw refuseUsage(message, "leave one of the two out");
   }
-  const isFresh = options.store === FRESH;
+  const isFresh = options.store === NEW_STORE;
   if (options.keep === true && !isFresh)
     throw refuseUsage(
       `the store ${printable(options.store)} exists already, and is never deleted`,
@@ -150,17 +152,17 @@ async function runInStore(
   const wanted = await faultsOf(context, options);
   const target = await sandboxTarget(context);
   const admin = options.admin === true ? await sandboxTarget(context, "administrator") : undefined;
-  await using fresh = isFresh ? await freshStore(context, target, options.keep === true) : undefined;
+  await using fresh = isFresh ? await createFreshStore(context, target, options.keep === true) : undefined;
   const access = fresh ?? (await accessIn(context, target));
   if (access.apiKey === null)
     throw refuseWithoutKey(access, "run it in a new store: checkout exec --store new");
   await using faults = holdFaults(context, { ...target, storeId: access.storeId });
   await faults.add(wanted.faults);
   const stopped = stop.signal();
-  if (stopped !== undefined) return KILLED_BY + SIGNAL_NUMBERS[stopped];
+  if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
   noteOwnSecrets(context, access);
   const env = {
-    ...cleared(),
+    ...clearedVariables(),
     ...variablesOf(access),
     CHECKOUT_CONTROL_TOKEN: target.token,
     CHECKOUT_ADMIN_TOKEN: admin?.token,
@@ -222,7 +224,7 @@ function noteSeed({ printer }: Context, exitCode: number, { isDrawn, seed }: Exe
 }
 
 /** Creates a store for a program; the end of the enclosing block deletes the store, unless it is kept. */
-async function freshStore(
+async function createFreshStore(
   context: Context,
   target: ControlTarget,
   keep: boolean,
@@ -240,7 +242,7 @@ function endingOfProgram(program: string, end: ProgramResult): number {
     case "exited":
       return end.exitCode;
     case "killed":
-      return KILLED_BY + end.signalNumber;
+      return SIGNAL_EXIT_BASE + end.signalNumber;
     case "not_found":
       throw new Refused({
         exitCode: EXIT.notFound,
@@ -259,7 +261,7 @@ function endingOfProgram(program: string, end: ProgramResult): number {
 }
 
 /** Variables that name another service, or its state or secrets. */
-const ELSEWHERE = [
+const FOREIGN_VARIABLES = [
   "CHECKOUT_BASE_URL",
   "CHECKOUT_API_KEY",
   "CHECKOUT_STORE_ID",
@@ -270,8 +272,8 @@ const ELSEWHERE = [
   "CHECKOUT_TARGET",
 ] as const;
 
-function cleared(): Record<string, undefined> {
-  return Object.fromEntries(ELSEWHERE.map((name) => [name, undefined]));
+function clearedVariables(): Record<string, undefined> {
+  return Object.fromEntries(FOREIGN_VARIABLES.map((name) => [name, undefined]));
 }
 
 /**
@@ -283,7 +285,7 @@ function environmentOf(
   { admin }: Pick<ExecOptions, "admin">,
 ): Record<string, string | undefined> {
   return {
-    ...cleared(),
+    ...clearedVariables(),
     CHECKOUT_BASE_URL: ready.base_url,
     CHECKOUT_API_KEY: ready.api_key ?? undefined,
     CHECKOUT_STORE_ID: ready.store_id,

@@ -28,7 +28,7 @@ export async function findLive(context: Context, signal?: AbortSignal): Promise<
     if (run === undefined) return undefined;
     if (run.port !== null) return describeRun(context, run);
     if (signal?.aborted === true) throw new Refused(interruptedProblem());
-    if (world.monotonic() - since > START_MS) throw new Refused(stillStarting(run));
+    if (world.monotonic() - since > START_MS) throw new Refused(startingProblem(run));
     await world.sleep(LOOK_EVERY_MS, signal);
   }
 }
@@ -63,7 +63,7 @@ export function noteVersionOf(context: Context, { version }: Run): void {
   if (version !== context.version) noteVersion(context, version);
 }
 
-function stillStarting({ pid }: Run): Problem {
+function startingProblem({ pid }: Run): Problem {
   return {
     exitCode: EXIT.unreachable,
     code: "starting",

@@ -51,15 +51,16 @@ async function checkLog(context: Context, folder: string): Promise<void> {
   if (live !== undefined && live.port !== null) {
     const described = await attemptAsync(describeRun(context, live));
     // The log of a sandbox that does not answer may say why.
-    if (described.ok && described.value.description.logFile === null) throw new Refused(inTerminal(live.pid));
+    if (described.ok && described.value.description.logFile === null)
+      throw new Refused(terminalLogProblem(live.pid));
   }
   if (world.files.exists(stateFile(folder, "log"))) return;
-  if (live !== undefined) throw new Refused(inTerminal(live.pid));
+  if (live !== undefined) throw new Refused(terminalLogProblem(live.pid));
   const { message, ...problem } = notRunning(around.shownFolder());
   throw new Refused({ ...problem, message: `there is no log: ${message}` });
 }
 
-function inTerminal(pid: number): Problem {
+function terminalLogProblem(pid: number): Problem {
   return {
     exitCode: EXIT.failed,
     code: "no_log_file",

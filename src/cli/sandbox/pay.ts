@@ -29,12 +29,12 @@ export function registerSandboxPay(group: Group): void {
         state_conflict: `checkout sessions get ${id} shows its state`,
         session_not_found: hintForIds("checkout"),
       }),
-      text: (paid, { width }) => (paid.moves.length > 0 ? moveLines(paid.moves, width) : unmoved(paid)),
+      text: (paid, { width }) => (paid.moves.length > 0 ? moveLines(paid.moves, width) : unchangedText(paid)),
     }),
   });
 }
 
-function unmoved({ status, late }: AnswerOf<"pay">): string {
+function unchangedText({ status, late }: AnswerOf<"pay">): string {
   return late
     ? `the result came too late: it was recorded, and the status stays ${status}`
     : `the status stays ${status}`;

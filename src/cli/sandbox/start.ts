@@ -2,7 +2,7 @@ import { folderSettings, type StartOptions } from "./serving-options.ts";
 import { isTerminal } from "../printer.ts";
 import { shortId } from "../table.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
-import { withConfig } from "../../host/config/start-settings.ts";
+import { settingsWithConfig } from "../../host/config/start-settings.ts";
 import { addSetting } from "../option-rules.ts";
 import { noteFolderAbove, noteTarget } from "../target/notes.ts";
 import { EXIT, unwrapHosting, Refused } from "../problem.ts";
@@ -51,7 +51,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
   // Registered first, so that a signal during start or stop is not lost.
   const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
   const folder = options.ephemeral === true ? undefined : context.around.folder();
-  const configured = unwrapHosting(await withConfig(context, options));
+  const configured = unwrapHosting(await settingsWithConfig(context, options));
   // A terminal gets short ids, which fit 80 columns and which commands accept.
   const ids = isTerminal(world.stderr) ? { shownId: shortId } : {};
   const served = await serveSandbox(context, configured, {

@@ -210,7 +210,7 @@ async function runWait(context: Context, options: WaitOptions): Promise<number> 
       return await printer.result({ ok: true, base_url: seen.baseUrl }, () => `ready: ${seen.baseUrl}`);
     }
     const restMs = timeout - (world.monotonic() - since);
-    if (restMs <= 0) throw new Refused(notInTime(timeout, seen.lacks));
+    if (restMs <= 0) throw new Refused(waitProblem(timeout, seen.lacks));
     await world.sleep(Math.min(LOOK_EVERY_MS, restMs), signal);
   }
 }
@@ -221,7 +221,7 @@ async function lookOnce(
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<HealthCheck> {
   const { world } = context;
-  const place = whereIs(context, options);
+  const place = locateSandbox(context, options);
   if ("lacks" in place) return place;
   const { baseUrl } = place;
   const sent = await world.send({
@@ -238,7 +238,7 @@ async function lookOnce(
 }
 
 /** The named service, otherwise the running sandbox of the folder at this moment. */
-function whereIs({ around }: Context, options: WaitOptions): HealthCheck {
+function locateSandbox({ around }: Context, options: WaitOptions): HealthCheck {
   if (options.baseUrl !== undefined) {
     const baseUrl = parseBaseUrl(options.baseUrl);
     if (baseUrl !== undefined) return { baseUrl };
@@ -255,7 +255,7 @@ function whereIs({ around }: Context, options: WaitOptions): HealthCheck {
   return { baseUrl: `${localOrigin(port)}/v1`, run };
 }
 
-function notInTime(timeoutMs: number, lacks: string): Problem {
+function waitProblem(timeoutMs: number, lacks: string): Problem {
   const message = `the sandbox was not ready within ${durationText(timeoutMs)}; last seen: ${lacks}`;
   const next = "start it: checkout sandbox start --detach; or wait longer with --timeout";
   return { exitCode: EXIT.unreachable, code: "not_ready", message, next };

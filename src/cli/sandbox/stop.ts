@@ -47,10 +47,10 @@ async function askToStop(world: World, run: Run): Promise<void> {
   const refused = await callStop(world, run);
   if (refused === undefined) return;
   if (world.processStart(run.pid) !== run.started) return;
-  if (run.is_guest === true) throw new Refused(notStopped(run, refused));
+  if (run.is_guest === true) throw new Refused(notStoppedProblem(run, refused));
   const sent = world.terminate(run.pid);
   if (sent === "sent" || sent === "gone") return;
-  throw new Refused(sent === "not_permitted" ? notPermitted(run) : notStopped(run, refused));
+  throw new Refused(sent === "not_permitted" ? notPermittedProblem(run) : notStoppedProblem(run, refused));
 }
 
 /** Calls the stop operation; returns why the sandbox does not stop, or undefined if it does. */
@@ -82,13 +82,13 @@ async function waitUntilGone({ world, around }: Context, run: Run): Promise<void
   while (run.is_guest === true ? isTaken() : world.processStart(run.pid) === run.started) {
     if (signal.aborted) throw new Refused(interruptedProblem("; the sandbox was asked to stop"));
     if (world.monotonic() - since > STOP_MS)
-      throw new Refused(notStopped(run, `it has not ended within ${STOP_MS / 1000} s`));
+      throw new Refused(notStoppedProblem(run, `it has not ended within ${STOP_MS / 1000} s`));
     await world.sleep(LOOK_EVERY_MS, signal);
   }
-  if (isTaken()) throw new Refused(notStopped(run, "its folder is still taken"));
+  if (isTaken()) throw new Refused(notStoppedProblem(run, "its folder is still taken"));
 }
 
-function notStopped({ pid, is_guest: isGuest }: Run, why: string): Problem {
+function notStoppedProblem({ pid, is_guest: isGuest }: Run, why: string): Problem {
   const by = `kill -9 ${pid} (Windows: taskkill /F /PID ${pid}); its state survives that`;
   return {
     exitCode: EXIT.failed,
@@ -98,7 +98,7 @@ function notStopped({ pid, is_guest: isGuest }: Run, why: string): Problem {
   };
 }
 
-function notPermitted({ pid }: Run): Problem {
+function notPermittedProblem({ pid }: Run): Problem {
   const message = `the sandbox (pid ${pid}) belongs to another user`;
   const next = "stop it as that user";
   return { exitCode: EXIT.failed, code: "not_permitted", message, next };

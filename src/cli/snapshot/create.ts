@@ -4,7 +4,7 @@ import { printable } from "../../core/text.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import {
-  besideOlder,
+  withTemporaryName,
   checkCommand,
   fileOption,
   NEXT_AFTER_SNAPSHOT as nextAfter,
@@ -51,7 +51,7 @@ function create(context: Context, options: SnapshotOptions, name: string): Promi
   return withSandbox<SnapshotAnswer>(context, async (target, folder) => {
     const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
     const store = options.all === true ? target : await resolveStore(context, target);
-    return writtenTo(context, options, { name, shelf }, ({ name: taken, signal }) => {
+    return takeToFile(context, options, { name, shelf }, ({ name: taken, signal }) => {
       const body = { name: taken };
       return options.all === true
         ? callAt(context, target, { name: "createSnapshot", body, signal, nextAfter })
@@ -61,14 +61,14 @@ function create(context: Context, options: SnapshotOptions, name: string): Promi
 }
 
 /** Takes a snapshot. A snapshot with a file gets its name only after the file was written. */
-function writtenTo(
+function takeToFile(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
   { name, shelf }: { readonly name: string; readonly shelf: SnapshotFiles | undefined },
   act: (taken: TemporaryName) => Promise<SnapshotAnswer>,
 ): Promise<SnapshotAnswer> {
   if (file === undefined || shelf === undefined) return act({ name });
-  return besideOlder(world, { shelf, name }, async (beside) => {
+  return withTemporaryName(world, { shelf, name }, async (beside) => {
     const created = await act(beside);
     const bytes = shelf.read(beside.name);
     if (bytes === undefined) return created;

@@ -57,7 +57,7 @@ export type TemporaryName = { readonly name: string; readonly signal?: AbortSign
  * and after any failure, an existing snapshot of that name is unchanged. Without a name, the snapshot is removed
  * afterwards.
  */
-export async function besideOlder<Value>(
+export async function withTemporaryName<Value>(
   world: Pick<World, "freshId" | "onStop">,
   { shelf, name }: { readonly shelf: SnapshotFiles; readonly name: string | undefined },
   act: (beside: TemporaryName) => Promise<Value>,

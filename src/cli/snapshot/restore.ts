@@ -9,7 +9,7 @@ import { readCredentials } from "../../host/folder/state-folder.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { isStoreTyped } from "../target/named-store.ts";
 import {
-  besideOlder,
+  withTemporaryName,
   checkCommand,
   fileOption,
   NEXT_AFTER_SNAPSHOT as nextAfter,
@@ -78,7 +78,7 @@ function restore(
     const store = isOfStore ? await resolveStore(context, target) : target;
     const all = options.all === true ? { all: true } : {};
     const adopt = options.adopt === true ? { adopt: true } : {};
-    const done = await takenFrom(context, options, { name, shelf }, (taken) =>
+    const done = await restoreFrom(context, options, { name, shelf }, (taken) =>
       isOfStore
         ? callAt(context, store, {
             name: "restoreStoreSnapshot",
@@ -99,7 +99,7 @@ function restore(
 }
 
 /** Restores an existing snapshot, or the snapshot in a file; the latter is kept under the name, if one was given. */
-function takenFrom(
+function restoreFrom(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
   { name, shelf }: { readonly name: string | undefined; readonly shelf: SnapshotFiles | undefined },
@@ -114,7 +114,7 @@ function takenFrom(
     const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${why}`;
     throw new Refused({ exitCode: EXIT.failed, code, message, next: "check the path of --file" });
   }
-  return besideOlder(world, { shelf, name }, (beside) => {
+  return withTemporaryName(world, { shelf, name }, (beside) => {
     shelf.write(beside.name, read.value);
     return act(beside);
   });

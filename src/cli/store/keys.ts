@@ -13,9 +13,9 @@ import { SECRET_VARIABLES, type SecretName } from "../../host/given-secrets.ts";
 import { unlessRefused } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-const KEPT_IS_REVOKED =
+const REVOKED_KEY_TEXT =
   "credentials.json has this key: to run commands in this folder, set CHECKOUT_API_KEY to another key";
-const NONE_LEFT =
+const NO_KEY_LEFT_TEXT =
   "the store has no other API key, so v1 refuses every request; create a key: checkout keys create";
 
 type CreateOptions = CommonOptions & { readonly scopes?: readonly Scope[] };
@@ -51,8 +51,9 @@ export function registerKeys(group: Group): void {
     summary: "list the API keys of the store, including revoked keys, by their last four characters",
     examples: ["checkout keys list", "checkout keys list --json"],
     run: calling("listKeys", {
-      json: (shown, listed, { context }) => ({ ...shown, kept_key_id: keptOf(context, listed) }),
-      text: (listed, { width }, { context }) => keyLines(listed, { width, kept: keptOf(context, listed) }),
+      json: (shown, listed, { context }) => ({ ...shown, kept_key_id: findKeptKey(context, listed) }),
+      text: (listed, { width }, { context }) =>
+        keyLines(listed, { width, kept: findKeptKey(context, listed) }),
     }),
   });
   register(group, {
@@ -66,8 +67,8 @@ export function registerKeys(group: Group): void {
       text: (revoked, { style }, { context }) =>
         [
           `${style.green("✓")} the API key …${revoked.lastFour} was revoked at ${iso(revoked.revokedAt)}`,
-          ...(isKept(context, revoked) ? [`  ${KEPT_IS_REVOKED}`] : []),
-          ...(revoked.keysLeft === 0 ? [`  ${NONE_LEFT}`] : []),
+          ...(isKept(context, revoked) ? [`  ${REVOKED_KEY_TEXT}`] : []),
+          ...(revoked.keysLeft === 0 ? [`  ${NO_KEY_LEFT_TEXT}`] : []),
         ].join("\n"),
     }),
   });
@@ -99,7 +100,7 @@ function keyLines(
 }
 
 /** The id of the key that is kept in the folder. */
-function keptOf(context: Context, { storeId, keys }: AnswerOf<"listKeys">): string | null {
+function findKeptKey(context: Context, { storeId, keys }: AnswerOf<"listKeys">): string | null {
   const end = endOfKeptKey(context, storeId);
   return keys.find(({ lastFour }) => lastFour === end)?.keyId ?? null;
 }

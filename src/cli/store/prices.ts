@@ -25,7 +25,7 @@ const nextAfter = {
   not_found: "checkout prices list shows the prices",
 };
 
-const NONE = "the catalog is empty; add a price: checkout prices add --help";
+const NO_PRICES_TEXT = "the catalog is empty; add a price: checkout prices add --help";
 
 /** `checkout prices add|list|retire`. */
 export function registerPrices(group: Group): void {
@@ -75,7 +75,7 @@ export function registerPrices(group: Group): void {
     summary: "list the catalog, including unapproved and retired prices",
     examples: ["checkout prices list", "checkout prices list --json"],
     run: calling("listPrices", {
-      text: ({ prices }, printer) => (prices.length === 0 ? NONE : priceLines(prices, printer)),
+      text: ({ prices }, printer) => (prices.length === 0 ? NO_PRICES_TEXT : priceLines(prices, printer)),
     }),
   });
   register(group, {

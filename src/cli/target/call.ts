@@ -16,7 +16,7 @@ import {
   unlessRefused,
   type Problem,
 } from "../problem.ts";
-import { STORES } from "./named-store.ts";
+import { STORES_HINT } from "./named-store.ts";
 import { printableVersion } from "./notes.ts";
 import { TOKEN_VARIABLES } from "./surroundings.ts";
 
@@ -30,31 +30,31 @@ export async function callAt<Name extends OperationName>(
   call: Call<Name>,
 ): Promise<AnswerOf<Name>> {
   const result = await callControl(world, target, call);
-  if (result.end !== "unreachable") return answered(result, call.nextAfter);
+  if (result.end !== "unreachable") return unwrapAnswer(result, call.nextAfter);
   const source = unlessRefused(around.address)?.source ?? "run.json";
-  throw unreachable(`${result.message}; the address is from ${source}`);
+  throw unreachableProblem(`${result.message}; the address is from ${source}`);
 }
 
 /** A call, with the remedies for its refusals. */
 export type Call<Name extends OperationName> = ControlCall<Name> & { readonly nextAfter?: NextAfter };
 
 /** The value of a call. Throws a refusal or failure; `nextAfter` contains the remedy for each code. */
-export function answered<Value>(result: ControlResult<Value>, nextAfter: NextAfter = {}): Value {
+export function unwrapAnswer<Value>(result: ControlResult<Value>, nextAfter: NextAfter = {}): Value {
   switch (result.end) {
     case "success":
       return result.value;
     case "interrupted":
       throw new Refused(interruptedProblem());
     case "other_version":
-      throw new Refused(otherVersion(result));
+      throw new Refused(otherVersionProblem(result));
     case "unreachable":
-      throw unreachable(result.message);
+      throw unreachableProblem(result.message);
     case "refusal":
       throw new Refused(refusedProblem(result.error, nextAfter, result.status));
   }
 }
 
-function unreachable(why: string): Refused {
+function unreachableProblem(why: string): Refused {
   const message = `the sandbox cannot be reached: ${why}`;
   const next = "start it: checkout sandbox start; checkout whoami shows where its address comes from";
   return new Refused({ exitCode: EXIT.unreachable, code: "unreachable", message, next });
@@ -75,13 +75,13 @@ function refusedProblem(
   status = errorRow(code)?.status,
 ): Problem {
   const hints = new Map(Object.entries({ ...NEXT_AFTER_TOKEN, ...nextAfter }));
-  const hint = message.startsWith(NO_STORE) ? STORES : hints.get(code);
+  const hint = message.startsWith(NO_STORE) ? STORES_HINT : hints.get(code);
   const next = hint ?? "correct it and run it again";
   return { exitCode: exitCodeOfStatus(status), code, message, next };
 }
 
 /** The problem if the sandbox has an incompatible version of an operation. */
-function otherVersion(met: Extract<ControlResult<never>, { end: "other_version" }>): Problem {
+function otherVersionProblem(met: Extract<ControlResult<never>, { end: "other_version" }>): Problem {
   const theirs = printableVersion(met.sandboxVersion);
   return {
     exitCode: EXIT.failed,

@@ -16,7 +16,14 @@ import {
   usageProblem,
   type Problem,
 } from "../problem.ts";
-import { isStoreId, findNamedStore, oneStore, STORES, unknownStore, type NamedStore } from "./named-store.ts";
+import {
+  isStoreId,
+  findNamedStore,
+  oneStore,
+  STORES_HINT,
+  unknownStore,
+  type NamedStore,
+} from "./named-store.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
 import { NO_CREDENTIALS, TOKEN_VARIABLES, type ValueWithSource, isOwn } from "./surroundings.ts";
 import { callAt, type Call } from "./call.ts";
@@ -66,16 +73,20 @@ export async function resolveStore(context: Context, target: ControlTarget): Pro
   if (named === undefined) return target;
   const { text, by, source } = named;
   if (by !== "flag" && !isStoreId(text))
-    throw refuseUsage(`${source} must be the id of a store; got ${printableLiteral(text)}`, STORES);
-  return withStore(context, target, text);
+    throw refuseUsage(`${source} must be the id of a store; got ${printableLiteral(text)}`, STORES_HINT);
+  return targetWithStore(context, target, text);
 }
 
 /** A sandbox with the store that an argument names by id or name. */
 export async function sandboxStore(context: Context, text: string): Promise<ControlTarget> {
-  return withStore(context, await sandboxTarget(context), text);
+  return targetWithStore(context, await sandboxTarget(context), text);
 }
 
-async function withStore(context: Context, target: ControlTarget, text: string): Promise<ControlTarget> {
+async function targetWithStore(
+  context: Context,
+  target: ControlTarget,
+  text: string,
+): Promise<ControlTarget> {
   if (isStoreId(text)) return { ...target, storeId: text.toLowerCase() };
   // Only the control token may list stores; an administrator may not have it.
   const asked = target.send === undefined ? unlessRefused(() => sandboxIn(context)) : target;
@@ -182,10 +193,10 @@ export function sandboxIn(context: Context, role: ControlRole = "control"): Cont
   const token = tokenIn(world, role);
   if (token === "") {
     if (!isHere || own === undefined) return ofFolder();
-    throw new Refused(otherSandbox(named, { folder: around.shownFolder(), origin: own.origin, role }));
+    throw new Refused(otherSandboxProblem(named, { folder: around.shownFolder(), origin: own.origin, role }));
   }
   printer.hide(token);
-  if (!isHere) throw new Refused(notHere(named.source));
+  if (!isHere) throw new Refused(notASandboxProblem(named.source));
   return targetAt(context, new URL(url).origin, token);
 }
 
@@ -230,13 +241,13 @@ function adminTokenIn({ world, around }: Context): string {
 const EXEC_ADMIN = "within checkout exec: checkout exec --admin gives it";
 
 /** The refusal for a service that is not a sandbox: it has no control API, and must not receive the token. */
-function notHere(source: string): Problem {
+function notASandboxProblem(source: string): Problem {
   const message = `${source} names another machine, and only a sandbox on this machine can be controlled`;
   return usageProblem(message, "unset it, or point it at the sandbox: http://127.0.0.1:<port>/v1");
 }
 
 /** The refusal if the named sandbox cannot be controlled from here, and the folder has another one. */
-function otherSandbox(
+function otherSandboxProblem(
   { value: url, source }: ValueWithSource<string>,
   own: { readonly folder: string; readonly origin: string; readonly role: ControlRole },
 ): Problem {

@@ -4,7 +4,7 @@ import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { attempt, EXIT, usageProblem, type Problem } from "../problem.ts";
 import { isStoreId, findNamedStore, oneStore, type NamedStore } from "./named-store.ts";
-import { NOT_SET, type ValueWithSource } from "./surroundings.ts";
+import { UNSET_VALUE, type ValueWithSource } from "./surroundings.ts";
 
 /** The client's identity at the service: its API key and store. */
 export type Identity = {
@@ -37,37 +37,37 @@ export function identityAt(context: Pick<Context, "world" | "around">, scene: Id
   const source = stateFile(location(), "credentials");
   const identity =
     apiKey === undefined
-      ? withKeptKey({ ...scene, source }, named)
-      : withOwnKey(scene, { apiKey, variable, named });
+      ? identityWithKeptKey({ ...scene, source }, named)
+      : identityWithOwnKey(scene, { apiKey, variable, named });
   const { storeId } = identity;
   const name = storeId.value === null ? undefined : credentials.stores[storeId.value]?.name;
-  const storeName = name === undefined ? NOT_SET : { value: name, source };
+  const storeName = name === undefined ? UNSET_VALUE : { value: name, source };
   return { ...identity, storeName };
 }
 
 /** The identity with the folder's key for the named store. */
-function withKeptKey(
+function identityWithKeptKey(
   scene: IdentityScene & { readonly source: string },
   named: NamedStore | undefined,
 ): Omit<Identity, "storeName"> {
   const { source, credentials, isOwn, first } = scene;
-  const meant = attempt(() => named && storeNamed(scene, named));
+  const meant = attempt(() => named && findStoreId(scene, named));
   if (!meant.ok)
-    return { apiKey: NOT_SET, storeId: NOT_SET, contradiction: undefined, lacksStore: meant.refusal };
+    return { apiKey: UNSET_VALUE, storeId: UNSET_VALUE, contradiction: undefined, lacksStore: meant.refusal };
   const id = meant.value ?? (isOwn ? first : undefined);
   if (id === undefined)
-    return { apiKey: NOT_SET, storeId: NOT_SET, contradiction: undefined, lacksStore: undefined };
+    return { apiKey: UNSET_VALUE, storeId: UNSET_VALUE, contradiction: undefined, lacksStore: undefined };
   const kept = isOwn ? credentials.stores[id]?.api_key : undefined;
   return {
-    apiKey: kept === undefined ? NOT_SET : { value: kept, source },
+    apiKey: kept === undefined ? UNSET_VALUE : { value: kept, source },
     storeId: { value: id, source: named?.source ?? source },
     contradiction: undefined,
-    lacksStore: isOwn && kept === undefined ? noKeyOf(id, { source, named }) : undefined,
+    lacksStore: isOwn && kept === undefined ? missingKeyProblem(id, { source, named }) : undefined,
   };
 }
 
 /** The identity with the API key from the environment, which determines the store of new orders. */
-function withOwnKey(
+function identityWithOwnKey(
   scene: IdentityScene,
   {
     apiKey: value,
@@ -83,19 +83,19 @@ function withOwnKey(
   const kept = ownerOf(scene.credentials, value);
   // Store and key of the environment belong together.
   const owner = kept ?? (named?.by === "flag" ? variable : undefined);
-  const meant = attempt(() => named && storeNamed(scene, named));
-  if (!meant.ok) return { apiKey, storeId: NOT_SET, contradiction: undefined, lacksStore: meant.refusal };
+  const meant = attempt(() => named && findStoreId(scene, named));
+  if (!meant.ok) return { apiKey, storeId: UNSET_VALUE, contradiction: undefined, lacksStore: meant.refusal };
   const id = meant.value;
   const isOther = id !== undefined && owner !== undefined && id !== owner;
   // The chosen store of the folder does not apply to a key that the folder does not know.
   const isKnown = named?.by !== "choice" || owner !== undefined;
-  const storeId = id !== undefined && isKnown ? { value: id, source: named?.source ?? "" } : NOT_SET;
-  const contradiction = isOther ? otherStore(owner, { id, source: named?.source ?? "" }) : undefined;
+  const storeId = id !== undefined && isKnown ? { value: id, source: named?.source ?? "" } : UNSET_VALUE;
+  const contradiction = isOther ? otherStoreProblem(owner, { id, source: named?.source ?? "" }) : undefined;
   return { apiKey, storeId, contradiction, lacksStore: undefined };
 }
 
 /** The id of a named store. Names are known only for the folder's sandbox; another service's ids can have any form. */
-function storeNamed({ credentials, local }: IdentityScene, named: NamedStore): string {
+function findStoreId({ credentials, local }: IdentityScene, named: NamedStore): string {
   const { text, by } = named;
   if (by !== "flag" || !local) return text;
   if (isStoreId(text)) return text.toLowerCase();
@@ -103,7 +103,7 @@ function storeNamed({ credentials, local }: IdentityScene, named: NamedStore): s
   return oneStore(stores, text).id;
 }
 
-function otherStore(
+function otherStoreProblem(
   owner: string,
   { id, source }: { readonly id: string; readonly source: string },
 ): Problem {
@@ -111,7 +111,7 @@ function otherStore(
   return usageProblem(message, "unset one of the two; nothing was sent");
 }
 
-function noKeyOf(
+function missingKeyProblem(
   id: string,
   { source, named }: { readonly source: string; readonly named: NamedStore | undefined },
 ): Problem {

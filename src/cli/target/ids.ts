@@ -26,27 +26,27 @@ const KINDS = {
   checkout: {
     noun: "order or session",
     shownBy: "checkout orders list and checkout sessions list show the ids",
-    newest: listing("listCheckouts", (ending) => ({ q: ending, limit: MAX_CHECKOUTS }), checkoutsOf),
-    ofOrder: listing("listCheckouts", (orderId) => ({ orderId, limit: MAX_CHOICES + 1 }), checkoutsOf),
+    newest: createLister("listCheckouts", (ending) => ({ q: ending, limit: MAX_CHECKOUTS }), checkoutsOf),
+    ofOrder: createLister("listCheckouts", (orderId) => ({ orderId, limit: MAX_CHOICES + 1 }), checkoutsOf),
   },
   event: {
     noun: "event",
     shownBy: "checkout events list shows the events",
-    newest: listing("listEvents", newestOnly, ({ events }) =>
+    newest: createLister("listEvents", newestPage, ({ events }) =>
       events.map(({ eventId: id, type: about }) => ({ id, about })),
     ),
   },
   delivery: {
     noun: "delivery",
     shownBy: "checkout deliveries list shows the deliveries",
-    newest: listing("listDeliveries", newestOnly, ({ deliveries }) =>
+    newest: createLister("listDeliveries", newestPage, ({ deliveries }) =>
       deliveries.map(({ id, type: about }) => ({ id, about })),
     ),
   },
   request: {
     noun: "request",
     shownBy: "checkout requests list shows the requests",
-    newest: listing("listRequests", newestOnly, ({ requests }) => {
+    newest: createLister("listRequests", newestPage, ({ requests }) => {
       const known = requests.map(({ requestId, method, path }) => [requestId, `${method} ${path}`] as const);
       // A replay has the id of the request that it replays.
       return Array.from(new Map(known), ([id, about]) => ({ id, about }));
@@ -55,21 +55,21 @@ const KINDS = {
   endpoint: {
     noun: "endpoint",
     shownBy: "checkout endpoints list shows the endpoints",
-    newest: listing("listEndpoints", noBody, ({ endpoints }) =>
+    newest: createLister("listEndpoints", emptyBody, ({ endpoints }) =>
       endpoints.map(({ id, url: about }) => ({ id, about })),
     ),
   },
   fault: {
     noun: "fault",
     shownBy: "checkout faults list shows the faults",
-    newest: listing("listFaults", noBody, ({ faults }) =>
+    newest: createLister("listFaults", emptyBody, ({ faults }) =>
       faults.map(({ id, action: about }) => ({ id, about })),
     ),
   },
   key: {
     noun: "API key",
     shownBy: "checkout keys list shows the keys",
-    newest: listing("listKeys", noBody, ({ keys }) =>
+    newest: createLister("listKeys", emptyBody, ({ keys }) =>
       keys.map(({ keyId: id, lastFour }) => ({ id, about: `…${lastFour}` })),
     ),
   },
@@ -95,7 +95,7 @@ export async function findId(
   const found =
     (kind === "checkout" ? await findByOrderId(context, text, target) : undefined) ??
     (await findByEnding({ context, target }, kind, text));
-  if (found === undefined) throw new Refused(nothingHas(kind, text));
+  if (found === undefined) throw new Refused(notFoundText(kind, text));
   return found;
 }
 
@@ -120,7 +120,7 @@ export async function findByOrderId(
 ): Promise<string | undefined> {
   if (!isOrderId(text)) return undefined;
   const listed = await KINDS.checkout.ofOrder({ context, target }, text);
-  return onlyOne(
+  return requireOne(
     listed,
     (count) => `${count} orders or sessions have the order_id ${printableLiteral(text)}`,
   );
@@ -132,7 +132,7 @@ export async function findAnyByEnding(context: Context, text: string): Promise<s
     const found = await findByEnding({ context, target: undefined }, kind, text);
     if (found !== undefined) return found;
   }
-  const message = `no request, order, session, event or delivery ${noneEndsIn(text)}`;
+  const message = `no request, order, session, event or delivery ${noMatchText(text)}`;
   const next =
     "type the whole id; checkout requests list, orders list, events list and deliveries list show the ids";
   throw new Refused({ exitCode: EXIT.failed, code: "not_found", message, next });
@@ -148,10 +148,10 @@ async function findByEnding(where: SearchScope, kind: Kind, text: string): Promi
   const ending = text.toLowerCase();
   const listed = await KINDS[kind].newest(where, ending);
   const found = listed.filter(({ id }) => id.endsWith(ending));
-  return onlyOne(found, (count) => `the ids of ${count} end in ${ending}`);
+  return requireOne(found, (count) => `the ids of ${count} end in ${ending}`);
 }
 
-function onlyOne(found: readonly Candidate[], several: (count: string) => string): string | undefined {
+function requireOne(found: readonly Candidate[], several: (count: string) => string): string | undefined {
   const [one, ...others] = found;
   if (one === undefined || others.length === 0) return one?.id;
   const count = found.length > MAX_CHOICES ? `more than ${MAX_CHOICES}` : `${found.length}`;
@@ -159,11 +159,11 @@ function onlyOne(found: readonly Candidate[], several: (count: string) => string
   throw new Refused({ ...usageProblem(several(count), "type the whole id"), candidates });
 }
 
-function nothingHas(kind: Kind, text: string): Problem {
+function notFoundText(kind: Kind, text: string): Problem {
   const { noun, shownBy: next } = KINDS[kind];
   const isCheckout = kind === "checkout";
   const tried = [
-    ...(isShortId(text) ? [noneEndsIn(text)] : []),
+    ...(isShortId(text) ? [noMatchText(text)] : []),
     ...(isCheckout && isOrderId(text) ? [`has the order_id ${printableLiteral(text)}`] : []),
   ];
   if (tried.length > 0) {
@@ -184,7 +184,7 @@ function nothingHas(kind: Kind, text: string): Problem {
   );
 }
 
-function noneEndsIn(ending: string): string {
+function noMatchText(ending: string): string {
   return `among the newest ${NEWEST} has an id that ends in ${ending.toLowerCase()}`;
 }
 
@@ -193,7 +193,7 @@ function isOrderId(text: string): boolean {
 }
 
 /** Lists candidates with an operation of the control API; `text` is the value of its filter, if it has one. */
-function listing<Name extends OperationName>(
+function createLister<Name extends OperationName>(
   name: Name,
   body: (text: string) => RequestOf<Name>,
   candidates: (answer: AnswerOf<Name>) => readonly Candidate[],
@@ -203,11 +203,11 @@ function listing<Name extends OperationName>(
   };
 }
 
-function newestOnly() {
+function newestPage() {
   return { limit: NEWEST };
 }
 
-function noBody(): undefined {
+function emptyBody(): undefined {
   return undefined;
 }
 

@@ -94,7 +94,7 @@ function ambiguousStore(text: string, meant: readonly { readonly id: string }[])
 }
 
 /** The hint after an unknown store. */
-export const STORES = "checkout stores list shows the stores";
+export const STORES_HINT = "checkout stores list shows the stores";
 
 /** Maximum number of stores that a message names. */
 const MAX_SHOWN = 10;

@@ -15,7 +15,7 @@ export function noteTarget(
   { world, printer, around }: Context,
   about: { readonly url: string } | "folder",
 ): void {
-  const named = namedByEnvironment(world);
+  const named = findEnvironmentSandbox(world);
   if (named === undefined || !attempt(around.folder).ok) return;
   const own = around.ownUrl();
   const isOwn = (url: string | undefined): boolean =>
@@ -47,7 +47,7 @@ export function noteFolderAbove({ world, printer, around }: Context): void {
 }
 
 /** The sandbox that a variable names instead of the folder's; undefined if there is none, or if a flag names one. */
-function namedByEnvironment(
+function findEnvironmentSandbox(
   world: Pick<World, "argv" | "env">,
 ): { readonly variable: string; readonly shown: string; readonly url?: string } | undefined {
   const { env } = world;

@@ -12,7 +12,13 @@ import { stateFile } from "../../host/folder/files.ts";
 import { stateFolderWithin } from "../../host/folder/state-folder.ts";
 import { EXIT, NO_SANDBOX, noSandbox, Refused, refuseUsage } from "../problem.ts";
 import { identityAt, type Identity } from "./identity.ts";
-import { optionWithSource, NO_CREDENTIALS, NOT_SET, type ValueWithSource, isOwn } from "./surroundings.ts";
+import {
+  optionWithSource,
+  NO_CREDENTIALS,
+  UNSET_VALUE,
+  type ValueWithSource,
+  isOwn,
+} from "./surroundings.ts";
 import { findMisspellings } from "./options.ts";
 
 /** A service in the configuration. Its address and API key belong together and are never combined with others. */
@@ -123,7 +129,8 @@ function settingsOfTarget(
   const { world, around } = context;
   const address = parseBaseUrl(target.baseUrl) ?? target.baseUrl;
   const flagged = optionWithSource(world, "store", around.options.store);
-  const ofTarget = target.storeId === undefined ? NOT_SET : { value: target.storeId, source: target.source };
+  const ofTarget =
+    target.storeId === undefined ? UNSET_VALUE : { value: target.storeId, source: target.source };
   const storeId = flagged?.source.startsWith("--") === true ? flagged : ofTarget;
   const proxy = resolveProxy(world, address);
   const local = isLoopback(new URL(address).hostname);
@@ -138,7 +145,7 @@ function settingsOfTarget(
     apiKey: target.apiKey,
     proxy,
     storeId,
-    storeName: NOT_SET,
+    storeName: UNSET_VALUE,
     contradiction: undefined,
     lacksStore: undefined,
     service: local && storeId.value !== null ? LOCAL_SANDBOX : address,
@@ -149,7 +156,7 @@ function folderOf(
   { world, around }: Pick<Context, "world" | "around">,
   folder: string,
 ): ValueWithSource<string> {
-  return optionWithSource(world, "dir", around.options.dir && folder) ?? byDefault(folder);
+  return optionWithSource(world, "dir", around.options.dir && folder) ?? defaultValue(folder);
 }
 
 /** Timeout and retries, from flags, variables, the configuration, or defaults. */
@@ -162,8 +169,9 @@ function patience(
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
   return {
     timeoutMs:
-      optionWithSource(world, "timeout", options.timeout) ?? of(target?.timeoutMs) ?? byDefault(timeoutMs),
-    retries: optionWithSource(world, "retries", options.retries) ?? of(target?.retries) ?? byDefault(retries),
+      optionWithSource(world, "timeout", options.timeout) ?? of(target?.timeoutMs) ?? defaultValue(timeoutMs),
+    retries:
+      optionWithSource(world, "retries", options.retries) ?? of(target?.retries) ?? defaultValue(retries),
   };
 }
 
@@ -196,9 +204,9 @@ function whyNoService({ world, folder, address, isKeyKept }: MissingKey): string
 
 /** The proxy from the environment, if the service is not on this machine (decision 80). */
 function resolveProxy({ env }: World, address: string | null): ValueWithSource<string | null> {
-  if (address === null) return NOT_SET;
+  if (address === null) return UNSET_VALUE;
   const found = proxyFor(address, env);
-  if (found.ok) return { value: found.value?.url ?? null, source: found.value?.source ?? NOT_SET.source };
+  if (found.ok) return { value: found.value?.url ?? null, source: found.value?.source ?? UNSET_VALUE.source };
   // The value is not shown: it may hold a password.
   const expected = "an http or https proxy such as http://proxy.example:3128";
   const next = "correct it, unset it, or name the service's host in NO_PROXY; nothing was sent";
@@ -243,6 +251,6 @@ export function policyOf(settings: Settings): RetryPolicy {
   return { retries: settings.retries.value, timeoutMs: settings.timeoutMs.value };
 }
 
-function byDefault<Value>(value: Value): ValueWithSource<Value> {
+function defaultValue<Value>(value: Value): ValueWithSource<Value> {
   return { value, source: "default" };
 }

@@ -118,8 +118,8 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
     credentials: () => kept() ?? NO_CREDENTIALS,
     chosenStore: inFolder((path) => unwrapHosting(readChosenStore(world, path))),
     adminToken: inFolder((path) => unwrapHosting(readAdminToken(world, path))),
-    address: once(() => namedAddress(world, options.baseUrl)),
-    addressOfKey: once(() => namedAddress(world, undefined)),
+    address: once(() => readAddress(world, options.baseUrl)),
+    addressOfKey: once(() => readAddress(world, undefined)),
     apiKey: world.env["CHECKOUT_API_KEY"] || undefined,
     storeId: world.env[STORE_VARIABLE] || undefined,
     reload: () => {
@@ -136,7 +136,7 @@ export function isOwn({ ownUrl }: Surroundings, address: string): boolean {
 }
 
 /** The value of a setting without a source. */
-export const NOT_SET: ValueWithSource<null> = { value: null, source: "not set" };
+export const UNSET_VALUE: ValueWithSource<null> = { value: null, source: "not set" };
 
 /** No keys. */
 export const NO_CREDENTIALS: Credentials = { stores: {} };
@@ -146,7 +146,7 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
 
-function namedAddress(world: World, flag: string | undefined): ValueWithSource<string> | undefined {
+function readAddress(world: World, flag: string | undefined): ValueWithSource<string> | undefined {
   const named = optionWithSource(world, "base-url", flag ?? (world.env["CHECKOUT_BASE_URL"] || undefined));
   if (named === undefined) return undefined;
   const value = parseBaseUrl(named.value);

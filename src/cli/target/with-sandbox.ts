@@ -20,7 +20,7 @@ export async function withSandbox<Value>(
   noteTarget(context, live === undefined ? "folder" : { url: live.origin });
   if (live !== undefined) return act(live, isOwn(around, live.origin) ? around.location() : undefined);
   const folder = around.folder();
-  if (!world.files.exists(stateFile(folder, "database"))) throw new Refused(nothingThere(folder));
+  if (!world.files.exists(stateFile(folder, "database"))) throw new Refused(noStateProblem(folder));
   const { inStoppedFolder } = await import("../../host/stopped.ts");
   // An unreachable address is then a failure of this process, not of a service.
   const failing = rethrowWith((problem) =>
@@ -31,7 +31,7 @@ export async function withSandbox<Value>(
   return unwrapHosting(await inStoppedFolder(context, folder, acting));
 }
 
-function nothingThere(folder: string): Problem {
+function noStateProblem(folder: string): Problem {
   const message = `there is no state in ${folder}, and no sandbox runs there`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
 }

@@ -75,7 +75,7 @@ export function registerEndpointSecrets(group: Group): void {
 
 /** Prints the newest active secret, with which a receiver should verify. */
 async function runSecret(context: Context, options: SecretOptions, text?: string): Promise<number> {
-  const id = text === undefined ? await onlyEndpoint(context) : await findId(context, "endpoint", text);
+  const id = text === undefined ? await findOnlyEndpoint(context) : await findId(context, "endpoint", text);
   const shown = await callSandbox(context, {
     name: "showSecret",
     id,
@@ -92,7 +92,7 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
  * The only endpoint; an endpoint of `listen` is not counted if there are others. Refuses if there is none, or if there
  * are several, and names them.
  */
-async function onlyEndpoint(context: Context): Promise<string> {
+async function findOnlyEndpoint(context: Context): Promise<string> {
   const { endpoints } = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const servers = endpoints.filter(({ kind }) => kind === "url");
   const [only, ...more] = servers.length === 0 ? endpoints : servers;

@@ -17,7 +17,7 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 type AddOptions = CommonOptions & { readonly events?: readonly string[]; readonly inOrder?: boolean };
 
-const NONE = "there is no endpoint; add one: checkout endpoints add http://localhost:3000/hooks";
+const NO_ENDPOINTS_TEXT = "there is no endpoint; add one: checkout endpoints add http://localhost:3000/hooks";
 
 const NEXT_AFTER: NextAfter = {
   not_found: "checkout endpoints list shows the endpoints",
@@ -53,7 +53,8 @@ export function registerEndpoints(group: Group): void {
     summary: "list endpoints, oldest first",
     examples: ["checkout endpoints list", "checkout endpoints list --json"],
     run: calling("listEndpoints", {
-      text: ({ endpoints }, printer) => (endpoints.length === 0 ? NONE : endpointLines(endpoints, printer)),
+      text: ({ endpoints }, printer) =>
+        endpoints.length === 0 ? NO_ENDPOINTS_TEXT : endpointLines(endpoints, printer),
     }),
   });
   for (const { action, summary, done } of CHANGES) {
@@ -159,7 +160,7 @@ async function awaitTest(context: Context, options: WebhookWaitOptions, eventId:
     const next = "checkout endpoints list shows whether the endpoint is enabled";
     throw new Refused(timeIsUp(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }));
   }
-  if (delivery.state !== "succeeded") throw new Refused(notTaken(shown, delivery));
+  if (delivery.state !== "succeeded") throw new Refused(notAcceptedProblem(shown, delivery));
   return context.printer.result(encodeAnswer("showEvent", shown), () => {
     const milliseconds = delivery.attempts.at(-1)?.milliseconds ?? 0;
     const { style } = context.printer;
@@ -173,7 +174,7 @@ function isAnswered(deliveries: readonly DeliveryEntry[]): boolean {
   );
 }
 
-function notTaken({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): Problem {
+function notAcceptedProblem({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): Problem {
   const result = resultOf(delivery) ?? delivery.state;
   return {
     exitCode: EXIT.failed,

@@ -2,7 +2,7 @@ import { waitForEvents } from "../../client/control/webhook-wait.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
-import { AN_EVENT_TYPE, EVENT_TYPES } from "../../core/webhook/event-types.ts";
+import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { calling } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { deliveryLinesOfEvent, eventLines, orderIdOf } from "./report.ts";
@@ -19,7 +19,7 @@ import {
   webhookWaitOptions,
   type WebhookWaitOptions,
 } from "./wait.ts";
-import { answered } from "../target/call.ts";
+import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, controlTarget, momentFromNow } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { whileWaiting } from "../target/waiting.ts";
@@ -54,7 +54,7 @@ export function registerEvents(group: Group): void {
       "checkout events list --checkout <id> --type order.succeeded --since 0 --wait",
     ],
     options: [
-      valueOption("--type <type>", "only events of this type", parseChoice(EVENT_TYPES, AN_EVENT_TYPE)),
+      valueOption("--type <type>", "only events of this type", parseChoice(EVENT_TYPES, EVENT_TYPE_FORM)),
       valueOption("--checkout <id|order_id>", "only events of this order or session"),
       valueOption("--order-id <id>", "only events of this order_id"),
       valueOption("--since <event>", "only events after this event_id or position", parseSince),
@@ -175,7 +175,7 @@ async function nextEvents(
   const result = await whileWaiting(context, ({ signal }) =>
     waitForEvents(context.world, target, { query, waitMs, signal }),
   );
-  const listed = answered(result);
+  const listed = unwrapAnswer(result);
   if (listed.events.length > 0) return listed;
   const next = `continue to wait: checkout events list --since ${query.since ?? 0} --wait, with the same filters`;
   throw new Refused(timeIsUp("no matching event occurred", next, { since: query.since ?? 0 }));
@@ -187,7 +187,7 @@ async function runGet(context: Context, options: GetOptions, text = ""): Promise
   const shown = waits
     ? await waitForDelivery(context, options, { eventId: id, until: isSettled })
     : await showEvent(context, id);
-  if (waits && !isSettled(shown.deliveries)) throw new Refused(stillDue(shown));
+  if (waits && !isSettled(shown.deliveries)) throw new Refused(stillDueProblem(shown));
   if (options.body === true) return context.printer.exact(shown.body);
   return context.printer.result(encodeAnswer("showEvent", shown), () => eventText(shown, context.printer));
 }
@@ -230,7 +230,7 @@ function isSettled(deliveries: readonly DeliveryEntry[]): boolean {
 }
 
 /** A retry can be hours away; the hint says how to move the store's clock there. */
-function stillDue({ eventId, deliveries }: AnswerOf<"showEvent">): Problem {
+function stillDueProblem({ eventId, deliveries }: AnswerOf<"showEvent">): Problem {
   const due = deliveries.filter(({ state }) => state === "due");
   const times = due.flatMap(({ nextAt }) => nextAt ?? []);
   const nextAttempt = times.length === 0 ? "soon" : iso(Math.min(...times));

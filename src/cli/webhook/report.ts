@@ -91,7 +91,7 @@ export function historyLines(
   const delivered = tried.map((one) => [
     iso(one.at),
     one.type,
-    triedResult(one),
+    attemptResult(one),
     isoOrNull(one.nextAt),
     shortId(one.eventId),
   ]);
@@ -106,7 +106,7 @@ export function historyLines(
   });
 }
 
-function triedResult({ status, error, nextAt }: DispatchedEntry): string {
+function attemptResult({ status, error, nextAt }: DispatchedEntry): string {
   if (status !== null && isAcceptedResult({ status, retryAfterMs: 0 })) return `delivered (${status})`;
   return `${nextAt === null ? "given up" : "not delivered"} (${status ?? error})`;
 }

@@ -2,7 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { AN_EVENT_TYPE, EVENT_TYPES } from "../../core/webhook/event-types.ts";
+import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -79,7 +79,7 @@ function goalOf(type: string): Goal {
   const status = STATUSES.find((candidate) => candidate === name);
   if (EVENT_TYPES.includes(type) && status !== undefined)
     return { type, status, noun: object === "order" ? ORDER : SESSION };
-  const message = `expected an event type: ${AN_EVENT_TYPE}; got ${printableLiteral(type)}`;
+  const message = `expected an event type: ${EVENT_TYPE_FORM}; got ${printableLiteral(type)}`;
   throw refuseUsage(message, "checkout trigger order.succeeded");
 }
 
@@ -93,7 +93,7 @@ async function reach(
   const { id, status } = checkout;
   if (status === goal.status && known === 0) return checkout;
   if (goal.status === "created" || status === goal.status || isFinal(status))
-    throw new Refused(tooLate(goal, checkout));
+    throw new Refused(tooLateProblem(goal, checkout));
   await callAt(context, control, {
     name: "pay",
     id,
@@ -108,7 +108,7 @@ function inspect(context: Context, control: ControlTarget, id: string): Promise<
 }
 
 /** The problem if the checkout's status rules the event out; an earlier event can only be replayed. */
-function tooLate({ type }: Goal, checkout: Checkout): Problem {
+function tooLateProblem({ type }: Goal, checkout: Checkout): Problem {
   const { id, orderId, status, events } = checkout;
   const last = events.at(-1)?.eventId ?? "<event_id>";
   return {
@@ -143,7 +143,7 @@ async function testAll(context: Context, options: TriggerOptions): Promise<numbe
   }
   const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const enabled = listed.endpoints.filter(({ state }) => state === "enabled");
-  if (enabled.length === 0) throw new Refused(nobodyListens());
+  if (enabled.length === 0) throw new Refused(noEndpointProblem());
   const tests: { endpoint_id: string; url: string; event_id: string }[] = [];
   for (const { id, url } of enabled) {
     const tested = await callSandbox(context, { name: "testEndpoint", id, body: {} });
@@ -158,7 +158,7 @@ async function testAll(context: Context, options: TriggerOptions): Promise<numbe
   );
 }
 
-function nobodyListens(): Problem {
+function noEndpointProblem(): Problem {
   return {
     exitCode: EXIT.failed,
     code: "no_endpoint",

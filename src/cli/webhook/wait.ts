@@ -7,7 +7,7 @@ import { switchOption, valueOption, type Context } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import { EXIT, type Problem } from "../problem.ts";
-import { answered, type NextAfter } from "../target/call.ts";
+import { unwrapAnswer, type NextAfter } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { whileWaiting } from "../target/waiting.ts";
@@ -41,7 +41,7 @@ export async function waitForDelivery(
   const shown = await whileWaiting(context, ({ signal }) =>
     waitForDeliveries(context.world, target, { ...wanted, waitMs, signal }),
   );
-  return answered(shown, NEXT_AFTER_EVENT);
+  return unwrapAnswer(shown, NEXT_AFTER_EVENT);
 }
 
 /** The maximum time to wait, in milliseconds. */

@@ -115,7 +115,7 @@ function judge(result: OutboundResult, now: number): Verdict {
   if (!result.ok) {
     const { failure, message } = result;
     if (failure === "aborted") return { end: "interrupted" };
-    return again({ code: failure, uncertain: failure !== "unreachable", message });
+    return retryVerdict({ code: failure, uncertain: failure !== "unreachable", message });
   }
   const { status } = result;
   const retryAfterMs = parseRetryAfter(result.headers["retry-after"], now);
@@ -124,18 +124,24 @@ function judge(result: OutboundResult, now: number): Verdict {
     const response = checkoutResponse.safeParse(body, { jitless: true });
     if (response.success) return { end: "success", status, response: response.data };
     const message = `status ${status} came with a body that is no checkout`;
-    return again({ code: "bad_answer", uncertain: true, status, message });
+    return retryVerdict({ code: "bad_answer", uncertain: true, status, message });
   }
   const refused = errorResponse.safeParse(body, { jitless: true });
   if (!refused.success) {
     const by = result.proxy === undefined ? "" : `, by way of the proxy ${result.proxy}`;
     const message = `status ${status} came without an error envelope${by}`;
-    return again({ code: `status_${status}`, uncertain: status !== 429, status, message, retryAfterMs });
+    return retryVerdict({
+      code: `status_${status}`,
+      uncertain: status !== 429,
+      status,
+      message,
+      retryAfterMs,
+    });
   }
   const { error, request_id: requestId } = refused.data;
   if (!isPassing(status, error.code)) return { end: "refusal", status, error, requestId };
   // A rate limiter refuses a request before it has an effect; other failures can come after.
-  return again({ ...error, uncertain: status !== 429, status, retryAfterMs });
+  return retryVerdict({ ...error, uncertain: status !== 429, status, retryAfterMs });
 }
 
 /** Whether the request can have another answer later, so that a retry makes sense. */
@@ -143,7 +149,7 @@ function isPassing(status: number, code: string): boolean {
   return status === 408 || status === 429 || status >= 500 || code === "idempotency_in_progress";
 }
 
-function again(
+function retryVerdict(
   why: Pick<Failure, "code" | "message"> & Partial<Failure> & { readonly uncertain: boolean },
 ): Extract<Verdict, { end: "again" }> {
   return { end: "again", status: undefined, retryAfterMs: 0, ...why };

@@ -36,7 +36,7 @@ export async function calibrate(
       const stopped = reasonToStop(result);
       if (stopped !== undefined) return stopped;
     }
-    const answer = observedIn(result);
+    const answer = usableAnswer(result);
     if (answer !== undefined) answers.set(name, answer);
   }
   return { end: "done", answers };
@@ -51,11 +51,11 @@ export async function askForAnswer(
   target: Target,
   options: AskOptions & { readonly request: ProbeRequest },
 ): Promise<ProbeAnswer | undefined> {
-  return observedIn(await ask(world, target, options));
+  return usableAnswer(await ask(world, target, options));
 }
 
 /** A usable answer: not a 429, a 5xx or a failed connection. */
-function observedIn(result: OutboundResult): ProbeAnswer | undefined {
+function usableAnswer(result: OutboundResult): ProbeAnswer | undefined {
   if (!result.ok || result.status === 429 || result.status >= 500) return undefined;
   return readAnswer(result.status, result.body);
 }

@@ -1,4 +1,4 @@
-import { PAID, type PaymentEvidence } from "../../core/calibration/payment.ts";
+import { PAID_STATUS, type PaymentEvidence } from "../../core/calibration/payment.ts";
 import {
   checkoutOf,
   checkoutPath,
@@ -72,7 +72,7 @@ function isComplete(receiver: CalibrationReceiver): boolean {
     (one) => one !== first && Buffer.compare(one.body, first?.body ?? one.body) === 0,
   );
   const isTold = deliveries.some(
-    ({ body, answered }) => answered < 300 && Buffer.from(body).includes(`"${PAID}"`),
+    ({ body, answered }) => answered < 300 && Buffer.from(body).includes(`"${PAID_STATUS}"`),
   );
   return isAgain && isTold && receiver.visit() !== undefined;
 }

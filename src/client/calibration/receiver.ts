@@ -26,34 +26,36 @@ export function createCalibrationReceiver(
   let visit: ReceivedRequest | undefined;
   const answer = (request: HttpRequest): HttpResponse => {
     const { method, target, rawHeaders, body } = request;
-    if (!checkHost(headerValues(rawHeaders, "host"), hosts).ok) return plain(403, "not allowed here");
+    if (!checkHost(headerValues(rawHeaders, "host"), hosts).ok) return plainAnswer(403, "not allowed here");
     // A browser never sends an event.
     if (method === "POST" && headerValues(rawHeaders, "origin").length > 0)
-      return plain(403, "not allowed here");
+      return plainAnswer(403, "not allowed here");
     const path = target.split("?")[0];
     const received = { at: now(), method, target, rawHeaders, body };
     if (method === "POST" && path === HOOK_PATH) {
       const isOfOrder = Buffer.from(body).includes(orderId);
       const answered = isOfOrder && deliveries.length === 0 ? 503 : 204;
       if (isOfOrder && deliveries.length < MAX_DELIVERIES) deliveries.push({ ...received, answered });
-      return answered === 503 ? plain(503, "once more, please") : { status: 204, headers: {}, body: "" };
+      return answered === 503
+        ? plainAnswer(503, "once more, please")
+        : { status: 204, headers: {}, body: "" };
     }
     if (method === "GET" && (path === RETURN_PATH || target.includes(orderId))) {
       if (target.includes(orderId)) visit ??= { ...received, answered: 200 };
-      return plain(200, "The calibration has seen this return. This page can be closed.");
+      return plainAnswer(200, "The calibration has seen this return. This page can be closed.");
     }
-    return plain(404, "not found");
+    return plainAnswer(404, "not found");
   };
   return {
     service: {
       answer: (request) => Promise.resolve(answer(request)),
-      refuse: () => plain(400, "not a valid request"),
+      refuse: () => plainAnswer(400, "not a valid request"),
     },
     deliveries: () => deliveries,
     visit: () => visit,
   };
 }
 
-function plain(status: number, text: string): HttpResponse {
+function plainAnswer(status: number, text: string): HttpResponse {
   return { status, headers: { "Content-Type": "text/plain; charset=utf-8" }, body: `${text}\n` };
 }

@@ -48,7 +48,7 @@ export type ControlResult<Value> =
   | { readonly end: "interrupted" };
 
 /** Wraps a value as the answer of a call. */
-export function succeeded<Value>(value: Value): ControlResult<Value> {
+export function wrapAnswer<Value>(value: Value): ControlResult<Value> {
   return { end: "success", value };
 }
 
@@ -57,7 +57,7 @@ type ReceivedAnswer = Extract<OutboundResult, { ok: true }>;
 const TIMEOUT_MS = 30_000;
 /** Operations that may take long: moving a clock delivers events to slow receivers, and a store may have many rows. */
 const LONG_TIMEOUT_MS = 600_000;
-const LONG: ReadonlySet<OperationName> = new Set(["moveClock", "reset", "deleteStore"]);
+const LONG_OPERATIONS: ReadonlySet<OperationName> = new Set(["moveClock", "reset", "deleteStore"]);
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /** An operation with its input. */
@@ -104,7 +104,7 @@ function timeoutOf<Name extends OperationName>(
   body: RequestOf<Name>,
   usualMs: number | undefined,
 ): number {
-  if (LONG.has(name)) return LONG_TIMEOUT_MS;
+  if (LONG_OPERATIONS.has(name)) return LONG_TIMEOUT_MS;
   if (usualMs === undefined) return TIMEOUT_MS;
   const waitMs = body !== undefined && "waitMs" in body ? body.waitMs : 0;
   return usualMs + (typeof waitMs === "number" ? waitMs : 0);
@@ -133,7 +133,7 @@ function readAnswer<Name extends OperationName>(
   if (told === undefined ? value !== undefined : told !== version) onOtherVersion?.(told);
   const instance = headers[INSTANCE_HEADER.toLowerCase()];
   if (instance !== undefined && instance !== "") onInstance?.(instance);
-  if (value !== undefined) return succeeded(value);
+  if (value !== undefined) return wrapAnswer(value);
   const isAnswered = refused !== undefined && headers[OPERATION_HEADER.toLowerCase()] !== undefined;
   if (told !== undefined && told !== version && !isAnswered)
     return { end: "other_version", sandboxVersion: told, neededVersion: version };

@@ -1,11 +1,11 @@
 import { english } from "../../core/language.ts";
-import { STEP_RESULTS, lostAnswer, LIST_ITEMS } from "../../core/readiness/drill-sentences.ts";
+import { STEP_RESULTS, lostAnswerText, LIST_ITEMS } from "../../core/readiness/drill-sentences.ts";
 import { RETURN_WAYS, type ReturnFacts, type Visit } from "../../core/readiness/drills/browser-return.ts";
 import { hasGrownTwiceAsFar } from "../../core/readiness/drills/order-view.ts";
 import { returnPage } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
-import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
+import { callControl, wrapAnswer, type ControlResult, type ControlTarget } from "../control/control.ts";
 import { whileLeased } from "../control/lease.ts";
 import { deliverRateLimitedEvents } from "./rate-limited-events.ts";
 import {
@@ -83,14 +83,14 @@ export async function drillBrowserReturn(
   const { checkout, signal, isOwn } = wanted;
   const returning = { ...wanted, target };
   const known = await introduce(world, returning);
-  const start = { checkoutId: checkout.id, isOwn, ...NOT_SEEN };
-  if (known.isMissing) return succeeded({ ...start, before: viewOf(known), isUnknown: true });
+  const start = { checkoutId: checkout.id, isOwn, ...NO_RETURN_FACTS };
+  if (known.isMissing) return wrapAnswer({ ...start, before: viewOf(known), isUnknown: true });
   // Then wait for the effects of a new checkout, such as its webhook.
   await world.sleep(SETTLE_MS, signal);
   const before = viewOf(await readView(world, returning));
   const unpaid = await returnOnce(world, returning);
   const isBelieved = unpaid.view.says === "paid";
-  const otherwise = isBelieved ? succeeded(null) : await returnOtherwise(world, returning);
+  const otherwise = isBelieved ? wrapAnswer(null) : await returnOtherwise(world, returning);
   if (otherwise.end !== "success") return otherwise;
   if (signal.aborted) return { end: "interrupted" };
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal } as const;
@@ -102,7 +102,7 @@ export async function drillBrowserReturn(
   const confirmed = await awaitConfirmed(world, returning);
   const again = confirmed.says === "paid" ? await returnPaid(world, returning, texts) : null;
   if (signal.aborted) return { end: "interrupted" };
-  return succeeded({
+  return wrapAnswer({
     ...start,
     before,
     unpaid,
@@ -161,7 +161,7 @@ async function awaitConfirmed(world: ReturnWorld, returning: ReturnContext): Pro
   return awaitPaid(world, returning, CONFIRM_MS - CONFIRM_SOON_MS);
 }
 
-const NOT_SEEN = {
+const NO_RETURN_FACTS = {
   isUnknown: false,
   unpaid: null,
   otherwise: null,
@@ -188,10 +188,10 @@ async function payAndComeBack(
   const seen = await callControl(world, target, { name: "listRetrieves", id: leaseId, body: undefined });
   if (seen.end !== "success") return seen;
   const fact = { ...back, asked: seen.value.paidCheckouts.includes(checkout.id) };
-  if (back.view.says !== "paid") return succeeded({ ...fact, texts: { before, after: "" } });
+  if (back.view.says !== "paid") return wrapAnswer({ ...fact, texts: { before, after: "" } });
   await world.sleep(FULFIL_MS, signal);
   const after = (await readView(world, returning)).text;
-  return succeeded({ ...fact, texts: { before, after } });
+  return wrapAnswer({ ...fact, texts: { before, after } });
 }
 
 /** Opens the page as the customer's browser does, and reads the view until the order is paid, or until the timeout. */
@@ -214,14 +214,14 @@ async function returnOtherwise(
   for (const [way, visit] of Object.entries<ReturnRequest>(OTHER_WAYS)) {
     await openPage(world, returning, visit);
     const view = viewOf(await readView(world, returning));
-    if (view.says === "paid") return succeeded({ way, view });
+    if (view.says === "paid") return wrapAnswer({ way, view });
   }
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal: returning.signal } as const;
   const asked = await whileLeased<ReturnFacts["otherwise"]>(world, returning.target, lease, ({ id }) =>
     returnToPage(world, returning, id),
   );
   if (asked.end !== "success" || asked.value !== null) return asked;
-  return succeeded({
+  return wrapAnswer({
     way: english(LIST_ITEMS.otherWays),
     view: viewOf(await awaitPaid(world, returning, BELIEVE_MS)),
   });
@@ -254,9 +254,9 @@ async function returnToPage(
     const coming = { ...returning, checkout: back };
     await openPage(world, coming, { session: of.id });
     const view = viewOf(await readView(world, coming));
-    if (view.says === "paid") return succeeded({ way, view });
+    if (view.says === "paid") return wrapAnswer({ way, view });
   }
-  return succeeded(null);
+  return wrapAnswer(null);
 }
 
 /** A request of a returning customer: its query, its method, and its referring page. */
@@ -303,7 +303,7 @@ async function openPage(
     const how = method === "POST" && hops === 0 ? posted : { headers };
     const answer = await openDespiteLimit(world, target, { ...how, url, signal });
     if (!answer.ok)
-      return { arrived: false, got: english(lostAnswer(answer.failure, excerpt(answer.message))) };
+      return { arrived: false, got: english(lostAnswerText(answer.failure, excerpt(answer.message))) };
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
     if (location === undefined || !URL.canParse(location, url))
       return { arrived: answer.status >= 200 && answer.status < 300, got: String(answer.status) };

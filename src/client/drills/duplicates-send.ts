@@ -2,7 +2,7 @@ import type { RequestOf } from "../../core/control/operations.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import type { SendFact } from "../../core/readiness/drills/duplicates.ts";
 import type { DuplicatesScope, OrderOutcome } from "../../core/readiness/drills/duplicates-scope.ts";
-import { callControl, succeeded, type ControlResult } from "../control/control.ts";
+import { callControl, wrapAnswer, type ControlResult } from "../control/control.ts";
 import type { World } from "../../world.ts";
 import type { Buyer, ViewWorld, ViewRequest } from "./order-view.ts";
 
@@ -49,7 +49,7 @@ export async function deliverEach(
       count += 1;
     }
   }
-  return succeeded(count);
+  return wrapAnswer(count);
 }
 
 /** Sends an event to all endpoints, and resends it after a pause if one answers 429. */
@@ -73,7 +73,7 @@ export async function deliver(
     noted.isOutOfReach ||= answers.some(
       ({ error }) => error === "unreachable" || error === "target_forbidden",
     );
-    if (attempts === MAX_LIMITED || !answers.some(({ status }) => status === 429)) return succeeded(answers);
+    if (attempts === MAX_LIMITED || !answers.some(({ status }) => status === 429)) return wrapAnswer(answers);
     run.limited();
     await world.sleep(LIMITED_PAUSE_MS, signal);
   }
@@ -86,7 +86,7 @@ export async function eventsOf(
 ): Promise<ControlResult<readonly { readonly status: string; readonly eventId: string }[]>> {
   const shown = await callControl(world, target, { name: "inspectCheckout", id, body: undefined });
   if (shown.end !== "success") return shown;
-  return succeeded(
+  return wrapAnswer(
     shown.value.events.map(({ type, eventId }) => ({ status: type.split(".")[1] ?? "", eventId })),
   );
 }
@@ -100,5 +100,5 @@ export async function deliverTests(run: Run, count: number): Promise<ControlResu
     const delivered = await deliver(run, { eventId: made.value.eventId });
     if (delivered.end !== "success") return delivered;
   }
-  return succeeded(null);
+  return wrapAnswer(null);
 }

@@ -1,5 +1,5 @@
 import type { DuplicatesFacts, ViewFact } from "../../core/readiness/drills/duplicates.ts";
-import { callControl, succeeded, type ControlResult } from "../control/control.ts";
+import { callControl, wrapAnswer, type ControlResult } from "../control/control.ts";
 import {
   deliver,
   deliverEach,
@@ -8,7 +8,7 @@ import {
   type DrilledOrder,
   type Run,
 } from "./duplicates-send.ts";
-import { MAX_WATCH_MS, PAID_MS, WATCH_MS } from "./duplicates-watch.ts";
+import { MAX_WATCH_MS, PAID_TIMEOUT_MS, WATCH_MS } from "./duplicates-watch.ts";
 import { readView, viewOf, type ViewRequest, type ViewReading } from "./order-view.ts";
 
 /**
@@ -64,10 +64,10 @@ export async function declineAndForge(
     if (sent.end !== "success") return sent;
   }
   // The other orders are read again at the end.
-  const waitMs = others.length === 0 ? PAID_MS : WATCH_MS;
+  const waitMs = others.length === 0 ? PAID_TIMEOUT_MS : WATCH_MS;
   const views = await watchUnpaid(run, [...declined, ...targets], waitMs);
   const [attempts, forged] = [views.slice(0, declined.length), views.slice(declined.length)];
-  return succeeded({ declined: attempts, forged });
+  return wrapAnswer({ declined: attempts, forged });
 }
 
 /** Applies the outcome of each order. */
@@ -78,7 +78,7 @@ export async function applyOutcomes(run: Run, orders: readonly DrilledOrder[]): 
     const acted = await callControl(run.world, run.target, { name: "pay", id, body });
     if (acted.end !== "success") return acted;
   }
-  return succeeded(null);
+  return wrapAnswer(null);
 }
 
 /** Reads these orders' views each second, until an order that must not be paid is paid, or until the timeout. */
@@ -114,7 +114,7 @@ export async function endOtherOrders(
   const ended =
     orders.length === 0 ? [] : await watchUnpaid(run, orders, Math.min(slowestMs + WATCH_MS, MAX_WATCH_MS));
   const more = await deliverTests(run, OTHER_EVENTS - sent.value);
-  return more.end === "success" ? succeeded({ unpaid, ended }) : more;
+  return more.end === "success" ? wrapAnswer({ unpaid, ended }) : more;
 }
 
 /** Reads the views of unpaid orders once more: a shop may book an order late. */

@@ -17,7 +17,7 @@ import {
 } from "./order-view.ts";
 
 /** Time for the merchant to mark an order paid, in milliseconds. */
-export const PAID_MS = 15_000;
+export const PAID_TIMEOUT_MS = 15_000;
 /** How long the view is watched after an event that should change nothing, in milliseconds. */
 export const WATCH_MS = 3000;
 /** Maximum time for which the view is watched after a repeated payment event, in milliseconds. */
@@ -94,12 +94,12 @@ async function settle(world: ViewWorld, look: ViewRequest): Promise<Omit<ViewBas
     const last = texts.slice(-STILL_READINGS);
     // A view that is still changing may show the merchant's work after the payment, which gets its time.
     if (last.length !== STILL_READINGS || new Set(last).size > 1) continue;
-    return { still: stillOf(last), changedAt };
+    return { still: stillPartOf(last), changedAt };
   }
-  return { still: stillOf(texts.slice(-STILL_READINGS)), changedAt: undefined };
+  return { still: stillPartOf(texts.slice(-STILL_READINGS)), changedAt: undefined };
 }
 
-function stillOf(texts: readonly string[]): StillText | undefined {
+function stillPartOf(texts: readonly string[]): StillText | undefined {
   const still = stillTextOf(texts);
   return typeof still === "string" ? undefined : still;
 }
@@ -125,7 +125,7 @@ export async function watchAfterSend(
   const { name, wasPaid, isRepeated, still, waitMs, isProven } = sent;
   if (!wasPaid) {
     const isPayment = DUPLICATE_SENDS[name].status === "succeeded";
-    const reading = await awaitPaid(world, look, isPayment ? PAID_MS : WATCH_MS);
+    const reading = await awaitPaid(world, look, isPayment ? PAID_TIMEOUT_MS : WATCH_MS);
     return { reading, still, text: "not_compared" };
   }
   // A change of the view by an event that is new to the merchant is no booking.

@@ -16,7 +16,7 @@ import {
   type StillText,
 } from "../../core/readiness/drills/order-view.ts";
 import type { World } from "../../world.ts";
-import { callControl, succeeded, type ControlResult } from "../control/control.ts";
+import { callControl, wrapAnswer, type ControlResult } from "../control/control.ts";
 import { limitConcurrency } from "./at-most.ts";
 import {
   deliver,
@@ -39,7 +39,7 @@ import {
 import {
   watchAfterSend,
   MAX_WATCH_MS,
-  PAID_MS,
+  PAID_TIMEOUT_MS,
   REST_MS,
   awaitSettledView,
   WATCH_MS,
@@ -94,7 +94,7 @@ export function duplicatesTime(
       name !== "after_a_while" &&
       (hasRestart || name !== "after_restart"),
   );
-  const watches = again.length * WATCH_MS + (isAlone ? PAID_MS : WATCH_MS) + REST_MS;
+  const watches = again.length * WATCH_MS + (isAlone ? PAID_TIMEOUT_MS : WATCH_MS) + REST_MS;
   const unpaid = isAlone ? 0 : WATCH_MS;
   // The view of a second order settles before it is compared, while memories of events end; a single order needs a
   // wait.
@@ -123,15 +123,15 @@ export async function drillDuplicates(
   };
   const orders = wanted.orders.map(({ kind, end }) => ({ kind, end }));
   const seen = await drillAll(run, (facts) => ({
-    ...NOTHING_SEEN,
+    ...NO_FACTS,
     ...facts,
     scope: { ...wanted.scope, orders, showsBookings: facts.showsBookings ?? true, limited },
   }));
   if (wanted.signal.aborted) return { end: "interrupted" };
-  return seen.end === "success" ? succeeded({ facts: seen.value, subject: run.noted.subject ?? "" }) : seen;
+  return seen.end === "success" ? wrapAnswer({ facts: seen.value, subject: run.noted.subject ?? "" }) : seen;
 }
 
-const NOTHING_SEEN = {
+const NO_FACTS = {
   before: [],
   forged: [],
   declined: [],
@@ -152,26 +152,26 @@ async function drillAll(
   if (known.end !== "success") return known;
   const before = known.value;
   if (before.some(({ view, cause }) => view.says !== "not_paid" || cause !== null))
-    return succeeded(facts({ before }));
+    return wrapAnswer(facts({ before }));
   const early = await declineAndForge(run);
   if (early.end !== "success") return early;
   const isEarly = Object.values(early.value)
     .flat()
     .some(({ view }) => view.says === "paid");
-  if (isEarly) return succeeded(facts({ before, ...early.value }));
+  if (isEarly) return wrapAnswer(facts({ before, ...early.value }));
   const texts = await read(run, run.orders.filter(endsPaid));
   const paid = await payUnheard(run);
   if (paid.end !== "success") return paid;
   const held = paid.value;
   const start = { before, ...early.value, held };
   if (held.some(({ view, askedBy }) => view.says === "paid" && askedBy !== "shop"))
-    return succeeded(facts(start));
+    return wrapAnswer(facts(start));
   const opened = await openLanes(run, texts);
   if (opened.end !== "success") return opened;
   const lanes = opened.value;
   const sent = await sendAll(run, lanes);
   if (sent.end !== "success") return sent;
-  return succeeded(
+  return wrapAnswer(
     facts({
       ...start,
       ...sent.value,
@@ -212,7 +212,7 @@ async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["befor
     const cause = isKnown && reading.isMissing ? unknown : null;
     return Object.assign(factOf(order), { view: viewOf(reading), cause });
   });
-  return succeeded(await Promise.all(looks));
+  return wrapAnswer(await Promise.all(looks));
 }
 
 /** Pays the orders, and reads their views before any event of the payments is sent. */
@@ -226,11 +226,11 @@ async function payUnheard(run: Run): Promise<ControlResult<DuplicatesFacts["held
   const held: DuplicatesFacts["held"][number][] = [];
   for (const reading of await read(run, orders)) {
     const asked =
-      reading.says === "paid" ? await retrieverOf(run, reading.order) : succeeded("nobody" as const);
+      reading.says === "paid" ? await retrieverOf(run, reading.order) : wrapAnswer("nobody" as const);
     if (asked.end !== "success") return asked;
     held.push({ ...factOf(reading.order), view: viewOf(reading), askedBy: asked.value });
   }
-  return succeeded(held);
+  return wrapAnswer(held);
 }
 
 /**
@@ -250,8 +250,8 @@ async function retrieverOf(
     counts.push(listed.value.paidCheckouts.filter((one) => one === order.id).length);
   }
   const [asked = 0, askedAgain = 0] = counts;
-  if (asked === 0) return succeeded("nobody");
-  return succeeded(askedAgain - asked < ASKING_READINGS ? "shop" : "view");
+  if (asked === 0) return wrapAnswer("nobody");
+  return wrapAnswer(askedAgain - asked < ASKING_READINGS ? "shop" : "view");
 }
 
 async function openLanes(
@@ -276,7 +276,7 @@ async function openLanes(
       slowestMs: 0,
     });
   }
-  return succeeded(lanes);
+  return wrapAnswer(lanes);
 }
 
 /** The orders of a send: the second payment goes to an order with a declined attempt, if there is one. */
@@ -297,7 +297,7 @@ async function sendAll(
   run: Run,
   lanes: readonly Lane[],
 ): Promise<ControlResult<Pick<DuplicatesFacts, "unpaid" | "ended"> & { readonly showsBookings: boolean }>> {
-  const names = sentNames(run);
+  const names = namesToSend(run);
   let others: Pick<DuplicatesFacts, "unpaid" | "ended"> = { unpaid: [], ended: [] };
   let bookings = true;
   for (const [at, name] of names.entries()) {
@@ -321,24 +321,24 @@ async function sendAll(
     for (const [lane, reading] of forgotten) amend(lane, { view: viewOf(reading) });
     if (name === "after_others") bookings = await compare(run, lanes);
   }
-  return succeeded({ ...others, ended: await readAgain(run, others.ended), showsBookings: bookings });
+  return wrapAnswer({ ...others, ended: await readAgain(run, others.ended), showsBookings: bookings });
 }
 
 /** Sends to one order after the other; payments are sent to all orders at once, as customers pay. */
 async function sendEach(run: Run, lanes: readonly Lane[], name: SendName): Promise<ControlResult<null>> {
   if (name === "at_once") {
     const sent = await Promise.all(lanes.map((lane) => sendOnce(run, lane, name)));
-    return sent.find(({ end }) => end !== "success") ?? succeeded(null);
+    return sent.find(({ end }) => end !== "success") ?? wrapAnswer(null);
   }
   for (const lane of lanes) {
     const sent = await sendOnce(run, lane, name);
     if (sent.end !== "success") return sent;
   }
-  return succeeded(null);
+  return wrapAnswer(null);
 }
 
 /** The sends of a run: none that are slow in a quick drill, and none after a restart if there is no restart command. */
-function sentNames({ scope, restart: command }: Run): readonly SendName[] {
+function namesToSend({ scope, restart: command }: Run): readonly SendName[] {
   return SEND_NAMES.filter((name) => {
     if (name === "after_a_while") return !scope.isQuick;
     return name !== "after_restart" || command !== undefined;
@@ -420,7 +420,7 @@ async function sendOnce(run: Run, lane: Lane, name: SendName): Promise<ControlRe
     text: "not_compared",
   } as const;
   lane.sends = [...lane.sends, fact];
-  return succeeded(null);
+  return wrapAnswer(null);
 }
 
 /**
@@ -463,11 +463,11 @@ async function compare(run: Run, lanes: readonly Lane[]): Promise<boolean> {
   for (const lane of lanes) texts.set(lane, (await readView(run.world, viewRequestOf(run, lane.order))).text);
   const spare = lanes.find(({ before }) => before !== "")?.before ?? "";
   const textOf = (lane: Lane) => ({
-    before: withoutIds(lane.before === "" ? spare : lane.before, lanes),
-    after: withoutIds(texts.get(lane) ?? "", lanes),
+    before: removeIds(lane.before === "" ? spare : lane.before, lanes),
+    after: removeIds(texts.get(lane) ?? "", lanes),
   });
   for (const lane of lanes) {
-    const text = { ...textOf(lane), after: withoutIds(lane.paid, lanes), last: textOf(lane).after };
+    const text = { ...textOf(lane), after: removeIds(lane.paid, lanes), last: textOf(lane).after };
     if (isReverted(text)) markFirst(lane, "created_late", "undone");
   }
   for (const lane of lanes.filter(({ order }) => order.end === "declined")) {
@@ -488,7 +488,7 @@ function markFirst(lane: Lane, name: SendName, text: SendFact["text"]): void {
   lane.sends = lane.sends.map((send) => (send.name === name ? Object.assign({}, send, { text }) : send));
 }
 
-function withoutIds(text: string, lanes: readonly Lane[]): string {
+function removeIds(text: string, lanes: readonly Lane[]): string {
   return lanes.reduce(
     (left, { order: { id, orderId } }) => left.replaceAll(id, "").replaceAll(orderId, ""),
     text,

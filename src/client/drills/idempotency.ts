@@ -1,7 +1,7 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { Target } from "../api/client.ts";
-import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
+import { callControl, wrapAnswer, type ControlResult, type ControlTarget } from "../control/control.ts";
 import { whileLeased, type HeldLease } from "../control/lease.ts";
 import {
   DRILLED_DIGITS,
@@ -10,7 +10,7 @@ import {
 } from "../../core/readiness/drilled-order-ids.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
 import { exchange } from "../api/exchange.ts";
-import { WITHOUT_TOKENS } from "./merchant-command.ts";
+import { TOKENLESS_ENVIRONMENT } from "./merchant-command.ts";
 import { merchantOrderId } from "./merchant-order.ts";
 import { DEFAULT_RETRY_POLICY } from "../api/retry.ts";
 
@@ -33,9 +33,9 @@ const MAX_STARTS = 3;
 /** The number of purchases. */
 export const PURCHASES = 5;
 /** Minimum number of runs: one for each purchase, and another one for the purchase in which the command is killed. */
-export const LEAST_RUNS = PURCHASES + 1;
+export const MIN_RUNS = PURCHASES + 1;
 /** Maximum number of runs: the command exits whenever it loses an answer, in two purchases. */
-export const MOST_RUNS = LEAST_RUNS + 2 * (MAX_STARTS - 1);
+export const MAX_RUNS = MIN_RUNS + 2 * (MAX_STARTS - 1);
 /** Total duration of the drill's waits, in milliseconds: a silence, a Retry-After, and the pause before a restart. */
 export const WAITS_MS = 5000;
 
@@ -64,7 +64,7 @@ export function drillIdempotency(
   wanted: ClientDrill,
 ): Promise<ControlResult<IdempotencyDrill>> {
   const { commandTimeoutMs, signal } = wanted;
-  const timeoutMs = MOST_RUNS * commandTimeoutMs + LEASE_MARGIN_MS;
+  const timeoutMs = MAX_RUNS * commandTimeoutMs + LEASE_MARGIN_MS;
   return whileLeased(world, control, { drill: "idempotency", timeoutMs, signal }, (lease) =>
     drillWatched(world, { ...wanted, control, lease }),
   );
@@ -137,7 +137,7 @@ type FinishedRun = {
 };
 
 function clientOf(ran: ControlResult<FinishedRun>): ControlResult<ShellResult> {
-  return ran.end === "success" ? succeeded(ran.value.client) : ran;
+  return ran.end === "success" ? wrapAnswer(ran.value.client) : ran;
 }
 
 async function runOnce(
@@ -193,7 +193,7 @@ async function newOrderIds(
 ): Promise<ControlResult<DrilledOrderIds>> {
   const like = await merchantOrderId(world, control, signal);
   if (like.end !== "success") return like;
-  return succeeded(createOrderIds(like.value, world.randomBytes(DRILLED_DIGITS)));
+  return wrapAnswer(createOrderIds(like.value, world.randomBytes(DRILLED_DIGITS)));
 }
 
 function runClient(
@@ -206,13 +206,15 @@ function runClient(
     CHECKOUT_API_KEY: lease.apiKey ?? target.apiKey,
     CHECKOUT_STORE_ID: lease.storeId,
     CHECKOUT_ORDER_ID: orderId,
-    ...WITHOUT_TOKENS,
+    ...TOKENLESS_ENVIRONMENT,
   };
-  return world.run({ commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal }).catch(notRun);
+  return world
+    .run({ commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal })
+    .catch(notRunResult);
 }
 
 /** The result of a command that could not be started. */
-function notRun(error: unknown): ShellResult {
+function notRunResult(error: unknown): ShellResult {
   const stderr = error instanceof Error ? error.message : String(error);
   return { ending: "not_run", exitCode: null, stdout: "", stderr };
 }

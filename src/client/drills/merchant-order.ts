@@ -1,5 +1,5 @@
 import type { World } from "../../world.ts";
-import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
+import { callControl, wrapAnswer, type ControlResult, type ControlTarget } from "../control/control.ts";
 
 /**
  * The merchant's newest order_id in the request log, otherwise the store's newest order_id; undefined if there is none.
@@ -16,7 +16,7 @@ export async function merchantOrderId(
   });
   if (logged.end !== "success") return logged;
   const [create] = logged.value.requests;
-  if (create !== undefined) return succeeded(create.orderId ?? undefined);
+  if (create !== undefined) return wrapAnswer(create.orderId ?? undefined);
   const listed = await callControl(world, target, { name: "listCheckouts", body: { limit: 1 }, signal });
-  return listed.end === "success" ? succeeded(listed.value.checkouts[0]?.orderId) : listed;
+  return listed.end === "success" ? wrapAnswer(listed.value.checkouts[0]?.orderId) : listed;
 }

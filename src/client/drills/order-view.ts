@@ -1,5 +1,5 @@
 import { english } from "../../core/language.ts";
-import { lostAnswer, QUOTING_RESULTS } from "../../core/readiness/drill-sentences.ts";
+import { lostAnswerText, QUOTING_RESULTS } from "../../core/readiness/drill-sentences.ts";
 import type { OrderView } from "../../core/readiness/drills/order-view.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { Outcome } from "../../core/outcome.ts";
@@ -126,7 +126,7 @@ async function askPage(
 ): Promise<ViewReading> {
   const headers = { Accept: "application/json,text/*;q=0.9" };
   const answer = await sendLocally(world, target, { url, headers, signal });
-  if (!answer.ok) return unreadable(english(lostAnswer(answer.failure, excerpt(answer.message))));
+  if (!answer.ok) return unreadable(english(lostAnswerText(answer.failure, excerpt(answer.message))));
   const { status, body } = answer;
   if (status === 404) return { says: "not_paid", got: "404", text: "", isMissing: true };
   if (status < 200 || status >= 300) return unreadable(String(status));
@@ -149,7 +149,9 @@ async function askCommand(
   const said = excerpt(stderr);
   return unreadable(
     english(
-      ending === "exited" ? QUOTING_RESULTS.exited(`${exitCode ?? "none"}`, said) : lostAnswer(ending, said),
+      ending === "exited"
+        ? QUOTING_RESULTS.exited(`${exitCode ?? "none"}`, said)
+        : lostAnswerText(ending, said),
     ),
   );
 }

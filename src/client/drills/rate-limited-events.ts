@@ -1,4 +1,4 @@
-import { callControl, succeeded } from "../control/control.ts";
+import { callControl, wrapAnswer } from "../control/control.ts";
 import { whileLeased } from "../control/lease.ts";
 import type { World } from "../../world.ts";
 import { deliver } from "./duplicates-send.ts";
@@ -34,7 +34,7 @@ export async function deliverRateLimitedEvents(
       const sent = await deliver(run, { eventId });
       if (sent.end !== "success") return sent;
     }
-    return succeeded(null);
+    return wrapAnswer(null);
   });
   return eventIds.size;
 }

@@ -6,7 +6,7 @@ import { isKill, type Schedule } from "../../core/explore/schedule.ts";
 import { parseView } from "../../core/explore/view.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { ControlTarget } from "../control/control.ts";
-import { WITHOUT_TOKENS } from "../drills/merchant-command.ts";
+import { TOKENLESS_ENVIRONMENT } from "../drills/merchant-command.ts";
 import { readView, type OrderViewSource } from "../drills/order-view.ts";
 import { endText, startShop, type ShopCommand, type Variables } from "./shop.ts";
 
@@ -138,7 +138,7 @@ async function openIn(
 }
 
 /** Variables of another sandbox, and the tokens, which a merchant's command does not get. */
-const ELSEWHERE = { ...WITHOUT_TOKENS, CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
+const ELSEWHERE = { ...TOKENLESS_ENVIRONMENT, CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
 
 /** The command that makes the purchase, and the end of its run. */
 function purchaseOf(

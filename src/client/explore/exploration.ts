@@ -1,15 +1,15 @@
 // The search of `explore`, run: for the test kit (testing/explore/) and for commands (client/explore/command.ts). Which
 // schedules: core/explore/search.ts; what a run means: core/explore/judge.ts.
 import {
-  DROPPED_FOR_GOOD,
+  DROPPED_ADVICE,
   EXPLORE_CAUSES,
   INVARIANTS,
-  NOT_JUDGED,
+  NOT_JUDGED_REASONS,
   type ExploreCause,
   type Invariant,
   type NotJudgedReason,
 } from "../../core/explore/invariants.ts";
-import { brokenOf } from "../../core/explore/judge.ts";
+import { brokenVerdicts } from "../../core/explore/judge.ts";
 import {
   closenessOf,
   nextWave,
@@ -26,7 +26,7 @@ import {
   type Schedule,
   type ScheduledFault,
 } from "../../core/explore/schedule.ts";
-import { shrinking } from "../../core/explore/shrink.ts";
+import { shrinkSchedule } from "../../core/explore/shrink.ts";
 import { placeTable, type PlaceResults, type ScheduleResult } from "../../core/explore/table.ts";
 import { english } from "../../core/language.ts";
 import type { World } from "../../world.ts";
@@ -95,14 +95,14 @@ export async function exploreAll(search: Search): Promise<SearchResult | Useless
   const useless = only === undefined ? uselessOf(plain, search.hasView) : undefined;
   if (useless !== undefined) return useless;
   const runs = [plain];
-  const isSearch = only === undefined && brokenOf(plain.judgement).length === 0;
+  const isSearch = only === undefined && brokenVerdicts(plain.judgement).length === 0;
   const left = isSearch ? await runWaves(search, runs) : [];
   const { confirmed, unsteady } = await confirmAll(search, runs);
   return {
     schedules: runs.length,
-    held: runs.filter(({ judgement }) => brokenOf(judgement).length === 0).length,
+    held: runs.filter(({ judgement }) => brokenVerdicts(judgement).length === 0).length,
     broken: confirmed,
-    notJudged: notJudgedIn(runs, unsteady, search.hasView),
+    notJudged: findNotJudged(runs, unsteady, search.hasView),
     advice: adviceOf(runs),
     table: placeTable(placesOf(plain.facts), [
       ...runs.map((run) => ({ schedule: run.facts.schedule, result: resultOf(run, confirmed) })),
@@ -113,7 +113,7 @@ export async function exploreAll(search: Search): Promise<SearchResult | Useless
 }
 
 function resultOf({ judgement }: ExploreRun, confirmed: readonly Finding[]): ScheduleResult {
-  const broken = brokenOf(judgement);
+  const broken = brokenVerdicts(judgement);
   if (broken.some(({ invariant }) => confirmed.some((one) => one.invariant === invariant))) return "broken";
   return broken.length > 0 || judgement.isDropped ? "not_judged" : "held";
 }
@@ -153,13 +153,13 @@ async function runWaves(
     schedule: one.facts.schedule,
     places: placesOf(one.facts).filter(isPlace),
     closeness: plain === undefined ? 0 : closenessOf(one.facts, plain.facts),
-    isBroken: brokenOf(one.judgement).length > 0,
+    isBroken: brokenVerdicts(one.judgement).length > 0,
   });
   for (let size = 1; size <= depth; size += 1) {
     const wave = nextWave(runs.map(known), { seed, kills });
     const wanted = wave.slice(0, Math.max(0, maxSchedules - runs.length));
     if (wanted.length > 0) onWave?.({ size, count: wanted.length });
-    const done = await sideBySide(wanted, width, async (schedule) =>
+    const done = await mapInParallel(wanted, width, async (schedule) =>
       world.monotonic() < until ? run(schedule) : undefined,
     );
     runs.push(...done.filter((one) => one !== undefined));
@@ -170,7 +170,7 @@ async function runWaves(
 }
 
 /** Maps items, a limited number at a time; the results are in the order of the items. */
-async function sideBySide<Item, Result>(
+async function mapInParallel<Item, Result>(
   items: readonly Item[],
   width: number,
   act: (item: Item) => Promise<Result>,
@@ -193,15 +193,15 @@ type Found = {
 /** Each cause with the runs that show it; runs with fewer faults first. */
 function causesIn(runs: readonly ExploreRun[]): readonly Found[] {
   const found = new Map<string, Found>();
-  for (const run of bySize(runs))
-    for (const { invariant, cause } of brokenOf(run.judgement)) {
+  for (const run of sortBySize(runs))
+    for (const { invariant, cause } of brokenVerdicts(run.judgement)) {
       const name = `${invariant} ${cause}`;
       found.set(name, { invariant, cause, runs: (found.get(name)?.runs ?? []).concat(run) });
     }
   return [...found.values()];
 }
 
-function bySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
+function sortBySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
   return runs.toSorted((one, other) => sizeOf(one.facts.schedule) - sizeOf(other.facts.schedule));
 }
 
@@ -211,7 +211,7 @@ async function confirmAll(
   runs: readonly ExploreRun[],
 ): Promise<{ readonly confirmed: readonly Finding[]; readonly unsteady: readonly Invariant[] }> {
   const known = new Map(runs.map((run) => [keyOf(run.facts.schedule), run] as const));
-  const results = await sideBySide(causesIn(runs), search.sideBySide, (found) =>
+  const results = await mapInParallel(causesIn(runs), search.sideBySide, (found) =>
     confirm(search, found, known),
   );
   const confirmed: Finding[] = [];
@@ -230,9 +230,9 @@ async function confirm(
   known: Map<string, ExploreRun>,
 ): Promise<Finding | Invariant> {
   const breaks = (run: ExploreRun): boolean =>
-    brokenOf(run.judgement).some((one) => one.invariant === invariant);
+    brokenVerdicts(run.judgement).some((one) => one.invariant === invariant);
   for (const { facts } of runs) {
-    const steps = shrinking(facts.schedule);
+    const steps = shrinkSchedule(facts.schedule);
     let step = steps.next();
     while (step.done !== true) {
       const candidate = known.get(keyOf(step.value)) ?? (await search.run(step.value));
@@ -241,10 +241,10 @@ async function confirm(
     }
     const least = step.value;
     const times = Array.from({ length: CONFIRMATIONS }, () => least);
-    const again = await sideBySide(times, search.sideBySide, search.run);
+    const again = await mapInParallel(times, search.sideBySide, search.run);
     const [first] = again;
     if (first === undefined || !again.every(breaks)) continue;
-    const shown = brokenOf(first.judgement).find((one) => one.invariant === invariant)?.cause ?? cause;
+    const shown = brokenVerdicts(first.judgement).find((one) => one.invariant === invariant)?.cause ?? cause;
     return {
       ...least,
       invariant,
@@ -265,7 +265,7 @@ function textOf(invariant: Invariant, cause: ExploreCause): string {
 
 const OF_CLIENT: ReadonlySet<Invariant> = new Set(["one_order", "client_ends", "recovery"]);
 
-function notJudgedIn(
+function findNotJudged(
   runs: readonly ExploreRun[],
   unsteady: readonly Invariant[],
   hasView: boolean,
@@ -282,7 +282,7 @@ function notJudgedIn(
   };
   const told = (invariant: Invariant, reason: NotJudgedReason) => ({
     invariant,
-    reason: english(NOT_JUDGED[reason]),
+    reason: english(NOT_JUDGED_REASONS[reason]),
   });
   return [
     ...never.map((invariant) => told(invariant, reasonOf(invariant))),
@@ -291,7 +291,7 @@ function notJudgedIn(
 }
 
 function adviceOf(runs: readonly ExploreRun[]): SearchResult["advice"] {
-  const [least] = bySize(runs.filter(({ judgement }) => judgement.isDropped));
+  const [least] = sortBySize(runs.filter(({ judgement }) => judgement.isDropped));
   if (least === undefined) return [];
-  return [{ faults: least.facts.schedule.faults, text: english(DROPPED_FOR_GOOD) }];
+  return [{ faults: least.facts.schedule.faults, text: english(DROPPED_ADVICE) }];
 }

@@ -13,7 +13,7 @@ import {
   type PurchaseResult,
   type RunFacts,
 } from "../../core/explore/facts.ts";
-import { brokenOf, canHeal, judge, type Judgement } from "../../core/explore/judge.ts";
+import { brokenVerdicts, canImprove, judge, type Judgement } from "../../core/explore/judge.ts";
 import {
   faultAt,
   isKill,
@@ -138,7 +138,7 @@ async function play(bench: Play, schedule: Schedule): Promise<ExploreRun> {
     };
     await kills.end();
     const judged = await poll(world, async () => judgedBy(known, await lookNow()), {
-      isEnough: ({ viewError, judgement }) => viewError === undefined && !canHeal(judgement),
+      isEnough: ({ viewError, judgement }) => viewError === undefined && !canImprove(judgement),
       waitMs: VIEW_PATIENCE_MS,
       firstPauseMs: VIEW_PAUSE_MS,
       signal,
@@ -334,7 +334,7 @@ async function storyOf(
   { call, stage: { storeId } }: Play,
   { facts, judgement }: Pick<ExploreRun, "facts" | "judgement">,
 ): Promise<string> {
-  if (brokenOf(judgement).length === 0) return "";
+  if (brokenVerdicts(judgement).length === 0) return "";
   const { purchase, again } = facts;
   const checkout = checkoutOf(facts);
   const lines =

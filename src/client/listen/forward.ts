@@ -54,7 +54,7 @@ export async function forward(
   const sent = await world.send({
     method: "POST",
     url,
-    headers: { ...Object.fromEntries(options.headers), ...ownHeaders(request, options.headerNames) },
+    headers: { ...Object.fromEntries(options.headers), ...headersToForward(request, options.headerNames) },
     body: request.body,
     timeoutMs: options.timeoutMs,
     maxResponseBytes: MAX_ANSWER_BYTES,
@@ -84,7 +84,7 @@ async function addressesOf(
 }
 
 /** The headers to forward. A verified delivery has each signed header exactly once. */
-function ownHeaders(
+function headersToForward(
   { rawHeaders }: HttpRequest,
   { eventId, timestamp, signature }: HeaderNames,
 ): Record<string, string> {

@@ -106,7 +106,7 @@ export type WebhookListener = {
 /** Maximum number of concurrent deliveries, whose bodies are in memory. */
 const MAX_IN_FLIGHT = 32;
 /** Limit for look-ups and reports about unsigned requests, because the port may be open to the internet. */
-const STRAYS = { perSecond: 1, burst: 60 };
+const STRAY_LIMIT = { perSecond: 1, burst: 60 };
 
 /** Maximum size of an unsigned request that is read, in bytes: events are small. */
 const MAX_READ_UNSIGNED = 64 * 1024;
@@ -138,7 +138,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
     ...options,
     world,
     mayLookCloser: () => {
-      const taken = takeToken(STRAYS, bucket, world.now());
+      const taken = takeToken(STRAY_LIMIT, bucket, world.now());
       bucket = taken.bucket;
       return taken.outcome.ok;
     },
@@ -150,9 +150,9 @@ export function createWebhookListener(world: Context["world"], options: Listener
     },
   };
   // The answer reveals nothing about this listener's paths and targets, because anybody can get it.
-  const stray = (status: keyof typeof STRAY, why: string): HttpResponse => {
+  const stray = (status: keyof typeof STRAY_ANSWERS, why: string): HttpResponse => {
     if (context.mayLookCloser()) options.onStray(`${why}; answered ${status}`);
-    return STRAY[status];
+    return STRAY_ANSWERS[status];
   };
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
     const { method, target } = request;
@@ -185,7 +185,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
 }
 
 /** The answers to requests that are not deliveries. */
-const STRAY = {
+const STRAY_ANSWERS = {
   400: plain(400, "not a valid request"),
   403: plain(403, "not allowed here"),
   404: plain(404, "not found"),

@@ -167,7 +167,7 @@ async function check(place: LinkState): Promise<ConnectionChange> {
     timeoutMs: TIMEOUT_MS + waitMs,
     signal: leaving.signal,
   });
-  if (place.state === "left") return UNCHANGED;
+  if (place.state === "left") return NO_CHANGE;
   // Another database does not know this endpoint, so register again.
   if (shown.end === "refusal" && shown.error.code === "not_found") return reconnect(place);
   if (shown.end !== "success") return markLost(place);
@@ -176,7 +176,7 @@ async function check(place: LinkState): Promise<ConnectionChange> {
   if (place.state === "lost" || pausedBy === "listener") return reconnect(place);
   const before = place.state;
   place.state = state === "enabled" || pausedBy === "drill" ? "connected" : "off";
-  if (place.state === "connected" || before === "off") return UNCHANGED;
+  if (place.state === "connected" || before === "off") return NO_CHANGE;
   return { kind: "off", reason: reason ?? "it was switched off" };
 }
 
@@ -184,13 +184,13 @@ async function reconnect(place: LinkState): Promise<ConnectionChange> {
   const wasLost = place.state === "lost";
   const registered = await register(place);
   if (registered.end !== "success") return markLost(place);
-  return wasLost ? { kind: "back" } : UNCHANGED;
+  return wasLost ? { kind: "back" } : NO_CHANGE;
 }
 
 function markLost(place: LinkState): ConnectionChange {
   const before = place.state;
   place.state = "lost";
-  return before === "lost" ? UNCHANGED : { kind: "lost" };
+  return before === "lost" ? NO_CHANGE : { kind: "lost" };
 }
 
 async function leave(place: LinkState): Promise<void> {
@@ -203,4 +203,4 @@ async function leave(place: LinkState): Promise<void> {
   await ask(place, { name: "setEndpointState", id: place.endpointId, body: { action: "pause" } });
 }
 
-const UNCHANGED: ConnectionChange = { kind: "unchanged" };
+const NO_CHANGE: ConnectionChange = { kind: "unchanged" };

@@ -81,21 +81,25 @@ export function judgeCalibration(
   return ASSUMPTIONS.map(({ decision }) => {
     const judgePayment = PAYMENT_JUDGES.get(decision);
     if (judgePayment === undefined) return judge(run, answers, decision);
-    if (payment === undefined) return unobserved(decision, "only a payment shows it: --with-payer");
+    if (payment === undefined) return unobservedAssumption(decision, "only a payment shows it: --with-payer");
     const { verdict, expected, shown } = judgePayment(payment, order);
-    const { request, answer } = shownEvidence({ run, order }, shown);
+    const { request, answer } = displayEvidence({ run, order }, shown);
     return { decision, verdict, expected, request, answer };
   });
 }
 
-function unobserved(decision: number, expected: string): CalibratedAssumption {
+function unobservedAssumption(decision: number, expected: string): CalibratedAssumption {
   return { decision, verdict: "not_observed", expected, request: null, answer: null };
 }
 
-type Seen = { readonly probe: Probe; readonly check: Check; readonly answer: ProbeAnswer | undefined };
+type ObservedAnswer = {
+  readonly probe: Probe;
+  readonly check: Check;
+  readonly answer: ProbeAnswer | undefined;
+};
 
 function judge(run: string, answers: Answers, decision: number): CalibratedAssumption {
-  const seen: readonly Seen[] = PROBES.flatMap((probe) =>
+  const seen: readonly ObservedAnswer[] = PROBES.flatMap((probe) =>
     probe.checks
       .filter((check) => check.decision === decision)
       .map((check) => ({ probe, check, answer: answers.get(probe.name) })),
@@ -103,7 +107,10 @@ function judge(run: string, answers: Answers, decision: number): CalibratedAssum
   const wrong = seen.find(({ check, answer }) => answer !== undefined && !check.holds(answer, answers));
   const shown = wrong ?? seen.findLast(({ answer }) => answer !== undefined);
   if (shown?.answer === undefined) {
-    return unobserved(decision, seen.length > 0 ? "no answer could be read" : "a test key cannot observe it");
+    return unobservedAssumption(
+      decision,
+      seen.length > 0 ? "no answer could be read" : "a test key cannot observe it",
+    );
   }
   const isMissing = wrong === undefined && seen.some(({ answer }) => answer === undefined);
   const verdict = wrong !== undefined ? "contradicted" : isMissing ? "not_observed" : "confirmed";
@@ -111,24 +118,24 @@ function judge(run: string, answers: Answers, decision: number): CalibratedAssum
     decision,
     verdict,
     expected: shown.check.expected,
-    request: shownRequest(run, shown.probe.request(run, answers)),
-    answer: { status: shown.answer.status, body: normalized(run, shown.answer.body) },
+    request: displayRequest(run, shown.probe.request(run, answers)),
+    answer: { status: shown.answer.status, body: normalizeValue(run, shown.answer.body) },
   };
 }
 
 /** The request that reached the receiver, or the retrieve of the paid order, in the form of the record. */
-function shownEvidence(
+function displayEvidence(
   { run, order }: { readonly run: string; readonly order: PaidOrder },
   shown: PaymentVerdict["shown"],
 ): Pick<CalibratedAssumption, "request" | "answer"> {
   if (shown === undefined) return { request: null, answer: null };
   if ("text" in shown) {
     const { status, body } = shown;
-    const request = shownRequest(run, { method: "GET", path: checkoutPath(order.id) });
-    return { request, answer: { status, body: normalized(run, body) } };
+    const request = displayRequest(run, { method: "GET", path: checkoutPath(order.id) });
+    return { request, answer: { status, body: normalizeValue(run, body) } };
   }
   const { method, target, rawHeaders, body, answered } = shown;
-  const text = (part: string): string => shortened(withoutTimes(withoutRun(run, part)));
+  const text = (part: string): string => shortenText(removeTimes(removeRunSpecifics(run, part)));
   const headers = pairsOf(rawHeaders).filter(([name]) => !TRANSPORT_HEADERS.test(name));
   return {
     request: {
@@ -150,26 +157,26 @@ const TRANSPORT_HEADERS =
   /^(?:host|connection|keep-alive|content-length|transfer-encoding|te|date|via|forwarded|x-forwarded-.*|x-real-ip|accept.*|user-agent|cookie|authorization|referer|cache-control|pragma|priority|dnt|upgrade-.*|sec-.*|traceparent|tracestate)$/i;
 
 /** A text without the times and digests of one delivery. */
-function withoutTimes(text: string): string {
+function removeTimes(text: string): string {
   return text
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-][\d:]+)/g, "<time>")
     .replaceAll(/\b[\da-f]{32,}\b/gi, "<digest>")
     .replaceAll(/\b\d{10,13}\b/g, "<time>");
 }
 
-function shownRequest(run: string, request: ProbeRequest): CalibratedAssumption["request"] {
+function displayRequest(run: string, request: ProbeRequest): CalibratedAssumption["request"] {
   const { method, path, body } = request;
   const headers = Object.entries(probeHeaders(request, "Bearer <API key>")).map(
-    ([name, value]) => [name, withoutRun(run, value)] as const,
+    ([name, value]) => [name, removeRunSpecifics(run, value)] as const,
   );
-  const shown = body === undefined ? null : shortened(withoutRun(run, body));
-  return { method, path: withoutRun(run, path), headers: Object.fromEntries(headers), body: shown };
+  const shown = body === undefined ? null : shortenText(removeRunSpecifics(run, body));
+  return { method, path: removeRunSpecifics(run, path), headers: Object.fromEntries(headers), body: shown };
 }
 
 /** Maximum stored length of a body, in characters. */
 const MAX_SHOWN = 300;
 
-function shortened(text: string): string {
+function shortenText(text: string): string {
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}… (${text.length} characters)`;
 }
 
@@ -177,15 +184,15 @@ const ANY_UUID = new RegExp(UUID, "gi");
 const URL_TEXT = /https?:\/\/[^\s"]+/g;
 
 /** A text without the parts that differ between two runs: ids, addresses, and names created by this run. */
-function withoutRun(run: string, text: string): string {
+function removeRunSpecifics(run: string, text: string): string {
   return text.replaceAll(URL_TEXT, "<url>").replaceAll(ANY_UUID, "<uuid>").replaceAll(run, "<run>");
 }
 
-function normalized(run: string, value: unknown): unknown {
-  if (typeof value === "string") return withoutRun(run, value);
-  if (Array.isArray(value)) return value.map((item) => normalized(run, item));
+function normalizeValue(run: string, value: unknown): unknown {
+  if (typeof value === "string") return removeRunSpecifics(run, value);
+  if (Array.isArray(value)) return value.map((item) => normalizeValue(run, item));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, normalized(run, item)]));
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, normalizeValue(run, item)]));
 }
 
 /**

@@ -38,7 +38,7 @@ export const RETURN_PATH = "/return";
 /** The path of the receiver's webhook endpoint. */
 export const HOOK_PATH = "/hooks";
 /** The status of a paid order. */
-export const PAID = "succeeded";
+export const PAID_STATUS = "succeeded";
 
 /** A verdict on a decision. `shown` is the request or answer on which the verdict is based. */
 export type PaymentVerdict = {
@@ -61,14 +61,14 @@ export const PAYMENT_JUDGES: ReadonlyMap<
   [88, judgeReturnPath],
 ]);
 
-const NO_DELIVERY = unobserved("no event of the order reached the receiver");
-const NO_SECRET = unobserved("no signing secret was given: --secret-file");
-const NOBODY = unobserved(`nobody came back to ${RETURN_PATH} of the receiver`);
+const NO_DELIVERY = unobservedVerdict("no event of the order reached the receiver");
+const NO_SECRET = unobservedVerdict("no signing secret was given: --secret-file");
+const NOBODY = unobservedVerdict(`nobody came back to ${RETURN_PATH} of the receiver`);
 
 /** Minimum and maximum delay of the second attempt, in milliseconds: 5 s, 20 % jitter, and transmission. */
 const SECOND_ATTEMPT_MS = { least: 3500, most: 9000 };
 
-function unobserved(expected: string): PaymentVerdict {
+function unobservedVerdict(expected: string): PaymentVerdict {
   return { verdict: "not_observed", expected };
 }
 
@@ -95,13 +95,13 @@ function statusesOf(deliveries: readonly ReceivedRequest[]): readonly unknown[] 
 }
 
 function judgeStates({ deliveries, retrieved }: PaymentEvidence): PaymentVerdict {
-  if (retrieved === undefined) return unobserved("the order could not be retrieved after its payment");
+  if (retrieved === undefined) return unobservedVerdict("the order could not be retrieved after its payment");
   const status = dataOf(retrieved.body)["status"];
-  if (status !== PAID && STATUSES.some((one) => one === status))
-    return unobserved(`the order was not paid; it is ${String(status)}`);
+  if (status !== PAID_STATUS && STATUSES.some((one) => one === status))
+    return unobservedVerdict(`the order was not paid; it is ${String(status)}`);
   const told = statusesOf(deliveries).join(", ");
   const isInOrder = told === "" || /^(?:created, )?pending, succeeded$/.test(told);
-  return verdictOf(status === PAID && isInOrder, "created, then pending, then succeeded", retrieved);
+  return verdictOf(status === PAID_STATUS && isInOrder, "created, then pending, then succeeded", retrieved);
 }
 
 function judgeEvents({ deliveries }: PaymentEvidence): PaymentVerdict {
@@ -150,7 +150,9 @@ function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict 
   const wrong = verdicts.find(([, verdict]) => !verdict.ok && verdict.code !== "signature_mismatch");
   if (wrong !== undefined) return verdictOf(false, expected, wrong[0]);
   const unsigned = verdicts.some(([, verdict]) => !verdict.ok);
-  return unsigned ? unobserved("no signature matches the given secret") : verdictOf(true, expected, last);
+  return unsigned
+    ? unobservedVerdict("no signature matches the given secret")
+    : verdictOf(true, expected, last);
 }
 
 function judgeSchedule({ deliveries }: PaymentEvidence): PaymentVerdict {
@@ -173,7 +175,7 @@ function judgeSecret({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
   });
   // Age is checked after the signature.
   const isKnown = codes.every((code) => /^(?:ok|signature_mismatch|timestamp_too_(?:old|new))$/.test(code));
-  if (!isKnown) return unobserved("no delivery has the headers of a signature");
+  if (!isKnown) return unobservedVerdict("no delivery has the headers of a signature");
   const isKey = !codes.includes("signature_mismatch");
   return verdictOf(
     isKey && secrets.every(isSigningSecret),

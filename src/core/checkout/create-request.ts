@@ -5,10 +5,10 @@ import type { PriceTerms } from "./price.ts";
 import type { DomainName } from "../control/wire-names.ts";
 import { isRecord } from "../json.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
-import { A_SECRET, codePointLength, holdsSecret, printableLiteral, refuseValue } from "../text.ts";
+import { SECRET_DESCRIPTION, codePointLength, holdsSecret, printableLiteral, refuseValue } from "../text.ts";
 
 /** The refusal does not repeat the value. */
-const NO_SECRET = `free of ${A_SECRET}`;
+const NO_SECRET = `free of ${SECRET_DESCRIPTION}`;
 
 const text = (minimum: number, maximum: number, expected: string) =>
   z.string(expected).check(

@@ -80,7 +80,7 @@ export function advance(
 /** A second tab or a second click continues the open attempt. */
 function start(checkout: Checkout, attempts: readonly Attempt[], now: number): Outcome<Advance> {
   const open = attempts.find(({ outcome }) => outcome === null);
-  if (open !== undefined && !isFinal(checkout.status)) return accept(unchanged(checkout));
+  if (open !== undefined && !isFinal(checkout.status)) return accept(noChange(checkout));
   const number = attempts.length + 1;
   return move(checkout, "pending", { number, startedAt: now, outcome: null, finishedAt: null });
 }
@@ -99,9 +99,9 @@ function finish(
     ]);
   }
   // The same button was pressed twice.
-  if (attempt.outcome === result) return accept(unchanged(checkout));
+  if (attempt.outcome === result) return accept(noChange(checkout));
   if (isFinal(checkout.status)) {
-    return accept({ ...unchanged(checkout), late: { attempt: attempt.number, result } });
+    return accept({ ...noChange(checkout), late: { attempt: attempt.number, result } });
   }
   if (attempt.outcome !== null) {
     return refuse("state_conflict", [
@@ -133,6 +133,6 @@ function move(checkout: Checkout, status: Status, attempt: Attempt | null): Outc
   ]);
 }
 
-function unchanged({ status }: Checkout): Advance {
+function noChange({ status }: Checkout): Advance {
   return { status, attempt: null, late: null };
 }

@@ -26,7 +26,7 @@ export function priceForCheckout(id: string, price: Price | undefined): Outcome<
   if (price?.approved === true && !price.retired) return accept(price);
   return refuse(
     "invalid_parameter",
-    `price_id must name an approved price of this store; got ${printableLiteral(id)}, ${whyNot(price)}`,
+    `price_id must name an approved price of this store; got ${printableLiteral(id)}, ${whyUnusable(price)}`,
   );
 }
 
@@ -76,7 +76,7 @@ function decideKnown(
   return accept({ price: known, added: false });
 }
 
-function whyNot(price: Price | undefined): string {
+function whyUnusable(price: Price | undefined): string {
   if (price === undefined) return "which is not in its catalog: see checkout prices list";
   if (price.retired) return "which is retired: choose another one from checkout prices list";
   return "which is not approved: see checkout admin approve-price";

@@ -123,7 +123,7 @@ const LABEL_FAULTS: readonly Fault[] = [
 export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = brokenRule(text);
   if (rule === undefined) return accept(text);
-  const got = printableLiteral(withoutUser(text));
+  const got = printableLiteral(removeUser(text));
   const meant = guessOrigin(text);
   const [instead, chinese] = meant === undefined ? EXAMPLE : [meant, meant];
   return refuse("invalid_parameter", [
@@ -284,7 +284,7 @@ function originOf(text: string): string | undefined {
   return URL.canParse(text) ? new URL(text).origin : undefined;
 }
 
-function withoutUser(text: string): string {
+function removeUser(text: string): string {
   const at = text.lastIndexOf("@");
   return at === -1 ? text : `…${text.slice(at)}`;
 }
@@ -293,6 +293,6 @@ const OFFERED_RETURN: readonly number[] = [19];
 const OFFERED_PATH: readonly number[] = [19, 88];
 
 /** The decisions that a payer's page relies on if it links back to the merchant. */
-export function reliedOnByReturn({ path }: ReturnOrigin): readonly number[] {
+export function decisionsOfReturn({ path }: ReturnOrigin): readonly number[] {
   return path === ROOT_PATH ? OFFERED_RETURN : OFFERED_PATH;
 }

@@ -116,7 +116,7 @@ function changesOf(wanted: StoreInput, place: PlanContext): PlannedChange[] {
 function storeChange(wanted: StoreInput, { now }: PlanContext): PlannedChange {
   const { id: storeId, name } = wanted;
   if (now === undefined) return { ...head("add", "store", { storeId, name }), wanted };
-  return { ...compared("store", { storeId, name }, [["name", now.name, name]]), wanted };
+  return { ...compareItem("store", { storeId, name }, [["name", now.name, name]]), wanted };
 }
 
 /** Renames an existing merchant; the name of a new merchant is set with its first store. */
@@ -124,7 +124,7 @@ function merchantChanges({ id: storeId, merchant }: StoreInput, { state }: PlanC
   const now = state.stores.find((store) => store.merchant.id === merchant?.id)?.merchant;
   if (merchant?.name === undefined || now === undefined) return [];
   const about = { storeId, name: merchant.id };
-  return [compared("merchant", about, [["name", now.name, merchant.name]])];
+  return [compareItem("merchant", about, [["name", now.name, merchant.name]])];
 }
 
 function keyChanges({ id: storeId, apiKeys = [] }: StoreInput, { state }: PlanContext): PlannedChange[] {
@@ -149,7 +149,7 @@ function capabilityChanges(
     ...known
       .filter(({ name, active }) => active || names.includes(name))
       .map(({ name, active }) =>
-        compared(kind, { storeId, name }, [["active", active, names.includes(name)]]),
+        compareItem(kind, { storeId, name }, [["active", active, names.includes(name)]]),
       ),
     ...added.map((name) => head("add", kind, { storeId, name })),
   ];
@@ -165,7 +165,7 @@ function priceChanges({ id: storeId, prices }: StoreInput, { now, prune }: PlanC
       const before = known.find(({ id }) => id === wanted.id);
       if (before === undefined) return { ...head("add", "price", about), wanted };
       const whole = wholePrice(wanted);
-      const change = compared("price", about, [
+      const change = compareItem("price", about, [
         ...PRICE_TERMS.map(([field, name]) => [name, before[field], whole[field]] as const),
         ["billing_model", before.billingModel, whole.billingModel],
         ["approved", before.approved, whole.approved],
@@ -189,7 +189,7 @@ function originChanges(
       const about = { storeId, name };
       const before = known.find(({ origin }) => origin === name);
       if (before === undefined) return { ...head("add", "return_origin", about), path };
-      return { ...compared("return_origin", about, [["path", before.path, path]]), path };
+      return { ...compareItem("return_origin", about, [["path", before.path, path]]), path };
     }),
     ...rest.map(({ origin: name, path }) =>
       Object.assign(surplus("return_origin", { storeId, name }, prune), { path }),
@@ -211,8 +211,8 @@ function endpointChanges(
       const before = known.find(({ url }) => url === about.name);
       const { inOrder = false } = endpoint;
       if (before === undefined) return { ...head("add", "endpoint", about), events, inOrder };
-      const change = compared("endpoint", about, [
-        ["events", listed(before.events), listed(events)],
+      const change = compareItem("endpoint", about, [
+        ["events", sortPatterns(before.events), sortPatterns(events)],
         ["in_order", before.inOrder, inOrder],
       ]);
       return { ...change, endpointId: before.id, events, inOrder };
@@ -303,7 +303,7 @@ function surplus<Kind extends ChangeEntry["kind"]>(
 }
 
 /** A requested item that already exists: kept, or changed in the fields that differ. */
-function compared<Kind extends ChangeEntry["kind"]>(
+function compareItem<Kind extends ChangeEntry["kind"]>(
   kind: Kind,
   about: ChangeSubject,
   fields: readonly (readonly [field: string, from: ShownValue, to: ShownValue])[],
@@ -315,6 +315,6 @@ function compared<Kind extends ChangeEntry["kind"]>(
 }
 
 /** Event-type patterns in a fixed order. */
-function listed(events: readonly string[]): string {
+function sortPatterns(events: readonly string[]): string {
   return events.toSorted().join(", ");
 }

@@ -10,7 +10,7 @@ import {
 } from "jsonc-parser";
 import { closestMatch } from "leven";
 import * as z from "zod/mini";
-import { snakeCase, A_SECRET, holdsSecret, printableLiteral } from "../text.ts";
+import { snakeCase, SECRET_DESCRIPTION, holdsSecret, printableLiteral } from "../text.ts";
 import { wireSchema } from "../control/wire-names.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { conflictsIn, targetConflictsIn } from "./conflicts.ts";
@@ -55,7 +55,7 @@ export function readConfig(text: string): Outcome<ReadConfig, readonly ConfigFau
     .filter(({ type, value }) => type === "string" && holdsSecret(String(value)))
     .map((node) => faultAt(source, node, { field: fieldText(plainPath(node)), message: A_LITERAL }));
   if (secrets.length > 0) return failWith(secrets);
-  const doubled = doubledKeys(tree).map((node) =>
+  const doubled = findDuplicateKeys(tree).map((node) =>
     faultAt(source, node, {
       field: fieldText(pathOf(node)),
       message: `${printableLiteral(node.value)} appears twice in this object`,
@@ -70,7 +70,7 @@ export function readConfig(text: string): Outcome<ReadConfig, readonly ConfigFau
   return conflicts.length > 0 ? failWith(conflicts.map(locate)) : accept({ config, locate });
 }
 
-const A_LITERAL = `holds ${A_SECRET.split(":")[0] ?? "a secret"}: a secret never stands in the file; write { "env": "NAME" } for the variable that holds it`;
+const A_LITERAL = `holds ${SECRET_DESCRIPTION.split(":")[0] ?? "a secret"}: a secret never stands in the file; write { "env": "NAME" } for the variable that holds it`;
 
 const SYNTAX: Readonly<Partial<Record<ParseErrorCode, string>>> = {
   1: "this is not a JSON value",
@@ -116,7 +116,7 @@ function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
   const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
   if (issue.code === "unrecognized_keys") {
     const names = namesAt(path);
-    return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(key, names) }));
+    return issue.keys.map((key) => ({ path: [...path, key], message: unknownKeyText(key, names) }));
   }
   if (issue.code === "invalid_union") {
     // The form without a type error is the intended one.
@@ -136,7 +136,7 @@ function isOfOtherType({ code, path }: z.core.$ZodIssue): boolean {
   return code === "invalid_type" && path.length === 0;
 }
 
-function unknownKey(key: string, names: readonly string[]): string {
+function unknownKeyText(key: string, names: readonly string[]): string {
   const near = closestMatch(key, names, { maxDistance: MAX_TYPING_ERRORS });
   const meant = near === undefined ? `known are ${names.join(", ")}` : `did you mean ${near}?`;
   return `is no field here; ${meant}`;
@@ -198,7 +198,7 @@ function nodesOf(node: Node): Node[] {
 }
 
 /** Keys that occur twice in their object, or that no field can have. */
-function doubledKeys(tree: Node): Node[] {
+function findDuplicateKeys(tree: Node): Node[] {
   return nodesOf(tree)
     .filter(({ type }) => type === "object")
     .flatMap((object) => {

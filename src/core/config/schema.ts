@@ -37,8 +37,8 @@ import {
 } from "./setting-text.ts";
 import { MAX_DELIVERIES_IN_FLIGHT, MAX_ATTEMPTS, type DeliverySchedule } from "../webhook/delivery.ts";
 import {
-  A_SECRET,
-  A_SECRET_ZH,
+  SECRET_DESCRIPTION,
+  SECRET_DESCRIPTION_ZH,
   codePointLength,
   holdsSecret,
   printable,
@@ -73,7 +73,7 @@ const line = (minimum: number, maximum: number) =>
   z.string().check(
     z.refine(
       (text) => !holdsSecret(text),
-      errorWords([`must be free of ${A_SECRET}`, `不得包含${A_SECRET_ZH}`]),
+      errorWords([`must be free of ${SECRET_DESCRIPTION}`, `不得包含${SECRET_DESCRIPTION_ZH}`]),
     ),
     z.refine(
       (text) => isLine(text, minimum, maximum),

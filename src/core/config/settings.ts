@@ -95,7 +95,7 @@ const SETTINGS: readonly Setting[] = [
 ];
 
 /** The requested settings that differ in a running sandbox. Settings that were not requested are not compared. */
-export function differentSettings(
+export function findDifferentSettings(
   wanted: SandboxSettings,
   served: ServedSettings,
 ): readonly DifferentSetting[] {
@@ -110,12 +110,12 @@ export function differentSettings(
 
 /** The settings of a running sandbox that differ from the defaults, without the port, which belongs to this process. */
 export function selectChangedSettings(served: ServedSettings): SandboxSettings {
-  return Object.fromEntries(changed(served).map(({ field, value }) => [field, value(served)]));
+  return Object.fromEntries(findChangedSettings(served).map(({ field, value }) => [field, value(served)]));
 }
 
 /** The settings that differ from the defaults as text, each with its field. */
 export function changedSettingTexts(served: ServedSettings): readonly (readonly [SettingField, string])[] {
-  return changed(served).map(({ field, live }) => [field, live(served)]);
+  return findChangedSettings(served).map(({ field, live }) => [field, live(served)]);
 }
 
 /** Every setting of a running sandbox as text, with its option and whether it is the default. */
@@ -141,7 +141,7 @@ export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxS
   return Object.fromEntries(given.map(({ field, option }) => [field, options[option]]));
 }
 
-function changed(served: ServedSettings): readonly Setting[] {
+function findChangedSettings(served: ServedSettings): readonly Setting[] {
   return SETTINGS.filter(({ field, live, byDefault }) => field !== "port" && live(served) !== byDefault);
 }
 

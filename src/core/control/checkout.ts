@@ -5,9 +5,9 @@ import { checkoutWire } from "../checkout/wire.ts";
 import { RETURN_ORIGIN_SCHEMA, RETURN_PATH_SCHEMA } from "../checkout/return-origin.ts";
 import { price as wantedPrice, returnOrigin } from "../config/schema.ts";
 import { moment, nonEmpty, storeOperation, whole, wholeInQuery, type DomainOf } from "./operation.ts";
-import { inDomain, nameSchemas } from "./wire-names.ts";
+import { toDomainFields, nameSchemas } from "./wire-names.ts";
 
-const { id, object, orderId, amountMinor, currency, ...rest } = inDomain(checkoutWire.shape);
+const { id, object, orderId, amountMinor, currency, ...rest } = toDomainFields(checkoutWire.shape);
 const { status } = rest;
 
 /** A change of status, with its event. */

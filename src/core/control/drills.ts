@@ -86,8 +86,8 @@ const seenCreate = z.object({
 export type SeenCreate = DomainOf<typeof seenCreate>;
 
 /** A running drill and the time of its start. */
-export const underway = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });
-export type RunningDrill = DomainOf<typeof underway>;
+export const runningDrill = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });
+export type RunningDrill = DomainOf<typeof runningDrill>;
 
 const clientRun = z.strictObject({
   run: z.enum(CLIENT_RUNS),
@@ -105,7 +105,7 @@ const clientExit = z.strictObject({
 /** How a run of the merchant's command ended. */
 export type ClientExit = DomainOf<typeof clientExit>;
 
-nameSchemas({ DrillStep: step, Drill: drill, RunningDrill: underway });
+nameSchemas({ DrillStep: step, Drill: drill, RunningDrill: runningDrill });
 
 const reuse = z.object({
   path: z.string(),

@@ -169,15 +169,15 @@ function queryParameters(query: string): Json[] {
 
 /** Describes each kind of refusal once, under a name built from its status and codes. */
 function allRefusals(): Json {
-  const kinds = OPERATION_NAMES.flatMap((name) => byStatus(codesOf(name)));
+  const kinds = OPERATION_NAMES.flatMap((name) => groupByStatus(codesOf(name)));
   return Object.fromEntries(
-    kinds.map(([status, codes]) => [nameOfRefusal(status, codes), refused(status, codes)]),
+    kinds.map(([status, codes]) => [nameOfRefusal(status, codes), describeRefusal(status, codes)]),
   );
 }
 
 function refusalsByStatus(codes: readonly ErrorCode[]): Json {
   return Object.fromEntries(
-    byStatus(codes).map(([status, own]) => [
+    groupByStatus(codes).map(([status, own]) => [
       String(status),
       reference("responses", nameOfRefusal(status, own)),
     ]),
@@ -194,14 +194,16 @@ function nameOfRefusal(status: number, codes: readonly ErrorCode[]): string {
   return `Refused${status}${own.map((code) => upperFirst(camelCase(code))).join("")}`;
 }
 
-function byStatus(codes: readonly ErrorCode[]): (readonly [status: number, codes: readonly ErrorCode[]])[] {
+function groupByStatus(
+  codes: readonly ErrorCode[],
+): (readonly [status: number, codes: readonly ErrorCode[]])[] {
   const statuses = [...new Set(codes.map((code) => ERRORS[code].status))];
   return statuses
     .toSorted((left, right) => left - right)
     .map((status) => [status, codes.filter((code) => ERRORS[code].status === status)]);
 }
 
-function refused(status: number, codes: readonly ErrorCode[]): Json {
+function describeRefusal(status: number, codes: readonly ErrorCode[]): Json {
   return {
     description: `Refused: ${codes.join(", ")}.`,
     headers: {

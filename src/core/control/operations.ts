@@ -20,7 +20,7 @@ import { sandboxOperations } from "./sandbox.ts";
 import { requestOperations } from "./requests.ts";
 import { storesOperations } from "./stores.ts";
 import { webhookOperations } from "./webhook.ts";
-import { inDomainNames, wireFieldsAt, wireSchema } from "./wire-names.ts";
+import { toDomainNames, wireFieldsAt, wireSchema } from "./wire-names.ts";
 
 /**
  * The subjects of the control API, in the order of its description, with their operations. An operation that is not
@@ -192,7 +192,7 @@ export function checkRequest<Name extends OperationName>(
 
 /** The message of an operation's refusal, with the field names of the code instead of those of the wire. */
 export function refusalInDomain(name: OperationName, message: string): string {
-  return inDomainNames(CONTROL_OPERATIONS[name].request, message);
+  return toDomainNames(CONTROL_OPERATIONS[name].request, message);
 }
 
 /** Encodes the answer of an operation for the wire, without the envelope, as `--json` prints it. */

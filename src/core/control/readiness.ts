@@ -3,7 +3,7 @@ import { returnOrigin } from "../config/schema.ts";
 import { SCOPES } from "../credential.ts";
 import { ADMINISTRATOR_ACTIONS, CHECKLIST_ITEMS, DRILL_KINDS, MAX_NOTE_LENGTH } from "../readiness/names.ts";
 import { MAX_SUBJECT_LENGTH, price } from "./checkout.ts";
-import { drill, underway } from "./drills.ts";
+import { drill, runningDrill } from "./drills.ts";
 import { moment, storeOperation, type DomainOf, whole, nonEmpty } from "./operation.ts";
 import { endpoint } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
@@ -77,7 +77,7 @@ const readiness = z.object({
   }),
   duplicates: z.nullable(drill),
   browserReturn: z.nullable(drill),
-  underway: z.array(underway),
+  underway: z.array(runningDrill),
   /** The last waiver of each drill; a waiver is valid for 7 days. */
   waivers: z.array(waiver),
 });

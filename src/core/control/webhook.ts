@@ -1,7 +1,7 @@
 import { errorWords } from "../issue-words.ts";
 import * as z from "zod/mini";
 import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
-import { AN_EVENT_TYPE, EVENT_PATTERNS, EVENT_TYPES } from "../webhook/event-types.ts";
+import { EVENT_TYPE_FORM, EVENT_PATTERNS, EVENT_TYPES } from "../webhook/event-types.ts";
 import { TARGET_SCHEMA } from "../webhook/target.ts";
 import { DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { appliedFault } from "../fault/operations.ts";
@@ -241,7 +241,7 @@ export const webhookOperations = {
         z.string().check(
           z.refine(
             (type) => EVENT_TYPES.includes(type),
-            errorWords([`expected ${AN_EVENT_TYPE}`, `应为事件类型，例如 ${EVENT_TYPES[0]}`]),
+            errorWords([`expected ${EVENT_TYPE_FORM}`, `应为事件类型，例如 ${EVENT_TYPES[0]}`]),
           ),
           z.meta({ enum: EVENT_TYPES }),
         ),

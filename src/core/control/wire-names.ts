@@ -98,11 +98,11 @@ function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   return z.codec(
     schema.clone({ ...schema.def, shape: wireShape, checks: [] }),
     schema.clone({ ...schema.def, shape: domainShape }),
-    { decode: (value) => renamed(value, domainNames), encode: (value) => renamed(value, wireNames) },
+    { decode: (value) => renameKeys(value, domainNames), encode: (value) => renameKeys(value, wireNames) },
   );
 }
 
-function renamed(
+function renameKeys(
   value: Readonly<Record<string, unknown>>,
   names: ReadonlyMap<string, string>,
 ): Record<string, unknown> {
@@ -120,14 +120,14 @@ export type DomainName<Name extends string> = Name extends `${infer Head}_${infe
 type InDomain<Shape> = { readonly [Name in keyof Shape & string as DomainName<Name>]: Shape[Name] };
 
 /** The fields of a wire schema under their domain names. */
-export function inDomain<Shape extends object>(shape: Shape): InDomain<Shape> {
+export function toDomainFields<Shape extends object>(shape: Shape): InDomain<Shape> {
   const fields = Object.entries(shape).map(([name, field]) => [camelCase(name), field] as const);
   // The type maps names in the same way as `camelCase`.
   return Object.fromEntries(fields) as InDomain<Shape>;
 }
 
 /** A text with a schema's wire names replaced by domain names. Quoted parts stay unchanged. */
-export function inDomainNames(schema: z.ZodMiniType, text: string): string {
+export function toDomainNames(schema: z.ZodMiniType, text: string): string {
   const names = new Map(fieldNames(schema).map((name) => [snakeCase(name), name]));
   return text.replaceAll(/"(?:[^"\\]|\\.)*"|\w+/g, (word) => names.get(word) ?? word);
 }

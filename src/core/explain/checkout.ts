@@ -9,7 +9,7 @@ import type { Explanation } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 import { timelineOf, type CheckoutStory, type StoryMaterial } from "./timeline.ts";
 
-const REFUSES_NOTHING = {
+const EMPTY_REFUSAL_FIELDS = {
   check: null,
   rule: null,
   decision: null,
@@ -20,7 +20,7 @@ const REFUSES_NOTHING = {
 } as const;
 
 /** The decision on the states of a checkout. */
-const STATES = 10;
+const STATES_DECISION = 10;
 
 /** A checkout and its story. */
 export type StoryCheckout = { readonly checkout: Checkout; readonly story: CheckoutStory };
@@ -32,12 +32,12 @@ export function explainCheckout(
   say: Say = english,
 ): Explanation {
   return {
-    ...REFUSES_NOTHING,
+    ...EMPTY_REFUSAL_FIELDS,
     kind: "checkout",
     id: checkout.id,
     summary: summaryOf(checkout, say),
-    rule: RULE_OF_FINAL_STATES,
-    decision: STATES,
+    rule: FINAL_STATES_RULE,
+    decision: STATES_DECISION,
     ...timelineOf({ checkouts: [story], requests, now }, say),
     next: nextOf(checkout, story.deliveries),
   };
@@ -55,23 +55,23 @@ export function explainOrder(
   const lastRequest = requests.at(-1);
   const refused = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
   return {
-    ...REFUSES_NOTHING,
+    ...EMPTY_REFUSAL_FIELDS,
     kind: "order",
     id: orderId,
     summary:
       last === undefined
         ? say(SENTENCES.noCheckout(requests.length))
         : `${summaryOf(last.checkout, say)}${tries}`,
-    decision: ONE_PURCHASE,
+    decision: PURCHASE_DECISION,
     ...timelineOf({ checkouts: told.map(({ story }) => story), requests, now }, say),
     next: last === undefined ? refused : nextOf(last.checkout, last.story.deliveries),
   };
 }
 
 /** The decision that an order_id is one purchase. */
-const ONE_PURCHASE = 8;
+const PURCHASE_DECISION = 8;
 /** The rule on the confirmation of payments. */
-const RULE_OF_FINAL_STATES = 4;
+const FINAL_STATES_RULE = 4;
 
 /** An event and each of its deliveries. */
 export function explainEvent(
@@ -83,13 +83,16 @@ export function explainEvent(
   const taken = deliveries.filter(({ state }) => state === "succeeded").length;
   const went = deliveries.length === 0 ? SENTENCES.notWanted : SENTENCES.sent(taken, deliveries.length);
   return {
-    ...REFUSES_NOTHING,
+    ...EMPTY_REFUSAL_FIELDS,
     kind: "event",
     id: event.id,
     summary: `${event.type}: ${say(went)}`,
-    rule: RULE_OF_EVENTS,
-    decision: SCHEDULE,
-    ...timelineOf({ checkouts: [{ ...NOTHING_ELSE, events: [event], deliveries }], requests: [], now }, say),
+    rule: EVENTS_RULE,
+    decision: SCHEDULE_DECISION,
+    ...timelineOf(
+      { checkouts: [{ ...NO_REFUSAL_FIELDS, events: [event], deliveries }], requests: [], now },
+      say,
+    ),
     next: [
       ...new Set(helpOf(deliveries)).add(
         deliveries.length === 0 ? "checkout endpoints list" : `checkout events replay ${event.id}`,
@@ -98,12 +101,12 @@ export function explainEvent(
   };
 }
 
-const NOTHING_ELSE = { attempts: [], lateResults: [], views: [], due: [] } as const;
+const NO_REFUSAL_FIELDS = { attempts: [], lateResults: [], views: [], due: [] } as const;
 
 /** The rule that events are immutable and their deliveries audited. */
-const RULE_OF_EVENTS = 31;
+const EVENTS_RULE = 31;
 /** The decision on the schedule of deliveries. */
-const SCHEDULE = 13;
+const SCHEDULE_DECISION = 13;
 
 /** A delivery, with the likely cause of each failure. */
 export function explainDelivery(

@@ -24,7 +24,7 @@ type Row = Pick<Check, "name"> & Partial<Check>;
 const [TRANSPORT, HOST, CREDENTIAL] = ["transport", "host and origin", "credential"];
 const [RATE, SCOPE, CONTENT] = ["rate", "environment and scope", "content"];
 const [KEY, STORE, ORDER] = ["idempotency key", "store and capability", "state of the order"];
-const SAME_AGAIN: Words = [
+const REPEAT_HINT: Words = [
   "the path and the body of the first request with this key",
   "与首次使用该幂等键的请求相同的路径和请求体",
 ];
@@ -39,19 +39,19 @@ const TEST_KEY: Words = [
 const KEYS = ["checkout whoami", "checkout env"] as const;
 const LISTS = ["checkout orders list", "checkout sessions list"] as const;
 /** Shows a correct create, headers and body, without sending it. */
-const RIGHT_CREATE = [
+const VALID_CREATE_COMMAND = [
   "checkout orders create --order-id order-1001 --price-id price_coffee --dry-run",
 ] as const;
 
 const ROWS: Readonly<Record<ErrorCode, Row>> = {
-  invalid_request: { name: TRANSPORT, next: RIGHT_CREATE },
+  invalid_request: { name: TRANSPORT, next: VALID_CREATE_COMMAND },
   request_timeout: {
     name: TRANSPORT,
     expected: ["the whole request within its time", "在时限内发完整个请求"],
-    next: RIGHT_CREATE,
+    next: VALID_CREATE_COMMAND,
   },
-  headers_too_large: { name: TRANSPORT, field: "headers", next: RIGHT_CREATE },
-  body_too_large: { name: TRANSPORT, field: "body", decision: 6, next: RIGHT_CREATE },
+  headers_too_large: { name: TRANSPORT, field: "headers", next: VALID_CREATE_COMMAND },
+  body_too_large: { name: TRANSPORT, field: "body", decision: 6, next: VALID_CREATE_COMMAND },
   host_not_allowed: {
     name: HOST,
     field: "Host",
@@ -124,38 +124,38 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     message: /needs (?<expected>the scope \S+); (?<received>the API key has: .+)$/,
     next: ["checkout keys create --scopes <scope>"],
   },
-  unsupported_content_type: { name: CONTENT, field: "Content-Type", next: RIGHT_CREATE },
+  unsupported_content_type: { name: CONTENT, field: "Content-Type", next: VALID_CREATE_COMMAND },
   invalid_json: {
     name: CONTENT,
     field: "body",
     expected: ["strict JSON in UTF-8, one object", "UTF-8 编码的严格 JSON，且为单个对象"],
     message: /^the body is not strict JSON: (?<received>.+)$/,
-    next: RIGHT_CREATE,
+    next: VALID_CREATE_COMMAND,
   },
-  missing_parameter: { name: CONTENT, rule: 9, next: RIGHT_CREATE },
+  missing_parameter: { name: CONTENT, rule: 9, next: VALID_CREATE_COMMAND },
   invalid_parameter: {
     name: CONTENT,
     rule: 9,
     message:
       /^"(?<field>\w+)" has the number (?<received>.+), which cannot be kept exactly; (?<expected>.+)$/,
-    next: RIGHT_CREATE,
+    next: VALID_CREATE_COMMAND,
   },
   unknown_parameter: {
     name: CONTENT,
     rule: 9,
     message: /^(?<received>"(?<field>.*)") is not a field of this request; (?<expected>fields: .+)$/,
-    next: RIGHT_CREATE,
+    next: VALID_CREATE_COMMAND,
   },
   conflicting_parameters: {
     name: CONTENT,
     rule: 10,
     message: /^(?<field>\w+) already sets .+?; (?<expected>leave out .+)$/,
-    next: RIGHT_CREATE,
+    next: VALID_CREATE_COMMAND,
   },
-  idempotency_key_missing: { name: CONTENT, rule: 19, field: "Idempotency-Key", next: RIGHT_CREATE },
-  idempotency_key_invalid: { name: CONTENT, rule: 19, field: "Idempotency-Key", next: RIGHT_CREATE },
+  idempotency_key_missing: { name: CONTENT, rule: 19, field: "Idempotency-Key", next: VALID_CREATE_COMMAND },
+  idempotency_key_invalid: { name: CONTENT, rule: 19, field: "Idempotency-Key", next: VALID_CREATE_COMMAND },
   invalid_session_id: { name: CONTENT, rule: 16, field: "session_id", next: LISTS },
-  idempotency_key_reused: { name: KEY, rule: 21, field: "Idempotency-Key", expected: SAME_AGAIN },
+  idempotency_key_reused: { name: KEY, rule: 21, field: "Idempotency-Key", expected: REPEAT_HINT },
   idempotency_in_progress: {
     name: KEY,
     rule: 21,
@@ -202,12 +202,12 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
 
 /** The check that corresponds to a code. */
 export function checkOf(code: ErrorCode): Check {
-  const decision = errorRow(code)?.decision ?? LIST_OF_CODES;
+  const decision = errorRow(code)?.decision ?? CODES_DECISION;
   return { rule: null, decision, field: null, expected: null, message: null, next: [], ...ROWS[code] };
 }
 
 /** The decision on the list of codes. */
-const LIST_OF_CODES = 4;
+const CODES_DECISION = 4;
 
 const LADDER = [TRANSPORT, HOST, "route", CREDENTIAL, RATE, SCOPE];
 const OF_CREATE = [CONTENT, KEY, STORE, ORDER];

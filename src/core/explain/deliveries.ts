@@ -212,7 +212,7 @@ function whyText({ tries }: StoryDelivery, { say }: LineContext): string {
   const cause = last && causeText(last, say);
   if (last === undefined || cause === undefined) return "";
   // The result names the fault.
-  return last.fault === null ? `${quoted(last)} (${cause})` : quoted(last);
+  return last.fault === null ? `${quoteAnswer(last)} (${cause})` : quoteAnswer(last);
 }
 
 /** The attempts of a delivery, below its line; `where` names the endpoint if the line is about several. */
@@ -254,7 +254,7 @@ function attemptText(
       ? ""
       : ` (${isSame ? telling.say(SENTENCES.sameCause) : cause})`;
   const result = `${resultText(attempt, telling)}${faultOf(attempt, telling)}${tookText(attempt)}`;
-  return `${to}attempt ${number}${later}: ${result}${quoted(attempt)}${why}`;
+  return `${to}attempt ${number}${later}: ${result}${quoteAnswer(attempt)}${why}`;
 }
 
 /** The fault of an attempt; empty if it had none, or if the delivery that the fault made names it. */
@@ -271,7 +271,7 @@ function tookText({ milliseconds }: StoryAttempt): string {
 }
 
 /** The beginning of an unsuccessful answer. */
-function quoted({ answer, status }: StoryAttempt): string {
+function quoteAnswer({ answer, status }: StoryAttempt): string {
   const said = answer === null || isSuccess(status) ? "" : excerpt(Buffer.from(answer).toString("utf8"));
   return said === "" ? "" : `, "${said}"`;
 }

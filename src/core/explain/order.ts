@@ -30,7 +30,7 @@ export type OrderableLine<Subject> = {
  * Merges chains of lines by time. Each chain is in chronological order. A time that goes back within a chain shows that
  * the clock was set back: when no chain can continue without that, a line says so, and times start again.
  */
-export function inOrder<Subject>(
+export function mergeChains<Subject>(
   chains: readonly (readonly OrderableLine<Subject>[])[],
   say: Say,
 ): readonly Pick<OrderableLine<Subject>, "entry" | "about">[] {

@@ -30,14 +30,14 @@ export function explainRequest(
   const entries = [request, ...replays].map((one) => requestEntry(one, say));
   const line = lineOf(request, say);
   const rest = { kind: "request", id: requestId, entries, pending: [] } as const;
-  if (fault !== null) return { ...rest, ...NOTHING_REFUSED, ...ofFault(request, fault, line) };
+  if (fault !== null) return { ...rest, ...NO_REFUSAL, ...explainFault(request, fault, line) };
   if (code === null || refused === null) {
     const relied = request.decisions[0] ?? null;
     const next = met === undefined ? [] : [`checkout explain ${met.id}`];
     return {
       ...rest,
       summary: `${line}${afterOf(request, replays, say)}`,
-      ...NOTHING_REFUSED,
+      ...NO_REFUSAL,
       decision: relied,
       next,
     };
@@ -64,7 +64,7 @@ export function explainRequest(
 /** The rule and the decision about creates that name a price. */
 const PRICE_CHECK = { field: "price_id", rule: 10, decision: 7 } as const;
 
-const NOTHING_REFUSED = {
+const NO_REFUSAL = {
   check: null,
   rule: null,
   field: null,
@@ -74,10 +74,10 @@ const NOTHING_REFUSED = {
 } as const;
 
 /** The decision on faults. */
-const FAULTS = 94;
+const FAULTS_DECISION = 94;
 
 /** Explains a request with a fault: because of the fault the client did not get the right answer. */
-function ofFault(
+function explainFault(
   { refused, code }: LoggedRequest,
   fault: AppliedFault,
   line: string,
@@ -85,7 +85,7 @@ function ofFault(
   const why = code === null || refused === null ? "" : ` (${code}): ${refused.message}`;
   return {
     summary: `${line}${why}; ${faultText(fault)}`,
-    decision: FAULTS,
+    decision: FAULTS_DECISION,
     next: ["checkout faults list", "checkout faults clear"],
   };
 }
@@ -165,7 +165,7 @@ export function differencesOf(
   if (refused === null || met === undefined) return [];
   const body = parseJson(refused.body);
   if (typeof body !== "object" || body === null) return [];
-  const sent = new Map(Object.entries(body).map(([field, value]) => [field, shown(value)]));
+  const sent = new Map(Object.entries(body).map(([field, value]) => [field, displayValue(value)]));
   const first = firstRequest(met);
   // A price brings a description too, and only the fingerprint tells whether the first request had one.
   if (met.fingerprint === null && requestsFor(met).length > 1) sent.delete("description");
@@ -187,13 +187,13 @@ export function firstBody(met: ExistingCheckout): CreateRequest {
 function firstRequest(met: ExistingCheckout): Map<string, string> {
   const fields = Object.entries({ path: CREATE_PATHS[met.object], ...firstBody(met) });
   // In the log's form, to be comparable.
-  return new Map(fields.map(([field, value]) => [field, shown(keptField(value, met))]));
+  return new Map(fields.map(([field, value]) => [field, displayValue(storedField(value, met))]));
 }
 
-function keptField(value: unknown, { orderId }: ExistingCheckout): unknown {
+function storedField(value: unknown, { orderId }: ExistingCheckout): unknown {
   return typeof value === "string" ? redactStored(value, orderId) : value;
 }
 
-function shown(value: unknown): string {
+function displayValue(value: unknown): string {
   return printable(typeof value === "string" ? value : JSON.stringify(value));
 }

@@ -14,7 +14,7 @@ import {
 } from "./deliveries.ts";
 import type { StoryDelivery } from "./delivery.ts";
 import type { Difference, Explanation, PendingEntry, StoryEntry } from "./explanation.ts";
-import { inOrder, type OrderableLine } from "./order.ts";
+import { mergeChains, type OrderableLine } from "./order.ts";
 import { SENTENCES } from "./sentences.ts";
 
 /** A logged request, with further facts from the state. */
@@ -99,9 +99,9 @@ export function storyLines(
   const chains = [
     lives.flat(),
     requestChain(requests, say),
-    ...checkouts.flatMap((one, at) => apart(one, lives[at] ?? [], say)),
+    ...checkouts.flatMap((one, at) => linesPlacedByTime(one, lives[at] ?? [], say)),
   ];
-  return inOrder(chains, say).map(({ entry, about: { request, event } = {} }) => {
+  return mergeChains(chains, say).map(({ entry, about: { request, event } = {} }) => {
     const under = (event && deliveries.get(event.id)) ?? [];
     return { entry, request, event, under: event === undefined ? [] : deliveryLines(event, under, telling) };
   });
@@ -136,28 +136,28 @@ function typesOf(checkouts: readonly CheckoutStory[]): ReadonlyMap<string, strin
 function lifeOf({ attempts, events }: CheckoutStory, say: Say): readonly OrderedLine[] {
   const [created, later] = [events.filter(isFirst), events.filter((event) => !isFirst(event))];
   const [pending, final] = [later.filter(isPendingEvent), later.filter((event) => !isPendingEvent(event))];
-  const [first = [], ...others] = attempts.map((one) => placedAttempt(one, say));
+  const [first = [], ...others] = attempts.map((one) => placeAttempt(one, say));
   return [
-    ...created.map((event) => placedEvent(event, say)),
+    ...created.map((event) => placeEvent(event, say)),
     // The start of the first attempt and the pending event are one line.
     ...(pending.length === 0
       ? first.slice(0, 1)
-      : pending.map((event) => placedEvent(event, say, attempts[0]))),
+      : pending.map((event) => placeEvent(event, say, attempts[0]))),
     ...first.slice(1),
     ...others.flat(),
-    ...final.map((event) => placedEvent(event, say)),
+    ...final.map((event) => placeEvent(event, say)),
   ];
 }
 
 /** Lines that are placed by their time alone: page views follow the creation, late results follow the end. */
-function apart(
+function linesPlacedByTime(
   { views, lateResults }: CheckoutStory,
   life: readonly OrderedLine[],
   say: Say,
 ): readonly (readonly OrderedLine[])[] {
   const [created, ended] = [life[0], life.at(-1)];
   return [
-    ...views.map((view) => [{ ...placedView(view, say), after: created }]),
+    ...views.map((view) => [{ ...placeView(view, say), after: created }]),
     ...lateResults.map((late) => [{ entry: lateEntry(late, say), place: "late", after: ended } as const]),
   ];
 }
@@ -176,7 +176,7 @@ function requestChain(requests: readonly StoryRequest[], say: Say): readonly Ord
     else run.push(request);
   }
   return runs.flatMap((run) =>
-    run.toSorted((one, other) => one.storeAt - other.storeAt).map((one) => placedRequest(one, say)),
+    run.toSorted((one, other) => one.storeAt - other.storeAt).map((one) => placeRequest(one, say)),
   );
 }
 
@@ -195,12 +195,12 @@ export function requestEntry(request: StoryRequest, say: Say): StoryEntry {
   const said = status === 0 ? say(SENTENCES.noAnswer) : `${status}${code === null ? "" : ` ${code}`}`;
   const keyed = key === null ? "" : say(SENTENCES.byKey(cut(key, MAX_SHOWN)));
   const met = fault === null ? "" : `, ${faultText(fault)}`;
-  const text = `${method} ${path}: ${say(SENTENCES.tookMs(said, durationMs))}${keyed}${met}${differing(request, say)}`;
+  const text = `${method} ${path}: ${say(SENTENCES.tookMs(said, durationMs))}${keyed}${met}${differencesText(request, say)}`;
   return { at, what: "request", id, of: null, status, durationMs, text };
 }
 
 /** The differences, field by field: `: amount_minor 1999 → 2999`. */
-function differing({ differences }: StoryRequest, say: Say): string {
+function differencesText({ differences }: StoryRequest, say: Say): string {
   const nothing = say(SENTENCES.nothing);
   const texts = differences.map(
     ({ field, first, this: now }) =>
@@ -209,7 +209,7 @@ function differing({ differences }: StoryRequest, say: Say): string {
   return texts.length === 0 ? "" : `: ${texts.join(", ")}`;
 }
 
-function placedRequest(request: StoryRequest, say: Say): OrderedLine {
+function placeRequest(request: StoryRequest, say: Say): OrderedLine {
   return {
     entry: requestEntry(request, say),
     about: { request },
@@ -218,7 +218,7 @@ function placedRequest(request: StoryRequest, say: Say): OrderedLine {
 }
 
 /** An event, with the attempt whose start it reports. */
-function placedEvent(event: StoryEvent, say: Say, attempt?: Attempt): OrderedLine {
+function placeEvent(event: StoryEvent, say: Say, attempt?: Attempt): OrderedLine {
   const { id, type, createdAt: at } = event;
   const began = attempt === undefined ? "" : `, ${say(SENTENCES.attempt(attempt.number))}`;
   const entry: StoryEntry = {
@@ -234,16 +234,13 @@ function placedEvent(event: StoryEvent, say: Say, attempt?: Attempt): OrderedLin
   return { entry, about: { event }, place: isPendingEvent(event) ? "pending" : "final" };
 }
 
-function placedView({ kind, at, target }: PageView, say: Say): OrderedLine {
+function placeView({ kind, at, target }: PageView, say: Say): OrderedLine {
   const text = kind === "opened" ? SENTENCES.pageOpened : SENTENCES.browserReturned(target);
-  return { entry: ofPayer("page", at, say(text)), place: kind };
+  return { entry: payerEntry("page", at, say(text)), place: kind };
 }
 
-function placedAttempt(
-  { number, startedAt, outcome, finishedAt }: Attempt,
-  say: Say,
-): readonly OrderedLine[] {
-  const line = (at: number, text: Words): StoryEntry => ofPayer("attempt", at, say(text));
+function placeAttempt({ number, startedAt, outcome, finishedAt }: Attempt, say: Say): readonly OrderedLine[] {
+  const line = (at: number, text: Words): StoryEntry => payerEntry("attempt", at, say(text));
   const started: OrderedLine = { entry: line(startedAt, SENTENCES.attemptStarted(number)), place: "start" };
   if (finishedAt === null) return [started];
   const ended = line(finishedAt, SENTENCES.attemptEnded(number, outcome, MAX_ATTEMPTS - number));
@@ -254,9 +251,9 @@ function lateEntry(
   { attempt, result, recordedAt }: CheckoutStory["lateResults"][number],
   say: Say,
 ): StoryEntry {
-  return ofPayer("late_result", recordedAt, say(SENTENCES.attemptLate(attempt, result)));
+  return payerEntry("late_result", recordedAt, say(SENTENCES.attemptLate(attempt, result)));
 }
 
-function ofPayer(what: "attempt" | "late_result" | "page", at: number, text: string): StoryEntry {
+function payerEntry(what: "attempt" | "late_result" | "page", at: number, text: string): StoryEntry {
   return { at, what, id: null, of: null, status: null, durationMs: null, text };
 }

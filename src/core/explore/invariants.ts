@@ -161,13 +161,13 @@ export const EXPLORE_CAUSES = {
 export type ExploreCause = keyof typeof EXPLORE_CAUSES;
 
 /** The advice about a payment whose event was lost for good: no shop can learn of it from webhooks. */
-export const DROPPED_FOR_GOOD: Words = [
+export const DROPPED_ADVICE: Words = [
   "The event of the payment was lost for good, so the order was never booked. Ask for orders that stay unpaid (GET /v1/checkout-sessions/{id}), or have the events sent again (checkout events replay).",
   "支付事件彻底丢失，订单因此一直没有入账。请主动查询长时间未支付的订单（GET /v1/checkout-sessions/{id}），或重新推送事件（checkout events replay）。",
 ];
 
 /** Why an invariant was not judged. */
-export const NOT_JUDGED = {
+export const NOT_JUDGED_REASONS = {
   status_alone: [
     "the view says a status alone; it could also return times and amountMinor",
     "视图只给出状态；还可以返回 times 和 amountMinor",
@@ -186,4 +186,4 @@ export const NOT_JUDGED = {
 } as const satisfies Readonly<Record<string, Words>>;
 
 /** Why an invariant was not judged. */
-export type NotJudgedReason = keyof typeof NOT_JUDGED;
+export type NotJudgedReason = keyof typeof NOT_JUDGED_REASONS;

@@ -19,7 +19,7 @@ export function judge(facts: RunFacts): Judgement {
 }
 
 /** Whether a later reading of the view can change the judgement: a booking may still appear, but none disappears. */
-export function canHeal({ verdicts, isDropped }: Judgement): boolean {
+export function canImprove({ verdicts, isDropped }: Judgement): boolean {
   return (
     isDropped ||
     verdicts.some(
@@ -29,7 +29,9 @@ export function canHeal({ verdicts, isDropped }: Judgement): boolean {
 }
 
 /** The broken verdicts of a judgement. */
-export function brokenOf({ verdicts }: Judgement): readonly Extract<Verdict, { readonly held: false }>[] {
+export function brokenVerdicts({
+  verdicts,
+}: Judgement): readonly Extract<Verdict, { readonly held: false }>[] {
   return verdicts.filter((verdict) => !verdict.held);
 }
 
@@ -141,11 +143,11 @@ function notBookedCause(facts: RunFacts): ExploreCause {
   if (accepted.every(({ fault }) => fault !== null && FORGERIES.has(fault))) return "accepts_forged";
   const actions = facts.schedule.faults.map(({ action }) => action);
   if (actions.includes("duplicate")) return "goes_back";
-  return actions.some((action) => LATE.has(action)) ? "lost_early" : "acknowledged_only";
+  return actions.some((action) => LATE_ACTIONS.has(action)) ? "lost_early" : "acknowledged_only";
 }
 
 const FORGERIES: ReadonlySet<string> = new Set(["stale", "bad_signature", "changed_body", "old_secret"]);
-const LATE: ReadonlySet<string> = new Set(["reorder", "delay", "drop"]);
+const LATE_ACTIONS: ReadonlySet<string> = new Set(["reorder", "delay", "drop"]);
 
 function isSuccess(status: number | null): boolean {
   return status !== null && status >= 200 && status < 300;

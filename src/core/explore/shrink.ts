@@ -5,10 +5,10 @@ import { keyOf, NO_FAULTS, type Schedule } from "./schedule.ts";
  * and returns the smallest that did. No candidate is yielded twice, and none is the schedule itself. No single step of
  * the result can be omitted.
  */
-export function* shrinking(schedule: Schedule): Generator<Schedule, Schedule, boolean> {
+export function* shrinkSchedule(schedule: Schedule): Generator<Schedule, Schedule, boolean> {
   const held = new Set<string>();
   let least = schedule;
-  for (let next = without(least, held); next !== undefined; next = without(least, held)) {
+  for (let next = removeOneStep(least, held); next !== undefined; next = removeOneStep(least, held)) {
     const isBroken = yield next;
     if (isBroken) least = next;
     else held.add(keyOf(next));
@@ -17,7 +17,7 @@ export function* shrinking(schedule: Schedule): Generator<Schedule, Schedule, bo
 }
 
 /** The first schedule with one step fewer that is not known to hold. */
-function without({ faults, payer }: Schedule, held: ReadonlySet<string>): Schedule | undefined {
+function removeOneStep({ faults, payer }: Schedule, held: ReadonlySet<string>): Schedule | undefined {
   const smaller: Schedule[] = faults.map((_fault, at) => ({ faults: faults.toSpliced(at, 1), payer }));
   if (payer !== NO_FAULTS.payer) smaller.push({ faults, payer: NO_FAULTS.payer });
   return smaller.find((one) => !held.has(keyOf(one)));

@@ -6,8 +6,8 @@ import { isApiAction, type FaultAction } from "./actions.ts";
 import type { FaultsRequest, FaultEntry } from "./operations.ts";
 import {
   MAX_API_LATENCY_MS,
-  OF_API,
-  OF_DELIVERIES,
+  API_MATCH_FIELDS,
+  DELIVERY_MATCH_FIELDS,
   PARAMETERS,
   PATH_PATTERN,
   type Parameter,
@@ -64,8 +64,8 @@ export function faultTerms(wanted: FaultRequest): Outcome<FaultTerms> {
 function strangeField({ action, match = {} }: FaultRequest): Words | undefined {
   const isApi = isApiAction(action);
   const [what, own, others] = isApi
-    ? [WORDS_OF.api, OF_API, OF_DELIVERIES]
-    : [WORDS_OF.deliveries, OF_DELIVERIES, OF_API];
+    ? [WORDS_OF.api, API_MATCH_FIELDS, DELIVERY_MATCH_FIELDS]
+    : [WORDS_OF.deliveries, DELIVERY_MATCH_FIELDS, API_MATCH_FIELDS];
   const strange = Object.entries(others).find(([name]) => match[name as keyof typeof match] !== undefined);
   if (strange === undefined) return undefined;
   const names = Object.values(own).join(", ");

@@ -18,8 +18,8 @@ export type Parameter = {
 };
 
 /** The match fields of faults of v1, in addition to order_id, nth and probability. */
-export const OF_API = { method: "method", path: "path" } as const;
-export const OF_DELIVERIES = {
+export const API_MATCH_FIELDS = { method: "method", path: "path" } as const;
+export const DELIVERY_MATCH_FIELDS = {
   eventType: "event_type",
   eventId: "event_id",
   endpointId: "endpoint_id",
@@ -36,8 +36,11 @@ export const FAULT_RULES = {
   allOf: [
     {
       anyOf: [
-        { required: ["action"], ...without(["profile"]) },
-        { required: ["profile"], ...without(["action", "match", "times", "until", ...namesOf(PARAMETERS)]) },
+        { required: ["action"], ...forbidFields(["profile"]) },
+        {
+          required: ["profile"],
+          ...forbidFields(["action", "match", "times", "until", ...namesOf(PARAMETERS)]),
+        },
       ],
     },
     // If the action is missing, the first branch holds.
@@ -46,15 +49,17 @@ export const FAULT_RULES = {
         isOneOf(DELIVERY_ACTIONS),
         {
           properties: {
-            match: without(Object.values(OF_DELIVERIES)),
+            match: forbidFields(Object.values(DELIVERY_MATCH_FIELDS)),
             latency_ms: { maximum: MAX_API_LATENCY_MS },
           },
         },
       ],
     },
-    { anyOf: [isOneOf(API_ACTIONS), { properties: { match: without(Object.values(OF_API)) } }] },
+    {
+      anyOf: [isOneOf(API_ACTIONS), { properties: { match: forbidFields(Object.values(API_MATCH_FIELDS)) } }],
+    },
     ...Object.values<Parameter>(PARAMETERS).map(({ name, of }) => ({
-      anyOf: [without([name]), isOneOf(of)],
+      anyOf: [forbidFields([name]), isOneOf(of)],
     })),
   ],
 };
@@ -64,7 +69,7 @@ function isOneOf(actions: readonly FaultAction[]) {
 }
 
 /** Forbids fields by giving each a schema that accepts no value. */
-function without(names: readonly string[]) {
+function forbidFields(names: readonly string[]) {
   return { properties: Object.fromEntries(names.map((name) => [name, false] as const)) };
 }
 

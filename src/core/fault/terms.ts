@@ -1,4 +1,4 @@
-import { accept, mapped, refuse, type Outcome } from "../outcome.ts";
+import { accept, mapValue, refuse, type Outcome } from "../outcome.ts";
 import type { FaultsRequest } from "./operations.ts";
 import { PROFILES } from "./profiles.ts";
 import { faultTerms, type FaultTerms } from "./request.ts";
@@ -6,7 +6,7 @@ import { faultTerms, type FaultTerms } from "./request.ts";
 /** The requested faults: one, or all faults of a profile. Refuses with `invalid_parameter` and the expected value. */
 export function termsOf({ profile, action, ...rest }: FaultsRequest): Outcome<readonly FaultTerms[]> {
   if (profile === undefined && action !== undefined) {
-    return mapped(faultTerms({ ...rest, action }), (terms) => [terms]);
+    return mapValue(faultTerms({ ...rest, action }), (terms) => [terms]);
   }
   const others = Object.entries(rest).filter(([name, value]) => value !== undefined && name !== "seed");
   if (profile === undefined || action !== undefined || others.length > 0)

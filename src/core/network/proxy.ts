@@ -24,8 +24,9 @@ export function proxyFor(address: string, env: Env): Outcome<Proxy | undefined, 
   const url = new URL(address);
   if (isLoopback(url.hostname)) return accept(undefined);
   const own = url.protocol === "https:" ? "https_proxy" : "http_proxy";
-  const named = given(env, own) ?? given(env, "all_proxy");
-  if (named === undefined || isExcepted(url, given(env, "no_proxy")?.value ?? "")) return accept(undefined);
+  const named = findProxyVariable(env, own) ?? findProxyVariable(env, "all_proxy");
+  if (named === undefined || isExcepted(url, findProxyVariable(env, "no_proxy")?.value ?? ""))
+    return accept(undefined);
   const proxy = parseProxy(named.value);
   if (proxy === undefined) return { ok: false, refusal: { variable: named.variable } };
   return accept({ url: proxy, source: named.variable });
@@ -38,7 +39,10 @@ export function displayProxy(proxy: string): string {
 }
 
 /** The value of a variable in lower case, otherwise in upper case. */
-function given(env: Env, name: string): { readonly variable: string; readonly value: string } | undefined {
+function findProxyVariable(
+  env: Env,
+  name: string,
+): { readonly variable: string; readonly value: string } | undefined {
   const variable = [name, name.toUpperCase()].find((one) => (env[one] ?? "").trim() !== "");
   return variable === undefined ? undefined : { variable, value: (env[variable] ?? "").trim() };
 }
@@ -63,10 +67,10 @@ function isExcepted({ hostname, port, protocol }: URL, noProxy: string): boolean
     .toLowerCase()
     .split(/[\s,]+/)
     .filter((entry) => entry !== "")
-    .some((entry) => names(entry, host, usedPort));
+    .some((entry) => matchesHost(entry, host, usedPort));
 }
 
-function names(entry: string, host: string, port: string): boolean {
+function matchesHost(entry: string, host: string, port: string): boolean {
   if (entry === "*") return true;
   if (entry.includes("/")) return isInRange(entry, host);
   // The port in `name:port` and `[::1]:port`; a bare IPv6 address has none.

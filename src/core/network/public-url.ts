@@ -8,13 +8,15 @@ import { accept, refuse, type Outcome } from "../outcome.ts";
 export function parsePublicUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== "")
-    return refused("expected an http or https URL without user name and password");
+    return refuseUrl("expected an http or https URL without user name and password");
   if (url.pathname + url.search + url.hash !== "/" || /[?#]/.test(text))
-    return refused("expected no path, query or fragment, because the pages are at the root of their host");
+    return refuseUrl("expected no path, query or fragment, because the pages are at the root of their host");
   if (/^(localhost|\[::1\])$/.test(url.hostname))
-    return refused(`localhost belongs to the portal; write ${url.origin.replace(url.hostname, "127.0.0.1")}`);
+    return refuseUrl(
+      `localhost belongs to the portal; write ${url.origin.replace(url.hostname, "127.0.0.1")}`,
+    );
   if (/^(0\.0\.0\.0|\[::\])$/.test(url.hostname))
-    return refused(
+    return refuseUrl(
       `${url.hostname} is not an address that a browser can open; use the address that it opens`,
     );
   return accept(url.origin);
@@ -27,7 +29,7 @@ export function parsePublicUrl(text: string): Outcome<string> {
 export function parsePortalUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.hostname === "127.0.0.1" || url?.hostname === "[::1]")
-    return refused(
+    return refuseUrl(
       `${url.hostname} belongs to the payment pages; write ${url.origin.replace(url.hostname, "localhost")}`,
     );
   // The rules for any other host are the same.
@@ -47,6 +49,6 @@ export function portalOrigin(
   return portalUrl ?? (publicUrl === undefined ? `http://localhost:${port}` : undefined);
 }
 
-function refused(why: string): Outcome<never> {
+function refuseUrl(why: string): Outcome<never> {
   return refuse("invalid_parameter", why);
 }

@@ -17,7 +17,7 @@ export function portalPath(masterKey: Uint8Array, home: string | undefined): str
 }
 
 /** An address below the portal's secret path, rewritten to `/portal`; undefined for any other address. */
-export function withoutKey(path: string, address: string): string | undefined {
+export function removeKey(path: string, address: string): string | undefined {
   const [, named, rest = ""] = /^(\/portal\/k-[^/?#]*)(.*)$/s.exec(address) ?? [];
   return named !== undefined && isSameSecret(named, path) ? `/portal${rest}` : undefined;
 }

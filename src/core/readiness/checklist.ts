@@ -24,8 +24,8 @@ import { READINESS } from "./sentences.ts";
 import { proofOf, worstProof, type Proof } from "./proof.ts";
 import type { RunningDrill } from "../control/drills.ts";
 
-const REQUEST = "checkout production request";
-const APPROVE = "checkout admin approve-credential";
+const REQUEST_COMMAND = "checkout production request";
+const APPROVE_COMMAND = "checkout admin approve-credential";
 
 /** The finding for one item. */
 export type Finding = Omit<ChecklistItem, "name" | "evidence" | "assumptions"> &
@@ -62,32 +62,32 @@ function credentialItem({ production }: ReadinessFacts, say: Say): Finding {
   const { request, approval } = production;
   if (isApproved(production)) {
     const reason = say(READINESS.approved);
-    return { status: "pass", reason, evidence: actsAs(approval), next: "checkout admin log" };
+    return { status: "pass", reason, evidence: actionEvidence(approval), next: "checkout admin log" };
   }
   if (request === null) {
     const reason = say(READINESS.notRequested);
-    return { status: "fail", reason, evidence: actsAs(approval), next: REQUEST };
+    return { status: "fail", reason, evidence: actionEvidence(approval), next: REQUEST_COMMAND };
   }
   const reason = say(approval === null ? READINESS.notApproved : READINESS.approvalRevoked);
-  return { status: "fail", reason, evidence: actsAs(request, approval), next: APPROVE };
+  return { status: "fail", reason, evidence: actionEvidence(request, approval), next: APPROVE_COMMAND };
 }
 
 function gateItem({ production }: ReadinessFacts, say: Say): Finding {
   const { request, gate } = production;
   if (isGateOpen(production)) {
     const reason = say(READINESS.gateOpen);
-    return { status: "pass", reason, evidence: actsAs(gate), next: "checkout admin log" };
+    return { status: "pass", reason, evidence: actionEvidence(gate), next: "checkout admin log" };
   }
   const closed =
     gate?.action === "revoke_credential" ? READINESS.gateClosedByRevocation : READINESS.gateClosed;
   const reason = say(gate === null ? READINESS.gateNeverOpened : closed);
-  const approved = isApproved(production) ? "checkout admin open-gate" : APPROVE;
-  const next = request === null ? REQUEST : approved;
-  return { status: "fail", reason, evidence: actsAs(gate), next };
+  const approved = isApproved(production) ? "checkout admin open-gate" : APPROVE_COMMAND;
+  const next = request === null ? REQUEST_COMMAND : approved;
+  return { status: "fail", reason, evidence: actionEvidence(gate), next };
 }
 
 /** Actions as evidence; null ones are skipped. */
-function actsAs(...acts: readonly (RecordedAction | null)[]): Evidence[] {
+function actionEvidence(...acts: readonly (RecordedAction | null)[]): Evidence[] {
   return acts
     .filter((act) => act !== null)
     .map(({ actor, action, note, number, at }) => ({
@@ -207,7 +207,7 @@ function webhookItem(facts: ReadinessFacts, say: Say): Finding {
     duplicatesProof(facts, on, say),
   ];
   const passed = say(READINESS.webhooksPassed(on.length));
-  return provenBy(proofs, { passed, also: paused });
+  return judgeByProofs(proofs, { passed, also: paused });
 }
 
 /** A receiver might accept only webhook.test: a drill without events of an order shows nothing else (decision 67). */
@@ -250,11 +250,11 @@ function idempotencyItem(facts: ReadinessFacts, say: Say): Finding {
     ...underway.filter((one) => one.drill === "idempotency").map((one) => runningDrill(one, say)),
   ];
   const passed = say(READINESS.idempotencyPassed);
-  return provenBy([proofOf(claim, facts, say)], { passed, also });
+  return judgeByProofs([proofOf(claim, facts, say)], { passed, also });
 }
 
 /** An item that depends on its drills; `also` is further evidence that does not affect the result. */
-function provenBy(
+function judgeByProofs(
   proofs: readonly Proof[],
   { passed, also }: { readonly passed: string; readonly also: readonly Evidence[] },
 ): Finding {

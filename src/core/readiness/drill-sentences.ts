@@ -147,7 +147,7 @@ export const LIST_ITEMS = {
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
 /** A failed request, with the network's message. */
-export function lostAnswer(failure: string, message: string): Words {
+export function lostAnswerText(failure: string, message: string): Words {
   return [`${failure}: ${message}`, `${failure}：${message}`];
 }
 

@@ -4,7 +4,7 @@ import {
   EXPECTED_RESULTS,
   FAILURES,
   STEP_RESULTS,
-  lostAnswer,
+  lostAnswerText,
   LIMITATIONS,
   LIST_ITEMS,
   QUOTING_RESULTS,
@@ -14,11 +14,11 @@ import { RETURN_CAUSES } from "./drills/browser-return.ts";
 import { DUPLICATES_CAUSES } from "./drills/duplicates-causes.ts";
 import { adviceSentences } from "./drills/webhook-advice.ts";
 import {
-  AFTER_A_503,
-  AFTER_A_CRASH,
-  AFTER_A_LOSS,
+  BUSY_CAUSES,
+  CRASH_CAUSES,
+  LOSS_CAUSES,
   IDEMPOTENCY_CAUSES,
-  OWN_ORDER_IDS,
+  OWN_ORDER_ID_CAUSES,
 } from "./idempotency-causes.ts";
 
 /**
@@ -26,21 +26,21 @@ import {
  * a text that no version of this program wrote, such as the merchant's own, stays unchanged.
  */
 export function drillWords(text: string): Words {
-  return [text, told(text, WHOLE) ?? text];
+  return [text, translate(text, ALL_SENTENCES) ?? text];
 }
 
 /** A network message in both languages; a text of the operating system stays unchanged. */
 export function failureWords(message: string): Words {
-  return [message, told(message, OF_FAILURES) ?? message];
+  return [message, translate(message, OF_FAILURES) ?? message];
 }
 
 /** Translates a text by the first matching sentence; undefined if none matches. */
-function told(text: string, { fixed, shapes }: Sentences): string | undefined {
+function translate(text: string, { fixed, shapes }: Sentences): string | undefined {
   const known = fixed.get(text);
   if (known !== undefined) return known;
   for (const { pattern, tell, within } of shapes) {
     const values = pattern.exec(text)?.slice(1);
-    if (values !== undefined) return tell(...values.map((value) => told(value, within()) ?? value))[1];
+    if (values !== undefined) return tell(...values.map((value) => translate(value, within()) ?? value))[1];
   }
   return undefined;
 }
@@ -74,35 +74,38 @@ function patternOf(tell: (...values: string[]) => Words): RegExp {
 /** A placeholder for a value; no sentence contains this character. */
 const VALUE = "\u{0}";
 
-const NOTHING = sentences([], () => NOTHING);
-const OF_FAILURES = sentences(rowsOf(FAILURES), () => NOTHING);
+const NO_SENTENCES = sentences([], () => NO_SENTENCES);
+const OF_FAILURES = sentences(rowsOf(FAILURES), () => NO_SENTENCES);
 const OF_QUOTES = sentences(rowsOf(QUOTING_RESULTS), () => OF_FAILURES);
-const OF_LOST = sentences([lostAnswer], () => OF_FAILURES);
-const OF_VIEWS = sentences(rowsOf(STEP_RESULTS), () => INSIDE);
+const OF_LOST = sentences([lostAnswerText], () => OF_FAILURES);
+const OF_VIEWS = sentences(rowsOf(STEP_RESULTS), () => INNER_SENTENCES);
 /** Texts that can be part of another sentence. */
-const INSIDE: Sentences = [OF_VIEWS, OF_QUOTES, sentences(rowsOf(LIST_ITEMS), () => INSIDE), OF_LOST].reduce(
-  both,
-);
+const INNER_SENTENCES: Sentences = [
+  OF_VIEWS,
+  OF_QUOTES,
+  sentences(rowsOf(LIST_ITEMS), () => INNER_SENTENCES),
+  OF_LOST,
+].reduce(mergeSentences);
 
 const CAUSES = [
-  ...[AFTER_A_LOSS, AFTER_A_CRASH, AFTER_A_503, OWN_ORDER_IDS, RETURN_CAUSES, DUPLICATES_CAUSES].flatMap(
+  ...[LOSS_CAUSES, CRASH_CAUSES, BUSY_CAUSES, OWN_ORDER_ID_CAUSES, RETURN_CAUSES, DUPLICATES_CAUSES].flatMap(
     rowsOf,
   ),
   ...rowsOf(IDEMPOTENCY_CAUSES),
   ...Object.values(ERRORS).flatMap((row) => ("cause" in row ? [row.cause] : [])),
   ...adviceSentences(),
 ];
-const WHOLE = [
-  sentences([...rowsOf(EXPECTED_RESULTS), ...CAUSES, ...rowsOf(LIMITATIONS)], () => INSIDE),
+const ALL_SENTENCES = [
+  sentences([...rowsOf(EXPECTED_RESULTS), ...CAUSES, ...rowsOf(LIMITATIONS)], () => INNER_SENTENCES),
   OF_VIEWS,
   OF_QUOTES,
-].reduce(both);
+].reduce(mergeSentences);
 
 function rowsOf(rows: Readonly<Record<string, DrillSentence>>): readonly DrillSentence[] {
   return Object.values(rows);
 }
 
 /** The sentences of both; those of the first argument take precedence. */
-function both(one: Sentences, other: Sentences): Sentences {
+function mergeSentences(one: Sentences, other: Sentences): Sentences {
   return { fixed: new Map([...other.fixed, ...one.fixed]), shapes: [...one.shapes, ...other.shapes] };
 }

@@ -31,12 +31,12 @@ export function createOrderIds(like: string | undefined, random: Uint8Array): Dr
     first: `${head}${digits}`,
     second: `${head}${next}${begin}${rest.join("")}`,
     third: `${head}${digits.slice(0, -1)}${last === 9 ? 0 : last + 1}`,
-    alike: [`${otherCase(head)}${digits}`, `${head}0${digits}`],
+    alike: [`${switchCase(head)}${digits}`, `${head}0${digits}`],
   };
 }
 
 /** The letters, with the first one in the other case. */
-function otherCase(head: string): string {
+function switchCase(head: string): string {
   const first = head.slice(0, 1);
   return (first === first.toLowerCase() ? first.toUpperCase() : first.toLowerCase()) + head.slice(1);
 }
@@ -51,14 +51,14 @@ export function neighbourOf(
   orderId: string,
   { place, isFixed }: { readonly place: number; readonly isFixed: boolean },
 ): string | undefined {
-  if (place === 1) return changed(orderId, /\d(?=\D*$)/);
-  if (place === 3) return changed(orderId, /[1-9](?=.{4})/);
+  if (place === 1) return changeDigit(orderId, /\d(?=\D*$)/);
+  if (place === 3) return changeDigit(orderId, /[1-9](?=.{4})/);
   const fits = !isFixed && Array.from(orderId).length < MAX_ORDER_ID;
   return place === 4 && fits ? `${orderId}0` : undefined;
 }
 
 /** The order_id with one digit replaced by the next; undefined if there is no such digit. */
-function changed(orderId: string, one: RegExp): string | undefined {
+function changeDigit(orderId: string, one: RegExp): string | undefined {
   return one.test(orderId) ? orderId.replace(one, (digit) => String((Number(digit) % 9) + 1)) : undefined;
 }
 
@@ -73,7 +73,7 @@ const LEAST_DRAWN = 8;
 export function orderIdLike(like: string, random: Uint8Array): string | undefined {
   if (outcomeOfOrderId(like) !== undefined) return undefined;
   const drawn = like.replaceAll(/[A-Za-z]*\d[A-Za-z\d]*/g, (token, at: number) =>
-    redrawn(token, random.subarray(at)),
+    redrawToken(token, random.subarray(at)),
   );
   const digits = drawn.replaceAll(/\D/g, "").length;
   const more = Array.from(
@@ -85,7 +85,7 @@ export function orderIdLike(like: string, random: Uint8Array): string | undefine
 }
 
 /** Letters that are followed only by digits form a word, as in INV2026. */
-function redrawn(token: string, random: Uint8Array): string {
+function redrawToken(token: string, random: Uint8Array): string {
   const isWord = /^[A-Za-z]+\d+$/.test(token);
   const isHex = /^[\da-f]+$/i.test(token);
   return Array.from(token, (character, at) => {

@@ -15,7 +15,7 @@ export type RetryMistake =
 type RelationCauses = Readonly<Record<RetryMistake, Words>>;
 
 /** The cause for each wrong repetition of a create whose answer was lost. */
-export const AFTER_A_LOSS: RelationCauses = {
+export const LOSS_CAUSES: RelationCauses = {
   no_key: ERRORS.idempotency_key_missing.cause,
   other_path: [
     "sends the retry to another path with the key: an order and a session are different requests; send the same request again",
@@ -41,8 +41,8 @@ export const AFTER_A_LOSS: RelationCauses = {
 };
 
 /** The cause for each wrong repetition after the client was killed and run again. */
-export const AFTER_A_CRASH: RelationCauses = {
-  ...AFTER_A_LOSS,
+export const CRASH_CAUSES: RelationCauses = {
+  ...LOSS_CAUSES,
   new_key: [
     "makes a new key when it is started again, for example from the time, the process or randomness: store the key with the purchase before the first try, or derive it from the purchase alone",
     "重新启动后生成了新的幂等键，例如取自时间、进程或随机数：请在首次尝试之前把幂等键与购买一起保存，或只由购买内容推导",
@@ -54,8 +54,8 @@ export const AFTER_A_CRASH: RelationCauses = {
 };
 
 /** The cause for each wrong repetition after a 503 or a 429. */
-export const AFTER_A_503: RelationCauses = {
-  ...AFTER_A_LOSS,
+export const BUSY_CAUSES: RelationCauses = {
+  ...LOSS_CAUSES,
   new_key: [
     "makes a new key after a 503 or a 429: either can come after the order was made, so the key must stay; here order_conflict stops a second order, which the interface does not promise (decision 8)",
     "收到 503 或 429 后生成了新的幂等键：两者都可能在订单创建之后返回，因此幂等键必须保持不变；此处 order_conflict 阻止了第二个订单，但接口并不保证这一点（decision 8）",
@@ -63,8 +63,8 @@ export const AFTER_A_503: RelationCauses = {
 };
 
 /** The cause for each wrong repetition after a crash of a client that generates its own order_ids. */
-export const OWN_ORDER_IDS: RelationCauses = {
-  ...AFTER_A_CRASH,
+export const OWN_ORDER_ID_CAUSES: RelationCauses = {
+  ...CRASH_CAUSES,
   new_purchase: [
     "makes up an order_id at each start, so that a crash means a second purchase: CHECKOUT_ORDER_ID is the same when it is started again",
     "每次启动都自行生成 order_id，因此崩溃会导致第二次购买：重新启动时 CHECKOUT_ORDER_ID 保持不变",

@@ -4,7 +4,7 @@ import type { CreateRequest } from "../checkout/create-request.ts";
  * A different create with the same order_id: with another amount, or with another description if the catalog determines
  * the amount. With a used key it must be refused.
  */
-export function otherRequest(request: CreateRequest): CreateRequest {
+export function createOtherRequest(request: CreateRequest): CreateRequest {
   if ("price_id" in request) {
     const description = request.description === OTHER_DESCRIPTION ? "" : OTHER_DESCRIPTION;
     return { ...request, description };

@@ -36,7 +36,7 @@ export type CreateProbe = {
  */
 export type ServiceProbe = { readonly retrieve: ProbeAnswer; readonly create: CreateProbe | null };
 
-const PORTAL = "look in the merchant portal of that service";
+const PORTAL_HINT = "look in the merchant portal of that service";
 const OWN_REQUESTS =
   "shown by requests of checkout itself; a drill in the sandbox shows whether your client repeats its keys";
 const OTHER_BYTES = "a replay came with other bytes than the first answer; the sandbox repeats them";
@@ -49,7 +49,7 @@ const OTHER_BYTES = "a replay came with other bytes than the first answer; the s
 export function judgeService(probe: ServiceProbe | null, probeCommand: string): Checklist {
   const open = (what: string, next = probeCommand): Finding => ({
     status: "unknown",
-    reason: `${what}; ${PORTAL}`,
+    reason: `${what}; ${PORTAL_HINT}`,
     next,
   });
   const findings = {
@@ -75,7 +75,7 @@ export function judgeService(probe: ServiceProbe | null, probeCommand: string): 
 /** An accepted test credential proves nothing about a production credential. */
 function credentialItem(retrieve: ProbeAnswer): Finding {
   const { status, code } = retrieve;
-  const evidence = [seen("GET of an unknown session", retrieve)];
+  const evidence = [evidenceOf("GET of an unknown session", retrieve)];
   const conclude = (verdict: "fail" | "unknown", reason: string): Finding => ({
     status: verdict,
     reason,
@@ -85,14 +85,18 @@ function credentialItem(retrieve: ProbeAnswer): Finding {
   if (status === 401) return conclude("fail", "the service does not accept the API key");
   if (status === 403 && code === "production_approval_missing")
     return conclude("fail", "the service says that the approval for production is missing");
-  if (status === 403) return conclude("unknown", `the service refuses the credential: ${told(retrieve)}`);
+  if (status === 403)
+    return conclude("unknown", `the service refuses the credential: ${answerText(retrieve)}`);
   if (isAccepted(retrieve)) {
     return conclude(
       "unknown",
-      `the service accepts this credential in test mode; v1 does not show whether one for production is approved; ${PORTAL}`,
+      `the service accepts this credential in test mode; v1 does not show whether one for production is approved; ${PORTAL_HINT}`,
     );
   }
-  return conclude("unknown", `the service did not say whether it accepts the credential: ${told(retrieve)}`);
+  return conclude(
+    "unknown",
+    `the service did not say whether it accepts the credential: ${answerText(retrieve)}`,
+  );
 }
 
 /** The code of an answer without the envelope of the interface. */
@@ -105,9 +109,9 @@ export function isAccepted({ status, code }: ProbeAnswer): boolean {
 }
 
 function storeItem(create: CreateProbe | null, next: string): Finding {
-  if (create === null) return notTried(next);
+  if (create === null) return notTriedFinding(next);
   const { first, terms } = create;
-  const evidence = [seen(`an order by ${terms}`, first)];
+  const evidence = [evidenceOf(`an order by ${terms}`, first)];
   const conclude = (status: "fail" | "unknown", reason: string): Finding => ({
     status,
     reason,
@@ -118,24 +122,28 @@ function storeItem(create: CreateProbe | null, next: string): Finding {
     return conclude("fail", "the service says that the store is not active");
   if (first.code === "capability_missing")
     return conclude("fail", `the service says that ${terms} is not active for the store`);
-  if (first.checkoutId === null) return conclude("unknown", `the service made no order: ${told(first)}`);
+  if (first.checkoutId === null)
+    return conclude("unknown", `the service made no order: ${answerText(first)}`);
   return conclude(
     "unknown",
-    `the store is active for ${terms}; v1 does not show its other capabilities; ${PORTAL}`,
+    `the store is active for ${terms}; v1 does not show its other capabilities; ${PORTAL_HINT}`,
   );
 }
 
 function idempotencyItem(create: CreateProbe | null, next: string): Finding {
-  if (create === null) return notTried(next);
+  if (create === null) return notTriedFinding(next);
   const { first, repeats, orderId, key } = create;
   const evidence: Evidence[] = [
-    seen(`order ${orderId} under key ${key}`, first),
+    evidenceOf(`order ${orderId} under key ${key}`, first),
     ...(repeats === null
       ? []
-      : [seen("the repeated request", repeats.same), seen("another body with the key", repeats.other)]),
+      : [
+          evidenceOf("the repeated request", repeats.same),
+          evidenceOf("another body with the key", repeats.other),
+        ]),
   ];
   if (first.checkoutId === null || repeats === null)
-    return { status: "unknown", reason: notRepeated(first), evidence, next };
+    return { status: "unknown", reason: notRepeatedText(first), evidence, next };
   const fault = faultOf(repeats.same, first.checkoutId) ?? reuseFaultOf(repeats.other);
   if (fault !== undefined) return { ...fault, evidence, next };
   return {
@@ -148,10 +156,10 @@ function idempotencyItem(create: CreateProbe | null, next: string): Finding {
   };
 }
 
-function notRepeated(first: ProbeAnswer): string {
+function notRepeatedText(first: ProbeAnswer): string {
   if (first.live) return "the service created a live order and not a test order, so nothing was repeated";
   const doubt = first.status === null ? "; it may have created it anyway" : "";
-  return `the service answered with no order that could be repeated: ${told(first)}${doubt}`;
+  return `the service answered with no order that could be repeated: ${answerText(first)}${doubt}`;
 }
 
 type Fault = { readonly status: "fail" | "unknown"; readonly reason: string };
@@ -160,7 +168,7 @@ function faultOf(same: ProbeAnswer, checkoutId: string): Fault | undefined {
   if (same.checkoutId === checkoutId) return undefined;
   if (same.checkoutId !== null)
     return { status: "fail", reason: "the same request with the same key created a second order" };
-  const reason = `the same request under the same key was not answered with its order: ${told(same)}`;
+  const reason = `the same request under the same key was not answered with its order: ${answerText(same)}`;
   return { status: isAccepted(same) ? "fail" : "unknown", reason };
 }
 
@@ -172,21 +180,21 @@ function reuseFaultOf(other: ProbeAnswer): Fault | undefined {
       status: "fail",
       reason: "another body with the same key was accepted; the interface states 409",
     };
-  const reason = `another body with the same key was answered with ${told(other)}; the interface states 409`;
+  const reason = `another body with the same key was answered with ${answerText(other)}; the interface states 409`;
   return { status: isAccepted(other) ? "fail" : "unknown", reason };
 }
 
-function notTried(next: string): Finding {
+function notTriedFinding(next: string): Finding {
   const reason = "no order was tried, because the credential was not accepted or is a live one";
   return { status: "unknown", reason, next };
 }
 
-function seen(what: string, answer: ProbeAnswer): Evidence {
+function evidenceOf(what: string, answer: ProbeAnswer): Evidence {
   const { checkoutId, live, requestId, at } = answer;
   const made = checkoutId === null ? "" : `, ${live ? "live " : ""}order ${checkoutId}`;
-  return { what: `${what}: ${told(answer)}${made}`, reference: requestId, at };
+  return { what: `${what}: ${answerText(answer)}${made}`, reference: requestId, at };
 }
 
-function told({ status, code }: ProbeAnswer): string {
+function answerText({ status, code }: ProbeAnswer): string {
   return [status, code].filter((part) => part !== null).join(" ") || "no answer";
 }

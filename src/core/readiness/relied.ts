@@ -7,43 +7,43 @@ import { errorRow, type ErrorCode } from "../errors.ts";
 export type DecisionNumbers = readonly number[];
 
 /** Decisions that retrieving an order by its id relies on. */
-export const RETRIEVED_ORDER: DecisionNumbers = [9];
+export const RETRIEVE_DECISIONS: DecisionNumbers = [9];
 /** Decisions that an expired checkout, a declined attempt or a late result relies on. */
-export const UNSTATED_MOVE: DecisionNumbers = [10];
+export const UNSTATED_MOVE_DECISIONS: DecisionNumbers = [10];
 /** Decisions that moving the clock relies on. */
-export const MOVED_CLOCK: DecisionNumbers = [18];
+export const CLOCK_DECISIONS: DecisionNumbers = [18];
 /** Decisions that paying through the control API relies on. */
-export const ACTED_AS_PAYER: DecisionNumbers = [38];
+export const PAYER_DECISIONS: DecisionNumbers = [38];
 
 /** The common case: no decision was relied on. */
-export const NOTHING_RELIED_ON: DecisionNumbers = [];
-const REPLAYED: DecisionNumbers = [5];
-const TAKEN: DecisionNumbers = [11, 12];
-const TAKEN_LATER: DecisionNumbers = [11, 12, 13];
+export const NO_DECISIONS: DecisionNumbers = [];
+const REPLAY_DECISIONS: DecisionNumbers = [5];
+const DELIVERY_DECISIONS: DecisionNumbers = [11, 12];
+const RETRY_DECISIONS: DecisionNumbers = [11, 12, 13];
 
 /** Decisions that an integration relied on when it received this refusal. */
-export function reliedOnByRefusal(code: ErrorCode): DecisionNumbers {
+export function decisionsOfRefusal(code: ErrorCode): DecisionNumbers {
   const decision = errorRow(code)?.decision;
   return decision === undefined ? [4] : [4, decision];
 }
 
 /** Decisions that an answered create relied on. */
-export function reliedOnByCreate(
+export function decisionsOfCreate(
   request: CreateRequest,
   { replayed }: { readonly replayed: boolean },
 ): DecisionNumbers {
   const isPriced = "price_id" in request;
   const isReserved = outcomeOfOrderId(request.order_id) !== undefined;
   // The common case, without allocating a list.
-  if (!isPriced && !isReserved) return replayed ? REPLAYED : NOTHING_RELIED_ON;
+  if (!isPriced && !isReserved) return replayed ? REPLAY_DECISIONS : NO_DECISIONS;
   return [
-    ...(replayed ? REPLAYED : NOTHING_RELIED_ON),
-    ...(isPriced ? [7] : NOTHING_RELIED_ON),
-    ...(isReserved ? [37] : NOTHING_RELIED_ON),
+    ...(replayed ? REPLAY_DECISIONS : NO_DECISIONS),
+    ...(isPriced ? [7] : NO_DECISIONS),
+    ...(isReserved ? [37] : NO_DECISIONS),
   ];
 }
 
 /** Decisions that an accepted delivery relied on, by its number of attempts. */
-export function reliedOnByTaking(tries: number): DecisionNumbers {
-  return tries > 1 ? TAKEN_LATER : TAKEN;
+export function decisionsOfDelivery(tries: number): DecisionNumbers {
+  return tries > 1 ? RETRY_DECISIONS : DELIVERY_DECISIONS;
 }

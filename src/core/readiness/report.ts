@@ -126,7 +126,7 @@ export function junitXml(report: ChecklistReport, tolerance: Tolerance): string 
     faults.filter((fault) => fault?.element === element).length;
   const counts = `tests="${items.length}" failures="${count("failure")}" errors="${count("error")}"`;
   const property = (name: string, value: string): string =>
-    `      <property name="${name}" value="${xml(value)}"/>`;
+    `      <property name="${name}" value="${escapeXml(value)}"/>`;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites name="checkout checklist" ${counts}>`,
@@ -160,7 +160,7 @@ function testCase(item: ChecklistItem, fault: Fault | undefined): string {
     fault === undefined
       ? []
       : [
-          `      <${fault.element} type="${fault.type}" message="${xml(fault.message)}">${xml(`next: ${next}`)}</${fault.element}>`,
+          `      <${fault.element} type="${fault.type}" message="${escapeXml(fault.message)}">${escapeXml(`next: ${next}`)}</${fault.element}>`,
         ];
   const output = [
     english(ITEM_TITLES[name]),
@@ -170,7 +170,7 @@ function testCase(item: ChecklistItem, fault: Fault | undefined): string {
   return [
     `    <testcase classname="checkout.checklist" name="${name}">`,
     ...faultLines,
-    `      <system-out>${output.map(xml).join("\n")}</system-out>`,
+    `      <system-out>${output.map(escapeXml).join("\n")}</system-out>`,
     "    </testcase>",
   ].join("\n");
 }
@@ -187,8 +187,8 @@ export function reportMarkdown(report: ChecklistReport): string {
     `${verdictLine(report)}. Judged ${iso(judgedAt)}, ${of}${code(service)}. ${english(READINESS.testMode)}`,
     "",
     ...items.flatMap(markdownItem),
-    ...(calibrated === undefined ? [] : ["", markdown(calibrated)]),
-    ...(explored === undefined ? [] : ["", markdown(explored)]),
+    ...(calibrated === undefined ? [] : ["", escapeMarkdown(calibrated)]),
+    ...(explored === undefined ? [] : ["", escapeMarkdown(explored)]),
   ].join("\n");
 }
 
@@ -197,9 +197,9 @@ const MARKS = { pass: "✅", fail: "❌", unknown: "❔" } as const;
 function markdownItem(item: ChecklistItem): string[] {
   const { name, status, reason, evidence, assumptions, next } = item;
   return [
-    `- ${MARKS[status]} **${english(ITEM_TITLES[name])}** (${status}): ${markdown(reason)}`,
+    `- ${MARKS[status]} **${english(ITEM_TITLES[name])}** (${status}): ${escapeMarkdown(reason)}`,
     ...evidence.map((one) => `  - ${code(evidenceLine(one))}`),
-    ...assumptions.map((risk) => `  - ⚠️ Risk: ${markdown(risk)}`),
+    ...assumptions.map((risk) => `  - ⚠️ Risk: ${escapeMarkdown(risk)}`),
     ...(status === "pass" ? [] : [`  - Next: ${code(next)}`]),
   ];
 }
@@ -216,13 +216,13 @@ const XML_NAMES: ReadonlyMap<string, string> = new Map(
 
 /** Text in XML: without markup, secrets and characters that XML does not allow. */
 /** Text escaped for XML, control characters visible. */
-export function xml(text: string): string {
-  return shown(text).replace(/[&<>"']/g, (character) => XML_NAMES.get(character) ?? "");
+export function escapeXml(text: string): string {
+  return publishableText(text).replace(/[&<>"']/g, (character) => XML_NAMES.get(character) ?? "");
 }
 
 /** Text between backticks; the text itself may contain backticks. */
 function code(text: string): string {
-  const inside = shown(text);
+  const inside = publishableText(text);
   const longest = Math.max(0, ...Array.from(inside.matchAll(/`+/g), ([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   const blank = longest > 0 || inside.trim() === "" ? " " : "";
@@ -230,13 +230,13 @@ function code(text: string): string {
 }
 
 /** Text in Markdown: without markup, links and mentions. */
-function markdown(text: string): string {
-  return shown(text)
+function escapeMarkdown(text: string): string {
+  return publishableText(text)
     .replace(/[\\`*_{}[\]<>()#+!|~&$:]/g, "\\$&")
     .replaceAll("@", "@&#8203;");
 }
 
 /** Text for publication: secrets are redacted, and invisible characters appear as `\u{…}`. */
-function shown(text: string): string {
+function publishableText(text: string): string {
   return redactSecrets(printable(text)).replace(/[\ufffe\uffff]/g, "\ufffd");
 }

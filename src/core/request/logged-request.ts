@@ -81,11 +81,11 @@ export function selectOriginal(requests: readonly LoggedRequest[]): FoundRequest
 
 /** Whether a request was answered with the stored bytes of its key. */
 export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "decisions">): boolean {
-  return status === 201 && decisions.includes(REPLAYED);
+  return status === 201 && decisions.includes(REPLAY_DECISION);
 }
 
 /** The decision about replays. */
-const REPLAYED = 5;
+const REPLAY_DECISION = 5;
 
 /**
  * Headers for storage: secret headers without their value, other headers through `redact`, all cut to a maximum length.
@@ -107,8 +107,8 @@ export function findHeader(headers: readonly string[], name: string): string | u
 }
 
 /** A body through `redact`: as sent, or with escapes resolved if they hide something from `redact`. */
-export function withoutSecrets(body: string, redact: (text: string) => string): string {
-  const plain = unescaped(body);
+export function redactBody(body: string, redact: (text: string) => string): string {
+  const plain = unescapeJson(body);
   const redacted = redact(plain);
   return redacted === plain ? redact(body) : redacted;
 }
@@ -117,7 +117,7 @@ export function withoutSecrets(body: string, redact: (text: string) => string): 
  * A JSON text in which the characters of secrets, addresses and card numbers are unescaped: ASCII, the spaces and
  * dashes that `redactStored` knows, and full-width digits.
  */
-function unescaped(json: string): string {
+function unescapeJson(json: string): string {
   if (!json.includes("\\")) return json;
   return json.replace(ESCAPE, (escape, hex?: string) => {
     const character = hex === undefined ? escape.slice(1) : String.fromCharCode(Number.parseInt(hex, 16));

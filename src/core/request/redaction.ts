@@ -6,7 +6,7 @@ const SECRET_WORD = /key|token|secret|auth|password|signature|cookie/i;
  * Headers of this interface whose names contain such a word although they are not secret. The other two headers of a
  * delivery contain no such word.
  */
-const OPEN_HEADER = /^(idempotency-key|checkout-signature)$/i;
+const PUBLIC_HEADER = /^(idempotency-key|checkout-signature)$/i;
 /** Headers whose value begins with a scheme, which is not secret. */
 const CREDENTIAL_HEADER = /^(proxy-)?authorization$/i;
 const SCHEME =
@@ -14,7 +14,7 @@ const SCHEME =
 
 /** Whether the name of a header marks its value as a secret (decision 86). */
 export function isSecretHeader(name: string): boolean {
-  return SECRET_WORD.test(name) && !OPEN_HEADER.test(name);
+  return SECRET_WORD.test(name) && !PUBLIC_HEADER.test(name);
 }
 
 /** The value of a secret header for storage: only the scheme of a credential, if the scheme is known. */
@@ -51,8 +51,8 @@ export function redactStored(text: string, orderId?: string | null): string {
   const safe = redactSecrets(text);
   if (!mayHoldCard(safe)) return safe;
   const open = new Set<string>();
-  if (orderId !== undefined && orderId !== null) withoutCards(orderId, (written) => open.add(written));
-  return withoutCards(safe, (written) => !open.has(written));
+  if (orderId !== undefined && orderId !== null) hideCardNumbers(orderId, (written) => open.add(written));
+  return hideCardNumbers(safe, (written) => !open.has(written));
 }
 
 /**
@@ -84,7 +84,7 @@ function isOfNumber(unit: number): boolean {
 }
 
 /** Text without the card numbers for which `hides` returns true. */
-function withoutCards(text: string, hides: (written: string) => unknown): string {
+function hideCardNumbers(text: string, hides: (written: string) => unknown): string {
   const parts = text.split(UUIDS);
   return parts
     .map((part, at) =>
@@ -113,7 +113,7 @@ function hideCards(run: string, around: SurroundingText, hides: (written: string
   const last = parts.length - 1;
   let shown = "";
   for (let at = 0; at <= last; at += 2) {
-    const end = isOfOther(parts, at, around) ? undefined : endOfCard(parts, at, around);
+    const end = isPartOfOther(parts, at, around) ? undefined : endOfCard(parts, at, around);
     const written = parts.slice(at, (end ?? at) + 1).join("");
     const isHidden = end !== undefined && Boolean(hides(written));
     shown += `${isHidden ? `…${digitsOf(written).slice(-4)}` : written}${parts[(end ?? at) + 1] ?? ""}`;
@@ -128,7 +128,7 @@ function endOfCard(parts: readonly string[], from: number, around: SurroundingTe
   let found: number | undefined;
   for (let at = from; at < parts.length && digits.length < MAX_DIGITS; at += 2) {
     digits += digitsOf(parts[at] ?? "");
-    if (isCard(digits) && !isOfOther(parts, at, around)) found = at;
+    if (isCard(digits) && !isPartOfOther(parts, at, around)) found = at;
     if ((parts[at] ?? "").length < MIN_GROUP) break;
   }
   return found;
@@ -137,7 +137,7 @@ function endOfCard(parts: readonly string[], from: number, around: SurroundingTe
 /**
  * Whether a group is part of a hexadecimal word, a decimal fraction or an amount. Only the first and last group can be.
  */
-function isOfOther(parts: readonly string[], at: number, { before, after }: SurroundingText): boolean {
+function isPartOfOther(parts: readonly string[], at: number, { before, after }: SurroundingText): boolean {
   const isFirst = at === 0;
   if (isFirst && NO_CARD_BEHIND.test(before)) return true;
   const isWordBefore = isFirst && !ESCAPE_AT_END.test(before);

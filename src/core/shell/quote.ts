@@ -64,7 +64,7 @@ function quotePiece(piece: string): string {
  */
 export function quoteToCopy(text: string, shell: Shell = "sh"): string | undefined {
   if (!text.isWellFormed() || text.includes("\0")) return undefined;
-  if (isShownAsItIs(text)) return quote(text, shell);
+  if (isVisible(text)) return quote(text, shell);
   if (shell === "powershell" || text.endsWith("\n")) return undefined;
   return `"$(printf '${octal(text, /[\w ./:@=+,-]/)}')"`;
 }
@@ -88,7 +88,7 @@ export function assignment(name: string, value: string, shell: Shell): string {
   return shell === "fish" ? `set -gx ${name} ${quote(value)}` : `export ${name}=${quote(value)}`;
 }
 
-function isShownAsItIs(text: string): boolean {
+function isVisible(text: string): boolean {
   return printable(text) === text && !PRIVATE.test(text);
 }
 
@@ -97,7 +97,7 @@ function octal(text: string, kept: RegExp): string {
   // A format that begins with `-` would be an option.
   const isPlain = (character: string, at: number): boolean =>
     kept.test(character) &&
-    isShownAsItIs(character) &&
+    isVisible(character) &&
     !`${SINGLE_QUOTES}\\%${at === 0 ? "-" : ""}`.includes(character);
   return Array.from(text, (character, at) =>
     isPlain(character, at)

@@ -22,21 +22,21 @@ import { parseTarget } from "../webhook/target.ts";
 type ColumnRule = (value: unknown) => string | undefined;
 
 /** SQLite has already checked the value: a CHECK of the table repeats the core's rule. */
-const CHECKED: ColumnRule = () => undefined;
+const CHECKED_BY_SQLITE: ColumnRule = () => undefined;
 /** SQLite has already found the referenced row. */
-const REFERS: ColumnRule = () => undefined;
+const CHECKED_BY_REFERENCE: ColumnRule = () => undefined;
 /** The value is judged with the rest of the row, or with the row's checkout (`row-rules.ts`). */
-const WITH_ROW: ColumnRule = () => undefined;
+const CHECKED_WITH_ROW: ColumnRule = () => undefined;
 
-const id = schema(givenId);
+const id = schemaRule(givenId);
 const moment = number(isMoment, "a moment of the years 0 to 9999");
 const count = whole(0);
 const place = whole(1);
-const sha256 = text((value) => /^[0-9a-f]{64}$/.test(value), "a SHA-256 in hex");
+const sha256 = textRule((value) => /^[0-9a-f]{64}$/.test(value), "a SHA-256 in hex");
 const keptText = (value: unknown): string | undefined =>
-  schema(note)(value) ?? (redactSecrets(String(value)) === value ? undefined : "holds a secret");
+  schemaRule(note)(value) ?? (redactSecrets(String(value)) === value ? undefined : "holds a secret");
 /** The fields that a create can send; SQLite has already checked which ones are present. */
-const AS_SENT = Object.fromEntries(
+const CREATE_FIELD_RULES = Object.fromEntries(
   CREATE_FIELDS.map((name) => [name, orNull((value) => fieldFault(name, value))]),
 );
 
@@ -50,155 +50,170 @@ const KNOWN_DECISIONS: ReadonlySet<number> = new Set([
  * rule cannot be restored.
  */
 export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, ColumnRule>>>> = {
-  merchants: { id, name: schema(merchantName), created_at: moment },
+  merchants: { id, name: schemaRule(merchantName), created_at: moment },
   stores: {
     id,
-    merchant_id: REFERS,
-    name: keptStoreName,
-    active: CHECKED,
+    merchant_id: CHECKED_BY_REFERENCE,
+    name: acceptStoreName,
+    active: CHECKED_BY_SQLITE,
     created_at: moment,
-    clock_offset: WITH_ROW,
+    clock_offset: CHECKED_WITH_ROW,
     clock_frozen_at: orNull(moment),
   },
-  held_stores: { store_id: REFERS },
-  capabilities: { store_id: REFERS, kind: CHECKED, name: WITH_ROW, active: CHECKED },
+  held_stores: { store_id: CHECKED_BY_REFERENCE },
+  capabilities: {
+    store_id: CHECKED_BY_REFERENCE,
+    kind: CHECKED_BY_SQLITE,
+    name: CHECKED_WITH_ROW,
+    active: CHECKED_BY_SQLITE,
+  },
   credentials: {
     id,
-    store_id: REFERS,
+    store_id: CHECKED_BY_REFERENCE,
     key_hash: sha256,
-    last_four: text(isEndOfKey, "the last four characters of a key"),
-    scopes: (value) => schema(keyScopes)(String(value).split(" ")),
+    last_four: textRule(isEndOfKey, "the last four characters of a key"),
+    scopes: (value) => schemaRule(keyScopes)(String(value).split(" ")),
     created_at: moment,
     revoked_at: orNull(moment),
-    for_drill: CHECKED,
+    for_drill: CHECKED_BY_SQLITE,
   },
   endpoints: {
     id,
-    store_id: REFERS,
-    kind: CHECKED,
+    store_id: CHECKED_BY_REFERENCE,
+    kind: CHECKED_BY_SQLITE,
     url: addressForm,
-    event_types: parsed((value) => parseEventTypes(value.split(" "))),
-    state: CHECKED,
-    reason: WITH_ROW,
+    event_types: parserRule((value) => parseEventTypes(value.split(" "))),
+    state: CHECKED_BY_SQLITE,
+    reason: CHECKED_WITH_ROW,
     failing_since: orNull(moment),
     created_at: moment,
     removed_at: orNull(moment),
-    in_order: CHECKED,
+    in_order: CHECKED_BY_SQLITE,
   },
   signing_secrets: {
     id,
-    store_id: REFERS,
-    nonce: CHECKED,
-    sealed: WITH_ROW,
+    store_id: CHECKED_BY_REFERENCE,
+    nonce: CHECKED_BY_SQLITE,
+    sealed: CHECKED_WITH_ROW,
     created_at: moment,
     retired_at: orNull(moment),
-    endpoint_id: REFERS,
+    endpoint_id: CHECKED_BY_REFERENCE,
   },
   prices: {
-    store_id: REFERS,
-    id: schema(price.shape.id),
-    description: schema(price.shape.description),
-    amount_minor: schema(price.shape.amountMinor),
-    currency: schema(price.shape.currency),
-    payment_method: schema(price.shape.paymentMethod),
-    approved: CHECKED,
-    billing_model: schema(price.shape.billingModel),
-    retired: CHECKED,
+    store_id: CHECKED_BY_REFERENCE,
+    id: schemaRule(price.shape.id),
+    description: schemaRule(price.shape.description),
+    amount_minor: schemaRule(price.shape.amountMinor),
+    currency: schemaRule(price.shape.currency),
+    payment_method: schemaRule(price.shape.paymentMethod),
+    approved: CHECKED_BY_SQLITE,
+    billing_model: schemaRule(price.shape.billingModel),
+    retired: CHECKED_BY_SQLITE,
   },
   checkouts: {
     id,
-    store_id: REFERS,
-    object: CHECKED,
-    ...AS_SENT,
-    status: CHECKED,
+    store_id: CHECKED_BY_REFERENCE,
+    object: CHECKED_BY_SQLITE,
+    ...CREATE_FIELD_RULES,
+    status: CHECKED_BY_SQLITE,
     created_at: moment,
     expires_at: moment,
   },
   return_origins: {
-    store_id: REFERS,
-    origin: parsed(parseReturnOrigin),
+    store_id: CHECKED_BY_REFERENCE,
+    origin: parserRule(parseReturnOrigin),
     created_at: moment,
-    path: parsed(parseReturnPath),
+    path: parserRule(parseReturnPath),
   },
   idempotency_keys: {
-    store_id: REFERS,
-    key: parsed((value) => parseIdempotencyKey([value])),
-    fingerprint: WITH_ROW,
-    status: CHECKED,
+    store_id: CHECKED_BY_REFERENCE,
+    key: parserRule((value) => parseIdempotencyKey([value])),
+    fingerprint: CHECKED_WITH_ROW,
+    status: CHECKED_BY_SQLITE,
     request_id: id,
-    body: WITH_ROW,
-    checkout_id: REFERS,
+    body: CHECKED_WITH_ROW,
+    checkout_id: CHECKED_BY_REFERENCE,
     created_at: moment,
   },
   events: {
     position: place,
     id,
-    store_id: REFERS,
-    checkout_id: REFERS,
-    type: WITH_ROW,
+    store_id: CHECKED_BY_REFERENCE,
+    checkout_id: CHECKED_BY_REFERENCE,
+    type: CHECKED_WITH_ROW,
     sequence: place,
-    body: WITH_ROW,
+    body: CHECKED_WITH_ROW,
     created_at: moment,
   },
   attempts: {
-    checkout_id: REFERS,
-    number: CHECKED,
+    checkout_id: CHECKED_BY_REFERENCE,
+    number: CHECKED_BY_SQLITE,
     started_at: moment,
-    outcome: CHECKED,
+    outcome: CHECKED_BY_SQLITE,
     finished_at: orNull(moment),
   },
-  late_results: { checkout_id: REFERS, attempt: REFERS, result: CHECKED, recorded_at: moment },
-  settlements: { checkout_id: REFERS, store_id: REFERS, outcome: CHECKED, due_at: moment },
+  late_results: {
+    checkout_id: CHECKED_BY_REFERENCE,
+    attempt: CHECKED_BY_REFERENCE,
+    result: CHECKED_BY_SQLITE,
+    recorded_at: moment,
+  },
+  settlements: {
+    checkout_id: CHECKED_BY_REFERENCE,
+    store_id: CHECKED_BY_REFERENCE,
+    outcome: CHECKED_BY_SQLITE,
+    due_at: moment,
+  },
   deliveries: {
     id,
-    store_id: REFERS,
-    endpoint_id: REFERS,
-    event_id: REFERS,
-    checkout_id: REFERS,
-    sequence: WITH_ROW,
-    cause: CHECKED,
-    in_order: WITH_ROW,
-    state: CHECKED,
+    store_id: CHECKED_BY_REFERENCE,
+    endpoint_id: CHECKED_BY_REFERENCE,
+    event_id: CHECKED_BY_REFERENCE,
+    checkout_id: CHECKED_BY_REFERENCE,
+    sequence: CHECKED_WITH_ROW,
+    cause: CHECKED_BY_SQLITE,
+    in_order: CHECKED_WITH_ROW,
+    state: CHECKED_BY_SQLITE,
     tries: whole(0, MAX_ATTEMPTS),
     next_at: moment,
     created_at: moment,
-    fault: orNull(text(isDeliveryFaultHeader, "a fault of deliveries and its id")),
+    fault: orNull(textRule(isDeliveryFaultHeader, "a fault of deliveries and its id")),
     // Derived from the other columns, and computed again.
-    is_head: CHECKED,
+    is_head: CHECKED_BY_SQLITE,
   },
   delivery_attempts: {
-    delivery_id: REFERS,
+    delivery_id: CHECKED_BY_REFERENCE,
     number: place,
     started_at: moment,
     url: addressForm,
     headers: json(z.record(z.string(), z.string())),
     body_hash: sha256,
-    fault: orNull(schema(z.enum(DELIVERY_ACTIONS))),
+    fault: orNull(schemaRule(z.enum(DELIVERY_ACTIONS))),
     finished_at: moment,
     milliseconds: orNull(count),
-    address: orNull(schema(z.union([z.ipv4(), z.ipv6()]))),
+    address: orNull(schemaRule(z.union([z.ipv4(), z.ipv6()]))),
     status: orNull(whole(100, 999)),
-    error: orNull(schema(z.enum(DELIVERY_ERRORS))),
-    answer: CHECKED,
+    error: orNull(schemaRule(z.enum(DELIVERY_ERRORS))),
+    answer: CHECKED_BY_SQLITE,
     next_at: orNull(moment),
   },
   faults: {
     id,
-    store_id: REFERS,
-    action: WITH_ROW,
-    method: WITH_ROW,
-    path: WITH_ROW,
-    event_type: WITH_ROW,
-    event_id: REFERS,
-    endpoint_id: REFERS,
-    order_id: WITH_ROW,
-    nth: WITH_ROW,
-    probability: WITH_ROW,
-    seed: WITH_ROW,
-    status: WITH_ROW,
-    latency_ms: WITH_ROW,
-    retry_after_s: WITH_ROW,
-    times: WITH_ROW,
+    store_id: CHECKED_BY_REFERENCE,
+    action: CHECKED_WITH_ROW,
+    method: CHECKED_WITH_ROW,
+    path: CHECKED_WITH_ROW,
+    event_type: CHECKED_WITH_ROW,
+    event_id: CHECKED_BY_REFERENCE,
+    endpoint_id: CHECKED_BY_REFERENCE,
+    order_id: CHECKED_WITH_ROW,
+    nth: CHECKED_WITH_ROW,
+    probability: CHECKED_WITH_ROW,
+    seed: CHECKED_WITH_ROW,
+    status: CHECKED_WITH_ROW,
+    latency_ms: CHECKED_WITH_ROW,
+    retry_after_s: CHECKED_WITH_ROW,
+    times: CHECKED_WITH_ROW,
     until: orNull(moment),
     matched: count,
     applied: count,
@@ -206,60 +221,66 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
   },
   admin_acts: {
     position: place,
-    store_id: REFERS,
-    actor: CHECKED,
-    action: WITH_ROW,
-    subject: WITH_ROW,
+    store_id: CHECKED_BY_REFERENCE,
+    actor: CHECKED_BY_SQLITE,
+    action: CHECKED_WITH_ROW,
+    subject: CHECKED_WITH_ROW,
     note: orNull(keptText),
     at: moment,
   },
   drills: {
     id,
-    store_id: REFERS,
-    kind: CHECKED,
-    subject: schema(drill.shape.subject),
-    passed: WITH_ROW,
+    store_id: CHECKED_BY_REFERENCE,
+    kind: CHECKED_BY_SQLITE,
+    subject: schemaRule(drill.shape.subject),
+    passed: CHECKED_WITH_ROW,
     steps: json(drill.shape.steps),
     at: moment,
   },
   idempotency_uses: {
     position: place,
-    store_id: REFERS,
-    key: parsed((value) => parseIdempotencyKey([value])),
-    kind: CHECKED,
+    store_id: CHECKED_BY_REFERENCE,
+    key: parserRule((value) => parseIdempotencyKey([value])),
+    kind: CHECKED_BY_SQLITE,
     request_id: id,
     at: moment,
   },
   assumption_uses: {
-    store_id: REFERS,
+    store_id: CHECKED_BY_REFERENCE,
     decision: number((value) => KNOWN_DECISIONS.has(value), "a decision that can be relied on"),
     first_request_id: id,
     first_at: moment,
   },
-  waivers: { position: place, store_id: REFERS, drill: CHECKED, reason: keptText, at: moment },
+  waivers: {
+    position: place,
+    store_id: CHECKED_BY_REFERENCE,
+    drill: CHECKED_BY_SQLITE,
+    reason: keptText,
+    at: moment,
+  },
   explorations: {
-    store_id: REFERS,
-    schedules: CHECKED,
-    broken: CHECKED,
+    store_id: CHECKED_BY_REFERENCE,
+    schedules: CHECKED_BY_SQLITE,
+    broken: CHECKED_BY_SQLITE,
     places: json(exploration.shape.places),
     at: moment,
   },
   page_views: {
-    checkout_id: REFERS,
-    kind: CHECKED,
-    number: CHECKED,
+    checkout_id: CHECKED_BY_REFERENCE,
+    kind: CHECKED_BY_SQLITE,
+    number: CHECKED_BY_SQLITE,
     at: moment,
-    target: orNull(text(isFormattedReturnOrigin, "the address of a return origin")),
+    target: orNull(textRule(isFormattedReturnOrigin, "the address of a return origin")),
   },
 };
 
 /** Checks a value with the schema of an operation's request. */
-function schema(one: z.ZodMiniType): ColumnRule {
+function schemaRule(one: z.ZodMiniType): ColumnRule {
   return (value) => one.safeParse(value, { jitless: true }).error?.issues[0]?.message;
 }
 
 /** Checks a value with the parser of an operation. */
-function parsed(parse: (value: string) => Outcome<unknown>): ColumnRule {
+function parserRule(parse: (value: string) => Outcome<unknown>): ColumnRule {
   return (value) => {
     const read = parse(String(value));
     return read.ok ? undefined : read.refusal.message;
@@ -270,13 +291,13 @@ function parsed(parse: (value: string) => Outcome<unknown>): ColumnRule {
  * Accepts any store name that some version allowed; a name that looks like another is displayed accordingly (decision
  * 114).
  */
-function keptStoreName(value: unknown): string | undefined {
+function acceptStoreName(value: unknown): string | undefined {
   const isTyped = value === "default" || value === "new" || isUuid(String(value));
-  return isTyped ? expectedOf("the name of a store", value) : schema(merchantName)(value);
+  return isTyped ? expectedOf("the name of a store", value) : schemaRule(merchantName)(value);
 }
 
 function json(one: z.ZodMiniType): ColumnRule {
-  const read = schema(one);
+  const read = schemaRule(one);
   return (value) => {
     try {
       return read(JSON.parse(String(value)));
@@ -286,7 +307,7 @@ function json(one: z.ZodMiniType): ColumnRule {
   };
 }
 
-function text(isRight: (value: string) => boolean, expected: string): ColumnRule {
+function textRule(isRight: (value: string) => boolean, expected: string): ColumnRule {
   return (value) => (typeof value === "string" && isRight(value) ? undefined : expectedOf(expected, value));
 }
 

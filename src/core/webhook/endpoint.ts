@@ -11,10 +11,10 @@ export type Endpoint = Omit<EndpointEntry, "pausedBy"> & { readonly storeId: str
 export type EndpointNow = EndpointEntry & Pick<Endpoint, "storeId">;
 
 /** The reasons of an endpoint that was disabled manually; any other reason is a failure. */
-export const DISABLED_BY_HAND = { off: "it was switched off", removed: "it was removed" } as const;
+export const MANUAL_REASONS = { off: "it was switched off", removed: "it was removed" } as const;
 
 /** The reasons of an endpoint that was disabled because of its receiver's answers (decision 13). */
-export const DISABLED_BY_ANSWERS = {
+export const ANSWER_REASONS = {
   gone: "it answered 410 Gone",
   hopeless: "no delivery succeeded for 120 hours",
 } as const;
@@ -27,10 +27,10 @@ const heldByDrill = (name: string): string => `checkout checklist run ${name} ho
 
 /** The reasons in Chinese, by their English texts, which are stored. */
 const REASONS: ReadonlyMap<string, string> = new Map([
-  [DISABLED_BY_HAND.off, "已手动停用"],
-  [DISABLED_BY_HAND.removed, "已删除"],
-  [DISABLED_BY_ANSWERS.gone, "接收端返回了 410 Gone"],
-  [DISABLED_BY_ANSWERS.hopeless, "120 小时内没有推送成功"],
+  [MANUAL_REASONS.off, "已手动停用"],
+  [MANUAL_REASONS.removed, "已删除"],
+  [ANSWER_REASONS.gone, "接收端返回了 410 Gone"],
+  [ANSWER_REASONS.hopeless, "120 小时内没有推送成功"],
   [LISTENER_AWAY, "监听程序已断开"],
   [BY_REQUEST, "已手动暂停"],
 ]);
@@ -57,5 +57,5 @@ export function endpointNow(endpoint: Endpoint, heldBy: string | undefined): End
 export function isReasonOf(state: EndpointState, reason: string | null): boolean {
   if (state === "enabled") return reason === null;
   if (state === "paused") return reason === null || reason === LISTENER_AWAY;
-  return [DISABLED_BY_HAND.off, ...Object.values(DISABLED_BY_ANSWERS)].some((one) => one === reason);
+  return [MANUAL_REASONS.off, ...Object.values(ANSWER_REASONS)].some((one) => one === reason);
 }

@@ -10,7 +10,7 @@ export const EVENT_TYPES: readonly string[] = [
 ];
 
 /** The form of event types, for messages. */
-export const AN_EVENT_TYPE = `order.<status> or checkout_session.<status> (${STATUSES.join(", ")}) or webhook.test`;
+export const EVENT_TYPE_FORM = `order.<status> or checkout_session.<status> (${STATUSES.join(", ")}) or webhook.test`;
 
 /** The pattern for all event types. */
 export const ALL_EVENTS = "*";
@@ -23,7 +23,7 @@ export const EVENT_PATTERNS: readonly string[] = [
 ];
 
 /** Whether an event type matches an endpoint's patterns. */
-export function wants(patterns: readonly string[], type: string): boolean {
+export function matchesPatterns(patterns: readonly string[], type: string): boolean {
   return patterns.some((pattern) => matches(pattern, type));
 }
 
@@ -33,8 +33,8 @@ export function parseEventTypes(patterns: readonly string[]): Outcome<readonly s
   if (unknown === undefined && patterns.length > 0) return accept([...new Set(patterns)]);
   const got = unknown === undefined ? "none" : printableLiteral(unknown);
   return refuse("invalid_parameter", [
-    `an event type is ${AN_EVENT_TYPE}, or a pattern: order.*, *; got ${got}`,
-    `事件类型为 ${AN_EVENT_TYPE}，或通配：order.*、*；收到 ${got}`,
+    `an event type is ${EVENT_TYPE_FORM}, or a pattern: order.*, *; got ${got}`,
+    `事件类型为 ${EVENT_TYPE_FORM}，或通配：order.*、*；收到 ${got}`,
   ]);
 }
 

@@ -1,5 +1,5 @@
-import { parseEventTypes, wants } from "./event-types.ts";
-import { accept, mapped, refuse, type Outcome } from "../outcome.ts";
+import { parseEventTypes, matchesPatterns } from "./event-types.ts";
+import { accept, mapValue, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral, refuseValue } from "../text.ts";
 
 /** A target for events of certain types: `order.*=http://localhost:3000/orders`. */
@@ -18,7 +18,7 @@ export type ForwardPlan = {
 /** The syntax of a header's name and of its value (RFC 9110). */
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
 /** Headers that belong to the delivery itself or to the connection. */
-const RESERVED =
+const RESERVED_HEADERS =
   /^(checkout-.*|content-.*|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-.*)$/i;
 
 /** The target of an event. `not_wanted`: its type was not requested. `no_target`: it is only shown. */
@@ -26,8 +26,8 @@ export function targetFor(
   { eventTypes, routes, forward }: ForwardPlan,
   type: string,
 ): { readonly url: string } | "not_wanted" | "no_target" {
-  if (!wants(eventTypes, type)) return "not_wanted";
-  const url = routes.find(({ pattern }) => wants([pattern], type))?.url ?? forward;
+  if (!matchesPatterns(eventTypes, type)) return "not_wanted";
+  const url = routes.find(({ pattern }) => matchesPatterns([pattern], type))?.url ?? forward;
   return url === undefined ? "no_target" : { url };
 }
 
@@ -35,7 +35,7 @@ export function targetFor(
 export function parseRoute(text: string): Outcome<Route> {
   const [, pattern = "", url = ""] = /^([^=]*)=(.+)$/.exec(text) ?? [];
   if (url === "") return refuseValue("a route is TYPE=URL, order.*=http://localhost:3000/orders", text);
-  return mapped(parseEventTypes([pattern]), () => ({ pattern, url }));
+  return mapValue(parseEventTypes([pattern]), () => ({ pattern, url }));
 }
 
 /**
@@ -45,7 +45,7 @@ export function parseAddedHeader(text: string): Outcome<AddedHeader> {
   const [, name, value = ""] = HEADER.exec(text) ?? [];
   if (name === undefined)
     return refuse("invalid_parameter", "a header is NAME:VALUE, on one line and without control characters");
-  if (RESERVED.test(name))
+  if (RESERVED_HEADERS.test(name))
     return refuse(
       "invalid_parameter",
       `the header ${printableLiteral(name)} belongs to the delivery, and goes on as it came`,

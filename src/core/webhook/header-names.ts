@@ -19,19 +19,19 @@ export function parseHeaderNames(text: string): Outcome<HeaderNames> {
   const told = new Set<string>();
   for (const part of text.split(",")) {
     const [, key = "", name = ""] = /^\s*([a-z-]+)=(\S*)\s*$/.exec(part) ?? [];
-    if (!isKey(key) || !NAME.test(name) || told.has(key)) return refused(part);
+    if (!isKey(key) || !NAME.test(name) || told.has(key)) return refuseNames(part);
     told.add(key);
     names[KEYS[key]] = name;
   }
   const distinct = new Set(Object.values(names).map((name) => name.toLowerCase()));
-  return distinct.size === Object.keys(KEYS).length ? accept(names) : refused(text);
+  return distinct.size === Object.keys(KEYS).length ? accept(names) : refuseNames(text);
 }
 
 function isKey(text: string): text is keyof typeof KEYS {
   return Object.hasOwn(KEYS, text);
 }
 
-function refused(part: string): Outcome<never> {
+function refuseNames(part: string): Outcome<never> {
   return refuseValue(
     `header names are ${Object.keys(KEYS).join(", ")}, each at most once with a name of its own: ${EXAMPLE}`,
     part,

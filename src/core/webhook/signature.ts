@@ -73,7 +73,7 @@ export function verifySignature(options: VerifyOptions & { readonly now: number 
   const missingSecret = secrets.length === 0 ? SECRET_MISSING : secrets.map(secretFault).find(Boolean);
   if (missingSecret !== undefined) return missingSecret;
   const rawBody = bytesOf(options.rawBody);
-  if (rawBody === undefined) return notRaw(options.rawBody);
+  if (rawBody === undefined) return rejectParsedBody(options.rawBody);
   const timestamp = oneHeader(headers, { name: headerNames.timestamp, kind: "timestamp", form: TIMESTAMP });
   if (!timestamp.ok) return timestamp;
   const signature = oneHeader(headers, { name: headerNames.signature, kind: "signature", form: SIGNATURES });
@@ -155,28 +155,28 @@ function checkCall({
     );
 }
 
-function notRaw(rawBody: unknown): Rejection<"body_not_raw"> {
+function rejectParsedBody(rawBody: unknown): Rejection<"body_not_raw"> {
   const kind = kindOf(rawBody);
   const got =
     rawBody === undefined
       ? "nothing"
-      : kind === A_PROMISE || rawBody === null
+      : kind === PROMISE_HINT || rawBody === null
         ? kind
         : `a parsed ${typeof rawBody}`;
-  const next = kind === A_PROMISE ? "await it" : "read it before any parser does";
+  const next = kind === PROMISE_HINT ? "await it" : "read it before any parser does";
   return reject(
     "body_not_raw",
     `the body must be the bytes or the text as they arrived; got ${got}: ${next}`,
   );
 }
 
-const A_PROMISE = "a promise";
+const PROMISE_HINT = "a promise";
 
 /** The kind of a wrong value; the value itself is not shown. */
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return String(value);
   if (typeof value !== "object") return `a ${typeof value}`;
-  if ("then" in value) return A_PROMISE;
+  if ("then" in value) return PROMISE_HINT;
   return Array.isArray(value) ? "another array" : "another object";
 }
 

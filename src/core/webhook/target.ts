@@ -8,7 +8,7 @@ import { codePointLength, printableLiteral, refuseValue } from "../text.ts";
 const MAX_URL_LENGTH = 2048;
 
 /** Address ranges that are never connected to, even for an allowed name; receivers do not have such addresses. */
-const NEVER = new Set([
+const FORBIDDEN_RANGES = new Set([
   "unspecified",
   "broadcast",
   "multicast",
@@ -71,7 +71,7 @@ export type Target = {
 };
 
 /** The address with a scheme and a host, if only those are missing. */
-function withScheme(text: string): string {
+function addScheme(text: string): string {
   const meant = /^\d{1,5}$/.test(text) ? `http://localhost:${text}` : `http://${text}`;
   if (!/^[\w.[\]:-]+(\/|$)/.test(text) || text.includes("//") || hostSpelledIn(meant) === undefined)
     return "";
@@ -95,8 +95,8 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
     : hostSpelledIn(text);
   if (url === undefined || spelled === undefined) {
     return refuse("invalid_parameter", [
-      `the address must be an http or https URL; got ${printableLiteral(text)}${withScheme(text)}`,
-      `地址必须是 http 或 https 的 URL；收到 ${printableLiteral(text)}${withScheme(text)}`,
+      `the address must be an http or https URL; got ${printableLiteral(text)}${addScheme(text)}`,
+      `地址必须是 http 或 https 的 URL；收到 ${printableLiteral(text)}${addScheme(text)}`,
     ]);
   }
   if (text.includes("#")) {
@@ -182,7 +182,7 @@ function isNeverSentTo(address: string): boolean {
   const one = ipaddr.process(address);
   if (one.range() === "loopback") return false;
   const ranges = { metadata: CLOUD_METADATA, compatible: IPV4_COMPATIBLE };
-  return NEVER.has(one.range()) || ipaddr.subnetMatch(one, ranges, "none") !== "none";
+  return FORBIDDEN_RANGES.has(one.range()) || ipaddr.subnetMatch(one, ranges, "none") !== "none";
 }
 
 /** Whether all programs read an address in the same way: `010.0.0.1` is a different address for some. */

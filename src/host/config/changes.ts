@@ -14,7 +14,7 @@ export function summarizeChanges(changes: readonly Pick<ChangeEntry, "action">[]
 }
 
 /** Settings that open a sandbox to others, or let it send elsewhere: the options, and the effect of each value. */
-const OPENING = {
+const EXPOSING_SETTINGS = {
   listen: { option: "listen", text: (value: string) => `the sandbox listens on ${value}` },
   allowHosts: { option: "allowHost", text: (value: string) => `v1 and the pages answer as ${value}` },
   allowControlHosts: {
@@ -35,9 +35,9 @@ export function exposureLines(
   options: object,
   changes: readonly PlannedChange[],
 ): readonly string[] {
-  const opened = Object.entries(OPENING).flatMap(([field, { option, text }]) => {
+  const opened = Object.entries(EXPOSING_SETTINGS).flatMap(([field, { option, text }]) => {
     if (option in options && Reflect.get(options, option) !== undefined) return [];
-    return [settings[field as keyof typeof OPENING] ?? []].flat().map(text);
+    return [settings[field as keyof typeof EXPOSING_SETTINGS] ?? []].flat().map(text);
   });
   const endpoints = changes.flatMap(({ kind, action, name }) =>
     kind === "endpoint" && action === "add" ? [`events are sent to ${name}`] : [],

@@ -53,11 +53,11 @@ export async function loadText(
   // The parser and the schema are loaded only if there is a text.
   const { readConfig } = await import("../../core/config/read.ts");
   const read = readConfig(text);
-  if (!read.ok) return refused(faultsFailure(shortPath(world, path), read.refusal));
-  return accept(loaded(world, path, read.value));
+  if (!read.ok) return refuseConfig(faultsFailure(shortPath(world, path), read.refusal));
+  return accept(createLoadedConfig(world, path, read.value));
 }
 
-function loaded(
+function createLoadedConfig(
   world: Pick<World, "cwd" | "env">,
   path: string,
   { config, locate }: ReadConfig,
@@ -71,7 +71,7 @@ function loaded(
     stores: async () => {
       const { resolveStores } = await import("../../core/config/secrets.ts");
       const resolved = resolveStores(config, world.env);
-      return resolved.ok ? resolved : refused(faultsFailure(name, resolved.refusal.map(locate)));
+      return resolved.ok ? resolved : refuseConfig(faultsFailure(name, resolved.refusal.map(locate)));
     },
     refused: ({ code, message }) => {
       const fault = parseFieldFault(message);
@@ -81,7 +81,7 @@ function loaded(
   };
 }
 
-function refused(failure: HostFailure): Outcome<never, HostFailure> {
+function refuseConfig(failure: HostFailure): Outcome<never, HostFailure> {
   return { ok: false, refusal: failure };
 }
 

@@ -19,17 +19,19 @@ type ConfigContext = LoadedContext & { readonly world: Pick<World, "cwd" | "file
  * variable overrides the configuration, and the configuration overrides the default. Everything that can be refused
  * without a sandbox is refused here, before anything is created.
  */
-export async function withConfig<Options extends ServeOptions & ConfigOptions>(
+export async function settingsWithConfig<Options extends ServeOptions & ConfigOptions>(
   context: ConfigContext,
   options: Options,
 ): Promise<Outcome<Options, HostFailure>> {
   const found = await loadConfig(context.world, options);
   if (!found.ok) return found;
-  return found.value === undefined ? accept(options) : withLoaded(context, options, found.value);
+  return found.value === undefined
+    ? accept(options)
+    : settingsWithLoadedConfig(context, options, found.value);
 }
 
 /** The settings for starting a sandbox with an already loaded configuration. */
-export async function withLoaded<Options extends ServeOptions>(
+export async function settingsWithLoadedConfig<Options extends ServeOptions>(
   { world, printer }: LoadedContext,
   options: Options,
   file: LoadedConfig,

@@ -29,7 +29,7 @@ export function createKeyWriter(
       // Keys from before a first store belong to no store: the start that wrote them was never ready.
       write(isFirst ? { ready: false, stores: {} } : read(), { [id]: { name, api_key: apiKey } });
     },
-    keepKeySoon: together(world, (added) => write(read(), added)),
+    keepKeySoon: batchWrites(world, (added) => write(read(), added)),
     keepName: ({ id, name }) => {
       const before = read();
       const kept = before.stores[id];
@@ -42,7 +42,10 @@ export function createKeyWriter(
  * Writes all keys that arrive before the write begins at once: each write flushes a file, which takes longer than
  * creating a store.
  */
-function together({ soon }: Pick<World, "soon">, write: (added: Stores) => void): StoreMaker["keepKeySoon"] {
+function batchWrites(
+  { soon }: Pick<World, "soon">,
+  write: (added: Stores) => void,
+): StoreMaker["keepKeySoon"] {
   let next: { readonly added: Stores; readonly written: Promise<void> } | undefined;
   return ({ id, name, apiKey }) => {
     const entry = { [id]: { name, api_key: apiKey } };

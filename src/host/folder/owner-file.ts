@@ -14,7 +14,7 @@ type Owner = { readonly pid: number; readonly started: string; readonly folder?:
 export type Claim = "own" | Owner;
 
 /** Stands for an ended or missing owner; processes that take over the file queue after it. */
-const NOBODY: Owner = { pid: 0, started: "" };
+const NO_OWNER: Owner = { pid: 0, started: "" };
 
 /**
  * Claims a file that names its owner: creates it, or takes it over from an owner that has ended. Two processes can
@@ -55,7 +55,7 @@ export function removeTakeovers(world: OwnerWorld, path: string, folderId: strin
  */
 function ownerOf({ files }: OwnerWorld, path: string): Owner | undefined {
   const text = files.read(path);
-  return text === undefined ? undefined : (parseRun(text) ?? parseRunOwner(text) ?? NOBODY);
+  return text === undefined ? undefined : (parseRun(text) ?? parseRunOwner(text) ?? NO_OWNER);
 }
 
 /** Whether an owner is running, and owns the file in this folder, not the original of a copy. */

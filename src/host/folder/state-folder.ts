@@ -2,7 +2,7 @@ import { localOrigin } from "../../core/loopback.ts";
 import { dirname, join, resolve } from "node:path";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import { CONTROL_TOKEN_BYTES, TOKEN_PREFIXES, type ControlRole } from "../../core/control/protocol.ts";
-import { accept, mapped, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import {
   MASTER_KEY_BYTES,
   parseAdmin,
@@ -58,7 +58,7 @@ export function findStateFolder(
   options: FolderOptions,
 ): Outcome<string, HostFailure> {
   const folder = locateStateFolder(world, options.dir);
-  return mapped(checkFolder(world, folder, options), () => folder);
+  return mapValue(checkFolder(world, folder, options), () => folder);
 }
 
 /**
@@ -82,7 +82,7 @@ export function makeStateFolder(
   files.removeUnfinished(folder);
   files.createNew(join(folder, IGNORE_FILE), IGNORE_ALL);
   // Checked again now that the folder has content, because some file systems store no modes.
-  return mapped(checked.value === "used" ? checked : checkFolder(world, folder, options), () => undefined);
+  return mapValue(checked.value === "used" ? checked : checkFolder(world, folder, options), () => undefined);
 }
 
 /** The merchant's copy of values that the sandbox showed once; undefined if there is none. */
@@ -107,7 +107,7 @@ export function readChosenStore(
   world: Pick<World, "files">,
   folder: string,
 ): Outcome<string | undefined, HostFailure> {
-  return mapped(readWith(world, stateFile(folder, "store"), parseChosenStore), (read) => read?.store_id);
+  return mapValue(readWith(world, stateFile(folder, "store"), parseChosenStore), (read) => read?.store_id);
 }
 
 /**
@@ -183,7 +183,7 @@ export function readAdminToken(
   world: Pick<World, "files">,
   folder: string,
 ): Outcome<string | undefined, HostFailure> {
-  return mapped(readWith(world, stateFile(folder, "admin"), parseAdmin), (read) => read?.admin_token);
+  return mapValue(readWith(world, stateFile(folder, "admin"), parseAdmin), (read) => read?.admin_token);
 }
 
 /** The admin token of a folder. On first use it is created, or taken from the environment. Restarts keep it. */
@@ -219,7 +219,7 @@ export function liveRun(
   if (run === undefined) {
     const owner = text === undefined ? undefined : parseRunOwner(text);
     const isLive = owner !== undefined && serves(world, owner, idOf(world, folder));
-    return isLive ? ofAnotherVersion(path, owner) : accept(undefined);
+    return isLive ? refuseOtherVersion(path, owner) : accept(undefined);
   }
   // A run.json without a folder is an older version's: its lock counts, but it may be a copy.
   const isOfFolder = run.folder === idOf(world, folder) && serves(world, run, run.folder);
@@ -304,7 +304,7 @@ function missing(path: string, why: string): Outcome<never, HostFailure> {
  * The refusal of a file of another version. The file is valid: moving it away would leave its sandbox running
  * unnoticed.
  */
-function ofAnotherVersion(path: string, { pid }: RunOwner): Outcome<never, HostFailure> {
+function refuseOtherVersion(path: string, { pid }: RunOwner): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_file_unreadable",
     message: `${path} is of another version of checkout, whose sandbox runs (pid ${pid})`,

@@ -30,7 +30,7 @@ export function checkFolder(
   const isVacant = names.length === 0;
   const open = openness(found);
   // An empty folder needs no trust, unless others could write into it.
-  if (open !== undefined && !(isVacant && open === READABLE) && options.trustFolder !== true)
+  if (open !== undefined && !(isVacant && open === READABLE_TEXT) && options.trustFolder !== true)
     return refuseOpen(folder, folder, open);
   for (const name of names) {
     const path = join(folder, name);
@@ -51,7 +51,7 @@ export function checkFolder(
  */
 export function checkContents({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const names = files.list(folder);
-  if (names.includes(DEVELOPMENT_FILE)) return developmentFolder(folder);
+  if (names.includes(DEVELOPMENT_FILE)) return refuseDevelopmentFolder(folder);
   const other = names.find((name) => ownerOfName(name) === "other");
   if (other === undefined || files.read(join(folder, IGNORE_FILE)) === IGNORE_ALL) return accept(undefined);
   return refuseFolder(`${folder} holds other files, such as ${join(folder, other)}`);
@@ -78,12 +78,12 @@ const NOUNS: Readonly<Record<PathFacts["kind"], string>> = {
   other: "neither a file nor a folder",
 };
 
-const READABLE = "can be read by other users";
+const READABLE_TEXT = "can be read by other users";
 
 function openness({ isOwn, openTo }: PathFacts): string | undefined {
   if (!isOwn) return "belongs to another user";
   if (openTo === "writers") return "can be written by other users";
-  return openTo === "readers" ? READABLE : undefined;
+  return openTo === "readers" ? READABLE_TEXT : undefined;
 }
 
 function refuseOpen(folder: string, path: string, why: string): Outcome<never, HostFailure> {
@@ -108,7 +108,7 @@ function refuseFolder(
  * The refusal of a development version's folder, the same as for its database; given first, because the folder is
  * checked first.
  */
-function developmentFolder(folder: string): Outcome<never, HostFailure> {
+function refuseDevelopmentFolder(folder: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_folder_development_version",
     message: `${folder} was made by a development version of checkout; nothing was written to it`,

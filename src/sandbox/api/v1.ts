@@ -1,8 +1,8 @@
 import { isApproved, productionOf } from "../../core/readiness/admin-action.ts";
 import {
-  NOTHING_RELIED_ON,
-  reliedOnByCreate,
-  RETRIEVED_ORDER,
+  NO_DECISIONS,
+  decisionsOfCreate,
+  RETRIEVE_DECISIONS,
   type DecisionNumbers,
 } from "../../core/readiness/relied.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
@@ -11,8 +11,8 @@ import { parseAuthorization, refuseUnknownKey, requireScope, type Scope } from "
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { CREATE_PATHS, parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { accept, mapped, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
-import { A_SECRET, isUuid, printableLiteral } from "../../core/text.ts";
+import { accept, mapValue, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { SECRET_DESCRIPTION, isUuid, printableLiteral } from "../../core/text.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { refuseBrowsers } from "../../web/guard.ts";
@@ -130,7 +130,7 @@ async function create(
   const command = { ...content.value, storeId, object, path, requestId: ownId, isOwnCommand: sentByUs };
   const created = await createCheckout(context, command);
   if (!created.ok) return created;
-  const decisions = reliedOnByCreate(content.value.request, created.value);
+  const decisions = decisionsOfCreate(content.value.request, created.value);
   const byDrill = isByDrill(call.request) || undefined;
   if (byDrill === undefined)
     context.assumptions.note(decisions, {
@@ -168,7 +168,7 @@ async function retrieve(
   const found = await retrieveCheckout(context, caller, sessionId.toLowerCase());
   if (!found.ok) return found;
   const { storeId, clock } = caller;
-  const decisions = found.value.object === "order" ? RETRIEVED_ORDER : NOTHING_RELIED_ON;
+  const decisions = found.value.object === "order" ? RETRIEVE_DECISIONS : NO_DECISIONS;
   if (decisions.length > 0)
     context.assumptions.note(decisions, { storeId, requestId, at: storeNow(clock, context.world.now()) });
   context.retrieveWatch.look(call.request, found.value);
@@ -188,7 +188,7 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
   if (credential.isErased) return refuseErased();
   const rate = context.rateLimiter.take(credential, context.world.now());
   if (!rate.ok) return rate;
-  return mapped(requireScope(credential, scope), () => credential);
+  return mapValue(requireScope(credential, scope), () => credential);
 }
 
 /**
@@ -235,10 +235,10 @@ function refuseTokens(
 ): Outcome<void> {
   const isToken = (text: string): boolean => text.includes(controlToken) || text.includes(adminToken);
   if (isToken(idempotencyKey))
-    return refuse("idempotency_key_invalid", `Idempotency-Key must not hold ${A_SECRET}`);
+    return refuse("idempotency_key_invalid", `Idempotency-Key must not hold ${SECRET_DESCRIPTION}`);
   const held = Object.entries(request).find(([, value]) => typeof value === "string" && isToken(value));
   if (held === undefined) return accept(undefined);
-  return refuse("invalid_parameter", `${held[0]} must be free of ${A_SECRET}`);
+  return refuse("invalid_parameter", `${held[0]} must be free of ${SECRET_DESCRIPTION}`);
 }
 
 /** Refuses a query: v1 has no query parameters, and unknown input is not silently ignored. */

@@ -9,7 +9,7 @@ import {
 import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
 import { createEvent } from "../../core/checkout/event.ts";
 import { fingerprint, replay, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
-import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
 import { priceForCheckout } from "../../core/checkout/price.ts";
 import { settlementOf } from "../../core/checkout/reserved-order-id.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
@@ -135,7 +135,7 @@ function answerUsed(
 /** The amount, currency and payment method of a create. Refuses an unknown price with 400. */
 function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<Terms> {
   if (!("price_id" in request)) return accept(termsOf(request, undefined));
-  return mapped(priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id)), (found) =>
+  return mapValue(priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id)), (found) =>
     termsOf(request, found),
   );
 }

@@ -62,7 +62,7 @@ export async function listCheckouts(
   storeId: string,
   query: RequestOf<"listCheckouts">,
 ): Promise<Outcome<CheckoutPage>> {
-  await doWhatIsDue(context, storeId);
+  await applyDueChanges(context, storeId);
   const lists = context.store.checkoutLists;
   const before = query.before === undefined ? AFTER_ALL : lists.placeOf(storeId, query.before);
   if (before === undefined)
@@ -94,7 +94,7 @@ export function lastOf({ attempts, events }: Store, checkout: Checkout): LastCha
 }
 
 /** Applies due settlements and expiries, so that no listed status is out of date. */
-async function doWhatIsDue(context: ServiceContext, storeId: string): Promise<void> {
+async function applyDueChanges(context: ServiceContext, storeId: string): Promise<void> {
   const now = storeTime(context, storeId);
   for (let more = true; more;) {
     const next = context.store.settlements.next(storeId);
@@ -110,19 +110,20 @@ function find(
 ): SearchPart {
   const { storeId, orderId } = filter;
   if (text === undefined && orderId === null) return { places: lists.newest(filter, span) };
-  const named = text === undefined ? ofOrder(lists, storeId, orderId ?? "") : byId(lists, storeId, text);
+  const named =
+    text === undefined ? findByOrder(lists, storeId, orderId ?? "") : findById(lists, storeId, text);
   if (named !== undefined) return { places: lists.pick(named, filter, span) };
   const { places, ...look } = lists.look(filter, text ?? null, span);
   if (text === undefined || look.last === undefined) return { places, look };
   if (span.before !== AFTER_ALL) return { places, look };
   // A complete order_id is found by an index however old its checkouts are; they are on the first page.
-  const known = ofOrder(lists, storeId, text) ?? [];
+  const known = findByOrder(lists, storeId, text) ?? [];
   const older = lists.pick(known, filter, { before: look.last, limit: Math.min(MAX_OLDER, span.limit - 1) });
   return { places, look, older };
 }
 
 /** The checkouts with this id, or whose id ends with these 8 characters; undefined if the text is neither. */
-function byId(lists: Lists, storeId: string, text: string): readonly CheckoutPosition[] | undefined {
+function findById(lists: Lists, storeId: string, text: string): readonly CheckoutPosition[] | undefined {
   const id = text.toLowerCase();
   if (isUuid(text)) {
     const place = lists.placeOf(storeId, id);
@@ -133,7 +134,11 @@ function byId(lists: Lists, storeId: string, text: string): readonly CheckoutPos
 }
 
 /** The checkouts of an order_id; undefined if there are too many to sort. */
-function ofOrder(lists: Lists, storeId: string, orderId: string): readonly CheckoutPosition[] | undefined {
+function findByOrder(
+  lists: Lists,
+  storeId: string,
+  orderId: string,
+): readonly CheckoutPosition[] | undefined {
   const places = lists.ofOrder(storeId, orderId, MAX_PICKED + 1);
   return places.length > MAX_PICKED ? undefined : places;
 }

@@ -1,4 +1,4 @@
-import { UNSTATED_MOVE } from "../../core/readiness/relied.ts";
+import { UNSTATED_MOVE_DECISIONS } from "../../core/readiness/relied.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { MoveEntry } from "../../core/control/checkout.ts";
 import { createEvent } from "../../core/checkout/event.ts";
@@ -210,7 +210,7 @@ function apply(
   if (late !== null) store.attempts.recordLate({ checkoutId: checkout.id, ...late, recordedAt: now });
   if (late !== null || attempt?.outcome === "declined" || status === "expired") {
     const { id: requestId, storeId } = checkout;
-    context.assumptions.note(UNSTATED_MOVE, { storeId, requestId, at: now });
+    context.assumptions.note(UNSTATED_MOVE_DECISIONS, { storeId, requestId, at: now });
   }
   if (status === checkout.status) return accept({ checkout, moves: [], late: late !== null });
 

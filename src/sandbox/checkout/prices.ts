@@ -15,7 +15,7 @@ type AddedPrice = Price & {
 };
 
 /** The note of this approval in the audit log. */
-const BY_ADDING = "approved when it was added to the sandbox";
+const ADDED_NOTE = "approved when it was added to the sandbox";
 
 /** Adds a price to the catalog of a store (decision 89). Refuses with `state_conflict` as `decidePrice` does. */
 export function addPrice(
@@ -28,7 +28,7 @@ export function addPrice(
     if (!decided.ok) return decided;
     const { price, added } = decided.value;
     if (added) store.prices.put(storeId, price);
-    if (added && price.approved) noteApproval(store, { storeId, price, note: BY_ADDING, at });
+    if (added && price.approved) noteApproval(store, { storeId, price, note: ADDED_NOTE, at });
     const { paymentMethods = [], currencies = [] } = store.stores.facts(storeId) ?? {};
     const active = new Set([...paymentMethods, ...currencies]);
     const missingCapabilities = [price.paymentMethod, price.currency].filter((name) => !active.has(name));

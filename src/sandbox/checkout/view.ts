@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Attempt, LateResult } from "../../core/control/checkout.ts";
 import type { StoreNames } from "../../store/stores.ts";
 import { currentCheckout, waitsToSettle } from "./payments.ts";
-import { checkoutOf, noStore, storeTime, type CheckoutRef } from "../at-store.ts";
+import { checkoutOf, refuseUnknownStore, storeTime, type CheckoutRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** The data of a checkout's pages, at one time of the store's clock. */
@@ -33,7 +33,7 @@ export async function viewCheckout(
   const { id: checkoutId, storeId } = found.value;
   const clock = store.clocks.of(storeId);
   const names = store.stores.names(storeId);
-  if (clock === undefined || names === undefined) return noStore(storeId);
+  if (clock === undefined || names === undefined) return refuseUnknownStore(storeId);
   const now = storeTime(context, storeId);
   const checkout = await currentCheckout(context, found.value, now);
   const [returnOrigin = null] = store.returnOrigins.list(storeId);

@@ -6,8 +6,8 @@ import type { TargetPolicy } from "../../core/webhook/target.ts";
 import type { Store } from "../../store/store.ts";
 import { storeTime } from "../at-store.ts";
 import { noteApproval } from "../checkout/prices.ts";
-import { makeKey } from "../runtime/keys.ts";
-import { makeStore, type NewStore, type StoreMaker } from "../runtime/seed.ts";
+import { createKey } from "../runtime/keys.ts";
+import { insertStore, type NewStore, type StoreMaker } from "../runtime/seed.ts";
 import { dropEndpoint, makeEndpoint } from "../webhook/endpoints.ts";
 import { configState } from "./state.ts";
 
@@ -54,7 +54,7 @@ function applyChange(context: ConfigContext, change: PlannedChange, isNew: boole
   switch (change.kind) {
     case "store":
       if (action === "change") renameStore(context, { id: storeId, name });
-      else if (change.wanted !== undefined) return makeStore(store, context, givenOf(change.wanted));
+      else if (change.wanted !== undefined) return insertStore(store, context, givenStore(change.wanted));
       return undefined;
     case "merchant":
       changeMerchant(store, change);
@@ -62,7 +62,7 @@ function applyChange(context: ConfigContext, change: PlannedChange, isNew: boole
     case "api_key":
       // A new store was created together with its first key.
       if (store.credentials.ownerOf(hashKey(change.apiKey)) === undefined)
-        makeKey({ store, world }, { storeId, apiKey: change.apiKey });
+        createKey({ store, world }, { storeId, apiKey: change.apiKey });
       return undefined;
     case "payment_method":
     case "currency":
@@ -89,7 +89,7 @@ function renameStore(
   keepName({ id, name });
 }
 
-function givenOf(wanted: StoreInput) {
+function givenStore(wanted: StoreInput) {
   const { id, name, merchant, apiKeys = [], signingSecret, prices, capabilities = {} } = wanted;
   return {
     id,
@@ -119,7 +119,7 @@ function changeCapability(
   if (action === "add") store.capabilities.insert(storeId, { kind, name: subject });
   else store.capabilities.set(storeId, { name: subject, active });
   const act = active ? "enable_capability" : "disable_capability";
-  store.adminActs.insert({ storeId, actor: "administrator", action: act, subject, note: BY_CONFIG, at });
+  store.adminActs.insert({ storeId, actor: "administrator", action: act, subject, note: CONFIG_NOTE, at });
 }
 
 /**
@@ -134,16 +134,16 @@ function changePrice(
   if (action === "remove" || wanted === undefined) return;
   const price = wholePrice(wanted);
   store.prices.put(storeId, price);
-  const decided = differences.map(({ field }) => field).filter((field) => !NOT_APPROVED.has(field));
+  const decided = differences.map(({ field }) => field).filter((field) => !FREE_PRICE_FIELDS.has(field));
   const isDecided = price.approved ? action === "add" || decided.length > 0 : decided.includes("approved");
-  if (isDecided) noteApproval(store, { storeId, price, note: BY_CONFIG, at });
+  if (isDecided) noteApproval(store, { storeId, price, note: CONFIG_NOTE, at });
 }
 
 /** Fields of a price that its approval does not cover. */
-const NOT_APPROVED: ReadonlySet<string> = new Set(["description", "retired"]);
+const FREE_PRICE_FIELDS: ReadonlySet<string> = new Set(["description", "retired"]);
 
 /** The note of these changes in the audit log. */
-const BY_CONFIG = "by the configuration of the sandbox";
+const CONFIG_NOTE = "by the configuration of the sandbox";
 
 function changeEndpoint(
   context: ConfigContext,

@@ -1,8 +1,8 @@
 import { parseReturnOrigin, parseReturnPath } from "../../core/checkout/return-origin.ts";
 import { checkoutUrl } from "../../core/checkout/wire.ts";
-import { accept, inField, mapped, type Outcome } from "../../core/outcome.ts";
+import { accept, addField, mapValue, type Outcome } from "../../core/outcome.ts";
 import { wholePrice } from "../../core/config/plan.ts";
-import { ACTED_AS_PAYER } from "../../core/readiness/relied.ts";
+import { PAYER_DECISIONS } from "../../core/readiness/relied.ts";
 import { storeTime } from "../at-store.ts";
 import { listCheckouts } from "../checkout/list.ts";
 import { payAs } from "../checkout/payments.ts";
@@ -19,11 +19,11 @@ export const checkoutHandlers = {
   pay: async (context, { storeId, id, requestId, body }) => {
     const { outcome, leaseId } = body;
     const isDrill = leaseId !== undefined && context.leases.check({ storeId, id: leaseId }).ok;
-    const acting = isDrill ? withoutNotes(context) : context;
+    const acting = isDrill ? withoutAssumptionLog(context) : context;
     const paid = await payAs(acting, { storeId, checkoutId: id }, outcome);
     if (!paid.ok) return paid;
     // Paying here skips the steps of a payer on the pages.
-    acting.assumptions.note(ACTED_AS_PAYER, { storeId, requestId, at: storeTime(context, storeId) });
+    acting.assumptions.note(PAYER_DECISIONS, { storeId, requestId, at: storeTime(context, storeId) });
     const { checkout, late, moves } = paid.value;
     return accept({ ...checkout, late, moves });
   },
@@ -31,7 +31,7 @@ export const checkoutHandlers = {
     const { q, before } = body;
     const refused =
       q === undefined || before !== undefined ? [] : findRefusedOrders(context, storeId, q).orders;
-    return mapped(await listCheckouts(context, storeId, body), (page) => ({ ...page, refused }));
+    return mapValue(await listCheckouts(context, storeId, body), (page) => ({ ...page, refused }));
   },
   createTestOrder: (context, { storeId, requestId }) => createTestOrder(context, { storeId, requestId }),
   inspectCheckout: async (context, { storeId, id }) => {
@@ -48,12 +48,12 @@ export const checkoutHandlers = {
   listReturnOrigins: async (context, { storeId }) =>
     accept({ storeId, returnOrigins: listReturnOrigins(context, storeId) }),
   changeReturnOrigins: async (context, { storeId, body }) => {
-    const origin = inField("origin", parseReturnOrigin(body.origin));
+    const origin = addField("origin", parseReturnOrigin(body.origin));
     if (!origin.ok) return origin;
     const path = body.action === "remove" ? accept(undefined) : parsePath(body.path);
     if (!path.ok) return path;
     const change = body.action === "add" ? addReturnOrigin : removeReturnOrigin;
-    return mapped(
+    return mapValue(
       await change(context, { storeId, origin: origin.value, path: path.value }),
       (returnOrigins) => ({ storeId, returnOrigins }),
     );
@@ -61,12 +61,12 @@ export const checkoutHandlers = {
 } satisfies HandlersOf<"checkouts">;
 
 /** Records no assumptions, for calls of a drill, on which the merchant's integration does not rely. */
-function withoutNotes(context: ControlActions): ControlActions {
+function withoutAssumptionLog(context: ControlActions): ControlActions {
   return { ...context, assumptions: { ...context.assumptions, note: () => undefined } };
 }
 
 function parsePath(text: string | undefined): Outcome<string | undefined> {
-  return text === undefined ? accept(undefined) : inField("path", parseReturnPath(text));
+  return text === undefined ? accept(undefined) : addField("path", parseReturnPath(text));
 }
 
 function eventEntry({ id: eventId, ...event }: EventEntry) {

@@ -1,4 +1,4 @@
-import { MOVED_CLOCK } from "../../core/readiness/relied.ts";
+import { CLOCK_DECISIONS } from "../../core/readiness/relied.ts";
 import { moveClock } from "../runtime/clock.ts";
 import type { HandlersOf } from "./handler.ts";
 
@@ -8,7 +8,7 @@ export const clockHandlers = {
   moveClock: async (context, { storeId, requestId, body }) => {
     const moved = await moveClock(context, storeId, body);
     if (!moved.ok) return moved;
-    context.assumptions.note(MOVED_CLOCK, { storeId, requestId, at: moved.value.now });
+    context.assumptions.note(CLOCK_DECISIONS, { storeId, requestId, at: moved.value.now });
     await context.wakeStores([storeId]);
     return moved;
   },

@@ -1,11 +1,11 @@
 import type { Capability } from "../../core/checkout/checkout.ts";
 import type { StoreState } from "../../core/config/plan.ts";
-import { accept, mapped } from "../../core/outcome.ts";
+import { accept, mapValue } from "../../core/outcome.ts";
 import { applyConfig, planConfig } from "../config/apply.ts";
 import { configState } from "../config/state.ts";
 import type { HandlersOf } from "./handler.ts";
 
-function shownStore(store: StoreState) {
+function displayStore(store: StoreState) {
   const active = store.capabilities.filter((capability) => capability.active);
   const named = (wanted: Capability["kind"]): string[] =>
     active.filter(({ kind }) => kind === wanted).map(({ name }) => name);
@@ -17,12 +17,12 @@ function shownStore(store: StoreState) {
 export const configHandlers = {
   showConfig: async (context) => {
     const { settings } = context.description;
-    const stores = configState(context).stores.map(shownStore);
+    const stores = configState(context).stores.map(displayStore);
     return accept({ settings, stores });
   },
   applyConfig: async (context, { body: { stores, prune = false, dryRun = false } }) => {
     if (dryRun) {
-      return mapped(planConfig(context, { stores, prune }), (changes) => ({ changes, made: [] }));
+      return mapValue(planConfig(context, { stores, prune }), (changes) => ({ changes, made: [] }));
     }
     return context.store.write(() => applyConfig(context, { stores, prune }));
   },

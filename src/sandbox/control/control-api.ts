@@ -28,7 +28,7 @@ import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, Call } from "../area.ts";
-import { noStore } from "../at-store.ts";
+import { refuseUnknownStore } from "../at-store.ts";
 import type { OperationCall, ControlActions } from "./handler.ts";
 import { runOperation } from "./handlers.ts";
 
@@ -155,7 +155,7 @@ async function run<Name extends OperationName>(
 function findStore({ store }: ControlContext, storeId: string): Outcome<string> {
   if (storeId === "") return accept(storeId);
   if (storeId !== DEFAULT_STORE) {
-    return store.stores.names(storeId) === undefined ? noStore(storeId) : accept(storeId);
+    return store.stores.names(storeId) === undefined ? refuseUnknownStore(storeId) : accept(storeId);
   }
   const first = store.stores.first();
   return first === undefined ? refuse("not_found", `${NO_STORE} yet`) : accept(first.id);

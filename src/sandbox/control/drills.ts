@@ -1,4 +1,4 @@
-import { accept, mapped } from "../../core/outcome.ts";
+import { accept, mapValue } from "../../core/outcome.ts";
 import { judgeIdempotencyDrill } from "../../core/readiness/drills/idempotency.ts";
 import { openDrillLease } from "../readiness/drill-lease.ts";
 import { openExploreLease } from "../readiness/explore-lease.ts";
@@ -16,7 +16,7 @@ export const drillHandlers = {
   // The id of the lease is the id of the request that opens and holds it.
   openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {
     if (drill === "explore")
-      return mapped(await openExploreLease(context, { storeId, id }, timeoutMs), (apiKey) => ({
+      return mapValue(await openExploreLease(context, { storeId, id }, timeoutMs), (apiKey) => ({
         id,
         storeId,
         apiKey,
@@ -24,23 +24,23 @@ export const drillHandlers = {
     const apiKey = await openDrillLease(context, { storeId, id, drill }, timeoutMs);
     return accept({ id, storeId, apiKey });
   },
-  endLease: async ({ leases }, { storeId, id }) => mapped(await leases.end({ storeId, id }), () => ({})),
+  endLease: async ({ leases }, { storeId, id }) => mapValue(await leases.end({ storeId, id }), () => ({})),
   runWebhookDrill: async (context, { storeId, body }) =>
-    mapped(await runWebhookDrill(context, storeId, body), (drills) => ({ drills })),
+    mapValue(await runWebhookDrill(context, storeId, body), (drills) => ({ drills })),
   recordBrowserReturn: (context, { storeId, body: { returnUrl, steps } }) =>
     recordDrill(context, { storeId, kind: "browser_return", subject: returnUrl, steps }),
   beginClientRun: async ({ idempotencyWatch }, { storeId, id, body }) =>
-    mapped(idempotencyWatch.beginRun({ storeId, id }, body), () => ({})),
+    mapValue(idempotencyWatch.beginRun({ storeId, id }, body), () => ({})),
   endClientRun: async ({ idempotencyWatch }, { storeId, id, body }) =>
     idempotencyWatch.endRun({ storeId, id }, body),
   awaitClientRun: async ({ idempotencyWatch }, { storeId, id }) =>
-    mapped(await idempotencyWatch.awaitLoss({ storeId, id }), (lost) => ({ lost })),
+    mapValue(await idempotencyWatch.awaitLoss({ storeId, id }), (lost) => ({ lost })),
   listRetrieves: async ({ leases, retrieveWatch }, { storeId, id }) =>
-    mapped(leases.check({ storeId, id }), () => ({ paidCheckouts: retrieveWatch.of({ storeId, id }) })),
+    mapValue(leases.check({ storeId, id }), () => ({ paidCheckouts: retrieveWatch.of({ storeId, id }) })),
   deliverForDrill: (context, { storeId, body }) => deliverForDrill(context, storeId, body),
   recordDuplicates: (context, { storeId, body }) => recordDuplicatesDrill(context, storeId, body),
   closeIdempotencyDrill: async ({ idempotencyWatch }, { storeId, id }) =>
-    mapped(idempotencyWatch.close({ storeId, id }), (reuse) => ({ reuse })),
+    mapValue(idempotencyWatch.close({ storeId, id }), (reuse) => ({ reuse })),
   judgeIdempotencyDrill: async (context, { storeId, id }) => {
     const concluded = context.idempotencyWatch.conclude({ storeId, id });
     if (!concluded.ok) return concluded;
@@ -49,6 +49,6 @@ export const drillHandlers = {
     // A drill without a verdict is not recorded: the last drill with a verdict stays.
     if (verdict === "unknown") return accept({ verdict, steps, creates, drillId: null });
     const kept = await recordDrill(context, { storeId, kind: "idempotency", subject: storeId, steps });
-    return mapped(kept, ({ id: drillId }) => ({ verdict, steps, creates, drillId }));
+    return mapValue(kept, ({ id: drillId }) => ({ verdict, steps, creates, drillId }));
   },
 } satisfies HandlersOf<"drills">;

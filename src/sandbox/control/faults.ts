@@ -1,4 +1,4 @@
-import { accept, mapped, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { addFaults, clearFaults, listFaults, removeFault } from "../fault/faults.ts";
 import type { HandlersOf } from "./handler.ts";
 
@@ -12,7 +12,7 @@ export const faultHandlers = {
   },
   listFaults: async (context, { storeId }) => accept({ faults: listFaults(context, storeId) }),
   removeFault: async (context, { storeId, id }) =>
-    mapped(await removeFault(context, storeId, id), (fault) => ({ fault })),
+    mapValue(await removeFault(context, storeId, id), (fault) => ({ fault })),
   clearFaults: async (context, { storeId }) =>
-    mapped(await clearFaults(context, storeId), (faults) => ({ faults })),
+    mapValue(await clearFaults(context, storeId), (faults) => ({ faults })),
 } satisfies HandlersOf<"faults">;

@@ -1,8 +1,8 @@
 import { SCOPES } from "../../core/credential.ts";
-import { accept, mapped } from "../../core/outcome.ts";
+import { accept, mapValue } from "../../core/outcome.ts";
 import type { ShownKey } from "../../store/credentials.ts";
 import { atStore } from "../at-store.ts";
-import { makeKey, revokeKey } from "../runtime/keys.ts";
+import { createKey, revokeKey } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
 
 /** The handlers of operations on API keys. */
@@ -10,15 +10,15 @@ export const keyHandlers = {
   createKey: (context, { storeId, body: { scopes: wanted = SCOPES } }) =>
     atStore(context, storeId, () => {
       const scopes = SCOPES.filter((scope) => wanted.includes(scope));
-      const { id: keyId, ...made } = makeKey(context, { storeId, scopes });
+      const { id: keyId, ...made } = createKey(context, { storeId, scopes });
       return accept({ ...made, keyId });
     }),
   listKeys: async ({ store }, { storeId }) =>
-    accept({ storeId, keys: store.credentials.of(storeId).map(withKeyId) }),
+    accept({ storeId, keys: store.credentials.of(storeId).map(renameKeyId) }),
   revokeKey: async (context, { storeId, id }) =>
-    mapped(await revokeKey(context, { storeId, id }), (revoked) => ({ ...withKeyId(revoked), storeId })),
+    mapValue(await revokeKey(context, { storeId, id }), (revoked) => ({ ...renameKeyId(revoked), storeId })),
 } satisfies HandlersOf<"keys">;
 
-function withKeyId<Key extends ShownKey>({ id: keyId, ...key }: Key) {
+function renameKeyId<Key extends ShownKey>({ id: keyId, ...key }: Key) {
   return { ...key, keyId };
 }

@@ -1,13 +1,13 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { english } from "../../core/language.ts";
-import { accept, mapped, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../core/readiness/assumptions.ts";
 import { redactStored } from "../../core/request/redaction.ts";
-import { atStore, noStore } from "../at-store.ts";
+import { atStore, refuseUnknownStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { applyAction } from "../readiness/administration.ts";
 import { judgeStore, readReadiness } from "../readiness/facts.ts";
-import { inForce } from "../runtime/keys.ts";
+import { selectActiveKeys } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
 
 /** The handlers of operations on launch readiness. */
@@ -24,7 +24,7 @@ export const readinessHandlers = {
   },
   readiness: async (context, { storeId }) => readReadiness(context, storeId),
   checklist: async (context, { storeId }) =>
-    mapped(judgeStore(context, storeId), ({ checklist }) => checklist),
+    mapValue(judgeStore(context, storeId), ({ checklist }) => checklist),
   storeSummary: async (context, { storeId }) => summary(context, storeId),
   waiveDrill: (context, { storeId, body }) =>
     atStore(context, storeId, ({ waivers }, at) => {
@@ -45,7 +45,7 @@ export const readinessHandlers = {
       actor: "merchant",
       action: "request_production",
       subject: null,
-      note: keptNote(body.note),
+      note: redactNote(body.note),
     }),
   adminAct: (context, { storeId, body }) =>
     applyAction(context, {
@@ -53,13 +53,13 @@ export const readinessHandlers = {
       actor: "administrator",
       action: body.action,
       subject: "subject" in body ? body.subject : null,
-      note: keptNote(body.note),
+      note: redactNote(body.note),
     }),
   adminLog: async ({ store }, { storeId }) => accept({ storeId, acts: store.adminActs.of(storeId) }),
 } satisfies HandlersOf<"readiness">;
 
 /** Redacts keys and secrets in a note, because the log keeps its rows forever. */
-function keptNote(note: string | undefined): string | null {
+function redactNote(note: string | undefined): string | null {
   return note === undefined ? null : redactStored(note);
 }
 
@@ -68,13 +68,13 @@ function summary(
   storeId: string,
 ): Outcome<AnswerOf<"storeSummary">> {
   const details = store.stores.details(storeId);
-  if (details === undefined) return noStore(storeId);
+  if (details === undefined) return refuseUnknownStore(storeId);
   return accept({
     merchant: { id: details.merchantId, name: details.merchant },
     store: { id: details.id, name: details.store, active: details.active },
     capabilities: store.capabilities.of(storeId),
     prices: store.prices.of(storeId),
-    apiKeys: inForce(store.credentials.of(storeId)),
+    apiKeys: selectActiveKeys(store.credentials.of(storeId)),
     returnOrigins: store.returnOrigins.list(storeId),
     endpoints: store.endpoints.of(storeId).length,
   });

@@ -3,7 +3,7 @@ import { accept } from "../../core/outcome.ts";
 import type { RequestEntry } from "../../core/control/requests.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
-import { explain, noRequest } from "../explain/explain.ts";
+import { explain, refuseUnknownRequest } from "../explain/explain.ts";
 import type { ControlActions, HandlersOf } from "./handler.ts";
 import { lookUntil } from "../runtime/arrivals.ts";
 
@@ -19,7 +19,7 @@ export const requestHandlers = {
   },
   showRequest: async ({ requests }, { storeId, id }) => {
     const found = requests.find(storeId, id);
-    if (found === undefined) return noRequest(requests, id);
+    if (found === undefined) return refuseUnknownRequest(requests, id);
     return accept({ ...entryOf(found), replayedAt: found.replays.map(({ storeAt }) => storeAt) });
   },
   explain: (context, { storeId, body }) => explain(context, storeId, body),

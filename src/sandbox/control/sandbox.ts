@@ -2,7 +2,7 @@ import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { openSecret } from "../../core/sealed-secret.ts";
 import { countFaults } from "../fault/active.ts";
-import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
+import { countOwnSecrets } from "../webhook/endpoint-secrets.ts";
 import { holdOfSandbox } from "../runtime/home.ts";
 import type { ControlActions, HandlersOf } from "./handler.ts";
 
@@ -40,7 +40,7 @@ function describeNow(context: ControlActions): SandboxDescription {
   };
   if (found === undefined || signingSecret === undefined) return now;
   const { id: storeId, merchantId, store: storeName } = found;
-  const ownSecrets = ownSecretsOf(store, storeId);
+  const ownSecrets = countOwnSecrets(store, storeId);
   const revoked = store.credentials.of(storeId).filter(({ revokedAt }) => revokedAt !== null);
   const revokedKeyEnds = revoked.map(({ lastFour }) => lastFour);
   return { ...now, ownSecrets, revokedKeyEnds, storeId, merchantId, storeName, signingSecret };

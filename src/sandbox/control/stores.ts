@@ -2,12 +2,12 @@ import { NEW_MERCHANT, type StoreEntry } from "../../core/control/stores.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { openSecret } from "../../core/sealed-secret.ts";
 import type { StoreDetails } from "../../store/stores.ts";
-import { noStore } from "../at-store.ts";
+import { refuseUnknownStore } from "../at-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
 import { createSnapshot, listSnapshots, removeSnapshot, restoreNamed } from "../snapshot/named.ts";
 import { createStore } from "../runtime/seed.ts";
 import type { ControlActions, HandlersOf } from "./handler.ts";
-import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
+import { countOwnSecrets } from "../webhook/endpoint-secrets.ts";
 
 /** The handlers of operations on stores. */
 export const storesHandlers = {
@@ -22,13 +22,13 @@ export const storesHandlers = {
   listStores: async ({ store }) => accept({ stores: store.stores.all().map(entryOf) }),
   storeAccess: async ({ store, masterKey }, { storeId }) => {
     const details = store.stores.details(storeId);
-    if (details === undefined) return noStore(storeId);
+    if (details === undefined) return refuseUnknownStore(storeId);
     const sealed = store.signingSecrets.current(storeId);
     const signingSecret = sealed && openSecret(sealed, masterKey);
     if (signingSecret === undefined)
       return refuse("state_conflict", `the master key cannot decrypt the signing secret of store ${storeId}`);
     const { merchantId, store: name } = details;
-    return accept({ storeId, merchantId, name, signingSecret, ownSecrets: ownSecretsOf(store, storeId) });
+    return accept({ storeId, merchantId, name, signingSecret, ownSecrets: countOwnSecrets(store, storeId) });
   },
   reset: async (context, { body }) => {
     const done = await resetStores(context, body.store);

@@ -1,7 +1,7 @@
 import { DEFAULT_OVERLAP_MS, type DeliveryEntry, type EventEntry } from "../../core/control/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { REAL_CLOCK, storeNow } from "../../core/clock.ts";
-import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
 import { endpointNow, type Endpoint, type EndpointNow } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
@@ -30,7 +30,7 @@ const DEFAULT_PAGE = 100;
 const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused" } as const;
 
 /** An endpoint, with the reason if the whole sandbox delivers nothing. */
-function withHold({ heldBack }: Pick<ControlActions, "heldBack">, endpoint: Endpoint): Endpoint {
+function addHold({ heldBack }: Pick<ControlActions, "heldBack">, endpoint: Endpoint): Endpoint {
   const hold = heldBack(endpoint.storeId);
   if (hold === undefined || endpoint.reason !== null) return endpoint;
   return { ...endpoint, reason: `nothing is delivered: ${hold}` };
@@ -41,14 +41,14 @@ export const webhookHandlers = {
   listEndpoints: async (context, { storeId }) => {
     const endpoints = context.store.endpoints.of(storeId);
     return accept({
-      endpoints: endpoints.map((endpoint) => asItIsNow(context, withHold(context, endpoint))),
+      endpoints: endpoints.map((endpoint) => currentEndpoint(context, addHold(context, endpoint))),
     });
   },
   addEndpoint: async (context, { storeId, body }) => {
     const added = await addEndpoint(context, storeId, body);
     if (!added.ok) return added;
     const [signingSecret = ""] = added.value.secrets.inForce;
-    return accept({ ...asItIsNow(context, added.value), signingSecret });
+    return accept({ ...currentEndpoint(context, added.value), signingSecret });
   },
   showEndpoint: (context, { storeId, id, body }) => endpointOnceChanged(context, { storeId, id }, body),
   setEndpointState: async (context, { storeId, id, body: { action } }) => {
@@ -57,17 +57,17 @@ export const webhookHandlers = {
       action === "remove"
         ? await removeEndpoint(context, ref)
         : await setEndpointState(context, ref, STATE_AFTER[action]);
-    return changed.ok ? accept(asItIsNow(context, changed.value)) : changed;
+    return changed.ok ? accept(currentEndpoint(context, changed.value)) : changed;
   },
   showSecret: async (context, { storeId, id }) =>
-    mapped(await showSecrets(context, { storeId, endpointId: id }), (secrets) => ({
+    mapValue(await showSecrets(context, { storeId, endpointId: id }), (secrets) => ({
       ...secrets,
-      storeTime: movedTime(context, storeId),
+      storeTime: storeTimeIfMoved(context, storeId),
     })),
   rotateSecret: (context, { storeId, id, body: { overlapMs = DEFAULT_OVERLAP_MS } }) =>
     rotateSecret(context, { storeId, endpointId: id }, overlapMs),
   testEndpoint: async (context, { storeId, id }) =>
-    mapped(await testEndpoint(context, { storeId, endpointId: id }), (eventId) => ({ eventId })),
+    mapValue(await testEndpoint(context, { storeId, endpointId: id }), (eventId) => ({ eventId })),
   registerListener: async (context, { storeId, body }) => {
     const registered = await registerListener(context, storeId, body);
     if (!registered.ok) return registered;
@@ -75,10 +75,10 @@ export const webhookHandlers = {
     else context.listenerTargets.set(storeId, body.forwardTo);
     const { secrets, replayed } = registered.value;
     return accept({
-      ...asItIsNow(context, registered.value),
+      ...currentEndpoint(context, registered.value),
       replayed,
       signingSecrets: secrets.inForce,
-      storeTime: movedTime(context, storeId),
+      storeTime: storeTimeIfMoved(context, storeId),
     });
   },
   listEvents: async (context, { storeId, body }) =>
@@ -92,7 +92,7 @@ export const webhookHandlers = {
     });
   },
   replayEvent: async (context, { storeId, id, body }) =>
-    mapped(await replayEvent(context, { storeId, eventId: id }, body.endpointId), (deliveries) => ({
+    mapValue(await replayEvent(context, { storeId, eventId: id }, body.endpointId), (deliveries) => ({
       deliveries,
     })),
   replayFailed: (context, { storeId, body }) => replayFailed(context, storeId, body),
@@ -104,7 +104,7 @@ export const webhookHandlers = {
         `there is no delivery ${before} to go on from`,
         `没有可以继续的推送 ${before}`,
       ]);
-    const found = await onceThere(context, { storeId, waitMs }, () =>
+    const found = await awaitFound(context, { storeId, waitMs }, () =>
       listDeliveries(store, { storeId, ...body, limit: limit + 1 }),
     );
     const deliveries = found.slice(0, limit);
@@ -112,12 +112,12 @@ export const webhookHandlers = {
   },
 } satisfies HandlersOf<"webhooks">;
 
-function asItIsNow({ leases }: ControlActions, endpoint: Endpoint): EndpointNow {
+function currentEndpoint({ leases }: ControlActions, endpoint: Endpoint): EndpointNow {
   return endpointNow(endpoint, leases.webhooksHeldBy(endpoint.storeId));
 }
 
 /** The time of a store's clock if it differs from real time, otherwise null. */
-function movedTime({ store, world }: ControlActions, storeId: string): number | null {
+function storeTimeIfMoved({ store, world }: ControlActions, storeId: string): number | null {
   const clock = store.clocks.of(storeId) ?? REAL_CLOCK;
   const isReal = clock.frozenAt === null && clock.offsetMs === 0;
   return isReal ? null : storeNow(clock, world.now());
@@ -140,7 +140,8 @@ function endpointOnceChanged(
     context,
     { storeId, waitMs },
     {
-      look: () => mapped(endpointOf(store, { storeId, endpointId }), (found) => asItIsNow(context, found)),
+      look: () =>
+        mapValue(endpointOf(store, { storeId, endpointId }), (found) => currentEndpoint(context, found)),
       isEnough: (now) => !now.ok || now.value.state !== "enabled" || now.value.url !== url,
       next: (left) => eventArrivals.next(storeId, Math.min(left, LOOK_MS)),
       isOver: eventArrivals.isOver,
@@ -157,7 +158,7 @@ function awaitEvents(
   const { events } = context.store;
   const { type = null, checkoutId = null, orderId, limit = DEFAULT_PAGE, waitMs } = query;
   let after = query.since;
-  return onceThere(context, { storeId, waitMs }, () => {
+  return awaitFound(context, { storeId, waitMs }, () => {
     const wanted = { storeId, type, checkoutId, orderId, limit };
     const found = after === undefined ? events.latest(wanted) : events.after({ ...wanted, after });
     if (found.length === 0) after = events.lastPosition();
@@ -166,7 +167,7 @@ function awaitEvents(
 }
 
 /** Waits until `look` finds something. Returns an empty list at the timeout, or if the store is being deleted. */
-function onceThere<Found>(
+function awaitFound<Found>(
   context: ControlActions,
   { storeId, waitMs }: { readonly storeId: string; readonly waitMs: number | undefined },
   look: () => readonly Found[],

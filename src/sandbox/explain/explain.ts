@@ -56,11 +56,11 @@ type ExplainQuery = { readonly context: ExplainContext; readonly storeId: string
 /** The explanation of each kind of object, in the order of the search; undefined if the store has no such object. */
 const KINDS: Readonly<Record<ExplainableKind, (looking: ExplainQuery) => Promise<Explanation | undefined>>> =
   {
-    request: (looking) => Promise.resolve(ofRequest(looking)),
-    checkout: ofCheckout,
-    event: (looking) => Promise.resolve(ofEvent(looking)),
-    delivery: (looking) => Promise.resolve(ofDelivery(looking)),
-    order: ofOrder,
+    request: (looking) => Promise.resolve(explainRequestById(looking)),
+    checkout: explainCheckoutById,
+    event: (looking) => Promise.resolve(explainEventById(looking)),
+    delivery: (looking) => Promise.resolve(explainDeliveryById(looking)),
+    order: explainOrderById,
   };
 
 /**
@@ -84,8 +84,8 @@ export async function explain(
   return refuse("not_found", `this store has no ${what} ${printableLiteral(typed)}${why}`);
 }
 
-function ofRequest({ context, storeId, id }: ExplainQuery): Explanation | undefined {
-  const told = tellRequest(context, storeId, id);
+function explainRequestById({ context, storeId, id }: ExplainQuery): Explanation | undefined {
+  const told = readRequest(context, storeId, id);
   if (!told.ok) return undefined;
   const { request, met, replays } = told.value;
   return explainRequest(request, met, replays);
@@ -101,15 +101,15 @@ type ReadRequest = {
 };
 
 /** Reads a logged request and the state that belongs to it. Refuses with `not_found`. */
-export function tellRequest(context: ExplainContext, storeId: string, id: string): Outcome<ReadRequest> {
+export function readRequest(context: ExplainContext, storeId: string, id: string): Outcome<ReadRequest> {
   const found = context.requests.find(storeId, id);
-  if (found === undefined) return noRequest(context.requests, id);
+  if (found === undefined) return refuseUnknownRequest(context.requests, id);
   const { replays, ...request } = found;
-  const met = metBy(context, storeId, request);
+  const met = conflictOf(context, storeId, request);
   const keys = met === undefined ? [] : keysOf(context, met.id);
   return accept({
-    request: toldRequest(request, met, keys),
-    replays: replays.slice(-MAX_TOLD).map((replay) => toldRequest(replay, met, keys)),
+    request: readStoryRequest(request, met, keys),
+    replays: replays.slice(-MAX_TOLD).map((replay) => readStoryRequest(replay, met, keys)),
     met,
   });
 }
@@ -117,7 +117,7 @@ export function tellRequest(context: ExplainContext, storeId: string, id: string
 type ConflictingCheckout = Checkout & ExistingCheckout;
 
 /** The refusal for a request that is not in the log. */
-export function noRequest(log: Pick<RequestLog, "failure">, id: string): Outcome<never> {
+export function refuseUnknownRequest(log: Pick<RequestLog, "failure">, id: string): Outcome<never> {
   const failure = log.failure();
   return refuse("not_found", [
     `the request log of this store has no request ${id}; ${failure ?? "it keeps the newest ones"}`,
@@ -129,7 +129,7 @@ export function noRequest(log: Pick<RequestLog, "failure">, id: string): Outcome
  * A logged request as a line of a story. `keys` are the idempotency keys of the checkouts that the request may have
  * created.
  */
-function toldRequest(
+function readStoryRequest(
   request: LoggedRequest,
   met: ExistingCheckout | undefined,
   keys: readonly KeptAnswer[],
@@ -150,12 +150,12 @@ function keysOf({ store }: ExplainContext, checkoutId: string): readonly KeptAns
 }
 
 /** The checkout that a request conflicts with or is about, with the fingerprint of its create. */
-function metBy(
+function conflictOf(
   context: ExplainContext,
   storeId: string,
   request: LoggedRequest,
 ): ConflictingCheckout | undefined {
-  const met = checkoutMet(context.store, storeId, request);
+  const met = conflictingCheckout(context.store, storeId, request);
   return met && { ...met, fingerprint: keysOf(context, met.id)[0]?.fingerprint ?? null };
 }
 
@@ -163,7 +163,7 @@ function metBy(
  * The checkout that a refusal names. For rows from before refusals named it: the checkout of the request's key,
  * otherwise the open or paid checkout of its order. For an accepted request, the newest checkout of its order.
  */
-function checkoutMet(
+function conflictingCheckout(
   store: Store,
   storeId: string,
   { orderId, code, refused }: LoggedRequest,
@@ -180,10 +180,10 @@ function checkoutMet(
   return code === null ? store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0] : undefined;
 }
 
-async function ofCheckout({ context, storeId, id }: ExplainQuery): Promise<Explanation | undefined> {
+async function explainCheckoutById({ context, storeId, id }: ExplainQuery): Promise<Explanation | undefined> {
   const view = await viewCheckout(context, { storeId, checkoutId: id });
   if (!view.ok) return undefined;
-  const told = tell(context, view.value);
+  const told = readStory(context, view.value);
   return explainCheckout(told, told);
 }
 
@@ -193,7 +193,7 @@ type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" 
  * The story of a checkout. It contains the order's requests until the order's next checkout was created; requests
  * before the order's first checkout belong to the story of that checkout.
  */
-export function tell(
+export function readStory(
   context: ExplainContext,
   viewed: CheckoutFacts,
 ): ReadStory & {
@@ -232,7 +232,7 @@ function withStory(
   return { checkout, story: { attempts, lateResults, views, events, deliveries, due } };
 }
 
-async function ofOrder(looking: ExplainQuery): Promise<Explanation | undefined> {
+async function explainOrderById(looking: ExplainQuery): Promise<Explanation | undefined> {
   const { context, storeId, id: orderId } = looking;
   const checkouts = context.store.checkouts.ofOrder({ storeId, orderId, limit: MAX_TOLD });
   const keys = checkouts.flatMap(({ id }) => keysOf(context, id));
@@ -255,12 +255,12 @@ function requestsOf(
   const found = context.requests.list(storeId, { ...any, orderId, limit: MAX_TOLD }).toReversed();
   return found.map((request) => {
     // Only refused requests are compared with a checkout.
-    const met = request.code === null ? undefined : metBy(context, storeId, request);
-    return toldRequest(request, met, keys);
+    const met = request.code === null ? undefined : conflictOf(context, storeId, request);
+    return readStoryRequest(request, met, keys);
   });
 }
 
-function ofEvent({ context, storeId, id }: ExplainQuery): Explanation | undefined {
+function explainEventById({ context, storeId, id }: ExplainQuery): Explanation | undefined {
   const { store } = context;
   const event = store.events.find(id);
   if (event?.storeId !== storeId) return undefined;
@@ -269,7 +269,7 @@ function ofEvent({ context, storeId, id }: ExplainQuery): Explanation | undefine
   return explainEvent(event, deliveries.toReversed(), storeTime(context, storeId));
 }
 
-function ofDelivery({ context, storeId, id }: ExplainQuery): Explanation | undefined {
+function explainDeliveryById({ context, storeId, id }: ExplainQuery): Explanation | undefined {
   const { store } = context;
   const delivery = store.deliveries.find(id);
   const event = delivery && store.events.find(delivery.eventId);

@@ -2,7 +2,7 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { findHeader } from "../../core/request/logged-request.ts";
 import { isUuid } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
-import { noStore } from "../at-store.ts";
+import { refuseUnknownStore } from "../at-store.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 
 /** The state and the request log to search. */
@@ -56,7 +56,7 @@ export function requireFound(context: FindContext, address: string): Outcome<voi
     return stores.all().length > MAX_STORES || pageAnywhere(context, id) !== undefined
       ? accept(undefined)
       : refuse("not_found", `nothing in this sandbox has the id ${id}`);
-  if (stores.names(storeId) === undefined) return noStore(storeId);
+  if (stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
   if (pageInStore(context, storeId, id) !== undefined) return accept(undefined);
   return refuse("not_found", `nothing in this store has the id ${id}`);
 }

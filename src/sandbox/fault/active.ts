@@ -12,7 +12,7 @@ export function countFaults(
 }
 
 /** Removes the faults of a store that are no longer active, and returns the active ones; runs inside a write. */
-export function forgetOver(
+export function removeEndedFaults(
   { store }: Pick<ServiceContext, "store">,
   storeId: string,
   now: number,

@@ -63,35 +63,35 @@ async function meetFault(context: ApiFaultContext, asked: FaultableCall): Promis
   if (fault === undefined) return work();
   const { action } = fault;
   if (isInstead(action)) {
-    const instead = INSTEAD[action](fault, call.requestId);
+    const instead = SUBSTITUTE_ANSWERS[action](fault, call.requestId);
     const { storeId, clock } = caller;
     const logged = { refusal: undefined, ...instead.logged, storeId, clock, orderId, decisions: [] };
-    return accept(named({ ...instead, logged }, fault));
+    return accept(addFaultName({ ...instead, logged }, fault));
   }
   const outcome = await work();
-  const answer = named(outcome.ok ? outcome.value : refuse(outcome.refusal), fault);
-  return accept(AFTERWARDS[action](answer, fault, context));
+  const answer = addFaultName(outcome.ok ? outcome.value : refuse(outcome.refusal), fault);
+  return accept(ANSWER_EFFECTS[action](answer, fault, context));
 }
 
 /** The answer of a fault that prevents the request from being handled. */
-const INSTEAD = {
+const SUBSTITUTE_ANSWERS = {
   status: statusAnswer,
   rate_limit: ({ retryAfterS }, requestId) =>
     answerRefusal(requestId, rateLimited(retryAfterS ?? PARAMETERS.retryAfterS.default)),
   storage_full: (_fault, requestId) =>
     answerRefusal(requestId, storageRefusal(new StorageUnavailable(storageFailure("disk_full")))),
-  reset: (_fault, requestId) => ({ ...unanswered(requestId), reset: true }),
-  lose_request: (_fault, requestId) => unanswered(requestId),
+  reset: (_fault, requestId) => ({ ...createUnanswered(requestId), reset: true }),
+  lose_request: (_fault, requestId) => createUnanswered(requestId),
 } as const satisfies Readonly<Partial<Record<ApiAction, (fault: ApiFault, requestId: string) => Answer>>>;
 
-type SubstituteAction = keyof typeof INSTEAD;
+type SubstituteAction = keyof typeof SUBSTITUTE_ANSWERS;
 
 function isInstead(action: ApiAction): action is SubstituteAction {
-  return action in INSTEAD;
+  return action in SUBSTITUTE_ANSWERS;
 }
 
 /** The effect of all other faults on the answer, after the request was handled. */
-const AFTERWARDS: Readonly<
+const ANSWER_EFFECTS: Readonly<
   Record<
     Exclude<ApiAction, SubstituteAction>,
     (answer: Answer, fault: ApiFault, context: ApiFaultContext) => Answer
@@ -100,15 +100,15 @@ const AFTERWARDS: Readonly<
   latency: (answer, { latencyMs }) => ({ ...answer, delayMs: latencyMs ?? PARAMETERS.latencyMs.default }),
   lose_answer: (answer) => ({ ...answer, dropped: true }),
   empty: (answer) => ({ ...answer, body: "" }),
-  truncate: (answer) => streamed(answer, firstHalf),
+  truncate: (answer) => createStreamed(answer, firstHalf),
   slow_body: (answer, { latencyMs }, { pause }) =>
-    streamed(answer, (whole) =>
+    createStreamed(answer, (whole) =>
       slowly(whole, () => pause((latencyMs ?? PARAMETERS.latencyMs.default) / PIECES)),
     ),
 };
 
 /** The answer with its fault, which the log and, if the answer arrives, a header name. */
-function named(answer: Answer, fault: ApiFault): Answer {
+function addFaultName(answer: Answer, fault: ApiFault): Answer {
   const { id, action } = fault;
   const { storeId, orderId = null, decisions = [] } = answer.logged ?? {};
   return {
@@ -146,12 +146,12 @@ function statusAnswer(fault: ApiFault, requestId: string): Answer {
 }
 
 /** An answer that was not sent; the log stores the status 0. */
-function unanswered(requestId: string): Answer {
+function createUnanswered(requestId: string): Answer {
   return { status: 0, headers: { "X-Request-Id": requestId }, body: "", dropped: true };
 }
 
 /** An answer whose body is sent in parts, with the length of the complete body. */
-function streamed(answer: Answer, inParts: (whole: Uint8Array) => AsyncIterable<Uint8Array>): Answer {
+function createStreamed(answer: Answer, inParts: (whole: Uint8Array) => AsyncIterable<Uint8Array>): Answer {
   const { body } = answer;
   if (!isWhole(body)) return answer;
   const whole = Buffer.from(body);

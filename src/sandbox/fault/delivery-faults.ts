@@ -1,5 +1,5 @@
 import { matchesPattern, isDeliveryFault, type DeliveryFault, type Fault } from "../../core/fault/fault.ts";
-import { wants } from "../../core/webhook/event-types.ts";
+import { matchesPatterns } from "../../core/webhook/event-types.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
@@ -22,7 +22,7 @@ export function takeDeliveryFault(
     isDeliveryFault(fault) &&
     (fault.match.endpointId ?? delivery.endpointId) === delivery.endpointId &&
     (fault.match.eventId ?? event.id) === event.id &&
-    (fault.match.eventType === null || wants([fault.match.eventType], event.type)) &&
+    (fault.match.eventType === null || matchesPatterns([fault.match.eventType], event.type)) &&
     (fault.match.orderId === null || matchesPattern(fault.match.orderId, orderIdOf(context, delivery))) &&
     !(holdsBack(fault) && delivery.fault !== null);
   return takeFault(context, storeId, { now, matches });

@@ -8,7 +8,7 @@ import type { World } from "../../world.ts";
 import { atStore, endpointOf, storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { eventOf } from "../webhook/endpoints.ts";
-import { forgetOver } from "./active.ts";
+import { removeEndedFaults } from "./active.ts";
 
 /** The context of the verbs on faults. */
 type FaultsContext = ServiceContext & {
@@ -31,7 +31,7 @@ export function addFaults(
   const terms = termsOf(wanted);
   return atStore(context, storeId, (store, now) => {
     if (!terms.ok) return terms;
-    const known = forgetOver(context, storeId, now);
+    const known = removeEndedFaults(context, storeId, now);
     if (known.length + terms.value.length > MAX_FAULTS)
       return refuse("state_conflict", [
         `a store has at most ${MAX_FAULTS} faults; remove some first`,
@@ -68,7 +68,7 @@ export function listFaults(
 /** Removes a fault. Refuses with `not_found`, for another store's fault too. */
 export function removeFault(context: FaultsContext, storeId: string, id: string): Promise<Outcome<Fault>> {
   return atStore(context, storeId, (store, now) => {
-    const found = forgetOver(context, storeId, now).find((fault) => fault.id === id);
+    const found = removeEndedFaults(context, storeId, now).find((fault) => fault.id === id);
     if (found === undefined) return refuse("not_found", [`there is no fault ${id}`, `没有故障 ${id}`]);
     store.faults.remove(id);
     return accept(found);
@@ -78,7 +78,7 @@ export function removeFault(context: FaultsContext, storeId: string, id: string)
 /** Removes all faults of a store, and returns them. */
 export function clearFaults(context: FaultsContext, storeId: string): Promise<Outcome<readonly Fault[]>> {
   return atStore(context, storeId, (store, now) => {
-    const found = forgetOver(context, storeId, now);
+    const found = removeEndedFaults(context, storeId, now);
     for (const { id } of found) store.faults.remove(id);
     return accept(found);
   });

@@ -1,6 +1,6 @@
 import { countMatch, type Fault } from "../../core/fault/fault.ts";
 import type { ServiceContext } from "../context.ts";
-import { forgetOver } from "./active.ts";
+import { removeEndedFaults } from "./active.ts";
 
 /**
  * The oldest fault of a store that applies to a request or a delivery, counted once; runs inside a write. Each fault
@@ -13,7 +13,7 @@ export function takeFault<Wanted extends Fault>(
 ): Wanted | undefined {
   const { faults } = context.store;
   let taken: Wanted | undefined;
-  for (const one of forgetOver(context, storeId, now).filter(matches)) {
+  for (const one of removeEndedFaults(context, storeId, now).filter(matches)) {
     const { fault, wants } = countMatch(one);
     const isTaken = wants && taken === undefined;
     if (isTaken) taken = one;

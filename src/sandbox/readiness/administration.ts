@@ -2,7 +2,7 @@ import { decideAction, kindOf, productionOf, type AdminAction } from "../../core
 import type { RecordedAction } from "../../core/control/readiness.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
-import { atStore, noStore } from "../at-store.ts";
+import { atStore, refuseUnknownStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** An action on a store, without its time. */
@@ -17,7 +17,7 @@ export function applyAction(context: ServiceContext, wanted: ActionInput): Promi
   const { storeId } = wanted;
   return atStore(context, storeId, (store, at) => {
     const details = store.stores.details(storeId);
-    if (details === undefined) return noStore(storeId);
+    if (details === undefined) return refuseUnknownStore(storeId);
     const standing = {
       active: details.active,
       capabilities: store.capabilities.of(storeId),

@@ -1,7 +1,7 @@
 import { storeTime } from "../at-store.ts";
 import type { World } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
-import { makeKey } from "../runtime/keys.ts";
+import { createKey } from "../runtime/keys.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import type { IdempotencyWatch } from "./idempotency-watch.ts";
 import type { Lease, Leases } from "./leases.ts";
@@ -54,7 +54,7 @@ async function openWatchedDatabase(
   open: (undo: () => Promise<void>) => void,
 ): Promise<string> {
   const { storeId } = lease;
-  const made = await store.write(() => makeKey({ store, world }, { storeId, forDrill: true }));
+  const made = await store.write(() => createKey({ store, world }, { storeId, forDrill: true }));
   const { id: credentialId, lastFour, apiKey } = made;
   open(async () => {
     idempotencyWatch.forget(lease);

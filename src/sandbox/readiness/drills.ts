@@ -1,7 +1,7 @@
 import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts";
 import type { EndpointDrill } from "../../core/control/drills.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
 import { wasOutOfReach } from "../../core/readiness/drills/webhook-request.ts";
 import { drillSteps } from "../../core/readiness/drills/webhook-causes.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
@@ -79,7 +79,7 @@ function subjectsOf(
 ): Promise<Outcome<readonly Subject[]>> {
   return atStore(context, storeId, (store, now) => {
     const drilled = receiversOf(context, storeId, endpointId);
-    return mapped(drilled, (endpoints) =>
+    return mapValue(drilled, (endpoints) =>
       endpoints.map((endpoint) => {
         const { inForce, retired } = endpointSecrets(context, endpoint, now);
         // Only the newest secret, so that the result also holds after the overlap of a rotation.

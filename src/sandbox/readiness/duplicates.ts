@@ -2,9 +2,9 @@ import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { drillRequest, paymentType } from "../../core/readiness/drills/webhook-request.ts";
 import { duplicatesSubject, type Drill } from "../../core/readiness/drills/drill.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
-import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
-import { wants } from "../../core/webhook/event-types.ts";
+import { matchesPatterns } from "../../core/webhook/event-types.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import { atStore } from "../at-store.ts";
@@ -13,7 +13,7 @@ import { deliveryErrorOf, post, type PostResult } from "../webhook/post.ts";
 import { endpointsToDrill, insertDrill, type DrillsContext } from "./drills.ts";
 
 /** The drills that send events themselves. */
-const SENDING: readonly DrillKind[] = ["duplicates", "browser_return"];
+const SENDING_DRILLS: readonly DrillKind[] = ["duplicates", "browser_return"];
 
 type DeliveredEvents = AnswerOf<"deliverForDrill">;
 type PreparedEvent = { readonly subject: string; readonly posts: readonly OutgoingPost[] };
@@ -56,7 +56,7 @@ export function recordDuplicatesDrill(
   { leaseId, subject, steps }: RequestOf<"recordDuplicates">,
 ): Promise<Outcome<Drill>> {
   return atStore(context, storeId, (_store, now) =>
-    mapped(drilledNow(context, { storeId, leaseId, subject }, ["duplicates"]), (current) =>
+    mapValue(currentSubject(context, { storeId, leaseId, subject }, ["duplicates"]), (current) =>
       insertDrill(context, { storeId, kind: "duplicates", subject: current.subject, steps }, now),
     ),
   );
@@ -69,17 +69,17 @@ function prepare(
   { leaseId, eventId, subject, forged = false }: RequestOf<"deliverForDrill">,
 ): Promise<Outcome<PreparedEvent>> {
   return atStore(context, storeId, (store, now) => {
-    const current = drilledNow(context, { storeId, leaseId, subject }, SENDING);
+    const current = currentSubject(context, { storeId, leaseId, subject }, SENDING_DRILLS);
     if (!current.ok) return current;
     const event = store.events.find(eventId);
     if (event === undefined || event.storeId !== storeId)
       return refuse("not_found", `there is no event ${eventId}`);
     const type = forged ? paymentType(event) : event.type;
-    const request = forged ? forgedPayment(context, event, now) : undefined;
+    const request = forged ? forgePayment(context, event, now) : undefined;
     const posts = current.value.endpoints
-      .filter(({ eventTypes }) => wants(eventTypes, type))
+      .filter(({ eventTypes }) => matchesPatterns(eventTypes, type))
       .map((endpoint): OutgoingPost => {
-        const { headers, body } = request ?? genuine(context, { endpoint, event, now });
+        const { headers, body } = request ?? signRequest(context, { endpoint, event, now });
         return { storeId, url: endpoint.url, headers, body };
       });
     return accept({ subject: current.value.subject, posts });
@@ -87,7 +87,7 @@ function prepare(
 }
 
 /** The request of an event, signed now. */
-function genuine(
+function signRequest(
   context: DrillsContext,
   { endpoint, event, now }: { endpoint: Endpoint; event: StoredEvent; now: number },
 ): DeliveryRequest {
@@ -102,7 +102,7 @@ function genuine(
 }
 
 /** The payment of an order as sent by a forger without a secret. */
-function forgedPayment(
+function forgePayment(
   { world }: DrillsContext,
   order: StoredEvent,
   createdAt: number,
@@ -116,7 +116,7 @@ function forgedPayment(
  * The endpoints and the subject of the drill under this lease. Refuses with `state_conflict` if the endpoints have
  * changed.
  */
-function drilledNow(
+function currentSubject(
   context: DrillsContext,
   wanted: { readonly storeId: string; readonly leaseId: string; readonly subject?: string | undefined },
   drills: readonly DrillKind[],

@@ -4,9 +4,9 @@ import type { EndpointFact, JudgedChecklist, ReadinessFacts } from "../../core/c
 import { webhookSubject } from "../../core/readiness/drills/drill.ts";
 import { endpointNow, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { Say } from "../../core/language.ts";
-import { accept, mapped, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
-import { noStore, storeTime } from "../at-store.ts";
+import { refuseUnknownStore, storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Leases } from "./leases.ts";
 
@@ -18,7 +18,7 @@ type ReadinessContext = Pick<ServiceContext, "world"> &
 export function readReadiness(context: ReadinessContext, storeId: string): Outcome<ReadinessFacts> {
   const { store } = context;
   const details = store.stores.details(storeId);
-  if (details === undefined) return noStore(storeId);
+  if (details === undefined) return refuseUnknownStore(storeId);
   const now = storeTime(context, storeId);
   const acts = store.adminActs.of(storeId);
   const switched = acts.findLast(({ action }) => action === "activate" || action === "deactivate");
@@ -51,7 +51,7 @@ export function judgeStore(
   storeId: string,
   say?: Say,
 ): Outcome<{ readonly facts: ReadinessFacts; readonly checklist: JudgedChecklist }> {
-  return mapped(readReadiness(context, storeId), (facts) => ({
+  return mapValue(readReadiness(context, storeId), (facts) => ({
     facts,
     checklist: {
       storeId,

@@ -1,11 +1,11 @@
 import { parseCreateRequest } from "../../core/checkout/create-request.ts";
 import type { IdempotencyFacts, RunFact } from "../../core/readiness/drills/idempotency.ts";
-import { otherRequest } from "../../core/readiness/other-request.ts";
+import { createOtherRequest } from "../../core/readiness/other-request.ts";
 import type { ClientExit, Reuse, SeenCreate, WatchedRun } from "../../core/control/drills.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { ClientRun, Loss } from "../../core/readiness/names.ts";
 import { parseJson, parseStrictJson } from "../../core/json.ts";
-import { accept, mapped, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { accept, mapValue, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { checkoutResponse } from "../../core/checkout/wire.ts";
 import type { Store } from "../../store/store.ts";
 import { refusalResponse } from "../../web/answer.ts";
@@ -100,26 +100,26 @@ export function createIdempotencyWatch(
 
   const watchOf = (drill: LeaseRef): Outcome<Watch> => {
     const watch = watches.get(drill.storeId);
-    return watch?.id === drill.id ? accept(watch) : unknown(drill);
+    return watch?.id === drill.id ? accept(watch) : refuseUnknownDrill(drill);
   };
 
   return {
     begin: (drill) => {
       watches.get(drill.storeId)?.moments.ended();
-      keep({ ...drill, ...NOTHING_SEEN, moments: momentsOfRun() });
+      keep({ ...drill, ...NO_CREATES, moments: momentsOfRun() });
     },
-    beginRun: (drill, run) => mapped(watchOf(drill), (watch) => keep(withRun(watch, run))),
+    beginRun: (drill, run) => mapValue(watchOf(drill), (watch) => keep(startRun(watch, run))),
     awaitLoss: async (drill) => {
       const known = watchOf(drill);
       if (!known.ok) return known;
       await known.value.moments.loss;
-      return mapped(watchOf(drill), (watch) => lostIn(watch) !== undefined);
+      return mapValue(watchOf(drill), (watch) => findLostCreate(watch) !== undefined);
     },
     endRun: (drill, end) =>
-      mapped(watchOf(drill), (watch) => {
-        keep(withExit(watch, end));
+      mapValue(watchOf(drill), (watch) => {
+        keep(endRun(watch, end));
         watch.moments.ended();
-        return comeOf(watch);
+        return resultOfRun(watch);
       }),
     look: (request, answered) => {
       if (watches.size === 0) return answered.outcome;
@@ -128,19 +128,19 @@ export function createIdempotencyWatch(
       const concerned = caller === undefined ? [...watches.values()] : (watches.get(caller.storeId) ?? []);
       const sights = [concerned]
         .flat()
-        .map((watch) => sightOf(watch, { request, ...answered, caller, at: now() }));
+        .map((watch) => watchCreate(watch, { request, ...answered, caller, at: now() }));
       for (const { watch } of sights) keep(watch);
       return sights[0]?.answer ?? answered.outcome;
     },
     seen: (drill) => seenIn(watchOf(drill)),
     close: (drill) =>
-      mapped(watchOf(drill), (watch) => {
+      mapValue(watchOf(drill), (watch) => {
         keep({ ...watch, isClosed: true });
         return watch.reuse;
       }),
     conclude: (drill) => {
       const known = watchOf(drill);
-      if (!known.ok || !known.value.isClosed) return unknown(drill);
+      if (!known.ok || !known.value.isClosed) return refuseUnknownDrill(drill);
       const facts = factsOf(known.value, store);
       watches.delete(drill.storeId);
       return accept(facts);
@@ -154,22 +154,22 @@ export function createIdempotencyWatch(
   };
 }
 
-function withRun(watch: Watch, run: WatchedRun): Watch {
+function startRun(watch: Watch, run: WatchedRun): Watch {
   const before = watch.runs.filter((one) => one.orderId === run.orderId && one.run === run.run);
   const current = { ...run, start: before.length + 1, answered: false };
   return { ...watch, moments: momentsOfRun(), waitsUntil: null, current };
 }
 
-function withExit(watch: Watch, end: ClientExit): Watch {
+function endRun(watch: Watch, end: ClientExit): Watch {
   if (watch.current === undefined) return watch;
   const { start: _start, ...run } = watch.current;
   return { ...watch, current: undefined, runs: [...watch.runs, { ...run, ...end }] };
 }
 
 /** The result of a run that is ending. */
-function comeOf(watch: Watch): AnswerOf<"endClientRun"> {
+function resultOfRun(watch: Watch): AnswerOf<"endClientRun"> {
   const came = watch.seen.length + watch.otherKeys.length > 0 || watch.hasOwnCommand;
-  return { came, lost: lostIn(watch) !== undefined, answered: watch.current?.answered ?? false };
+  return { came, lost: findLostCreate(watch) !== undefined, answered: watch.current?.answered ?? false };
 }
 
 /** A create that is committed but not answered yet, and the owner of its key. */
@@ -184,7 +184,7 @@ type CommittedCreate = {
 /** The watch after a create, and the answer of the create. */
 type WatchResult = { readonly watch: Watch; readonly answer: Outcome<Answer> | Promise<Outcome<Answer>> };
 
-function sightOf(watch: Watch, answered: CommittedCreate): WatchResult {
+function watchCreate(watch: Watch, answered: CommittedCreate): WatchResult {
   const { request, requestId, outcome, caller } = answered;
   const { current, credentialId } = watch;
   const isClient = caller?.id === credentialId;
@@ -272,21 +272,21 @@ function loseAnswer(
     // The drill continues when the client of the second purchase has been killed.
     kill: () => watch.moments.end.then(() => accept(dropped)),
     // An answer of the drill, so it records no assumption.
-    unavailable: () => refusing({ code: "storage_unavailable", message: TAKEN }),
+    unavailable: () => refusing({ code: "storage_unavailable", message: DROPPED_ANSWER }),
     rate_limited: () =>
-      refusing({ code: "rate_limited", message: TAKEN, retryAfterSeconds: RETRY_AFTER_SECONDS }),
+      refusing({ code: "rate_limited", message: DROPPED_ANSWER, retryAfterSeconds: RETRY_AFTER_SECONDS }),
   };
   return { watch, answer: taken[loss]() };
 }
 
-const TAKEN =
+const DROPPED_ANSWER =
   "this answer was put in the place of another one by a drill of idempotency; try again with the same key";
 
 function seenIn(known: Outcome<Watch>): readonly SeenCreate[] {
   return known.ok ? known.value.seen : [];
 }
 
-const NOTHING_SEEN = {
+const NO_CREATES = {
   current: undefined,
   runs: [],
   seen: [],
@@ -310,7 +310,7 @@ function momentsOfRun(): Moments {
 }
 
 /** The create of the current run whose answer was dropped. */
-function lostIn({ current, seen }: Watch): SeenCreate | undefined {
+function findLostCreate({ current, seen }: Watch): SeenCreate | undefined {
   return seen.find(({ run, lost }) => lost && run === current?.run);
 }
 
@@ -383,10 +383,10 @@ function reuseOf(request: HttpRequest): Reuse {
   const body = parseStrictJson(request.body);
   const parsed = body.ok ? parseCreateRequest(body.value) : body;
   if (!parsed.ok || idempotencyKey === undefined) throw new Error("a create that succeeded can be read");
-  return { path: splitTarget(request.target).path, idempotencyKey, body: otherRequest(parsed.value) };
+  return { path: splitTarget(request.target).path, idempotencyKey, body: createOtherRequest(parsed.value) };
 }
 
-function unknown({ id }: LeaseRef): Outcome<never> {
+function refuseUnknownDrill({ id }: LeaseRef): Outcome<never> {
   return refuse(
     "not_found",
     `no drill ${id} is under way: another one took its place, its command lost the connection, or the sandbox was started anew`,

@@ -37,7 +37,7 @@ export type Leases = {
 };
 
 /** The drills that hold webhooks. */
-const HOLDING = ["browser_return", "duplicates"] as const satisfies readonly DrillKind[];
+const HOLDING_DRILLS = ["browser_return", "duplicates"] as const satisfies readonly DrillKind[];
 
 type OpenLease = {
   readonly lease: Lease;
@@ -77,7 +77,7 @@ export function createLeases(
     const lease = held.get(id)?.lease;
     const isIt =
       lease?.storeId === storeId && (drills === undefined || drills.some((drill) => drill === lease.drill));
-    return isIt ? accept(undefined) : ended(id);
+    return isIt ? accept(undefined) : refuseEnded(id);
   };
   const of = (storeId: string): Lease[] =>
     [...held.values()].map(({ lease }) => lease).filter((lease) => lease.storeId === storeId);
@@ -91,11 +91,11 @@ export function createLeases(
       // For a command that is connected but hangs, such as one that was stopped in its shell.
       world.after(timeoutMs, () => void finish(lease.id));
     },
-    hold: (id, text) => heldBody(text, { over: () => held.get(id)?.over, finish: () => finish(id) }),
+    hold: (id, text) => createHeldBody(text, { over: () => held.get(id)?.over, finish: () => finish(id) }),
     check,
     of,
     webhooksHeldBy: (storeId) => {
-      const holding = HOLDING.find((kind) => of(storeId).some(({ drill }) => drill === kind));
+      const holding = HOLDING_DRILLS.find((kind) => of(storeId).some(({ drill }) => drill === kind));
       return holding && DRILL_NAMES[holding];
     },
     end: async (ref) => {
@@ -110,7 +110,7 @@ export function createLeases(
 }
 
 /** Yields the text, then nothing until the lease has ended; the lease ends when the client disconnects. */
-function heldBody(
+function createHeldBody(
   text: string,
   lease: { readonly over: () => Promise<void> | undefined; readonly finish: () => Promise<void> },
 ): AsyncIterable<Uint8Array> {
@@ -133,7 +133,7 @@ function heldBody(
   };
 }
 
-function ended(id: string): Outcome<never> {
+function refuseEnded(id: string): Outcome<never> {
   return refuse(
     "not_found",
     `no lease ${id} is held: its command lost the connection or took too long, or the sandbox was started anew`,

@@ -55,7 +55,7 @@ const SLOW_MS = 2000;
 const MAX_ATTEMPTS = 6;
 /** The first pause after a 429 without `Retry-After`, in milliseconds; it doubles each time. */
 const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 30_000;
 /** Maximum total time of a drill's pauses, in milliseconds. */
 const ALL_PAUSES_MS = 60_000;
 
@@ -83,22 +83,22 @@ export async function sendCases(
   const lanes = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
   const probed = refusesGood(results) && isWanted() ? await probe(send, subject, lanes) : undefined;
   const middle = names.filter((one) => !FIRST_CASES.has(one) && !last.includes(one));
-  await side(middle, lanes, run);
+  await runInLanes(middle, lanes, run);
   const repeated: CaseResult[] = [];
-  await side(toRepeat(results), lanes, async (name) => {
+  await runInLanes(toRepeat(results), lanes, async (name) => {
     if (isWanted()) repeated.push(await send.case(name));
   });
   for (const name of last) await run(name);
   const usedRetired = subject.retiredSecret !== undefined;
-  return { results: inOrder(results, names), repeated, names, usedRetired, probed };
+  return { results: sortByNames(results, names), repeated, names, usedRetired, probed };
 }
 
-function inOrder(results: readonly CaseResult[], names: readonly CaseName[]): CaseResult[] {
+function sortByNames(results: readonly CaseResult[], names: readonly CaseName[]): CaseResult[] {
   return results.toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name));
 }
 
 /** Runs `act` for each item, with as many in parallel as there are lanes. */
-async function side<One>(
+async function runInLanes<One>(
   all: readonly One[],
   lanes: number,
   act: (one: One) => Promise<void>,
@@ -154,7 +154,7 @@ async function probe(send: Sender, subject: Subject, lanes: number): Promise<Dri
   const own = send.event();
   const event = eventOf("good_event", { own, first: own, order: null });
   let found: DrillCause | undefined;
-  await side(probes(event, { secret, olderSecrets, realNow: own.sentAt }), lanes, async (one) => {
+  await runInLanes(probes(event, { secret, olderSecrets, realNow: own.sentAt }), lanes, async (one) => {
     if (found !== undefined) return;
     const sent = await send.posted({
       method: "POST",
@@ -205,7 +205,7 @@ function createPace(world: Pick<World, "now" | "sleep">) {
       if (!isLimited || tries === MAX_ATTEMPTS) return { ...posted, limited: !isLimited && tries > 1 };
       const named = parseRetryAfter(result.headers["retry-after"], world.now()) ?? 0;
       const wanted = Math.max(named, FIRST_PAUSE_MS * 2 ** (tries - 1));
-      if (!pause(Math.min(wanted, LONGEST_PAUSE_MS))) return { ...posted, limited: false };
+      if (!pause(Math.min(wanted, MAX_PAUSE_MS))) return { ...posted, limited: false };
     }
   };
 }

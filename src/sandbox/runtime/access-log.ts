@@ -111,7 +111,7 @@ export const SILENT_LOG: AccessLog = {
 
 function toTextLine({ at, status, method, target, milliseconds, note, requestId }: AccessEntry): string {
   const time = iso(at).slice(11);
-  const request = `${method} ${shownTarget(target)}`;
+  const request = `${method} ${displayTarget(target)}`;
   return `${time}  ${status}  ${printable(request)}  ${milliseconds.toFixed(1)} ms  ${printable(redactSecrets(note))}  ${requestId}\n`;
 }
 
@@ -120,7 +120,7 @@ function toJsonLine({ at, status, method, target, milliseconds, note, requestId 
     time: iso(at),
     status,
     method,
-    target: shownTarget(target),
+    target: displayTarget(target),
     ms: Number(milliseconds.toFixed(1)),
     note: redactSecrets(note),
     request_id: requestId,
@@ -131,7 +131,7 @@ function toJsonLine({ at, status, method, target, milliseconds, note, requestId 
 function deliveryText(entry: DeliveryAttemptEntry): string {
   const { at, url, status, error, type, milliseconds, attempt, cause } = entry;
   const { pathname, search } = new URL(url);
-  const sent = `POST ${shownTarget(pathname + search)} ${status ?? error} ${type}`;
+  const sent = `POST ${displayTarget(pathname + search)} ${status ?? error} ${type}`;
   return `${iso(at).slice(11)}  → ${printable(sent)} ${milliseconds} ms, attempt ${attempt}${cause === "event" ? "" : `, ${cause}`}\n`;
 }
 
@@ -150,7 +150,7 @@ function deliveryJson({
     time: iso(at),
     delivery: type,
     event_id: eventId,
-    url: shownTarget(url),
+    url: displayTarget(url),
     status,
     error,
     ms: milliseconds,
@@ -160,6 +160,6 @@ function deliveryJson({
   return `${jsonLine(line)}\n`;
 }
 
-function shownTarget(target: string): string {
+function displayTarget(target: string): string {
   return cut(redactStored(target), MAX_TARGET_CODE_POINTS);
 }

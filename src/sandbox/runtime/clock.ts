@@ -4,7 +4,7 @@ import type { DispatchedEntry } from "../../core/control/webhook.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
 import { settleDue } from "../checkout/payments.ts";
 import type { MoveEntry } from "../../core/control/checkout.ts";
-import { noStore } from "../at-store.ts";
+import { refuseUnknownStore } from "../at-store.ts";
 import type { ClockMoves, MoveUnderWay } from "../clock-moves.ts";
 import type { ServiceContext } from "../context.ts";
 import type { World } from "../../world.ts";
@@ -56,7 +56,7 @@ export function moveClock(
 
 async function move(context: ClockContext, storeId: string, act: ClockAction): Promise<Outcome<ClockState>> {
   const { store, world } = context;
-  if (store.clocks.of(storeId) === undefined) return noStore(storeId);
+  if (store.clocks.of(storeId) === undefined) return refuseUnknownStore(storeId);
   const movesOn = act.action === "advance" || act.action === "set";
   const until = world.monotonic() + DRAIN_BUDGET_MS;
   const delivered: DispatchedEntry[] = [];
@@ -72,7 +72,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
   // Read after sending, because sending takes real time.
   const realNow = world.now();
   const before = store.clocks.of(storeId) ?? REAL_CLOCK;
-  const after = moved(before, act, realNow);
+  const after = moveStoreClock(before, act, realNow);
   const now = storeNow(after, realNow);
   if (act.action !== "show" && !isMoment(now))
     return refuse("invalid_parameter", [
@@ -107,7 +107,7 @@ function progressOf(
   if (act.action === "show")
     return { heads: nothing, fire: nothing, deliver: nothing, [Symbol.dispose]: nothing };
   const [clock, realNow] = [store.clocks.of(storeId) ?? REAL_CLOCK, world.now()];
-  const [from, to] = [storeNow(clock, realNow), storeNow(moved(clock, act, realNow), realNow)];
+  const [from, to] = [storeNow(clock, realNow), storeNow(moveStoreClock(clock, act, realNow), realNow)];
   const { end, ...told } = clockMoves.begin(storeId, { from, to });
   return { ...told, [Symbol.dispose]: end };
 }
@@ -167,7 +167,7 @@ function nextStop({ store }: ServiceContext, storeId: string, after: number): nu
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-function moved(clock: StoreClock, act: ClockAction, realNow: number): StoreClock {
+function moveStoreClock(clock: StoreClock, act: ClockAction, realNow: number): StoreClock {
   switch (act.action) {
     case "show":
       return clock;

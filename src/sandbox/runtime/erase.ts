@@ -6,7 +6,7 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { Erasure } from "../../store/erasures.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
-import { noStore } from "../at-store.ts";
+import { refuseUnknownStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoreGate } from "./store-gate.ts";
 
@@ -50,7 +50,7 @@ export async function resetStores(
     await finishErasures(context, erasures);
     // A store whose interrupted deletion was completed no longer exists.
     const left = chosen.value.filter(({ storeId }) => store.stores.names(storeId) !== undefined);
-    return left.length === 0 && wanted !== undefined ? noStore(wanted) : accept(left);
+    return left.length === 0 && wanted !== undefined ? refuseUnknownStore(wanted) : accept(left);
   });
 }
 
@@ -71,7 +71,7 @@ export function deleteStore(context: ErasureContext, storeId: string): Promise<O
 
 function beginDeletion({ store }: ErasureContext, storeId: string): Outcome<ErasedStore> {
   const found = store.stores.names(storeId);
-  if (found === undefined) return noStore(storeId);
+  if (found === undefined) return refuseUnknownStore(storeId);
   if (store.stores.first()?.id === storeId) {
     return refuse("state_conflict", [
       "the first store of a sandbox is never deleted; checkout sandbox reset empties it",
@@ -127,5 +127,5 @@ function choose({ store }: ErasureContext, wanted: string | undefined): Outcome<
       `several stores have the name ${wanted}: ${ids.join(", ")}`,
       `有多个商店名为 ${wanted}：${ids.join(", ")}`,
     ]);
-  return ids.length === 0 ? noStore(wanted) : accept(found);
+  return ids.length === 0 ? refuseUnknownStore(wanted) : accept(found);
 }

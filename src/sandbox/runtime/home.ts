@@ -2,7 +2,7 @@ import { printable } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 
 /** The remedy for a store that came with a snapshot of another sandbox. */
-const FROM_ANOTHER =
+const FOREIGN_STORE_REASON =
   "came with a snapshot of another sandbox; checkout snapshots restore <name> --adopt delivers its events, as checkout sandbox start --adopt does";
 
 /**
@@ -10,7 +10,7 @@ const FROM_ANOTHER =
  * (decision 95).
  */
 export function holdOfStore({ store, folderHold }: HoldContext, storeId: string): string | undefined {
-  return folderHold ?? (store.heldStores.isHeld(storeId) ? `this store ${FROM_ANOTHER}` : undefined);
+  return folderHold ?? (store.heldStores.isHeld(storeId) ? `this store ${FOREIGN_STORE_REASON}` : undefined);
 }
 
 /** Why nothing is delivered from the sandbox, or from some of its stores; undefined if deliveries are sent. */
@@ -18,7 +18,7 @@ export function holdOfSandbox({ store, folderHold }: HoldContext): string | unde
   if (folderHold !== undefined) return folderHold;
   const [held, ...others] = store.heldStores.all();
   if (held === undefined) return undefined;
-  return `${others.length === 0 ? `store ${held}` : `each of ${others.length + 1} stores`} ${FROM_ANOTHER}`;
+  return `${others.length === 0 ? `store ${held}` : `each of ${others.length + 1} stores`} ${FOREIGN_STORE_REASON}`;
 }
 
 type HoldContext = {

@@ -28,7 +28,7 @@ type KeyInput = {
 type MadeKey = Pick<ShownKey, "id" | "lastFour" | "scopes"> & { readonly apiKey: string };
 
 /** Gives a store an API key, within a transaction; only its hash is stored (interface 24). */
-export function makeKey(
+export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
   { storeId, apiKey = newApiKey(world), scopes = SCOPES, forDrill = false }: KeyInput,
 ): MadeKey {
@@ -57,13 +57,13 @@ export function revokeKey(
     if (found === undefined) return refuse("not_found", [`there is no API key ${id}`, `没有 API 密钥 ${id}`]);
     const revokedAt = found.revokedAt ?? now;
     if (found.revokedAt === null) credentials.revoke(id, revokedAt);
-    const keysLeft = inForce(keys).filter((key) => key.id !== id).length;
+    const keysLeft = selectActiveKeys(keys).filter((key) => key.id !== id).length;
     return accept({ ...found, revokedAt, keysLeft });
   });
 }
 
 /** Those of the keys that v1 accepts. */
-export function inForce(keys: readonly ShownKey[]): readonly ShownKey[] {
+export function selectActiveKeys(keys: readonly ShownKey[]): readonly ShownKey[] {
   return keys.filter(({ revokedAt }) => revokedAt === null);
 }
 

@@ -2,7 +2,7 @@
 // `requireOwnPage` in web/guard.ts; test/portal/access.test.ts reads the table of roles.
 import type { Words } from "../../core/language.ts";
 import { isSameSecret } from "../../core/credential.ts";
-import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 
 /** The role of a session: the sandbox's operator, or its administrator. */
@@ -77,7 +77,7 @@ export type PortalAccess = {
 };
 
 /** Why a sandbox has no portal, and the remedy. */
-export const PORTAL_IS_OFF =
+export const NO_PORTAL_REASON =
   "this sandbox has no portal: beside --public-url it needs --portal-url with another host name";
 
 /** The link that signs in one browser. The code follows the #, so that no request, log or Referer ever contains it. */
@@ -123,7 +123,7 @@ export function createPortalAccess(
         ? accept(signedIn ?? sessions.begin("merchant"))
         : refuse("credential_invalid", CODE_REFUSED),
     signInByToken: (token, signedIn) =>
-      mapped(tokens.check(token), () => signedIn ?? sessions.begin("administrator")),
+      mapValue(tokens.check(token), () => signedIn ?? sessions.begin("administrator")),
     find: sessions.find,
     prefer: sessions.prefer,
     keepOnce: sessions.keepOnce,
@@ -151,7 +151,7 @@ function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
   let codes: readonly { readonly code: string; readonly expiresAt: number }[] = [];
   return {
     issue: () => {
-      const issued = { code: shortened(freshId()), expiresAt: now() + CODE_LIFETIME_MS };
+      const issued = { code: encodeUuid(freshId()), expiresAt: now() + CODE_LIFETIME_MS };
       codes = [...codes, issued].slice(-MAX_CODES);
       return issued;
     },
@@ -167,7 +167,7 @@ function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
 }
 
 /** The bytes of a UUID in 22 characters, so that a link fits into a line of 80. */
-function shortened(id: string): string {
+function encodeUuid(id: string): string {
   return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
 }
 

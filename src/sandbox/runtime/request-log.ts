@@ -2,7 +2,7 @@ import {
   cutBody,
   redactHeaders,
   orderIdIn,
-  withoutSecrets,
+  redactBody,
   type FoundRequest,
   type LoggedRequest,
   type RequestFilter,
@@ -137,20 +137,21 @@ export function createRequestLog(
   return {
     note: (request, answer, times) => {
       if (options.kept === 0 || file.isUnusable() || !request.target.startsWith(V1)) return;
-      noted.push(notedOf(request, answer, times));
+      noted.push(createLogEntry(request, answer, times));
       if (noted.length >= WRITE_AT) write();
       else if (noted.length === 1) world.after(WRITE_AFTER_MS, write);
     },
     list: (storeId, filter) =>
-      reading((log) => log.list(storeId, filter, forgottenTo(log, storeId, options))) ?? [],
+      reading((log) => log.list(storeId, filter, lastForgotten(log, storeId, options))) ?? [],
     before: (storeId, before = Number.MAX_SAFE_INTEGER, limit) =>
-      reading((log) => log.between({ storeId, after: forgottenTo(log, storeId, options), before }, limit)) ??
-      [],
+      reading((log) =>
+        log.between({ storeId, after: lastForgotten(log, storeId, options), before }, limit),
+      ) ?? [],
     find: (storeId, requestId) => reading((log) => log.find(storeId, requestId)),
     refusedOf: (storeId, text) =>
       reading((log) =>
         log.refusedOf(storeId, text, {
-          after: Math.max(forgottenTo(log, storeId, options), log.last(storeId) - MAX_LOOK),
+          after: Math.max(lastForgotten(log, storeId, options), log.last(storeId) - MAX_LOOK),
           limit: MAX_REFUSED,
           most: MAX_PARSED,
         }),
@@ -238,7 +239,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
  * The last position that a store no longer keeps. A batch is kept whole as long as its newest request is kept. A log
  * that keeps no requests still shows older ones.
  */
-function forgottenTo(
+function lastForgotten(
   requests: RequestFile,
   storeId: string,
   { kept }: Pick<RequestLogOptions, "kept">,
@@ -292,7 +293,7 @@ function batchesOf(
 }
 
 /** The log entry of a request. In a successful create or retrieve, only the order_id can contain a secret. */
-function notedOf(request: ReceivedRequest, answer: Answer, times: Times): PendingLogEntry {
+function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times): PendingLogEntry {
   const { logged, status } = answer;
   const { storeId, clock } = logged ?? {};
   const owner = storeId === undefined ? undefined : { storeId, ...(clock === undefined ? {} : { clock }) };
@@ -367,7 +368,7 @@ function factsOf({
     refused: {
       message: redact(refusal.message),
       headers: redactHeaders(rawHeaders, redact),
-      body: cutBody(withoutSecrets(sent, redact)),
+      body: cutBody(redactBody(sent, redact)),
       met: refusal.met,
     },
   };

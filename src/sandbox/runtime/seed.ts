@@ -12,7 +12,7 @@ import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.t
 import type { Store } from "../../store/store.ts";
 import type { StoreIdentity } from "../../store/stores.ts";
 import type { World } from "../../world.ts";
-import { makeKey, newApiKey } from "./keys.ts";
+import { createKey, newApiKey } from "./keys.ts";
 
 /** The name of a store that was created without a name. */
 const DEFAULT_NAME = "Sandbox Store";
@@ -108,7 +108,7 @@ export async function seed(
     const made = before();
     if (!made.ok) return made;
     const now = store.stores.first();
-    if (now === undefined) return accept(makeStore(store, maker));
+    if (now === undefined) return accept(insertStore(store, maker));
     const name = store.stores.details(now.id)?.store ?? "";
     if (shown !== undefined) return accept({ ...shown.value, name });
     const fresh = made.value.find(({ id }) => id === now.id);
@@ -168,12 +168,12 @@ export async function createStore(
   await maker.keepKeySoon(given);
   const kept = { ...maker, keepKey: () => undefined };
   return store.write(() =>
-    isThere() ? accept(makeStore(store, kept, { ...given, merchant })) : noMerchant(),
+    isThere() ? accept(insertStore(store, kept, { ...given, merchant })) : noMerchant(),
   );
 }
 
 /** Creates a store within a transaction: with its API key and signing secret, its capabilities and its prices. */
-export function makeStore(
+export function insertStore(
   store: Store,
   { world, masterKey, keepKey, given: outside = NOT_GIVEN, startClock = REAL_CLOCK }: StoreMaker,
   given: GivenStore = {},
@@ -199,7 +199,7 @@ export function makeStore(
   for (const method of paymentMethods)
     store.capabilities.insert(id, { kind: "payment_method", name: method });
   for (const currency of currencies) store.capabilities.insert(id, { kind: "currency", name: currency });
-  makeKey({ store, world }, { storeId: id, apiKey });
+  createKey({ store, world }, { storeId: id, apiKey });
   store.signingSecrets.insert(sealSecret(signingSecret, place, masterKey), {
     createdAt,
     endpointId: null,

@@ -100,7 +100,7 @@ export function createStoreGate(
       for (const storeId of storeIds) closed.set(storeId, promise);
       storeIds.forEach(closes);
       try {
-        return (await emptied(new Set(storeIds))) ? await work() : stillOpen();
+        return (await emptied(new Set(storeIds))) ? await work() : refuseBusy();
       } finally {
         for (const storeId of storeIds) closed.delete(storeId);
         resolve();
@@ -126,7 +126,7 @@ export function resolvesWithin(
   return Promise.race([event.then(() => true), timeIsUp]);
 }
 
-function stillOpen(): Outcome<never> {
+function refuseBusy(): Outcome<never> {
   const seconds = MAX_WAIT_MS / 1000;
   const words: Words = [
     `requests of the store are still open after ${seconds} s; nothing was deleted`,

@@ -6,7 +6,7 @@ import { ROW_LIMITS, ROW_RULES, type RuleContext } from "./row-rules.ts";
 import { judgeDeliveries, judgeStories, type RowReader } from "./stories.ts";
 
 /** The tables that are read together with the checkouts or deliveries they belong to. */
-const OF_STORIES: ReadonlySet<string> = new Set([
+const STORY_TABLES: ReadonlySet<string> = new Set([
   "checkouts",
   "attempts",
   "events",
@@ -27,12 +27,12 @@ export function judgeRows(image: SnapshotImage, context: Omit<RuleContext, "key"
   const rules = { ...context, key: image.key };
   const reading: Generator<NamedRow>[] = [];
   const read: RowReader = (name) => {
-    const rows = judgedRows(image, tableOf(tables, name), rules);
+    const rows = judgeRowsOf(image, tableOf(tables, name), rules);
     reading.push(rows);
     return rows;
   };
   try {
-    for (const name of tables.keys()) if (!OF_STORIES.has(name)) readAll(read(name));
+    for (const name of tables.keys()) if (!STORY_TABLES.has(name)) readAll(read(name));
     const stray = image.strayDelivery();
     if (stray !== undefined) return `deliveries: ${stray} is not of the checkout of its event`;
     const secrets = tableOf(tables, "signing_secrets");
@@ -56,7 +56,7 @@ class BrokenRule extends Error {
 }
 
 /** Reads the rows of a table, and throws at the first row that breaks a rule of its table. */
-function* judgedRows(image: SnapshotImage, table: CopiedTable, rules: RuleContext): Generator<NamedRow> {
+function* judgeRowsOf(image: SnapshotImage, table: CopiedTable, rules: RuleContext): Generator<NamedRow> {
   const columns = columnRulesOf(table);
   const rowRule = ROW_RULES[table.name];
   const limits = ROW_LIMITS[table.name] ?? [];

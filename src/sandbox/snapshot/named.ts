@@ -2,7 +2,7 @@ import type { NamedSnapshot, RestoreSummary, TakenSnapshot } from "../../core/co
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";
-import { noStore } from "../at-store.ts";
+import { refuseUnknownStore } from "../at-store.ts";
 import type { SnapshotShelf } from "./shelf.ts";
 import { restoreSnapshot, takeSnapshot, writeSnapshot, type SnapshotContext } from "../runtime/snapshots.ts";
 
@@ -21,7 +21,8 @@ export async function createSnapshot(
   scope: SnapshotScope,
 ): Promise<Outcome<TakenSnapshot>> {
   const { store, snapshotShelf: shelf } = context;
-  if (scope !== "all" && store.stores.names(scope.storeId) === undefined) return noStore(scope.storeId);
+  if (scope !== "all" && store.stores.names(scope.storeId) === undefined)
+    return refuseUnknownStore(scope.storeId);
   if (store.erasures.pending().length > 0)
     return refuse(
       "storage_unavailable",
@@ -32,7 +33,7 @@ export async function createSnapshot(
     );
   const replaced = shelf.size(name) !== undefined;
   const facts = await takeInto(context, name, scope);
-  return accept({ snapshot: named(name, shelf.size(name) ?? 0, facts), replaced });
+  return accept({ snapshot: describeSnapshot(name, shelf.size(name) ?? 0, facts), replaced });
 }
 
 async function takeInto(
@@ -57,13 +58,13 @@ export function listSnapshots(
     .toSorted()
     .flatMap((name) => {
       const size = shelf.size(name);
-      if (size !== undefined && size > MAX_SNAPSHOT_BYTES) return [unreadable(name, size, TOO_LARGE)];
+      if (size !== undefined && size > MAX_SNAPSHOT_BYTES) return [describeUnreadable(name, size, TOO_LARGE)];
       const bytes = shelf.read(name);
       if (bytes === undefined) return [];
       const opened = store.snapshots.open(bytes);
-      if (!opened.ok) return [unreadable(name, bytes.length, opened.refusal.message)];
+      if (!opened.ok) return [describeUnreadable(name, bytes.length, opened.refusal.message)];
       opened.value.connection.close();
-      return [named(name, bytes.length, opened.value)];
+      return [describeSnapshot(name, bytes.length, opened.value)];
     });
 }
 
@@ -79,25 +80,27 @@ export async function restoreNamed(
       "快照过大，无法恢复",
     ]);
   const bytes = context.snapshotShelf.read(name);
-  return bytes === undefined ? noSnapshot(name) : restoreSnapshot(context, scope, bytes, { adopt });
+  return bytes === undefined
+    ? refuseUnknownSnapshot(name)
+    : restoreSnapshot(context, scope, bytes, { adopt });
 }
 
 /** Removes a named snapshot. Refuses with `not_found`. */
 export function removeSnapshot(shelf: SnapshotShelf, name: string): Outcome<{ readonly name: string }> {
-  if (shelf.size(name) === undefined) return noSnapshot(name);
+  if (shelf.size(name) === undefined) return refuseUnknownSnapshot(name);
   shelf.remove(name);
   return accept({ name });
 }
 
-function named(name: string, bytes: number, facts: SnapshotFacts): NamedSnapshot {
+function describeSnapshot(name: string, bytes: number, facts: SnapshotFacts): NamedSnapshot {
   const { storeId, takenAt, format } = facts;
   return { name, storeId, takenAt, format, bytes, problem: null };
 }
 
-function unreadable(name: string, bytes: number, problem: string): NamedSnapshot {
+function describeUnreadable(name: string, bytes: number, problem: string): NamedSnapshot {
   return { name, storeId: null, takenAt: null, format: null, bytes, problem };
 }
 
-function noSnapshot(name: string): Outcome<never> {
+function refuseUnknownSnapshot(name: string): Outcome<never> {
   return refuse("not_found", [`there is no snapshot ${name}`, `没有快照 ${name}`]);
 }

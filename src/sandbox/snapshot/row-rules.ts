@@ -39,7 +39,10 @@ export const ROW_RULES: Readonly<Record<string, RowRule>> = {
       ? undefined
       : "clock_offset: the clock is beyond the years 0 to 9999",
   capabilities: ({ kind, name }) =>
-    said("name", (kind === "currency" ? price.shape.currency : price.shape.paymentMethod).safeParse(name)),
+    messageOf(
+      "name",
+      (kind === "currency" ? price.shape.currency : price.shape.paymentMethod).safeParse(name),
+    ),
   endpoints: (row, { targets }) => {
     const [state, reason] = [row["state"] as EndpointState, row["reason"] as string | null];
     if (!isReasonOf(state, reason)) return `reason: none of those that an endpoint is ${state} for`;
@@ -66,12 +69,12 @@ export const ROW_RULES: Readonly<Record<string, RowRule>> = {
       return "action: only an administrator of this sandbox approves production or opens its gate";
     const noted = text === null ? {} : { note: text };
     if (action !== "request_production")
-      return said(
+      return messageOf(
         "act",
         actionRequest.safeParse({ action, ...noted, ...(subject === null ? {} : { subject }) }),
       );
     if (subject !== null) return "subject: a request for production has none";
-    return text === null ? undefined : said("note", note.safeParse(text));
+    return text === null ? undefined : messageOf("note", note.safeParse(text));
   },
   drills: ({ passed, steps }) => {
     const each = JSON.parse(String(steps)) as readonly { readonly passed: boolean }[];
@@ -122,10 +125,10 @@ function faultRule(row: NamedRow): string | undefined {
   const ends = until === null ? null : iso(Number(until));
   const asked = faultRequest.safeParse({
     action,
-    match: given(match),
-    ...given({ status, latencyMs, retryAfterS, times, until: ends, seed }),
+    match: nonNullFields(match),
+    ...nonNullFields({ status, latencyMs, retryAfterS, times, until: ends, seed }),
   });
-  if (!asked.success) return said("fault", asked);
+  if (!asked.success) return messageOf("fault", asked);
   const terms = termsOf(asked.data);
   if (!terms.ok) return terms.refusal.message;
   const [made] = terms.value;
@@ -136,7 +139,7 @@ function faultRule(row: NamedRow): string | undefined {
 }
 
 /** The fields that are not null. */
-function given(fields: NamedRow): NamedRow {
+function nonNullFields(fields: NamedRow): NamedRow {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
@@ -146,7 +149,7 @@ type ParseResult = {
   };
 };
 
-function said(what: string, { error }: ParseResult): string | undefined {
+function messageOf(what: string, { error }: ParseResult): string | undefined {
   const [issue] = error?.issues ?? [];
   return issue && `${[what, ...issue.path].map(String).join(".")}: ${issue.message}`;
 }

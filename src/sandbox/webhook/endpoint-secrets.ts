@@ -21,7 +21,7 @@ export function endpointSecrets(
   const own = store.signingSecrets.ofEndpoint(endpoint.id);
   return own.length === 0
     ? storeSecret({ store, masterKey }, endpoint.storeId)
-    : openedAt(own, { at: now, masterKey });
+    : decryptAt(own, { at: now, masterKey });
 }
 
 /** The secrets with which an endpoint signed at a past moment of its store's clock. */
@@ -44,12 +44,14 @@ export function endpointSecretsAt(
   const isUncertain = all.some(({ createdAt, retiredAt }) => createdAt === at || retiredAt === at);
   const own = all.filter(({ createdAt }) => createdAt <= at);
   const { inForce, retired } =
-    own.length === 0 ? storeSecret({ store, masterKey }, endpoint.storeId) : openedAt(own, { at, masterKey });
+    own.length === 0
+      ? storeSecret({ store, masterKey }, endpoint.storeId)
+      : decryptAt(own, { at, masterKey });
   return { inForce, retired, owner: own.length === 0 ? "store" : "endpoint", isUncertain };
 }
 
 /** The number of endpoints of a store that sign with their own secret. */
-export function ownSecretsOf(
+export function countOwnSecrets(
   { endpoints, signingSecrets }: Pick<ServiceContext["store"], "endpoints" | "signingSecrets">,
   storeId: string,
 ): number {
@@ -62,7 +64,7 @@ function storeSecret({ store, masterKey }: SecretsContext, storeId: string): End
 }
 
 /** An endpoint's own secrets, newest first: those that were active at a moment, and those that had ended. */
-function openedAt(
+function decryptAt(
   own: ReturnType<SecretsContext["store"]["signingSecrets"]["ofEndpoint"]>,
   { at, masterKey }: { readonly at: number; readonly masterKey: Uint8Array },
 ): EndpointSecrets {

@@ -1,7 +1,7 @@
-import { ALL_EVENTS, parseEventTypes, wants } from "../../core/webhook/event-types.ts";
-import { DISABLED_BY_HAND, reasonWords, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { ALL_EVENTS, parseEventTypes, matchesPatterns } from "../../core/webhook/event-types.ts";
+import { MANUAL_REASONS, reasonWords, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { createTestEvent } from "../../core/checkout/event.ts";
-import { accept, inField, mapped, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, addField, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
 import {
   formatSigningSecret,
   NONCE_BYTES,
@@ -108,7 +108,7 @@ export function setEndpointState(
   state: Endpoint["state"],
 ): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint) => {
-    const reason = state === "disabled" ? DISABLED_BY_HAND.off : null;
+    const reason = state === "disabled" ? MANUAL_REASONS.off : null;
     context.store.endpoints.setState(endpoint.id, state, reason);
     context.wakeDispatcher(endpoint.id);
     return accept({ ...endpoint, state, reason, failingSince: null });
@@ -119,7 +119,7 @@ export function setEndpointState(
 export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint, now) => {
     dropEndpoint(context.store, endpoint.id, now);
-    return accept({ ...endpoint, state: "disabled", reason: DISABLED_BY_HAND.removed });
+    return accept({ ...endpoint, state: "disabled", reason: MANUAL_REASONS.removed });
   });
 }
 
@@ -188,7 +188,9 @@ export function replayEvent(
     if (named?.state === "disabled") return isOff(named);
     const endpoints =
       named === undefined
-        ? known.filter(({ state, eventTypes }) => state !== "disabled" && wants(eventTypes, event.value.type))
+        ? known.filter(
+            ({ state, eventTypes }) => state !== "disabled" && matchesPatterns(eventTypes, event.value.type),
+          )
         : [named];
     if (endpoints.length === 0) {
       return refuse("state_conflict", [
@@ -270,7 +272,7 @@ function replayAll(
 ): number {
   const { deliveries } = context.store;
   const wanted = events.filter(
-    ({ id, type }) => wants(endpoint.eventTypes, type) && !deliveries.waits(endpoint.id, id),
+    ({ id, type }) => matchesPatterns(endpoint.eventTypes, type) && !deliveries.waits(endpoint.id, id),
   );
   for (const event of wanted)
     enqueue(context, { event, endpoint, cause: "replay", dueAt: event.createdAt }, now);
@@ -332,12 +334,15 @@ function checkForm(
   { targets }: EndpointsContext,
   wanted: { readonly url: string; readonly eventTypes?: readonly string[] | undefined },
 ): Outcome<Pick<Endpoint, "url" | "eventTypes">> {
-  const target = inField("url", parseTarget(wanted.url, targets));
+  const target = addField("url", parseTarget(wanted.url, targets));
   if (!target.ok) return target;
-  return mapped(inField("event_types", parseEventTypes(wanted.eventTypes ?? [ALL_EVENTS])), (eventTypes) => ({
-    url: target.value.url,
-    eventTypes: eventTypes,
-  }));
+  return mapValue(
+    addField("event_types", parseEventTypes(wanted.eventTypes ?? [ALL_EVENTS])),
+    (eventTypes) => ({
+      url: target.value.url,
+      eventTypes: eventTypes,
+    }),
+  );
 }
 
 /** An event of a store. Refuses with `not_found`, also for another store's event. */
@@ -353,7 +358,7 @@ export function eventOf(
 }
 
 function isOff({ id, reason }: Endpoint): Outcome<never> {
-  const [why, chinese] = reasonWords(reason ?? DISABLED_BY_HAND.off);
+  const [why, chinese] = reasonWords(reason ?? MANUAL_REASONS.off);
   return refuse("state_conflict", [
     `endpoint ${id} is disabled: ${why}; enable it first`,
     `接收端 ${id} 已停用：${chinese}；请先启用`,

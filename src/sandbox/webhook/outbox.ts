@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { wants } from "../../core/webhook/event-types.ts";
+import { matchesPatterns } from "../../core/webhook/event-types.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
@@ -14,7 +14,7 @@ export function emit(context: ServiceContext, event: Omit<StoredEvent, "position
   context.eventArrivals.tell(event.storeId, event);
   const endpoints = store.endpoints
     .of(event.storeId)
-    .filter(({ state, eventTypes }) => state !== "disabled" && wants(eventTypes, event.type));
+    .filter(({ state, eventTypes }) => state !== "disabled" && matchesPatterns(eventTypes, event.type));
   for (const endpoint of endpoints) enqueue(context, { event, endpoint, cause: "event" }, event.createdAt);
 }
 

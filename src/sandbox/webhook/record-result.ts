@@ -1,5 +1,5 @@
 import { storeNow } from "../../core/clock.ts";
-import { reliedOnByTaking } from "../../core/readiness/relied.ts";
+import { decisionsOfDelivery } from "../../core/readiness/relied.ts";
 import {
   decideAfterAttempt,
   isHopeless,
@@ -9,7 +9,7 @@ import {
   type DeliverySchedule,
 } from "../../core/webhook/delivery.ts";
 import type { DispatchedEntry } from "../../core/control/webhook.ts";
-import { DISABLED_BY_ANSWERS, LISTENER_AWAY, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { ANSWER_REASONS, LISTENER_AWAY, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
 import { outcomeOf, type EndedAttempt } from "./send.ts";
@@ -39,7 +39,7 @@ export function recordAttemptResult(
     "error" in outcome &&
     outcome.error === "unreachable";
   // The attempt is undone and repeated at once, over a fresh connection.
-  const isFree = isPaused || wasKeptInVain(result);
+  const isFree = isPaused || hasKeptConnectionFailed(result);
   const tries = isFree ? delivery.tries : delivery.tries + 1;
   const verdict = isFree
     ? ({ state: "due", nextAt: now } as const)
@@ -60,7 +60,7 @@ export function recordAttemptResult(
   if (!store.deliveryAttempts.finish({ deliveryId, number }, end)) return undefined;
   context.eventArrivals.tell(storeId, { checkoutId: delivery.checkoutId });
   if (verdict.state === "succeeded")
-    context.assumptions.note(reliedOnByTaking(tries), { storeId, requestId: event.id, at: now });
+    context.assumptions.note(decisionsOfDelivery(tries), { storeId, requestId: event.id, at: now });
   if (isWanted) {
     store.deliveries.settle(delivery, { state: verdict.state, tries, nextAt: nextAt ?? now });
     if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
@@ -93,13 +93,13 @@ function judgeEndpoint(
 ): void {
   const { endpoint, taken, gone } = said;
   if (endpoint.state !== "enabled") return;
-  if (gone) return store.endpoints.setState(endpoint.id, "disabled", DISABLED_BY_ANSWERS.gone);
+  if (gone) return store.endpoints.setState(endpoint.id, "disabled", ANSWER_REASONS.gone);
   if (taken) {
     if (endpoint.failingSince !== null) store.endpoints.setFailingSince(endpoint.id, null);
     return;
   }
   const since = endpoint.failingSince ?? now;
-  if (isHopeless(since, now)) store.endpoints.setState(endpoint.id, "disabled", DISABLED_BY_ANSWERS.hopeless);
+  if (isHopeless(since, now)) store.endpoints.setState(endpoint.id, "disabled", ANSWER_REASONS.hopeless);
   else if (endpoint.failingSince === null) store.endpoints.setFailingSince(endpoint.id, since);
 }
 
@@ -107,7 +107,7 @@ function judgeEndpoint(
  * Whether a kept connection failed: the receiver may have closed it before it was reused, or sent more than one answer
  * on it.
  */
-function wasKeptInVain(result: EndedAttempt["result"]): boolean {
+function hasKeptConnectionFailed(result: EndedAttempt["result"]): boolean {
   if (result === "forbidden" || result.ok || result.onKept !== true) return false;
   return result.failure === "connection_lost" || result.failure === "bad_answer";
 }

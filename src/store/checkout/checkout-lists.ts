@@ -36,7 +36,7 @@ const MAX_LOOK = 20_000;
  * If the range, counting all stores, has at most this many times the requested rows, it is read sequentially, in half
  * the time.
  */
-const DENSE = 3;
+const MAX_DENSITY = 3;
 
 const OBJECTS = ["order", "checkout_session"] as const;
 
@@ -88,7 +88,7 @@ export function checkoutLists(connection: Connection) {
       if (newest === undefined || last === undefined) return { places: [], last, isWhole: true };
       const like = text === null ? null : `%${text.replaceAll("%", "_")}%`;
       const wanted = { ...filter, newest, last, text, like, limit };
-      const isDense = newest - last < DENSE * MAX_LOOK;
+      const isDense = newest - last < MAX_DENSITY * MAX_LOOK;
       const places = (isDense ? sql.lookThroughAll : sql.look).all(wanted);
       return { places, last, isWhole: beyond === undefined };
     },
@@ -119,7 +119,7 @@ function kindsOf({ status, object, paymentMethod }: CheckoutFilter): Kind[] {
 type StoreKey = Pick<Checkout, "storeId">;
 
 /** The condition of a filter. */
-const MEANT = `(@status IS NULL OR status = @status) AND (@object IS NULL OR object = @object)
+const FILTER_CONDITION = `(@status IS NULL OR status = @status) AND (@object IS NULL OR object = @object)
   AND (@paymentMethod IS NULL OR payment_method = @paymentMethod) AND (@orderId IS NULL OR order_id = @orderId)`;
 
 function prepare(connection: Connection) {
@@ -136,7 +136,7 @@ function prepare(connection: Connection) {
     pick: connection
       .prepare<CheckoutFilter & Span & { readonly places: string }, CheckoutPosition>(
         `SELECT rowid FROM checkouts
-         WHERE rowid IN (SELECT value FROM json_each(@places)) AND store_id = @storeId AND rowid < @before AND ${MEANT}
+         WHERE rowid IN (SELECT value FROM json_each(@places)) AND store_id = @storeId AND rowid < @before AND ${FILTER_CONDITION}
          ORDER BY rowid DESC LIMIT @limit`,
       )
       .pluck(),
@@ -188,7 +188,7 @@ type SearchQuery = CheckoutFilter & {
  */
 function prepareLook(connection: Connection) {
   const found = `store_id = @storeId AND rowid BETWEEN @last AND @newest
-    AND ${MEANT}
+    AND ${FILTER_CONDITION}
     AND (@like IS NULL OR (order_id LIKE @like AND instr(lower(order_id), lower(@text)))
       OR (description LIKE @like AND instr(lower(description), lower(@text))))
     ORDER BY rowid DESC LIMIT @limit`;

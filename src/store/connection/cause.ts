@@ -41,19 +41,23 @@ export type DatabaseFiles = {
 export function causeOf(files: DatabaseFiles, error: unknown): Cause | undefined {
   const named = causeOfError(error);
   if (named === undefined || !isSqliteError(error) || isFound(error)) return named;
-  return noteCause(error, explained(files, error, named) ?? named);
+  return noteCause(error, explainError(files, error, named) ?? named);
 }
 
 /**
  * The cause that SQLite hides, determined by repeating the operation without SQLite; undefined if that finds no other
  * cause. SQLite does not say why it cannot open or extend a file, and reports a read that fails with EIO as damage.
  */
-function explained(files: DatabaseFiles, error: { readonly code: string }, named: Cause): Cause | undefined {
+function explainError(
+  files: DatabaseFiles,
+  error: { readonly code: string },
+  named: Cause,
+): Cause | undefined {
   const { path, readAll = () => readWithoutSqlite(path), isOpen = false, isSound } = files;
   const { code } = named.failure;
   if (code === "file_not_opened" || code === "file_read_only")
     return causeIn(() => (isOpen ? tryAll(path) : openAll(path)));
-  if (code === "database_damaged" || OF_READS.test(error.code))
+  if (code === "database_damaged" || READ_ERRORS.test(error.code))
     return causeIn(readAll) ?? (code === "database_damaged" && isSound() ? misread(named) : undefined);
   if (isOfIndex(error)) return causeIn(() => takeRoom(path)) ?? ioError(named);
   return code === "disk_io_error" ? causeIn(() => takeRoom(path)) : undefined;
@@ -79,7 +83,7 @@ export function causeIn(work: () => void): Cause | undefined {
 }
 
 /** SQLite's errors about reads; all other I/O errors are about space or writes. */
-const OF_READS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
+const READ_ERRORS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 
 const PART_BYTES = 1024 * 1024;
 

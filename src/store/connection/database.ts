@@ -121,7 +121,7 @@ export function openConnection(
 ): Connection {
   let connection: Connection | undefined;
   try {
-    connection = new Database(path, timed(options));
+    connection = new Database(path, databaseOptions(options));
     compileOnce(connection);
     connection.pragma("foreign_keys = ON");
     // Otherwise INSERT OR REPLACE deletes a row without running the triggers that forbid it.
@@ -148,14 +148,14 @@ function findCause(
   return causeOf({ path, isSound: () => isSoundFile(path, options) }, error);
 }
 
-function timed({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.Options {
+function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.Options {
   return { timeout: BUSY_TIMEOUT_MS, nativeBinding };
 }
 
 /** Whether SQLite finds every page of a file intact; opens the file for that. */
 export function isSoundFile(path: string, options: Pick<OpenOptions, "nativeBinding">): boolean {
   try {
-    const connection = new Database(path, { ...timed(options), readonly: true });
+    const connection = new Database(path, { ...databaseOptions(options), readonly: true });
     try {
       return isSound(connection);
     } finally {
@@ -181,7 +181,11 @@ export function inspect(path: string, options: OpenOptions): FileRefusal | undef
   return (
     inspectHead(path, options.kind) ??
     readOrDamaged(path, options.kind, () =>
-      inspectContent(path, options, () => new Database(path, { ...timed(options), readonly: true })),
+      inspectContent(
+        path,
+        options,
+        () => new Database(path, { ...databaseOptions(options), readonly: true }),
+      ),
     )
   );
 }
@@ -198,7 +202,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   if (header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC) {
     return refusal("foreign", path, { kind, what: "is not an SQLite database" });
   }
-  if (header.length < HEADER_BYTES) return damaged(path, kind, "is cut off");
+  if (header.length < HEADER_BYTES) return refuseDamaged(path, kind, "is cut off");
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== kind.applicationId) {
     return refusal("foreign", path, { kind, what: `is a database of another program, not a ${kind.name}` });
   }
@@ -233,7 +237,7 @@ function orMalformed(
     return check();
   } catch (error) {
     if (!isError(error) || !isMalformed(error)) throw error;
-    return damaged(path, kind, `is damaged: ${error.message}`);
+    return refuseDamaged(path, kind, `is damaged: ${error.message}`);
   }
 }
 
@@ -260,7 +264,7 @@ export function inspectContent(
     if (verdict === "ok") return undefined;
     const failure = failureInVerdict(verdict);
     return failure === undefined
-      ? damaged(path, kind, `is damaged: ${verdict}`)
+      ? refuseDamaged(path, kind, `is damaged: ${verdict}`)
       : unusableFile(path, { failure, detail: verdict });
   } catch (error) {
     // The caller judges damage.
@@ -298,7 +302,7 @@ function refusal(
   };
 }
 
-function damaged(path: string, kind: FileKind, what: string): FileRefusal {
+function refuseDamaged(path: string, kind: FileKind, what: string): FileRefusal {
   return refusal("damaged", path, { kind, what });
 }
 

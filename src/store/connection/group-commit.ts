@@ -107,12 +107,12 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler &
    */
   function commitWatched(batch: readonly Job[]): Result[] | "locked" {
     try {
-      if (!watch.isIntact()) return allFailed(batch, filesLost());
+      if (!watch.isIntact()) return failAll(batch, filesLost());
       const results = commitTogether(statements, connection, batch);
-      return watch.noteWritten() ? results : allFailed(batch, filesLost());
+      return watch.noteWritten() ? results : failAll(batch, filesLost());
     } catch (error) {
       // The disk cannot tell whether the files still exist: an unknown state is not acknowledged.
-      return allFailed(batch, error);
+      return failAll(batch, error);
     }
   }
 }
@@ -150,16 +150,16 @@ function commitTogether(
   try {
     return inTransaction(statements, connection, () => batch.map(runBare)) ?? "locked";
   } catch (error) {
-    if (!(error instanceof JobFailure)) return allFailed(batch, error);
+    if (!(error instanceof JobFailure)) return failAll(batch, error);
   }
   try {
     return inTransaction(statements, connection, () => batch.map(alone)) ?? "locked";
   } catch (error) {
-    return allFailed(batch, error);
+    return failAll(batch, error);
   }
 }
 
-function allFailed(batch: readonly Job[], error: unknown): Result[] {
+function failAll(batch: readonly Job[], error: unknown): Result[] {
   return batch.map(() => ({ ok: false, error: asUnavailable(error) }));
 }
 

@@ -122,12 +122,12 @@ function nameOnce(unfinished: string, path: string): void {
 /**
  * A new database of each kind. Its tables take longer to create than to copy, and a test suite starts many sandboxes.
  */
-const NEW_ONES = new WeakMap<FileKind, Buffer>();
+const NEW_DATABASES = new WeakMap<FileKind, Buffer>();
 
 /** The bytes of a new database, with all tables and no rows. */
 function newDatabase(options: OpenOptions): Buffer {
   const { kind } = options;
-  const made = NEW_ONES.get(kind);
+  const made = NEW_DATABASES.get(kind);
   if (made !== undefined) return made;
   const connection = openConnection(IN_MEMORY, options, (fresh) => {
     withoutFiles(fresh);
@@ -136,7 +136,7 @@ function newDatabase(options: OpenOptions): Buffer {
   });
   const bytes = connection.serialize();
   connection.close();
-  NEW_ONES.set(kind, bytes);
+  NEW_DATABASES.set(kind, bytes);
   return bytes;
 }
 
@@ -176,14 +176,14 @@ function flushFolder(folder: string): void {
     file = openSync(folder, "r");
     fsyncSync(file);
   } catch (error) {
-    const refused = isError(error) && "code" in error && REFUSED_FLUSH.has(error.code);
+    const refused = isError(error) && "code" in error && REFUSED_FLUSH_CODES.has(error.code);
     if (!refused) throw error;
   } finally {
     if (file !== undefined) closeSync(file);
   }
 }
 
-const REFUSED_FLUSH: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
+const REFUSED_FLUSH_CODES: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
 
 function migrate(connection: Connection, path: string, options: OpenOptions): void {
   const format = schemaVersion(connection);

@@ -14,7 +14,7 @@ const REMEMBER_MS = 50;
  * of the time of a create. Only credentials, stores with their endpoints and faults, and signing secrets are cached;
  * keys, orders and states are read in the transaction that changes them.
  */
-export function remembered<Value>(
+export function cacheBriefly<Value>(
   scheduler: Pick<Scheduler, "after">,
   read: (key: string) => Value,
 ): CachedRead<Value> {

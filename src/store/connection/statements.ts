@@ -24,8 +24,8 @@ export function columnsOf<Row>(table: string, ddl: string): Columns<Row> {
   );
   const names = columns.map(camelCase);
   return {
-    select: names.map(selectedAs).join(", "),
-    some: (...wanted) => wanted.map(selectedAs).join(", "),
+    select: names.map(selectAs).join(", "),
+    some: (...wanted) => wanted.map(selectAs).join(", "),
     values: `(${columns.join(", ")}) VALUES (${names.map((name) => `@${name}`).join(", ")})`,
     but: (...left) => columns.filter((_, at) => !left.some((name) => name === names[at])),
   };
@@ -36,7 +36,7 @@ export function valuesOf(row: Readonly<Record<string, unknown>>): Readonly<Recor
   return Object.fromEntries(Object.entries(row).map(([column, value]) => [camelCase(column), value]));
 }
 
-function selectedAs(name: string): string {
+function selectAs(name: string): string {
   const column = snakeCase(name);
   return column === name ? name : `${column} AS ${name}`;
 }

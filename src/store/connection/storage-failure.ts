@@ -164,7 +164,7 @@ export function storageFailureOf(error: unknown): StorageFailure | undefined {
  */
 export function causeOfError(error: unknown): Cause | undefined {
   if (error instanceof StorageUnavailable) return { failure: error.failure, detail: error.message };
-  return (isError(error) ? FOUND.get(error) : undefined) ?? causeByCode(error);
+  return (isError(error) ? FOUND_CAUSES.get(error) : undefined) ?? causeByCode(error);
 }
 
 /** The cause for an error's code, without examining any file; undefined for codes outside the table. */
@@ -178,16 +178,16 @@ export function causeByCode(error: unknown): Cause | undefined {
 }
 
 /** Causes that were found where errors were thrown, because the files may be closed when an error is caught. */
-const FOUND = new WeakMap<Error, Cause>();
+const FOUND_CAUSES = new WeakMap<Error, Cause>();
 
 /** Whether the cause of an error was determined where it was thrown. */
 export function isFound(error: Error): boolean {
-  return FOUND.has(error);
+  return FOUND_CAUSES.has(error);
 }
 
 /** Stores the cause of an error for every catch of it. */
 export function noteCause(error: Error, cause: Cause): Cause {
-  FOUND.set(error, cause);
+  FOUND_CAUSES.set(error, cause);
   return cause;
 }
 

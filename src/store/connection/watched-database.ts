@@ -40,7 +40,7 @@ export function openWatchedDatabase(
     return accept({ connection, watch: NO_FILES, findingCause: (work) => work(), close, leave: close });
   }
   // Named while it is open, because the limit of open files is only exceeded then.
-  const outcome = withFileRefusal(path, options, () => accept(watched(connection, path, options)));
+  const outcome = withFileRefusal(path, options, () => accept(watchConnection(connection, path, options)));
   if (!outcome.ok) connection.close();
   return outcome;
 }
@@ -50,18 +50,23 @@ export function openWatchedDatabase(
  * does not expose the setting for that. A read-only connection cannot do it, so the connection that is closed last
  * decides.
  */
-function watched(
+function watchConnection(
   connection: Connection,
   path: string,
   { nativeBinding, kind }: OpenOptions,
 ): WatchedDatabase {
   const reader = new Database(path, { readonly: true, nativeBinding });
-  const watch = closedIfFailed(reader, () => {
+  const watch = closeIfFailed(reader, () => {
     // It holds its lock on the database from the first read on.
     reader.pragma("user_version");
     return watchFiles(path, isMarked(kind));
   });
-  const files: DatabaseFiles = { path, readAll: watch.readAll, isOpen: true, isSound: confirmedForm(reader) };
+  const files: DatabaseFiles = {
+    path,
+    readAll: watch.readAll,
+    isOpen: true,
+    isSound: createSoundnessCheck(reader),
+  };
   findCauses(connection, files);
   const closeWith = (last: Connection): void => {
     for (const one of [connection, reader]) if (one !== last) one.close();
@@ -74,7 +79,7 @@ function watched(
 }
 
 /** Whether SQLite finds every page intact. A damaged database is not read again for each of its errors. */
-function confirmedForm(reader: Connection): () => boolean {
+function createSoundnessCheck(reader: Connection): () => boolean {
   let isDamaged = false;
   return () => {
     isDamaged ||= !isSound(reader);
@@ -128,7 +133,7 @@ function findingCause<Value>(files: DatabaseFiles, work: () => Value): Value {
   }
 }
 
-function closedIfFailed<Value>(connection: Connection, work: () => Value): Value {
+function closeIfFailed<Value>(connection: Connection, work: () => Value): Value {
   try {
     return work();
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Fault } from "../../core/fault/fault.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
-import { remembered } from "../connection/remembered.ts";
+import { cacheBriefly } from "../connection/remembered.ts";
 
 /**
  * The DDL of faults of v1 and of deliveries. A row exists as long as its fault can be applied; delayed, dropped and
@@ -52,7 +52,7 @@ export function faultsTable(connection: Connection, scheduler: Scheduler) {
   );
   const remove = connection.prepare<[string]>("DELETE FROM faults WHERE id = ?");
   const selectAll = connection.prepare<[], Row>(`SELECT ${FAULT.select} FROM faults`);
-  const of = remembered(scheduler, (storeId): readonly Fault[] => selectOf.all(storeId).map(fromRow));
+  const of = cacheBriefly(scheduler, (storeId): readonly Fault[] => selectOf.all(storeId).map(fromRow));
 
   return {
     /** The faults of a store, oldest first; cached briefly, because every request and every delivery needs them. */

@@ -1,5 +1,5 @@
 import type { Journal } from "../../core/checkout/journal.ts";
-import { mapped, type Outcome } from "../../core/outcome.ts";
+import { mapValue, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import type { FileKind, FileRefusal, OpenOptions } from "../connection/database.ts";
 import { LOG_MARK_DDL } from "../connection/log-mark.ts";
@@ -35,7 +35,7 @@ export function openJournal(
   path: string,
   options: Omit<OpenOptions, "kind"> = {},
 ): Outcome<Journal, FileRefusal> {
-  return mapped(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
+  return mapValue(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
     entriesTable(opened),
   );
 }
@@ -48,7 +48,7 @@ export function openSeenEvents(
   path: string,
   { now, ...options }: Omit<OpenOptions, "kind"> & { readonly now: number },
 ): Outcome<SeenEvents, FileRefusal> {
-  return mapped(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
+  return mapValue(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
     seenEventsTable(opened, now),
   );
 }

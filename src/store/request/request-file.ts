@@ -50,7 +50,7 @@ type RequestFileOptions = Omit<OpenOptions, "kind"> & {
  * Reasons to set a file aside. After any other refusal it may be usable again, by another version or once the disk
  * works.
  */
-const USELESS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"]>([
+const USELESS_REASONS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"]>([
   "zero_bytes",
   "foreign",
   "damaged",
@@ -59,7 +59,7 @@ const USELESS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"
 
 /** Whether a request log refused for this reason is set aside at its next use. */
 export function isToBeSetAside({ reason }: Pick<FileRefusal, "reason">): boolean {
-  return USELESS.has(reason);
+  return USELESS_REASONS.has(reason);
 }
 
 /**
@@ -116,7 +116,7 @@ function requestFile(path: string, connection: Connection, options: RequestFileO
       table.forget(storeId);
       // The stores of its requests are unknown.
       if (path !== IN_MEMORY)
-        for (const ending of ["", "-wal"]) rmSync(`${path}${ASIDE}${ending}`, { force: true });
+        for (const ending of ["", "-wal"]) rmSync(`${path}${ASIDE_SUFFIX}${ending}`, { force: true });
     },
     isThere,
     closeAfter: (error) => {
@@ -130,15 +130,15 @@ function requestFile(path: string, connection: Connection, options: RequestFileO
 }
 
 /** The suffix of a damaged log that was set aside; only one is kept, for inspection. */
-const ASIDE = ".damaged";
+const ASIDE_SUFFIX = ".damaged";
 
 function setAside(path: string, { report }: RequestFileOptions, why: string): void {
   for (const ending of ["", "-wal"]) {
-    rmSync(`${path}${ASIDE}${ending}`, { force: true });
-    if (existsSync(path + ending)) renameSync(path + ending, `${path}${ASIDE}${ending}`);
+    rmSync(`${path}${ASIDE_SUFFIX}${ending}`, { force: true });
+    if (existsSync(path + ending)) renameSync(path + ending, `${path}${ASIDE_SUFFIX}${ending}`);
   }
   rmSync(`${path}-shm`, { force: true });
-  report?.(`the log of requests was set aside as ${path}${ASIDE}, and a new one begun: ${why}`);
+  report?.(`the log of requests was set aside as ${path}${ASIDE_SUFFIX}, and a new one begun: ${why}`);
 }
 
 /** Whether an error means that a log is damaged, truncated or has other tables; disk failures cause none of these. */

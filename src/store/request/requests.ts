@@ -43,20 +43,20 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
   const append = connection.transaction((batches: readonly RequestBatch[], kept: number) => {
     for (const { storeId, requests } of batches) {
       const newest = requests.at(-1)?.position ?? 0;
-      insert.run(storeId, newest, asLines(requests.slice(-kept)));
+      insert.run(storeId, newest, formatLines(requests.slice(-kept)));
       trim.run(storeId, newest - kept);
     }
   });
 
   /** The requests of a store, newest first; with a text, only requests that contain it as a JSON string. */
   function* newestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
-    for (const batch of newestHolding.iterate({ storeId, after, holds: asHeld(text) }))
+    for (const batch of newestHolding.iterate({ storeId, after, holds: searchTextOf(text) }))
       yield* parsed(batch, text).toReversed();
   }
 
   /** The requests of a store, oldest first; with a text, only requests that contain it as a JSON string. */
   function* oldestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
-    for (const batch of oldestHolding.iterate({ storeId, after, holds: asHeld(text) }))
+    for (const batch of oldestHolding.iterate({ storeId, after, holds: searchTextOf(text) }))
       yield* parsed(batch, text);
   }
 
@@ -136,19 +136,19 @@ function readRefused(
   };
 }
 
-function asHeld(text: string | null): string | null {
+function searchTextOf(text: string | null): string | null {
   return text === null ? null : JSON.stringify(text);
 }
 
 /** A line of JSON for each request; JSON has no line breaks inside. */
-function asLines(requests: readonly LoggedRequest[]): string {
+function formatLines(requests: readonly LoggedRequest[]): string {
   return requests.map((request) => JSON.stringify(request)).join("\n");
 }
 
 /** Parses the requests of a batch; with a text, only requests that contain it as a JSON string. Skips invalid lines. */
 function batchReader(noteUnreadable: () => void) {
   return (batch: string, text: string | null = null): LoggedRequest[] => {
-    const [lines, held] = [batch.split("\n"), asHeld(text)];
+    const [lines, held] = [batch.split("\n"), searchTextOf(text)];
     return (held === null ? lines : lines.filter((line) => line.includes(held))).flatMap((line) => {
       const request = readRequest(line);
       if (request === undefined) noteUnreadable();

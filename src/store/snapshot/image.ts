@@ -148,7 +148,7 @@ export async function sealFile(path: string, origin: SnapshotOrigin): Promise<vo
   const file = await promises.open(path, "r+");
   try {
     const proof = beginProof(origin);
-    await readParts(file, (part, isFirst) => (isFirst ? provenParts(part) : [part]).forEach(proof.add));
+    await readParts(file, (part, isFirst) => (isFirst ? partsToProve(part) : [part]).forEach(proof.add));
     await file.write(proof.end(), 0, ORIGIN_PROOF_BYTES, ORIGIN_OFFSET);
     let checksum = 0;
     await readParts(file, (part, isFirst) => {
@@ -179,25 +179,25 @@ async function readParts(
 }
 
 /** Writes the proof of origin into the bytes of a snapshot, which still need their checksum. */
-export function withOrigin(bytes: Buffer, origin: SnapshotOrigin): Buffer {
-  originProof(origin, provenParts(bytes)).copy(bytes, ORIGIN_OFFSET);
+export function writeOrigin(bytes: Buffer, origin: SnapshotOrigin): Buffer {
+  originProof(origin, partsToProve(bytes)).copy(bytes, ORIGIN_OFFSET);
   return bytes;
 }
 
 /** Whether this sandbox took the snapshot, and no bit has changed since (decision 95). */
 export function hasOrigin(bytes: Uint8Array, origin: SnapshotOrigin): boolean {
-  return isOriginProof(origin, provenParts(bytes), bytes.subarray(ORIGIN_OFFSET, ORIGIN_END));
+  return isOriginProof(origin, partsToProve(bytes), bytes.subarray(ORIGIN_OFFSET, ORIGIN_END));
 }
 
 /** All bytes except the checksum and the proof. */
-function provenParts(bytes: Uint8Array): readonly Uint8Array[] {
+function partsToProve(bytes: Uint8Array): readonly Uint8Array[] {
   return [bytes.subarray(0, CHECKSUM_OFFSET), bytes.subarray(ORIGIN_END)];
 }
 
 /**
  * The bytes of a snapshot with their checksum: without it, a changed digit would be restored, because SQLite has none.
  */
-export function withChecksum(bytes: Buffer): Buffer {
+export function writeChecksum(bytes: Buffer): Buffer {
   bytes.writeUInt32BE(checksumOf(bytes), CHECKSUM_OFFSET);
   return bytes;
 }
@@ -218,11 +218,11 @@ export function openImage(
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const header = whole.subarray(0, HEADER_BYTES);
   if (header.length < HEADER_BYTES || header.toString("latin1", 0, 16) !== SQLITE_MAGIC)
-    return refused("foreign", "it is no snapshot of checkout");
+    return refuseSnapshot("foreign", "it is no snapshot of checkout");
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== options.kind.applicationId)
-    return refused("foreign", "it is a database of another kind, and no snapshot of checkout");
+    return refuseSnapshot("foreign", "it is a database of another kind, and no snapshot of checkout");
   if (header.readUInt16BE(WRITE_VERSION_OFFSET) !== 0x0101)
-    return damaged("it was changed by another program");
+    return refuseDamaged("it was changed by another program");
   let connection: Connection | undefined;
   try {
     connection = openBytes(whole, options);
@@ -233,7 +233,7 @@ export function openImage(
     connection?.close();
     // The bytes must be at fault: they are in memory, so no disk can have failed.
     if (!isMalformed(error)) throw error;
-    return damaged(isError(error) ? error.message : String(error));
+    return refuseDamaged(isError(error) ? error.message : String(error));
   }
 }
 
@@ -246,25 +246,25 @@ function checkImage(
   const format = schemaVersion(connection);
   const newest = currentFormat(kind);
   if (format > newest)
-    return refused(
+    return refuseSnapshot(
       "newer",
       `it was made by a newer version of checkout (format ${format}; this one knows up to ${newest}); update checkout`,
     );
   if (format < kind.firstFormat)
-    return refused(
+    return refuseSnapshot(
       "development_version",
       `it was made by a development version of checkout (format ${format}; released versions start at ${kind.firstFormat}); take a new one`,
     );
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
-    return damaged("its bytes are not those that were written");
+    return refuseDamaged("its bytes are not those that were written");
   // First of all: a check, a migration or a query would run the expressions and triggers of a foreign schema.
   if (schemaOf(connection) !== templateOf(options, format).schema)
-    return damaged("its tables are not those of a snapshot");
+    return refuseDamaged("its tables are not those of a snapshot");
   // An index that leads to other rows would hide a row from one query and show it to another. A proven snapshot has no
   // such index.
   const check = options.isOwn === true ? "quick_check(1)" : "integrity_check(1)";
   const verdict = String(connection.pragma(check, { simple: true }));
-  if (verdict !== "ok") return damaged(verdict);
+  if (verdict !== "ok") return refuseDamaged(verdict);
   if (format < newest) applyMigrations(connection, kind);
   const stray = connection.pragma("foreign_key_check") as readonly unknown[];
   const about = connection
@@ -275,10 +275,10 @@ function checkImage(
   const storeIds = connection.prepare<[], string>("SELECT id FROM stores ORDER BY rowid").pluck().all();
   const isWhole = about?.storeId === null || (storeIds.length === 1 && storeIds[0] === about?.storeId);
   if (stray.length > 0 || about === undefined || !isWhole || storeIds.length === 0)
-    return damaged("rows of it are missing");
+    return refuseDamaged("rows of it are missing");
   // With a single store, no row can refer to another store.
   if (storeIds.length > 1 && crossesStores(connection))
-    return damaged("rows of one store refer to those of another");
+    return refuseDamaged("rows of one store refer to those of another");
   return accept({
     ...about,
     format,
@@ -323,10 +323,10 @@ function schemaOf(connection: Connection): string {
   return JSON.stringify(parts.raw().all());
 }
 
-function damaged(why: string): Outcome<never, SnapshotRefusal> {
-  return refused("damaged", `it is damaged: ${why}`);
+function refuseDamaged(why: string): Outcome<never, SnapshotRefusal> {
+  return refuseSnapshot("damaged", `it is damaged: ${why}`);
 }
 
-function refused(reason: SnapshotRefusal["reason"], message: string): Outcome<never, SnapshotRefusal> {
+function refuseSnapshot(reason: SnapshotRefusal["reason"], message: string): Outcome<never, SnapshotRefusal> {
   return { ok: false, refusal: { reason, message } };
 }

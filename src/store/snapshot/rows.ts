@@ -23,7 +23,7 @@ export type RowSelection = { readonly storeId: string } | "all";
 type Row = unknown[];
 
 /** Tables without rows of stores. All other tables, including future ones, belong to stores. */
-const OF_NO_STORE: ReadonlySet<string> = new Set([
+const STORELESS_TABLES: ReadonlySet<string> = new Set([
   "home",
   "log_mark",
   "resets",
@@ -35,7 +35,7 @@ const OF_NO_STORE: ReadonlySet<string> = new Set([
 ]);
 
 /** Tables whose rows belong to a row of another table that names the store, with the column that refers to that row. */
-const OWNED: ReadonlyMap<string, { readonly owner: string; readonly by: string }> = new Map(
+const OWNED_TABLES: ReadonlyMap<string, { readonly owner: string; readonly by: string }> = new Map(
   Object.entries({
     attempts: { owner: "checkouts", by: "checkout_id" },
     page_views: { owner: "checkouts", by: "checkout_id" },
@@ -45,7 +45,7 @@ const OWNED: ReadonlyMap<string, { readonly owner: string; readonly by: string }
 );
 
 /** Conditions for the rows of a store in tables without a column `store_id`. */
-const OF_STORE: ReadonlyMap<string, string> = new Map(
+const STORE_CONDITIONS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     merchants: "id = (SELECT merchant_id FROM stores WHERE id = ?)",
     stores: "id = ?",
@@ -58,7 +58,7 @@ const ROWS_AT_ONCE = 200;
 const PLACES_AT_ONCE = 5000;
 
 /** Conditions that exclude temporary rows: keys that are revoked with their drill, and attempts in flight. */
-const KEPT: ReadonlyMap<string, string> = new Map(
+const KEPT_CONDITIONS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     credentials: "for_drill = 0",
     delivery_attempts: "finished_at IS NOT NULL",
@@ -76,7 +76,7 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
   >("SELECT name, type, pk FROM pragma_table_info(?)");
   return selectTables
     .all()
-    .filter(({ name }) => !OF_NO_STORE.has(name))
+    .filter(({ name }) => !STORELESS_TABLES.has(name))
     .map(({ name, wr }) => {
       const columns = selectColumns.all(name);
       const numbered = columns.findIndex(({ type, pk }) => pk === 1 && type === "INTEGER");
@@ -139,7 +139,7 @@ export function copyRows(
 }
 
 function selectSql({ name, columns, isOrdered }: CopiedTable, of: RowSelection): string {
-  const where = whereOf(KEPT.get(name), of === "all" ? undefined : storeCondition(name));
+  const where = whereOf(KEPT_CONDITIONS.get(name), of === "all" ? undefined : storeCondition(name));
   return `SELECT ${columns.join(", ")} FROM main.${name} ${where} ${isOrdered ? "ORDER BY rowid" : ""}`;
 }
 
@@ -153,8 +153,8 @@ function whereOf(...conditions: readonly (string | undefined)[]): string {
 }
 
 function storeCondition(name: string): string {
-  const owned = OWNED.get(name);
-  if (owned === undefined) return OF_STORE.get(name) ?? "store_id = ?";
+  const owned = OWNED_TABLES.get(name);
+  if (owned === undefined) return STORE_CONDITIONS.get(name) ?? "store_id = ?";
   return `${owned.by} IN (SELECT id FROM ${owned.owner} WHERE store_id = ?)`;
 }
 
@@ -168,7 +168,7 @@ export function* sliceRows(
   of: RowSelection,
 ): Generator<readonly Row[]> {
   const { name, columns, key, isOrdered } = table;
-  const owned = OWNED.get(name);
+  const owned = OWNED_TABLES.get(name);
   if (of === "all" || (owned === undefined && !isOrdered)) {
     yield* slicesOf(selectRows(connection, table, of), ROWS_AT_ONCE);
     return;
@@ -184,7 +184,7 @@ export function* sliceRows(
   }
   const isOfPlace =
     owned === undefined ? "rowid = ?" : `${owned.by} = (SELECT id FROM ${keeper} WHERE rowid = ?)`;
-  const sql = `SELECT ${columns.join(", ")} FROM ${name} ${whereOf(isOfPlace, KEPT.get(name))} ORDER BY ${key.join(", ")}`;
+  const sql = `SELECT ${columns.join(", ")} FROM ${name} ${whereOf(isOfPlace, KEPT_CONDITIONS.get(name))} ORDER BY ${key.join(", ")}`;
   const select = connection.prepare<[number], Row>(sql).raw();
   for (const some of slicesOf(Float64Array.from(found).toSorted(), ROWS_AT_ONCE))
     yield some.flatMap((place) => select.all(place));
@@ -202,7 +202,7 @@ function* slicesOf<Value>(values: Iterable<Value>, atOnce: number): Generator<re
 }
 
 /** The order in which rows are read, if it is not the order of their key: rows of one checkout come together. */
-const READ_BY: ReadonlyMap<string, string> = new Map(
+const READ_ORDERS: ReadonlyMap<string, string> = new Map(
   Object.entries({ events: "checkout_id, sequence", idempotency_keys: "checkout_id, key" }),
 );
 
@@ -214,9 +214,9 @@ export function readRows(
   connection: Connection,
   { name, columns, key }: Pick<CopiedTable, "name" | "columns" | "key">,
 ): IterableIterator<NamedRow> {
-  const kept = KEPT.get(name);
+  const kept = KEPT_CONDITIONS.get(name);
   const where = kept === undefined ? "" : `WHERE ${kept}`;
-  const order = READ_BY.get(name) ?? key.join(", ");
+  const order = READ_ORDERS.get(name) ?? key.join(", ");
   return connection
     .prepare<[], NamedRow>(`SELECT ${columns.join(", ")} FROM ${name} ${where} ORDER BY ${order}`)
     .iterate();
@@ -258,7 +258,7 @@ function statementOf(connection: Connection, sql: string): Statement {
 }
 
 /** Rows of signing secrets, each encrypted with another key. */
-export function* resealed({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Reseal): Generator<Row> {
+export function* resealRows({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Reseal): Generator<Row> {
   const at = (name: string): number => columns.indexOf(name);
   const [id, storeId, nonce, sealed] = [at("id"), at("store_id"), at("nonce"), at("sealed")];
   for (const row of rows) {

@@ -9,7 +9,7 @@ import { SECRETS, snapshotTaker, type SnapshotSource } from "./take.ts";
 import {
   tablesToCopy,
   insertRows,
-  resealed,
+  resealRows,
   selectRows,
   type CopiedTable,
   type Reseal,
@@ -85,13 +85,13 @@ function restore(
   try {
     for (const table of tables()) {
       const rows = selectRows(image, table, of);
-      insertRows(connection, table, prepared(connection, table, { rows, reseal }));
+      insertRows(connection, table, prepareRows(connection, table, { rows, reseal }));
     }
     clearing.putBack(drillKeys);
     for (const id of storeIds) chooseHeads(connection, id);
   } catch (error) {
     if (!isSqliteError(error) || storageFailureOf(error) !== undefined) throw error;
-    const Reason = TAKEN.has(error.code) ? SnapshotConflict : SnapshotDamage;
+    const Reason = DUPLICATE_ERRORS.has(error.code) ? SnapshotConflict : SnapshotDamage;
     throw new Reason(error.message, { cause: error });
   }
   for (const [id, place] of places) if (place !== undefined) putAt(connection, id, place);
@@ -99,19 +99,19 @@ function restore(
 }
 
 /** SQLite's errors for an id or a key that already exists. */
-const TAKEN: ReadonlySet<string> = new Set([
+const DUPLICATE_ERRORS: ReadonlySet<string> = new Set([
   "SQLITE_CONSTRAINT_PRIMARYKEY",
   "SQLITE_CONSTRAINT_ROWID",
   "SQLITE_CONSTRAINT_UNIQUE",
 ]);
 
-function prepared(
+function prepareRows(
   connection: Connection,
   table: CopiedTable,
   { rows, reseal }: { readonly rows: Iterable<unknown[]>; readonly reseal: Reseal },
 ): Iterable<unknown[]> {
-  if (table.name === SECRETS) return resealed(table, rows, reseal);
-  return table.position === undefined ? rows : placed(connection, table, [...rows]);
+  if (table.name === SECRETS) return resealRows(table, rows, reseal);
+  return table.position === undefined ? rows : renumberRows(connection, table, [...rows]);
 }
 
 /**
@@ -123,7 +123,7 @@ const MAX_POSITION = 2 ** 52;
  * Rows that are numbered across all stores: each keeps its number; or, if a number is taken, all get numbers above
  * every number ever used, in the same order.
  */
-function placed(
+function renumberRows(
   connection: Connection,
   { name, columns, position = 0 }: CopiedTable,
   rows: unknown[][],

@@ -8,14 +8,14 @@ import {
   newImageFile,
   sealFile,
   SNAPSHOT_FILE,
-  withChecksum,
-  withOrigin,
+  writeChecksum,
+  writeOrigin,
 } from "./image.ts";
 import {
   tablesToCopy,
   copyRows,
   insertRows,
-  resealed,
+  resealRows,
   selectRows,
   sliceRows,
   type CopiedTable,
@@ -58,7 +58,7 @@ export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: Sn
         connection.exec(rest);
         return connection.serialize({ attached: IMAGE });
       });
-      return withChecksum(withOrigin(bytes, plan.origin));
+      return writeChecksum(writeOrigin(bytes, plan.origin));
     },
 
     /**
@@ -101,7 +101,7 @@ function* writeRows(state: string, path: string, options: Options): Generator<vo
     image.exec("BEGIN");
     for (const table of tables)
       for (const rows of sliceRows(view, table, rowsOf(options))) {
-        insertRows(image, table, table.name === SECRETS ? resealed(table, rows, reseal) : rows);
+        insertRows(image, table, table.name === SECRETS ? resealRows(table, rows, reseal) : rows);
         yield;
       }
     noteFacts(image, "main", options);
@@ -141,7 +141,7 @@ function fillAtOnce(connection: Connection, plan: SnapshotPlan): void {
 /** Copies the secrets, which are few, and which this program encrypts with another key. */
 function copySecrets(connection: Connection, table: CopiedTable, plan: SnapshotPlan): void {
   const rows = [...selectRows(connection, table, rowsOf(plan))];
-  insertRows(connection, { ...table, name: `${IMAGE}.${table.name}` }, resealed(table, rows, plan.reseal));
+  insertRows(connection, { ...table, name: `${IMAGE}.${table.name}` }, resealRows(table, rows, plan.reseal));
 }
 
 function noteFacts(connection: Connection, database: string, { storeId, takenAt, key }: SnapshotPlan): void {

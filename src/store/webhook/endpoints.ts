@@ -2,7 +2,7 @@ import type { Endpoint, EndpointState } from "../../core/webhook/endpoint.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
-import { remembered } from "../connection/remembered.ts";
+import { cacheBriefly } from "../connection/remembered.ts";
 
 /** An endpoint as stored: the patterns of event types are joined by spaces, and booleans are 0 or 1. */
 type Row<Value> = Omit<Value, "eventTypes" | "inOrder"> & {
@@ -59,7 +59,7 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
     "UPDATE endpoints SET removed_at = @removedAt WHERE id = @id",
   );
 
-  const of = remembered(scheduler, (storeId): readonly Endpoint[] => selectOf.all(storeId).map(fromRow));
+  const of = cacheBriefly(scheduler, (storeId): readonly Endpoint[] => selectOf.all(storeId).map(fromRow));
 
   return {
     insert: (endpoint: Endpoint): void => {

@@ -2,7 +2,7 @@ import type { SealedSecret } from "../../core/sealed-secret.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
-import { remembered } from "../connection/remembered.ts";
+import { cacheBriefly } from "../connection/remembered.ts";
 
 /** The owner of a secret, and its times in milliseconds by the store's clock. */
 type SecretOwner = {
@@ -49,8 +49,8 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
      WHERE store_id = ? AND endpoint_id IS NULL AND retired_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1`,
   );
 
-  const ofEndpoint = remembered(scheduler, (id): readonly OwnedSecret[] => selectOfEndpoint.all(id));
-  const current = remembered(scheduler, (id): SealedSecret | undefined => selectCurrent.get(id));
+  const ofEndpoint = cacheBriefly(scheduler, (id): readonly OwnedSecret[] => selectOfEndpoint.all(id));
+  const current = cacheBriefly(scheduler, (id): SealedSecret | undefined => selectCurrent.get(id));
   const forget = (): void => [ofEndpoint, current].forEach((one) => one.forget());
 
   return {

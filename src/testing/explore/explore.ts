@@ -42,13 +42,13 @@ export async function exploreIn(
   if ("why" in found) throw new Error(found.why, found.cause === undefined ? {} : { cause: found.cause });
   return {
     ...found,
-    broken: found.broken.map(({ faults, ...rest }) => Object.assign(rest, { faults: withoutKills(faults) })),
-    advice: found.advice.map(({ faults, text }) => ({ faults: withoutKills(faults), text })),
+    broken: found.broken.map(({ faults, ...rest }) => Object.assign(rest, { faults: removeKills(faults) })),
+    advice: found.advice.map(({ faults, text }) => ({ faults: removeKills(faults), text })),
   };
 }
 
 /** Removes kills, because the kit has no process to kill. */
-function withoutKills(faults: readonly ScheduledFault[]): readonly ExploreFault[] {
+function removeKills(faults: readonly ScheduledFault[]): readonly ExploreFault[] {
   return faults.filter((fault): fault is ExploreFault & ScheduledFault => !isKill(fault.action));
 }
 

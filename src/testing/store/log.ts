@@ -35,7 +35,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
     }
     if (typeof match === "function") return match as (item: Item) => boolean;
     checkFilter("waitFor", match, source);
-    return (item) => fits(item, match);
+    return (item) => matchesFilter(item, match);
   };
   const instead = (came: readonly Item[]): string => {
     const what = came.length === 0 ? "none came" : `${came.length} came:`;
@@ -47,7 +47,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   return {
     list: async (filter) => {
       if (filter !== undefined) checkFilter("list", filter, source);
-      return (await open()()).filter((item) => filter === undefined || fits(item, filter));
+      return (await open()()).filter((item) => filter === undefined || matchesFilter(item, filter));
     },
     waitFor: async (match, options = {}) => {
       checkOptions("waitFor", options);
@@ -84,11 +84,13 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
 }
 
 /** Whether a value has the fields of a filter, and of its nested filters. */
-function fits<Value>(value: Value, filter: Filter<Value>): boolean {
+function matchesFilter<Value>(value: Value, filter: Filter<Value>): boolean {
   if (filter instanceof Date) return value instanceof Date && value.getTime() === filter.getTime();
   if (!isObject(filter)) return Object.is(value, filter);
   if (!isObject(value)) return false;
-  return Object.entries(filter).every(([name, wanted]) => wanted === undefined || fits(value[name], wanted));
+  return Object.entries(filter).every(
+    ([name, wanted]) => wanted === undefined || matchesFilter(value[name], wanted),
+  );
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -16,9 +16,9 @@ type StoreLogContext = { readonly calls: Calls; readonly storeId: string };
 
 /** The fields of events. A filter by any other field would match nothing, and is refused. */
 export const EVENT_FIELDS = {
-  ...named(CHECKS.envelope),
-  ...named(CHECKS.change),
-  data: named(CHECKS.checkout),
+  ...fieldNames(CHECKS.envelope),
+  ...fieldNames(CHECKS.change),
+  data: fieldNames(CHECKS.checkout),
 } satisfies Fields<Event>;
 const DELIVERY_FIELDS = {
   id: true,
@@ -49,7 +49,7 @@ const REQUEST_FIELDS = {
   decisions: true,
 } satisfies Fields<LoggedRequest>;
 
-function named<Shape extends object>(shape: Shape): { readonly [Field in keyof Shape]: true } {
+function fieldNames<Shape extends object>(shape: Shape): { readonly [Field in keyof Shape]: true } {
   const fields = Object.keys(shape).map((field) => [field, true] as const);
   return Object.fromEntries(fields) as { readonly [Field in keyof Shape]: true };
 }
@@ -57,7 +57,7 @@ function named<Shape extends object>(shape: Shape): { readonly [Field in keyof S
 /** The events of a store. */
 export function eventLog(running: Running, { calls, storeId }: StoreLogContext): Log<Event, EventType> {
   return createLog<Event>({
-    ...waiting(running, storeId),
+    ...createWaiter(running, storeId),
     types: EVENT_TYPES,
     noun: "event",
     fields: EVENT_FIELDS,
@@ -85,7 +85,7 @@ export function eventLog(running: Running, { calls, storeId }: StoreLogContext):
 /** The deliveries of a store. A string matches only a successful delivery. */
 export function deliveryLog(running: Running, { calls, storeId }: StoreLogContext): Log<Delivery, EventType> {
   return createLog<Delivery>({
-    ...waiting(running, storeId),
+    ...createWaiter(running, storeId),
     types: EVENT_TYPES,
     noun: "delivery",
     fields: DELIVERY_FIELDS,
@@ -107,7 +107,7 @@ export function deliveryLog(running: Running, { calls, storeId }: StoreLogContex
 /** The v1 requests of a store. */
 export function requestLog(running: Running, { calls, storeId }: StoreLogContext): Log<LoggedRequest> {
   return createLog<LoggedRequest>({
-    ...waiting(running, storeId),
+    ...createWaiter(running, storeId),
     noun: "request",
     fields: REQUEST_FIELDS,
     // Wakes when the log writes its collected requests, at most a tenth of a second after a request.
@@ -125,7 +125,7 @@ export function requestLog(running: Running, { calls, storeId }: StoreLogContext
   });
 }
 
-function waiting(
+function createWaiter(
   { world, context, isClosed, waitTimeoutMs }: Running,
   storeId: string,
 ): Pick<LogSource<unknown>, "world" | "follow" | "isClosed" | "waitTimeoutMs"> {

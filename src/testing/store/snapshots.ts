@@ -1,6 +1,6 @@
 import { refuse } from "../../core/outcome.ts";
 import { restoreSnapshot, takeSnapshot } from "../../sandbox/runtime/snapshots.ts";
-import { answered } from "../calls.ts";
+import { refusalAnswer } from "../calls.ts";
 import { CheckoutError } from "../errors.ts";
 import { refuseClosed, whileOpen, type Running } from "../running.ts";
 import type { Identities } from "./identities.ts";
@@ -8,7 +8,7 @@ import type { Identities } from "./identities.ts";
 const NO_BYTES = refuse("invalid_parameter", "the snapshot must be a Uint8Array, as snapshot() returns it");
 
 /** A restore without consent: a test passes the bytes itself and runs with all rights. */
-const ADOPTED = { adopt: true, isAdministrator: true };
+const ADOPT_OPTIONS = { adopt: true, isAdministrator: true };
 
 type Scope = Parameters<typeof takeSnapshot>[1];
 
@@ -34,9 +34,11 @@ export async function restoreInto(
 ): Promise<readonly string[]> {
   const restored = await whileOpen(running, async () =>
     // A caller without types can pass anything. In jest, a Uint8Array may be of another realm.
-    ArrayBuffer.isView(snapshot) ? restoreSnapshot(running.context, scope, snapshot, ADOPTED) : NO_BYTES,
+    ArrayBuffer.isView(snapshot)
+      ? restoreSnapshot(running.context, scope, snapshot, ADOPT_OPTIONS)
+      : NO_BYTES,
   );
-  if (!restored.ok) throw new CheckoutError(answered(restored.refusal));
+  if (!restored.ok) throw new CheckoutError(refusalAnswer(restored.refusal));
   refuseClosed(running);
   running.renewSeed(running.context.store.events.lastPosition());
   forget();

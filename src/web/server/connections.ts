@@ -77,18 +77,18 @@ export function welcome(
   { rests, isOpen }: { readonly rests: IdleConnections; readonly isOpen: boolean },
 ): void {
   rests.add(socket);
-  if (isOpen && !isLoopbackAddress(socket.localAddress ?? "")) OUTSIDE.add(socket);
+  if (isOpen && !isLoopbackAddress(socket.localAddress ?? "")) OUTSIDE_SOCKETS.add(socket);
   socket.on("close", () => rests.remove(socket));
   // Node removes its own error listener when it hands a connection over (CONNECT), and a reset may come at any time.
   socket.on("error", () => socket.destroy());
 }
 
 /** Connections that arrived at an address that other machines can reach. */
-const OUTSIDE = new WeakSet<Socket>();
+const OUTSIDE_SOCKETS = new WeakSet<Socket>();
 
 /** Whether a connection arrived at an address that other machines can reach. */
 export function isFromOutside(socket: Socket): boolean {
-  return OUTSIDE.has(socket);
+  return OUTSIDE_SOCKETS.has(socket);
 }
 
 /** Whether a request of a connection is in progress. */

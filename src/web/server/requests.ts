@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { HttpRequest, ServerLimits, UnreadableRequest } from "../../world.ts";
-import { inOriginForm } from "../http.ts";
+import { toOriginForm } from "../http.ts";
 import { isFromOutside } from "./connections.ts";
 import { LIMITS, OWN_LIMITS } from "./limits.ts";
 
@@ -20,7 +20,7 @@ export function requestOf(
   { method = "", url: target = "", rawHeaders, socket }: IncomingMessage,
   body: Uint8Array,
 ): HttpRequest {
-  return inOriginForm({ method, target, rawHeaders, body, fromOutside: isFromOutside(socket) });
+  return toOriginForm({ method, target, rawHeaders, body, fromOutside: isFromOutside(socket) });
 }
 
 /** The whole body; the fault if the request is invalid; undefined if the client disconnected. */

@@ -85,7 +85,7 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
   // A complete request is answered before anything after it on the connection, because its work may already be done.
   const afterPending = (socket: Socket): Promise<unknown> => {
     const whole = [...(queues.get(socket)?.pending ?? [])].filter(({ incoming }) => incoming.complete);
-    return Promise.all(whole.map(({ response }) => closed(response)));
+    return Promise.all(whole.map(({ response }) => awaitClose(response)));
   };
   const refuseUnread: RefuseUnread = async (incoming, refusal) => {
     await afterPending(incoming.socket);
@@ -148,7 +148,7 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
   });
 }
 
-function closed(response: ServerResponse): Promise<void> {
+function awaitClose(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => void response.once("close", resolve));
 }
 

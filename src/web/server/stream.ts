@@ -26,7 +26,7 @@ export async function sendStream(
         return;
       }
       socket.setTimeout(silenceMs);
-      if (!response.write(next.value)) await Promise.race([drained(response), gone]);
+      if (!response.write(next.value)) await Promise.race([awaitDrain(response), gone]);
     }
   } finally {
     // Not awaited: a waiting stream ends when its wait does. Errors no longer matter, because there is no reader.
@@ -34,6 +34,6 @@ export async function sendStream(
   }
 }
 
-function drained(response: ServerResponse): Promise<void> {
+function awaitDrain(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => void response.once("drain", resolve));
 }

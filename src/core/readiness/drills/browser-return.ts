@@ -145,7 +145,7 @@ export const RETURN_STEPS = {
       otherwise && english(STEP_RESULTS.returned(readingText(otherwise.view), otherwise.way)),
     cause: ({ otherwise }) =>
       otherwise?.view.says === "paid"
-        ? believedCause(otherwise)
+        ? trustedReturnCause(otherwise)
         : otherwise === null
           ? undefined
           : readable(otherwise.view),
@@ -218,7 +218,7 @@ export function judgeReturn(facts: ReturnFacts): JudgedDrill {
 }
 
 /** Why a return was trusted, depending on how the customer returned. */
-function believedCause({ way }: NonNullable<ReturnFacts["otherwise"]>): ReturnCause {
+function trustedReturnCause({ way }: NonNullable<ReturnFacts["otherwise"]>): ReturnCause {
   if (way === RETURN_WAYS.pending) return "believes_pending";
   if (way === RETURN_WAYS.cancelled) return "believes_final";
   return way === RETURN_WAYS.otherSession ? "mixes_orders" : "believes_other_return";
@@ -228,7 +228,7 @@ function believedCause({ way }: NonNullable<ReturnFacts["otherwise"]>): ReturnCa
 function earlyCause({ unpaid, otherwise, early }: ReturnFacts): ReturnCause | undefined {
   if (early?.view.says !== "paid") return undefined;
   if (unpaid?.view.says === "paid") return "believes_return";
-  if (otherwise?.view.says === "paid") return believedCause(otherwise);
+  if (otherwise?.view.says === "paid") return trustedReturnCause(otherwise);
   return early.asked ? undefined : "paid_without_asking";
 }
 

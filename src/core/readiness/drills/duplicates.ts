@@ -151,7 +151,7 @@ const STEPS_BEFORE = {
   before_its_events: {
     title: ["paid, and its events held back", "已支付，事件暂缓推送"],
     expected: EXPECTED_RESULTS.unpaidUnlessAsked,
-    see: ({ held }) => held.map(whileHeld),
+    see: ({ held }) => held.map(judgeHeldViews),
   },
 } as const satisfies ViewSteps;
 
@@ -167,7 +167,7 @@ const STEPS_AFTER = {
   order_cancelled: endStep("cancelled", ["an order that was cancelled", "订单取消"], "books_cancelled"),
 } as const satisfies ViewSteps;
 
-function ofSession([title, chinese]: Words): Words {
+function sessionTitle([title, chinese]: Words): Words {
   return [`${title} (session)`, `${chinese}（会话）`];
 }
 
@@ -175,7 +175,7 @@ function ofSession([title, chinese]: Words): Words {
 const SESSION_SENDS = Object.fromEntries(
   SEND_NAMES.map((name) => [
     stepName(name, "checkout_session"),
-    { title: ofSession(DUPLICATE_SENDS[name].title) },
+    { title: sessionTitle(DUPLICATE_SENDS[name].title) },
   ]),
 );
 
@@ -259,7 +259,11 @@ function unpaid({ view, checkoutId: reference }: ViewFact, ifPaid: DuplicatesCau
   return { got: readingText(view), reference, cause: view.says === "paid" ? ifPaid : readable(view) };
 }
 
-function whileHeld({ view, askedBy, checkoutId: reference }: DuplicatesFacts["held"][number]): StepOutcome {
+function judgeHeldViews({
+  view,
+  askedBy,
+  checkoutId: reference,
+}: DuplicatesFacts["held"][number]): StepOutcome {
   const isPaid = view.says === "paid";
   if (isPaid && askedBy !== "shop") return { got: readingText(view), reference, cause: "view_of_service" };
   return {
@@ -280,11 +284,11 @@ function booksTooEarly({ before, forged, declined }: DuplicatesFacts): boolean {
 /** Why a send does not pass, also considering the other orders. */
 function laneCause(facts: DuplicatesFacts, lane: LaneFact, at: number): DuplicatesCause | undefined {
   const cause = ownCause(facts, lane, at);
-  return cause !== undefined && LOST.has(cause) && booksElsewhere(facts) ? "books_other_order" : cause;
+  return cause !== undefined && LOST_CAUSES.has(cause) && booksElsewhere(facts) ? "books_other_order" : cause;
 }
 
 /** The causes for a payment without effect, if no other order was paid instead. */
-const LOST: ReadonlySet<DuplicatesCause> = new Set([
+const LOST_CAUSES: ReadonlySet<DuplicatesCause> = new Set([
   "never_paid",
   "lost_early_payment",
   "lost_second_payment",
@@ -313,11 +317,11 @@ function againCause({ lanes }: DuplicatesFacts): DuplicatesCause {
   const isAgain = ({ sends }: LaneFact, name: SendName): boolean =>
     sends.some((send, at) => send.name === name && send.text === "changed" && isRepeated(sends, at));
   const first = SEND_NAMES.find((name) => lanes.some((lane) => isAgain(lane, name)));
-  return (first && FORGOTTEN_BY[first]) ?? "books_again";
+  return (first && FORGOTTEN_CAUSES[first]) ?? "books_again";
 }
 
 /** What a shop has forgotten, by the first send that it books again. */
-const FORGOTTEN_BY: Partial<Readonly<Record<SendName, DuplicatesCause>>> = {
+const FORGOTTEN_CAUSES: Partial<Readonly<Record<SendName, DuplicatesCause>>> = {
   after_others: "forgets_last_events",
   after_a_while: "forgets_in_time",
   after_restart: "forgets_at_restart",
@@ -397,11 +401,11 @@ function gotOf({ answers, text, view }: SendFact): string {
   const said = readingText(view);
   const seen =
     answers.length === 0 ? STEP_RESULTS.notWanted(said) : STEP_RESULTS.answered(answersOf(answers), said);
-  const tell = CHANGED[text];
+  const tell = CHANGE_SENTENCES[text];
   return english(tell === undefined ? seen : tell(english(seen)));
 }
 
-const CHANGED: Partial<Readonly<Record<SendFact["text"], (seen: string) => Words>>> = {
+const CHANGE_SENTENCES: Partial<Readonly<Record<SendFact["text"], (seen: string) => Words>>> = {
   changed: STEP_RESULTS.viewChanged,
   twice: STEP_RESULTS.viewTwice,
   kept: STEP_RESULTS.viewTwice,

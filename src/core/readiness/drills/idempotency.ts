@@ -5,11 +5,11 @@ import { errorRow } from "../../errors.ts";
 import { english, type Words } from "../../language.ts";
 import { EXPECTED_RESULTS, STEP_RESULTS, QUOTING_RESULTS } from "../drill-sentences.ts";
 import {
-  AFTER_A_503,
-  AFTER_A_CRASH,
-  AFTER_A_LOSS,
+  BUSY_CAUSES,
+  CRASH_CAUSES,
+  LOSS_CAUSES,
   IDEMPOTENCY_CAUSES,
-  OWN_ORDER_IDS,
+  OWN_ORDER_ID_CAUSES,
   type RetryMistake,
 } from "../idempotency-causes.ts";
 import { printableLiteral } from "../../text.ts";
@@ -74,22 +74,22 @@ export const IDEMPOTENCY_STEPS = {
     expected: EXPECTED_RESULTS.create,
     see: ({ lost }) => ({ got: english(STEP_RESULTS.dropped(lost.result)), reference: lost.requestId }),
   },
-  tried_again: { title: ["another try", "再次尝试"], expected: EXPECTED_RESULTS.another, see: triedAgain },
+  tried_again: { title: ["another try", "再次尝试"], expected: EXPECTED_RESULTS.another, see: judgeRetry },
   same_key: {
     title: ["same key", "相同的幂等键"],
     expected: EXPECTED_RESULTS.sameKey,
     see: ({ lost, later }) =>
-      later.length === 0 ? undefined : sameKey({ before: lost, later, wrong: AFTER_A_LOSS }),
+      later.length === 0 ? undefined : judgeSameKey({ before: lost, later, wrong: LOSS_CAUSES }),
   },
   one_order: {
     title: ["orders and sessions created", "创建的订单和会话数"],
     expected: EXPECTED_RESULTS.one,
-    see: ({ facts }) => oneOrder(facts.made.first),
+    see: ({ facts }) => judgeOneOrder(facts.made.first),
   },
   client_ended: {
     title: ["end of the command", "命令的结束"],
     expected: EXPECTED_RESULTS.endsWell,
-    see: ({ facts }) => clientEnded(runsOf(facts, "first")),
+    see: ({ facts }) => judgeClientExits(runsOf(facts, "first")),
   },
   own_key: {
     title: ["a second purchase", "第二次购买"],
@@ -99,43 +99,44 @@ export const IDEMPOTENCY_STEPS = {
   same_key_again: {
     title: ["killed when it was made, run again", "订单创建时被终止，再次运行"],
     expected: EXPECTED_RESULTS.sameKey,
-    see: ({ facts, again }) => again && sameKeyAgain(facts, again),
+    see: ({ facts, again }) => again && judgeKeyAfterRestart(facts, again),
   },
   one_order_again: {
     title: ["orders and sessions of it", "该次购买的订单和会话数"],
     expected: EXPECTED_RESULTS.one,
-    see: ({ facts, again }) => again && oneOrder(facts.made.second),
+    see: ({ facts, again }) => again && judgeOneOrder(facts.made.second),
   },
   restarted_ended: {
     title: ["end of the command run again", "再次运行的命令的结束"],
     expected: EXPECTED_RESULTS.endsWell,
-    see: ({ facts, again }) => again && clientEnded(runsOf(facts, "restarted")),
+    see: ({ facts, again }) => again && judgeClientExits(runsOf(facts, "restarted")),
   },
   same_key_busy: {
     title: ["a 503 after the commit, then a 429", "提交后返回 503，之后返回 429"],
     expected: EXPECTED_RESULTS.sameKeyLater,
-    see: ({ facts }) => sameKeyBusy(facts),
+    see: ({ facts }) => judgeKeyAfter503(facts),
   },
   one_order_busy: {
     title: ["orders and sessions of it", "该次购买的订单和会话数"],
     expected: EXPECTED_RESULTS.one,
-    see: ({ facts }) => (lostIn(facts, "between") === undefined ? undefined : oneOrder(facts.made.third)),
+    see: ({ facts }) =>
+      findLostCreate(facts, "between") === undefined ? undefined : judgeOneOrder(facts.made.third),
   },
   busy_ended: {
     title: ["end of the command after the 429", "429 之后命令的结束"],
     expected: EXPECTED_RESULTS.endsWell,
     see: ({ facts }) =>
-      lostIn(facts, "between") === undefined ? undefined : clientEnded(runsOf(facts, "between")),
+      findLostCreate(facts, "between") === undefined ? undefined : judgeClientExits(runsOf(facts, "between")),
   },
   alike_keys: {
     title: ["purchases whose order_ids are alike", "order_id 相似的购买"],
     expected: EXPECTED_RESULTS.keyEach,
-    see: ({ facts }) => alikeKeys(facts),
+    see: ({ facts }) => judgeAlikeKeys(facts),
   },
   other_body_refused: {
     title: ["another body with the key, sent by this drill", "演练用同一幂等键发送不同的请求体"],
     expected: EXPECTED_RESULTS.reused,
-    see: ({ facts }) => otherBodyRefused(facts),
+    see: ({ facts }) => judgeOtherBody(facts),
   },
 } as const satisfies Readonly<Record<string, IdempotencyStep>>;
 
@@ -174,7 +175,7 @@ function sceneOf(facts: IdempotencyFacts, { lost, later }: Pick<Scene, "lost" | 
   const killed = runOf(facts, "killed");
   const began = facts.seen.filter(({ run }) => run === "killed");
   const made = began.find((create) => create.lost);
-  const ownKey = killed && secondKey(lost, { began, made, killed });
+  const ownKey = killed && judgeSecondKey(lost, { began, made, killed });
   const restarted = runOf(facts, "restarted");
   const again =
     made && killed && restarted && ownKey?.cause === undefined ? { made, killed, restarted } : undefined;
@@ -192,7 +193,7 @@ function runsOf({ runs }: IdempotencyFacts, run: ClientRun): readonly RunFact[] 
 }
 
 /** The first create of a run whose answer the client did not receive. */
-function lostIn({ seen }: IdempotencyFacts, run: ClientRun): SeenCreate | undefined {
+function findLostCreate({ seen }: IdempotencyFacts, run: ClientRun): SeenCreate | undefined {
   return seen.find((create) => create.lost && create.run === run);
 }
 
@@ -224,7 +225,7 @@ function causeOfSilence(facts: IdempotencyFacts): Words {
 
 const NOT_RUN: ClientExit = { ending: "not_run", exitCode: null };
 
-function triedAgain({ facts, later }: Scene): StepOutcome {
+function judgeRetry({ facts, later }: Scene): StepOutcome {
   const [next] = later;
   if (next !== undefined) {
     const tell = next.start > 1 ? STEP_RESULTS.moreRunAgain : STEP_RESULTS.more;
@@ -240,8 +241,8 @@ function triedAgain({ facts, later }: Scene): StepOutcome {
 }
 
 /** The third purchase: a 503 after the commit, then a 429. */
-function sameKeyBusy(facts: IdempotencyFacts): StepOutcome | undefined {
-  const lost = lostIn(facts, "between");
+function judgeKeyAfter503(facts: IdempotencyFacts): StepOutcome | undefined {
+  const lost = findLostCreate(facts, "between");
   const run = runOf(facts, "between");
   if (run === undefined) return undefined;
   const all = facts.seen.filter((create) => create.run === "between");
@@ -253,7 +254,7 @@ function sameKeyBusy(facts: IdempotencyFacts): StepOutcome | undefined {
   }
   const later = all.slice(all.indexOf(lost) + 1);
   if (later.length === 0) return { got: english(STEP_RESULTS.noAttempt), cause: IDEMPOTENCY_CAUSES.took_503 };
-  const found = sameKey({ before: lost, later, wrong: AFTER_A_503 });
+  const found = judgeSameKey({ before: lost, later, wrong: BUSY_CAUSES });
   const early = later.filter((create) => create.early);
   if (found.cause !== undefined || early.length === 0) return found;
   const got = english(STEP_RESULTS.early(found.got, String(early.length)));
@@ -264,7 +265,7 @@ function sameKeyBusy(facts: IdempotencyFacts): StepOutcome | undefined {
 const MAX_EARLY = 2;
 
 /** Purchases with similar order_ids must have different keys, and each must be created. */
-function alikeKeys(facts: IdempotencyFacts): StepOutcome | undefined {
+function judgeAlikeKeys(facts: IdempotencyFacts): StepOutcome | undefined {
   const runs = runsOf(facts, "alike");
   if (runs.length === 0) return undefined;
   const orders = new Map<string, string>();
@@ -287,15 +288,15 @@ function alikeKeys(facts: IdempotencyFacts): StepOutcome | undefined {
 }
 
 /** The outcome after the command was killed when its order was created, and run again. */
-function sameKeyAgain({ seen }: IdempotencyFacts, { made, killed }: RestartFacts): StepOutcome {
+function judgeKeyAfterRestart({ seen }: IdempotencyFacts, { made, killed }: RestartFacts): StepOutcome {
   const later = seen.filter(({ run }) => run === "restarted");
   if (later.length === 0) return { got: english(STEP_RESULTS.noCreate), cause: IDEMPOTENCY_CAUSES.forgotten };
-  const wrong = made.orderId === killed.orderId ? AFTER_A_CRASH : OWN_ORDER_IDS;
-  return sameKey({ before: made, later, wrong });
+  const wrong = made.orderId === killed.orderId ? CRASH_CAUSES : OWN_ORDER_ID_CAUSES;
+  return judgeSameKey({ before: made, later, wrong });
 }
 
 /** The outcome of a second purchase, which must have another key. */
-function secondKey(
+function judgeSecondKey(
   lost: SeenCreate,
   {
     began,
@@ -324,7 +325,7 @@ type Relation = "right" | RetryMistake;
 
 type Causes = Readonly<Record<RetryMistake, Words>>;
 
-function sameKey({
+function judgeSameKey({
   before,
   later,
   wrong: causes,
@@ -377,7 +378,7 @@ function relationOf(before: SeenCreate, { result, idempotencyKey, orderId, path 
   return orderId === before.orderId ? "new_key" : "new_purchase";
 }
 
-function oneOrder(made: number): StepOutcome {
+function judgeOneOrder(made: number): StepOutcome {
   const got = String(made);
   if (made === 1) return { got };
   const cause = made === 0 ? IDEMPOTENCY_CAUSES.no_order : IDEMPOTENCY_CAUSES.more_orders;
@@ -388,7 +389,7 @@ function oneOrder(made: number): StepOutcome {
  * How the starts of the command for a purchase exited: an exit code other than 0 is correct while the command has no
  * answer.
  */
-function clientEnded(runs: readonly RunFact[]): StepOutcome {
+function judgeClientExits(runs: readonly RunFact[]): StepOutcome {
   const blind = runs.find(({ exitCode, answered }) => exitCode === 0 && !answered);
   if (blind !== undefined) return { got: english(STEP_RESULTS.blind), cause: IDEMPOTENCY_CAUSES.blind };
   const { ending, exitCode, answered } = runs.at(-1) ?? { ...NOT_RUN, answered: false };
@@ -406,7 +407,7 @@ function clientEnded(runs: readonly RunFact[]): StepOutcome {
 /**
  * The step of a request that the drill sends itself: it shows the service's answer to a client that confuses its keys.
  */
-function otherBodyRefused({ refusedRequestId: reference }: IdempotencyFacts): StepOutcome {
+function judgeOtherBody({ refusedRequestId: reference }: IdempotencyFacts): StepOutcome {
   if (reference !== null) return { got: english(EXPECTED_RESULTS.reused), reference };
   return { got: english(STEP_RESULTS.noRefusal), cause: IDEMPOTENCY_CAUSES.service_unreached };
 }

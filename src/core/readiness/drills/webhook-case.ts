@@ -95,7 +95,7 @@ export function openCase(title: Words, how: CaseRequest & Omit<OpenCase, "expect
 }
 
 /** Digits that were not computed with any secret. */
-export function malformed(right: string): string {
+export function wrongDigits(right: string): string {
   return hash("sha256", right, "hex");
 }
 
@@ -110,7 +110,7 @@ export function fieldsOf(body: string): [string, unknown][] {
 }
 
 /** A request with some headers replaced in place, added at the end, or, if undefined, removed. */
-export function withHeaders(
+export function replaceHeaders(
   request: DrillRequest,
   changes: Readonly<Record<string, string | undefined>>,
 ): DrillRequest {

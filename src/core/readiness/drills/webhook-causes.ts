@@ -7,20 +7,29 @@ import { CLAIMED_SECRETS } from "./webhook-forgeries.ts";
 import {
   CASE_NAMES,
   DRILL_CASES,
-  NOT_SENT,
+  NOT_SENT_STEP,
   gotText,
   twinOf,
   type CaseName,
   type CaseResult,
 } from "./webhook.ts";
-import { GOOD, patternOf, REORDERED, type DrillResults, type Kind, type Pattern } from "./webhook-pattern.ts";
+import {
+  GOOD_CASES,
+  patternOf,
+  REORDERED_CASES,
+  type DrillResults,
+  type Kind,
+  type Pattern,
+} from "./webhook-pattern.ts";
 
 /** Cases that every receiver refuses if it compares the signature over the body. */
-const FORGED: readonly CaseName[] = ["bad_signature", "wrong_secret", "changed_byte"];
+const FORGED_CASES: readonly CaseName[] = ["bad_signature", "wrong_secret", "changed_byte"];
 /** Cases that are correctly signed, at another time. */
-const STALE = ["ten_minutes_old", "hour_old", "ten_minutes_ahead", "hour_ahead"] as const;
+const STALE_CASES = ["ten_minutes_old", "hour_old", "ten_minutes_ahead", "hour_ahead"] as const;
 /** Cases that are sent before any that must be refused. */
-const SENT_FIRST: ReadonlySet<CaseName> = new Set(CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature")));
+const FIRST_SENT_CASES: ReadonlySet<CaseName> = new Set(
+  CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature")),
+);
 
 /**
  * The steps of a drill: each case with the expected and the actual answer, and the likely cause of a failure or a note;
@@ -49,7 +58,7 @@ export function drillSteps(drilled: DrillResults, endpointId: string): DrillStep
   if (why === undefined) return sent;
   const got = english(STEP_RESULTS.notSent(String(names.length - sent.length)));
   const rest = {
-    name: NOT_SENT,
+    name: NOT_SENT_STEP,
     passed: false,
     expected: english(EXPECTED_RESULTS.answer),
     got,
@@ -64,7 +73,7 @@ export function explain(drilled: DrillResults): {
   readonly notes: ReadonlyMap<CaseName, DrillNote>;
 } {
   const pattern = patternOf(drilled);
-  const failed = drilled.names.filter((name) => !passed(name, pattern));
+  const failed = drilled.names.filter((name) => !isPassed(name, pattern));
   const causes = new Map(failed.map((name) => [name, causeOf(name, pattern)]));
   if (causes.size > 0) return { causes, notes: new Map() };
   const notes = drilled.names.flatMap((name): [CaseName, DrillNote][] => {
@@ -84,13 +93,13 @@ function noteOf(name: CaseName, pattern: Pattern, result: CaseResult | undefined
   return one.notes[kind];
 }
 
-function passed(name: CaseName, pattern: Pattern): boolean {
+function isPassed(name: CaseName, pattern: Pattern): boolean {
   const kind = pattern.kind(name);
   const { expected } = DRILL_CASES[name];
   if (name === "other_event_id" && believesHeader(pattern)) return false;
   if (isKnownBeforeAge(name, pattern) || isOtherRoute(name, pattern)) return true;
   if (expected === "2xx or 4xx") return kind === "taken" || kind === "refused";
-  if (expected === "not 2xx") return NOT_TAKEN.has(kind);
+  if (expected === "not 2xx") return NOT_ACCEPTED_KINDS.has(kind);
   return kind === (expected === "2xx" ? "taken" : "refused");
 }
 
@@ -100,7 +109,7 @@ function isOtherRoute(name: CaseName, { alike }: Pattern): boolean {
 }
 
 /** The correct results of a request that the service never sends. */
-const NOT_TAKEN: ReadonlySet<Kind> = new Set(["refused", "failed", "redirected", "lost"]);
+const NOT_ACCEPTED_KINDS: ReadonlySet<Kind> = new Set(["refused", "failed", "redirected", "lost"]);
 
 /**
  * Whether a receiver that checks the age of events accepted a known event with another timestamp: then it recognises
@@ -109,11 +118,11 @@ const NOT_TAKEN: ReadonlySet<Kind> = new Set(["refused", "failed", "redirected",
 function isKnownBeforeAge(name: CaseName, { kind, all }: Pattern): boolean {
   return (
     kind(name) === "taken" &&
-    STALE.some((one) => name === `payment_${one}`) &&
-    all("refused", STALE) &&
+    STALE_CASES.some((one) => name === `payment_${one}`) &&
+    all("refused", STALE_CASES) &&
     all(
       "taken",
-      STALE.map((one): CaseName => `payment_${one}`),
+      STALE_CASES.map((one): CaseName => `payment_${one}`),
     )
   );
 }
@@ -161,11 +170,11 @@ function whyTaken(name: CaseName, pattern: Pattern): DrillCause {
   if (all("taken", plain)) return "takes_all";
   const unlikeGood = kind("good_event") === "taken" ? undefined : whyGoodRefused(pattern);
   if (unlikeGood !== undefined) return unlikeGood;
-  if (all("taken", [...FORGED, "forged_on_connection"]) && kind("fresh_forgery") === "refused")
+  if (all("taken", [...FORGED_CASES, "forged_on_connection"]) && kind("fresh_forgery") === "refused")
     return "once_a_connection";
   if (isUnordered(pattern) && isMissigned(name)) return "compares_unordered";
   if (isErratic(pattern)) return "verifies_sometimes";
-  if (all("taken", FORGED)) return kind("no_signature") === "taken" ? "no_check" : "presence_only";
+  if (all("taken", FORGED_CASES)) return kind("no_signature") === "taken" ? "no_check" : "presence_only";
   const formal = whyFormTaken(name, pattern);
   if (formal !== undefined) return formal;
   if (name === "rewritten_body" && kind("changed_byte") === "taken") return "body_not_covered";
@@ -182,17 +191,19 @@ function whyFormTaken(name: CaseName, pattern: Pattern): DrillCause | undefined 
   const taken = (one: CaseName): boolean => kind(one) === "taken";
   const short = taken("short_signature");
   // No digit of the long signature is correct, so it was not compared at all.
-  if (FORMLESS.has(name) && taken("long_signature") && taken("non_hex")) return "takes_malformed_signature";
+  if (FORMLESS_CASES.has(name) && taken("long_signature") && taken("non_hex"))
+    return "takes_malformed_signature";
   const isByLength = short && taken("long_signature") && !taken("dots") && !taken("non_hex");
-  if (FORMLESS.has(name) && isByLength) return "takes_malformed_signature";
+  if (FORMLESS_CASES.has(name) && isByLength) return "takes_malformed_signature";
   if (name === "short_signature" && taken("last_digit")) return whyPartly(pattern);
   if (PATTERNS.has(name) && short && taken("non_hex")) return "compares_what_came";
-  if (SHORTENED.has(name) && short)
+  if (SHORTENED_CASES.has(name) && short)
     return taken("dots") && !taken("non_hex") ? "matches_patterns" : "compares_what_came";
-  if (UNORDERED.has(name) && taken("sorted_digits")) return "compares_unordered";
-  if (name === "swapped_bytes") return PARTS.some(taken) ? whyPartly(pattern) : "compares_unordered";
+  if (UNORDERED_CASES.has(name) && taken("sorted_digits")) return "compares_unordered";
+  if (name === "swapped_bytes")
+    return PARTLY_RIGHT_CASES.some(taken) ? whyPartly(pattern) : "compares_unordered";
   if (name === "gzip" && taken("no_event") && !taken("chunked")) return "skips_odd_bodies";
-  const claimed = CLAIMED.find(([, names]) => names.includes(name));
+  const claimed = CLAIMED_CASES.find(([, names]) => names.includes(name));
   if (claimed !== undefined && taken(claimed[0])) return "skips_by_content";
   if (claimed !== undefined && taken("empty_secret") && name.endsWith("_empty")) return "takes_empty_secret";
   if (
@@ -200,19 +211,19 @@ function whyFormTaken(name: CaseName, pattern: Pattern): DrillCause | undefined 
     GUESSED_TEXTS.some((text) => name.endsWith(`_${text}`) && taken(`secret_${text}`))
   )
     return "takes_guessed_secret";
-  if (UNTIMED.has(name) && taken("no_timestamp")) return "skips_without_timestamp";
-  if ((UNTIMED.has(name) || TWO_TIMES.has(name)) && taken("hour_old"))
+  if (UNTIMED_CASES.has(name) && taken("no_timestamp")) return "skips_without_timestamp";
+  if ((UNTIMED_CASES.has(name) || TWO_TIMESTAMP_CASES.has(name)) && taken("hour_old"))
     return whyStale(STALE_BY_SECONDS, pattern);
   return undefined;
 }
 
 /** Signatures in which only some digits are correct. */
-const PARTS: readonly CaseName[] = ["first_digit", "even_digits", "odd_digits"];
+const PARTLY_RIGHT_CASES: readonly CaseName[] = ["first_digit", "even_digits", "odd_digits"];
 
 /** Whether a sum of the digits is compared, which a forged signature may match by chance. */
 function isUnordered({ kind, all }: Pattern): boolean {
   return (
-    all("taken", REORDERED) &&
+    all("taken", REORDERED_CASES) &&
     all("refused", ["bad_signature", "first_digit"]) &&
     kind("good_event") === "taken"
   );
@@ -225,9 +236,9 @@ function isMissigned(name: CaseName): boolean {
 }
 
 /** Cases in which a signature may have the same sum of digits: of 200 signatures, one is likely to. */
-const UNORDERED: ReadonlySet<CaseName> = new Set(["swapped_digits", "many_signatures"]);
+const UNORDERED_CASES: ReadonlySet<CaseName> = new Set(["swapped_digits", "many_signatures"]);
 /** The fields of an event that can select a secret, and the cases that are signed with a guessable secret. */
-const CLAIMED = (["live", "other_store"] as const).map(
+const CLAIMED_CASES = (["live", "other_store"] as const).map(
   (claim) =>
     [
       claim,
@@ -235,13 +246,16 @@ const CLAIMED = (["live", "other_store"] as const).map(
     ] as const,
 );
 const GUESSED_TEXTS = ["undefined", "null", "none"] as const;
-const SHORTENED: ReadonlySet<CaseName> = new Set(["short_signature", "empty_signature"]);
+const SHORTENED_CASES: ReadonlySet<CaseName> = new Set(["short_signature", "empty_signature"]);
 const PATTERNS: ReadonlySet<CaseName> = new Set(["dots", "percent", "any_text", "non_hex"]);
-const UNTIMED: ReadonlySet<CaseName> = new Set(
+const UNTIMED_CASES: ReadonlySet<CaseName> = new Set(
   CASE_NAMES.filter((name) => DRILL_CASES[name].timestamp !== undefined),
 );
-const TWO_TIMES: ReadonlySet<CaseName> = new Set(["timestamp_old_and_new", "timestamp_new_and_old"]);
-const FORMLESS: ReadonlySet<CaseName> = new Set([
+const TWO_TIMESTAMP_CASES: ReadonlySet<CaseName> = new Set([
+  "timestamp_old_and_new",
+  "timestamp_new_and_old",
+]);
+const FORMLESS_CASES: ReadonlySet<CaseName> = new Set([
   "short_signature",
   "empty_signature",
   "dots",
@@ -254,7 +268,7 @@ const FORMLESS: ReadonlySet<CaseName> = new Set([
 /** The missing header without which a request was not verified. */
 function whyWithout(name: CaseName, { kind }: Pattern): DrillCause {
   const missing = DRILL_CASES[name].without ?? [];
-  const alone = SKIPPED_WITHOUT.find(
+  const alone = MISSING_HEADER_CAUSES.find(
     ([header, one]) => missing.some((each) => each === header) && kind(one) === "taken",
   );
   if (alone !== undefined) return alone[2];
@@ -264,7 +278,7 @@ function whyWithout(name: CaseName, { kind }: Pattern): DrillCause {
 }
 
 /** The cases with a missing header, and the cause if they are accepted. */
-const SKIPPED_WITHOUT = [
+const MISSING_HEADER_CAUSES = [
   ["signature", "no_signature", "skips_without_header"],
   ["timestamp", "no_timestamp", "skips_without_timestamp"],
   ["eventId", "no_event_id", "skips_without_event_id"],
@@ -291,7 +305,7 @@ function whyPartly({ kind }: Pattern): DrillCause {
 /** Whether forged requests had different results, and more than one mistake in the code explains them. */
 function isErratic({ kind, usedRetired, wavers }: Pattern): boolean {
   if (wavers || (kind("bad_signature") === "refused" && kind("forged_in_the_end") === "taken")) return true;
-  const taken = FORGED.filter((name) => kind(name) === "taken");
+  const taken = FORGED_CASES.filter((name) => kind(name) === "taken");
   if (taken.length !== 1) return taken.length === 2;
   if (taken[0] === "wrong_secret") return !usedRetired;
   return taken[0] !== "changed_byte" || kind("rewritten_body") !== "taken";
@@ -302,12 +316,12 @@ function whyGoodRefused({ kind, usedRetired, probed }: Pattern): DrillCause | un
   if (probed !== undefined) return probed;
   if (kind("bad_signature") !== "refused" || kind("good_event") !== "refused") return undefined;
   if (kind("order_event") === "taken") return "refuses_after_check";
-  if (GUESSED.some((name) => kind(name) === "taken")) return "secret_unset";
+  if (GUESSED_CASES.some((name) => kind(name) === "taken")) return "secret_unset";
   if (kind("wrong_secret") === "taken" && usedRetired) return "replaced_secret";
-  return STALE.some((name) => kind(name) === "taken") ? "clock_off" : undefined;
+  return STALE_CASES.some((name) => kind(name) === "taken") ? "clock_off" : undefined;
 }
 
-const GUESSED = CASE_NAMES.filter((name) => {
+const GUESSED_CASES = CASE_NAMES.filter((name) => {
   const { secret } = DRILL_CASES[name];
   return secret !== undefined && secret !== "another";
 });
@@ -328,17 +342,17 @@ function whyRefused(name: CaseName, pattern: Pattern): DrillCause {
   if (all("refused", plain)) return whyAllRefused(pattern);
   if (kind("good_event") !== "taken") {
     // A drill that was given up has not sent the last of them.
-    const sent = GOOD.filter((good) => kind(good) !== "unsent");
+    const sent = GOOD_CASES.filter((good) => kind(good) !== "unsent");
     if (kind("spaced_body") === "taken" && all("refused", sent)) return "parsed_body";
     return whyGoodRefused(pattern) ?? "verifies_sometimes";
   }
-  if (kind("good_at_the_end") !== "taken" && !SENT_FIRST.has(name)) return "shuts_out";
+  if (kind("good_at_the_end") !== "taken" && !FIRST_SENT_CASES.has(name)) return "shuts_out";
   const reads = kind("rewritten_body") === "taken" || kind("spaced_body") !== "taken";
-  return untakenAlone(name) ?? (reads ? "parsed_body" : "decoded_body");
+  return whyUntaken(name) ?? (reads ? "parsed_body" : "decoded_body");
 }
 
 /** Why a valid request was not accepted although another valid event was; undefined if its bytes are the reason. */
-function untakenAlone(name: CaseName): DrillCause | undefined {
+function whyUntaken(name: CaseName): DrillCause | undefined {
   const one = DRILL_CASES[name];
   return "untaken" in one && one.untaken !== "by_bytes" ? one.untaken : undefined;
 }
@@ -353,8 +367,8 @@ function whyFailed(name: CaseName, { kind, all, plain, probed }: Pattern): Drill
   if (kind("good_event") !== "taken") return "fails_after_check";
   if (name === "other_event_id" && kind("duplicate") === "failed") return "rejects_duplicates";
   if (isBad(name)) return "throws_on_bad";
-  if (kind("good_at_the_end") !== "taken" && !SENT_FIRST.has(name)) return "shuts_out";
-  return untakenAlone(name) ?? "chokes_on_bytes";
+  if (kind("good_at_the_end") !== "taken" && !FIRST_SENT_CASES.has(name)) return "shuts_out";
+  return whyUntaken(name) ?? "chokes_on_bytes";
 }
 
 const OTHER_LENGTHS: ReadonlySet<CaseName> = new Set(["short_signature", "empty_signature"]);

@@ -9,8 +9,8 @@ import {
   fieldsOf,
   oddCase,
   otherDigits,
-  withHeaders,
-  malformed,
+  replaceHeaders,
+  wrongDigits,
   type DrillCase,
   type DrillRequest,
 } from "./webhook-case.ts";
@@ -29,55 +29,59 @@ function badlySigned([text, chinese]: Words): Words {
 }
 
 /** A badly signed request that a receiver may trust because of how it is sent. */
-function carried(title: Words, taken: DrillCause, how: NonNullable<DrillCase["how"]>) {
-  return oddCase(badlySigned(title), { taken, signature: malformed, how });
+function carriedCase(title: Words, taken: DrillCause, how: NonNullable<DrillCase["how"]>) {
+  return oddCase(badlySigned(title), { taken, signature: wrongDigits, how });
 }
 
 function under(title: Words, taken: DrillCause, header: Header, value: string | undefined) {
-  return carried(title, taken, (request) => withHeaders(request, { [header]: value }));
+  return carriedCase(title, taken, (request) => replaceHeaders(request, { [header]: value }));
 }
 
-const ELSEWHERE = ({ store_id: id }: Event): Event => ({ store_id: otherEnd(String(id)) });
-const LIVE = ({ data }: Event): Event => ({
+const OTHER_ADDRESS = ({ store_id: id }: Event): Event => ({ store_id: changeEnd(String(id)) });
+const LIVE_CLAIM = ({ data }: Event): Event => ({
   livemode: true,
   data: isRecord(data) && "livemode" in data ? { ...data, livemode: true } : data,
 });
 
 /** A badly signed event with false claims about itself. */
-function claiming(title: Words, change: (event: Event) => Readonly<Record<string, unknown>>) {
+function claimingCase(title: Words, change: (event: Event) => Readonly<Record<string, unknown>>) {
   const taken = "skips_by_content";
-  return badCase(badlySigned(title), { taken, signature: malformed, sent: (body) => claim(body, change) });
+  return badCase(badlySigned(title), { taken, signature: wrongDigits, sent: (body) => claim(body, change) });
 }
 
 /** A badly signed request with another body. */
-function bearing(title: Words, taken: DrillCause, sent: (body: string) => string) {
-  return oddCase(badlySigned(title), { taken, signature: malformed, sent });
+function otherBodyCase(title: Words, taken: DrillCause, sent: (body: string) => string) {
+  return oddCase(badlySigned(title), { taken, signature: wrongDigits, sent });
 }
 
 /** The forms of a forged request. */
 export const CARRIERS = {
-  as_put: carried(["as PUT", "使用 PUT"], "skips_methods", (request) => ({ ...request, method: "PUT" })),
-  as_patch: carried(["as PATCH", "使用 PATCH"], "skips_methods", (request) => ({
+  as_put: carriedCase(["as PUT", "使用 PUT"], "skips_methods", (request) => ({ ...request, method: "PUT" })),
+  as_patch: carriedCase(["as PATCH", "使用 PATCH"], "skips_methods", (request) => ({
     ...request,
     method: "PATCH",
   })),
-  with_query: carried(["with ?x=1 behind the path", "路径后带 ?x=1"], "skips_paths", (request) =>
-    onPath(request, "?x=1"),
+  with_query: carriedCase(["with ?x=1 behind the path", "路径后带 ?x=1"], "skips_paths", (request) =>
+    changePath(request, "?x=1"),
   ),
-  final_slash: carried(["with a slash behind the path", "路径后带斜杠"], "skips_paths", (request) =>
-    onPath(request, "/"),
+  final_slash: carriedCase(["with a slash behind the path", "路径后带斜杠"], "skips_paths", (request) =>
+    changePath(request, "/"),
   ),
-  empty_body: bearing(["with an empty body", "请求体为空"], "skips_odd_bodies", () => ""),
-  json_array: bearing(["as a JSON array", "请求体为 JSON 数组"], "skips_odd_bodies", (body) => `[${body}]`),
-  body_5_kb: bearing(["with 5 kB of body", "请求体 5 kB"], "skips_large", (body) =>
-    padded(body, SMALL_BODY_BYTES),
+  empty_body: otherBodyCase(["with an empty body", "请求体为空"], "skips_odd_bodies", () => ""),
+  json_array: otherBodyCase(
+    ["as a JSON array", "请求体为 JSON 数组"],
+    "skips_odd_bodies",
+    (body) => `[${body}]`,
   ),
-  body_100_kb: bearing(["with 100 kB of body", "请求体 100 kB"], "skips_large", (body) =>
-    padded(body, LARGE_BODY_BYTES),
+  body_5_kb: otherBodyCase(["with 5 kB of body", "请求体 5 kB"], "skips_large", (body) =>
+    padBody(body, SMALL_BODY_BYTES),
+  ),
+  body_100_kb: otherBodyCase(["with 100 kB of body", "请求体 100 kB"], "skips_large", (body) =>
+    padBody(body, LARGE_BODY_BYTES),
   ),
   chunked: under(["in chunks", "分块传输"], "skips_encodings", "Transfer-Encoding", "chunked"),
-  gzip: carried(["compressed with gzip", "gzip 压缩"], "skips_encodings", (request) =>
-    withHeaders({ ...request, body: gzipSync(request.body) }, { "Content-Encoding": "gzip" }),
+  gzip: carriedCase(["compressed with gzip", "gzip 压缩"], "skips_encodings", (request) =>
+    replaceHeaders({ ...request, body: gzipSync(request.body) }, { "Content-Encoding": "gzip" }),
   ),
   no_content_type: under(
     ["without a content type", "没有内容类型"],
@@ -99,30 +103,30 @@ export const CARRIERS = {
     "Mozilla/5.0",
   ),
   no_agent: under(["without a User-Agent", "没有 User-Agent"], "skips_by_sender", "User-Agent", undefined),
-  authorization: carried(
+  authorization: carriedCase(
     ["with Authorization, Cookie and X-Api-Key", "带 Authorization、Cookie 和 X-Api-Key"],
     "skips_by_sender",
     (request) =>
-      withHeaders(request, { Authorization: "Bearer 0000", Cookie: "session=0000", "X-Api-Key": "0000" }),
+      replaceHeaders(request, { Authorization: "Bearer 0000", Cookie: "session=0000", "X-Api-Key": "0000" }),
   ),
-  forwarded: carried(
+  forwarded: carriedCase(
     ["with X-Forwarded-For, X-Real-IP and Forwarded", "带 X-Forwarded-For、X-Real-IP 和 Forwarded"],
     "skips_by_sender",
     (request) =>
-      withHeaders(request, {
+      replaceHeaders(request, {
         "X-Forwarded-For": "127.0.0.1",
         "X-Real-IP": "127.0.0.1",
         Forwarded: "for=127.0.0.1;proto=https",
       }),
   ),
-  unknown_type: claiming(["of a type that there is not", "事件类型不存在"], ({ type }) => ({
+  unknown_type: claimingCase(["of a type that there is not", "事件类型不存在"], ({ type }) => ({
     type: `${String(type).split(".")[0] ?? ""}.refunded`,
   })),
-  other_family: claiming(["of a type that is nothing like one", "类型格式不像事件类型"], () => ({
+  other_family: claimingCase(["of a type that is nothing like one", "类型格式不像事件类型"], () => ({
     type: "ping",
   })),
-  other_store: claiming(["of another store", "属于另一商店"], ELSEWHERE),
-  live: claiming(["with livemode true", "livemode 为 true"], LIVE),
+  other_store: claimingCase(["of another store", "属于另一商店"], OTHER_ADDRESS),
+  live: claimingCase(["with livemode true", "livemode 为 true"], LIVE_CLAIM),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** The forms of a forged signature. */
@@ -176,53 +180,62 @@ export const SIGNATURE_FORMS = {
   many_signatures: oddCase([`${MANY_SIGNATURES} wrong signatures`, `${MANY_SIGNATURES} 个错误签名`], {
     taken: "takes_malformed_signature",
     signature: (right) =>
-      Array.from({ length: MANY_SIGNATURES }, (_, at) => malformed(`${right}${at}`)).join(),
+      Array.from({ length: MANY_SIGNATURES }, (_, at) => wrongDigits(`${right}${at}`)).join(),
   }),
   long_signature: oddCase(["a signature of 10 kB", "10 kB 的签名"], {
     taken: "takes_malformed_signature",
-    signature: (right) => malformed(right).repeat(LONG_SIGNATURE / DIGITS),
+    signature: (right) => wrongDigits(right).repeat(LONG_SIGNATURE / DIGITS),
   }),
   doubled_signature: oddCase(["two lines with wrong signatures", "两行错误签名"], {
     taken: "reads_doubled_headers",
-    signature: malformed,
+    signature: wrongDigits,
     how: (request) => {
       const { [HEADERS.signature]: once = "" } = request.headers;
-      return { ...request, lines: { [HEADERS.signature]: [once, malformed(once)] } };
+      return { ...request, lines: { [HEADERS.signature]: [once, wrongDigits(once)] } };
     },
   }),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** Guessable secrets: printed forms of an unset variable, defaults, and well-known texts. */
 export const GUESSED_SECRETS = {
-  secret_undefined: guessed(["the text undefined", "文本 undefined"], () => "undefined"),
-  secret_null: guessed(["the text null", "文本 null"], () => "null"),
-  secret_none: guessed(["the text None", "文本 None"], () => "None"),
-  secret_changeme: guessed(["the text changeme", "文本 changeme"], () => "changeme"),
-  secret_secret: guessed(["the text secret", "文本 secret"], () => "secret"),
-  secret_test: guessed(["the text test", "文本 test"], () => "test"),
-  secret_promise: guessed(["the text [object Promise]", "文本 [object Promise]"], () => "[object Promise]"),
-  secret_prefix: guessed(["the text whsec_", "文本 whsec_"], () => "whsec_"),
-  secret_url: guessed(["the URL of the endpoint", "接收端的 URL"], ({ url }) => url),
-  secret_store: guessed(["the id of the store", "商店的 id"], ({ storeId }) => storeId),
+  secret_undefined: guessedSecretCase(["the text undefined", "文本 undefined"], () => "undefined"),
+  secret_null: guessedSecretCase(["the text null", "文本 null"], () => "null"),
+  secret_none: guessedSecretCase(["the text None", "文本 None"], () => "None"),
+  secret_changeme: guessedSecretCase(["the text changeme", "文本 changeme"], () => "changeme"),
+  secret_secret: guessedSecretCase(["the text secret", "文本 secret"], () => "secret"),
+  secret_test: guessedSecretCase(["the text test", "文本 test"], () => "test"),
+  secret_promise: guessedSecretCase(
+    ["the text [object Promise]", "文本 [object Promise]"],
+    () => "[object Promise]",
+  ),
+  secret_prefix: guessedSecretCase(["the text whsec_", "文本 whsec_"], () => "whsec_"),
+  secret_url: guessedSecretCase(["the URL of the endpoint", "接收端的 URL"], ({ url }) => url),
+  secret_store: guessedSecretCase(["the id of the store", "商店的 id"], ({ storeId }) => storeId),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** The fields that may select the secret, and the secret if the selected one is not set. */
 export const CLAIMED_SECRETS = {
-  live_empty: unset(["livemode true", "livemode 为 true"], LIVE, ""),
-  live_undefined: unset(["livemode true", "livemode 为 true"], LIVE, "undefined"),
-  live_null: unset(["livemode true", "livemode 为 true"], LIVE, "null"),
-  live_none: unset(["livemode true", "livemode 为 true"], LIVE, "None"),
-  other_store_empty: unset(["another store", "属于另一商店"], ELSEWHERE, ""),
-  other_store_undefined: unset(["another store", "属于另一商店"], ELSEWHERE, "undefined"),
-  other_store_null: unset(["another store", "属于另一商店"], ELSEWHERE, "null"),
-  other_store_none: unset(["another store", "属于另一商店"], ELSEWHERE, "None"),
+  live_empty: unsetSecretCase(["livemode true", "livemode 为 true"], LIVE_CLAIM, ""),
+  live_undefined: unsetSecretCase(["livemode true", "livemode 为 true"], LIVE_CLAIM, "undefined"),
+  live_null: unsetSecretCase(["livemode true", "livemode 为 true"], LIVE_CLAIM, "null"),
+  live_none: unsetSecretCase(["livemode true", "livemode 为 true"], LIVE_CLAIM, "None"),
+  other_store_empty: unsetSecretCase(["another store", "属于另一商店"], OTHER_ADDRESS, ""),
+  other_store_undefined: unsetSecretCase(["another store", "属于另一商店"], OTHER_ADDRESS, "undefined"),
+  other_store_null: unsetSecretCase(["another store", "属于另一商店"], OTHER_ADDRESS, "null"),
+  other_store_none: unsetSecretCase(["another store", "属于另一商店"], OTHER_ADDRESS, "None"),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** Invalid timestamps, correctly signed; and pairs of timestamps of which one is old. */
 export const TIMESTAMP_FORMS = {
-  timestamp_word: untimed(["soon as the timestamp, rightly signed", "时间戳为 soon，签名正确"], "soon"),
-  timestamp_nan: untimed(["NaN as the timestamp, rightly signed", "时间戳为 NaN，签名正确"], "NaN"),
-  timestamp_empty: untimed(["an empty timestamp, rightly signed", "时间戳为空，签名正确"], ""),
+  timestamp_word: invalidTimestampCase(
+    ["soon as the timestamp, rightly signed", "时间戳为 soon，签名正确"],
+    "soon",
+  ),
+  timestamp_nan: invalidTimestampCase(
+    ["NaN as the timestamp, rightly signed", "时间戳为 NaN，签名正确"],
+    "NaN",
+  ),
+  timestamp_empty: invalidTimestampCase(["an empty timestamp, rightly signed", "时间戳为空，签名正确"], ""),
   timestamp_left_out: oddCase(["no timestamp, and none signed", "没有时间戳，签名也不含时间戳"], {
     taken: "takes_malformed_timestamp",
     timestamp: "",
@@ -233,11 +246,11 @@ export const TIMESTAMP_FORMS = {
     timestamp: "undefined",
     without: ["timestamp"],
   }),
-  timestamp_old_and_new: twoTimes(
+  timestamp_old_and_new: twoTimestampsCase(
     ["signed an hour ago, with a second timestamp of now behind", "一小时前签名，其后另有当前时间戳"],
     (old, now) => [old, now],
   ),
-  timestamp_new_and_old: twoTimes(
+  timestamp_new_and_old: twoTimestampsCase(
     ["signed an hour ago, with a second timestamp of now before", "一小时前签名，其前另有当前时间戳"],
     (old, now) => [now, old],
   ),
@@ -248,7 +261,7 @@ export const REUSES = {
   known_event: badCase(["the first event again, badly signed", "再次推送第一个事件，签名错误"], {
     taken: "known_before_check",
     event: "first",
-    signature: malformed,
+    signature: wrongDigits,
   }),
   reused_signature: badCase(
     ["another event under the signature of the first", "另一事件沿用第一个事件的签名"],
@@ -265,15 +278,15 @@ export const UNKNOWN_ORDER = badCase(
   {
     taken: "skips_orders",
     event: "payment",
-    signature: malformed,
+    signature: wrongDigits,
     sent: (body) => {
       const { data } = JSON.parse(body) as {
         readonly data: { readonly id: string; readonly order_id: string };
       };
       const { id, order_id: orderId } = data;
       return body
-        .replaceAll(id, otherEnd(id))
-        .replaceAll(JSON.stringify(orderId), JSON.stringify(otherEnd(orderId)));
+        .replaceAll(id, changeEnd(id))
+        .replaceAll(JSON.stringify(orderId), JSON.stringify(changeEnd(orderId)));
     },
   },
 );
@@ -284,7 +297,7 @@ export const OLDER_EVENT = badCase(
   {
     taken: "skips_orders",
     event: "payment",
-    signature: malformed,
+    signature: wrongDigits,
     sent: (body) => claim(body, () => ({ sequence: 0 })),
   },
 );
@@ -297,23 +310,23 @@ function contentTypes<Name extends string>(types: Readonly<Record<Name, string>>
   return Object.fromEntries(rows) as Readonly<Record<Name, ReturnType<typeof under>>>;
 }
 
-function guessed(what: Words, secret: Exclude<DrillCase["secret"], "another" | undefined>) {
+function guessedSecretCase(what: Words, secret: Exclude<DrillCase["secret"], "another" | undefined>) {
   return badCase([`signed with ${what[0]}`, `用${what[1]}签名`], { taken: "takes_guessed_secret", secret });
 }
 
 /** An event with a changed field, signed with a guessable secret. */
-function unset(claimed: Words, change: (event: Event) => Event, secret: string) {
+function unsetSecretCase(claimed: Words, change: (event: Event) => Event, secret: string) {
   const [by, byChinese] = secret === "" ? EMPTY_SECRET : [`the text ${secret}`, `文本 ${secret}`];
   const title = [`with ${claimed[0]}, signed with ${by}`, `${claimed[1]}，用${byChinese}签名`] as const;
   const signed = (body: string): string => claim(body, change);
   return badCase(title, { taken: "chooses_secret", signed, secret: () => secret });
 }
 
-function untimed(title: Words, timestamp: string) {
+function invalidTimestampCase(title: Words, timestamp: string) {
   return oddCase(title, { taken: "takes_malformed_timestamp", timestamp });
 }
 
-function twoTimes(title: Words, order: (old: string, now: string) => readonly string[]) {
+function twoTimestampsCase(title: Words, order: (old: string, now: string) => readonly string[]) {
   return oddCase(title, {
     taken: "reads_doubled_headers",
     age: STALE_BY_SECONDS,
@@ -331,17 +344,17 @@ function claim(body: string, change: (event: Event) => Event): string {
   return JSON.stringify({ ...event, ...change(event) });
 }
 
-function padded(body: string, bytes: number): string {
+function padBody(body: string, bytes: number): string {
   return claim(body, () => ({ note: "x".repeat(Math.max(0, bytes - body.length)) }));
 }
 
 /** An id of the same form: with other last digits, or with its last letters reversed if it has no digits. */
-function otherEnd(id: string): string {
+function changeEnd(id: string): string {
   const changed = id.replace(/\d+(?=\D*$)/, (digits) => otherDigits(digits, 10));
   return changed === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : changed;
 }
 
-function onPath(request: DrillRequest, end: "/" | "?x=1"): DrillRequest {
+function changePath(request: DrillRequest, end: "/" | "?x=1"): DrillRequest {
   const url = new URL(request.url);
   if (end === "/") url.pathname += "/";
   else url.searchParams.append("x", "1");

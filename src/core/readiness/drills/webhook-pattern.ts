@@ -35,10 +35,10 @@ export type Pattern = Pick<DrillResults, "probed"> & {
 };
 
 /** Valid events that every receiver accepts, regardless of how it reads them. */
-export const GOOD: readonly CaseName[] = ["good_event", "duplicate", "good_at_the_end"];
+export const GOOD_CASES: readonly CaseName[] = ["good_event", "duplicate", "good_at_the_end"];
 
 /** Statuses of a missing route: not found, method not allowed, gone. */
-const NOWHERE: ReadonlySet<number> = new Set([404, 405, 410]);
+const MISSING_ROUTE_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);
 /** Maximum number of cases that are sent a second time. */
 const MAX_REPEATED = 8;
 
@@ -55,7 +55,7 @@ export type DrillResults = {
 };
 
 /** Cases in which the correct digits are in another order. */
-export const REORDERED: readonly CaseName[] = [
+export const REORDERED_CASES: readonly CaseName[] = [
   "swapped_digits",
   "swapped_bytes",
   "reversed_digits",
@@ -75,8 +75,8 @@ export function patternOf({ results, repeated, usedRetired, probed }: DrillResul
     answered,
     plain: answered.filter((name) => DRILL_CASES[name].expected !== "not 2xx"),
     isNowhere: results
-      .filter(({ name }) => GOOD.includes(name))
-      .every(({ answer }) => "status" in answer && NOWHERE.has(answer.status)),
+      .filter(({ name }) => GOOD_CASES.includes(name))
+      .every(({ answer }) => "status" in answer && MISSING_ROUTE_STATUSES.has(answer.status)),
     usedRetired,
     probed,
     wavers: repeated.some((result) => kindOf(result) === "refused" && kind(result.name) === "taken"),
@@ -133,5 +133,5 @@ function isForged(name: CaseName): boolean {
 
 /** Whether a comparison of only some digits may accept the case with one signature and refuse it with the next. */
 function isTakenByChance(name: CaseName): boolean {
-  return [...REORDERED, "many_signatures"].includes(twinOf(name) ?? name);
+  return [...REORDERED_CASES, "many_signatures"].includes(twinOf(name) ?? name);
 }

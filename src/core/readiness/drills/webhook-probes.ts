@@ -30,11 +30,13 @@ export function probes(
   const timestamp = headers[HEADERS.timestamp] ?? "";
   const right: readonly (string | Uint8Array)[] = [timestamp, ".", rawBody];
   const signed = [
-    ...single(keyVariants([secret], known)).map(([code, key]) => [code, key, right] as const),
-    ...single(signedContentVariants([timestamp], event.id)).map(
+    ...withOneFault(keyVariants([secret], known)).map(([code, key]) => [code, key, right] as const),
+    ...withOneFault(signedContentVariants([timestamp], event.id)).map(
       ([code, form]) => [code, secret, form(rawBody)] as const,
     ),
-    ...single(bodyVariants(rawBody)).map(([code, bytes]) => [code, secret, [timestamp, ".", bytes]] as const),
+    ...withOneFault(bodyVariants(rawBody)).map(
+      ([code, bytes]) => [code, secret, [timestamp, ".", bytes]] as const,
+    ),
   ];
   const probe = (cause: DrillCause, signature: string): Probe => ({
     cause,
@@ -71,7 +73,7 @@ function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): 
 }
 
 /** The variants with exactly one fault. */
-function single<Value>(variants: readonly Variant<Value>[]): (readonly [Finding["code"], Value])[] {
+function withOneFault<Value>(variants: readonly Variant<Value>[]): (readonly [Finding["code"], Value])[] {
   return variants.flatMap(({ findings, value }) => {
     const [only, ...more] = findings;
     return only === undefined || more.length > 0 ? [] : [[only.code, value] as const];

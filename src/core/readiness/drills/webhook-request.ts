@@ -162,7 +162,7 @@ export function paymentType({ body }: OrderEvent): CheckoutEvent["type"] {
 }
 
 /** The sequence number of an event with each status and its previous status, for a customer who pays immediately. */
-const COURSE: Readonly<Record<Status, readonly [sequence: number, previous: Status | null]>> = {
+const EVENT_COURSE: Readonly<Record<Status, readonly [sequence: number, previous: Status | null]>> = {
   created: [1, null],
   pending: [2, "created"],
   succeeded: [3, "pending"],
@@ -178,7 +178,7 @@ function bodyOfType(
 ): string {
   const [object, status] = type.split(".") as ["order" | "checkout_session", Status];
   const event = JSON.parse(order.body) as { readonly sequence: number; readonly data: object };
-  const [sequence, previousStatus] = COURSE[status];
+  const [sequence, previousStatus] = EVENT_COURSE[status];
   return JSON.stringify({
     ...event,
     event_id: own.id,

@@ -16,8 +16,8 @@ import {
   oddCase,
   openCase,
   otherDigits,
-  withHeaders,
-  malformed,
+  replaceHeaders,
+  wrongDigits,
   type DrillCase,
   type DrillRequest,
 } from "./webhook-case.ts";
@@ -58,15 +58,15 @@ const cases = {
     ["a good event with blanks between its tokens", "有效事件，JSON 中带空格"],
     "by_bytes",
     {
-      signed: spaced,
+      signed: addSpaces,
     },
   ),
   unusual_bytes: goodCase(["a good event in unusual bytes", "有效事件，字节写法少见"], "by_bytes", {
-    signed: unusual,
+    signed: writeUnusually,
   }),
   bad_signature: badCase(["a signature that no secret made", "不由任何密钥生成的签名"], {
     taken: "verifies_sometimes",
-    signature: malformed,
+    signature: wrongDigits,
   }),
   wrong_secret: badCase(["signed with another secret", "用另一个密钥签名"], {
     taken: "old_secret",
@@ -74,11 +74,11 @@ const cases = {
   }),
   changed_byte: badCase(["one byte of the body changed", "请求体改动一个字节"], {
     taken: "body_not_covered",
-    sent: withOtherDigit,
+    sent: changeDigit,
   }),
   fresh_forgery: badCase(["badly signed, over a new connection", "签名错误，使用新连接"], {
     taken: "verifies_sometimes",
-    signature: malformed,
+    signature: wrongDigits,
     connection: "fresh",
   }),
   good_on_connection: goodCase(
@@ -89,12 +89,12 @@ const cases = {
     ["badly signed, over the connection of a good event", "签名错误，沿用有效事件的连接"],
     {
       taken: "once_a_connection",
-      signature: malformed,
+      signature: wrongDigits,
     },
   ),
   rewritten_body: badCase(["the same JSON in other white space", "同样的 JSON，空白不同"], {
     taken: "parsed_body",
-    sent: indented,
+    sent: indentBody,
   }),
   right_beginning: badCase(
     [`a signature of which the first ${RIGHT_DIGITS} digits are right`, `前 ${RIGHT_DIGITS} 位正确的签名`],
@@ -114,7 +114,7 @@ const cases = {
   no_event: badCase(["a body that is no JSON, badly signed", "请求体不是 JSON，签名错误"], {
     taken: "skips_odd_bodies",
     signed: () => "this is no event",
-    signature: malformed,
+    signature: wrongDigits,
   }),
   hour_old: badCase(["signed an hour ago", "一小时前签名"], { age: STALE_BY_SECONDS }),
   hour_ahead: badCase(["signed an hour ahead", "签名时间超前一小时"], { age: -STALE_BY_SECONDS }),
@@ -170,23 +170,23 @@ const cases = {
       `a signature of which the first ${RIGHT_ENDS.first} and the last ${RIGHT_ENDS.last} digits are right`,
       `前 ${RIGHT_ENDS.first} 位和后 ${RIGHT_ENDS.last} 位正确的签名`,
     ],
-    { taken: "by_part", signature: withOtherMiddle },
+    { taken: "by_part", signature: changeMiddle },
   ),
   first_of_three: goodCase(["the right signature, first of three", "三个签名中第一个正确"], "one_signature", {
-    signature: placed(0),
+    signature: placeSignature(0),
   }),
   second_of_three: goodCase(
     ["the right signature, second of three", "三个签名中第二个正确"],
     "one_signature",
     {
-      signature: placed(1),
+      signature: placeSignature(1),
     },
   ),
   third_of_three: goodCase(
     ["the right signature, last of three", "三个签名中最后一个正确"],
     "one_signature",
     {
-      signature: placed(2),
+      signature: placeSignature(2),
     },
   ),
   other_event_id: openCase(
@@ -200,13 +200,13 @@ const cases = {
   ),
   no_event_id: badCase(["no event id, badly signed", "没有事件 id，签名错误"], {
     without: ["eventId"],
-    signature: malformed,
+    signature: wrongDigits,
   }),
   only_signature: badCase(
     ["neither event id nor timestamp, badly signed", "没有事件 id 和时间戳，签名错误"],
     {
       without: ["eventId", "timestamp"],
-      signature: malformed,
+      signature: wrongDigits,
     },
   ),
   only_timestamp: badCase(["neither event id nor signature", "没有事件 id 和签名"], {
@@ -217,13 +217,14 @@ const cases = {
   }),
   no_headers: badCase(["no Checkout header, as curl sends it", "没有 Checkout 请求头，如 curl 所发"], {
     without: ["eventId", "timestamp", "signature"],
-    how: asCurl,
+    how: sendAsCurl,
   }),
   no_headers_form: oddCase(
     ["no Checkout header, as curl -d sends it: as a form", "没有 Checkout 请求头，如 curl -d 所发的表单"],
     {
       without: ["eventId", "timestamp", "signature"],
-      how: (request) => withHeaders(asCurl(request), { "Content-Type": "application/x-www-form-urlencoded" }),
+      how: (request) =>
+        replaceHeaders(sendAsCurl(request), { "Content-Type": "application/x-www-form-urlencoded" }),
     },
   ),
   ...CARRIERS,
@@ -235,13 +236,13 @@ const cases = {
   made_hour_ago: goodCase(
     ["a good event of an hour ago, signed now", "一小时前的有效事件，现在签名"],
     "reads_created_at",
-    { signed: madeEarlier },
+    { signed: backdateEvent },
   ),
   forged_in_the_end: badCase(
     ["a signature that no secret made, after all that", "在上述请求之后，不由任何密钥生成的签名"],
     {
       taken: "verifies_sometimes",
-      signature: malformed,
+      signature: wrongDigits,
     },
   ),
   good_at_the_end: goodCase(["a good event after all that", "在上述请求之后的有效事件"], "shuts_out"),
@@ -266,7 +267,7 @@ const orderCases = {
  * The cases with other accepted events, of the order and of an order of the other kind; each is sent if there is such
  * an event.
  */
-const acceptedCases: Readonly<Record<AcceptedName, DrillCase>> = byType("accepted", (type) =>
+const acceptedCases: Readonly<Record<AcceptedName, DrillCase>> = caseForEachType("accepted", (type) =>
   goodCase([`${type} again, as it was accepted before`, `再次推送曾被接受的 ${type}`], "refuses_orders", {
     accepted: type,
   }),
@@ -291,12 +292,12 @@ export const DRILL_CASES: Readonly<Record<CaseName, DrillCase>> = {
 };
 
 /** The step for all cases that were not sent. */
-export const NOT_SENT = "not_sent";
+export const NOT_SENT_STEP = "not_sent";
 
 /** The titles of the steps. */
 export const WEBHOOK_STEPS = {
   ...DRILL_CASES,
-  [NOT_SENT]: { title: ["the rest of the drill", "演练的其余部分"] },
+  [NOT_SENT_STEP]: { title: ["the rest of the drill", "演练的其余部分"] },
 } satisfies StepTitles;
 
 /** The names of all cases that are always sent, in the order in which they start. */
@@ -366,17 +367,17 @@ export function twinOf(name: CaseName): CaseName | undefined {
 
 /** A badly signed event of each type. */
 function forgedOrders(): Readonly<Record<ForgedName, DrillCase>> {
-  return byType("forged", (type) =>
+  return caseForEachType("forged", (type) =>
     badCase([`a forged ${type}`, `伪造的 ${type}`], {
       taken: "skips_orders",
       event: type,
-      signature: malformed,
+      signature: wrongDigits,
     }),
   );
 }
 
 /** A case for each type of order event. */
-function byType<Prefix extends string>(
+function caseForEachType<Prefix extends string>(
   prefix: Prefix,
   make: (type: CheckoutEvent["type"]) => DrillCase,
 ): Readonly<Record<NameByType<Prefix>, DrillCase>> {
@@ -406,22 +407,22 @@ function isRepeated({ signed, secret, event, timestamp, reused, age, how, connec
 }
 
 /** All headers except ours, as curl sends them. */
-function asCurl(request: DrillRequest): DrillRequest {
-  return withHeaders(request, { "User-Agent": "curl/8.5.0", Accept: "*/*" });
+function sendAsCurl(request: DrillRequest): DrillRequest {
+  return replaceHeaders(request, { "User-Agent": "curl/8.5.0", Accept: "*/*" });
 }
 
-function withOtherMiddle(right: string): string {
+function changeMiddle(right: string): string {
   const { first, last } = RIGHT_ENDS;
   return right.slice(0, first) + otherDigits(right.slice(first, -last)) + right.slice(-last);
 }
 
 /** The correct signature at one of three positions, as during a rotation of secrets (decision 12). */
-function placed(at: 0 | 1 | 2): (right: string) => string {
-  return (right) => [malformed(right), malformed(malformed(right))].toSpliced(at, 0, right).join(",");
+function placeSignature(at: 0 | 1 | 2): (right: string) => string {
+  return (right) => [wrongDigits(right), wrongDigits(wrongDigits(right))].toSpliced(at, 0, right).join(",");
 }
 
 /** JSON as Python's json.dumps and others write it. */
-function spaced(body: string): string {
+function addSpaces(body: string): string {
   return `{${fieldsOf(body)
     .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
     .join(", ")}}`;
@@ -431,7 +432,7 @@ function spaced(body: string): string {
  * Valid JSON that no serializer writes: fields in another order, tabs, escapes, characters of 1 to 4 bytes, a trailing
  * line break.
  */
-function unusual(body: string): string {
+function writeUnusually(body: string): string {
   const lines = fieldsOf(body)
     .filter(([name]) => name !== "data")
     .toReversed()
@@ -441,12 +442,12 @@ function unusual(body: string): string {
 
 const UNUSUAL_DATA = String.raw`"data": { "note":"Größe, Gr\u00f6\u00dfe, 订单, 🧾, \/", "number" : 1.50e2 }`;
 
-function indented(body: string): string {
+function indentBody(body: string): string {
   return JSON.stringify(Object.fromEntries(fieldsOf(body)), null, 2);
 }
 
 /** The event as redelivered to a receiver that was down for an hour. */
-function madeEarlier(body: string): string {
+function backdateEvent(body: string): string {
   return body.replace(/"created_at":"([^"]+)"/, (_, at: string) => {
     const earlier = iso(Date.parse(at) - STALE_BY_SECONDS * 1000);
     return `"created_at":"${earlier}"`;
@@ -454,6 +455,6 @@ function madeEarlier(body: string): string {
 }
 
 /** Changes one digit of `created_at`: the body is still an event, with the same event_id. */
-function withOtherDigit(body: string): string {
+function changeDigit(body: string): string {
   return body.replace(/\dZ"/, (end) => otherDigits(end.slice(0, 1), 10) + end.slice(1));
 }

@@ -43,7 +43,7 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
     byteOrderMark(latin1),
     ...json(utf8),
     ...charset(bytes, utf8),
-    ...wrapped(bytes, utf8),
+    ...wrappedRow(bytes, utf8),
     ...PLACEHOLDERS,
   ]);
   const unique = new Map<string, Variant<Uint8Array>>();
@@ -129,7 +129,7 @@ const LAYOUTS: readonly (readonly [detail: string, write: (value: unknown) => st
 const ORDERS: readonly (readonly [detail: string, order: (value: unknown) => unknown])[] = [
   ["", (value) => value],
   ["sorted", sortKeys],
-  ["in the order in which the service writes them", writtenOrder],
+  ["in the order in which the service writes them", sortAsWritten],
 ];
 
 /** The JSON as other programs write it. */
@@ -185,7 +185,7 @@ function charset(bytes: Buffer, text: string): Row<Body>[] {
   ];
 }
 
-function wrapped(bytes: Buffer, text: string): Row<Body>[] {
+function wrappedRow(bytes: Buffer, text: string): Row<Body>[] {
   const inner = parseJson(text);
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}\s*$/.test(text);
   return [
@@ -230,14 +230,14 @@ function sortKeys(value: unknown): unknown {
 }
 
 /** The keys of an event in the service's order (decision 11). */
-function writtenOrder(value: unknown): unknown {
+function sortAsWritten(value: unknown): unknown {
   if (!isRecord(value)) return value;
-  const ordered = inOrder(value, EVENT_FIELDS);
+  const ordered = sortByNames(value, EVENT_FIELDS);
   const { data } = ordered;
-  return isRecord(data) ? { ...ordered, data: inOrder(data, FIELDS_OF_CHECKOUT) } : ordered;
+  return isRecord(data) ? { ...ordered, data: sortByNames(data, FIELDS_OF_CHECKOUT) } : ordered;
 }
 
-function inOrder(
+function sortByNames(
   record: Readonly<Record<string, unknown>>,
   keys: readonly string[],
 ): Record<string, unknown> {

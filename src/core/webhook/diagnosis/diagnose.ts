@@ -64,13 +64,14 @@ export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, re
   yield options.rawBody instanceof Uint8Array ? options.rawBody.length : BYTES_PER_ATTEMPT;
   const verdict = verifySignature(options);
   if (verdict.ok) return [];
-  if (verdict.code === "secret_missing") return proven([{ code: "secret_missing" }]);
+  if (verdict.code === "secret_missing") return provenDiagnoses([{ code: "secret_missing" }]);
   const rawBody = bytesOf(options.rawBody);
-  if (rawBody === undefined) return proven([{ code: "body_not_raw", detail: PARSED }]);
+  if (rawBody === undefined) return provenDiagnoses([{ code: "body_not_raw", detail: PARSED }]);
   const absent = missingHeaders(options.headers, namesOf(options));
-  if (absent.length > 0) return proven(absent);
+  if (absent.length > 0) return provenDiagnoses(absent);
   const age = ageFindings(options, namesOf(options).timestamp);
-  if (verdict.code === "timestamp_too_old" || verdict.code === "timestamp_too_new") return proven(age);
+  if (verdict.code === "timestamp_too_old" || verdict.code === "timestamp_too_new")
+    return provenDiagnoses(age);
   return yield* searchCauses(options, { rawBody, age });
 }
 
@@ -88,9 +89,9 @@ function* searchCauses(
   const proof = yield* prove(options, { rawBody, candidates, timestampText });
   if (proof !== undefined) {
     const undone = proof.filter(({ code }) => visible.every((finding) => finding.code !== code));
-    return proven([...visible, ...undone, ...age]);
+    return provenDiagnoses([...visible, ...undone, ...age]);
   }
-  const certain = proven([...visible, ...findings, ...age]);
+  const certain = provenDiagnoses([...visible, ...findings, ...age]);
   // Without a valid secret no signature can be checked.
   if (ofSecrets.some(({ code }) => code !== "secret_whitespace")) return certain;
   return [
@@ -99,7 +100,7 @@ function* searchCauses(
   ];
 }
 
-function proven(findings: readonly Finding[]): Diagnosis[] {
+function provenDiagnoses(findings: readonly Finding[]): Diagnosis[] {
   return findings.map((finding) => explain(finding, true));
 }
 
@@ -184,13 +185,13 @@ function* otherTimestamps(
   { rawBody, timestampText }: Request,
 ): Generator<{ readonly seconds: number; readonly finding: Finding }> {
   const [claimed] = secondsIn(timestampText);
-  const bases = [claimed, Math.floor(options.now / 1000), createdSeconds(rawBody)].filter(
+  const bases = [claimed, Math.floor(options.now / 1000), creationSeconds(rawBody)].filter(
     (base) => base !== undefined,
   );
   for (let distance = 0; distance <= NEAR_SECONDS; distance += 1) {
     for (const base of bases) {
       for (const seconds of [base - distance, base + distance]) {
-        yield { seconds, finding: { code: "other_timestamp", detail: apart(seconds, claimed) } };
+        yield { seconds, finding: { code: "other_timestamp", detail: distanceText(seconds, claimed) } };
       }
     }
   }
@@ -213,12 +214,12 @@ function namesOf({ headerNames = HEADERS }: VerifyOptions): HeaderNames {
 }
 
 /** The creation time in the event's body, in Unix seconds. */
-function createdSeconds(rawBody: Uint8Array): number | undefined {
+function creationSeconds(rawBody: Uint8Array): number | undefined {
   const created = Date.parse(String(fieldOf(bodyOf(rawBody), "created_at")));
   return Number.isNaN(created) ? undefined : Math.floor(created / 1000);
 }
 
-function apart(seconds: number, claimed: number | undefined): string {
+function distanceText(seconds: number, claimed: number | undefined): string {
   if (claimed === undefined || claimed === seconds) return String(seconds);
   return `${seconds} (${span(Math.abs(seconds - claimed))} ${seconds < claimed ? "earlier" : "later"})`;
 }

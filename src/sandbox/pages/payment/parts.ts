@@ -4,7 +4,7 @@ import { formatPrice, pricePieces } from "../../../core/money.ts";
 import { isFinal, MAX_ATTEMPTS } from "../../../core/checkout/payment.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { Language, Words } from "../../../core/language.ts";
-import { inLanguage, tagOf } from "../../../web/language.ts";
+import { textInLanguage, tagOf } from "../../../web/language.ts";
 import type { CheckoutView } from "../../checkout/view.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -100,7 +100,7 @@ export function timeLeft({ view }: PageContext): string {
 export function methodMark({ view }: PageContext): Html {
   const { paymentMethod } = view.checkout;
   return html`<span class="mark ${paymentMethod}" aria-hidden="true"
-    >${(language) => inLanguage(language, TEXTS.method[paymentMethod]).slice(0, 1)}</span
+    >${(language) => textInLanguage(language, TEXTS.method[paymentMethod]).slice(0, 1)}</span
   >`;
 }
 

@@ -1,6 +1,6 @@
 // To add a page: its row here, one file with its markup, its texts in sandbox/pages/payment/texts.ts in both
 // languages, and its address in test/real/payment-page.test.ts.
-import { reliedOnByReturn } from "../../../core/checkout/return-origin.ts";
+import { decisionsOfReturn } from "../../../core/checkout/return-origin.ts";
 import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
 import type { Checkout } from "../../../core/checkout/checkout.ts";
 import type { Attempt } from "../../../core/control/checkout.ts";
@@ -145,7 +145,7 @@ function noteView(context: PagesContext, call: Call): Outcome<Answer> {
 function noteReturn(context: PagesContext, { requestId }: Call, { storeId }: Checkout): void {
   const [offered] = context.store.returnOrigins.list(storeId);
   if (offered === undefined) return;
-  context.assumptions.note(reliedOnByReturn(offered), {
+  context.assumptions.note(decisionsOfReturn(offered), {
     storeId,
     requestId,
     at: storeTime(context, storeId),

@@ -28,7 +28,7 @@ export function walletPage(context: PageContext, attempt: Attempt): Html {
   const { view } = context;
   const open = isOpen(context, attempt);
   const content = html`<section class="card wallet ${view.checkout.paymentMethod}">
-    ${walletHead(context)} ${open ? choices(context, attempt) : ending(context, attempt)}
+    ${walletHead(context)} ${open ? choices(context, attempt) : resultPart(context, attempt)}
   </section>`;
   const address = walletPath(view.checkout, attempt.number);
   const main = liveMain(context, {
@@ -99,7 +99,7 @@ function choices(context: PageContext, attempt: Attempt): Html {
 }
 
 /** The result of a finished attempt. A confirmation can still arrive, but too late. */
-function ending(context: PageContext, attempt: Attempt): Html {
+function resultPart(context: PageContext, attempt: Attempt): Html {
   const { view } = context;
   const { checkout } = view;
   const late = wasPaidLate(view);

@@ -1,8 +1,8 @@
-import { withoutKey } from "../../../core/portal/path.ts";
+import { removeKey } from "../../../core/portal/path.ts";
 import { html } from "../../../web/html.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
-import { PORTAL_IS_OFF, type PortalAccess } from "../../runtime/portal-access.ts";
+import { NO_PORTAL_REASON, type PortalAccess } from "../../runtime/portal-access.ts";
 import { refusalAnswer, refusalPage, type RefusedRequest } from "../shared/error-page.ts";
 import { layout } from "../shared/layout.ts";
 import { FRAME_TEXTS } from "./texts.ts";
@@ -20,11 +20,11 @@ export async function atPortalPath(
 ): Promise<Answer> {
   if (portal.isOff) {
     const refused = { request, requestId: world.uuid("portal") };
-    return refusalPage(refused, { code: "not_found", message: PORTAL_IS_OFF });
+    return refusalPage(refused, { code: "not_found", message: NO_PORTAL_REASON });
   }
-  const target = withoutKey(portal.path, request.target);
+  const target = removeKey(portal.path, request.target);
   if (target === undefined) return closedPage({ request, requestId: world.uuid("portal") });
-  return onPath(portal, await answer({ ...request, target }));
+  return addSecretPath(portal, await answer({ ...request, target }));
 }
 
 /** The answer to every request without the secret path; it is the same however close the guess is. */
@@ -45,20 +45,20 @@ function closedPage(refused: RefusedRequest): Answer {
  * Matches an address in markup: at the beginning of an attribute that contains an address. A text from outside cannot
  * match, because its quotation marks are escaped.
  */
-const IN_MARKUP = /(?<=\s(?:href|action|formaction|src|hx-[\w:-]+)=")\/portal(?=[/?#"])/g;
+const MARKUP_ADDRESS = /(?<=\s(?:href|action|formaction|src|hx-[\w:-]+)=")\/portal(?=[/?#"])/g;
 /** Addresses in headers. A redirect from another name of this machine begins with an origin. */
-const IN_HEADERS = {
+const HEADER_ADDRESSES = {
   Location: /^(https?:\/\/[^/]+)?\/portal(?=[/?#]|$)/,
   "Set-Cookie": /(; Path=)\/portal(?=[/;]|$)/,
 } as const;
 
-function onPath({ path }: Pick<PortalAccess, "path">, answer: Answer): Answer {
+function addSecretPath({ path }: Pick<PortalAccess, "path">, answer: Answer): Answer {
   const headers = { ...answer.headers };
-  for (const [name, address] of Object.entries(IN_HEADERS)) {
+  for (const [name, address] of Object.entries(HEADER_ADDRESSES)) {
     const value = headers[name];
     if (value !== undefined) headers[name] = value.replace(address, `$1${path}`);
   }
   const { body } = answer;
   const isMarkup = typeof body === "string" && headers["Content-Type"]?.startsWith("text/html") === true;
-  return { ...answer, headers, body: isMarkup ? body.replace(IN_MARKUP, path) : body };
+  return { ...answer, headers, body: isMarkup ? body.replace(MARKUP_ADDRESS, path) : body };
 }

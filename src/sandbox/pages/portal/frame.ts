@@ -1,5 +1,5 @@
 import { displayStoreName } from "../../../core/config/store-name.ts";
-import { saying } from "../../../core/language.ts";
+import { selectorOf } from "../../../core/language.ts";
 import type { Asset } from "../../../web/asset.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import { storeTime } from "../../at-store.ts";
@@ -40,7 +40,7 @@ export function framePage(context: PortalContext, view: View, content: Content):
 function saidPart(context: PortalContext, { said, storeId, language, refused }: View): Html {
   if (said === undefined) return html``;
   const now = storeTime(context, storeId);
-  const text = saying(language)(said.words);
+  const text = selectorOf(language)(said.words);
   // Why a form was refused that its page does not have any more.
   const focus = refused === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">

@@ -1,7 +1,7 @@
 import type { Status } from "../../../core/checkout/checkout.ts";
 import { iso } from "../../../core/clock.ts";
 import { ageText } from "../../../core/explain/last.ts";
-import { inBoth } from "../../../core/language.ts";
+import { inBothLanguages } from "../../../core/language.ts";
 import { formatPrice } from "../../../core/money.ts";
 import { displayText } from "../../../core/text.ts";
 import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
@@ -198,23 +198,23 @@ export function bytes(label: Text, text: string): Html {
   if (pretty === undefined || pretty === text)
     return html`<figure class="bytes">
       <figcaption>${label}</figcaption>
-      ${copied(text)}
+      ${copyButton(text)}
     </figure>`;
   return html`<figure class="bytes beside">
     <figcaption>${label}</figcaption>
     <div>
       <small>${WORDS.pretty}</small>
-      ${copied(pretty)}
+      ${copyButton(pretty)}
     </div>
     <div>
       <small>${WORDS.asSent}</small>
-      ${copied(text)}
+      ${copyButton(text)}
     </div>
   </figure>`;
 }
 
-function copied(text: string): Html {
-  return html`<pre class="sent" tabindex="0"><code class="copy">${lines(text)}</code></pre>`;
+function copyButton(text: string): Html {
+  return html`<pre class="sent" tabindex="0"><code class="copy">${keepLineBreaks(text)}</code></pre>`;
 }
 
 /** A labelled command line to copy, with a hint. */
@@ -227,7 +227,7 @@ export function commandLine(label: Text, line: string, hint?: Text): Html {
 }
 
 /** Keeps line breaks, also when the text is copied. */
-function lines(text: string): Html {
+function keepLineBreaks(text: string): Html {
   return html`${text.split("\n").map((line, index) => (index === 0 ? html`${line}` : html`${LINE_BREAK}${line}`))}`;
 }
 
@@ -270,5 +270,7 @@ export function timeOf(time: number, now: number): Html {
 /** The age of a time, in its largest unit, with the exact time on hover. Both times are by the same clock. */
 export function ago(at: number, now: number): Html {
   // Not a time element: the script would show the moment in its place.
-  return html`<span class="ago" title="${iso(at)}">${inBoth((say) => ageText(now - at, say))}</span>`;
+  return html`<span class="ago" title="${iso(at)}"
+    >${inBothLanguages((say) => ageText(now - at, say))}</span
+  >`;
 }

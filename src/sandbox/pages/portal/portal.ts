@@ -46,11 +46,11 @@ const TABLE: readonly PortalRoute[] = [
 const ROUTES = TABLE.map(guarded);
 
 /** The names directly below `/portal`, which are never searched as ids. */
-const NAMES = new Set(TABLE.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
+const RESERVED_NAMES = new Set(TABLE.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
 
 const find = createRouter(ROUTES, {
   owner: ["the portal", "门户"],
-  segments: { store_id: UUID, id: UUID, anything: `(?!(?:${[...NAMES].join("|")})$)[^/]+` },
+  segments: { store_id: UUID, id: UUID, anything: `(?!(?:${[...RESERVED_NAMES].join("|")})$)[^/]+` },
 });
 
 /**

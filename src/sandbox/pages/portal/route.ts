@@ -14,7 +14,7 @@ import { requireOwnPage } from "../../../web/guard.ts";
 import { pageResponse, readForm, redirect } from "../../../web/page.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, Call } from "../../area.ts";
-import { noStore } from "../../at-store.ts";
+import { refuseUnknownStore } from "../../at-store.ts";
 import { resolvesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
 import { REFUSED_MARK } from "./fields.ts";
@@ -63,7 +63,7 @@ export async function answerWithPage(
   const view = viewOf(context, call);
   const known = requireStore(context, view);
   if (!known.ok) return known;
-  const short = withoutEmpty(view);
+  const short = removeEmptyFields(view);
   if (short !== undefined) return accept(redirectAfterForm(call, short));
   const { storeId } = view;
   // Before the page is read, so that later writes are reported to it.
@@ -78,7 +78,7 @@ export async function answerWithPage(
 }
 
 /** The address of a page without its empty fields; undefined if no field is empty. */
-function withoutEmpty({ call, query }: View): string | undefined {
+function removeEmptyFields({ call, query }: View): string | undefined {
   const filled = [...query].filter(([, value]) => value !== "");
   if (filled.length === query.size) return undefined;
   return filled.length === 0 ? call.path : `${call.path}?${new URLSearchParams(filled).toString()}`;
@@ -193,7 +193,7 @@ export function actionRoute<Name extends OperationName>(
     role: role === "administrator" ? "portal administrator" : "portal merchant",
     entersStore,
     answer: async (context, call) => {
-      const fields = ownForm(context, call);
+      const fields = requireOwnForm(context, call);
       if (!fields.ok) return fields;
       const view = viewOf(context, call);
       const known = requireStore(context, view);
@@ -212,13 +212,13 @@ export function actionRoute<Name extends OperationName>(
         const address = leadsTo?.(view, done.value, context) ?? storePath(view, `/${room}`);
         const said = await says?.(done.value, { context, view });
         return accept(
-          withTickets(context, call, address, {
+          addTickets(context, call, address, {
             shown: reveals?.(done.value),
             said: said && JSON.stringify(said),
           }),
         );
       };
-      const led = await onlyOnce(context, call, fields.value, run);
+      const led = await runOnce(context, call, fields.value, run);
       if (led.ok) return accept(redirectAfterForm(call, led.value));
       if (form === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[led.refusal.code].status)) return led;
       const usual = { path: storePath(view, `/${room}`), storeId: view.storeId, id: "" };
@@ -226,7 +226,7 @@ export function actionRoute<Name extends OperationName>(
       const refused = { form, at, fields: fields.value, refusal: led.refusal };
       return at.storeId === view.storeId
         ? refusedPage(context, view, refused)
-        : inStore(context, at.storeId, () => refusedPage(context, view, refused));
+        : readInStore(context, at.storeId, () => refusedPage(context, view, refused));
     },
   };
 }
@@ -259,7 +259,7 @@ const CONFLICT = 409;
 const FORM_REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, CONFLICT]);
 
 /** An address with tickets for values that the page shows once. */
-function withTickets(
+function addTickets(
   { portal }: PortalContext,
   { caller }: Call<Viewer>,
   address: string,
@@ -277,7 +277,7 @@ function withTickets(
 }
 
 /** Reads in a store that the request has not entered, because its action is not about a single store (decision 91). */
-async function inStore<Value>(
+async function readInStore<Value>(
   { storeGate }: PortalContext,
   storeId: string,
   read: () => Promise<Outcome<Value>>,
@@ -320,7 +320,7 @@ async function refusedPage(
       action: call.path,
       fields,
       field: fieldOf(refusal, form, fields),
-      words: atField(wordsOf(refusal)),
+      words: removeFieldName(wordsOf(refusal)),
     },
   };
   if (storeId === "" || !requireStore(context, again).ok) return { ok: false, refusal };
@@ -352,12 +352,12 @@ function fieldOf(
 }
 
 /** A sentence without the name of the field next to which it is shown. */
-function atField([english, chinese]: Words): Words {
+function removeFieldName([english, chinese]: Words): Words {
   return [english.replace(/^[\w.]+: /, ""), chinese.replace(/^[\w.]+：/, "")];
 }
 
 /** Runs a form once for each page number. A form without a page number was sent by a program, and always runs. */
-function onlyOnce(
+function runOnce(
   { portal }: PortalContext,
   { caller, path }: Call<Viewer>,
   fields: Fields,
@@ -378,7 +378,7 @@ export function ask<Name extends OperationName>(
 }
 
 /** The fields of a form sent by this viewer's own page. Refuses all others with `origin_not_allowed`. */
-export function ownForm(context: PortalContext, call: Call<Viewer>): Outcome<Fields> {
+export function requireOwnForm(context: PortalContext, call: Call<Viewer>): Outcome<Fields> {
   const own = requireOwnPage(call.request, context.portal.origin);
   if (!own.ok) return own;
   const fields = readForm(call.request);
@@ -398,5 +398,7 @@ export function redirectAfterForm(call: Call<Viewer>, location: string): Answer 
 
 /** Requires that the store in the path exists, if there is one. Refuses with `not_found`. */
 function requireStore({ store }: PortalContext, { storeId }: View): Outcome<void> {
-  return storeId === "" || store.stores.names(storeId) !== undefined ? accept(undefined) : noStore(storeId);
+  return storeId === "" || store.stores.names(storeId) !== undefined
+    ? accept(undefined)
+    : refuseUnknownStore(storeId);
 }

@@ -36,7 +36,9 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
         [WORDS.merchant, merchant.name],
         [WORDS.state, either(store.active, WORDS.active, WORDS.inactive)],
       ])}
-      <div class="actions">${asked(view, { action: store.active ? "deactivate" : "activate" })}</div>
+      <div class="actions">
+        ${formWithQuestion(view, { action: store.active ? "deactivate" : "activate" })}
+      </div>
     </section>
     ${capabilities(view, summary.value)} ${prices(view, summary.value)} ${auditLog(acts)}`;
   return accept({ title: displayStoreName(store.name), main, live: { kind: "store" } });
@@ -59,7 +61,7 @@ function isOfCapability({ action }: Readonly<Record<string, string>>): boolean {
 type ActionQuestion = { readonly action: AdministratorAction; readonly subject?: string };
 
 /** An action that needs a confirmation. */
-function asked(view: View, { action, subject }: ActionQuestion): Html {
+function formWithQuestion(view: View, { action, subject }: ActionQuestion): Html {
   const fields = { action, ...(subject === undefined ? {} : { subject }) };
   const path = actionsPath(view);
   return formWithConfirmation(
@@ -70,12 +72,12 @@ function asked(view: View, { action, subject }: ActionQuestion): Html {
       label: TEXTS.acts[action],
       fields,
       content: field(TEXTS.note, "note", { typed: typedValues(view, path, fields) }),
-      style: UNDOING.has(action) ? "danger" : "primary",
+      style: UNDOING_ACTIONS.has(action) ? "danger" : "primary",
     },
   );
 }
 
-const UNDOING: ReadonlySet<AdministratorAction> = new Set([
+const UNDOING_ACTIONS: ReadonlySet<AdministratorAction> = new Set([
   "revoke_credential",
   "deactivate",
   "disable_capability",
@@ -84,7 +86,7 @@ const UNDOING: ReadonlySet<AdministratorAction> = new Set([
 ]);
 
 /** An action that grants something and that the next action can revoke: it needs no confirmation. */
-function atOnce(view: View, { action, subject = "" }: ActionQuestion): Html {
+function formWithoutQuestion(view: View, { action, subject = "" }: ActionQuestion): Html {
   const label = TEXTS.acts[action];
   return actionForm(view, { action: actionsPath(view), label, fields: { action, subject } });
 }
@@ -109,8 +111,8 @@ function production(view: View, acts: readonly RecordedAction[]): Html {
       [WORDS.gate, either(open, WORDS.open, WORDS.closed)],
     ])}
     <div class="actions">
-      ${asked(view, { action: approved ? "revoke_credential" : "approve_credential" })}
-      ${asked(view, { action: open ? "close_gate" : "open_gate" })}
+      ${formWithQuestion(view, { action: approved ? "revoke_credential" : "approve_credential" })}
+      ${formWithQuestion(view, { action: open ? "close_gate" : "open_gate" })}
     </div>
   </section>`;
 }
@@ -123,8 +125,8 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
     [
       WORDS.act,
       active
-        ? asked(view, { action: "disable_capability", subject: name })
-        : atOnce(view, { action: "enable_capability", subject: name }),
+        ? formWithQuestion(view, { action: "disable_capability", subject: name })
+        : formWithoutQuestion(view, { action: "enable_capability", subject: name }),
     ],
   ]);
   const path = actionsPath(view);
@@ -155,8 +157,8 @@ function prices(view: View, { prices: all }: Summary): Html {
     (price) => {
       const { id, description, approved, retired } = price;
       const acts = approved
-        ? asked(view, { action: "revoke_price", subject: id })
-        : atOnce(view, { action: "approve_price", subject: id });
+        ? formWithQuestion(view, { action: "revoke_price", subject: id })
+        : formWithoutQuestion(view, { action: "approve_price", subject: id });
       const state = retired
         ? html`<span class="badge">${WORDS.retired}</span>`
         : either(approved, WORDS.approved, WORDS.notApproved);

@@ -18,12 +18,12 @@ export function payerActions(view: View, seen: CheckoutView): Html {
     const style = outcome === "succeeded" ? "primary" : "";
     return why === undefined
       ? actionForm(view, { action, label, style, fields: { outcome } })
-      : disabled(label, "why-final");
+      : disabledButton(label, "why-final");
   });
   const late =
     notLate === undefined
       ? actionForm(view, { action: `${action}?late`, label: TEXTS.late, fields: { outcome: "succeeded" } })
-      : disabled(TEXTS.late, "why-not-late");
+      : disabledButton(TEXTS.late, "why-not-late");
   return html`<section class="acts">
     <h2 class="visually-hidden">${TEXTS.acts}</h2>
     <div class="actions">${buttons} ${late}</div>
@@ -50,6 +50,6 @@ function whyNotLate({ checkout, attempts, lateResults }: CheckoutView): Words | 
   return isRecorded ? why.recorded : undefined;
 }
 
-function disabled(label: Words, why: string): Html {
+function disabledButton(label: Words, why: string): Html {
   return html`<button type="button" disabled aria-describedby="${why}">${label}</button>`;
 }

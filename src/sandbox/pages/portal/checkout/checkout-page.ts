@@ -1,4 +1,4 @@
-import { saying } from "../../../../core/language.ts";
+import { selectorOf } from "../../../../core/language.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
 import { displayText } from "../../../../core/text.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
@@ -13,7 +13,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html } from "../../../../web/html.ts";
 import { lastOf } from "../../../checkout/list.ts";
 import { viewCheckout } from "../../../checkout/view.ts";
-import { tell } from "../../../explain/explain.ts";
+import { readStory } from "../../../explain/explain.ts";
 import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listAddress } from "../forms.ts";
 import { amount, copyable, momentWithDate, facts, inWords, statusBadge, type Facts } from "../parts.ts";
@@ -28,9 +28,9 @@ import { timeline } from "./timeline.ts";
 export async function showCheckout(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const viewed = await viewCheckout(context, { storeId: view.storeId, checkoutId: view.id });
   if (!viewed.ok) return viewed;
-  const told = tell(context, viewed.value);
+  const told = readStory(context, viewed.value);
   const { checkout, ofOrder } = told;
-  const { summary, next } = explainCheckout(told, told, saying(view.language));
+  const { summary, next } = explainCheckout(told, told, selectorOf(view.language));
   const command = explainCommand(context, checkout, ofOrder);
   const main = html`<section class="checkout-head">
       <p class="row sum">

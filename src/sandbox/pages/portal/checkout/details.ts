@@ -14,7 +14,7 @@ import { TEXTS } from "./texts.ts";
 export function requestLineDetails(view: View, request: StoryRequest, checkout: Checkout): Html {
   const { requestId, at, storeAt, key, refused, differences } = request;
   return html`${facts([
-    [WORDS.request, linkedId(view, `/requests/${requestId}`, requestId)],
+    [WORDS.request, idLink(view, `/requests/${requestId}`, requestId)],
     at === storeAt ? null : [WORDS.realTime, momentWithDate(at)],
     key === null ? null : ["Idempotency-Key", copyable(key)],
     refused && [TEXTS.refusal, html`<span lang="en">${refused.message}</span>`],
@@ -30,7 +30,7 @@ export function eventLineDetails(
 ): Html {
   const body = store.events.find(event.id)?.body ?? "";
   const action = storePath(view, `/checkouts/${checkout.id}/events/${event.id}/replay`);
-  return html`${facts([[WORDS.event, linkedId(view, `/webhooks/events/${event.id}`, event.id)]])}
+  return html`${facts([[WORDS.event, idLink(view, `/webhooks/events/${event.id}`, event.id)]])}
   ${bytes(TEXTS.eventBody, body)} ${actionForm(view, { action, label: TEXTS.replay })}`;
 }
 
@@ -44,10 +44,10 @@ export function attemptLineDetails(
   { delivery, attempt }: DeliveryAndAttempt,
 ): Html {
   const { id } = delivery;
-  return html`${facts([[TEXTS.delivery, linkedId(view, `/webhooks/deliveries/${id}`, id)]])}
+  return html`${facts([[TEXTS.delivery, idLink(view, `/webhooks/deliveries/${id}`, id)]])}
   ${attemptDetails(context, delivery, attempt)}`;
 }
 
-function linkedId(view: View, page: string, id: string): Html {
+function idLink(view: View, page: string, id: string): Html {
   return html`<a href="${storePath(view, page)}"><code>${id}</code></a>`;
 }

@@ -4,7 +4,7 @@ import type { Answer } from "../../../answer.ts";
 import type { Call } from "../../../area.ts";
 import { pageAnywhere, pageInStore } from "../../../explain/portal-page.ts";
 import { search } from "../../../explain/search.ts";
-import { noStore } from "../../../at-store.ts";
+import { refuseUnknownStore } from "../../../at-store.ts";
 import { redirectAfterForm, answerWithPage } from "../route.ts";
 import type { PortalContext, Viewer } from "../view.ts";
 import { searchResultsPage, pagesOf } from "./found-page.ts";
@@ -15,7 +15,7 @@ import { searchResultsPage, pagesOf } from "./found-page.ts";
  */
 export async function findInStore(context: PortalContext, call: Call<Viewer>): Promise<Outcome<Answer>> {
   const storeId = call.params["store_id"] ?? DEFAULT_STORE;
-  if (context.store.stores.names(storeId) === undefined) return noStore(storeId);
+  if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
   const text = wanted(call);
   if (text === "") return accept(redirectAfterForm(call, `/portal/${storeId}/checkouts`));
   const exact = pageInStore(context, storeId, text);

@@ -61,7 +61,7 @@ export function searchResultsPage(view: View, text: string, found: SearchHits): 
     eventTypes.map((type) => linkTo(eventsPath(view, type), type)),
   )}
   ${pagesOf(view, found).length === 0 ? html`<p class="empty">${TEXTS.nothingFound}</p>` : ""}
-  ${howFar(view, text, found)}`;
+  ${searchExtent(view, text, found)}`;
   return { title: TEXTS.foundTitle(displayText(text)), main };
 }
 
@@ -76,7 +76,7 @@ function kind(title: Text, items: readonly Html[]): Html {
 }
 
 /** The extent of the search, and the link to continue it. */
-function howFar(view: View, text: string, found: SearchHits): Html {
+function searchExtent(view: View, text: string, found: SearchHits): Html {
   const { searched, searchedBackTo, nextBefore, isRefusedWhole } = found;
   const looked =
     searched === null || searchedBackTo === null

@@ -1,10 +1,10 @@
 import { iso } from "../../../../core/clock.ts";
 import type { LastChange } from "../../../../core/control/checkout.ts";
 import { lastText, lastWhen } from "../../../../core/explain/last.ts";
-import { saying } from "../../../../core/language.ts";
+import { selectorOf } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { inBoth } from "../../../../core/language.ts";
+import { inBothLanguages } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
 import { lastOf } from "../../../checkout/list.ts";
 import type { ActionContext } from "../route.ts";
@@ -14,7 +14,7 @@ import { TEXTS } from "./texts.ts";
 
 /** The last change of a checkout, with its time and actor, to follow the status; `now` is the store's time. */
 export function lastChangeText({ language }: Pick<View, "language">, last: LastChange, now: number): Html {
-  const say = saying(language);
+  const say = selectorOf(language);
   const text = lastText(last, say);
   return html`<span class="last"
     >${text === "" ? "" : html`· ${text} `}·
@@ -27,7 +27,7 @@ export function paidNotice({ id, status, late }: AnswerOf<"pay">, { context, vie
   const { store } = context;
   const at = iso(storeTime(context, view.storeId));
   const checkout = store.checkouts.find(view.storeId, id);
-  const words = inBoth((say) => {
+  const words = inBothLanguages((say) => {
     const happened = checkout === undefined ? "" : lastText(lastOf(store, checkout), say);
     return `${say(TEXTS.done(at))}${say(WORDS.statuses[status])}${happened === "" ? "" : ` · ${happened}`}`;
   });

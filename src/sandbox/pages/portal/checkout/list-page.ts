@@ -46,7 +46,7 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   const ids = checkouts.map(rowId);
   const rowOf = (one: CheckoutEntry): Row => row(view, one, { now, answers: answers.get(one.id) ?? [] });
   const list = table(FRAME_TEXTS.checkouts, checkouts, rowOf, { opens: true, ids });
-  const main = html`${filters(view)} ${searched(listed.value)}
+  const main = html`${filters(view)} ${searchExtent(listed.value)}
   ${checkouts.length === 0 ? nothing(view) : html`<div class="checkouts">${list}</div>`}
   ${pager(view, nextBefore)}`;
   const lists = context.store.checkoutLists;
@@ -77,7 +77,7 @@ function filters(view: View): Html {
 }
 
 /** The number of checkouts searched, and the creation time of the oldest. */
-function searched({ searched: count, searchedBackTo }: AnswerOf<"listCheckouts">): Html {
+function searchExtent({ searched: count, searchedBackTo }: AnswerOf<"listCheckouts">): Html {
   if (count === null || searchedBackTo === null) return html``;
   return html`<p class="hint">${TEXTS.searched(count)} ${momentWithDate(searchedBackTo)}</p>`;
 }
@@ -117,18 +117,21 @@ function lastAnswers(answers: readonly LastAnswer[]): Html {
   if (first === undefined) return html`<span class="hint">${TEXTS.noWebhook}</span>`;
   const failing = answers.filter(({ status }) => status === null || status < 200 || status > 299);
   const retries = failing.some(({ state }) => state === "due") ? [TEXTS.retries] : [];
-  if (second === undefined) return withHint(answerBadge(first.status), [...errorsOf(first), ...retries]);
+  if (second === undefined) return badgeWithHint(answerBadge(first.status), [...errorsOf(first), ...retries]);
   const all = answers.length;
   if (failing.length === 0) return html`<span class="badge s2xx">${TEXTS.allTook(all)}</span>`;
   const kind = failing.length === all ? "s5xx" : "s4xx";
-  return withHint(html`<span class="badge ${kind}">${TEXTS.someFailed(failing.length, all)}</span>`, retries);
+  return badgeWithHint(
+    html`<span class="badge ${kind}">${TEXTS.someFailed(failing.length, all)}</span>`,
+    retries,
+  );
 }
 
 function errorsOf({ error }: LastAnswer): readonly string[] {
   return error === null ? [] : [error];
 }
 
-function withHint(badge: Html, more: readonly Text[]): Html {
+function badgeWithHint(badge: Html, more: readonly Text[]): Html {
   return more.length === 0 ? badge : html`${badge} <span class="hint">${joinTexts(more)}</span>`;
 }
 

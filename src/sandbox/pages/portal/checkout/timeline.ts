@@ -1,4 +1,4 @@
-import { saying } from "../../../../core/language.ts";
+import { selectorOf } from "../../../../core/language.ts";
 import { iso } from "../../../../core/clock.ts";
 import type { DeliveryLine } from "../../../../core/explain/deliveries.ts";
 import type { PendingEntry, StoryEntry } from "../../../../core/explain/explanation.ts";
@@ -29,7 +29,7 @@ type StoryIndex = {
 
 /** The story, with the same lines as `checkout explain`. Each line has an address and can be expanded. */
 export function timeline(context: PortalContext, view: View, { told, command }: StoryOptions): Html {
-  const say = saying(view.language);
+  const say = selectorOf(view.language);
   const story = { checkouts: [told.story], requests: told.requests, now: told.now };
   const { shown, left } = lastLines(storyLines(story, say));
   const indexed = indexOf(told);
@@ -39,7 +39,7 @@ export function timeline(context: PortalContext, view: View, { told, command }: 
       <h2 id="story">${TEXTS.story}</h2>
       ${cut}
       <ol class="story" aria-labelledby="story">
-        ${shown.map((line) => shownLine(context, view, { line, indexed }))}
+        ${shown.map((line) => storyLine(context, view, { line, indexed }))}
       </ol>
     </section>`;
 }
@@ -100,7 +100,7 @@ function dayMarks(): (entry: Pick<StoryEntry, "at">) => Html {
   };
 }
 
-function shownLine(
+function storyLine(
   context: PortalContext,
   view: View,
   { line, indexed }: { readonly line: StoryLine; readonly indexed: StoryIndex },
@@ -118,17 +118,17 @@ function shownLine(
     under.length === 0
       ? ""
       : html`<ol class="under">
-          ${under.map((one) => shownDelivery(context, view, { line: one, indexed }))}
+          ${under.map((one) => deliveryLine(context, view, { line: one, indexed }))}
         </ol>`;
   const anchor = anchorOf(entry, indexed, request?.position);
   return html`${day}
     <li class="${entry.what} ${toneOf(entry)}" id="${anchor}">
-      ${foldedOut({ entry, anchor }, details)} ${below}
+      ${expandableLine({ entry, anchor }, details)} ${below}
     </li>`;
 }
 
 /** The line of a delivery, with its attempts and their bytes as details. */
-function shownDelivery(
+function deliveryLine(
   context: PortalContext,
   view: View,
   { line, indexed }: { readonly line: DeliveryLine; readonly indexed: StoryIndex },
@@ -145,7 +145,7 @@ function shownDelivery(
       const one = tried[index];
       const attempt = `${anchor}-${index + 1}`;
       return html`<li class="delivery ${toneOf({ ...entry, status: told.status })}" id="${attempt}">
-        ${foldedOut(
+        ${expandableLine(
           { entry: { ...entry, ...told }, anchor: attempt, at: momentWithDate(told.at) },
           one && attemptLineDetails(context, view, one),
         )}
@@ -155,12 +155,12 @@ function shownDelivery(
   const details =
     only !== undefined ? attemptLineDetails(context, view, only) : tried.length > 1 ? attempts : undefined;
   return html`<li class="delivery ${toneOf(entry)}" id="${anchor}">
-    ${foldedOut({ entry, anchor }, details)}
+    ${expandableLine({ entry, anchor }, details)}
   </li>`;
 }
 
 /** A line with its time as a link; a line with further details can be expanded. */
-function foldedOut(
+function expandableLine(
   {
     entry,
     anchor,
@@ -171,26 +171,26 @@ function foldedOut(
   const link = html`<a class="at" href="#${anchor}">${at}</a>`;
   if (details === undefined)
     return html`${link}
-      <div class="line">${words(entry)}</div>`;
+      <div class="line">${emphasizeLine(entry)}</div>`;
   return html`${link}
     <details class="line">
-      <summary>${words(entry)}</summary>
+      <summary>${emphasizeLine(entry)}</summary>
       <div class="more" lang="${tagOf}">${details}</div>
     </details>`;
 }
 
 /** The text of a line, with emphasis on its subject and its status. */
-function words({ text, status, what }: StoryEntry): Html {
+function emphasizeLine({ text, status, what }: StoryEntry): Html {
   if (what === "event") return html`<strong>${text}</strong>`;
   const [, before = "", results = "", rest = ""] = RESULTS.exec(text) ?? [];
-  if (status === null || results === "") return html`<span>${withCause(text)}</span>`;
+  if (status === null || results === "") return html`<span>${markCause(text)}</span>`;
   const marked = results
     .split(/(?=, )|(?<=, )/)
     .map(
       (part) =>
         html`${CODE.test(part) ? html`<b class="s${part.slice(0, 1)}xx">${part.slice(0, 3)}</b>${part.slice(3)}` : part}`,
     );
-  return html`<span>${before}${marked}${withCause(rest)}</span>`;
+  return html`<span>${before}${marked}${markCause(rest)}</span>`;
 }
 
 /** Matches the results in a line: after the colon of a request or an attempt, or after the address of an endpoint. */
@@ -198,7 +198,7 @@ const RESULTS = resultsPattern();
 const CODE = /^[2-5]\d\d\b/;
 
 /** The text with its likely cause in brackets at the end. */
-function withCause(text: string): Html {
+function markCause(text: string): Html {
   const [, told = text, cause = ""] = /^(.*) (\([^()]*\))$/s.exec(text) ?? [];
   return cause === ""
     ? inWords(text, moment)

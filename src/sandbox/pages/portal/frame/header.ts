@@ -43,7 +43,7 @@ export function menu(context: PortalContext, view: View): Html {
     webhooks:
       failing === 0
         ? html``
-        : html`<span class="count alarm">${String(failing)}!${unseen(FRAME_TEXTS.failing)}</span>`,
+        : html`<span class="count alarm">${String(failing)}!${hiddenText(FRAME_TEXTS.failing)}</span>`,
     launch: count(launch, FRAME_TEXTS.passed),
   };
   return html`<nav class="menu" id="menu" aria-label="${FRAME_TEXTS.menu}">
@@ -51,7 +51,7 @@ export function menu(context: PortalContext, view: View): Html {
       ${placesOf(isConnected(context, view.storeId)).map(([name, words]) => {
         const at = storePath(view, `/${name}`);
         const isHere = view.call.path === at || view.call.path.startsWith(`${at}/`);
-        const isApart = APART.has(name) ? html` class="apart"` : html``;
+        const isApart = GROUP_STARTS.has(name) ? html` class="apart"` : html``;
         return html`<li${isApart}><a href="${at}"${isHere ? html` aria-current="page"` : ""}><span>${words}</span>${counts[name] ?? ""}</a></li>`;
       })}
     </ul>
@@ -92,14 +92,14 @@ function placesOf(isDone: boolean): readonly (readonly [place: MenuPage, words: 
 }
 
 /** The entries that begin a new group. */
-const APART: ReadonlySet<string> = new Set(["catalog", "launch"]);
+const GROUP_STARTS: ReadonlySet<string> = new Set(["catalog", "launch"]);
 
 function count(text: string, meaning: Words): Html {
-  return html`<span class="count">${text}${unseen(meaning)}</span>`;
+  return html`<span class="count">${text}${hiddenText(meaning)}</span>`;
 }
 
 /** The meaning of a number, for screen readers. */
-function unseen(words: Words): Html {
+function hiddenText(words: Words): Html {
   return html`<span class="visually-hidden"> ${words}</span>`;
 }
 
@@ -109,7 +109,7 @@ function stores({ store }: PortalContext, view: View): Html {
   const name = store.stores.names(view.storeId)?.store ?? "";
   const all = store.stores.all().slice(0, MAX_STORES);
   return html`<details class="drop">
-    <summary>${displayStoreName(name)}${unseen(FRAME_TEXTS.chooseStore)}</summary>
+    <summary>${displayStoreName(name)}${hiddenText(FRAME_TEXTS.chooseStore)}</summary>
     <ul>
       ${all.map(
         ({ id, store: other }) =>
@@ -137,7 +137,7 @@ function clock({ store, world }: PortalContext, view: View): Html {
   const day = isMoved ? `${whole.slice(0, 10)} ` : "";
   const runs = isFrozen ? html`` : html` data-runs`;
   return html`<a class="clock" id="clock" href="${storePath(view, "/clock")}"
-    >${unseen(FRAME_TEXTS.storeTime)}<time
+    >${hiddenText(FRAME_TEXTS.storeTime)}<time
       datetime="${whole}"
       title="${whole}"
       data-clock="${isMoved ? "day" : "time"}"
@@ -172,7 +172,7 @@ const OTHER_LANGUAGE: Readonly<Record<Language, readonly [tag: Language, name: s
 function languageSwitch(view: View, role: PortalRole): Html {
   const [other, name] = OTHER_LANGUAGE[view.language];
   return html`<form method="post" action="${homeOf(role)}/preferences">
-    ${chosenHere(view)}
+    ${originFields(view)}
     <button class="link" name="language" value="${other}" lang="${tagOf(other)}">${name}</button>
   </form>`;
 }
@@ -184,7 +184,7 @@ function session(view: View, role: PortalRole): Html {
     <summary><span class="word">${FRAME_TEXTS.session}</span></summary>
     <div>
       <form method="post" action="${homeOf(role)}/preferences">
-        ${chosenHere(view)}
+        ${originFields(view)}
         <p class="hint">${hasKeys ? FRAME_TEXTS.keysAreOn : FRAME_TEXTS.keysAreOff}</p>
         <button name="keys" value="${hasKeys ? "off" : "on"}">
           ${hasKeys ? FRAME_TEXTS.keysOff : FRAME_TEXTS.keysOn}
@@ -206,7 +206,7 @@ function signOutEverywhere(view: View): Html {
 }
 
 /** The token, and the page on which the choice was made. */
-function chosenHere({ call, query, formToken }: View): Html {
+function originFields({ call, query, formToken }: View): Html {
   const rest = new URLSearchParams(query);
   // A value that is shown once has no second address.
   rest.delete("shown");

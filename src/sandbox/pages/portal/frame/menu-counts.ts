@@ -1,4 +1,4 @@
-import { DISABLED_BY_HAND, type Endpoint } from "../../../../core/webhook/endpoint.ts";
+import { MANUAL_REASONS, type Endpoint } from "../../../../core/webhook/endpoint.ts";
 import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
 import { judgeStore } from "../../../readiness/facts.ts";
 import type { PortalContext } from "../view.ts";
@@ -14,7 +14,7 @@ type MenuCounts = {
 };
 
 const MAX_SHOWN = 99;
-const BY_HAND: ReadonlySet<string | null> = new Set([null, ...Object.values(DISABLED_BY_HAND)]);
+const BY_HAND: ReadonlySet<string | null> = new Set([null, ...Object.values(MANUAL_REASONS)]);
 
 /** Reads the numbers of the menu: with indexes, and never more rows than shown. */
 export function menuCounts(context: PortalContext, storeId: string): MenuCounts {

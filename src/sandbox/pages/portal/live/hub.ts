@@ -119,7 +119,7 @@ async function beginAnew(
 ): Promise<void> {
   if (eventArrivals.isOver()) return topics.forEach((topic) => topic.tell({ kind: "end", why: "stopped" }));
   watched.beginEpoch(nextEpoch());
-  await opened(storeGate, storeId);
+  await awaitReopening(storeGate, storeId);
   // Again, because a page that was read while its store was being closed shows deleted data.
   watched.beginEpoch(nextEpoch());
   world.after(ERASED_MS, () => {
@@ -130,7 +130,7 @@ async function beginAnew(
 }
 
 /** Resolves when a store reopens, before a request that waited for it continues. */
-async function opened(gate: HubContext["storeGate"], storeId: string): Promise<void> {
+async function awaitReopening(gate: HubContext["storeGate"], storeId: string): Promise<void> {
   const visit = { storeOf: () => storeId };
   while (gate.isClosed(storeId)) {
     const entered = await gate.enter(visit);

@@ -23,7 +23,7 @@ const FRAME_PARTS = "#menu:outerMorph,#clock:outerMorph";
 const NEW_ROWS = "new-rows";
 
 /** The query parameter with the newest row that a list has shown. */
-const SEEN = "seen";
+const SEEN_PARAMETER = "seen";
 
 /** Attributes of `main#page`: a page without a list updates in place. */
 export function liveAttributes({ live, news }: LiveContent, view: View): Html {
@@ -77,7 +77,7 @@ function endings({ call }: View): readonly Html[] {
  */
 function newRows({ call, query }: View, { newest, count, rows }: ListUpdates): Html {
   const again = new URLSearchParams(query);
-  if (!again.has(SEEN)) again.set(SEEN, String(newest));
+  if (!again.has(SEEN_PARAMETER)) again.set(SEEN_PARAMETER, String(newest));
   const asking = askAgain({ path: call.path, query: again.toString() });
   const text = count === 0 ? "" : TEXTS.newRows(count);
   return html`<span
@@ -96,7 +96,7 @@ export function listUpdatesOf<Item>(
   shown: readonly Item[],
   { placeOf, rows = [] }: { readonly placeOf: (item: Item) => number; readonly rows?: readonly string[] },
 ): ListUpdates {
-  const seen = query.get(SEEN);
+  const seen = query.get(SEEN_PARAMETER);
   const [newest] = shown;
   // Only a page that asks again gets the number, which needs a look-up of each position.
   const count = seen === null ? 0 : shown.filter((item) => placeOf(item) > Number(seen)).length;

@@ -2,7 +2,7 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { headerLines } from "../../../../web/http.ts";
 import { PAGE_SECURITY_HEADERS } from "../../../../web/page.ts";
 import type { HttpResponse } from "../../../../world.ts";
-import { noStore } from "../../../at-store.ts";
+import { refuseUnknownStore } from "../../../at-store.ts";
 import type { PortalRoute } from "../route.ts";
 import { viewOf, type LiveTopic, type View } from "../view.ts";
 import { hubOf } from "./hub.ts";
@@ -22,7 +22,7 @@ export const LIVE_ROUTES: readonly PortalRoute[] = [
       const { caller: session, request, requestId } = call;
       const view = viewOf(context, call);
       const { storeId, language, query } = view;
-      if (context.store.stores.names(storeId) === undefined) return noStore(storeId);
+      if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
       const topic = topicOf(view);
       if (!topic.ok) return topic;
       const known = requireTopic(context, storeId, topic.value);

@@ -1,5 +1,5 @@
 import type { Language } from "../../../../core/language.ts";
-import { inLanguage } from "../../../../web/language.ts";
+import { textInLanguage } from "../../../../web/language.ts";
 import { TEXTS } from "./texts.ts";
 import type { Follower, PageMessage } from "./topic.ts";
 
@@ -73,7 +73,7 @@ function createMailbox(language: Language) {
 
   return {
     hear: (told: PageMessage): void => {
-      news = together(news, told);
+      news = mergeMessages(news, told);
       wake();
     },
     beat: (): void => {
@@ -100,7 +100,7 @@ function isFinal({ kind }: PageMessage): boolean {
 }
 
 /** Merges two messages; a final message is kept. */
-function together(before: PageMessage | undefined, next: PageMessage): PageMessage {
+function mergeMessages(before: PageMessage | undefined, next: PageMessage): PageMessage {
   if (before === undefined || next.kind === "end") return next;
   if (isFinal(before)) return before;
   if (before.kind !== "changed" || next.kind !== "changed") return next;
@@ -110,7 +110,7 @@ function together(before: PageMessage | undefined, next: PageMessage): PageMessa
 function encode(language: Language, news: PageMessage): string {
   switch (news.kind) {
     case "changed":
-      return `id: ${news.since}\nevent: changed\ndata: ${inLanguage(language, TEXTS.changes(news.count))}\n\n`;
+      return `id: ${news.since}\nevent: changed\ndata: ${textInLanguage(language, TEXTS.changes(news.count))}\n\n`;
     case "crowded":
       return `retry: ${CROWDED_RETRY_MS}\nevent: crowded\ndata: \n\n`;
     case "reload":

@@ -3,7 +3,7 @@ import type { Texts } from "../../../../web/html.ts";
 /** The number of rows from which a list says "more than". */
 const MANY = 50;
 
-function manyAs(count: number): string {
+function countText(count: number): string {
   return count < MANY ? String(count) : `${MANY}+`;
 }
 
@@ -32,6 +32,6 @@ export const TEXTS = {
     ],
   },
   again: ["Load again", "重新加载"],
-  newRows: (count: number) => [`${manyAs(count)} new`, `${manyAs(count)} 条新记录`],
+  newRows: (count: number) => [`${countText(count)} new`, `${countText(count)} 条新记录`],
   changes: (count: number) => [count === 1 ? "1 change" : `${count} changes`, `${count} 处更新`],
 } satisfies Texts;

@@ -1,5 +1,5 @@
 import { causeText, type StoryAttempt } from "../../../../core/explain/delivery.ts";
-import { saying } from "../../../../core/language.ts";
+import { selectorOf } from "../../../../core/language.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import type { Endpoint } from "../../../../core/webhook/endpoint.ts";
@@ -27,8 +27,8 @@ const MAX_UNPAID = 99;
 /** The overview of a store: failing endpoints, refused requests, due items, and unpaid checkouts. */
 export async function overviewPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const now = storeTime(context, view.storeId);
-  const main = html`${failing(context, view, now)} ${refused(context, view, now)} ${due(context, view, now)}
-  ${unpaid(context, view, now)}`;
+  const main = html`${failing(context, view, now)} ${refusedPart(context, view, now)}
+  ${due(context, view, now)} ${unpaid(context, view, now)}`;
   return accept({ title: FRAME_TEXTS.overview, main, live: { kind: "store" } });
 }
 
@@ -53,7 +53,7 @@ function failing(context: PortalContext, view: View, now: number): Html {
     (endpoint) => {
       const { id, url, failingSince, reason } = endpoint;
       const last = lastAttempt(context, endpoint);
-      const cause = last === undefined ? undefined : causeText(last, saying(view.language));
+      const cause = last === undefined ? undefined : causeText(last, selectorOf(view.language));
       const { due: waiting } = healthOf(context, view, id);
       const since = failingSince === null ? reason : html`${TEXTS.since} ${timeOf(failingSince, now)}`;
       return [
@@ -85,7 +85,7 @@ function lastAttempt({ store }: PortalContext, { id, storeId }: Endpoint): Story
   return tries.toSorted((left, right) => right.startedAt - left.startedAt)[0];
 }
 
-function refused({ requests }: PortalContext, view: View, now: number): Html {
+function refusedPart({ requests }: PortalContext, view: View, now: number): Html {
   const found = lastRefused(requests, view.storeId);
   const list = table(
     TEXTS.refused,

@@ -212,7 +212,7 @@ function drillResult({
   return html`<details class="result">
     <summary>
       ${goodOrBad(passed, TEXTS.drillPassed, TEXTS.drillFailed)}
-      ${of === "" ? TEXTS.drillKinds[kind] : html`<span title="${of}">${withoutScheme(of)}</span>`}: ${held} ·
+      ${of === "" ? TEXTS.drillKinds[kind] : html`<span title="${of}">${removeScheme(of)}</span>`}: ${held} ·
       ${ago(at, now)}
     </summary>
     ${
@@ -251,7 +251,7 @@ function failedSteps(kind: DrillKind, wrong: readonly DrillStep[], list: StepLis
   ${own.length === 0 ? "" : list(own)}`;
 }
 
-function withoutScheme(url: string): string {
+function removeScheme(url: string): string {
   return url.replace(/^https?:\/\//, "");
 }
 

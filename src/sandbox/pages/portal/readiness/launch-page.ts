@@ -1,4 +1,4 @@
-import { saying } from "../../../../core/language.ts";
+import { selectorOf } from "../../../../core/language.ts";
 import { isGateOpen, isRequested } from "../../../../core/readiness/admin-action.ts";
 import { judgeStore } from "../../../readiness/facts.ts";
 import type {
@@ -25,7 +25,7 @@ import { TEXTS } from "./texts.ts";
 
 /** The launch page: the checklist's items with their evidence, the drills, and the steps to production. */
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const judged = judgeStore(context, view.storeId, saying(view.language));
+  const judged = judgeStore(context, view.storeId, selectorOf(view.language));
   if (!judged.ok) return judged;
   const { facts: known, checklist: shown } = judged.value;
   const { store } = context;
@@ -57,7 +57,7 @@ function checklist(view: View, { verdict, items }: JudgedChecklist, known: Readi
 }
 
 /** The drills that prove each item, shown next to it. */
-const DRILLS_OF: Readonly<Partial<Record<ItemName, readonly DrillKind[]>>> = {
+const DRILLS_BY_ITEM: Readonly<Partial<Record<ItemName, readonly DrillKind[]>>> = {
   return_origins: ["browser_return"],
   webhook_verification: ["webhook", "duplicates"],
   idempotency_replay: ["idempotency"],
@@ -66,7 +66,7 @@ const DRILLS_OF: Readonly<Partial<Record<ItemName, readonly DrillKind[]>>> = {
 function itemOf(view: View, item: ChecklistItem, known: ReadinessFacts): Html {
   const { name, status, reason, assumptions: risks, next } = item;
   const isDone = status === "pass" && risks.length === 0;
-  const kinds = DRILLS_OF[name] ?? [];
+  const kinds = DRILLS_BY_ITEM[name] ?? [];
   const acts =
     name === "production_credential"
       ? production(view, known)

@@ -18,7 +18,7 @@ import { TEXTS } from "./texts.ts";
 export function requestDetails(request: StoryRequest, checkout?: Checkout): Html {
   const { method, path, refused } = request;
   const line = `${method} ${path}`;
-  const repeated = repeatedParts(request, checkout);
+  const repeated = partsOfRepetition(request, checkout);
   const sent =
     refused === null
       ? html`${bytes(WORDS.request, line)}
@@ -58,7 +58,7 @@ type Parts = {
  * The parts of a repeated request; for an accepted request, with a reconstructed body. Undefined if the body is
  * unknown.
  */
-function repeatedParts(
+function partsOfRepetition(
   { method, key, answer, fingerprint, refused }: StoryRequest,
   checkout?: Checkout,
 ): Parts | undefined {

@@ -7,9 +7,9 @@ import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
 import { explainRequest } from "../../../../core/explain/request.ts";
 import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
-import { saying, type Words } from "../../../../core/language.ts";
+import { selectorOf, type Words } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { tellRequest } from "../../../explain/explain.ts";
+import { readRequest } from "../../../explain/explain.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { answerBadge, copyable, momentWithDate, facts, linkTo } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -20,10 +20,10 @@ import { CHECK_NAMES, TEXTS } from "./texts.ts";
 /** The page of a request: why it was answered in this way, in the words of `checkout explain`, and its bytes. */
 export async function requestPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   // Once: the log has no index of ids.
-  const told = tellRequest(context, view.storeId, view.id);
+  const told = readRequest(context, view.storeId, view.id);
   if (!told.ok) return told;
   const { request, met, replays } = told.value;
-  const explained = explainRequest(request, met, replays, saying(view.language));
+  const explained = explainRequest(request, met, replays, selectorOf(view.language));
   const main = html`<section class="panel">
       ${requestFacts(view, request, met ?? newestOf(context, view, request.orderId))}
     </section>
@@ -77,10 +77,10 @@ function whyPart(
       field === null ? null : [TEXTS.field, html`<code>${field}</code>`],
       expected === null ? null : [TEXTS.expected, expected],
       received === null ? null : [WORDS.got, html`<code>${received}</code>`],
-      rule === null ? null : [TEXTS.rule, statedWords(TEXTS.ruleNumber(rule), ruleOf(rule))],
+      rule === null ? null : [TEXTS.rule, ruleReference(TEXTS.ruleNumber(rule), ruleOf(rule))],
       decision === null
         ? null
-        : [WORDS.decision, statedWords(TEXTS.decisionNumber(decision), decisionOf(decision))],
+        : [WORDS.decision, ruleReference(TEXTS.decisionNumber(decision), decisionOf(decision))],
       next.length === 0
         ? null
         : [
@@ -92,7 +92,7 @@ function whyPart(
   </section>`;
 }
 
-function statedWords(number: Words, stated: RuleText | undefined): Html {
+function ruleReference(number: Words, stated: RuleText | undefined): Html {
   if (stated === undefined) return html`${number}`;
   const { title, words, isQuoted } = stated;
   return html`${number}, <span ${isQuoted ? html`lang="en"` : ""}><strong>${title}</strong>: ${words}</span>`;

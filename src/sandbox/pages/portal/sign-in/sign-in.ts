@@ -1,11 +1,11 @@
 import { accept, type Refusal } from "../../../../core/outcome.ts";
-import { withoutKey } from "../../../../core/portal/path.ts";
+import { removeKey } from "../../../../core/portal/path.ts";
 import { requireOwnPage } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { readForm } from "../../../../web/page.ts";
 import type { PortalAccess, PortalRole } from "../../../runtime/portal-access.ts";
 import { copyable } from "../parts.ts";
-import { actionRoute, openPage, ownForm, redirectAfterForm, type PortalRoute } from "../route.ts";
+import { actionRoute, openPage, requireOwnForm, redirectAfterForm, type PortalRoute } from "../route.ts";
 import { beginCookie, endCookie, homeOf, sessionOf, SIGN_OUT_EVERYWHERE } from "./session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { Content } from "../view.ts";
@@ -112,7 +112,7 @@ function signOut(role: PortalRole): PortalRoute {
     role: `portal ${role}`,
     entersStore: true,
     answer: (context, call) => {
-      const fields = ownForm(context, call);
+      const fields = requireOwnForm(context, call);
       if (!fields.ok) return fields;
       if (call.caller !== undefined) context.portal.signOut(call.caller);
       const answer = redirectAfterForm(call, `${homeOf(role)}/sign-in`);
@@ -131,7 +131,7 @@ function preferences(role: PortalRole): PortalRoute {
     role: `portal ${role}`,
     entersStore: true,
     answer: (context, call) => {
-      const fields = ownForm(context, call);
+      const fields = requireOwnForm(context, call);
       if (!fields.ok) return fields;
       const [language, keys] = [fields.value.get("language"), fields.value.get("keys")];
       if (call.caller !== undefined) {
@@ -147,7 +147,7 @@ function preferences(role: PortalRole): PortalRoute {
   };
 }
 
-const NOWHERE = "http://portal.invalid";
+const NO_PATH = "http://portal.invalid";
 
 /**
  * A path of the portal with its query, without the secret key; undefined for other paths, to which users are not
@@ -157,9 +157,9 @@ export function pathWithin(
   { path }: Pick<PortalAccess, "path">,
   text: string | null | undefined,
 ): string | undefined {
-  if (text === null || text === undefined || !URL.canParse(text, NOWHERE)) return undefined;
-  const { origin, pathname, search, hash } = new URL(text, NOWHERE);
-  if (origin !== NOWHERE || !/^\/portal(\/|$)/.test(pathname)) return undefined;
+  if (text === null || text === undefined || !URL.canParse(text, NO_PATH)) return undefined;
+  const { origin, pathname, search, hash } = new URL(text, NO_PATH);
+  if (origin !== NO_PATH || !/^\/portal(\/|$)/.test(pathname)) return undefined;
   const address = pathname + search + hash;
-  return withoutKey(path, address) ?? address;
+  return removeKey(path, address) ?? address;
 }

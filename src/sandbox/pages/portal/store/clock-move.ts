@@ -29,7 +29,11 @@ export function movePart(context: PortalContext, view: View, now: number): Html 
   const move = context.clockMoves.last(view.storeId);
   if (move === undefined || (move.isOver && view.query.get(MOVE) !== String(move.number))) return html``;
   const underWay = countDue(context, view.storeId, now);
-  const parts = [...changed(view, move), ...delivered(context, view, move), ...waiting(view, underWay)];
+  const parts = [
+    ...changesPart(view, move),
+    ...deliveriesPart(context, view, move),
+    ...pendingPart(view, underWay),
+  ];
   const isNothing = parts.length === 0 && move.isOver;
   return html`<section class="notice ${move.isOver ? "good" : ""} move" role="status">
     ${move.isOver ? "" : progress(move, now)}
@@ -50,7 +54,7 @@ function progress({ from, to }: ClockMove, now: number): Html {
     <progress max="${String(whole)}" value="${String(done)}"></progress>`;
 }
 
-function changed(view: View, { changes }: ClockMove): readonly Html[] {
+function changesPart(view: View, { changes }: ClockMove): readonly Html[] {
   return [...changes].map(([status, { count, first }]) => {
     const list = first.map(
       ({ at, checkoutId, orderId, from }) =>
@@ -76,7 +80,7 @@ function addressOf(view: View, status: Status): string {
 }
 
 /** The results of the deliveries to each endpoint. */
-function delivered({ store }: PortalContext, view: View, { attempts }: ClockMove): readonly Html[] {
+function deliveriesPart({ store }: PortalContext, view: View, { attempts }: ClockMove): readonly Html[] {
   return [...attempts].map(([endpointId, results]) => {
     const endpoint = store.endpoints.find(endpointId);
     const name = endpoint === undefined ? `…${endpointId.slice(-8)}` : displayText(endpoint.url);
@@ -87,7 +91,7 @@ function delivered({ store }: PortalContext, view: View, { attempts }: ClockMove
 }
 
 /** Due deliveries without an answer. */
-function waiting(view: View, count: number): readonly Html[] {
+function pendingPart(view: View, count: number): readonly Html[] {
   if (count === 0) return [];
   const address = listAddress(view, "/webhooks", { state: "due" });
   return [html`<li><a href="${address}">${TEXTS.underWay(count)}</a></li>`];

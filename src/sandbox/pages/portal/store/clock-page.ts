@@ -2,7 +2,7 @@ import { refuseValue } from "../../../../core/text.ts";
 import { iso } from "../../../../core/clock.ts";
 import { parseSpan } from "../../../../core/config/setting-text.ts";
 import { decodeRequest } from "../../../../core/control/operations.ts";
-import { accept, inField, mapped, type Outcome } from "../../../../core/outcome.ts";
+import { accept, addField, mapValue, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { field } from "../fields.ts";
@@ -35,17 +35,18 @@ export async function clockPage(context: PortalContext, view: View): Promise<Out
 /** Parses a form of the clock. Refuses an invalid span. */
 export function readMove(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const action = fields.get("action") ?? "";
-  if (action === "set") return mapped(readMoment((fields.get("to") ?? "").trim()), (to) => ({ action, to }));
+  if (action === "set")
+    return mapValue(readMoment((fields.get("to") ?? "").trim()), (to) => ({ action, to }));
   if (action !== "advance") return accept({ action });
-  const span = inField("by", parseSpan((fields.get("by") ?? "").trim()));
-  return mapped(span, (ms) => ({ action, by_ms: ms }));
+  const span = addField("by", parseSpan((fields.get("by") ?? "").trim()));
+  return mapValue(span, (ms) => ({ action, by_ms: ms }));
 }
 
 /** A moment as the user typed it. Also refuses a nonexistent day. */
 function readMoment(text: string): Outcome<string> {
   const isWritten = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/.test(text);
   if (isWritten && decodeRequest("moveClock", { action: "set", to: text }).ok) return accept(text);
-  return inField(
+  return addField(
     "to",
     refuseValue(
       ["expected a moment such as 2026-01-15T12:00:00Z", "应为时刻，如 2026-01-15T12:00:00Z"],

@@ -1,6 +1,11 @@
 import { durationText } from "../../../../core/config/setting-text.ts";
 import { FAULT_ACTIONS, isApiAction, type FaultAction } from "../../../../core/fault/actions.ts";
-import { OF_API, OF_DELIVERIES, PARAMETERS, type Parameter } from "../../../../core/fault/rules.ts";
+import {
+  API_MATCH_FIELDS,
+  DELIVERY_MATCH_FIELDS,
+  PARAMETERS,
+  type Parameter,
+} from "../../../../core/fault/rules.ts";
 import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { choice, field, refusalText, suggestions, type TypedForm } from "../fields.ts";
@@ -10,7 +15,7 @@ import { WORDS } from "../texts.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 
 /** The actions, grouped by what fails. */
-const GROUPS = {
+const ACTION_GROUPS = {
   answers: ["status", "rate_limit", "storage_full", "empty", "truncate"],
   connections: ["latency", "slow_body", "reset", "lose_answer", "lose_request"],
   deliveries: ["duplicate", "reorder", "delay", "drop"],
@@ -29,7 +34,7 @@ export function addFault(context: PortalContext, view: View): Html {
     <h2>${TEXTS.add}</h2>
     ${refusalText("action", refused)}
     <div class="fault-groups">
-      ${Object.entries(GROUPS).map(([group, actions]) => groupOf(view, { group, actions, chosen }))}
+      ${Object.entries(ACTION_GROUPS).map(([group, actions]) => groupOf(view, { group, actions, chosen }))}
     </div>
     ${chosen === undefined ? html`<p class="hint">${TEXTS.chooseAction}</p>` : formOf(context, view, chosen)}
   </section>`;
@@ -47,7 +52,7 @@ function groupOf(
     readonly chosen: FaultAction | undefined;
   },
 ): Html {
-  const { title, about } = TEXTS.groups[group as keyof typeof GROUPS];
+  const { title, about } = TEXTS.groups[group as keyof typeof ACTION_GROUPS];
   return html`<div>
     <h3>${title}</h3>
     <p class="hint">${about}</p>
@@ -77,7 +82,7 @@ function formOf(context: PortalContext, view: View, action: FaultAction): Html {
       ${field(TEXTS.times, "times", { numeric: true, hint: TEXTS.timesHint, typed })}
       ${field(TEXTS.until, "until", { placeholder: "10m", hint: TEXTS.untilHint, typed })}
     </div>
-    <details ${SELDOM.some((name) => isTyped(typed, name)) ? html` open` : ""}>
+    <details ${RARE_FIELDS.some((name) => isTyped(typed, name)) ? html` open` : ""}>
       <summary>${TEXTS.seldom}</summary>
       <div class="fields">
         ${field(TEXTS.nth, "nth", { numeric: true, hint: TEXTS.nthHint, typed })}
@@ -91,7 +96,7 @@ function formOf(context: PortalContext, view: View, action: FaultAction): Html {
     ${actionForm(view, { action: path, label: TEXTS.addNow, fields: { action }, content, style: "primary" })}`;
 }
 
-const SELDOM = ["nth", "probability", "seed"] as const;
+const RARE_FIELDS = ["nth", "probability", "seed"] as const;
 
 function parameterFields(action: FaultAction, typed: TypedForm): readonly Html[] {
   const has = ({ of }: Parameter): boolean => of.includes(action);
@@ -125,8 +130,8 @@ function matchFields(
     .of(view.storeId)
     .map(({ id, url, kind }) => [id, kind === "listener" ? "checkout listen" : url] as const);
   const any = ["", TEXTS.any] as const;
-  const { method, path } = OF_API;
-  const { eventType, eventId, endpointId } = OF_DELIVERIES;
+  const { method, path } = API_MATCH_FIELDS;
+  const { eventType, eventId, endpointId } = DELIVERY_MATCH_FIELDS;
   const isApi = isApiAction(action);
   const fields = [
     [

@@ -7,7 +7,7 @@ import { PROFILES } from "../../../../core/fault/profiles.ts";
 import { PARAMETERS } from "../../../../core/fault/rules.ts";
 import { FAULT_SHARE, matchText, parametersText, probabilityOf } from "../../../../core/fault/text.ts";
 import type { Words } from "../../../../core/language.ts";
-import { accept, inField, refuse, type Outcome } from "../../../../core/outcome.ts";
+import { accept, addField, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
@@ -60,16 +60,17 @@ export function parseFaultForm(
     "endpoint_id",
     "order_id",
   ]);
-  const delay = latency === undefined ? accept(undefined) : inField("latency", parseSpan(latency));
+  const delay = latency === undefined ? accept(undefined) : addField("latency", parseSpan(latency));
   if (!delay.ok) return delay;
   const end = until === undefined ? undefined : spanOrMomentOf(until);
-  if (until !== undefined && end === undefined) return expected("until", A_SPAN_OR_MOMENT, until);
+  if (until !== undefined && end === undefined) return refuseField("until", A_SPAN_OR_MOMENT, until);
   const share = probability === undefined ? undefined : probabilityOf(probability);
-  if (probability !== undefined && share === undefined) return expected("probability", A_SHARE, probability);
+  if (probability !== undefined && share === undefined)
+    return refuseField("probability", A_SHARE, probability);
   const number = Object.entries(filledFields(fields, [...NUMBERS, "nth"])).find(
     ([, text]) => !/^\d+$/.test(text),
   );
-  if (number !== undefined) return expected(number[0], A_WHOLE_NUMBER, number[1]);
+  if (number !== undefined) return refuseField(number[0], A_WHOLE_NUMBER, number[1]);
   const at = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.spanMs);
   const narrowed = { ...match, nth: nth && Number(nth), probability: share };
   const isNarrowed = Object.values(narrowed).some((value) => value !== undefined);
@@ -85,7 +86,7 @@ export function parseFaultForm(
   });
 }
 
-function expected(name: string, [english, chinese]: Words, got: string): Outcome<never> {
+function refuseField(name: string, [english, chinese]: Words, got: string): Outcome<never> {
   return refuse(
     "invalid_parameter",
     [

@@ -1,9 +1,9 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import type { Words } from "../../../../core/language.ts";
-import { accept, mapped, type Outcome } from "../../../../core/outcome.ts";
+import { accept, mapValue, type Outcome } from "../../../../core/outcome.ts";
 import { displayText } from "../../../../core/text.ts";
-import { noStore } from "../../../at-store.ts";
+import { refuseUnknownStore } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
 import { actionRoute, page, pageOf, redirectAfterForm, showing, type PortalRoute } from "../route.ts";
 import { viewOf, type PortalContext, type Notice, type View } from "../view.ts";
@@ -130,7 +130,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   actionRoute("/portal/{store_id}/delete", {
     operation: "deleteStore",
     parse: (fields, { context, view }) =>
-      mapped(readNamed(fields, { context, storeId: view.storeId }), () => ({})),
+      mapValue(readNamed(fields, { context, storeId: view.storeId }), () => ({})),
     leadsTo: (_view, _done, { store }) =>
       storesOf(store.stores.all().map(({ id: storeId }) => ({ storeId }))),
     says: ({ name }) => good(SAYS.storeDeleted(displayStoreName(name))),
@@ -177,7 +177,7 @@ function toFirstPage(path: string): PortalRoute {
     entersStore: true,
     answer: (context, call) => {
       const { storeId } = viewOf(context, call);
-      if (context.store.stores.names(storeId) === undefined) return noStore(storeId);
+      if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
       const first = isConnected(context, storeId) ? "/overview" : "/connect";
       return accept(redirectAfterForm(call, storePath({ storeId }, first)));
     },
@@ -207,7 +207,7 @@ function nameIn(fields: Fields): unknown {
 }
 
 function resetNamed(fields: Fields, { context }: { readonly context: PortalContext }): Outcome<unknown> {
-  return mapped(readNamed(fields, { context, storeId: fields.get("store") ?? "" }), (named) => ({
+  return mapValue(readNamed(fields, { context, storeId: fields.get("store") ?? "" }), (named) => ({
     store: named,
   }));
 }

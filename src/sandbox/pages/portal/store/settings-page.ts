@@ -14,7 +14,8 @@ type Summary = AnswerOf<"storeSummary">;
 
 /** The settings of a store: its ids, capabilities and return origins, and the settings of the sandbox. */
 export function settingsPage(view: View, summary: Summary, context: PortalContext): Content {
-  const main = html`${names(summary)} ${origins(view, summary)} ${capabilities(summary)} ${served(context)}`;
+  const main = html`${names(summary)} ${origins(view, summary)} ${capabilities(summary)}
+  ${servedSettings(context)}`;
   return { title: FRAME_TEXTS.settings, main, live: { kind: "store" } };
 }
 
@@ -96,7 +97,7 @@ function capabilities({ capabilities: all }: Summary): Html {
   </section>`;
 }
 
-function served({ description }: PortalContext): Html {
+function servedSettings({ description }: PortalContext): Html {
   const { version, dataDir, pid, settings } = description;
   const list = table(TEXTS.served, servedSettingTexts(settings), ({ option, text, isDefault }) => [
     [TEXTS.option, html`<code>${option}</code>`, "head"],

@@ -124,12 +124,12 @@ function namedForm(
   return formWithConfirmation(
     view,
     { label, question },
-    { action, label: button, fields: { ...fields, ...shownAt(view) }, content, style: "danger" },
+    { action, label: button, fields: { ...fields, ...pageField(view) }, content, style: "danger" },
   );
 }
 
 /** The store of the page with a form that is sent to another address: a refused form is shown there again. */
-function shownAt({ storeId }: View): Readonly<Record<string, string>> {
+function pageField({ storeId }: View): Readonly<Record<string, string>> {
   return { [PAGE_OF]: storeId };
 }
 
@@ -200,7 +200,7 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Row
     {
       action: "/portal/snapshots/restore",
       label: TEXTS.restoreNow,
-      fields: { ...fields, ...shownAt(view) },
+      fields: { ...fields, ...pageField(view) },
       style: "danger",
     },
   );

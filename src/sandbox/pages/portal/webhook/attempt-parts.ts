@@ -62,13 +62,13 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
     [WORDS.answer, result],
     fault && [WORDS.fault, fault],
     cause && [TEXTS.cause, html`${cause.cause}`],
-    cause && [WORDS.help, copyable(withIds(cause.next, delivery))],
+    cause && [WORDS.help, copyable(fillInIds(cause.next, delivery))],
     finishedAt === null || (nextAt === null && ended === "") ? null : [TEXTS.next, next],
   ];
 }
 
 /** A command with the ids of its subject. */
-function withIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpointId" | "eventId">): string {
+function fillInIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpointId" | "eventId">): string {
   return line.replace("<endpoint_id>", endpointId).replace("<event_id>", eventId);
 }
 

@@ -41,14 +41,14 @@ export function readChoice(
   if (!state.ok) return state;
   const type = oneOf(query, "type", EVENT_TYPES);
   if (!type.ok) return type;
-  const before = given(query, "before");
+  const before = fieldInAddress(query, "before");
   if (before !== null && store.deliveries.find(before)?.storeId !== storeId)
     return refuse("not_found", [
       `there is no delivery ${printableLiteral(before)} to go on from`,
       `没有可接着显示的推送 ${printableLiteral(before)}`,
     ]);
   return accept({
-    endpointId: given(query, "endpoint"),
+    endpointId: fieldInAddress(query, "endpoint"),
     state: state.value,
     type: type.value,
     before: before ?? undefined,
@@ -193,7 +193,7 @@ function oneOf<const Value extends string>(
   name: string,
   values: readonly Value[],
 ): Outcome<Value | null> {
-  const text = given(query, name);
+  const text = fieldInAddress(query, name);
   if (text === null) return accept(null);
   const known = values.find((value) => value === text);
   if (known !== undefined) return accept(known);
@@ -204,7 +204,7 @@ function oneOf<const Value extends string>(
 }
 
 /** A field in the address; an empty field counts as missing. */
-function given(query: URLSearchParams, name: string): string | null {
+function fieldInAddress(query: URLSearchParams, name: string): string | null {
   const text = query.get(name);
   return text === "" ? null : text;
 }

@@ -1,6 +1,6 @@
 import { iso } from "../../../../core/clock.ts";
 import { causeText, isSuccess } from "../../../../core/explain/delivery.ts";
-import { inBoth, type Words } from "../../../../core/language.ts";
+import { inBothLanguages, type Words } from "../../../../core/language.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { storeTime } from "../../../at-store.ts";
 import type { ActionContext } from "../route.ts";
@@ -31,7 +31,7 @@ export async function deliveryNotice(
   const sent = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
   if (sent.length === 0 || context.heldBack(view.storeId) !== undefined)
     return { words: TEXTS.cameOf.waits[act](at), tone: "warn" };
-  const ended = await endedAttempts(context, view.storeId, sent);
+  const ended = await awaitAttempts(context, view.storeId, sent);
   return { words: cameOf(act, at, ended), tone: toneOf(ended) };
 }
 
@@ -43,7 +43,7 @@ function isSentTo({ store }: PortalContext, endpointId: string): boolean {
  * The first attempt of each delivery, as soon as all have ended or the time is up; undefined for an attempt that has
  * not ended.
  */
-async function endedAttempts(
+async function awaitAttempts(
   { store, world, eventArrivals }: PortalContext,
   storeId: string,
   deliveries: readonly MadeDelivery[],
@@ -61,9 +61,9 @@ async function endedAttempts(
 
 function cameOf(act: EndpointAction, at: string, ended: readonly (DeliveryAttempt | undefined)[]): Words {
   const [only, ...others] = ended;
-  const results = others.length === 0 ? inBoth((say) => say(resultOf(only))) : countsOf(ended);
+  const results = others.length === 0 ? inBothLanguages((say) => say(resultOf(only))) : countsOf(ended);
   const cause = only === undefined || others.length > 0 ? undefined : only;
-  return inBoth((say) => {
+  return inBothLanguages((say) => {
     const why = cause && causeText(cause, say);
     const told = `${say(TEXTS.cameOf.done[act](at))}${say(results)}`;
     return why === undefined ? told : `${told}${say([` (${why})`, `（${why}）`])}`;
@@ -78,7 +78,7 @@ function resultOf(attempt: DeliveryAttempt | undefined): Words {
 
 /** The different results, each with its number of deliveries. */
 function countsOf(ended: readonly (DeliveryAttempt | undefined)[]): Words {
-  return inBoth((say) => {
+  return inBothLanguages((say) => {
     const groups = Map.groupBy(ended, (one) => say(resultOf(one)));
     return [...groups].map(([result, { length }]) => `${length} × ${result}`).join(", ");
   });

@@ -14,7 +14,7 @@ const SAMPLE_TERMS = termsOf(
 );
 
 /** The usual previous status of each status, and the sequence number of its event. */
-const BEFORE: Readonly<Record<Status, readonly [previous: Status | null, sequence: number]>> = {
+const PREVIOUS_STATUSES: Readonly<Record<Status, readonly [previous: Status | null, sequence: number]>> = {
   created: [null, 1],
   pending: ["created", 2],
   succeeded: ["pending", 3],
@@ -34,7 +34,7 @@ export function sampleBody(
   const now = storeTime(context, storeId);
   const status = STATUSES.find((one) => type.endsWith(`.${one}`));
   if (status === undefined) return createTestEvent({ id: EVENT_ID, storeId }, now).body;
-  const [previousStatus, sequence] = BEFORE[status];
+  const [previousStatus, sequence] = PREVIOUS_STATUSES[status];
   const checkout: Checkout = {
     id: SAMPLE_ID,
     storeId,

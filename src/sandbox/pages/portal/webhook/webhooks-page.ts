@@ -42,7 +42,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
         <h2>${TEXTS.deliveries}</h2>
         ${endpoints.length === 0 ? "" : replayFailedForm(context, view)}
       </div>
-      ${replayedNotice(view)} ${filterForm(context, view, choice.value)}
+      ${replayNotice(view)} ${filterForm(context, view, choice.value)}
       ${deliveryList(context, view, choice.value)}
     </section>`;
   return accept({ title: FRAME_TEXTS.webhooks, main, live: { kind: "webhooks" } });
@@ -87,7 +87,7 @@ function replayFailedForm(context: PortalContext, view: View): Html {
   );
 }
 
-function replayedNotice({ shownOnce }: View): Html {
+function replayNotice({ shownOnce }: View): Html {
   if (shownOnce === undefined) return html``;
   const said = shownOnce === "0" ? TEXTS.nothingFailed : TEXTS.replayedCount(shownOnce);
   return html`<p class="notice" role="status">${said}</p>`;
