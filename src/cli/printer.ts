@@ -51,7 +51,7 @@ export type Printer = {
   readonly isJobLog: boolean;
 };
 
-/** A secret of a result for people; in the log of a CI job, where to find it instead. */
+/** A secret in a result for people; in the log of a CI job, the place where the secret is stored. */
 export function secretText({ isJobLog }: Pick<Printer, "isJobLog">, secret: string, find: string): string {
   return isJobLog ? `not printed in CI: ${find}` : secret;
 }

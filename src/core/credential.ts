@@ -126,7 +126,7 @@ function base62(number: bigint, length: number): string {
   return digits;
 }
 
-/** Compares a presented secret with the right one in constant time. */
+/** Compares a presented secret with the expected secret in constant time. */
 export function isSameSecret(presented: string, expected: string): boolean {
   return timingSafeEqual(digest(presented), digest(expected));
 }

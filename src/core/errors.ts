@@ -2,7 +2,7 @@
 // docs/errors.md.
 import type { Words } from "./language.ts";
 
-/** Everything that is fixed about an error code. */
+/** The fixed properties of an error code. */
 type ErrorRow = {
   readonly status: number;
   /** When the service answers with this code, for the list of all codes. */

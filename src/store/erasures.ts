@@ -36,8 +36,8 @@ function stepWithoutParts(table: string): Step {
 }
 
 /**
- * Deletes the rows that belong to checkouts; an empty table is not searched for each checkout. SQLite would make EXISTS a
- * join, and sort all checkouts of the store at each call.
+ * Deletes rows that belong to checkouts; an empty table is not searched for each checkout. SQLite would turn EXISTS
+ * into a join, and sort all checkouts of the store at each call.
  */
 function deleteOfCheckouts(table: string): string {
   return `DELETE FROM ${table} WHERE checkout_id IN

@@ -10,7 +10,7 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 /** Maximum number of faults in one schedule of `explore`. */
 const MAX_DEPTH = 4;
 
-/** The rule of a timeout. */
+/** The rule for a timeout. */
 export const TIMEOUT: Rule = [
   `milliseconds from 0 to ${MAX_TIMEOUT_MS}`,
   (value) => typeof value === "number" && value >= 0 && value <= MAX_TIMEOUT_MS,
@@ -107,7 +107,7 @@ export function checkFilter(
     checkType(call, filter.type, types);
 }
 
-/** Throws a CheckoutError for a text that is neither an id nor a type of event, which nothing would ever match. */
+/** Throws a CheckoutError for a text that is neither an id nor an event type, because no item would ever match it. */
 export function checkMatchText(text: string, { types }: { readonly types?: readonly string[] }): void {
   if (types !== undefined && !isUuid(text)) checkType("waitFor", text, types);
 }

@@ -4,8 +4,8 @@
 export type Faults = {
   readonly add: (fault: Fault | FaultProfile) => Promise<{ readonly id: string }>;
   /**
-   * Lists the active faults, oldest first. A fault that has hit `times` times is no longer listed: `fault` of a request
-   * or of a delivery and its attempts names the fault that hit it.
+   * Lists the active faults, oldest first. A fault that was applied `times` times is not listed; the field `fault` of a
+   * request, a delivery or an attempt names the fault that was applied to it.
    */
   readonly list: () => Promise<readonly AddedFault[]>;
   readonly remove: (id: string) => Promise<void>;
@@ -18,8 +18,8 @@ export type Fault = {
   /** The HTTP status of the action `status`. Default: 500. */
   readonly status?: number;
   /**
-   * How long `latency`, `slow_body`, `delay` and `reorder` take, in milliseconds. Default: 2000. The first two take
-   * real time. The other two hold a delivery back by the store's clock: if that is frozen, until it is advanced. Later
+   * Duration of `latency`, `slow_body`, `delay` and `reorder`, in milliseconds. Default: 2000. The first two take real
+   * time. The other two hold a delivery by the store's clock; if the clock is frozen, until it is advanced. Later
    * events of the same order wait for a delivery with `delay`, and overtake a delivery with `reorder`.
    */
   readonly latencyMs?: number;
@@ -27,8 +27,8 @@ export type Fault = {
   readonly retryAfterS?: number;
   readonly match?: FaultMatch;
   /**
-   * Maximum number of requests or deliveries to hit. An event has one delivery to each endpoint. Default: 1; with
-   * `until`, no limit.
+   * Maximum number of requests or deliveries that the fault applies to. An event has one delivery to each endpoint.
+   * Default: 1; with `until`, no limit.
    */
   readonly times?: number;
   readonly until?: string | Date;

@@ -87,7 +87,7 @@ export function storeOf(running: Running, shared: Shared, storeId: string): Stor
   };
 }
 
-/** Reads and pays the checkouts of a store, by id or order_id. */
+/** Functions that read and pay the checkouts of a store, by id or order_id. */
 function payerOf(calls: Calls, storeId: string): Pick<Checkouts, "get"> & Pick<Store, "pay"> {
   const get = async (text: string): Promise<Checkout> => {
     const id = await checkoutId(calls, { storeId, text });
@@ -104,7 +104,10 @@ function payerOf(calls: Calls, storeId: string): Pick<Checkouts, "get"> & Pick<S
   };
 }
 
-/** The id that a text names: an id, or else the order_id of an order or session, the newest of several. */
+/**
+ * The id that a text names: the text is an id, or otherwise the order_id of an order or session, the newest if there
+ * are several.
+ */
 async function checkoutId(
   calls: Calls,
   { storeId, text }: { readonly storeId: string; readonly text: string },

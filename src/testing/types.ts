@@ -29,8 +29,8 @@ export type SandboxOptions = {
    */
   readonly now?: string;
   /**
-   * Requests per second for each API key, such as `5/s`, with bursts of twice as many. A request over the limit is
-   * refused before a fault can hit it. Default: `off`.
+   * Requests per second for each API key, such as `5/s`, with bursts of twice as many. A request above the limit is
+   * refused before a fault can apply to it. Default: `off`.
    */
   readonly rateLimit?: string;
   /** How long a new checkout can be paid, from `5m` to `24h`. Default: `1h`. */
@@ -110,8 +110,8 @@ export interface Store extends AsyncDisposable {
   readonly orders: Checkouts;
   readonly sessions: Checkouts;
   /**
-   * Pays an order or a session as the payer, by its id or its order_id; of several with one order_id, the newest.
-   * Default of the outcome: `succeeded`.
+   * Pays an order or a session on behalf of the payer, by its id or its order_id; if several have the order_id, the
+   * newest. Default outcome: `succeeded`.
    */
   pay(id: string, outcome?: PayOutcome): Promise<Checkout>;
   readonly clock: Clock;
@@ -155,7 +155,7 @@ export type Checkouts = {
       readonly idempotencyKey?: string;
     },
   ) => Promise<Checkout>;
-  /** By id or order_id; of several with one order_id, the newest. */
+  /** Finds by id or order_id; if several have the order_id, the newest. */
   readonly get: (id: string) => Promise<Checkout>;
 };
 
@@ -180,8 +180,8 @@ export type Event = WebhookEvent;
 export type EventType = Event["type"];
 
 /**
- * The outcome of a payment. `pending`: an attempt begins and stays open. `declined`: the attempt is refused and the
- * checkout stays pending until the fifth refusal; a decline has no event of its own.
+ * The outcome of a payment. `pending`: an attempt begins and stays open. `declined`: the attempt is refused, and the
+ * checkout stays pending until the fifth refusal; there is no event for a decline.
  */
 export type PayOutcome = "succeeded" | "declined" | "failed" | "cancelled" | "expired" | "pending";
 
@@ -211,9 +211,9 @@ export type Endpoints = {
     },
   ) => Promise<Endpoint & { readonly signingSecret: string }>;
   readonly list: () => Promise<readonly Endpoint[]>;
-  /** Holds the deliveries to an endpoint back until `enable`. */
+  /** Holds the deliveries to an endpoint until `enable`. */
   readonly pause: (id: string) => Promise<Endpoint>;
-  /** Enables a paused or disabled endpoint; deliveries that waited are sent. */
+  /** Enables a paused or disabled endpoint; waiting deliveries are sent. */
   readonly enable: (id: string) => Promise<Endpoint>;
   readonly remove: (id: string) => Promise<void>;
 };
@@ -244,7 +244,7 @@ export type Filter<Item> = Item extends readonly unknown[] | Date
     ? { readonly [Field in keyof Item]?: Filter<Item[Field]> | undefined }
     : Item;
 
-/** A text by which `waitFor` matches an item: a known type, or an id. */
+/** A text with which `waitFor` matches an item: a known type, or an id. */
 export type MatchText<Type extends string> = Type | (string & { readonly length: number });
 
 /** A list that grows, oldest first. `Type`: the types of its items. */
@@ -252,9 +252,9 @@ export type Log<Item, Type extends string = string> = {
   readonly list: (filter?: Filter<Item>) => Promise<Item[]>;
   /**
    * Resolves to the first matching item, which may already be in the log or arrive later. A string matches an id, the
-   * type of an event, of a received webhook or of a delivery that has succeeded, or the method and path of a request
-   * (`POST /v1/orders`). Rejects with a WaitError that lists the other items after `timeoutMs` of real time, by default
-   * `waitTimeoutMs` of the sandbox; and at once with a CheckoutError if no event has the type.
+   * type of an event, of a received webhook or of a successful delivery, or the method and path of a request (`POST
+   * /v1/orders`). Rejects with a WaitError that lists the other items after `timeoutMs` of real time, by default
+   * `waitTimeoutMs` of the sandbox; and immediately with a CheckoutError if the event type does not exist.
    */
   readonly waitFor: (
     match: MatchText<Type> | Filter<Item> | ((item: Item) => boolean),
@@ -275,7 +275,7 @@ export type Delivery = {
   readonly tries: number;
   readonly nextAt: Date | null;
   readonly createdAt: Date;
-  /** The fault that held it back (`delay`, `reorder`), dropped it, or made it as a duplicate. */
+  /** The fault that held (`delay`, `reorder`), dropped or duplicated the delivery. */
   readonly fault: { readonly id: string; readonly action: FaultAction } | null;
   readonly attempts: readonly DeliveryAttempt[];
 };
@@ -290,7 +290,7 @@ export type DeliveryAttempt = {
   readonly status: number | null;
   /** Why there was no answer. */
   readonly error: string | null;
-  /** The fault that hit this attempt. */
+  /** The fault that was applied to this attempt. */
   readonly fault: FaultAction | null;
   /** The beginning of the body of the endpoint's answer. */
   readonly answer: string | null;

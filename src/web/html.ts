@@ -6,7 +6,7 @@ import { textInLanguage } from "./language.ts";
 /** Markup in one language; hono's markup is an object, unlike any text. */
 type Markup = ReturnType<typeof raw>;
 
-/** Markup that is safe to send, for a page in any language. Only `html` and `trustMarkup` make it. */
+/** Markup that is safe to send, for a page in any language. Only `html` and `trustMarkup` create it. */
 export type Html = (language: Language) => Markup;
 
 /** A value in markup: a string always becomes text, and words become text in the page's language. */

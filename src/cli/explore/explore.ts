@@ -31,12 +31,12 @@ import { DEFAULTS, EXPLORE_RULES, exploreOptions, type ExploreOptions } from "./
 import { recordResult } from "./record.ts";
 import { exploreJson, exploreJunit, exploreText } from "./report.ts";
 
-/** Schedules that run side by side in stores of their own. */
+/** Maximum number of schedules that run in parallel, each in a separate store. */
 const MAX_PARALLEL = 4;
-/** The pause between two lines that say how far the search is, in milliseconds. */
+/** Minimum time between two lines about the progress of the search, in milliseconds. */
 const PROGRESS_MS = 5000;
 
-/** `checkout explore -- npm run checkout-once`. */
+/** `checkout explore`. */
 export function registerExplore(group: Group): void {
   register<ExploreOptions>(group, {
     name: "explore <command> [arguments...]",
@@ -81,10 +81,10 @@ async function runExplore(
   return result.broken.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** A command line of the user's, and the signal that asks the exploration to stop. */
+/** The user's command line, and the signal that asks the exploration to stop. */
 type Wanted = { readonly words: readonly string[]; readonly signal: AbortSignal };
 
-/** Explores in stores of a sandbox of its own, in memory. */
+/** Explores in stores of a separate sandbox in memory. */
 async function inOwnSandbox(
   context: Context,
   options: ExploreOptions,
@@ -120,7 +120,7 @@ async function inOwnSandbox(
   return unwrapHosting(await serving);
 }
 
-/** Explores a shop that runs, in its store of the running sandbox, under a lease that undoes everything at its end. */
+/** Explores a running shop, in its store of the running sandbox, under a lease that undoes everything at its end. */
 async function inRunningSandbox(
   context: Context,
   options: ExploreOptions & { readonly receiver: string },
@@ -165,11 +165,13 @@ async function inRunningSandbox(
 }
 
 const NO_KILLS: KillsAt = { request: [], delivery: [] };
-/** The longest lease, and its time beside the budget, for the schedules that shrink and confirm, in milliseconds. */
+/**
+ * Maximum duration of a lease, in milliseconds. `LEASE_REST_MS` is added to the budget, for shrinking and confirming.
+ */
 const MAX_LEASE_MS = 25 * 3_600_000;
 const LEASE_REST_MS = 3_600_000;
 
-/** Refuses options that need a shop, or the running sandbox. */
+/** Refuses options that need a shop or the running sandbox if there is none. */
 function checkApplication({ world }: Context, options: ExploreOptions): void {
   const { serve, receiver } = options;
   if (viewOf(options) !== undefined && serve === undefined && receiver === undefined)
@@ -183,7 +185,7 @@ function checkApplication({ world }: Context, options: ExploreOptions): void {
     throw refuseUsage("--store is for a shop that runs", "add --receiver, or leave --store out");
 }
 
-/** The command of the merchant, and its order_ids, which no other run has had. */
+/** The merchant's command, and the order_ids for its purchases, which no other run has used. */
 function commandsOf({ world }: Context, options: ExploreOptions, { words, signal }: Wanted) {
   const run = world.freshId().slice(-8);
   let purchases = 0;
@@ -208,7 +210,7 @@ function viewOf({ orderView, orderViewCommand, paidWhen }: ExploreOptions): Show
 type Explored = Wanted & {
   readonly bench: Bench;
   readonly kills: KillsAt;
-  /** Whether there is a view of what the shop books. */
+  /** Whether there is a view of the shop's bookings. */
   readonly hasView: boolean;
 };
 
@@ -257,7 +259,7 @@ async function search(
   });
 }
 
-/** Counts the schedules that ran, and says from time to time how many there are. */
+/** Creates a counter of the schedules that ran, which prints the progress at intervals. */
 function progressOf({ world, printer }: Context) {
   let ran = 0;
   let toldAt = world.monotonic();

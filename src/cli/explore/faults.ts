@@ -26,7 +26,7 @@ function encodeMatch({ match = {} }: ScheduledFault): unknown {
   return encoded;
 }
 
-/** The faults that `--only` names, in the form of a file, kills among them. */
+/** Parses the schedule of `--only`: faults as in a file of faults, and kills. */
 export function scheduleOf(text: string, payer: PayerOutcome): Schedule {
   const refused = (why: string): Refused =>
     refuseUsage(`--only ${why}`, `such as --only '[{"action":"lose_answer"}]'`);
@@ -43,10 +43,10 @@ export function scheduleOf(text: string, payer: PayerOutcome): Schedule {
   return { faults, payer };
 }
 
-/** A fault that takes each match that a kill has. */
+/** Replaces a kill while its match is checked: this action allows every match of a kill. */
 const STAND_IN = { action: "latency" } as const;
 
-/** The options of a rerun that keep their value, by their flags. */
+/** The options that a rerun repeats, with their flags. */
 const KEPT_OPTIONS = {
   serve: "--serve",
   receiverPath: "--receiver-path",
@@ -57,7 +57,7 @@ const KEPT_OPTIONS = {
   paidWhen: "--paid-when",
 } as const satisfies Partial<Record<keyof ExploreOptions, string>>;
 
-/** The command line that runs exactly this schedule again. */
+/** The command line that reruns exactly this schedule. */
 export function rerunOf(
   { world }: Pick<Context, "world">,
   { faults, payer }: Schedule,

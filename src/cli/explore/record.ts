@@ -4,7 +4,7 @@ import { attemptAsync, unlessRefused } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { resolveStore, sandboxIn } from "../target/control.ts";
 
-/** Records a search for the launch checklist, in the store of the command, if a sandbox of the folder runs. */
+/** Records a search for the launch checklist, in the command's store, if the folder's sandbox is running. */
 export async function recordResult(
   context: Context,
   { schedules, broken, table: places }: SearchResult,

@@ -16,8 +16,9 @@ const LARGEST_FILE_BYTES = 1024 * 1024;
 const NEXT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"action": "lose_answer"}]`;
 
 /**
- * Reads profiles and files of faults, in their order, and gives the seed to each fault without its own. A file has one
- * fault as the control API takes it, or an array. `isDrawn`: whether some fault hits only a share of its matches.
+ * Reads profiles and files of faults, in order, and gives the seed to each fault without a seed. A file contains one
+ * fault as the control API accepts it, or an array of faults. `isDrawn`: whether a fault applies only to a share of its
+ * matches.
  */
 export function readFaults({ world }: Context, names: readonly string[], seed: string): WantedFaults {
   const read = names.flatMap((name) => {
@@ -29,7 +30,7 @@ export function readFaults({ world }: Context, names: readonly string[], seed: s
   return { faults, isDrawn: all.some(({ match }) => match.probability !== null) };
 }
 
-/** The faults of a command line, and whether they depend on their seed. */
+/** The faults of a command line, and whether they depend on the seed. */
 export type WantedFaults = { readonly faults: FaultRequests; readonly isDrawn: boolean };
 
 function faultsIn(world: Context["world"], name: string): FaultRequests {

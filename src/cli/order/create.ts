@@ -87,7 +87,7 @@ function registerCreate(group: Group, noun: CheckoutKind): void {
 /** One option for each field of the body. */
 function fieldOptions(world: World): readonly Option[] {
   const options: Readonly<Record<CreateField, Option>> = {
-    order_id: valueOption("--order-id <id>", "your id of the order, 1 to 32 characters"),
+    order_id: valueOption("--order-id <id>", "your id for the order, 1 to 32 characters"),
     amount_minor: valueOption(
       "--amount-minor <n>",
       "amount in minor units, such as 1999 for 19.99 EUR",

@@ -54,7 +54,7 @@ export function registerChecklist(group: Group): void {
       ),
       valueOption(
         "--junit <file>",
-        `also write all ${ITEM_COUNT} items as JUnit XML, which fails if the exit code is not 0`,
+        `also write all ${ITEM_COUNT} items as JUnit XML; the report fails if the exit code is not 0`,
       ),
       switchOption("--markdown", "print the report as Markdown, for a pull request"),
       switchOption(

@@ -80,7 +80,7 @@ const NO_VIEW: DrillResult = {
 /** The result of a drill without a view of orders: no step runs. */
 export const withoutView: ReadyDrill = () => Promise.resolve(NO_VIEW);
 
-/** Parses a regular expression that was typed. */
+/** Parses a regular expression from the command line. */
 export function parsePattern(text: string): RegExp {
   try {
     return new RegExp(text);

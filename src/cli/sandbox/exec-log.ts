@@ -7,7 +7,7 @@ const SHOWN_LINES = 20;
 /** The end of a sandbox's log in memory. */
 type KeptLog = LogStream & { readonly lines: () => readonly string[]; readonly count: () => number };
 
-/** A log in memory that keeps its last lines and counts them all. */
+/** Creates a log in memory that keeps the last lines and counts all lines. */
 export function createKeptLog(): KeptLog {
   let kept: readonly string[] = [];
   let count = 0;
@@ -23,7 +23,9 @@ export function createKeptLog(): KeptLog {
   };
 }
 
-/** Prints the end of the log of a failed program. Without any line, the program may not have used its environment. */
+/**
+ * Prints the end of the log of a failed program. If the log is empty, the program may not have used its environment.
+ */
 export function showLog({ printer }: Context, { lines, count }: KeptLog): void {
   const shown = lines();
   if (shown.length === 0) return printer.trace("checkout exec: no v1 request reached its sandbox");

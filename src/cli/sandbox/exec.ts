@@ -67,7 +67,7 @@ export function registerExec(group: Group): void {
       ),
       switchOption(
         "--admin",
-        "also give the command CHECKOUT_ADMIN_TOKEN of its sandbox, for checkout admin (default: withheld)",
+        "also pass CHECKOUT_ADMIN_TOKEN to the command, for checkout admin (default: withheld)",
       ),
       switchOption("--keep", "after the command, keep the store of --store new, or the sandbox until Ctrl-C"),
       ...[configOption(), ...servingSettings()].map((option) => addSetting("CHECKOUT_SANDBOX", option)),
@@ -204,12 +204,12 @@ function recordStopSignal({ onStop }: World): {
   return { signal: () => signal, heard };
 }
 
-/** The faults of `--fault`, with their seed: given, or drawn here so that it can be printed. */
+/** The faults of `--fault`, with their seed: the given one, or one that is drawn here so that it can be printed. */
 type ExecFaults = WantedFaults & { readonly seed: string };
 
 const SEED_BYTES = 4;
 
-/** The module that reads faults is loaded only if there are any. */
+/** Reads the faults; the module for that is loaded only if `--fault` was given. */
 async function faultsOf(context: Context, { fault: names, seed: given }: ExecOptions): Promise<ExecFaults> {
   if (names === undefined) return { faults: [], isDrawn: false, seed: "" };
   const seed = given ?? Buffer.from(context.world.randomBytes(SEED_BYTES)).toString("hex");
@@ -217,7 +217,10 @@ async function faultsOf(context: Context, { fault: names, seed: given }: ExecOpt
   return { ...readFaults(context, names, seed), seed };
 }
 
-/** Prints the seed after a failure, if the faults depend on it: with it, the same requests meet the same faults. */
+/**
+ * Prints the seed after a failure, if the faults depend on it: with the same seed, the same faults apply to the same
+ * requests.
+ */
 function noteSeed({ printer }: Context, exitCode: number, { isDrawn, seed }: ExecFaults): void {
   if (exitCode !== EXIT.done && isDrawn)
     printer.trace(`checkout exec: the same faults again: --seed ${printable(seed)}`);
@@ -277,8 +280,8 @@ function clearedVariables(): Record<string, undefined> {
 }
 
 /**
- * The environment of the program: this sandbox's variables, and none of another sandbox. The admin token is withheld
- * unless `--admin` asks for it (decision 122).
+ * The environment of the program: with this sandbox's variables, without those of other sandboxes. The admin token is
+ * included only with `--admin` (decision 122).
  */
 function environmentOf(
   { ready, adminToken }: ServedSandbox,

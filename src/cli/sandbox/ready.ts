@@ -95,7 +95,7 @@ export function banner(
 const NOT_KEPT = "not in credentials.json (it was shown once)";
 const LINK = "checkout open --print prints a link";
 
-/** The lines that set the variables of a shell; a key from outside is not shown. */
+/** The lines that set the variables of a shell; a given API key is not shown. */
 function exportLines({ env }: Context["world"], ready: Ready, showsKey: boolean): string[] {
   const variables = {
     CHECKOUT_BASE_URL: ready.base_url,

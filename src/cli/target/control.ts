@@ -143,9 +143,9 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
 }
 
 /**
- * Refuses an administrator's act without waiting if the environment names a sandbox with its control token and without
- * its admin token: a start of the folder's sandbox would not bring it. The usual case is a command of `checkout exec`
- * (decision 122).
+ * Refuses an administrator's action without waiting if the environment names a sandbox with its control token, but
+ * without its admin token: starting the folder's sandbox would not provide the token. The usual case is a command of
+ * `checkout exec` (decision 122).
  */
 function refuseWithheldToken({ world, around }: Context, role: ControlRole): void {
   const named = around.address();
@@ -237,7 +237,7 @@ function adminTokenIn({ world, around }: Context): string {
   throw new Refused({ exitCode: EXIT.credential, code: "credential_missing", message, next });
 }
 
-/** The way to an admin token that `checkout exec` withholds. */
+/** How to get the admin token that `checkout exec` withholds. */
 const EXEC_ADMIN = "within checkout exec: checkout exec --admin gives it";
 
 /** The refusal for a service that is not a sandbox: it has no control API, and must not receive the token. */

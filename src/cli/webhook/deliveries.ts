@@ -21,7 +21,7 @@ type ListOptions = CommonOptions & {
 export function registerDeliveries(group: Group): void {
   register<ListOptions>(group, {
     name: "list",
-    summary: "list deliveries with their last attempt, newest first; --json has every attempt",
+    summary: "list deliveries with their last attempt, newest first; --json includes every attempt",
     examples: [
       "checkout deliveries list --state due",
       "checkout deliveries list --order-id order-1001 --json",

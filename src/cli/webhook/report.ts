@@ -9,7 +9,7 @@ import { isAcceptedResult } from "../../core/webhook/delivery.ts";
 import { checkoutWire } from "../../core/checkout/wire.ts";
 
 const COLUMNS = ["LAST ATTEMPT", "RESULT", "ATTEMPTS", "STATE", "NEXT ATTEMPT", "CAUSE"];
-/** A column of its own, if a fault has hit one of the deliveries. */
+/** The column of faults, shown only if a fault was applied to one of the deliveries. */
 const FAULT = "FAULT";
 
 /** Deliveries of any events, each with its last attempt, one per line, in lines of `width` columns. */
@@ -131,7 +131,7 @@ function commonCells({ attempts, tries, state, nextAt, cause }: DeliveryEntry): 
   return [isoOrNull(last?.startedAt ?? null), answerOf(last), tries, state, isoOrNull(nextAt), cause];
 }
 
-/** The faults that hit a delivery or one of its attempts. */
+/** The faults that were applied to a delivery or to one of its attempts. */
 function faultsOf({ fault, attempts }: DeliveryEntry): string {
   const met = [fault?.action, ...attempts.map((one) => one.fault)].filter((action) => action);
   return [...new Set(met)].join(", ");

@@ -10,7 +10,7 @@ import { TOKENLESS_ENVIRONMENT } from "../drills/merchant-command.ts";
 import { readView, type OrderViewSource } from "../drills/order-view.ts";
 import { endText, startShop, type ShopCommand, type Variables } from "./shop.ts";
 
-/** The commands of a merchant that are explored. */
+/** The merchant's commands to explore. */
 export type Commands = {
   readonly world: Pick<World, "run" | "sleep" | "monotonic" | "send" | "listen">;
   /** Makes one purchase. */
@@ -19,18 +19,18 @@ export type Commands = {
   readonly baseUrl: string;
   readonly target: ControlTarget;
   readonly call: Call;
-  /** Returns an order_id that is not in the merchant's own records, which outlive the store of a run. */
+  /** Returns an order_id that is not in the merchant's records, which outlive the store of a run. */
   readonly newOrderId: () => string;
-  /** Ends the commands when the exploration is asked to stop. */
+  /** Ends the commands when the exploration stops early. */
   readonly signal: AbortSignal;
-  /** The shop that is started for each schedule. Without it, the orders alone are judged. */
+  /** The shop to start for each schedule. Without a shop, only the orders are judged. */
   readonly shop?: ShopCommand;
   readonly view?: ShownOrder;
 };
 
 /**
  * Where the shop shows an order: a URL, a path of the started shop, or a command. The answer is JSON,
- * `{"paid","times","amount_minor"}`; a pattern says paid in the place of its field.
+ * `{"paid","times","amount_minor"}`; a pattern replaces the field `paid`.
  */
 export type ShownOrder = {
   readonly from: OrderViewSource["from"] | { readonly path: string };
@@ -40,7 +40,7 @@ export type ShownOrder = {
 const MAX_OUTPUT_BYTES = 4096;
 const MAX_CHECKOUTS = 200;
 
-/** Opens a stage for each schedule, in a store of its own that is deleted afterwards. */
+/** Returns a function that opens a stage for each schedule, in a new store that is deleted afterwards. */
 export function commandStages(commands: Commands): Bench["open"] {
   const { call } = commands;
   return async (schedule) => {
@@ -57,8 +57,8 @@ export function commandStages(commands: Commands): Bench["open"] {
 }
 
 /**
- * Opens a stage for each schedule in the store of a shop that runs. Its faults are removed after each schedule; its clock
- * stays where it is.
+ * Returns a function that opens a stage for each schedule in the store of a running shop. The faults are removed after
+ * each schedule; the store's clock is not moved back.
  */
 export function runningShopStages(
   commands: Commands,
@@ -89,7 +89,7 @@ export function runningShopStages(
   };
 }
 
-/** A store with its key and its secret. */
+/** A store with its API key and its signing secret. */
 type Access = { readonly storeId: string; readonly apiKey: string; readonly signingSecret: string };
 
 async function openIn(
@@ -137,10 +137,10 @@ async function openIn(
   };
 }
 
-/** Variables of another sandbox, and the tokens, which a merchant's command does not get. */
+/** Variables that are removed for the merchant's command: tokens, and variables of other sandboxes. */
 const ELSEWHERE = { ...TOKENLESS_ENVIRONMENT, CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
 
-/** The command that makes the purchase, and the end of its run. */
+/** The functions that run the purchase command, and kill it. */
 function purchaseOf(
   { world, commandLine, timeoutMs, signal }: Pick<Commands, "world" | "commandLine" | "timeoutMs" | "signal">,
   env: Variables,
@@ -157,7 +157,7 @@ function purchaseOf(
   };
 }
 
-/** How a command ended. It does not tell which order it has. */
+/** The result of a command. A successful command does not say which order it created. */
 function endOf(result: ShellResult): StageEnd {
   if (result.ending === "timeout") return { end: "timeout" };
   if (result.exitCode === 0) return { end: "unnamed" };
@@ -168,7 +168,7 @@ function noView(): Promise<OrderView> {
   return Promise.reject(new Error("no --order-view and no --order-view-command was given"));
 }
 
-/** Reads what the shop shows of an order. Throws if it cannot be read. */
+/** Reads the shop's view of an order. Throws if the view cannot be read. */
 async function shown(
   { world, target, signal }: Pick<Commands, "world" | "target" | "signal">,
   { from, paidWhen }: ShownOrder,

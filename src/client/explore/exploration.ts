@@ -129,8 +129,8 @@ function uselessOf({ facts, viewError }: ExploreRun, hasView: boolean): Useless 
 }
 
 /**
- * Runs the waves of the search, one after the other, until depth, budget or schedules are used up. Returns the schedules
- * of the last wave that were not run.
+ * Runs the waves of the search in sequence, until depth, budget or schedules are exhausted. Returns the schedules of
+ * the last wave that were not run.
  */
 async function runWaves(
   {

@@ -27,34 +27,34 @@ import type { World } from "../../world.ts";
 import type { ControlCall } from "../control/control.ts";
 import { poll } from "../poll.ts";
 
-/** Calls an operation of the control API on a store; throws if it is refused. */
+/** Calls an operation of the control API on a store; throws if the call is refused. */
 export type Call = <Name extends OperationName>(
   call: ControlCall<Name> & { readonly storeId?: string },
 ) => Promise<AnswerOf<Name>>;
 
-/** The end of a purchase; `unnamed` reports success, and not which order it has. */
+/** The result of a purchase. `unnamed`: a success that does not say which order was created. */
 export type StageEnd = PurchaseResult | { readonly end: "unnamed" };
 
-/** An application in a store, for one schedule. */
+/** An application and its store, for one schedule. */
 export type Stage = {
   readonly storeId: string;
-  /** In a store with other orders: the order_id and the endpoint of this run, and the checkouts before it. */
+  /** For a store with other orders: the order_id and the endpoint of this run, and the earlier checkouts. */
   readonly within?: {
     readonly orderId: string;
     readonly endpointId: string;
     readonly before: ReadonlySet<string>;
   };
   readonly purchase: () => Promise<StageEnd>;
-  /** What the application believes of an order; throws if it cannot be read. Without it, nobody pays. */
+  /** Reads the application's view of an order; throws if the view cannot be read. Without a view, no order is paid. */
   readonly view?: (checkout: MadeCheckout) => Promise<OrderView>;
-  /** Ends all processes of the application at once, and starts again those that serve. */
+  /** Kills all processes of the application, and restarts those that serve. */
   readonly kill?: () => Promise<void>;
-  /** Whether the application did not start again after it was killed. */
+  /** Whether the application failed to restart after it was killed. */
   readonly isDown?: () => boolean;
   readonly close: () => Promise<unknown>;
 };
 
-/** The applications under test, and the sandbox that their stores are in. */
+/** The applications under test, and the sandbox with their stores. */
 export type Bench = {
   readonly world: Pick<World, "sleep" | "monotonic">;
   readonly call: Call;
@@ -72,26 +72,26 @@ export type ExploreRun = {
   readonly viewError: unknown;
 };
 
-/** The real time in which a view must show a booking after everything was delivered, in milliseconds. */
+/** Real time within which a view must show a booking after all deliveries, in milliseconds. */
 const VIEW_PATIENCE_MS = 3000;
-/** The pause between two looks at a view, in milliseconds. */
+/** Pause between two readings of a view, in milliseconds. */
 const VIEW_PAUSE_MS = 25;
-/** The span by which the clock moves so that the first attempts of deliveries are made, in milliseconds. */
+/** Span by which the clock moves for the first attempts of deliveries, in milliseconds. */
 const FIRST_ATTEMPTS_MS = 500;
-/** A span in which an order expires and its deliveries have all their attempts, in milliseconds. */
+/** Span within which an order expires and its deliveries use all their attempts, in milliseconds. */
 const TO_THE_END_MS = 72 * 3_600_000;
-/** Maximum number of such spans, for schedules of deliveries that are longer. */
+/** Maximum number of such spans, for longer delivery schedules. */
 const MAX_SPANS = 5;
 const MAX_LISTED = 1000;
 const MAX_CHECKOUTS = 200;
-/** How long the answer of a request at which an application is killed is held back, in milliseconds. */
+/** How long the answer to a request is delayed if the application will be killed at that request, in milliseconds. */
 const HELD_BACK_MS = 10_000;
 /** Pause between two checks whether the request has arrived, in milliseconds. */
 const LOOK_MS = 10;
-/** What the request of a killed application takes to be carried out, after its fault was met, in milliseconds. */
+/** Time for the request of a killed application to be processed after its fault was applied, in milliseconds. */
 const CARRIED_OUT_MS = 50;
 
-/** Runs a schedule on a stage of its own. Real time passes only for the application; the store's time is moved. */
+/** Runs a schedule on a new stage. Real time passes only for the application; the store's clock is moved. */
 export async function runSchedule(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
   const stage = await bench.open(schedule);
   try {
@@ -149,7 +149,7 @@ async function play(bench: Play, schedule: Schedule): Promise<ExploreRun> {
   }
 }
 
-/** The run of an application that books nothing: its orders alone are judged. */
+/** The run of an application without bookings: only its orders are judged. */
 async function unpaidRun(
   bench: Play,
   known: Pick<RunFacts, "schedule" | "purchase" | "again" | "checkouts">,
@@ -165,7 +165,7 @@ function judgedBy(known: Omit<RunFacts, "last">, { seen: last, error: viewError 
   return { facts, judgement: judge(facts), viewError };
 }
 
-/** A look at the view: its answer, or its error. */
+/** A reading of the view: its answer, or its error. */
 type Look = { readonly seen: OrderView | null; readonly error: unknown };
 
 async function look({ view }: Stage, checkout: MadeCheckout | undefined): Promise<Look> {
@@ -177,10 +177,10 @@ async function look({ view }: Stage, checkout: MadeCheckout | undefined): Promis
   }
 }
 
-/** A fault of a schedule in the sandbox. */
+/** A fault of a schedule that was added to the sandbox. */
 type AddedFault = { readonly id: string; readonly action: ScheduledFault["action"] };
 
-/** Adds the faults of requests and deliveries; a kill at a request is a fault that holds its answer back. */
+/** Adds the faults of requests and deliveries. A kill at a request becomes a fault that delays the answer. */
 async function addFaults({ call, stage }: Play, { faults }: Schedule): Promise<readonly AddedFault[]> {
   const { storeId, within } = stage;
   const added: AddedFault[] = [];
@@ -196,7 +196,7 @@ async function addFaults({ call, stage }: Play, { faults }: Schedule): Promise<r
   return added;
 }
 
-/** Whether a fault is at a delivery. */
+/** Whether a fault applies to a delivery. */
 export function isAtDelivery({ match = {} }: ScheduledFault): boolean {
   return match.eventType !== undefined;
 }
@@ -210,7 +210,7 @@ function bodyOf(fault: ScheduledFault) {
   return { ...rest, action, match };
 }
 
-/** Removes those faults of requests that have not been met. */
+/** Removes the request faults that were not applied. */
 async function removeFaults({ call, stage: { storeId } }: Play, added: readonly AddedFault[]): Promise<void> {
   const ids = new Set(added.flatMap(({ id, action }) => (isAtRequest(action) ? [id] : [])));
   if (ids.size === 0) return;
@@ -224,7 +224,7 @@ function isAtRequest(action: ScheduledFault["action"]): boolean {
   return isKill(action) || isApiAction(action);
 }
 
-/** Kills the application whenever a request has met one of the kills and was carried out, until `end`. */
+/** Kills the application after each processed request at which a kill is scheduled, until `end` is called. */
 function watchKills(
   { world, call, stage }: Play,
   added: readonly AddedFault[],
@@ -253,13 +253,13 @@ function watchKills(
   };
 }
 
-/** The end of a purchase; one that does not name its order is believed to know the first. */
+/** The result of a purchase. If it does not name its order, it is assumed to be the first order. */
 function named(end: StageEnd, [first]: readonly MadeCheckout[]): PurchaseResult {
   if (end.end !== "unnamed") return end;
   return { end: "order", id: first?.id ?? "", checkoutUrl: first?.checkoutUrl ?? "" };
 }
 
-/** The checkouts of the run, the oldest first. */
+/** The checkouts of the run, oldest first. */
 async function checkoutsOf({ call, stage: { storeId, within } }: Play): Promise<readonly MadeCheckout[]> {
   const listed = await call({ name: "listCheckouts", storeId, body: { limit: MAX_CHECKOUTS } });
   const made = listed.checkouts.filter(({ id }) => within?.before.has(id) !== true).toReversed();
@@ -297,7 +297,7 @@ async function advance({ call, stage: { storeId } }: Play, byMs: number): Promis
   await call({ name: "moveClock", storeId, body: { action: "advance", byMs } });
 }
 
-/** The acts of a payer, in their order. The success after the end of an order comes too late. */
+/** The actions of a payer, in order. A success after the order has ended is a late success. */
 const ACTS = {
   succeeded: ["succeeded"],
   declined: ["declined"],
@@ -318,7 +318,7 @@ async function actFor(bench: Play, id: string, payer: PayerOutcome): Promise<voi
   }
 }
 
-/** Moves the clock until nothing is due any more; returns what there is then. */
+/** Moves the clock until nothing is due; returns the final checkouts and deliveries. */
 async function driveToEnd(bench: Play): Promise<Pick<RunFacts, "checkouts" | "deliveries">> {
   for (let spans = 1; ; spans += 1) {
     await advance(bench, TO_THE_END_MS);
@@ -329,7 +329,10 @@ async function driveToEnd(bench: Play): Promise<Pick<RunFacts, "checkouts" | "de
   }
 }
 
-/** The timeline of the order, or its requests if there is none, and how each purchase ended; empty if nothing broke. */
+/**
+ * The timeline of the order, or the requests if there is no order, and the result of each purchase; empty if no
+ * invariant was broken.
+ */
 async function storyOf(
   { call, stage: { storeId } }: Play,
   { facts, judgement }: Pick<ExploreRun, "facts" | "judgement">,

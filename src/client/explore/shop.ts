@@ -4,25 +4,27 @@ import { printable } from "../../core/text.ts";
 import type { HttpRequest, HttpResponse, Listener, ShellResult, World } from "../../world.ts";
 import { poll } from "../poll.ts";
 
-/** The variables that a merchant's command gets. */
+/** The environment variables of a merchant's command. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** A command that serves a shop on the port of the variable `PORT`, and the path at which it receives webhooks. */
+/**
+ * A command that serves a shop on the port in the variable `PORT`, and the path at which the shop receives webhooks.
+ */
 export type ShopCommand = { readonly commandLine: string; readonly receiverPath: string };
 
-/** A shop that is served. */
+/** A running shop. */
 type ServedShop = {
   readonly port: number;
-  /** The address for webhooks: the shop's own, unless the shop is killed at a delivery. */
+  /** The address for webhooks: the shop's own address, unless the shop is killed at a delivery. */
   readonly receiverUrl: string;
-  /** Kills all its processes, and starts it again. */
+  /** Kills all processes of the shop, and restarts it. */
   readonly restart: () => Promise<void>;
-  /** Whether it did not listen again after it was killed. */
+  /** Whether the shop failed to listen again after it was killed. */
   readonly isDown: () => boolean;
   readonly stop: () => Promise<void>;
 };
 
-/** A shop that did not listen; its message says why. */
+/** Thrown if a shop did not start to listen; the message says why. */
 export class ShopFailure extends Error {
   override readonly name = "ShopFailure";
 }
@@ -32,14 +34,14 @@ type ShopWorld = {
   readonly signal: AbortSignal;
 };
 
-/** The time in which a shop must listen on its port, in milliseconds. */
+/** Time within which a shop must listen on its port, in milliseconds. */
 const START_MS = 30_000;
-/** The pause between two looks whether it listens, in milliseconds. */
+/** Pause between two checks whether the shop is listening, in milliseconds. */
 const LOOK_MS = 20;
-/** The timeout of a look, and the longest run of a shop, in milliseconds. */
+/** Timeout of such a check, in milliseconds. */
 const LOOK_TIMEOUT_MS = 5000;
 const RUN_MS = 24 * 3_600_000;
-/** The time that a shop has with a delivery before it is killed, if it has not answered, in milliseconds. */
+/** Time after which a shop that has not answered a delivery is killed, in milliseconds. */
 const WITH_DELIVERY_MS = 50;
 const DELIVERY_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 64 * 1024;
@@ -47,7 +49,9 @@ const MAX_BYTES = 64 * 1024;
 /** Maximum length of the output quoted with a failure, in characters: the end of the output. */
 const MAX_QUOTED_OUTPUT = 200;
 
-/** Starts a shop on a free port, and returns when it listens. Throws a ShopFailure if it does not. */
+/**
+ * Starts a shop on a free port, and returns when it is listening. Throws a ShopFailure if it does not start to listen.
+ */
 export async function startShop(
   bench: ShopWorld,
   { commandLine, receiverPath }: ShopCommand,
@@ -98,7 +102,7 @@ const SILENT = { answer: () => Promise.resolve(NOTHING), refuse: () => NOTHING }
 
 type RunningShop = { readonly stop: () => Promise<void> };
 
-/** Runs the command of a shop until `stop`; returns when it listens. */
+/** Runs the command of a shop until `stop` is called; returns when the shop is listening. */
 async function served(
   { world, signal }: ShopWorld,
   command: { readonly commandLine: string; readonly env: Variables },
@@ -130,7 +134,7 @@ async function served(
   throw new ShopFailure(`the shop did not start: ${why}`);
 }
 
-/** The end of a failed command, and the end of its output. */
+/** How a failed command ended, with the end of its output. */
 export function endText({ ending, exitCode, stdout, stderr }: ShellResult): string {
   const how = ending === "aborted" ? "killed" : `exit code ${exitCode ?? "none"}`;
   const said = printable((stderr.trim() === "" ? stdout : stderr).trim().slice(-MAX_QUOTED_OUTPUT));
@@ -150,7 +154,7 @@ async function isServed({ send }: Pick<World, "send">, port: number): Promise<bo
   return answer.ok || answer.failure !== "unreachable";
 }
 
-/** Passes deliveries on to the shop, and kills the shop at those that a kill names. */
+/** Forwards deliveries to the shop, and kills the shop at the deliveries that a kill matches. */
 async function openGate(
   world: Pick<World, "listen" | "send" | "sleep">,
   {

@@ -122,7 +122,7 @@ const exploredPlace = z.strictObject({
   notJudged: actions,
 });
 const explored = {
-  /** The number of schedules that were run, and of causes that were found. */
+  /** The number of schedules that were run; `broken` is the number of causes found. */
   schedules: whole(1),
   broken: whole(0),
   /** The results of single faults at each place. */

@@ -17,11 +17,11 @@ type LineContext = {
   readonly now: number;
   readonly labels: EndpointLabels;
   readonly say: Say;
-  /** The delayed deliveries that others wait for, by the ids of the waiting ones. Default: none. */
+  /** The delayed deliveries for which other deliveries wait, by the ids of the waiting deliveries. Default: none. */
   readonly holders?: ReadonlyMap<string, DelayedDelivery>;
 };
 
-/** The same with the time of the event whose deliveries are told. */
+/** The context of a line, with the time of the event whose deliveries are described. */
 type DeliveryContext = LineContext & { readonly eventAt: number };
 
 /** A delivery that a fault delays: the type of its event, and the fault. */
@@ -30,7 +30,7 @@ type DelayedDelivery = { readonly type: string; readonly fault: string };
 /** Labels of endpoints by their ids. */
 type EndpointLabels = ReadonlyMap<string, string>;
 
-/** An arrival this much after its event is told with its time, also without a fault, in milliseconds. */
+/** Delay after an event from which an arrival is described with its time, even without a fault, in milliseconds. */
 const LATE_MS = 1000;
 /** Maximum length of an address in a line, in characters; a longer address is cut in the middle. */
 const MAX_LABEL = 48;
@@ -50,7 +50,7 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
   );
 }
 
-/** The delayed deliveries of one checkout, oldest first, by the ids of the deliveries to their endpoint that wait. */
+/** The delayed deliveries for one checkout, oldest first, by the ids of the waiting deliveries to the same endpoint. */
 export function delayedDeliveries(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,
@@ -156,7 +156,9 @@ function joined(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join(", ");
 }
 
-/** The fault that held an accepted delivery back, and its time if it arrived later than its place in the story. */
+/**
+ * The fault that held an accepted delivery, and the arrival time if it is later than the delivery's place in the story.
+ */
 function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext): string {
   const last = delivery.tries.at(-1);
   if (last === undefined || !isSuccess(last.status)) return "";
@@ -257,7 +259,7 @@ function attemptText(
   return `${to}attempt ${number}${later}: ${result}${quoteAnswer(attempt)}${why}`;
 }
 
-/** The fault of an attempt; empty if it had none, or if the delivery that the fault made names it. */
+/** The fault of an attempt; empty if there is none, or if the text of the duplicate delivery already names it. */
 function faultOf({ fault }: StoryAttempt, { say }: LineContext): string {
   return fault === null || fault === "duplicate" ? "" : say(SENTENCES.byFault(fault));
 }

@@ -30,7 +30,7 @@ export type StoryDelivery = {
   readonly nextAt: number;
   /** Whether the delivery waits because its endpoint is paused. */
   readonly isHeld: boolean;
-  /** The fault that held it back, dropped or made it; null if none. */
+  /** The fault that held, dropped or duplicated the delivery; null if there is none. */
   readonly fault: AppliedFault | null;
   readonly tries: readonly StoryAttempt[];
 };
@@ -170,7 +170,7 @@ export function causeText(attempt: Parameters<typeof likelyCause>[0], say: Say):
   return found && say(found.cause);
 }
 
-/** The fault that keeps a delivery from its first attempt, or did so; undefined if none. */
+/** The fault that prevents or prevented the first attempt of a delivery; undefined if there is none. */
 export function holdingFault({ fault }: Pick<StoryDelivery, "fault">): DeliveryAction | undefined {
   return fault?.action === "delay" || fault?.action === "reorder" ? fault.action : undefined;
 }

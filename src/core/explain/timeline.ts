@@ -124,7 +124,7 @@ export function pendingOf(
   return [...attempts, ...own].toSorted((left, right) => left.at - right.at);
 }
 
-/** The types of events by their ids. */
+/** The types of events, by event id. */
 function typesOf(checkouts: readonly CheckoutStory[]): ReadonlyMap<string, string> {
   return new Map(checkouts.flatMap(({ events }) => events.map(({ id, type }) => [id, type] as const)));
 }

@@ -57,7 +57,7 @@ export type RunFacts = {
   readonly before: OrderView | null;
   readonly soon: OrderView | null;
   readonly last: OrderView | null;
-  /** Whether the application did not start again after it was killed. */
+  /** Whether the application failed to restart after it was killed. */
   readonly isDown: boolean;
 };
 

@@ -15,8 +15,9 @@ export const PAYER_OUTCOMES = [
 export type PayerOutcome = (typeof PAYER_OUTCOMES)[number];
 
 /**
- * Ends all processes of an application at a request or at a delivery: `kill` before it has the answer, or has given it;
- * `kill_after_answer` when it has answered a delivery. No fault: the sandbox cannot do it.
+ * The actions that kill all processes of an application. `kill`: before it receives the answer to a request, or before
+ * it answers a delivery. `kill_after_answer`: after it has answered a delivery. The sandbox cannot do this, so they are
+ * not faults.
  */
 export const KILLS = ["kill", "kill_after_answer"] as const;
 export type Kill = (typeof KILLS)[number];

@@ -1,7 +1,7 @@
 import { placeOf, sizeOf, type Schedule } from "./schedule.ts";
 import type { Place } from "./search.ts";
 
-/** What single faults have shown at a place: the actions, or the ends of the payment for the place `payer`. */
+/** The results of single faults at a place, by action; for the place `payer`, by the end of the payment. */
 export type PlaceResults = {
   readonly place: string;
   readonly held: readonly string[];
@@ -13,7 +13,7 @@ export type PlaceResults = {
 /** The result of a schedule. */
 export type ScheduleResult = "held" | "broken" | "not_judged";
 
-/** The place of the ways in which a payer can end the payment. */
+/** The place of the payer's outcomes. */
 const PAYER = "payer";
 
 function placeName(place: Place): string {
@@ -22,7 +22,7 @@ function placeName(place: Place): string {
   return placeOf({ match });
 }
 
-/** The single faults by their places: these first, in their order. */
+/** The results of single faults, grouped by place; the given places come first, in order. */
 export function placeTable(
   first: readonly Place[],
   results: readonly { readonly schedule: Schedule; readonly result: ScheduleResult }[],

@@ -9,8 +9,9 @@ const view = z.object({
 });
 
 /**
- * Parses a view of an order: whether it is paid, by a pattern or else by JSON, `{"paid","times","amount_minor"}`; how
- * often and how much was booked by JSON alone. Undefined if it does not say whether the order is paid.
+ * Parses a view of an order. A pattern, or otherwise JSON (`{"paid","times","amount_minor"}`), says whether the order
+ * is paid; only JSON says how often and how much was booked. Undefined if the view does not say whether the order is
+ * paid.
  */
 export function parseView(text: string, paidWhen: RegExp | undefined): OrderView | undefined {
   const read = view.safeParse(parseJson(text)).data;

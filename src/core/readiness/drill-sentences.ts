@@ -91,7 +91,7 @@ export const QUOTING_RESULTS = {
   after: (answer, ms) => [`${answer} after ${ms} ms`, `${answer}，耗时 ${ms} 毫秒`],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** The reason why a drill of duplicates leaves something open; the outcomes and kinds are `LIST_ITEMS`. */
+/** Why a drill of duplicates leaves something unproven; the outcomes and kinds are in `LIST_ITEMS`. */
 export const LIMITATIONS = {
   notDrilled: (list, count) => [
     `the drill of duplicates did not drill, of ${list}. Name ${count} unpaid checkouts of a kind, --checkout ID each, or let your shop make them: --create CMD`,

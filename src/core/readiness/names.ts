@@ -31,7 +31,7 @@ export type DrillKind = keyof typeof DRILL_NAMES;
 /** The kinds of drills. */
 export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];
 
-/** The commands that hold a lease of a store: the drills, and `checkout explore --receiver`. */
+/** The commands that hold a store's lease: the drills, and `checkout explore --receiver`. */
 export const LEASE_KINDS = [...DRILL_KINDS, "explore"] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 

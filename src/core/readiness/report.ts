@@ -215,7 +215,7 @@ const XML_NAMES: ReadonlyMap<string, string> = new Map(
 );
 
 /** Text in XML: without markup, secrets and characters that XML does not allow. */
-/** Text escaped for XML, control characters visible. */
+/** Escapes text for XML, and makes control characters visible. */
 export function escapeXml(text: string): string {
   return publishableText(text).replace(/[&<>"']/g, (character) => XML_NAMES.get(character) ?? "");
 }

@@ -15,8 +15,8 @@ const DEVELOPMENT_FILE = "administrator.json";
 
 /**
  * Refuses a folder that another user could have filled (decision 70), because its content determines where keys and
- * events are sent. The folder and our files in it must not be links, must belong to this user, and must be closed to
- * others, who can usually read files from a repository or an archive. Other programs' files are ignored.
+ * events are sent. The folder and our files in it must not be links, must belong to this user, and must not be
+ * accessible to others; files from a repository or an archive usually are. Other programs' files are ignored.
  */
 export function checkFolder(
   { files }: Pick<World, "files">,

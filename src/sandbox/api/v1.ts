@@ -38,7 +38,10 @@ export type ApiContext = ServiceContext &
     readonly rateLimiter: RateLimiter;
     readonly idempotencyWatch: Pick<IdempotencyWatch, "look">;
     readonly retrieveWatch: Pick<RetrieveWatch, "look">;
-    /** The tokens of this sandbox, to recognise them in a create: tokens from the environment can have any form. */
+    /**
+     * The tokens of this sandbox, by which they are recognised in a create: tokens from the environment can have any
+     * form.
+     */
     readonly controlToken: string;
     readonly adminToken: string;
   };

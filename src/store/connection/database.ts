@@ -363,7 +363,10 @@ function compileOnce(connection: Connection): void {
 type LazyStatement = Pick<Statement, "run" | "get" | "all" | "iterate"> &
   Readonly<Record<"pluck" | "raw", () => LazyStatement>>;
 
-/** A statement that is compiled at its first use: a start uses a tenth of all, and compiling them takes half of it. */
+/**
+ * A statement that is compiled at its first use: a start uses a tenth of all statements, and compiling all would take
+ * half of its time.
+ */
 function atFirstUse(make: () => Statement): LazyStatement {
   let made: Statement | undefined;
   const changes: ((statement: Statement) => void)[] = [];

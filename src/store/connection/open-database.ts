@@ -31,7 +31,10 @@ import { createMarker, renewMark } from "./log-mark.ts";
 import { storageFailure } from "./storage-failure.ts";
 
 const SYNCHRONOUS_FULL = 2;
-/** The offset, in the header, of the two bytes that tell how a file is written and read, and their value with a log. */
+/**
+ * The offset in the header of the two bytes that say how a file is written and read, and their value for a file with a
+ * log.
+ */
 const [VERSIONS_OFFSET, WITH_LOG] = [18, 2];
 
 /**
@@ -140,7 +143,7 @@ function newDatabase(options: OpenOptions): Buffer {
   return bytes;
 }
 
-/** The bytes of a new file, which keeps a log. No other file may have its mark. */
+/** The bytes of a new file in WAL mode. No other file may have the same mark. */
 function newFile(options: OpenOptions): Buffer {
   const connection = openInMemory(options);
   renewMark(connection);

@@ -60,7 +60,7 @@ export function prepareByPosition<Value extends object>(connection: Connection, 
   };
 }
 
-/** A value that is made on first use, so that a start does not wait for it. */
+/** A value that is created at its first use, so that a start does not wait for it. */
 export function lazily<Value>(make: () => Value): () => Value {
   let made: Value | undefined;
   return () => (made ??= make());

@@ -3,10 +3,10 @@ import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
 type ExplorationOfStore = Exploration & { readonly storeId: string };
-/** As stored: the places as JSON. */
+/** An exploration as stored: the places are JSON. */
 type ExplorationRow = Omit<ExplorationOfStore, "places"> & { readonly places: string };
 
-/** The DDL of explorations: a migration. */
+/** The migration that adds explorations. */
 export const EXPLORATIONS_DDL = `
 CREATE TABLE explorations (
   store_id  TEXT PRIMARY KEY NOT NULL REFERENCES stores (id),
@@ -28,7 +28,7 @@ export function explorationsTable(connection: Connection) {
     `SELECT ${EXPLORATION.select} FROM explorations WHERE store_id = ?`,
   );
   return {
-    /** Records an exploration in the place of the last one of its store. */
+    /** Records an exploration, replacing the previous one of the store. */
     record: (exploration: ExplorationOfStore): void => {
       replace.run({ ...exploration, places: JSON.stringify(exploration.places) });
     },

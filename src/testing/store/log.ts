@@ -8,7 +8,7 @@ import { createLogUpdates, type LogUpdates, type LogUpdateSource } from "./news.
 export type LogSource<Item> = LogUpdateSource<Item> & {
   /** The default timeout of `waitFor`, in milliseconds. */
   readonly waitTimeoutMs: number;
-  /** All types that items can have, if these are the only texts beside ids that match. Default: any text can match. */
+  /** All types that items can have, if only these texts and ids can match. Default: any text can match. */
   readonly types?: readonly string[];
   readonly world: Pick<GuestWorld, "sleep">;
   /** The word for an item, in the singular. */

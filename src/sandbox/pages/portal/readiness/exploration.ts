@@ -4,7 +4,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { ago, table } from "../parts.ts";
 import { TEXTS } from "./texts.ts";
 
-/** The last exploration of the store: what each place has shown; empty if there was none. */
+/** The last exploration of the store, with the results at each place; empty if there was none. */
 export function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
   if (exploration === null) return html``;
   const { schedules, broken, places, at } = exploration;
