@@ -7,7 +7,7 @@ import { refuse } from "./outcome.ts";
  */
 const UNPRINTABLE_RANGES =
   "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ud800-\\udfff\\ufeff\\uffa0\\ufff0-\\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}";
-const UNPRINTABLE = new RegExp(`[${UNPRINTABLE_RANGES}]`, "gu");
+const UNPRINTABLE_CHARACTERS = new RegExp(`[${UNPRINTABLE_RANGES}]`, "gu");
 /** Surrogates, and ranges beyond the Basic Multilingual Plane, as written in a character class. */
 const TWO_UNITS = /\\ud800-\\udfff|[\u{10000}-\u{10ffff}]-[\u{10000}-\u{10ffff}]/gu;
 
@@ -41,7 +41,7 @@ const MAX_LITERAL_CODE_POINTS = 60;
 
 /** Text from outside, made safe for a terminal or a log: control, bidi and invisible characters appear as `\u{…}`. */
 export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, escapeCodePoint);
+  return text.replace(UNPRINTABLE_CHARACTERS, escapeCodePoint);
 }
 
 /**
@@ -64,7 +64,9 @@ export function jsonLine(value: unknown): string {
  * because an escape between values would be invalid JSON.
  */
 export function escapeInJson(json: string): string {
-  return json.replace(UNPRINTABLE, (character) => (character === "\n" ? character : escapeUnits(character)));
+  return json.replace(UNPRINTABLE_CHARACTERS, (character) =>
+    character === "\n" ? character : escapeUnits(character),
+  );
 }
 
 /** Text cut to a number of characters, with a mark at the cut. */

@@ -4,7 +4,7 @@ import { accept, type Outcome, type Refusal } from "../core/outcome.ts";
 import { MASTER_KEY_BYTES, parseRun, type Credentials } from "../core/state-files.ts";
 import { printable } from "../core/text.ts";
 import { finishErasures } from "../sandbox/runtime/erase.ts";
-import { settleHome } from "../sandbox/runtime/home.ts";
+import { recordHome } from "../sandbox/runtime/home.ts";
 import {
   refusalOfFirst,
   seed,
@@ -136,7 +136,7 @@ async function settleFolder(
   { held, store }: { readonly held: HeldFolder; readonly store: Store },
 ): Promise<string | undefined> {
   if (held === undefined) return undefined;
-  return settleHome(store, { path: world.files.realPath(held.path), adopt });
+  return recordHome(store, { path: world.files.realPath(held.path), adopt });
 }
 
 /** The parts for creating new stores in a state. */

@@ -42,7 +42,7 @@ export async function inStoppedFolder<Value>(
   if (lost !== undefined) context.printer.trace(lost);
   const source = {
     held: { path: folder, run: run.value },
-    place: { folder, log: tellerLog(context) },
+    place: { folder, log: createWarningLog(context) },
     tokens: { controlToken: token, adminToken },
     given: NOTHING_GIVEN,
   };
@@ -63,7 +63,7 @@ export async function inStoppedFolder<Value>(
 }
 
 /** A log that prints lines as warnings to the user, without their time. */
-function tellerLog({ printer }: Pick<Host, "printer">) {
+function createWarningLog({ printer }: Pick<Host, "printer">) {
   return {
     writableNeedDrain: false,
     write: (text: string): void => printer.trace(`warning: ${text.trimEnd().replace(/^\S+Z +/, "")}`),

@@ -75,7 +75,7 @@ const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
 ];
 
 /** All other routes: the page at the root, the health check, and the refusal of unknown paths. */
-const REST: Area<RestContext> = {
+const OTHER_ROUTES_AREA: Area<RestContext> = {
   routes: REST_ROUTES,
   find: createRouter(REST_ROUTES, {
     owner: ["the API is under /v1; this server", "API 在 /v1 下；本服务器"],
@@ -87,7 +87,7 @@ const REST: Area<RestContext> = {
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-const REST_AREA = mount("/", "merchant", () => REST);
+const REST_AREA = mount("/", "merchant", () => OTHER_ROUTES_AREA);
 
 /** All areas by the beginning of their paths; the first matching area answers. */
 export const AREAS: readonly MountedArea[] = [

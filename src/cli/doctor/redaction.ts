@@ -34,11 +34,11 @@ export function redactor(scene: CheckSubjects): (text: string) => string {
 function secretsOfEnvironment(env: World["env"]): string[] {
   return Object.entries(env).flatMap(([name, value = ""]) => {
     if (isSecretName(name)) return [value];
-    return URL.canParse(value) ? [decoded(new URL(value).password), new URL(value).password] : [];
+    return URL.canParse(value) ? [decodeText(new URL(value).password), new URL(value).password] : [];
   });
 }
 
-function decoded(text: string): string {
+function decodeText(text: string): string {
   return attempt(() => decodeURIComponent(text)) ?? text;
 }
 

@@ -13,7 +13,7 @@ import { readNamedText } from "../../host/named-file.ts";
 /** Far larger than any file of faults written by hand. */
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
-const NEXT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"action": "lose_answer"}]`;
+const FAULTS_HINT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"action": "lose_answer"}]`;
 
 /**
  * Reads profiles and files of faults, in order, and gives the seed to each fault without a seed. A file contains one
@@ -34,7 +34,7 @@ export function readFaults({ world }: Context, names: readonly string[], seed: s
 export type WantedFaults = { readonly faults: FaultRequests; readonly isDrawn: boolean };
 
 function faultsIn(world: Context["world"], name: string): FaultRequests {
-  const refused = (why: string): Refused => refuseUsage(`${printableLiteral(name)} ${why}`, NEXT);
+  const refused = (why: string): Refused => refuseUsage(`${printableLiteral(name)} ${why}`, FAULTS_HINT);
   const text = readNamedText(world, name, { maxBytes: LARGEST_FILE_BYTES });
   if (!text.ok) {
     const { isMissing, why } = text.refusal;

@@ -150,7 +150,7 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
   if (!listening.ok) throw new Refused(problemOf(portFailure(world, options.port, listening.refusal)));
   if (made === undefined) throw new Error("a listener makes its service");
   const session = { ...made, listener: listening.value };
-  return { ...session, [Symbol.asyncDispose]: () => within(world, STOP_MS, finish(session)) };
+  return { ...session, [Symbol.asyncDispose]: () => waitWithin(world, STOP_MS, finish(session)) };
 }
 
 /** Deliveries are accepted at the root and at the target's path, so that the registered address needs no other path. */
@@ -323,7 +323,7 @@ async function finish({ listener, webhooks, link }: Session): Promise<void> {
 }
 
 /** Waits for work, at most for `milliseconds`. */
-function within(world: Pick<World, "after">, milliseconds: number, work: Promise<void>): Promise<void> {
+function waitWithin(world: Pick<World, "after">, milliseconds: number, work: Promise<void>): Promise<void> {
   return Promise.race([work, new Promise<void>((resolve) => world.after(milliseconds, resolve))]);
 }
 

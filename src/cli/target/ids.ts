@@ -13,7 +13,7 @@ import { controlTarget, callFor } from "./control.ts";
 import type { CommonOptions } from "./surroundings.ts";
 
 /** A short id is searched for among this many of a store's newest items. */
-const NEWEST = 1000;
+const MAX_SEARCHED = 1000;
 /** The largest page of a list of checkouts. */
 const MAX_CHECKOUTS = 200;
 /** The most candidates that a message lists. */
@@ -185,7 +185,7 @@ function notFoundText(kind: Kind, text: string): Problem {
 }
 
 function noMatchText(ending: string): string {
-  return `among the newest ${NEWEST} has an id that ends in ${ending.toLowerCase()}`;
+  return `among the newest ${MAX_SEARCHED} has an id that ends in ${ending.toLowerCase()}`;
 }
 
 function isOrderId(text: string): boolean {
@@ -204,7 +204,7 @@ function createLister<Name extends OperationName>(
 }
 
 function newestPage() {
-  return { limit: NEWEST };
+  return { limit: MAX_SEARCHED };
 }
 
 function emptyBody(): undefined {

@@ -42,7 +42,7 @@ export async function awaitSandbox<Seen>(
 type Watch = { readonly signal: AbortSignal; readonly observer: Observer };
 
 /** Terminals with a spinner: one spinner is enough for several waits. */
-const SPINNING = new WeakSet<NodeJS.WritableStream>();
+const SPINNING_TERMINALS = new WeakSet<NodeJS.WritableStream>();
 
 /** Runs an exchange, with a spinner at a terminal; Ctrl-C aborts it. */
 export async function whileWaiting<Result>(
@@ -52,8 +52,9 @@ export async function whileWaiting<Result>(
   using stop = untilStopped(world);
   // At a terminal that reports a width of 0, ora divides by the width and never ends.
   const spins = world.interactive && options.json !== true && widthOf(world.stderr) > 0 && !isPlain(world);
-  const spinner = spins && !SPINNING.has(world.stderr) ? await startSpinner(world.stderr) : undefined;
-  if (spinner !== undefined) SPINNING.add(world.stderr);
+  const spinner =
+    spins && !SPINNING_TERMINALS.has(world.stderr) ? await startSpinner(world.stderr) : undefined;
+  if (spinner !== undefined) SPINNING_TERMINALS.add(world.stderr);
   const above = (write: (text: string) => void) => (text: string) => {
     spinner?.clear();
     write(text);
@@ -71,7 +72,7 @@ export async function whileWaiting<Result>(
   try {
     return await run({ signal: stop.signal, observer });
   } finally {
-    if (spinner !== undefined) SPINNING.delete(world.stderr);
+    if (spinner !== undefined) SPINNING_TERMINALS.delete(world.stderr);
     spinner?.stop();
   }
 }

@@ -100,7 +100,7 @@ export async function drillBrowserReturn(
   if (early.end !== "success") return early;
   const { texts, ...paid } = early.value;
   const confirmed = await awaitConfirmed(world, returning);
-  const again = confirmed.says === "paid" ? await returnPaid(world, returning, texts) : null;
+  const again = confirmed.says === "paid" ? await returnAfterBooking(world, returning, texts) : null;
   if (signal.aborted) return { end: "interrupted" };
   return wrapAnswer({
     ...start,
@@ -123,7 +123,7 @@ type EarlyReturn = NonNullable<ReturnFacts["early"]> & { readonly texts: BookedT
  * Checks whether the webhooks booked an order again that the return had already booked, and whether another return
  * books it again.
  */
-async function returnPaid(
+async function returnAfterBooking(
   world: ReturnWorld,
   returning: ReturnContext,
   booked: BookedTexts,

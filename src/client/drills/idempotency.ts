@@ -66,11 +66,11 @@ export function drillIdempotency(
   const { commandTimeoutMs, signal } = wanted;
   const timeoutMs = MAX_RUNS * commandTimeoutMs + LEASE_MARGIN_MS;
   return whileLeased(world, control, { drill: "idempotency", timeoutMs, signal }, (lease) =>
-    drillWatched(world, { ...wanted, control, lease }),
+    runWatchedDrill(world, { ...wanted, control, lease }),
   );
 }
 
-async function drillWatched(
+async function runWatchedDrill(
   world: DrillWorld,
   watched: WatchedDrill,
 ): Promise<ControlResult<IdempotencyDrill>> {

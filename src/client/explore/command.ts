@@ -76,13 +76,13 @@ export function runningShopStages(
       await call({ name: "setEndpointState", storeId, id: endpointId, body: { action: "enable" } });
     const { checkouts } = await call({ name: "listCheckouts", storeId, body: { limit: MAX_CHECKOUTS } });
     const orderId = commands.newOrderId();
-    const variables = { ...env, ...ELSEWHERE, CHECKOUT_ORDER_ID: orderId };
+    const variables = { ...env, ...REMOVED_VARIABLES, CHECKOUT_ORDER_ID: orderId };
     return {
       storeId,
       within: { orderId, endpointId, before: new Set(checkouts.map(({ id }) => id)) },
       purchase: purchaseOf(commands, variables).purchase,
       ...(view && {
-        view: (checkout) => shown(commands, view, { checkout, env: variables, port: undefined }),
+        view: (checkout) => readShownOrder(commands, view, { checkout, env: variables, port: undefined }),
       }),
       close: () => call({ name: "clearFaults", storeId, body: undefined }),
     };
@@ -104,7 +104,7 @@ async function openIn(
     CHECKOUT_STORE_ID: storeId,
     CHECKOUT_SIGNING_SECRET: signingSecret,
     CHECKOUT_ORDER_ID: commands.newOrderId(),
-    ...ELSEWHERE,
+    ...REMOVED_VARIABLES,
   };
   if (served === undefined) {
     const { purchase, kill } = purchaseOf(commands, env);
@@ -124,7 +124,9 @@ async function openIn(
     storeId,
     purchase,
     view: (checkout) =>
-      view === undefined ? noView() : shown(commands, view, { checkout, env: withPort, port: shop.port }),
+      view === undefined
+        ? noView()
+        : readShownOrder(commands, view, { checkout, env: withPort, port: shop.port }),
     kill: async () => {
       await kill();
       await shop.restart();
@@ -138,7 +140,11 @@ async function openIn(
 }
 
 /** Variables that are removed for the merchant's command: tokens, and variables of other sandboxes. */
-const ELSEWHERE = { ...TOKENLESS_ENVIRONMENT, CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
+const REMOVED_VARIABLES = {
+  ...TOKENLESS_ENVIRONMENT,
+  CHECKOUT_DIR: undefined,
+  CHECKOUT_TARGET: undefined,
+} as const;
 
 /** The functions that run the purchase command, and kill it. */
 function purchaseOf(
@@ -169,7 +175,7 @@ function noView(): Promise<OrderView> {
 }
 
 /** Reads the shop's view of an order. Throws if the view cannot be read. */
-async function shown(
+async function readShownOrder(
   { world, target, signal }: Pick<Commands, "world" | "target" | "signal">,
   { from, paidWhen }: ShownOrder,
   {
@@ -184,7 +190,7 @@ async function shown(
       : "url" in from
         ? from
         : { ...from, env };
-  const view = { from: source, paidWhen: paidWhen ?? ANYTHING };
+  const view = { from: source, paidWhen: paidWhen ?? ANY_TEXT };
   const { says, got, text, isMissing } = await readView(world, { target, checkout, view, signal });
   if (says === "unknown") throw new Error(`the view of the order cannot be read: ${got}`);
   if (isMissing) return { paid: false, times: null, amountMinor: null };
@@ -193,4 +199,4 @@ async function shown(
   return read;
 }
 
-const ANYTHING = /(?:)/;
+const ANY_TEXT = /(?:)/;

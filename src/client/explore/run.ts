@@ -116,7 +116,7 @@ async function play(bench: Play, schedule: Schedule): Promise<ExploreRun> {
       second = await stage.purchase();
     }
     const made = await checkoutsOf(bench);
-    const bought = { purchase: named(first, made), again: second && named(second, made) };
+    const bought = { purchase: nameOrder(first, made), again: second && nameOrder(second, made) };
     if (stage.view === undefined) return await unpaidRun(bench, { schedule, ...bought, checkouts: made });
     const lookNow = (): Promise<Look> => look(stage, made[0]);
     await advance(bench, FIRST_ATTEMPTS_MS);
@@ -254,7 +254,7 @@ function watchKills(
 }
 
 /** The result of a purchase. If it does not name its order, it is assumed to be the first order. */
-function named(end: StageEnd, [first]: readonly MadeCheckout[]): PurchaseResult {
+function nameOrder(end: StageEnd, [first]: readonly MadeCheckout[]): PurchaseResult {
   if (end.end !== "unnamed") return end;
   return { end: "order", id: first?.id ?? "", checkoutUrl: first?.checkoutUrl ?? "" };
 }
@@ -298,7 +298,7 @@ async function advance({ call, stage: { storeId } }: Play, byMs: number): Promis
 }
 
 /** The actions of a payer, in order. A success after the order has ended is a late success. */
-const ACTS = {
+const PAYER_ACTIONS = {
   succeeded: ["succeeded"],
   declined: ["declined"],
   paid_after_decline: ["declined", "succeeded"],
@@ -310,7 +310,7 @@ const ACTS = {
 
 async function actFor(bench: Play, id: string, payer: PayerOutcome): Promise<void> {
   const { call, stage } = bench;
-  const [first, ...others] = ACTS[payer];
+  const [first, ...others] = PAYER_ACTIONS[payer];
   await call({ name: "pay", storeId: stage.storeId, id, body: { outcome: first } });
   for (const outcome of others) {
     if (payer === "paid_after_decline") await advance(bench, FIRST_ATTEMPTS_MS);
@@ -345,12 +345,12 @@ async function storyOf(
       ? requestLines(facts)
       : linesOf(await call({ name: "explain", storeId, body: { id: checkout.orderId } }));
   const ends = [purchase, again].flatMap((end) =>
-    end === null ? [] : [end.end === "failure" ? `the purchase failed: ${end.message}` : ENDS[end.end]],
+    end === null ? [] : [end.end === "failure" ? `the purchase failed: ${end.message}` : END_TEXTS[end.end]],
   );
   return [...lines, ...ends].join("\n");
 }
 
-const ENDS = {
+const END_TEXTS = {
   order: "the purchase reported its order",
   timeout: "the purchase did not end in its time",
 } as const;

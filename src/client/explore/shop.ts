@@ -59,7 +59,7 @@ export async function startShop(
 ): Promise<ServedShop> {
   const { world } = bench;
   const start = (port: number): Promise<RunningShop> =>
-    served(bench, { commandLine, env: { ...env, PORT: String(port) } }, port);
+    serveShop(bench, { commandLine, env: { ...env, PORT: String(port) } }, port);
   let port = await freePort(world);
   let isDown = false;
   let shop = await start(port).catch(async () => {
@@ -91,19 +91,19 @@ export async function startShop(
 }
 
 async function freePort(world: Pick<World, "listen">): Promise<number> {
-  const listening = await world.listen(() => SILENT, { port: 0 });
+  const listening = await world.listen(() => EMPTY_SERVICE, { port: 0 });
   if (!listening.ok) throw new ShopFailure(`no port is free for the shop: ${listening.refusal.message}`);
   await listening.value.close(0);
   return listening.value.port;
 }
 
-const NOTHING: HttpResponse = { status: 503, headers: {}, body: "" };
-const SILENT = { answer: () => Promise.resolve(NOTHING), refuse: () => NOTHING };
+const NO_ANSWER: HttpResponse = { status: 503, headers: {}, body: "" };
+const EMPTY_SERVICE = { answer: () => Promise.resolve(NO_ANSWER), refuse: () => NO_ANSWER };
 
 type RunningShop = { readonly stop: () => Promise<void> };
 
 /** Runs the command of a shop until `stop` is called; returns when the shop is listening. */
-async function served(
+async function serveShop(
   { world, signal }: ShopWorld,
   command: { readonly commandLine: string; readonly env: Variables },
   port: number,
@@ -181,13 +181,13 @@ async function openGate(
     if (kill.action === "kill") {
       await Promise.race([answered, world.sleep(WITH_DELIVERY_MS)]);
       await restart();
-      return { ...NOTHING, dropped: true };
+      return { ...NO_ANSWER, dropped: true };
     }
     const response = await answered;
     await restart();
     return response;
   };
-  const listening = await world.listen(() => ({ answer, refuse: () => NOTHING }), { port: 0 });
+  const listening = await world.listen(() => ({ answer, refuse: () => NO_ANSWER }), { port: 0 });
   if (!listening.ok) throw new ShopFailure(`no port is free: ${listening.refusal.message}`);
   return listening.value;
 }
@@ -217,7 +217,7 @@ async function passOn(
     larger: "cut",
     addresses: ["127.0.0.1"],
   });
-  return sent.ok ? { status: sent.status, headers: {}, body: sent.body } : { ...NOTHING, dropped: true };
+  return sent.ok ? { status: sent.status, headers: {}, body: sent.body } : { ...NO_ANSWER, dropped: true };
 }
 
 const OF_CONNECTION = new Set(["host", "connection", "content-length", "transfer-encoding"]);

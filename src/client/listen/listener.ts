@@ -170,7 +170,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
       return await receive(context, request);
     } catch (error) {
       options.report(error);
-      return plain(500, "the listener failed");
+      return plainAnswer(500, "the listener failed");
     } finally {
       inFlight -= 1;
     }
@@ -186,14 +186,14 @@ export function createWebhookListener(world: Context["world"], options: Listener
 
 /** The answers to requests that are not deliveries. */
 const STRAY_ANSWERS = {
-  400: plain(400, "not a valid request"),
-  403: plain(403, "not allowed here"),
-  404: plain(404, "not found"),
-  405: plain(405, "only POST", { Allow: "POST" }),
-  408: plain(408, "too late"),
-  413: plain(413, "too large"),
-  431: plain(431, "headers too large"),
-  503: plain(503, "busy", { "Retry-After": "1" }),
+  400: plainAnswer(400, "not a valid request"),
+  403: plainAnswer(403, "not allowed here"),
+  404: plainAnswer(404, "not found"),
+  405: plainAnswer(405, "only POST", { Allow: "POST" }),
+  408: plainAnswer(408, "too late"),
+  413: plainAnswer(413, "too large"),
+  431: plainAnswer(431, "headers too large"),
+  503: plainAnswer(503, "busy", { "Retry-After": "1" }),
 } as const;
 
 type Received = Pick<
@@ -313,18 +313,18 @@ async function answerAndReport(
 function answerOf(result: DeliveryAttemptResult): HttpResponse {
   switch (result.kind) {
     case "not_verified":
-      return plain(400, "not verified");
+      return plainAnswer(400, "not verified");
     case "duplicate":
-      return plain(200, "a duplicate, not forwarded");
+      return plainAnswer(200, "a duplicate, not forwarded");
     case "not_wanted":
     case "no_target":
-      return plain(200, "received, not forwarded");
+      return plainAnswer(200, "received, not forwarded");
     case "unanswered":
-      return plain(502, "the target did not answer");
+      return plainAnswer(502, "the target did not answer");
     case "answered": {
       const { status, answer, retryAfter } = result;
       const hasBody = status !== 204 && status !== 205 && status !== 304;
-      return plain(
+      return plainAnswer(
         status,
         hasBody ? answer : "",
         retryAfter === undefined ? {} : { "Retry-After": retryAfter },
@@ -333,7 +333,7 @@ function answerOf(result: DeliveryAttemptResult): HttpResponse {
   }
 }
 
-function plain(status: number, body: string, headers: Record<string, string> = {}): HttpResponse {
+function plainAnswer(status: number, body: string, headers: Record<string, string> = {}): HttpResponse {
   const own = { "Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff" };
   return { status, headers: { ...own, ...headers }, body };
 }

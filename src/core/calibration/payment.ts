@@ -63,7 +63,7 @@ export const PAYMENT_JUDGES: ReadonlyMap<
 
 const NO_DELIVERY = unobservedVerdict("no event of the order reached the receiver");
 const NO_SECRET = unobservedVerdict("no signing secret was given: --secret-file");
-const NOBODY = unobservedVerdict(`nobody came back to ${RETURN_PATH} of the receiver`);
+const NO_RETURN = unobservedVerdict(`nobody came back to ${RETURN_PATH} of the receiver`);
 
 /** Minimum and maximum delay of the second attempt, in milliseconds: 5 s, 20 % jitter, and transmission. */
 const SECOND_ATTEMPT_MS = { least: 3500, most: 9000 };
@@ -189,7 +189,7 @@ function queryOf({ target }: ReceivedRequest): URLSearchParams {
 }
 
 function judgeReturn({ visit }: PaymentEvidence, { id, orderId }: PaidOrder): PaymentVerdict {
-  if (visit === undefined) return NOBODY;
+  if (visit === undefined) return NO_RETURN;
   const query = queryOf(visit);
   const holds =
     [...query.keys()].toSorted().join() === "order_id,session_id" &&
@@ -199,7 +199,7 @@ function judgeReturn({ visit }: PaymentEvidence, { id, orderId }: PaidOrder): Pa
 }
 
 function judgeReturnPath({ visit }: PaymentEvidence): PaymentVerdict {
-  if (visit === undefined) return NOBODY;
+  if (visit === undefined) return NO_RETURN;
   const { pathname } = new URL(visit.target, "http://localhost");
   return verdictOf(pathname === RETURN_PATH, `the path that was registered: ${RETURN_PATH}`, visit);
 }

@@ -43,51 +43,51 @@ type DifferentSetting = Pick<Setting, "field" | "option"> & {
   readonly live: string;
 };
 
-const NONE = "none";
+const NO_VALUE_TEXT = "none";
 
 /** All settings that a file can contain, in display order. */
 const SETTINGS: readonly Setting[] = [
-  setting("port", { live: ({ port }) => port, text: String }),
-  setting("rateLimit", {
+  createSetting("port", { live: ({ port }) => port, text: String }),
+  createSetting("rateLimit", {
     live: ({ rateLimit }) => rateLimitOf(rateLimit),
     text: rateLimitText,
     byDefault: DEFAULT_RATE_LIMIT,
   }),
-  setting("checkoutLifetime", {
+  createSetting("checkoutLifetime", {
     live: ({ checkoutLifetimeMs }) => checkoutLifetimeMs,
     text: durationText,
     byDefault: DEFAULT_CHECKOUT_LIFETIME_MS,
   }),
-  setting("deliveryTimeout", {
+  createSetting("deliveryTimeout", {
     live: ({ deliveryTimeoutMs }) => deliveryTimeoutMs,
     text: durationText,
     byDefault: DEFAULT_DELIVERY_TIMEOUT_MS,
   }),
-  setting("deliverySchedule", {
+  createSetting("deliverySchedule", {
     live: ({ deliveryScheduleMs }) => deliveryScheduleMs,
     text: scheduleText,
     byDefault: DEFAULT_DELIVERY_SCHEDULE,
   }),
-  setting("deliveriesInFlight", {
+  createSetting("deliveriesInFlight", {
     live: ({ deliveriesInFlight }) => deliveriesInFlight,
     text: String,
     byDefault: DEFAULT_DELIVERIES_IN_FLIGHT,
   }),
-  setting("allowHosts", { option: "allowHost", live: ({ allowHosts }) => allowHosts, text: listText }),
-  setting("allowControlHosts", {
+  createSetting("allowHosts", { option: "allowHost", live: ({ allowHosts }) => allowHosts, text: listText }),
+  createSetting("allowControlHosts", {
     option: "allowControlHost",
     live: ({ allowControlHosts }) => allowControlHosts,
     text: listText,
   }),
-  setting("allowTargets", {
+  createSetting("allowTargets", {
     option: "allowTarget",
     live: ({ allowTargets }) => allowTargets,
     text: listText,
   }),
-  setting("listen", { live: ({ listen }) => listen, text: listText }),
-  setting("publicUrl", { live: ({ publicUrl }) => publicUrl ?? undefined, text: String }),
-  setting("portalUrl", { live: ({ portalUrl }) => portalUrl ?? undefined, text: String }),
-  setting("keptRequests", {
+  createSetting("listen", { live: ({ listen }) => listen, text: listText }),
+  createSetting("publicUrl", { live: ({ publicUrl }) => publicUrl ?? undefined, text: String }),
+  createSetting("portalUrl", { live: ({ portalUrl }) => portalUrl ?? undefined, text: String }),
+  createSetting("keptRequests", {
     live: ({ keptRequests }) => keptRequests,
     text: String,
     byDefault: DEFAULT_KEPT_REQUESTS,
@@ -145,7 +145,7 @@ function findChangedSettings(served: ServedSettings): readonly Setting[] {
   return SETTINGS.filter(({ field, live, byDefault }) => field !== "port" && live(served) !== byDefault);
 }
 
-function setting<Field extends SettingField>(field: Field, spec: Spec<Field>): Setting {
+function createSetting<Field extends SettingField>(field: Field, spec: Spec<Field>): Setting {
   const { option = field, live, text, byDefault } = spec;
   const textOf = (value: SandboxSettings[Field] | null): string | undefined =>
     value === undefined || value === null ? undefined : text(value);
@@ -153,13 +153,13 @@ function setting<Field extends SettingField>(field: Field, spec: Spec<Field>): S
     field,
     option,
     wanted: (settings) => textOf(settings[field]),
-    live: (served) => textOf(live(served)) ?? NONE,
-    byDefault: textOf(byDefault ?? null) ?? NONE,
+    live: (served) => textOf(live(served)) ?? NO_VALUE_TEXT,
+    byDefault: textOf(byDefault ?? null) ?? NO_VALUE_TEXT,
     value: live,
   };
 }
 
 /** A list as text, sorted and without duplicates. */
 function listText(values: readonly string[]): string {
-  return [...new Set(values)].toSorted().join(",") || NONE;
+  return [...new Set(values)].toSorted().join(",") || NO_VALUE_TEXT;
 }

@@ -209,11 +209,11 @@ export function checkOf(code: ErrorCode): Check {
 /** The decision on the list of codes. */
 const CODES_DECISION = 4;
 
-const LADDER = [TRANSPORT, HOST, "route", CREDENTIAL, RATE, SCOPE];
+const CHECK_ORDER = [TRANSPORT, HOST, "route", CREDENTIAL, RATE, SCOPE];
 const OF_CREATE = [CONTENT, KEY, STORE, ORDER];
 
 /** The checks that a v1 request passes, in order (decision 3); its own check is added if it is not one of them. */
 export function ladderOf(method: string, check: string | null): readonly string[] {
-  const ladder = [...LADDER, ...(method === "POST" ? OF_CREATE : ["session"])];
+  const ladder = [...CHECK_ORDER, ...(method === "POST" ? OF_CREATE : ["session"])];
   return check === null || ladder.includes(check) ? ladder : [...ladder, check];
 }

@@ -110,7 +110,7 @@ export function pendingAttempts(
     const label = labels.get(endpointId) ?? endpointId;
     const due = say(SENTENCES.dueAttempt(tries.length + 1, types.get(eventId) ?? "", label));
     const fault = tries.length === 0 ? holdingFault(delivery) : undefined;
-    const text = joined([due, fault === undefined ? "" : say(SENTENCES.heldBy(fault))]);
+    const text = joinTexts([due, fault === undefined ? "" : say(SENTENCES.heldBy(fault))]);
     return { at: nextAt, what: "delivery", text };
   });
 }
@@ -141,7 +141,7 @@ function likeness(pair: readonly StoryDelivery[], telling: DeliveryContext): str
 function pairText(pair: readonly StoryDelivery[], telling: DeliveryContext): string {
   return pair
     .map((delivery) => {
-      const said = joined([
+      const said = joinTexts([
         resultsText(delivery.tries, telling),
         stateText(delivery, telling),
         arrivalText(delivery, telling),
@@ -152,7 +152,7 @@ function pairText(pair: readonly StoryDelivery[], telling: DeliveryContext): str
     .join("; ");
 }
 
-function joined(texts: readonly string[]): string {
+function joinTexts(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join(", ");
 }
 
@@ -168,7 +168,7 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   const held = fault === undefined ? "" : say(SENTENCES.heldBy(fault));
   // A replay is later than its event by nature.
   const after = delivery.cause === "event" ? say(SENTENCES.afterEvent(spanText(late, say))) : "";
-  return joined([held, say(SENTENCES.arrived(iso(last.startedAt))), after]);
+  return joinTexts([held, say(SENTENCES.arrived(iso(last.startedAt))), after]);
 }
 
 /** The names of deliveries other than the original one. */
@@ -203,7 +203,7 @@ function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext):
   const next = say(nextAt <= now ? SENTENCES.dueNow : SENTENCES.nextAttempt(spanText(nextAt - now, say)));
   if (tries.length > 0) return next;
   const holding = holdingFault(delivery);
-  if (holding !== undefined) return joined([say(SENTENCES.heldBy(holding)), next]);
+  if (holding !== undefined) return joinTexts([say(SENTENCES.heldBy(holding)), next]);
   const holder = holders?.get(id);
   return say(holder === undefined ? SENTENCES.waits : SENTENCES.behind(holder.type, holder.fault));
 }

@@ -4,8 +4,8 @@ import type { LastChange } from "../control/checkout.ts";
 import type { Words } from "../language.ts";
 import type { DeliveryEntry } from "../control/webhook.ts";
 
-const AGAIN = "the same order_id may be created again with a new key";
-const AGAIN_CHINESE = "可用新的幂等键以同一订单号再次创建";
+const CREATE_AGAIN_TEXT = "the same order_id may be created again with a new key";
+const CREATE_AGAIN_TEXT_ZH = "可用新的幂等键以同一订单号再次创建";
 
 /** The texts of explanations and of story lines, one row for each fact. Causes include the remedy. */
 export const SENTENCES = {
@@ -20,14 +20,17 @@ export const SENTENCES = {
       `付款人已开始支付；${expires} 到期`,
     ],
     succeeded: () => ["paid, and final", "已支付，此为最终状态"],
-    failed: () => [`not paid, and final: ${AGAIN}`, `未支付，此为最终状态：${AGAIN_CHINESE}`],
+    failed: () => [
+      `not paid, and final: ${CREATE_AGAIN_TEXT}`,
+      `未支付，此为最终状态：${CREATE_AGAIN_TEXT_ZH}`,
+    ],
     cancelled: () => [
-      `the payer cancelled, and that is final: ${AGAIN}`,
-      `付款人已取消，此为最终状态：${AGAIN_CHINESE}`,
+      `the payer cancelled, and that is final: ${CREATE_AGAIN_TEXT}`,
+      `付款人已取消，此为最终状态：${CREATE_AGAIN_TEXT_ZH}`,
     ],
     expired: (expires) => [
-      `nobody paid before ${expires}, and that is final: ${AGAIN}`,
-      `${expires} 前无人支付，此为最终状态：${AGAIN_CHINESE}`,
+      `nobody paid before ${expires}, and that is final: ${CREATE_AGAIN_TEXT}`,
+      `${expires} 前无人支付，此为最终状态：${CREATE_AGAIN_TEXT_ZH}`,
     ],
   } satisfies Readonly<Record<Status, (expires: string) => Words>>,
   /** The last change of a checkout, if its status does not imply it. */

@@ -71,7 +71,7 @@ export const OWN_ORDER_ID_CAUSES: RelationCauses = {
   ],
 };
 
-const ELSEWHERE = [
+const NO_CREATE_CAUSE = [
   "sends its creates elsewhere, or none: the address is in CHECKOUT_BASE_URL, and the API key in CHECKOUT_API_KEY",
   "创建请求发往别处，或没有发送：地址在 CHECKOUT_BASE_URL 中，API 密钥在 CHECKOUT_API_KEY 中",
 ] as const;
@@ -96,14 +96,14 @@ export const IDEMPOTENCY_CAUSES = {
   ],
   not_run: ["the command could not be run", "无法运行该命令"],
   unknown_command: ["the shell does not know the command", "shell 找不到该命令"],
-  elsewhere: ELSEWHERE,
+  elsewhere: NO_CREATE_CAUSE,
   failed_at_once: (exitCode) => [
-    `ended with exit code ${exitCode} before it sent a create: read its output above (it runs in the folder where you typed checkout); or it ${ELSEWHERE[0]}`,
-    `在发送创建请求之前以退出码 ${exitCode} 结束：请查看上面的输出（命令在您运行 checkout 的目录中执行）；也可能是${ELSEWHERE[1]}`,
+    `ended with exit code ${exitCode} before it sent a create: read its output above (it runs in the folder where you typed checkout); or it ${NO_CREATE_CAUSE[0]}`,
+    `在发送创建请求之前以退出码 ${exitCode} 结束：请查看上面的输出（命令在您运行 checkout 的目录中执行）；也可能是${NO_CREATE_CAUSE[1]}`,
   ],
   elsewhere_or_queued: [
-    `${ELSEWHERE[0]}; or it leaves them to a queue or a daemon, and ends: give the drill a command that waits until the order is made (what it starts in the background ends with it)`,
-    `${ELSEWHERE[1]}；也可能交给队列或守护进程后就结束了：请为演练提供一个等到订单创建完成的命令（命令在后台启动的程序会随之结束）`,
+    `${NO_CREATE_CAUSE[0]}; or it leaves them to a queue or a daemon, and ends: give the drill a command that waits until the order is made (what it starts in the background ends with it)`,
+    `${NO_CREATE_CAUSE[1]}；也可能交给队列或守护进程后就结束了：请为演练提供一个等到订单创建完成的命令（命令在后台启动的程序会随之结束）`,
   ],
   no_try_in_time: [
     "had not tried again before the timeout; --command-timeout gives it more time",

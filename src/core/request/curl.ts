@@ -11,7 +11,7 @@ type RequestToRepeat = {
 };
 
 /** Headers that curl writes itself, or that belong to the connection or the original client. */
-const OWN =
+const OMITTED_HEADERS =
   /^(host|connection|content-length|transfer-encoding|expect|keep-alive|accept-encoding|user-agent|accept|te|trailer|upgrade)$/i;
 const CREDENTIAL = /^(authorization|proxy-authorization|cookie)$/i;
 const PLAIN_PATH = /^[\w\-./%~]*$/;
@@ -37,7 +37,7 @@ export function curlOf({ method, path, headers, body }: RequestToRepeat): string
 function sentHeaders(headers: readonly string[]): (string | undefined)[] {
   const pairs = headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? ""] as const] : []));
   return pairs.flatMap(([name, value]) => {
-    if (OWN.test(name)) return [];
+    if (OMITTED_HEADERS.test(name)) return [];
     if (!CREDENTIAL.test(name)) return [quoteToCopy(`${name}: ${value}`)];
     return /^authorization$/i.test(name) ? ['"Authorization: Bearer $CHECKOUT_API_KEY"'] : [];
   });

@@ -34,7 +34,7 @@ const listOf =
   (value) =>
     Array.isArray(value) && value.every((one) => isValid(one));
 
-const REFUSED = {
+const REFUSED_FIELDS = {
   message: isText,
   headers: listOf(isText),
   body: isText,
@@ -60,4 +60,4 @@ const CHECKS = Object.entries({
   ),
 } satisfies Readonly<Record<keyof LoggedRequest, Check>>);
 
-const REFUSED_CHECKS = Object.entries(REFUSED);
+const REFUSED_CHECKS = Object.entries(REFUSED_FIELDS);

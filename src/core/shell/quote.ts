@@ -9,7 +9,7 @@ export type Shell = "sh" | "fish" | "powershell";
  * Safe unquoted in every shell. At the beginning of a word, zsh expands `=cmd` and `~`, PowerShell `@` and numbers with
  * a comma.
  */
-const BARE = /^[\w./:+-][\w./:@=+-]*$/;
+const BARE_WORD = /^[\w./:+-][\w./:@=+-]*$/;
 /** PowerShell also treats typographic quotation marks as quotes. */
 const SINGLE_QUOTES = "'\u2018\u2019\u201a\u201b";
 const DOUBLE_QUOTES = '"\u201c\u201d\u201e';
@@ -22,7 +22,7 @@ const ACTIVE_IN_DOUBLE_QUOTES = new RegExp(`[${DOUBLE_QUOTES}$\`\\\\!%]`);
 const SAFE_IN_SINGLE_QUOTES = new RegExp(`^(?:[^${SINGLE_QUOTES}\\\\]|\\\\(?![\\\\${SINGLE_QUOTES}]|$))*$`);
 const PIECES = new RegExp(`[${SINGLE_QUOTES}]+|\\\\+|[^${SINGLE_QUOTES}\\\\]+`, "g");
 /** Code points that fish uses internally, or that fonts do not show. */
-const PRIVATE = /[\p{Co}\p{Cn}]/u;
+const PRIVATE_CODE_POINT = /[\p{Co}\p{Cn}]/u;
 
 /** The user's shell: from `SHELL`, otherwise PowerShell on Windows (where `OS` is set) and sh elsewhere. */
 export function shellOf({ SHELL = "", OS }: Readonly<Record<string, string | undefined>>): Shell {
@@ -38,7 +38,7 @@ export function shellOf({ SHELL = "", OS }: Readonly<Record<string, string | und
  * backslash or `$`; even then none of it is executed. The text must not contain a NUL.
  */
 export function quote(text: string, shell: Shell = "sh"): string {
-  if (BARE.test(text)) return text;
+  if (BARE_WORD.test(text)) return text;
   if (shell === "powershell") return quoteForPowerShell(text);
   if (SAFE_IN_SINGLE_QUOTES.test(text)) return `'${text}'`;
   if (!ACTIVE_IN_DOUBLE_QUOTES.test(text)) return `"${text}"`;
@@ -84,12 +84,12 @@ export function printfOf(text: string): string {
 /** The command that sets an environment variable; the value must not contain a NUL. */
 export function assignment(name: string, value: string, shell: Shell): string {
   if (shell === "powershell")
-    return `$env:${name} = ${BARE.test(value) ? `'${value}'` : quote(value, shell)}`;
+    return `$env:${name} = ${BARE_WORD.test(value) ? `'${value}'` : quote(value, shell)}`;
   return shell === "fish" ? `set -gx ${name} ${quote(value)}` : `export ${name}=${quote(value)}`;
 }
 
 function isVisible(text: string): boolean {
-  return printable(text) === text && !PRIVATE.test(text);
+  return printable(text) === text && !PRIVATE_CODE_POINT.test(text);
 }
 
 /** A printf format in single quotes: characters that `kept` does not match become octal bytes. */

@@ -61,7 +61,7 @@ const ROUTES: readonly AreaRoute<ApiContext>[] = [
       const caller = authorize(context, call.request, "checkout_sessions:read");
       if (!caller.ok) return caller;
       const work = (): Promise<Outcome<Answer>> => retrieve(context, call, caller.value);
-      return underFaults(context, { call, caller: caller.value, work, refuse: refusing(context, call) });
+      return underFaults(context, { call, caller: caller.value, work, refuse: createRefuser(context, call) });
     },
   },
 ];
@@ -109,13 +109,13 @@ function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<
       if (!caller.ok) return look(caller);
       const work = async (): Promise<Outcome<Answer>> =>
         look(await create(context, call, { ...caller.value, object }));
-      return underFaults(context, { call, caller: caller.value, work, refuse: refusing(context, call) });
+      return underFaults(context, { call, caller: caller.value, work, refuse: createRefuser(context, call) });
     },
   };
 }
 
 /** The answer for a refusal. */
-function refusing(context: ApiContext, call: Call): (refusal: Refusal) => Answer {
+function createRefuser(context: ApiContext, call: Call): (refusal: Refusal) => Answer {
   return (refusal) => V1.refuse(context, call, refusal);
 }
 

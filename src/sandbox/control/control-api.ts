@@ -109,7 +109,7 @@ async function answerAs(
   const { id = "" } = params;
   const answer = await run(context, name, { storeId: storeId.value, id, requestId, body: given });
   if (!answer.ok) return answer;
-  const data = await encoded(context, name, answer.value);
+  const data = await encodeAnswer(context, name, answer.value);
   const { bare, lasting } = CONTROL_OPERATIONS[name];
   const text = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
   // The line break tells a reader that the result is complete, and that the rest of the body is only waiting.
@@ -121,7 +121,7 @@ async function answerAs(
  * Encodes an answer in slices: the answer of a clock move can list thousands of checkouts, and other requests must not
  * wait for all of them.
  */
-async function encoded(
+async function encodeAnswer(
   { world }: ControlContext,
   name: OperationName,
   answer: AnswerOf<OperationName>,

@@ -12,12 +12,12 @@ type FindContext = {
 };
 
 /** How many of the newest objects of each kind are searched for the end of an id, as in the commands. */
-const NEWEST = 1000;
+const MAX_SEARCHED = 1000;
 /** Maximum number of stores to search for a request or an order if no store is named. */
 const MAX_STORES = 100;
 const END_OF_ID = /^[\da-f]{8}$/i;
 /** The portal's search address, for one store or for all stores. */
-const FIND = /^\/portal(?:\/([^/?]+))?\/find\?(.*)$/;
+const SEARCH_ADDRESS = /^\/portal(?:\/([^/?]+))?\/find\?(.*)$/;
 
 /**
  * The portal page of an object of a store (or of the store itself), by its id, order_id or idempotency key; undefined
@@ -49,7 +49,7 @@ export function pageAnywhere(context: FindContext, text: string): string | undef
 /** Refuses a search address with `not_found` if it searches for a UUID that no object has. */
 export function requireFound(context: FindContext, address: string): Outcome<void> {
   const { stores } = context.store;
-  const [, storeId, query = ""] = FIND.exec(address) ?? [];
+  const [, storeId, query = ""] = SEARCH_ADDRESS.exec(address) ?? [];
   const id = new URLSearchParams(query).get("q")?.trim() ?? "";
   if (!isUuid(id)) return accept(undefined);
   if (storeId === undefined)
@@ -92,7 +92,7 @@ function pathOfId({ store, requests }: FindContext, storeId: string, id: string)
  */
 function pathOfEnding(context: FindContext, storeId: string, ending: string): string | undefined {
   const { store, requests } = context;
-  const none = { checkoutId: null, limit: NEWEST };
+  const none = { checkoutId: null, limit: MAX_SEARCHED };
   const lists = store.checkoutLists;
   const anyDelivery = { ...none, storeId, endpointId: null, eventId: null, state: null };
   const ids = [
@@ -100,7 +100,7 @@ function pathOfEnding(context: FindContext, storeId: string, ending: string): st
     ...store.endpoints.of(storeId),
     ...store.events.latest({ ...none, storeId, type: null }),
     ...store.deliveries.list(anyDelivery),
-    ...requests.before(storeId, undefined, NEWEST).map(({ requestId: id }) => ({ id })),
+    ...requests.before(storeId, undefined, MAX_SEARCHED).map(({ requestId: id }) => ({ id })),
   ].flatMap(({ id }) => (id.endsWith(ending) ? [id] : []));
   const [only, ...others] = new Set(ids);
   return only === undefined || others.length > 0 ? undefined : pathOfId(context, storeId, only);
@@ -109,7 +109,7 @@ function pathOfEnding(context: FindContext, storeId: string, ending: string): st
 /** The page of a refused request with this idempotency key, if it is among the newest requests. */
 function pathOfRefused({ requests }: FindContext, storeId: string, key: string): string | undefined {
   const found = requests
-    .before(storeId, undefined, NEWEST)
+    .before(storeId, undefined, MAX_SEARCHED)
     .find(({ refused }) => refused !== null && findHeader(refused.headers, "idempotency-key") === key);
   return found && `/requests/${found.requestId}`;
 }

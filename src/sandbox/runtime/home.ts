@@ -32,7 +32,7 @@ type HoldContext = {
  * or if the state is adopted, which also adopts stores from another sandbox's snapshot. Returns why nothing may be
  * delivered: the state is a copy, was moved, or came from another user. Undefined if the folder is the recorded one.
  */
-export function settleHome(
+export function recordHome(
   store: Pick<Store, "home" | "heldStores" | "write">,
   { path, adopt }: { readonly path: string; readonly adopt: boolean },
 ): Promise<string | undefined> {

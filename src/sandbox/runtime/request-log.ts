@@ -191,14 +191,14 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
   const leave = (next: "unusable" | undefined): void => {
     const last = file;
     file = next;
-    reporting(options, () => last !== undefined && last !== "unusable" && last.close());
+    reportErrorsOf(options, () => last !== undefined && last !== "unusable" && last.close());
   };
   /** Whether the file was damaged, so that a new one is created. */
   const leaveAfter = (error: unknown): boolean => {
     const last = file;
     file = undefined;
     let isNew = false;
-    reporting(options, () => {
+    reportErrorsOf(options, () => {
       isNew = last !== undefined && last !== "unusable" && last.closeAfter(error);
       if (!isNew) options.report(error);
     });
@@ -223,7 +223,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     using,
     /** Leaves a file that was deleted or replaced by another program; the next one is empty. */
     leaveDeleted: (): void =>
-      reporting(options, () => {
+      reportErrorsOf(options, () => {
         if (file !== undefined && file !== "unusable" && !file.isThere()) leave(undefined);
       }),
     isUnusable: (): boolean => file === "unusable",
@@ -299,7 +299,12 @@ function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times):
   const owner = storeId === undefined ? undefined : { storeId, ...(clock === undefined ? {} : { clock }) };
   // A request comes before its checkout, also in a timeline.
   const cameAt = times.at - Math.ceil(times.milliseconds);
-  if (logged === undefined || owner === undefined || logged.refusal !== undefined || !SUCCEEDED.has(status))
+  if (
+    logged === undefined ||
+    owner === undefined ||
+    logged.refusal !== undefined ||
+    !SUCCESS_STATUSES.has(status)
+  )
     return { owner, cameAt, request, answer, times };
   const facts = {
     requestId: requestIdOf(answer),
@@ -318,14 +323,14 @@ function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times):
 }
 
 /** Statuses of successful creates and retrieves. */
-const SUCCEEDED: ReadonlySet<number> = new Set([200, 201]);
+const SUCCESS_STATUSES: ReadonlySet<number> = new Set([200, 201]);
 
 function requestIdOf({ headers }: Answer): string {
   return headers["X-Request-Id"] ?? "";
 }
 
 /** Errors of the log never fail a request or an erasure. */
-function reporting({ report }: Pick<RequestLogOptions, "report">, work: () => unknown): void {
+function reportErrorsOf({ report }: Pick<RequestLogOptions, "report">, work: () => unknown): void {
   try {
     work();
   } catch (error) {

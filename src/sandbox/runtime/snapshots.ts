@@ -65,7 +65,7 @@ function planOf({ store, world, masterKey }: TakingContext, scope: SnapshotScope
   const isThere = storeId === null || store.stores.names(storeId) !== undefined;
   if (!isThere || isHalf) throw new Error("a snapshot is of a store that is there and whole");
   const key = world.randomBytes(SNAPSHOT_KEY_BYTES);
-  const reseal = resealing(world, { from: masterKey, to: key });
+  const reseal = createResealer(world, { from: masterKey, to: key });
   const origin = { masterKey, home: store.home.path() };
   return { storeId, takenAt: world.now(), key, reseal, origin };
 }
@@ -141,7 +141,7 @@ async function replaceStores(
   { storeIds, isAll, hold }: StoreSelection & { readonly hold: "release" | "as_taken" | "hold" },
 ): Promise<Outcome<RestoreSummary>> {
   const { store, world, masterKey, storeGate, assumptions, forgetStore } = context;
-  const reseal = resealing(world, { from: image.key, to: masterKey });
+  const reseal = createResealer(world, { from: image.key, to: masterKey });
   const [only = ""] = storeIds;
   const rows = isAll ? "all" : { storeId: only };
   const here = (): readonly string[] => (isAll ? store.stores.all().map(({ id }) => id) : []);
@@ -186,7 +186,7 @@ function unfit(why: string): Outcome<never> {
 }
 
 /** Encrypts the same secret with another key. A secret that its key cannot decrypt was changed by another program. */
-function resealing(
+function createResealer(
   { randomBytes }: Pick<World, "randomBytes">,
   { from, to }: { readonly from: Uint8Array; readonly to: Uint8Array },
 ): (sealed: SealedSecret) => SealedSecret {

@@ -40,7 +40,7 @@ export async function post(
   if (!target.ok || heldBack(storeId) !== undefined) return end("forbidden");
   const resolved = target.value.addresses === null ? await world.resolve(target.value.host) : [];
   const addresses = filterAddresses(target.value, resolved, targets);
-  if (!addresses.ok) return end(resolved.length === 0 ? UNRESOLVED : "forbidden");
+  if (!addresses.ok) return end(resolved.length === 0 ? UNRESOLVED_HOST : "forbidden");
   const result = await world.send({
     method: "POST",
     ...wanted,
@@ -68,7 +68,7 @@ export function deliveryErrorOf({
   return failure === "aborted" ? "connection_lost" : failure;
 }
 
-const UNRESOLVED: OutboundResult = {
+const UNRESOLVED_HOST: OutboundResult = {
   ok: false,
   failure: "unreachable",
   message: "the name of the host has no address",

@@ -30,7 +30,7 @@ CREATE TABLE late_results (
 ) STRICT, WITHOUT ROWID;
 `;
 
-const LATE = columnsOf<LateRow>("late_results", ATTEMPTS_DDL);
+const LATE_RESULT = columnsOf<LateRow>("late_results", ATTEMPTS_DDL);
 
 const ATTEMPT = columnsOf<AttemptRow>("attempts", ATTEMPTS_DDL);
 
@@ -45,10 +45,10 @@ export function attemptsTable(connection: Connection) {
      ON CONFLICT (checkout_id, number) DO UPDATE SET outcome = excluded.outcome, finished_at = excluded.finished_at`,
   );
   const insertLate = connection.prepare<LateRow>(
-    `INSERT INTO late_results ${LATE.values} ON CONFLICT DO NOTHING`,
+    `INSERT INTO late_results ${LATE_RESULT.values} ON CONFLICT DO NOTHING`,
   );
   const selectLate = connection.prepare<[string], LateRow>(
-    `SELECT ${LATE.select} FROM late_results WHERE checkout_id = ? ORDER BY recorded_at, attempt`,
+    `SELECT ${LATE_RESULT.select} FROM late_results WHERE checkout_id = ? ORDER BY recorded_at, attempt`,
   );
 
   return {

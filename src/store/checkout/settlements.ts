@@ -24,19 +24,19 @@ CREATE INDEX due_settlements ON settlements (store_id, due_at, checkout_id);
 `;
 
 const SETTLEMENT = columnsOf<Settlement>("settlements", SETTLEMENTS_DDL);
-const DUE = SETTLEMENT.some("checkoutId", "dueAt", "outcome");
+const DUE_COLUMNS = SETTLEMENT.some("checkoutId", "dueAt", "outcome");
 
 /** Checkouts that will settle automatically. The queue consists of rows, so that a crash loses nothing. */
 export function settlementsTable(connection: Connection) {
   const insert = connection.prepare<Settlement>(`INSERT INTO settlements ${SETTLEMENT.values}`);
   const remove = connection.prepare<[string]>("DELETE FROM settlements WHERE checkout_id = ?");
   const selectOf = connection.prepare<[string], DueItem>(
-    `SELECT ${DUE} FROM settlements WHERE checkout_id = ?`,
+    `SELECT ${DUE_COLUMNS} FROM settlements WHERE checkout_id = ?`,
   );
   const selectNext = connection.prepare<{ readonly storeId: string }, DueItem>(
     `SELECT * FROM (
        SELECT * FROM (
-         SELECT ${DUE} FROM settlements
+         SELECT ${DUE_COLUMNS} FROM settlements
          WHERE store_id = @storeId ORDER BY due_at, checkout_id LIMIT 1
        ) UNION ALL SELECT * FROM (
          SELECT id AS checkoutId, expires_at AS dueAt, NULL AS outcome FROM checkouts
@@ -70,7 +70,7 @@ function prepareUntil(connection: Connection) {
   >(
     `SELECT * FROM (
        SELECT * FROM (
-         SELECT ${DUE} FROM settlements
+         SELECT ${DUE_COLUMNS} FROM settlements
          WHERE store_id = @storeId AND due_at <= @until ORDER BY due_at, checkout_id LIMIT @limit
        ) UNION ALL SELECT * FROM (
          SELECT id AS checkoutId, expires_at AS dueAt, NULL AS outcome FROM checkouts

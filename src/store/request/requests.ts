@@ -23,11 +23,11 @@ CREATE TABLE request_batches (
 ) STRICT, WITHOUT ROWID;
 `;
 
-const HOLDING = `SELECT requests FROM request_batches
+const SELECT_CONTAINING = `SELECT requests FROM request_batches
   WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
 
 /** The part of a line that shows that the request was not refused. */
-const SUCCEEDED = '"code":null';
+const NOT_REFUSED_TEXT = '"code":null';
 
 /** A range of positions of a store's requests, excluding both ends. */
 type PositionRange = { readonly storeId: string; readonly after: number; readonly before: number };
@@ -125,7 +125,7 @@ function readRefused(
     for (const batch of newestHolding.iterate({ storeId, after, holds: null })) {
       for (const line of batch.split("\n").toReversed()) {
         // Most lines are of successful requests, and need not be parsed.
-        if (line.includes(SUCCEEDED)) continue;
+        if (line.includes(NOT_REFUSED_TEXT)) continue;
         if (read >= most || requests.length >= limit) return { requests, isWhole: false };
         read += 1;
         const [request] = parsed(line);
@@ -180,8 +180,8 @@ function statements(connection: Connection) {
     last: connection
       .prepare<[string], number | null>("SELECT max(last) FROM request_batches WHERE store_id = ?")
       .pluck(),
-    newestHolding: connection.prepare<TextQuery, string>(`${HOLDING} ORDER BY last DESC`).pluck(),
-    oldestHolding: connection.prepare<TextQuery, string>(`${HOLDING} ORDER BY last`).pluck(),
+    newestHolding: connection.prepare<TextQuery, string>(`${SELECT_CONTAINING} ORDER BY last DESC`).pluck(),
+    oldestHolding: connection.prepare<TextQuery, string>(`${SELECT_CONTAINING} ORDER BY last`).pluck(),
   };
 }
 

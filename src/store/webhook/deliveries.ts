@@ -85,7 +85,7 @@ CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
 `;
 
 const DELIVERY = columnsOf<Delivery>("deliveries", DELIVERIES_DDL);
-const INSERTED = columnsOf("deliveries", DELIVERIES_DDL + DELIVERY_QUEUES_DDL);
+const INSERTED_COLUMNS = columnsOf("deliveries", DELIVERIES_DDL + DELIVERY_QUEUES_DDL);
 
 /** The queue of deliveries. It consists of rows, so that a crash loses nothing. */
 export function deliveriesTable(connection: Connection) {
@@ -209,7 +209,7 @@ function deliveryLists(connection: Connection) {
 function prepare(connection: Connection) {
   return {
     insert: connection.prepare<Row & { readonly isHead: number }>(
-      `INSERT INTO deliveries ${INSERTED.values}`,
+      `INSERT INTO deliveries ${INSERTED_COLUMNS.values}`,
     ),
     selectHeldUntil: connection
       .prepare<SequencePosition, number | null>(

@@ -283,7 +283,7 @@ function booksTooEarly({ before, forged, declined }: DuplicatesFacts): boolean {
 
 /** Why a send does not pass, also considering the other orders. */
 function laneCause(facts: DuplicatesFacts, lane: LaneFact, at: number): DuplicatesCause | undefined {
-  const cause = ownCause(facts, lane, at);
+  const cause = causeOfLane(facts, lane, at);
   return cause !== undefined && LOST_CAUSES.has(cause) && booksElsewhere(facts) ? "books_other_order" : cause;
 }
 
@@ -295,7 +295,7 @@ const LOST_CAUSES: ReadonlySet<DuplicatesCause> = new Set([
   "lost_at_once",
 ]);
 
-function ownCause(facts: DuplicatesFacts, lane: LaneFact, at: number): DuplicatesCause | undefined {
+function causeOfLane(facts: DuplicatesFacts, lane: LaneFact, at: number): DuplicatesCause | undefined {
   const { sends } = lane;
   const send = sends[at];
   if (send !== undefined && isLost(facts, lane, send)) return "lost_second_payment";

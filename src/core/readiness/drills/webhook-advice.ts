@@ -5,7 +5,10 @@ const VERIFY_RAW = [
   "Verify the bytes as they came, before any parser (express.raw, request.get_data, file_get_contents)",
   "请在解析之前对收到的原始字节验签（express.raw、request.get_data、file_get_contents）",
 ] as const;
-const WHOLE = ["Compare all 64 digits, in constant time", "请以恒定时间比较全部 64 位数字"] as const;
+const WHOLE_DIGEST_ADVICE = [
+  "Compare all 64 digits, in constant time",
+  "请以恒定时间比较全部 64 位数字",
+] as const;
 /** A placeholder for the id of the drilled endpoint. */
 const ENDPOINT = "<endpoint>";
 const SHOW_SECRET = `checkout endpoints secret ${ENDPOINT}`;
@@ -97,28 +100,28 @@ export const DRILL_CAUSES = {
     "仍然接受上次轮换之前的密钥，尽管新旧密钥的并存期已过。请从配置中删除该密钥。",
   ],
   compares_prefix: [
-    `It compares only the beginning of the signature. ${WHOLE[0]}.`,
-    `只比较签名的开头。${WHOLE[1]}。`,
+    `It compares only the beginning of the signature. ${WHOLE_DIGEST_ADVICE[0]}.`,
+    `只比较签名的开头。${WHOLE_DIGEST_ADVICE[1]}。`,
   ],
   compares_end: [
-    `It compares only the end of the signature. ${WHOLE[0]}.`,
-    `只比较签名的结尾。${WHOLE[1]}。`,
+    `It compares only the end of the signature. ${WHOLE_DIGEST_ADVICE[0]}.`,
+    `只比较签名的结尾。${WHOLE_DIGEST_ADVICE[1]}。`,
   ],
   compares_part: [
-    `It compares only some digits of the signature. ${WHOLE[0]}.`,
-    `只比较签名的部分数字。${WHOLE[1]}。`,
+    `It compares only some digits of the signature. ${WHOLE_DIGEST_ADVICE[0]}.`,
+    `只比较签名的部分数字。${WHOLE_DIGEST_ADVICE[1]}。`,
   ],
   one_signature: [
     `It does not find the right signature among several. While secrets are rotated the header has up to three with commas: split it, and accept if any of them matches.`,
     "在多个签名中找不到正确的那个。密钥轮换期间，请求头中最多有三个以逗号分隔的签名：请拆开，任何一个匹配即接受。",
   ],
   compares_unordered: [
-    `It compares which digits the signature has, and not their order: as a sum, sorted, or as a set. ${WHOLE[0]}.`,
-    `只比较签名含有哪些数字，不比较顺序：例如求和、排序后或作为集合比较。${WHOLE[1]}。`,
+    `It compares which digits the signature has, and not their order: as a sum, sorted, or as a set. ${WHOLE_DIGEST_ADVICE[0]}.`,
+    `只比较签名含有哪些数字，不比较顺序：例如求和、排序后或作为集合比较。${WHOLE_DIGEST_ADVICE[1]}。`,
   ],
   matches_patterns: [
-    `It uses the signature that it received as a pattern (a regular expression, LIKE or a wildcard), which everybody can make to match. ${WHOLE[0]}.`,
-    `把收到的签名当作匹配模式（正则表达式、LIKE 或通配符），任何人都能构造出可匹配的签名。${WHOLE[1]}。`,
+    `It uses the signature that it received as a pattern (a regular expression, LIKE or a wildcard), which everybody can make to match. ${WHOLE_DIGEST_ADVICE[0]}.`,
+    `把收到的签名当作匹配模式（正则表达式、LIKE 或通配符），任何人都能构造出可匹配的签名。${WHOLE_DIGEST_ADVICE[1]}。`,
   ],
   takes_malformed_signature: [
     "It accepts a signature that has not the form of one: letters that are no digits, too many, too short or too long. Perhaps its comparison throws, and it goes on; or decoding such a text can give nothing, which equals the beginning of everything. Refuse what is not 64 hexadecimal digits.",
@@ -173,8 +176,8 @@ export const DRILL_CAUSES = {
     "只对连接上的第一个请求验签，之后的请求都直接相信：在代理后面，这些请求可能来自任何人。请对每个请求验签。",
   ],
   compares_what_came: [
-    `It compares only as many digits as it received. Check the length first; then: ${WHOLE[0].toLowerCase()}.`,
-    `收到几位就只比较几位。请先检查长度；然后：${WHOLE[1]}。`,
+    `It compares only as many digits as it received. Check the length first; then: ${WHOLE_DIGEST_ADVICE[0].toLowerCase()}.`,
+    `收到几位就只比较几位。请先检查长度；然后：${WHOLE_DIGEST_ADVICE[1]}。`,
   ],
   parsed_body: [
     `It parses the body before it verifies, and verifies what it writes again. ${VERIFY_RAW[0]}.`,

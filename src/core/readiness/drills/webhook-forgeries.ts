@@ -33,7 +33,7 @@ function carriedCase(title: Words, taken: DrillCause, how: NonNullable<DrillCase
   return oddCase(badlySigned(title), { taken, signature: wrongDigits, how });
 }
 
-function under(title: Words, taken: DrillCause, header: Header, value: string | undefined) {
+function carriedInHeader(title: Words, taken: DrillCause, header: Header, value: string | undefined) {
   return carriedCase(title, taken, (request) => replaceHeaders(request, { [header]: value }));
 }
 
@@ -79,11 +79,11 @@ export const CARRIERS = {
   body_100_kb: otherBodyCase(["with 100 kB of body", "请求体 100 kB"], "skips_large", (body) =>
     padBody(body, LARGE_BODY_BYTES),
   ),
-  chunked: under(["in chunks", "分块传输"], "skips_encodings", "Transfer-Encoding", "chunked"),
+  chunked: carriedInHeader(["in chunks", "分块传输"], "skips_encodings", "Transfer-Encoding", "chunked"),
   gzip: carriedCase(["compressed with gzip", "gzip 压缩"], "skips_encodings", (request) =>
     replaceHeaders({ ...request, body: gzipSync(request.body) }, { "Content-Encoding": "gzip" }),
   ),
-  no_content_type: under(
+  no_content_type: carriedInHeader(
     ["without a content type", "没有内容类型"],
     "skips_other_types",
     "Content-Type",
@@ -96,13 +96,18 @@ export const CARRIERS = {
     json_suffix: "application/cloudevents+json",
     octet_stream: "application/octet-stream",
   }),
-  other_agent: under(
+  other_agent: carriedInHeader(
     ["from another User-Agent", "User-Agent 不同"],
     "skips_by_sender",
     "User-Agent",
     "Mozilla/5.0",
   ),
-  no_agent: under(["without a User-Agent", "没有 User-Agent"], "skips_by_sender", "User-Agent", undefined),
+  no_agent: carriedInHeader(
+    ["without a User-Agent", "没有 User-Agent"],
+    "skips_by_sender",
+    "User-Agent",
+    undefined,
+  ),
   authorization: carriedCase(
     ["with Authorization, Cookie and X-Api-Key", "带 Authorization、Cookie 和 X-Api-Key"],
     "skips_by_sender",
@@ -305,9 +310,9 @@ export const OLDER_EVENT = badCase(
 function contentTypes<Name extends string>(types: Readonly<Record<Name, string>>) {
   const rows = Object.entries<string>(types).map(([name, type]) => [
     name,
-    under([`as ${type}`, `内容类型为 ${type}`], "skips_other_types", "Content-Type", type),
+    carriedInHeader([`as ${type}`, `内容类型为 ${type}`], "skips_other_types", "Content-Type", type),
   ]);
-  return Object.fromEntries(rows) as Readonly<Record<Name, ReturnType<typeof under>>>;
+  return Object.fromEntries(rows) as Readonly<Record<Name, ReturnType<typeof carriedInHeader>>>;
 }
 
 function guessedSecretCase(what: Words, secret: Exclude<DrillCase["secret"], "another" | undefined>) {

@@ -84,12 +84,12 @@ function causeOf(code: Finding["code"]): DrillCause {
   if (code === "secret_not_set") return "secret_unset";
   if (code === "retired_secret" || code === "other_secret") return "replaced_secret";
   if (code.startsWith("secret_")) return "secret_spelled";
-  if (DECODED.has(code)) return "decoded_body";
+  if (TEXT_CHANGES.has(code)) return "decoded_body";
   return code.startsWith("body_") ? "parsed_body" : "signs_otherwise";
 }
 
 /** Changes to a body's text that do not parse the body. */
-const DECODED: ReadonlySet<Finding["code"]> = new Set([
+const TEXT_CHANGES: ReadonlySet<Finding["code"]> = new Set([
   "body_whitespace_added",
   "body_whitespace_removed",
   "body_line_endings",

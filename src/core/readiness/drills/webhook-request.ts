@@ -70,7 +70,7 @@ export function drillRequest(
   keys: DrillKeys,
 ): { readonly eventId: string; readonly headers: Readonly<Record<string, string>>; readonly body: string } {
   const one = DRILL_CASES[name];
-  const { signed = same, sent = same, age = 0, signature = same, without = [] } = one;
+  const { signed = keepText, sent = keepText, age = 0, signature = keepText, without = [] } = one;
   const event = eventOf(name, events);
   const secret = secretOf(name, events, keys);
   const body = signed(event.body);
@@ -191,7 +191,7 @@ function bodyOfType(
   });
 }
 
-function same(text: string): string {
+function keepText(text: string): string {
   return text;
 }
 

@@ -1,4 +1,4 @@
-const RAW =
+const RAW_BYTES_ADVICE =
   "Verify the bytes as they arrived, read before any parser, and never a body that was parsed and written again.";
 const TWO_SIDES =
   "The side that deviates is the one to correct: the receiver's framework, or whatever signed it.";
@@ -70,20 +70,20 @@ export const CAUSES = {
     "It was signed over event id, timestamp and body (the Standard Webhooks form); timestamp, a dot and the body were expected.",
   parts_swapped: "The body was signed before the timestamp; timestamp, a dot and the body were expected.",
 
-  body_not_raw: `{detail} ${RAW}`,
-  body_empty: `The body is empty. Something read it before the verification did: a body parser, a logger, a first call of request.text(). ${RAW}`,
-  body_whitespace_added: `The signature belongs to the body without {detail}. It was added after signing: by an editor, echo, or a template. ${RAW}`,
-  body_whitespace_removed: `The signature belongs to the body with {detail}. It was trimmed away after signing: by trim(), $(…) in a shell, or a form. ${RAW}`,
-  body_line_endings: `The signature belongs to the body with {detail}. Line ends were converted on the way: by git, an editor, or a file opened as text. ${RAW}`,
-  body_reserialised: `{detail} ${RAW} ${TWO_SIDES}`,
-  body_keys_reordered: `The signature belongs to the same JSON with its keys {detail}. A parser or a database (jsonb, a sorted map) moved them. ${RAW} ${TWO_SIDES}`,
-  body_unicode_escaped: `The signature belongs to the same JSON with its characters {detail} (ensure_ascii in Python, JSON_UNESCAPED_… in PHP, HTML escapes in Go). It was parsed and written again. ${RAW} ${TWO_SIDES}`,
+  body_not_raw: `{detail} ${RAW_BYTES_ADVICE}`,
+  body_empty: `The body is empty. Something read it before the verification did: a body parser, a logger, a first call of request.text(). ${RAW_BYTES_ADVICE}`,
+  body_whitespace_added: `The signature belongs to the body without {detail}. It was added after signing: by an editor, echo, or a template. ${RAW_BYTES_ADVICE}`,
+  body_whitespace_removed: `The signature belongs to the body with {detail}. It was trimmed away after signing: by trim(), $(…) in a shell, or a form. ${RAW_BYTES_ADVICE}`,
+  body_line_endings: `The signature belongs to the body with {detail}. Line ends were converted on the way: by git, an editor, or a file opened as text. ${RAW_BYTES_ADVICE}`,
+  body_reserialised: `{detail} ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
+  body_keys_reordered: `The signature belongs to the same JSON with its keys {detail}. A parser or a database (jsonb, a sorted map) moved them. ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
+  body_unicode_escaped: `The signature belongs to the same JSON with its characters {detail} (ensure_ascii in Python, JSON_UNESCAPED_… in PHP, HTML escapes in Go). It was parsed and written again. ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
   body_charset: `The signature belongs to the body {detail}. UTF-8 was read or written as another encoding: read bytes, or name utf-8 wherever they become text. ${TWO_SIDES}`,
   body_characters_lost:
     "{detail} Characters were lost where bytes became text: read bytes, or name utf-8 wherever they become text.",
-  body_bom_added: `The signature belongs to the body without the byte order mark that it begins with: an editor or a file written as "UTF-8 with BOM" added it. ${RAW}`,
-  body_bom_removed: `The signature belongs to the body with a byte order mark before it; request.text() and many readers drop it. ${RAW}`,
-  body_stringified: `The signature belongs to {detail}: JSON.stringify ran once too often. ${RAW}`,
+  body_bom_added: `The signature belongs to the body without the byte order mark that it begins with: an editor or a file written as "UTF-8 with BOM" added it. ${RAW_BYTES_ADVICE}`,
+  body_bom_removed: `The signature belongs to the body with a byte order mark before it; request.text() and many readers drop it. ${RAW_BYTES_ADVICE}`,
+  body_stringified: `The signature belongs to {detail}: JSON.stringify ran once too often. ${RAW_BYTES_ADVICE}`,
   body_base64:
     "The signature belongs to {detail}. Gateways (AWS: isBase64Encoded) hand the body over in base64: decode it before you verify.",
   body_left_out:

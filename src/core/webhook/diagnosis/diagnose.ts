@@ -41,7 +41,7 @@ const VARIANTS = 64;
 const MAX_CAUSES = 2;
 /** The range of other timestamps around each known one, in seconds; it includes the first three retries. */
 const NEAR_SECONDS = 3600;
-const PARSED = "What was verified is neither bytes nor text, but something that was parsed.";
+const PARSED_BODY_SUMMARY = "What was verified is neither bytes nor text, but something that was parsed.";
 
 /**
  * Why a webhook's verification fails, the likeliest cause first; empty if it does not fail. Undoes common mistakes of
@@ -66,7 +66,7 @@ export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, re
   if (verdict.ok) return [];
   if (verdict.code === "secret_missing") return provenDiagnoses([{ code: "secret_missing" }]);
   const rawBody = bytesOf(options.rawBody);
-  if (rawBody === undefined) return provenDiagnoses([{ code: "body_not_raw", detail: PARSED }]);
+  if (rawBody === undefined) return provenDiagnoses([{ code: "body_not_raw", detail: PARSED_BODY_SUMMARY }]);
   const absent = missingHeaders(options.headers, namesOf(options));
   if (absent.length > 0) return provenDiagnoses(absent);
   const age = ageFindings(options, namesOf(options).timestamp);

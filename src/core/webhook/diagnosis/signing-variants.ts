@@ -116,7 +116,7 @@ export function readSignature(
   const whole = candidates.map(({ algorithm, hex, findings: own }) => {
     const findings = [...general, ...own];
     const strange = findings.length === 0 && !SIGNATURES.test(header);
-    return { algorithm, hex, findings: strange ? [MALFORMED] : findings };
+    return { algorithm, hex, findings: strange ? [MALFORMED_SIGNATURE] : findings };
   });
   return { candidates: whole, findings: whole[0]?.findings ?? [...general, shapeOf(items[0] ?? "")] };
 }
@@ -174,7 +174,7 @@ const NOT_SET = variantsOf(
   ]),
 );
 
-const MALFORMED: Finding = { code: "signature_malformed" };
+const MALFORMED_SIGNATURE: Finding = { code: "signature_malformed" };
 
 /** Faults of the header as a whole. */
 function headerFindings(header: string, name: string): Finding[] {
@@ -225,7 +225,7 @@ function otherAlgorithms(hex: string, spelling: readonly Finding[]): Candidate[]
 
 /** The form of an item that is not a valid digest. */
 function shapeOf(item: string): Finding {
-  if (!/^[0-9a-f]+$/i.test(item)) return MALFORMED;
+  if (!/^[0-9a-f]+$/i.test(item)) return MALFORMED_SIGNATURE;
   const detail = String(item.length);
   return { code: item.length < 64 ? "signature_truncated" : "signature_overlong", detail };
 }

@@ -31,13 +31,13 @@ export function framePage(context: PortalContext, view: View, content: Content):
     scripts: liveScripts(content.live),
     fails: storeId !== "" && fails(context, storeId),
     body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a> ${bar(context, view, content)}
-      ${isAdmin ? "" : menu(context, view)} ${saidPart(context, view)}
+      ${isAdmin ? "" : menu(context, view)} ${noticePart(context, view)}
       ${mainPart({ ...content, main }, liveAttributes(content, view))} ${hasKeys ? keysHelp() : ""}`,
   });
 }
 
 /** The notice of the last action. It is outside the part of the page that updates, which would remove it. */
-function saidPart(context: PortalContext, { said, storeId, language, refused }: View): Html {
+function noticePart(context: PortalContext, { said, storeId, language, refused }: View): Html {
   if (said === undefined) return html``;
   const now = storeTime(context, storeId);
   const text = selectorOf(language)(said.words);

@@ -43,7 +43,7 @@ const TABLE: readonly PortalRoute[] = [
 ];
 
 /** The routes; each answers only the role that it names. */
-const ROUTES = TABLE.map(guarded);
+const ROUTES = TABLE.map(guardRoute);
 
 /** The names directly below `/portal`, which are never searched as ids. */
 const RESERVED_NAMES = new Set(TABLE.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
@@ -87,7 +87,7 @@ export const PORTAL: Area<PortalContext, Viewer> = {
   edge: atPortalPath,
 };
 
-function guarded(route: PortalRoute): PortalRoute {
+function guardRoute(route: PortalRoute): PortalRoute {
   return {
     ...route,
     answer: (context, call) => {
@@ -134,13 +134,13 @@ function toFirstStore(path: string): PortalRoute {
       const page = `/portal/${first.id}/${anything}`;
       const isPage = find("GET", page).ok;
       const query = call.query === "" ? "" : `?${call.query}`;
-      const found = `/portal/${first.id}/find?q=${encodeURIComponent(decoded(anything))}`;
+      const found = `/portal/${first.id}/find?q=${encodeURIComponent(decodeSegment(anything))}`;
       return accept(redirectAfterForm(call, isPage ? `${page}${query}` : found));
     },
   };
 }
 
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {

@@ -16,7 +16,7 @@ import { searchResultsPage, pagesOf } from "./found-page.ts";
 export async function findInStore(context: PortalContext, call: Call<Viewer>): Promise<Outcome<Answer>> {
   const storeId = call.params["store_id"] ?? DEFAULT_STORE;
   if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
-  const text = wanted(call);
+  const text = searchTextOf(call);
   if (text === "") return accept(redirectAfterForm(call, `/portal/${storeId}/checkouts`));
   const exact = pageInStore(context, storeId, text);
   if (exact !== undefined) return accept(redirectAfterForm(call, exact));
@@ -32,7 +32,7 @@ export async function findInStore(context: PortalContext, call: Call<Viewer>): P
 
 /** Searches all stores, if no store is named; the first store with a result is used. */
 export function findAnywhere(context: PortalContext, call: Call<Viewer>): Outcome<Answer> {
-  const text = wanted(call);
+  const text = searchTextOf(call);
   const path = pageAnywhere(context, text);
   if (path !== undefined) return accept(redirectAfterForm(call, path));
   const first = context.store.stores.first();
@@ -47,7 +47,7 @@ export function findAnywhere(context: PortalContext, call: Call<Viewer>): Outcom
   );
 }
 
-function wanted({ query }: Call<Viewer>): string {
+function searchTextOf({ query }: Call<Viewer>): string {
   return new URLSearchParams(query).get("q")?.trim().slice(0, MAX_TEXT) ?? "";
 }
 

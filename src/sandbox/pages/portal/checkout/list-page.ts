@@ -47,7 +47,7 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   const rowOf = (one: CheckoutEntry): Row => row(view, one, { now, answers: answers.get(one.id) ?? [] });
   const list = table(FRAME_TEXTS.checkouts, checkouts, rowOf, { opens: true, ids });
   const main = html`${filters(view)} ${searchExtent(listed.value)}
-  ${checkouts.length === 0 ? nothing(view) : html`<div class="checkouts">${list}</div>`}
+  ${checkouts.length === 0 ? emptyList(view) : html`<div class="checkouts">${list}</div>`}
   ${pager(view, nextBefore)}`;
   const lists = context.store.checkoutLists;
   const news = listUpdatesOf(view, checkouts, {
@@ -135,7 +135,7 @@ function badgeWithHint(badge: Html, more: readonly Text[]): Html {
   return more.length === 0 ? badge : html`${badge} <span class="hint">${joinTexts(more)}</span>`;
 }
 
-function nothing(view: View): Html {
+function emptyList(view: View): Html {
   if ([...view.query.values()].some((value) => value !== ""))
     return html`${empty(TEXTS.noMatch, "checkout orders list")} ${amongRequests(view)}`;
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";

@@ -188,14 +188,14 @@ function emphasizeLine({ text, status, what }: StoryEntry): Html {
     .split(/(?=, )|(?<=, )/)
     .map(
       (part) =>
-        html`${CODE.test(part) ? html`<b class="s${part.slice(0, 1)}xx">${part.slice(0, 3)}</b>${part.slice(3)}` : part}`,
+        html`${STATUS_CODE.test(part) ? html`<b class="s${part.slice(0, 1)}xx">${part.slice(0, 3)}</b>${part.slice(3)}` : part}`,
     );
   return html`<span>${before}${marked}${markCause(rest)}</span>`;
 }
 
 /** Matches the results in a line: after the colon of a request or an attempt, or after the address of an endpoint. */
 const RESULTS = resultsPattern();
-const CODE = /^[2-5]\d\d\b/;
+const STATUS_CODE = /^[2-5]\d\d\b/;
 
 /** The text with its likely cause in brackets at the end. */
 function markCause(text: string): Html {

@@ -1,10 +1,10 @@
 import type { Texts } from "../../../../web/html.ts";
 
 /** The number of rows from which a list says "more than". */
-const MANY = 50;
+const MAX_COUNTED_ROWS = 50;
 
 function countText(count: number): string {
-  return count < MANY ? String(count) : `${MANY}+`;
+  return count < MAX_COUNTED_ROWS ? String(count) : `${MAX_COUNTED_ROWS}+`;
 }
 
 /** The texts of live pages in each language. */

@@ -20,14 +20,14 @@ const DAY_MS = 24 * 3_600_000;
 /** Maximum number of rows in each part, and the number of requests read at a time to find refused ones. */
 const MAX_SHOWN = 5;
 const MAX_READ = 500;
-const READ = 100;
+const READ_STEP = 100;
 /** Maximum number of unpaid checkouts that are counted. */
 const MAX_UNPAID = 99;
 
 /** The overview of a store: failing endpoints, refused requests, due items, and unpaid checkouts. */
 export async function overviewPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const now = storeTime(context, view.storeId);
-  const main = html`${failing(context, view, now)} ${refusedPart(context, view, now)}
+  const main = html`${failingPart(context, view, now)} ${refusedPart(context, view, now)}
   ${due(context, view, now)} ${unpaid(context, view, now)}`;
   return accept({ title: FRAME_TEXTS.overview, main, live: { kind: "store" } });
 }
@@ -39,14 +39,14 @@ function part(title: Text, content: Html, more: Html | "" = ""): Html {
   </section>`;
 }
 
-function nothing(words: Text): Html {
+function hintPart(words: Text): Html {
   return html`<p class="hint">${words}</p>`;
 }
 
-function failing(context: PortalContext, view: View, now: number): Html {
+function failingPart(context: PortalContext, view: View, now: number): Html {
   const { store } = context;
   const endpoints = store.endpoints.of(view.storeId);
-  const none = nothing(endpoints.length === 0 ? TEXTS.noEndpoint : TEXTS.noneFailing);
+  const none = hintPart(endpoints.length === 0 ? TEXTS.noEndpoint : TEXTS.noneFailing);
   const list = table(
     TEXTS.failing,
     endpoints.filter(isFailing).slice(0, MAX_SHOWN),
@@ -104,7 +104,7 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
         [WORDS.time, timeOf(storeAt, now)],
       ];
     },
-    { none: nothing(TEXTS.noneRefused), opens: true },
+    { none: hintPart(TEXTS.noneRefused), opens: true },
   );
   const more =
     found.length === 0 ? "" : linkTo(listAddress(view, "/requests", { status: "4xx" }), TEXTS.allRefused);
@@ -115,11 +115,11 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
 function lastRefused(log: PortalContext["requests"], storeId: string): readonly LoggedRequest[] {
   const found: LoggedRequest[] = [];
   let before: number | undefined;
-  for (let read = 0; read < MAX_READ && found.length < MAX_SHOWN; read += READ) {
-    const some = log.before(storeId, before, READ);
+  for (let read = 0; read < MAX_READ && found.length < MAX_SHOWN; read += READ_STEP) {
+    const some = log.before(storeId, before, READ_STEP);
     found.push(...some.filter(({ status }) => status >= 400));
     before = some.at(-1)?.position;
-    if (some.length < READ) break;
+    if (some.length < READ_STEP) break;
   }
   return found.slice(0, MAX_SHOWN);
 }
@@ -134,7 +134,7 @@ function due(context: PortalContext, view: View, now: number): Html {
       [TEXTS.what, TEXTS.kinds[what]],
       [WORDS.of, linkTo(storePath(view, path), of), "head"],
     ],
-    { none: nothing(TEXTS.noneDue), opens: true },
+    { none: hintPart(TEXTS.noneDue), opens: true },
   );
   return part(TEXTS.due, list, items.length === 0 ? "" : linkTo(storePath(view, "/clock"), TEXTS.dueOn));
 }
@@ -146,7 +146,7 @@ function unpaid({ store }: PortalContext, view: View, now: number): Html {
     lists.newest({ ...any, status }, { before: AFTER_ALL, limit: MAX_UNPAID + 1 }),
   );
   const open = lists.at(places);
-  if (open.length === 0) return part(TEXTS.unpaid, nothing(TEXTS.noneUnpaid));
+  if (open.length === 0) return part(TEXTS.unpaid, hintPart(TEXTS.noneUnpaid));
   const isMore = open.length > MAX_UNPAID;
   const oldest = Math.min(...open.map(({ createdAt }) => createdAt));
   const count = TEXTS.unpaidCount(isMore ? `${MAX_UNPAID}+` : String(open.length));

@@ -15,7 +15,7 @@ import { TEXTS } from "./texts.ts";
 
 const PAGE = 50;
 /** Number of requests read at a time to find matching ones, and the maximum. */
-const READ = 500;
+const READ_STEP = 500;
 const MAX_READ = 2000;
 
 /** The filters in the address. */
@@ -69,7 +69,7 @@ function readPart(log: PortalContext["requests"], storeId: string, wanted: Reque
   let { before } = wanted;
   let read = 0;
   while (found.length <= PAGE && read < MAX_READ) {
-    const limit = isAll ? PAGE + 1 : READ;
+    const limit = isAll ? PAGE + 1 : READ_STEP;
     const some = log.before(storeId, before, limit);
     read += some.length;
     found.push(...some.filter((request) => matches(wanted, request)));
