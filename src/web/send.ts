@@ -124,7 +124,7 @@ async function findKeptRoute({
   const key = JSON.stringify([url.startsWith("https:"), addresses, tls]);
   const known = agents.get(key);
   if (known !== undefined && connection === "kept") return { agent: known };
-  const agent = closingStray(new Agent(options));
+  const agent = closeOnStrayBytes(new Agent(options));
   // An agent that was dropped closes by itself.
   const [oldest] = agents.keys();
   if (oldest !== undefined && agents.size >= MAX_AGENTS) agents.delete(oldest);
@@ -133,7 +133,7 @@ async function findKeptRoute({
 }
 
 /** Closes a kept connection on which unexpected bytes arrive, because they would be mistaken for the next answer. */
-function closingStray(agent: Agent): Agent {
+function closeOnStrayBytes(agent: Agent): Agent {
   const [keep, reuse] = [agent.keepSocketAlive.bind(agent), agent.reuseSocket.bind(agent)];
   const closers = new WeakMap<Parameters<typeof keep>[0], () => void>();
   agent.keepSocketAlive = (socket) => {

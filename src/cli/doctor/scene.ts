@@ -10,7 +10,7 @@ import { checkFolder } from "../../host/folder/trust.ts";
 import type { HostFailure } from "../../host/failure.ts";
 import { attemptAsync, unlessRefused } from "../problem.ts";
 import type { KnownVariables } from "../variables.ts";
-import { sandboxIn, sandboxOfFolder, resolveStore } from "../target/control.ts";
+import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** The lock of a folder, as its run.json describes it. */
@@ -100,7 +100,7 @@ async function healthOf({ world }: Context, lock: Lock | undefined) {
  * sandbox's version.
  */
 async function controlOf(context: Context): Promise<ControlTarget | undefined> {
-  const target = unlessRefused(() => sandboxOfFolder(context)) ?? unlessRefused(() => sandboxIn(context));
+  const target = unlessRefused(() => sandboxOfFolder(context)) ?? unlessRefused(() => findSandbox(context));
   if (target === undefined) return undefined;
   const found = await attemptAsync(resolveStore(context, { ...target, onOtherVersion: () => undefined }));
   return found.ok ? found.value : undefined;

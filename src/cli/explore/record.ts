@@ -2,14 +2,14 @@ import type { SearchResult } from "../../client/explore/exploration.ts";
 import type { Context } from "../command.ts";
 import { attemptAsync, unlessRefused } from "../problem.ts";
 import { callAt } from "../target/call.ts";
-import { resolveStore, sandboxIn } from "../target/control.ts";
+import { resolveStore, findSandbox } from "../target/control.ts";
 
 /** Records a search for the launch checklist, in the command's store, if the folder's sandbox is running. */
 export async function recordResult(
   context: Context,
   { schedules, broken, table: places }: SearchResult,
 ): Promise<void> {
-  const sandbox = unlessRefused(() => sandboxIn(context));
+  const sandbox = unlessRefused(() => findSandbox(context));
   if (sandbox === undefined) return;
   const record = async (): Promise<void> => {
     const target = await resolveStore(context, sandbox);

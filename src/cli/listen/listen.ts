@@ -16,7 +16,7 @@ import { noteTarget } from "../target/notes.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import { NEXT_AFTER_EVENT } from "../webhook/wait.ts";
 import { callAt } from "../target/call.ts";
-import { callSandbox, controlTarget, sandboxIn, resolveStore, momentFromNow } from "../target/control.ts";
+import { callSandbox, controlTarget, findSandbox, resolveStore, momentFromNow } from "../target/control.ts";
 import { fileFailure } from "../../host/failure.ts";
 
 /** `checkout listen`. */
@@ -74,7 +74,7 @@ async function senderOf(context: Context, options: ListenOptions): Promise<Sende
   const store = storeId === undefined ? {} : { storeId };
   const locate = (): ControlTarget | undefined => {
     context.around.reload();
-    const found = unlessRefused(() => sandboxIn(context));
+    const found = unlessRefused(() => findSandbox(context));
     return found && { ...found, ...store };
   };
   const since = await sinceOf(context, options, target);
@@ -82,7 +82,7 @@ async function senderOf(context: Context, options: ListenOptions): Promise<Sende
 }
 
 async function targetIfThere(context: Context): Promise<ControlTarget | undefined> {
-  const found = sandboxIn(context);
+  const found = findSandbox(context);
   if (found === undefined) return undefined;
   noteTarget(context, { url: found.origin });
   return resolveStore(context, found);

@@ -14,7 +14,7 @@ import { interruptedProblem, Refused, refuseUsage, unlessRefused } from "../prob
 import { connect } from "../target/connect.ts";
 import { isStoreTyped } from "../target/named-store.ts";
 import { callAt } from "../target/call.ts";
-import { controlTarget, sandboxIn } from "../target/control.ts";
+import { controlTarget, findSandbox } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { type Settings, serviceSettings } from "../target/service.ts";
 
@@ -46,7 +46,7 @@ async function placeOf(context: Context, options: JudgeOptions): Promise<JudgedS
   const settings = serviceSettings(context, undefined);
   const { value: service } = settings.baseUrl;
   if (options.baseUrl !== undefined && service !== null) {
-    const own = unlessRefused(() => sandboxIn(context));
+    const own = unlessRefused(() => findSandbox(context));
     const isOwn = own !== undefined && isSameServer(own.origin, service);
     if (!isOwn) return elsewhere(context, options, { source: "service", service, settings });
   }

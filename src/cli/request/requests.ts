@@ -14,7 +14,7 @@ import { EXIT, unlessRefused } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { unwrapAnswer } from "../target/call.ts";
-import { callSandbox, controlTarget, sandboxIn } from "../target/control.ts";
+import { callSandbox, controlTarget, findSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type ListOptions = CommonOptions & {
@@ -107,7 +107,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
       isLost = true;
       await world.sleep(LOOK_AGAIN_MS, signal);
       context.around.reload();
-      const now = unlessRefused(() => sandboxIn(context));
+      const now = unlessRefused(() => findSandbox(context));
       if (now !== undefined) target = { ...now, ...inStore };
       continue;
     }

@@ -89,7 +89,7 @@ async function targetWithStore(
 ): Promise<ControlTarget> {
   if (isStoreId(text)) return { ...target, storeId: text.toLowerCase() };
   // Only the control token may list stores; an administrator may not have it.
-  const asked = target.send === undefined ? unlessRefused(() => sandboxIn(context)) : target;
+  const asked = target.send === undefined ? unlessRefused(() => findSandbox(context)) : target;
   if (asked?.origin !== target.origin) throw new Refused(unknownStore(text, []));
   const { stores } = await callAt(context, asked, { name: "listStores", body: undefined });
   const found = oneStore(
@@ -122,7 +122,7 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
   const { world, around } = context;
   refuseWithheldToken(context, role);
   const found = await awaitSandbox(context, {
-    look: () => sandboxIn(context, role),
+    look: () => findSandbox(context, role),
     isThere: (target) => target !== undefined,
   });
   if (found !== undefined) {
@@ -181,7 +181,7 @@ function nextWithoutToken(
  * The sandbox of a command, without waiting; undefined if none is running. Another sandbox on this machine is used only
  * with its own token; the folder's sandbox never replaces it.
  */
-export function sandboxIn(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
+export function findSandbox(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;
   const named = around.address();
   const ofFolder = (): ControlTarget | undefined => sandboxOfFolder(context, role);

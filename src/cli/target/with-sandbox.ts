@@ -2,7 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { Context } from "../command.ts";
 import { EXIT, unwrapHosting, Refused, rethrowWith, type Problem } from "../problem.ts";
-import { sandboxIn } from "./control.ts";
+import { findSandbox } from "./control.ts";
 import { noteTarget } from "./notes.ts";
 import { isOwn } from "./surroundings.ts";
 
@@ -16,7 +16,7 @@ export async function withSandbox<Value>(
   act: (target: ControlTarget, folder: string | undefined) => Promise<Value>,
 ): Promise<Value> {
   const { around, world, version } = context;
-  const live = sandboxIn(context);
+  const live = findSandbox(context);
   noteTarget(context, live === undefined ? "folder" : { url: live.origin });
   if (live !== undefined) return act(live, isOwn(around, live.origin) ? around.location() : undefined);
   const folder = around.folder();

@@ -81,7 +81,7 @@ const listed = z.object({
 /** An order or session in a list, in the control API. */
 export type CheckoutEntry = DomainOf<typeof listed>;
 
-const inspected = z.object({
+const checkoutDetails = z.object({
   ...terms,
   ...rest,
   description: z.nullable(z.string()),
@@ -134,7 +134,7 @@ nameSchemas({
   LastChange: lastChange,
   RefusedOrder: refusedOrder,
   ListedCheckout: listed,
-  Checkout: inspected,
+  Checkout: checkoutDetails,
   Price: price,
   ReturnOrigin: returnOrigin,
   ReturnOrigins: returnOrigins,
@@ -197,7 +197,7 @@ export const checkoutOperations = {
     summary: "Shows an order or a session with its history",
     description:
       "Returns a checkout with its payment attempts, late results and events, after applying everything that is due. Refuses an id that is not a checkout of the store.",
-    answer: inspected,
+    answer: checkoutDetails,
     refusals: ["session_not_found"],
   }),
   listPrices: storeOperation({

@@ -50,7 +50,7 @@ export function mergeChains<Subject>(
       comesBefore(one.line, first.line) ? one : first,
     );
     const { line, index } = next;
-    if (line.entry.at < time) lines.push({ entry: setBack(line.entry.at, say) });
+    if (line.entry.at < time) lines.push({ entry: clockMovedBackEntry(line.entry.at, say) });
     time = line.entry.at;
     told.add(line);
     lines.push(line);
@@ -66,7 +66,7 @@ function comesBefore(one: OrderableLine<unknown>, other: OrderableLine<unknown>)
   return apart < 0;
 }
 
-function setBack(at: number, say: Say): StoryEntry {
+function clockMovedBackEntry(at: number, say: Say): StoryEntry {
   const text = say(SENTENCES.setBack);
   return { at, what: "clock", id: null, of: null, status: null, durationMs: null, text };
 }

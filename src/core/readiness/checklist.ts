@@ -86,7 +86,7 @@ function gateItem({ production }: ReadinessFacts, say: Say): Finding {
   return { status: "fail", reason, evidence: actionEvidence(gate), next };
 }
 
-/** Actions as evidence; null ones are skipped. */
+/** The evidence of the actions; null is skipped. */
 function actionEvidence(...acts: readonly (RecordedAction | null)[]): Evidence[] {
   return acts
     .filter((act) => act !== null)

@@ -30,7 +30,7 @@ export async function openDrillLease(
     leases.open({ ...lease, since: storeTime(context, lease.storeId) }, { timeoutMs, undo });
   switch (lease.drill) {
     case "idempotency":
-      return openWatchedDatabase(context, lease, open);
+      return openIdempotencyLease(context, lease, open);
     case "browser_return":
     case "duplicates":
       open(() => {
@@ -48,7 +48,7 @@ export async function openDrillLease(
 }
 
 /** Creates a key only for the drill, so that other requests to the store are not mistaken for the merchant's client. */
-async function openWatchedDatabase(
+async function openIdempotencyLease(
   { store, world, idempotencyWatch }: LeaseContext,
   lease: Omit<Lease, "since">,
   open: (undo: () => Promise<void>) => void,

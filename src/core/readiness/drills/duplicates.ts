@@ -303,7 +303,7 @@ function causeOfLane(facts: DuplicatesFacts, lane: LaneFact, at: number): Duplic
   if (cause === "lost_early_payment" && send?.name === "at_once") return "lost_at_once";
   if (cause === "never_paid" && isForgotten(facts, lane)) return "lost_early_payment";
   if (cause === "refuses_late" && wasToldBefore(facts, lane, at)) return "refuses_duplicate";
-  return cause === "books_again" ? againCause(facts) : cause;
+  return cause === "books_again" ? rebookingCause(facts) : cause;
 }
 
 /** Whether a late event is one more duplicate: the shop had the creation of its own order before the drill. */
@@ -313,7 +313,7 @@ function wasToldBefore({ scope }: DuplicatesFacts, { sends }: LaneFact, at: numb
 }
 
 /** The cause of events that were booked again: the first such send shows what the shop has forgotten. */
-function againCause({ lanes }: DuplicatesFacts): DuplicatesCause {
+function rebookingCause({ lanes }: DuplicatesFacts): DuplicatesCause {
   const isAgain = ({ sends }: LaneFact, name: SendName): boolean =>
     sends.some((send, at) => send.name === name && send.text === "changed" && isRepeated(sends, at));
   const first = SEND_NAMES.find((name) => lanes.some((lane) => isAgain(lane, name)));

@@ -225,7 +225,7 @@ function attemptIn({ params }: Call): number | null {
 /** The origin for the QR code: the address that this browser used, so that the code also works through a tunnel. */
 function originOf(context: PagesContext, request: HttpRequest): string {
   const host = hostIn(request);
-  const isPublic = host.startsWith("127.0.0.1") || isByPublicUrl(context, request);
+  const isPublic = host.startsWith("127.0.0.1") || usesPublicUrl(context, request);
   return isPublic ? context.checkoutOrigin : `http://${host}`;
 }
 
@@ -233,7 +233,7 @@ function originOf(context: PagesContext, request: HttpRequest): string {
  * Whether a browser uses the public URL. A proxy may replace the browser's Host and forward the original in another
  * header.
  */
-function isByPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): boolean {
+function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): boolean {
   const { host } = new URL(checkoutOrigin);
   return hostIn(request) === host || readForwardedHosts(request)[0] === host;
 }
@@ -245,7 +245,7 @@ function isByPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): 
  */
 function awayFromPortal(context: PagesContext, { request, requestId }: Call): Answer | undefined {
   const isPortals = /^(localhost|\[::1\])(:|$)/.test(hostIn(request));
-  if (!isPortals || isByPublicUrl(context, request)) return undefined;
+  if (!isPortals || usesPublicUrl(context, request)) return undefined;
   return redirect(307, `${context.localOrigin}${request.target}`, requestId);
 }
 
