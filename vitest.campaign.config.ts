@@ -13,5 +13,7 @@ export default defineConfig({
     testTimeout: 1_800_000,
     hookTimeout: 240_000,
     fileParallelism: false,
+    // Pages that are served from the test's own process have their styles.
+    css: true,
   },
 });
