@@ -1,6 +1,6 @@
-import { iso } from "../core/clock.ts";
 import { checkoutWire } from "../core/checkout/wire.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../core/control/operations.ts";
+import { entryLine, timedLine } from "../core/explain/span.ts";
 import { isUuid, printable, printableLiteral } from "../core/text.ts";
 import { checkOptions } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
@@ -187,8 +187,8 @@ function timelineFrom({ summary, entries, pending }: AnswerOf<"explain">): Timel
   }));
   const due = pending.map(({ at, what, text }) => ({ at: new Date(at), what, text }));
   const lines = [
-    ...told.map(({ at, of, text }) => storyLine(at, `${of === null ? "" : "  "}${text}`)),
-    ...due.map(({ at, text }) => storyLine(at, `due: ${text}`)),
+    ...told.map(({ at, of, text }) => entryLine({ at: at.getTime(), of, text })),
+    ...due.map(({ at, text }) => timedLine(at.getTime(), `due: ${text}`)),
   ];
   return {
     summary,
@@ -196,10 +196,6 @@ function timelineFrom({ summary, entries, pending }: AnswerOf<"explain">): Timel
     pending: due,
     toString: () => [printable(summary), ...lines].join("\n"),
   };
-}
-
-function storyLine(at: Date, text: string): string {
-  return `${iso(at.getTime())}  ${printable(text)}`;
 }
 
 function removeDuration(text: string, durationMs: number | null): string {

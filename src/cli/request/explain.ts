@@ -1,6 +1,6 @@
-import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { EXPLAINABLE_KINDS, type ExplainableKind } from "../../core/explain/explained.ts";
+import { entryLine, timedLine } from "../../core/explain/span.ts";
 import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
@@ -136,8 +136,9 @@ function reasonLines(given: readonly Field[], wrap: Printer["wrap"]): string {
 type Entry = AnswerOf<"explain">["entries"][number];
 
 /** The lines of an entry. A delivery is indented below its event; an explained delivery has a line for each attempt. */
-function entryLines({ at, of, text, attempts = [] }: Entry, kind: ExplainableKind): readonly string[] {
-  const line = timedLine(at, `${of === null ? "" : "  "}${text}`);
+function entryLines(entry: Entry, kind: ExplainableKind): readonly string[] {
+  const { attempts = [] } = entry;
+  const line = entryLine(entry);
   return kind === "delivery"
     ? [line, ...attempts.map((one) => timedLine(one.at, `    ${one.text}`))]
     : [line];
@@ -145,8 +146,4 @@ function entryLines({ at, of, text, attempts = [] }: Entry, kind: ExplainableKin
 
 function pendingLine({ at, text }: AnswerOf<"explain">["pending"][number]): string {
   return timedLine(at, text);
-}
-
-function timedLine(at: number, text: string): string {
-  return `${iso(at)}  ${printable(text)}`;
 }

@@ -1,6 +1,6 @@
 // Applications in any language, as stages of `explore`: a command that makes one purchase, alone or with a shop that is
 // started for each schedule (client/explore/shop.ts).
-import { isAtDelivery, type Bench, type Call, type Stage, type StageEnd } from "./run.ts";
+import { isAtDelivery, MAX_CHECKOUTS, type Bench, type Call, type Stage, type StageEnd } from "./run.ts";
 import type { MadeCheckout, OrderView } from "../../core/explore/facts.ts";
 import { isKill, type Schedule } from "../../core/explore/schedule.ts";
 import { parseView } from "../../core/explore/view.ts";
@@ -38,7 +38,6 @@ export type ShownOrder = {
 };
 
 const MAX_OUTPUT_BYTES = 4096;
-const MAX_CHECKOUTS = 200;
 
 /** Returns a function that opens a stage for each schedule, in a new store that is deleted afterwards. */
 export function commandStages(commands: Commands): Bench["open"] {

@@ -2,7 +2,6 @@
 // application is a `Stage`: functions (testing/explore/stage.ts) or commands (client/explore/command.ts).
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { SimulatedOutcome } from "../../core/checkout/reserved-order-id.ts";
-import { iso } from "../../core/clock.ts";
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
 import {
   checkoutOf,
@@ -21,6 +20,7 @@ import {
   type Schedule,
   type ScheduledFault,
 } from "../../core/explore/schedule.ts";
+import { entryLine } from "../../core/explain/span.ts";
 import { isApiAction } from "../../core/fault/actions.ts";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
@@ -83,7 +83,8 @@ const TO_THE_END_MS = 72 * 3_600_000;
 /** Maximum number of such spans, for longer delivery schedules. */
 const MAX_SPANS = 5;
 const MAX_LISTED = 1000;
-const MAX_CHECKOUTS = 200;
+/** Maximum number of checkouts that are read of a store: the newest. */
+export const MAX_CHECKOUTS = 200;
 /** How long the answer to a request is delayed if the application will be killed at that request, in milliseconds. */
 const HELD_BACK_MS = 10_000;
 /** Pause between two checks whether the request has arrived, in milliseconds. */
@@ -356,7 +357,5 @@ const END_TEXTS = {
 } as const;
 
 function linesOf({ summary, entries }: AnswerOf<"explain">): readonly string[] {
-  const line = ({ at, of, text }: (typeof entries)[number]): string =>
-    `${iso(at)}  ${of === null ? "" : "  "}${printable(text)}`;
-  return [printable(summary), ...entries.map(line)];
+  return [printable(summary), ...entries.map(entryLine)];
 }

@@ -1,4 +1,6 @@
+import { iso } from "../clock.ts";
 import type { Say, Words } from "../language.ts";
+import { printable } from "../text.ts";
 
 /** The units of a span with their milliseconds, largest first. */
 const UNITS: readonly (readonly [unit: Words, size: number])[] = [
@@ -13,4 +15,22 @@ const MILLISECOND: readonly [unit: Words, size: number] = [["ms", "毫秒"], 1];
 export function spanText(milliseconds: number, say: Say): string {
   const [unit, size] = UNITS.find(([, least]) => milliseconds >= least) ?? MILLISECOND;
   return `${Math.round(milliseconds / size)} ${say(unit)}`;
+}
+
+/** A line of a timeline: a moment in milliseconds, and its text as it can be printed. */
+export function timedLine(at: number, text: string): string {
+  return `${iso(at)}  ${printable(text)}`;
+}
+
+/** The line of an entry: a delivery is indented below its event. */
+export function entryLine({
+  at,
+  of,
+  text,
+}: {
+  readonly at: number;
+  readonly of: string | null;
+  readonly text: string;
+}): string {
+  return timedLine(at, `${of === null ? "" : "  "}${text}`);
 }
