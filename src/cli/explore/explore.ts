@@ -9,7 +9,7 @@ import {
 import { runSchedule, type Bench } from "../../client/explore/run.ts";
 import { ShopFailure } from "../../client/explore/shop.ts";
 import { brokenVerdicts } from "../../core/explore/judge.ts";
-import { isKill, scheduleLine } from "../../core/explore/schedule.ts";
+import { isKill, scheduleLine, type Schedule } from "../../core/explore/schedule.ts";
 import type { KillsAt } from "../../core/explore/search.ts";
 import { quote } from "../../core/shell/quote.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -60,18 +60,20 @@ async function runExplore(
   words: readonly string[],
 ): Promise<number> {
   const { world } = context;
-  if (options.only !== undefined) scheduleOf(options.only, options.payer ?? "succeeded");
-  checkApplication(context, options);
+  const only =
+    options.only === undefined ? undefined : scheduleOf(options.only, options.payer ?? "succeeded");
+  const view = viewOf(options);
+  checkApplication(context, options, view);
   const junit = options.junit === undefined ? undefined : junitFile(world, options.junit);
   const path = options.write === undefined ? undefined : resolvePath(world, options.write);
   using stop = untilStopped(world);
   const { receiver } = options;
-  const wanted = { words, signal: stop.signal };
+  const wanted = { words, only, view, signal: stop.signal };
   const result =
     receiver === undefined
       ? await inOwnSandbox(context, options, wanted)
       : await inRunningSandbox(context, { ...options, receiver }, wanted);
-  if (options.only === undefined) await recordResult(context, result);
+  if (only === undefined) await recordResult(context, result);
   // What checkout exec --fault can do.
   const first = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
   if (path !== undefined && first !== undefined)
@@ -81,8 +83,16 @@ async function runExplore(
   return result.broken.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** The user's command line, and the signal that asks the exploration to stop. */
-type Wanted = { readonly words: readonly string[]; readonly signal: AbortSignal };
+/** What the user asked for besides the options of the search, and the signal that asks the exploration to stop. */
+type Wanted = {
+  /** The command line of the purchase. */
+  readonly words: readonly string[];
+  /** The only schedule to run. */
+  readonly only: Schedule | undefined;
+  /** Where the shop shows its bookings. */
+  readonly view: ShownOrder | undefined;
+  readonly signal: AbortSignal;
+};
 
 /** Explores in stores of a separate sandbox in memory. */
 async function inOwnSandbox(
@@ -98,7 +108,7 @@ async function inOwnSandbox(
       place: { folder: undefined, log: { writableNeedDrain: false, write: () => undefined } },
       use: async ({ ready: { base_url: baseUrl, control_token: token } }) => {
         const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-        const view = viewOf(options);
+        const { view } = wanted;
         const commands: Commands = {
           ...commandsOf(context, options, wanted),
           baseUrl,
@@ -113,7 +123,7 @@ async function inOwnSandbox(
           delivery: view === undefined ? [] : ["kill", "kill_after_answer"],
         };
         const bench = { ...commands, open: commandStages(commands) };
-        return search(context, options, { ...wanted, bench, kills, hasView: view !== undefined });
+        return search(context, options, { ...wanted, bench, kills });
       },
     },
   );
@@ -140,7 +150,7 @@ async function inRunningSandbox(
       `the store has no endpoint ${printableLiteral(options.receiver)}`,
       `checkout endpoints add ${quote(options.receiver)}`,
     );
-  const view = viewOf(options);
+  const { view, signal } = wanted;
   const commands: Commands = {
     ...commandsOf(context, options, wanted),
     baseUrl,
@@ -150,14 +160,13 @@ async function inRunningSandbox(
   };
   const env = variablesOf(access);
   const open = runningShopStages(commands, { env, storeId, endpointId: endpoint.id });
-  const { signal } = wanted;
   printer.talk(
     "explore: the clock of the store is moved until the end, so that its other unpaid orders expire",
   );
   const timeoutMs = Math.min(MAX_LEASE_MS, (options.budget ?? DEFAULTS.budgetMs) + LEASE_REST_MS);
   const leased = await whileLeased(world, target, { drill: "explore", timeoutMs, signal }, async () => {
-    const explored = { ...wanted, bench: { ...commands, open }, kills: NO_KILLS };
-    return wrapAnswer(await search(context, options, { ...explored, hasView: view !== undefined }));
+    const bench = { ...commands, open };
+    return wrapAnswer(await search(context, options, { ...wanted, bench, kills: NO_KILLS }));
   });
   return unwrapAnswer(leased, {
     state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again",
@@ -172,11 +181,14 @@ const MAX_LEASE_MS = 25 * 3_600_000;
 const LEASE_REST_MS = 3_600_000;
 
 /** Refuses options that need a shop or the running sandbox if there is none. */
-function checkApplication({ world }: Context, options: ExploreOptions): void {
-  const { serve, receiver } = options;
-  if (viewOf(options) !== undefined && serve === undefined && receiver === undefined)
+function checkApplication(
+  { world }: Context,
+  { serve, receiver, orderView }: ExploreOptions,
+  view: ShownOrder | undefined,
+): void {
+  if (view !== undefined && serve === undefined && receiver === undefined)
     throw refuseUsage("a view of orders needs a shop", "add --serve or --receiver");
-  if (viewOf(options)?.from !== undefined && receiver !== undefined && options.orderView?.startsWith("/"))
+  if (receiver !== undefined && orderView?.startsWith("/") === true)
     throw refuseUsage(
       "--order-view must be a URL if the shop runs",
       "such as http://localhost:3000/orders/{order_id}",
@@ -207,20 +219,16 @@ function viewOf({ orderView, orderViewCommand, paidWhen }: ExploreOptions): Show
   return { from: orderView.startsWith("/") ? { path: orderView } : { url: orderView }, paidWhen };
 }
 
-type Explored = Wanted & {
-  readonly bench: Bench;
-  readonly kills: KillsAt;
-  /** Whether there is a view of the shop's bookings. */
-  readonly hasView: boolean;
-};
+type Explored = Wanted & { readonly bench: Bench; readonly kills: KillsAt };
 
 async function search(
   context: Context,
   options: ExploreOptions,
-  { words, signal, bench, kills, hasView }: Explored,
+  { words, only, view, signal, bench, kills }: Explored,
 ): Promise<SearchResult> {
   const { world, printer } = context;
-  const { budget: budgetMs = DEFAULTS.budgetMs, depth = DEFAULTS.depth, only } = options;
+  const { budget: budgetMs = DEFAULTS.budgetMs, depth = DEFAULTS.depth } = options;
+  const hasView = view !== undefined;
   const progress = progressOf(context);
   const found = await exploreAll({
     run: async (schedule) => {
@@ -238,7 +246,7 @@ async function search(
     budgetMs,
     maxSchedules: undefined,
     depth,
-    only: only === undefined ? undefined : scheduleOf(only, options.payer ?? "succeeded"),
+    only,
     sideBySide: options.receiver === undefined ? MAX_PARALLEL : 1,
     kills,
     isPlace: ({ kind }) => hasView || kind === "request",

@@ -1,6 +1,7 @@
 // A schedule of `explore`. Where its faults come from: core/explore/search.ts; how one is made smaller:
 // core/explore/shrink.ts; what a run of it says: core/explore/judge.ts; a run of it: client/explore/run.ts.
 import type { FaultAction } from "../fault/actions.ts";
+import type { FaultRequest } from "../fault/request.ts";
 
 /** How the payer ends a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
 export const PAYER_OUTCOMES = [
@@ -23,24 +24,7 @@ export const KILLS = ["kill", "kill_after_answer"] as const;
 export type Kill = (typeof KILLS)[number];
 
 /** A fault of a schedule, as the control API and the test kit accept it; or a kill. */
-export type ScheduledFault = {
-  readonly action: FaultAction | Kill;
-  readonly match?: {
-    readonly method?: "GET" | "POST";
-    readonly path?: string;
-    readonly eventType?: string;
-    readonly eventId?: string;
-    readonly endpointId?: string;
-    readonly orderId?: string;
-    readonly nth?: number;
-    readonly probability?: number;
-  };
-  readonly status?: number;
-  readonly latencyMs?: number;
-  readonly retryAfterS?: number;
-  readonly times?: number;
-  readonly seed?: string;
-};
+export type ScheduledFault = Omit<FaultRequest, "action" | "until"> & { readonly action: FaultAction | Kill };
 
 /** The faults of a purchase, in the order in which they are added, and how the payer ends the payment. */
 export type Schedule = { readonly faults: readonly ScheduledFault[]; readonly payer: PayerOutcome };
