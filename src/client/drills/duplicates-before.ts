@@ -1,0 +1,77 @@
+import type { DuplicatesFacts } from "../../core/readiness/drills/duplicates.ts";
+import type { DuplicatesCause } from "../../core/readiness/drills/duplicates-causes.ts";
+import { callControl, wrapAnswer, type ControlResult } from "../control/control.ts";
+import { deliverEach, type DrilledOrder, type Run } from "./duplicates-send.ts";
+import { applyOutcomes, factOf, endsPaid, viewRequestOf, read } from "./duplicates-unpaid.ts";
+import { awaitKnown, readView, viewOf } from "./order-view.ts";
+
+/** Number of readings that show whether the view retrieves the session every time. */
+const ASKING_READINGS = 3;
+
+/**
+ * Sends the creation events of orders that the drill created (the shop first hears of paid orders by their payment), or
+ * of the shop's orders that the shop does not know yet; then reads each view until the shop knows the order.
+ */
+export async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["before"]>> {
+  const { scope, orders } = run;
+  const mustKnow = ({ end }: DrilledOrder): boolean => !scope.ownOrders || end !== "paid";
+  const missing = (await read(run, orders)).filter(({ isMissing, order }) => isMissing && mustKnow(order));
+  const told = await deliverEach(
+    run,
+    scope.ownOrders ? orders.filter(mustKnow) : missing.map(({ order }) => order),
+    ["created"],
+  );
+  if (told.end !== "success") return told;
+  const looks = orders.map(async (order) => {
+    const view = viewRequestOf(run, order);
+    const isKnown = mustKnow(order);
+    const reading = await (isKnown ? awaitKnown(run.world, view) : readView(run.world, view));
+    const unknown: DuplicatesCause = run.noted.isOutOfReach
+      ? "out_of_reach"
+      : scope.ownOrders
+        ? "order_unknown"
+        : "own_order_unknown";
+    const cause = isKnown && reading.isMissing ? unknown : null;
+    return Object.assign(factOf(order), { view: viewOf(reading), cause });
+  });
+  return wrapAnswer(await Promise.all(looks));
+}
+
+/** Pays the orders, and reads their views before any event of the payments is sent. */
+export async function payUnheard(run: Run): Promise<ControlResult<DuplicatesFacts["held"]>> {
+  const orders = run.orders.filter(endsPaid);
+  const paid = await applyOutcomes(
+    run,
+    orders.map((order) => ({ ...order, end: "paid" as const })),
+  );
+  if (paid.end !== "success") return paid;
+  const held: DuplicatesFacts["held"][number][] = [];
+  for (const reading of await read(run, orders)) {
+    const asked =
+      reading.says === "paid" ? await retrieverOf(run, reading.order) : wrapAnswer("nobody" as const);
+    if (asked.end !== "success") return asked;
+    held.push({ ...factOf(reading.order), view: viewOf(reading), askedBy: asked.value });
+  }
+  return wrapAnswer(held);
+}
+
+/**
+ * Determines who has retrieved a paid order from v1: nobody, the shop, or its view. A shop that learns of the payment
+ * stores it; a view that does not store it retrieves the session at each reading.
+ */
+async function retrieverOf(
+  run: Run,
+  order: DrilledOrder,
+): Promise<ControlResult<DuplicatesFacts["held"][number]["askedBy"]>> {
+  const { world, target, leaseId: id } = run;
+  const counts: number[] = [];
+  for (const readings of [0, ASKING_READINGS]) {
+    for (let reading = 0; reading < readings; reading += 1) await readView(world, viewRequestOf(run, order));
+    const listed = await callControl(world, target, { name: "listRetrieves", id, body: undefined });
+    if (listed.end !== "success") return listed;
+    counts.push(listed.value.paidCheckouts.filter((one) => one === order.id).length);
+  }
+  const [asked = 0, askedAgain = 0] = counts;
+  if (asked === 0) return wrapAnswer("nobody");
+  return wrapAnswer(askedAgain - asked < ASKING_READINGS ? "shop" : "view");
+}
