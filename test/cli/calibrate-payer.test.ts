@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { calibration } from "../../src/core/calibration/calibration.ts";
+import { calibration, type Calibration } from "../../src/core/calibration/calibration.ts";
 import { PROBES } from "../../src/core/calibration/probes.ts";
 import { signHeaders } from "../../src/core/webhook/signature.ts";
 import type { OutboundRequest } from "../../src/world.ts";
+import { DRIFTS } from "../support/drifting-service.ts";
 import { createHarness, type Harness, type Result, type RunningSandbox } from "../support/harness.ts";
 
 const RECEIVER = "http://127.0.0.1:4300";
@@ -89,7 +90,7 @@ test("a person who pays confirms the seven assumptions that only a payment shows
   expect(paid.sent.length).toBeGreaterThan(PROBES.length);
   expect(paid.sent.length).toBeLessThanOrEqual(25);
   expect(paid.sent.filter(({ method }) => method === "POST")).toHaveLength(
-    PROBES.filter(({ request }) => request("", new Map()).method === "POST").length,
+    PROBES.filter(({ request }) => request("", new Map())?.method === "POST").length,
   );
 });
 
@@ -187,6 +188,11 @@ const OTHERWISE: Readonly<
     person: async (harness, _sandbox, { id }) => void (await harness.run(["sandbox", "pay", id])),
     verdicts: { 19: "not_observed", 88: "not_observed" },
   },
+  "a lifetime of ten minutes": {
+    start: ["--checkout-lifetime", "10m"],
+    person: () => Promise.resolve(),
+    verdicts: { 10: "contradicted", 19: "not_observed", 88: "not_observed" },
+  },
   "no payment": {
     person: () => Promise.resolve(),
     verdicts: { 10: "not_observed", 19: "not_observed", 88: "not_observed" },
@@ -198,6 +204,23 @@ test.each(Object.entries(OTHERWISE))("%s: its verdict, and no other", async (_na
   const paid = await openPaid({ start, ...(drift === undefined ? {} : { drift }) });
   expect(await calibrated(paid, person)).toMatchObject({ code: 0 });
   expect(verdictsOf(paid.harness)).toEqual({ ...all("confirmed"), ...verdicts });
+});
+
+const byPayment = Object.entries(DRIFTS).filter(([, { found }]) => found.by === "payment");
+
+test.each(byPayment)("%s: a check with a payment finds it", async (_name, { delivery, found }) => {
+  const record = await openPaid();
+  await calibrated(record, payAndReturn);
+  const paid = await openPaid({
+    drift: (request, secret) => signed(request, { secret, body: delivery?.(String(request.body)) ?? "" }),
+  });
+  writeFileSync(join(paid.harness.cwd, "checkout.calibration.json"), recordText(record.harness));
+  const { code, stdout } = await calibrated(paid, payAndReturn, [...WITH_PAYER, "--check", "--json"]);
+  const { differences, assumptions } = JSON.parse(stdout) as Calibration & {
+    readonly differences: readonly number[];
+  };
+  expect([code, { by: "payment", decisions: differences }]).toEqual([3, found]);
+  expect(assumptions.find(({ decision }) => decision === differences[0])?.verdict).toBe("contradicted");
 });
 
 test("without a secret, and without an endpoint, what they show is not observed", async () => {

@@ -22,7 +22,7 @@ type Drift = (answer: Answer, request: OutboundRequest) => Answer;
 const TOO_LARGE: Answer = {
   ok: true,
   status: 413,
-  headers: {},
+  headers: { "content-type": "application/json" },
   body: '{"ok":false,"request_id":"x","error":{"code":"body_too_large","message":"too large"}}',
 };
 
@@ -49,17 +49,21 @@ function decisionsOf(harness: Harness, verdict: CalibratedAssumption["verdict"])
   return assumptions.filter((one) => one.verdict === verdict).map(({ decision }) => decision);
 }
 
-test("a service like the sandbox confirms each assumption that a test key can observe, with one order", async () => {
+test("a service like the sandbox confirms each assumption that a test key can observe, with an order and a session", async () => {
   const { harness, sent } = await openService();
   const result = await harness.run(["calibrate", "--yes", "--json"]);
   expect([result.code, result.stderr]).toEqual([0, ""]);
   expect(JSON.parse(result.stdout)).toEqual(JSON.parse(recordText(harness)));
   expect(decisionsOf(harness, "confirmed")).toEqual(OBSERVABLE);
   expect(decisionsOf(harness, "contradicted")).toEqual([]);
+  expect(result.stdout).toContain("never provokes a rate limit");
   expect(sent).toHaveLength(PROBES.length);
   expect(PROBES.length).toBeLessThanOrEqual(25);
-  const { stdout } = await harness.run(["orders", "list", "--json"]);
-  expect((JSON.parse(stdout) as { readonly checkouts: readonly unknown[] }).checkouts).toHaveLength(1);
+  for (const kind of ["orders", "sessions"]) {
+    const { stdout } = await harness.run([kind, "list", "--json"]);
+    const { checkouts } = JSON.parse(stdout) as { readonly checkouts: readonly unknown[] };
+    expect([kind, checkouts.length]).toEqual([kind, 1]);
+  }
 });
 
 test("two runs against one service leave the same record, without an id, an address or a secret in it", async () => {
@@ -97,8 +101,8 @@ const DRIFTS: Readonly<Record<string, readonly [drift: Drift, decisions: readonl
   "a replay with a request_id of its own": [
     (() => {
       let creates = 0;
-      return (answer) =>
-        answer.status === 201 && (creates += 1) > 1
+      return (answer, { url }) =>
+        answer.status === 201 && url.endsWith("/orders") && (creates += 1) > 1
           ? withBody(answer, (text) => text.replace(/"request_id":"[^"]+"/, '"request_id":"another"'))
           : answer;
     })(),
@@ -137,23 +141,53 @@ const asDrift =
     const body = JSON.parse(answer.body) as { readonly error?: { code: string } };
     const changed = { method, path, status: answer.status, headers: new Headers(answer.headers), body };
     change?.(changed);
-    return { ...answer, status: changed.status, body: JSON.stringify(changed.body) };
+    const headers = Object.fromEntries(changed.headers);
+    return { ...answer, status: changed.status, headers, body: JSON.stringify(changed.body) };
   };
 
 test.each(Object.entries(DRIFTING))("calibrate against a service where %s", async (_name, drifting) => {
+  const { found } = drifting;
   let drift: Drift = (answer) => answer;
   const { harness } = await openService((answer, request) => drift(answer, request));
   expect((await harness.run(["calibrate", "--yes"])).code).toBe(0);
   drift = asDrift(drifting);
-  const { code, stdout, stderr } = await harness.run(["calibrate", "--yes", "--check", "--json"]);
-  const found =
-    code === 1
-      ? (JSON.parse(stderr) as { readonly error: { readonly code: string } }).error.code
-      : (JSON.parse(stdout) as { readonly differences: readonly number[] }).differences;
-  expect([found, code]).toEqual([
-    drifting.calibrated,
-    found === "not_this_service" ? 1 : found.length === 0 ? 0 : 3,
+  const checked = await harness.run(["calibrate", "--yes", "--check", "--json"]);
+  const first = await harness.run(["calibrate", "--yes"]);
+  if (found.by !== "answers") {
+    expect([checked.code, first.code, decisionsOf(harness, "contradicted")]).toEqual([0, 0, []]);
+  } else if (found.decisions === "not_this_service") {
+    expect([checked.code, first.code]).toEqual([1, 1]);
+    expect(JSON.parse(checked.stderr)).toMatchObject({ error: { code: found.decisions } });
+  } else {
+    expect([checked.code, first.code]).toEqual([3, 0]);
+    expect(JSON.parse(checked.stdout)).toMatchObject({ differences: found.decisions });
+    const contradicted = decisionsOf(harness, "contradicted");
+    expect(contradicted).not.toEqual([]);
+    expect(found.decisions).toEqual(expect.arrayContaining([...contradicted]));
+  }
+});
+
+test("calibrations find ten of the drifts, one of them by a payment; of the others the table says why", () => {
+  const found = Object.values(DRIFTING).map(({ found: { by } }) => by);
+  const count = (way: (typeof found)[number]): number => found.filter((by) => by === way).length;
+  expect([count("answers"), count("payment"), count("workflows alone")]).toEqual([9, 1, 2]);
+});
+
+test("a key that may not create sessions leaves what they show unobserved, and nothing is sent in vain", async () => {
+  const { harness, sent } = await openService((answer, { method, url }) =>
+    method === "POST" && url.endsWith("/checkout-sessions")
+      ? withBody({ ...answer, status: 403 }, (text) =>
+          text.replace(/"data":.*/, '"error":{"code":"scope_missing"}}'),
+        )
+      : answer,
+  );
+  expect((await harness.run(["calibrate", "--yes"])).code).toBe(0);
+  expect([decisionsOf(harness, "contradicted"), decisionsOf(harness, "confirmed")]).toEqual([
+    [],
+    [3, 4, 6, 7, 8],
   ]);
+  expect(sent.map(({ url }) => url).filter((url) => /sessions\/(?:undefined|null)/.test(url))).toEqual([]);
+  expect(sent).toHaveLength(PROBES.length - 1);
 });
 
 test("nothing more is sent to a service with live money, or to none at all", async () => {

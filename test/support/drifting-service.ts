@@ -19,13 +19,23 @@ type Body = {
   readonly error?: { code: string };
 };
 
-/** One thing in which a service differs from ours, and the step of each workflow that fails first of it. */
+/**
+ * One thing in which a service differs from ours, the step of each workflow that fails first of it, and what a
+ * calibration finds of it.
+ */
 type Drift = {
   readonly request?: (path: string, body: string) => string;
   readonly answer?: (answer: Answer) => void;
+  /** The body of a delivery as such a service would send it. */
+  readonly delivery?: (body: string) => string;
   readonly fails: readonly string[];
-  /** The decisions on which `calibrate --check` differs from the record of a service without the drift. */
-  readonly calibrated: readonly number[] | "not_this_service";
+  /** An earlier drift that hides this one. */
+  readonly hiddenBy?: string;
+  /** What shows the drift to `calibrate --check`; the decisions on which it differs from a record without the drift. */
+  readonly found:
+    | { readonly by: "answers"; readonly decisions: readonly number[] | "not_this_service" }
+    | { readonly by: "payment"; readonly decisions: readonly number[] }
+    | { readonly by: "workflows alone"; readonly because: string };
 };
 
 const isCreate = ({ method, path, status }: Answer): boolean =>
@@ -54,70 +64,81 @@ const EVERY_CREATE: readonly string[] = [
   "session-replayed first",
 ];
 
-/** Ten services that are nearly ours. */
+/** Twelve services that are nearly ours; a calibration finds ten of them. */
 export const DRIFTS: Readonly<Record<string, Drift>> = {
   "a create is answered 200": {
     answer: (answer) => void (isCreate(answer) && (answer.status = 200)),
-    calibrated: [2, 5, 20],
+    found: { by: "answers", decisions: [2, 5, 20] },
     fails: EVERY_CREATE,
   },
   "a key for another request has another code": {
     answer: ({ body: { error } }) =>
       void (error?.code === "idempotency_key_reused" && (error.code = "conflict")),
-    calibrated: [5],
+    found: { by: "answers", decisions: [5] },
     fails: ["order-replayed changed", "session-replayed changed"],
   },
   "livemode is missing": {
     answer: ({ path, body: { data } }) => void (path.startsWith("/v1/") && delete data?.["livemode"]),
-    calibrated: "not_this_service",
+    found: { by: "answers", decisions: "not_this_service" },
     fails: EVERY_CREATE,
+  },
+  "a replay is not marked by its header": {
+    answer: ({ headers }) => headers.delete("idempotent-replayed"),
+    found: { by: "answers", decisions: [5] },
+    fails: ["order-replayed again", "session-replayed again"],
   },
   "a 429 has no Retry-After": {
     answer: ({ headers }) => headers.delete("retry-after"),
-    // A calibration sends too little to meet a rate limit.
-    calibrated: [],
+    found: { by: "workflows alone", because: "a calibration never provokes a rate limit" },
     fails: ["rate-limit refused"],
   },
   "a payment is told by another event": {
     answer: ({ path, body }) => {
       if (/\/events\b/.test(path)) renameEvents(body);
     },
-    // Only a payment shows it: test/cli/calibrate-payer.test.ts.
-    calibrated: [],
+    delivery: (body) => body.replace('"type":"order.succeeded"', '"type":"order.paid"'),
+    found: { by: "payment", decisions: [11, 12, 16] },
     fails: ["happy-path events", "decline-then-pay events"],
   },
   "a replay has a request_id of its own": {
     answer: (answer) => {
       if (isCreate(answer)) answer.body.request_id = randomUUID();
     },
-    calibrated: [2, 5],
+    found: { by: "answers", decisions: [2, 5] },
     fails: ["order-replayed again", "session-replayed again"],
   },
   "a checkout lives for longer": {
     request: (path, body) => (path.endsWith("/clock") ? body.replace("3601000", "3001000") : body),
-    // A calibration does not wait for an hour.
-    calibrated: [],
+    found: { by: "workflows alone", because: "no answer shows a lifetime, and nobody waits for an hour" },
     fails: ["expiry expired", "late-success late"],
+  },
+  "a checkout expires at once": {
+    answer: ({ method, path, body: { data } }) => {
+      if (method === "GET" && path.startsWith("/v1/") && data?.["status"] === "created")
+        data["status"] = "expired";
+    },
+    found: { by: "answers", decisions: [9] },
+    hiddenBy: "a checkout lives for longer",
+    fails: ["order-by-sum retrieve", "session-by-sum retrieve", "order-by-price retrieve"],
   },
   "missing fields are told before unknown ones": {
     answer: ({ body: { error } }) =>
       void (error?.code === "unknown_parameter" && (error.code = "missing_parameter")),
-    calibrated: [3],
+    found: { by: "answers", decisions: [3] },
     fails: ["bodies other-field", "order-of-refusals unknown-before-missing"],
   },
   "amounts are texts": {
     answer: ({ path, body: { data } }) => {
       if (path.startsWith("/v1/") && data !== undefined) data["amount_minor"] = String(data["amount_minor"]);
     },
-    calibrated: [2, 20],
+    found: { by: "answers", decisions: [2, 9, 20] },
     fails: EVERY_CREATE,
   },
   "a session is called an order": {
     answer: ({ path, body: { data } }) => {
       if (path.startsWith("/v1/") && data !== undefined) data["object"] = "order";
     },
-    // A calibration creates an order alone.
-    calibrated: [],
+    found: { by: "answers", decisions: [2, 9, 20] },
     fails: ["session-by-sum create"],
   },
 };
@@ -142,7 +163,11 @@ export function groupedDrifts(): readonly Drifts[] {
   const groups: Drifts[] = [];
   for (const [name, drift] of Object.entries(DRIFTS)) {
     const failed = workflowsOf(drift.fails);
-    const at = groups.findIndex(({ fails }) => !workflowsOf(fails).some((flow) => failed.includes(flow)));
+    const at = groups.findIndex(
+      ({ names, fails }) =>
+        !workflowsOf(fails).some((flow) => failed.includes(flow)) &&
+        !names.some((one) => one === drift.hiddenBy),
+    );
     const group = groups[at] ?? { names: [], drifts: [], fails: [] };
     groups[at < 0 ? groups.length : at] = {
       names: [...group.names, name],

@@ -142,8 +142,10 @@ async function agree(
 ): Promise<void> {
   if (yes) return;
   const lines = PROBES.map(({ summary }, at) => `  ${String(at + 1).padStart(2)} ${summary}`);
-  const paid = payer === undefined ? "nothing is paid" : "a person pays it";
-  printer.talk(`${PROBES.length} requests go to ${baseUrl}; one order is created, and ${paid}:`);
+  const paid = payer === undefined ? "nothing is paid" : "a person pays the order";
+  printer.talk(
+    `${PROBES.length} requests go to ${baseUrl}; an order and a checkout session are created, and ${paid}:`,
+  );
   printer.talk(lines.join("\n"));
   if (payer !== undefined)
     printer.talk(
@@ -185,5 +187,8 @@ function titleLine({ decision }: CalibratedAssumption): string {
 }
 
 function gotOf(answer: CalibratedAssumption["answer"]): string {
-  return answer === null ? "nothing" : printable(`${answer.status} ${JSON.stringify(answer.body)}`);
+  if (answer === null) return "nothing";
+  const { status, headers, body } = answer;
+  const named = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return printable([status, ...named, JSON.stringify(body)].join(", "));
 }

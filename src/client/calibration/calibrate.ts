@@ -21,7 +21,7 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /**
  * Sends the probes to a service in sequence. Stops after the first unless its answer is a checkout with `livemode`
- * false. Probes without a usable answer (a 429, a 5xx, or a failed connection) are omitted.
+ * false. Probes without a usable answer are omitted.
  */
 export async function calibrate(
   world: Pick<World, "send">,
@@ -29,14 +29,16 @@ export async function calibrate(
   options: AskOptions & { readonly run: string },
 ): Promise<Calibrated> {
   const answers = new Map<string, ProbeAnswer>();
-  for (const { name, request } of PROBES) {
+  for (const { name, request: requestOf } of PROBES) {
     if (options.signal.aborted) break;
-    const result = await ask(world, target, { ...options, request: request(options.run, answers) });
+    const request = requestOf(options.run, answers);
+    if (request === undefined) continue;
+    const result = await ask(world, target, { ...options, request });
     if (name === FIRST_PROBE) {
       const stopped = reasonToStop(result);
       if (stopped !== undefined) return stopped;
     }
-    const answer = usableAnswer(result);
+    const answer = usableAnswer(request, result);
     if (answer !== undefined) answers.set(name, answer);
   }
   return { end: "done", answers };
@@ -51,18 +53,22 @@ export async function askForAnswer(
   target: Target,
   options: AskOptions & { readonly request: ProbeRequest },
 ): Promise<ProbeAnswer | undefined> {
-  return usableAnswer(await ask(world, target, options));
+  return usableAnswer(options.request, await ask(world, target, options));
 }
 
-/** A usable answer: not a 429, a 5xx or a failed connection. */
-function usableAnswer(result: OutboundResult): ProbeAnswer | undefined {
+/**
+ * A usable answer: not a 429, a 5xx, a failed connection, or a 403 to a create, because a key without a scope says
+ * nothing about the assumptions.
+ */
+function usableAnswer({ method }: ProbeRequest, result: OutboundResult): ProbeAnswer | undefined {
   if (!result.ok || result.status === 429 || result.status >= 500) return undefined;
-  return readAnswer(result.status, result.body);
+  if (method === "POST" && result.status === 403) return undefined;
+  return readAnswer(result);
 }
 
 function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done" }> | undefined {
   if (!result.ok) return { end: "not_this_service", message: `there was no answer: ${result.message}` };
-  const { livemode, id } = checkoutOf(readAnswer(result.status, result.body));
+  const { livemode, id } = checkoutOf(readAnswer(result));
   if (livemode === false) return undefined;
   if (livemode === true)
     return {

@@ -19,8 +19,8 @@ const PAYMENT_MS = 15 * 60_000;
 /** Time after the payment for the last events, the second attempt and the payer's return, in milliseconds. */
 const AFTER_PAYMENT_MS = 60_000;
 const PAUSE_MS = 500;
-/** Maximum number of retrieves of the order: after requests to the receiver, and once at the end. */
-export const MAX_RETRIEVES = 5;
+/** Maximum number of retrieves of the order: after new events and the payer's return, and once at the end. */
+export const MAX_RETRIEVES = 4;
 
 /**
  * Waits until the user has paid the order of a calibration and everything that follows has reached the receiver; at
@@ -47,7 +47,7 @@ export async function awaitPayment(
     if (isOver(retrieved)) endedAt ??= world.monotonic();
   };
   const look = async (): Promise<void> => {
-    const now = receiver.deliveries().length + (receiver.visit() === undefined ? 0 : 1);
+    const now = countEvents(receiver) + (receiver.visit() === undefined ? 0 : 1);
     if (now > received && endedAt === undefined && retrieves < MAX_RETRIEVES - 1) await retrieve();
     received = now;
   };
@@ -57,6 +57,11 @@ export async function awaitPayment(
   await poll(world, look, { isEnough, waitMs: PAYMENT_MS, firstPauseMs: PAUSE_MS, signal: options.signal });
   if (endedAt === undefined && !options.signal.aborted) await retrieve();
   return { deliveries: receiver.deliveries(), visit: receiver.visit(), retrieved };
+}
+
+/** The number of events that have arrived, each counted once whatever its number of attempts. */
+function countEvents(receiver: CalibrationReceiver): number {
+  return new Set(receiver.deliveries().map(({ body }) => Buffer.from(body).toString("latin1"))).size;
 }
 
 function isOver(answer: ProbeAnswer | undefined): boolean {

@@ -17,7 +17,12 @@ import {
   type ProbeRequest,
 } from "./probes.ts";
 
-const observed = z.object({ status: z.int(), body: z.unknown() });
+const observed = z.object({
+  status: z.int(),
+  /** Those of `SHOWN_HEADERS` that the answer has. */
+  headers: z.record(z.string(), z.string()),
+  body: z.unknown(),
+});
 const assumption = z.object({
   decision: z.int(),
   verdict: z.enum(["confirmed", "contradicted", "not_observed"]),
@@ -88,6 +93,9 @@ export function judgeCalibration(
   });
 }
 
+/** Why no run observes a decision on which a test key could rely. */
+const UNOBSERVED: ReadonlyMap<number, string> = new Map([[17, "a calibration never provokes a rate limit"]]);
+
 function unobservedAssumption(decision: number, expected: string): CalibratedAssumption {
   return { decision, verdict: "not_observed", expected, request: null, answer: null };
 }
@@ -106,10 +114,13 @@ function judge(run: string, answers: Answers, decision: number): CalibratedAssum
   );
   const wrong = seen.find(({ check, answer }) => answer !== undefined && !check.holds(answer, answers));
   const shown = wrong ?? seen.findLast(({ answer }) => answer !== undefined);
-  if (shown?.answer === undefined) {
+  const request = shown?.probe.request(run, answers);
+  if (shown?.answer === undefined || request === undefined) {
     return unobservedAssumption(
       decision,
-      seen.length > 0 ? "no answer could be read" : "a test key cannot observe it",
+      seen.length > 0
+        ? "no answer could be read"
+        : (UNOBSERVED.get(decision) ?? "a test key cannot observe it"),
     );
   }
   const isMissing = wrong === undefined && seen.some(({ answer }) => answer === undefined);
@@ -118,9 +129,20 @@ function judge(run: string, answers: Answers, decision: number): CalibratedAssum
     decision,
     verdict,
     expected: shown.check.expected,
-    request: displayRequest(run, shown.probe.request(run, answers)),
-    answer: { status: shown.answer.status, body: normalizeValue(run, shown.answer.body) },
+    request: displayRequest(run, request),
+    answer: displayAnswer(run, shown.answer),
   };
+}
+
+/** The headers of an answer that a record keeps: the headers on which the interface or a decision relies. */
+const SHOWN_HEADERS = ["content-type", "idempotent-replayed", "www-authenticate", "x-request-id"] as const;
+
+function displayAnswer(run: string, { status, headers, body }: ProbeAnswer): CalibratedAssumption["answer"] {
+  const shown = SHOWN_HEADERS.flatMap((name) => {
+    const value = headers[name];
+    return value === undefined ? [] : [[name, removeRunSpecifics(run, value)] as const];
+  });
+  return { status, headers: Object.fromEntries(shown), body: normalizeValue(run, body) };
 }
 
 /** The request that reached the receiver, or the retrieve of the paid order, in the form of the record. */
@@ -130,9 +152,8 @@ function displayEvidence(
 ): Pick<CalibratedAssumption, "request" | "answer"> {
   if (shown === undefined) return { request: null, answer: null };
   if ("text" in shown) {
-    const { status, body } = shown;
     const request = displayRequest(run, { method: "GET", path: checkoutPath(order.id) });
-    return { request, answer: { status, body: normalizeValue(run, body) } };
+    return { request, answer: displayAnswer(run, shown) };
   }
   const { method, target, rawHeaders, body, answered } = shown;
   const text = (part: string): string => shortenText(removeTimes(removeRunSpecifics(run, part)));
@@ -144,7 +165,7 @@ function displayEvidence(
       headers: Object.fromEntries(headers.map(([name, value]) => [name, text(value)] as const)),
       body: body.length === 0 ? null : text(decodeUtf8(body) ?? "not UTF-8"),
     },
-    answer: { status: answered, body: null },
+    answer: { status: answered, headers: {}, body: null },
   };
 }
 

@@ -97,6 +97,8 @@ function statusesOf(deliveries: readonly ReceivedRequest[]): readonly unknown[] 
 function judgeStates({ deliveries, retrieved }: PaymentEvidence): PaymentVerdict {
   if (retrieved === undefined) return unobservedVerdict("the order could not be retrieved after its payment");
   const status = dataOf(retrieved.body)["status"];
+  // A calibration waits for less than half an hour.
+  if (status === "expired") return verdictOf(false, "payable for an hour", retrieved);
   if (status !== PAID_STATUS && STATUSES.some((one) => one === status))
     return unobservedVerdict(`the order was not paid; it is ${String(status)}`);
   const told = statusesOf(deliveries).join(", ");

@@ -1,3 +1,4 @@
+import type { CheckoutObject } from "../checkout/checkout.ts";
 import type { ErrorCode } from "../errors.ts";
 import { isRecord, parseJson } from "../json.ts";
 
@@ -14,9 +15,10 @@ export type ProbeRequest = {
   readonly body?: string;
 };
 
-/** An answer, with the body as bytes and as JSON. */
+/** An answer, with the body as bytes and as JSON. The names of its headers are in lower case. */
 export type ProbeAnswer = {
   readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly body: Readonly<Record<string, unknown>>;
 };
@@ -36,12 +38,14 @@ export type Probe = {
   readonly name: string;
   /** The effect of the request, for the user's consent. */
   readonly summary: string;
-  /** `run` is a text unique to this run. */
-  readonly request: (run: string, answers: Answers) => ProbeRequest;
+  /** `run` is a text unique to this run. Undefined if an earlier answer lacks the id that it needs. */
+  readonly request: (run: string, answers: Answers) => ProbeRequest | undefined;
   readonly checks: readonly Check[];
 };
 
 const V7_UUID = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
+const REPLAYED = "idempotent-replayed";
 
 /** The first probe. Nothing more is sent unless its answer contains `livemode: false`. */
 export const FIRST_PROBE = "create";
@@ -49,16 +53,20 @@ export const FIRST_PROBE = "create";
 /** The largest body that decision 6 allows, in bytes. */
 const MAX_BODY_BYTES = 16_384;
 
+const AMOUNT_MINOR = 100;
+const CURRENCY = "EUR";
 const sum = (orderId: string, more: Readonly<Record<string, unknown>> = {}): string =>
   JSON.stringify({
     order_id: orderId,
-    amount_minor: 100,
-    currency: "EUR",
+    amount_minor: AMOUNT_MINOR,
+    currency: CURRENCY,
     payment_method: "alipay_plus",
     ...more,
   });
 /** The order_id of the order that a run creates. */
 export const orderIdOf = (run: string): string => `calibrate-${run}`;
+/** Does not contain the order's, by which a receiver recognises the order's events. */
+const sessionOrderIdOf = (run: string): string => `calibrate-session-${run}`;
 const keyOf = (run: string, number = 1): string => `calibrate-${run}-${number}`;
 const refusedId = "calibrate-refused";
 
@@ -68,6 +76,13 @@ function createOrder(
   more: Partial<ProbeRequest> = {},
 ): Probe["request"] {
   return (run) => ({ method: "POST", path: "/orders", idempotencyKey: key(run), body: body(run), ...more });
+}
+
+function retrieve(created: string): Probe["request"] {
+  return (_run, answers) => {
+    const { id } = checkoutOf(answers.get(created));
+    return id === undefined ? undefined : { method: "GET", path: checkoutPath(id) };
+  };
 }
 
 /** The headers of a request, with the given credential. */
@@ -85,9 +100,57 @@ export function probeHeaders(
 function refusal(decision: number, status: number, code: ErrorCode): Check {
   return {
     decision,
-    expected: `${status} ${code}`,
-    holds: (answer) => answer.status === status && codeOf(answer) === code,
+    expected: `${status} ${code}, as JSON`,
+    holds: (answer) => answer.status === status && isJson(answer) && codeOf(answer) === code,
   };
+}
+
+/** The claims on a created object: the form of its ids (decision 2), and the stated fields (decision 20). */
+function creation(object: CheckoutObject): readonly Check[] {
+  const fields = {
+    object,
+    amount_minor: AMOUNT_MINOR,
+    currency: CURRENCY,
+    status: "created",
+    livemode: false,
+  };
+  return [
+    {
+      decision: 20,
+      expected: `201 with livemode false, object ${object} and the values of the request, as JSON`,
+      holds: (answer) => {
+        const checkout = checkoutOf(answer);
+        const isAsSent = Object.entries(fields).every(([name, value]) => checkout[name] === value);
+        return answer.status === 201 && isJson(answer) && isAsSent;
+      },
+    },
+    {
+      decision: 2,
+      expected: "id and request_id are UUIDs of version 7, in lower case; X-Request-Id is the request_id",
+      holds: (answer) => {
+        const requestId = answer.body["request_id"];
+        const isV7 = (id: unknown): boolean => typeof id === "string" && V7_UUID.test(id);
+        return (
+          [checkoutOf(answer)["id"], requestId].every(isV7) && answer.headers["x-request-id"] === requestId
+        );
+      },
+    },
+  ];
+}
+
+/** The claim on a retrieve of what a probe created. */
+function unchanged(created: string): Check {
+  return {
+    decision: 9,
+    expected: "200 with the same checkout, still created",
+    holds: (answer, answers) =>
+      answer.status === 200 &&
+      JSON.stringify(checkoutOf(answer)) === JSON.stringify(checkoutOf(answers.get(created))),
+  };
+}
+
+function isJson({ headers }: ProbeAnswer): boolean {
+  return /^application\/json *(?:;|$)/i.test(headers["content-type"] ?? "");
 }
 
 function codeOf({ body }: ProbeAnswer): unknown {
@@ -107,29 +170,22 @@ export function checkoutPath(id: unknown): string {
 
 const key1 = (run: string): string => keyOf(run);
 const key2 = (run: string): string => keyOf(run, 2);
+const key3 = (run: string): string => keyOf(run, 3);
 const short = (): string => "short";
 
-/** The probes in order: 20 requests, of which only the first creates anything, and none makes a payment. */
+/** The probe that creates a checkout session. */
+const SESSION_PROBE = "create-session";
+
+/**
+ * The probes in order: 21 requests, of which the first creates an order and another one a checkout session. None makes
+ * a payment, and none provokes a rate limit.
+ */
 export const PROBES: readonly Probe[] = [
   {
     name: FIRST_PROBE,
     summary: "creates an order of 1.00 EUR",
     request: createOrder(key1, (run) => sum(orderIdOf(run))),
-    checks: [
-      {
-        decision: 20,
-        expected: "201 with livemode false",
-        holds: (answer) => answer.status === 201 && checkoutOf(answer)["livemode"] === false,
-      },
-      {
-        decision: 2,
-        expected: "id and request_id are UUIDs of version 7, in lower case",
-        holds: (answer) =>
-          [checkoutOf(answer)["id"], answer.body["request_id"]].every(
-            (id) => typeof id === "string" && V7_UUID.test(id),
-          ),
-      },
-    ],
+    checks: creation("order"),
   },
   {
     name: "replay",
@@ -138,8 +194,13 @@ export const PROBES: readonly Probe[] = [
     checks: [
       {
         decision: 5,
-        expected: "201 with the same bytes",
-        holds: ({ status, text }, answers) => status === 201 && text === answers.get(FIRST_PROBE)?.text,
+        expected:
+          "201 with the same bytes, and Idempotent-Replayed: true, which the first answer does not have",
+        holds: ({ status, headers, text }, answers) => {
+          const first = answers.get(FIRST_PROBE);
+          const isMarked = headers[REPLAYED] === "true" && first?.headers[REPLAYED] === undefined;
+          return status === 201 && text === first?.text && isMarked;
+        },
       },
     ],
   },
@@ -162,21 +223,10 @@ export const PROBES: readonly Probe[] = [
     checks: [refusal(8, 409, "order_conflict")],
   },
   {
-    name: "retrieve",
-    summary: "retrieves the order",
-    request: (_run, answers) => ({
-      method: "GET",
-      path: checkoutPath(checkoutOf(answers.get(FIRST_PROBE))["id"]),
-    }),
-    checks: [
-      {
-        decision: 9,
-        expected: "200 with the same checkout, still created",
-        holds: (answer, answers) =>
-          answer.status === 200 &&
-          JSON.stringify(checkoutOf(answer)) === JSON.stringify(checkoutOf(answers.get(FIRST_PROBE))),
-      },
-    ],
+    name: SESSION_PROBE,
+    summary: "creates a checkout session of 1.00 EUR",
+    request: createOrder(key3, (run) => sum(sessionOrderIdOf(run)), { path: "/checkout-sessions" }),
+    checks: creation("checkout_session"),
   },
   {
     name: "unknown-id",
@@ -233,12 +283,6 @@ export const PROBES: readonly Probe[] = [
     checks: [refusal(4, 400, "idempotency_key_missing")],
   },
   {
-    name: "short-key",
-    summary: "sends an Idempotency-Key of five characters",
-    request: createOrder(short, () => sum(refusedId)),
-    checks: [refusal(4, 400, "idempotency_key_invalid")],
-  },
-  {
     name: "credential-before-key",
     summary: "sends a short key without the API key",
     request: createOrder(short, () => sum(refusedId), { credential: "none" }),
@@ -262,10 +306,25 @@ export const PROBES: readonly Probe[] = [
     request: createOrder(key2, () => JSON.stringify({ order_id: refusedId, amount_minor: 0 })),
     checks: [refusal(3, 400, "missing_parameter")],
   },
+  // Last: a lifetime shorter than the run shows here.
+  {
+    name: "retrieve",
+    summary: "retrieves the order",
+    request: retrieve(FIRST_PROBE),
+    checks: [unchanged(FIRST_PROBE)],
+  },
+  {
+    name: "retrieve-session",
+    summary: "retrieves the checkout session",
+    request: retrieve(SESSION_PROBE),
+    checks: [unchanged(SESSION_PROBE)],
+  },
 ];
 
 /** Parses an answer; the body is empty if it is not a JSON object. */
-export function readAnswer(status: number, text: string): ProbeAnswer {
+export function readAnswer({ status, headers, body: text }: ReceivedAnswer): ProbeAnswer {
   const body = parseJson(text);
-  return { status, text, body: isRecord(body) ? body : {} };
+  return { status, headers, text, body: isRecord(body) ? body : {} };
 }
+
+type ReceivedAnswer = Pick<ProbeAnswer, "status" | "headers"> & { readonly body: string };
