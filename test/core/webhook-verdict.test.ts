@@ -3,7 +3,7 @@ import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.
 import { drillSteps, explain } from "../../src/core/readiness/drills/webhook-causes.ts";
 import {
   isTaken,
-  refusesGood,
+  isWorthProbing,
   toRepeat,
   type DrillResults,
 } from "../../src/core/readiness/drills/webhook-pattern.ts";
@@ -279,6 +279,24 @@ const SIGNATURES: readonly Row[] = [
     "compares a sum, which a wrong one has by chance",
     each(TAKEN, ...REORDERED, "many_signatures", "forged_in_the_end"),
     each("compares_unordered", ...REORDERED, "many_signatures", "forged_in_the_end"),
+  ],
+  [
+    "compares a sum, which another body has by chance",
+    each(TAKEN, ...REORDERED, "changed_byte", "reused_signature"),
+    each("compares_unordered", ...REORDERED, "changed_byte", "reused_signature"),
+  ],
+  [
+    "compares a sum, which a wrong one has by chance, and takes what is old",
+    each(TAKEN, ...REORDERED, "forged_in_the_end", ...OLD),
+    {
+      ...each<DrillCause>("compares_unordered", ...REORDERED, "forged_in_the_end"),
+      ...each<DrillCause>("takes_old", ...OLD),
+    },
+  ],
+  [
+    "compares a sum, which a wrong one has by chance, and refuses good events",
+    { ...each(TAKEN, ...REORDERED, "forged_in_the_end"), ...each(400, ...GOOD) },
+    each("verifies_sometimes", ...REORDERED, "forged_in_the_end", ...GOOD),
   ],
   [
     "compares sorted digits",
@@ -610,11 +628,37 @@ const REFUSALS: readonly Row[] = [
   [
     "its check is upside down, which is no matter of its secret",
     { ...each(400, ...GOOD), ...each(TAKEN, ...FORGED) },
-    {
-      ...each("verifies_sometimes", ...GOOD),
-      ...each("no_check", ...FORGED.filter((name) => !isSlash(name))),
-    },
+    each("inverted_check", ...GOOD, ...FORGED.filter((name) => !isSlash(name))),
   ],
+  [
+    "its check of the signature alone is upside down",
+    {
+      ...each(400, ...GOOD),
+      ...each(TAKEN, "bad_signature", "wrong_secret", "changed_byte", "forged_in_the_end"),
+    },
+    each("inverted_check", ...GOOD, "bad_signature", "wrong_secret", "changed_byte", "forged_in_the_end"),
+  ],
+  ...(
+    [
+      ["takes a good event a second time", { duplicate: TAKEN }, "no_check", []],
+      ["takes the last good event", { good_at_the_end: TAKEN }, "no_check", []],
+      ["refuses another secret", { wrong_secret: 400 }, "verifies_sometimes", []],
+      ["refuses the last forged event", { forged_in_the_end: 400 }, "no_check", []],
+      ["refuses a second time what it took", {}, "verifies_sometimes", [resultOf("as_put", 400)]],
+    ] as const
+  ).map(([what, but, forged, repeated]): Row => {
+    const answers: Answers = { ...each(400, ...GOOD), ...each(TAKEN, ...FORGED), ...but };
+    const isTakenOne = (name: CaseName): boolean => answers[name] === TAKEN && !isSlash(name);
+    return [
+      `refuses what is good and takes what is forged, but ${what}`,
+      answers,
+      {
+        ...each("verifies_sometimes", ...GOOD.filter((name) => answers[name] === 400)),
+        ...each(forged, ...FORGED.filter(isTakenOne)),
+      },
+      { repeated },
+    ];
+  }),
   [
     "fails on good events, and takes one that is old",
     { ...each(500, ...GOOD), ...each(TAKEN, "hour_old") },
@@ -816,10 +860,19 @@ test("an answer of 2xx alone is an acceptance", () => {
   ]);
 });
 
-test("the mistake is looked for where a good event is refused or fails", () => {
-  const looks = (answer: Answer) => refusesGood(drilled({ good_event: answer }).results);
-  expect([400, 499, 500].map(looks)).toEqual([true, true, true]);
-  expect([200, 302, 429, "timeout", null].filter(looks)).toEqual([]);
+test("the mistake is looked for where a good event is refused or fails, and a forged one is not taken", () => {
+  const looks = (answer: Answer, forged: Answer = 400) =>
+    isWorthProbing(drilled({ good_event: answer, bad_signature: forged }).results);
+  expect([400, 499, 500].map((answer) => looks(answer))).toEqual([true, true, true]);
+  expect([200, 302, 429, "timeout", null].filter((answer) => looks(answer))).toEqual([]);
+  expect(
+    [
+      [400, 500],
+      [500, "timeout"],
+      [400, null],
+    ].map(([good, forged]) => looks(good ?? null, forged ?? null)),
+  ).toEqual([true, true, true]);
+  expect([looks(400, TAKEN), looks(500, TAKEN)]).toEqual([false, false]);
 });
 
 test("a drill is given up where the first event has no answer, or three that the service sends have none", () => {

@@ -132,6 +132,14 @@ const NO_VERIFICATION: readonly BrokenReceiver[] = [
         signature ? 200 : 401,
   },
   {
+    name: "refuses what verifies, and believes the rest",
+    make: () => (incoming) => (isRight(incoming) ? 400 : 200),
+  },
+  {
+    name: "refuses the right signature, and believes all others",
+    make: () => handmade({ isSigned: ({ signature, over, rawBody }) => signature !== over(rawBody) }),
+  },
+  {
     name: "believes the sender's User-Agent",
     make: () => (incoming) => (headerOf(incoming, "User-Agent") === "checkout-sandbox" ? 200 : 403),
   },

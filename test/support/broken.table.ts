@@ -68,6 +68,8 @@ export const BROKEN: {
     "believes everything": ["takes_all"],
     "believes all that is an event": ["no_check", "parses_first"],
     "only looks whether there is a signature": ["presence_only"],
+    "refuses what verifies, and believes the rest": ["inverted_check"],
+    "refuses the right signature, and believes all others": ["inverted_check", "parses_first"],
     "believes the sender's User-Agent": ["no_check"],
     "verifies the first, and believes the sender from then on": ["takes_all"],
     "verifies the first ten": ["verifies_sometimes"],

@@ -4,7 +4,7 @@ import type { DrillCause } from "../../core/readiness/drills/webhook-advice.ts";
 import type { DrillRequest } from "../../core/readiness/drills/webhook-case.ts";
 import {
   isTaken,
-  refusesGood,
+  isWorthProbing,
   toRepeat,
   type DrillResults,
 } from "../../core/readiness/drills/webhook-pattern.ts";
@@ -81,7 +81,7 @@ export async function sendCases(
   const last = names.slice(-2);
   for (const name of names.filter((one) => FIRST_CASES.has(one))) await run(name);
   const lanes = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
-  const probed = refusesGood(results) && isWanted() ? await probe(send, subject, lanes) : undefined;
+  const probed = isWorthProbing(results) && isWanted() ? await probe(send, subject, lanes) : undefined;
   const middle = names.filter((one) => !FIRST_CASES.has(one) && !last.includes(one));
   await runInLanes(middle, lanes, run);
   const repeated: CaseResult[] = [];

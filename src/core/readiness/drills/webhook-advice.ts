@@ -27,6 +27,10 @@ export const DRILL_CAUSES = {
     "It only checks that there is a signature, and does not compare it with the computed one.",
     "只检查有没有签名，没有与计算出的签名比较。",
   ],
+  inverted_check: [
+    "It accepts requests that are badly signed, and refuses those that are rightly signed: the result of its check is used the wrong way round. Refuse if the signatures differ.",
+    "接受签名错误的请求，却拒绝签名正确的请求：验签结果用反了。签名不一致时应拒绝。",
+  ],
   skips_without_header: [
     "It verifies only what has a signature header. A request without one must be refused, because anybody can leave it out.",
     "只对带签名请求头的请求验签。没有签名头的请求必须拒绝，因为任何人都可以不带它。",

@@ -229,10 +229,10 @@ function isUnordered({ kind, all }: Pattern): boolean {
   );
 }
 
-/** Whether the signature of a case is wrong. */
+/** Whether the signature of a case is not the signature of what is sent. */
 function isMissigned(name: CaseName): boolean {
-  const { signature, secret } = DRILL_CASES[name];
-  return signature !== undefined || secret !== undefined;
+  const { signature, secret, sent, reused } = DRILL_CASES[name];
+  return signature !== undefined || secret !== undefined || sent !== undefined || reused === true;
 }
 
 /** Cases in which a signature may have the same sum of digits: of 200 signatures, one is likely to. */
@@ -303,7 +303,10 @@ function whyPartly({ kind }: Pattern): DrillCause {
 }
 
 /** Whether forged requests had different results, and more than one mistake in the code explains them. */
-function isErratic({ kind, usedRetired, wavers }: Pattern): boolean {
+function isErratic(pattern: Pattern): boolean {
+  const { kind, usedRetired, wavers } = pattern;
+  // A sum of digits accepts some forged signatures by chance.
+  if (isUnordered(pattern)) return false;
   if (wavers || (kind("bad_signature") === "refused" && kind("forged_in_the_end") === "taken")) return true;
   const taken = FORGED_CASES.filter((name) => kind(name) === "taken");
   if (taken.length !== 1) return taken.length === 2;
@@ -311,9 +314,16 @@ function isErratic({ kind, usedRetired, wavers }: Pattern): boolean {
   return taken[0] !== "changed_byte" || kind("rewritten_body") !== "taken";
 }
 
+/** Whether the receiver accepts every forged event, and refuses every valid one. */
+function isInverted({ all, wavers }: Pattern): boolean {
+  return all("refused", GOOD_CASES) && all("taken", [...FORGED_CASES, "forged_in_the_end"]) && !wavers;
+}
+
 /** The cause of refused valid events, derived from the accepted cases; undefined if these do not show it. */
-function whyGoodRefused({ kind, usedRetired, probed }: Pattern): DrillCause | undefined {
+function whyGoodRefused(pattern: Pattern): DrillCause | undefined {
+  const { kind, usedRetired, probed } = pattern;
   if (probed !== undefined) return probed;
+  if (isInverted(pattern)) return "inverted_check";
   if (kind("bad_signature") !== "refused" || kind("good_event") !== "refused") return undefined;
   if (kind("order_event") === "taken") return "refuses_after_check";
   if (GUESSED_CASES.some((name) => kind(name) === "taken")) return "secret_unset";

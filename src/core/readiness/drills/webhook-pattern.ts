@@ -103,10 +103,17 @@ export function toRepeat(results: readonly CaseResult[]): readonly CaseName[] {
   return taken.slice(0, MAX_REPEATED).map(({ name }) => name);
 }
 
-/** Whether a receiver refuses valid events, so that it is worth searching for the mistake. */
-export function refusesGood(results: readonly CaseResult[]): boolean {
-  const good = results.find(({ name }) => name === "good_event");
-  return good !== undefined && (kindOf(good) === "refused" || kindOf(good) === "failed");
+/**
+ * Whether it is worth searching for the mistake: the receiver refuses valid events, and forged events too. If it accepts
+ * forged events, it would accept a request with any mistake.
+ */
+export function isWorthProbing(results: readonly CaseResult[]): boolean {
+  const kindIn = (wanted: CaseName): Kind | undefined => {
+    const result = results.find(({ name }) => name === wanted);
+    return result && kindOf(result);
+  };
+  const good = kindIn("good_event");
+  return (good === "refused" || good === "failed") && kindIn("bad_signature") !== "taken";
 }
 
 /** Whether a request was accepted. */
