@@ -95,7 +95,8 @@ export async function eventsOf(
 export async function deliverTests(run: Run, count: number): Promise<ControlResult<null>> {
   const [id = ""] = (run.noted.subject ?? "").split(" ");
   for (let sent = 0; sent < count; sent += 1) {
-    const made = await callControl(run.world, run.target, { name: "testEndpoint", id, body: {} });
+    const { world, target, signal } = run;
+    const made = await callControl(world, target, { name: "testEndpoint", id, body: {}, signal });
     if (made.end !== "success") return made;
     const delivered = await deliver(run, { eventId: made.value.eventId });
     if (delivered.end !== "success") return delivered;

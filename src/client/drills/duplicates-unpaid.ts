@@ -75,7 +75,7 @@ export async function applyOutcomes(run: Run, orders: readonly DrilledOrder[]): 
   for (const { id, end } of orders) {
     const outcome = end === "paid" ? ("succeeded" as const) : end;
     const body = { outcome, leaseId: run.leaseId };
-    const acted = await callControl(run.world, run.target, { name: "pay", id, body });
+    const acted = await callControl(run.world, run.target, { name: "pay", id, body, signal: run.signal });
     if (acted.end !== "success") return acted;
   }
   return wrapAnswer(null);
