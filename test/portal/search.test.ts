@@ -131,6 +131,23 @@ test("orders list --search and open find the same", async () => {
   expect((await portal.get(anywhere.location ?? "")).location).toBe(`${portal.home}/checkouts/${ids.green}`);
 });
 
+test("an order that was refused after a search is found by the next one, whatever its letters, until a reset", async () => {
+  const { harness, portal, find, create, terms } = await openShop();
+  const refused = async (): Promise<readonly string[]> => {
+    const kinds = Object.entries(kindsOn(await find("refused"), portal));
+    return kinds.flatMap(([title, found]) => (title.startsWith("Orders that were refused") ? found : []));
+  };
+  expect(await refused()).toHaveLength(2);
+  await create({ ...terms, order_id: 'late-"ÄPFEL"-refused', currency: "XXX" });
+  expect(await refused()).toHaveLength(3);
+  await create({ ...terms, order_id: "a checkout" });
+  expect((await find('"äpfel"')).location).toMatch(/\/requests\/[0-9a-f-]{36}$/);
+  expect((await harness.run(["sandbox", "reset", "--yes"])).code).toBe(0);
+  expect((await find("refused")).text).toContain("Nothing in this store has this");
+  await create({ ...terms, order_id: "refused-again", currency: "XXX" });
+  expect((await find("refused")).location).toMatch(/\/requests\/[0-9a-f-]{36}$/);
+});
+
 test("a search of a large store says where it stopped and how to go on, and finds an order_id that is older", async () => {
   const { harness, portal, sandbox, ids, find } = await openShop();
   const file = new Database(join(harness.cwd, ".checkout/sandbox.db"));

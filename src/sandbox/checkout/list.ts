@@ -154,11 +154,12 @@ function pageOf(
   const nextBefore = isCut ? (checkouts.at(-1 - older.length)?.id ?? null) : null;
   if (look === undefined) return { checkouts, nextBefore, searched: null, searchedBackTo: null };
   const from = isCut ? shown.at(-1) : look.last;
+  const searched = isCut ? undefined : look.count;
   const [oldest] = from === undefined ? [] : lists.at([from]);
   return {
     checkouts,
     nextBefore: isCut || look.isWhole ? nextBefore : (oldest?.id ?? null),
-    searched: from === undefined ? 0 : lists.count(storeId, from, before),
+    searched: from === undefined ? 0 : (searched ?? lists.count(storeId, from, before)),
     searchedBackTo: oldest?.createdAt ?? null,
   };
 }

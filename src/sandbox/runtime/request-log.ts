@@ -11,6 +11,7 @@ import { REAL_CLOCK, storeNow, type StoreClock } from "../../core/clock.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { redactStored } from "../../core/request/redaction.ts";
 import { cut, redactValues } from "../../core/text.ts";
+import type { RefusedLine } from "../../store/request/refused-index.ts";
 import type { RequestFile } from "../../store/request/request-file.ts";
 import type { RequestBatch } from "../../store/request/requests.ts";
 import { splitTarget } from "../../web/http.ts";
@@ -50,7 +51,7 @@ export type RequestLog = {
   readonly refusedOf: (
     storeId: string,
     text: string,
-  ) => { readonly requests: readonly LoggedRequest[]; readonly isWhole: boolean };
+  ) => { readonly requests: readonly RefusedLine[]; readonly isWhole: boolean };
   /** Why nothing is logged, and the remedy; undefined if requests are logged. */
   readonly failure: () => string | undefined;
   /** The position of a store's newest request; 0 if it has none. */
@@ -94,8 +95,8 @@ const WRITE_AFTER_MS = 100;
 const WRITE_AT = 500;
 /** Maximum number of files with which work is attempted: a damaged file, and the new one. */
 const MAX_FILES = 2;
-/** The limits of a search for refused requests: requests searched, requests parsed, and results. */
-const [MAX_LOOK, MAX_PARSED, MAX_REFUSED] = [20_000, 1000, 200];
+/** The limits of a search for refused requests: requests searched, refused requests among them, and results. */
+const [MAX_LOOK, MAX_SEARCHED, MAX_FOUND] = [20_000, 1000, 200];
 const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
 
@@ -152,8 +153,8 @@ export function createRequestLog(
       reading((log) =>
         log.refusedOf(storeId, text, {
           after: Math.max(lastForgotten(log, storeId, options), log.last(storeId) - MAX_LOOK),
-          limit: MAX_REFUSED,
-          most: MAX_PARSED,
+          limit: MAX_FOUND,
+          most: MAX_SEARCHED,
         }),
       ) ?? { requests: [], isWhole: true },
     failure: file.failure,

@@ -23,6 +23,8 @@ export type SearchResult = {
   readonly places: readonly CheckoutPosition[];
   readonly last: CheckoutPosition | undefined;
   readonly isWhole: boolean;
+  /** The number of checkouts up to `last`, if it is known without counting. */
+  readonly count: number | undefined;
 };
 
 /** A position after all checkouts. */
@@ -85,12 +87,13 @@ export function checkoutLists(connection: Connection) {
       const newest = sql.newest.get({ storeId, before, limit: 1 });
       const [end, beyond] = sql.endOfLook.all({ storeId, before, skipped: MAX_LOOK - 1 });
       const last = end ?? sql.oldest.get({ storeId, before });
-      if (newest === undefined || last === undefined) return { places: [], last, isWhole: true };
+      const count = end === undefined ? undefined : MAX_LOOK;
+      if (newest === undefined || last === undefined) return { places: [], last, isWhole: true, count };
       const like = text === null ? null : `%${text.replaceAll("%", "_")}%`;
       const wanted = { ...filter, newest, last, text, like, limit };
       const isDense = newest - last < MAX_DENSITY * MAX_LOOK;
       const places = (isDense ? sql.lookThroughAll : sql.look).all(wanted);
-      return { places, last, isWhole: beyond === undefined };
+      return { places, last, isWhole: beyond === undefined, count };
     },
 
     /** The number of checkouts of the store from one position to before another. */

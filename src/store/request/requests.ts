@@ -8,6 +8,7 @@ import {
 import { readRequest } from "../../core/request/read-request.ts";
 import type { Connection } from "../connection/database.ts";
 import { createOrderIndex } from "./order-index.ts";
+import { createRefusedIndex } from "./refused-index.ts";
 
 /**
  * The DDL of requests: a row for each batch of a store, with a line of JSON for each request in the order of positions;
@@ -26,9 +27,6 @@ CREATE TABLE request_batches (
 const SELECT_CONTAINING = `SELECT requests FROM request_batches
   WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
 
-/** The part of a line that shows that the request was not refused. */
-const NOT_REFUSED_TEXT = '"code":null';
-
 /** A range of positions of a store's requests, excluding both ends. */
 type PositionRange = { readonly storeId: string; readonly after: number; readonly before: number };
 
@@ -40,6 +38,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
   const parsed = batchReader(noteUnreadable);
   const { insert, trim, remove, last, newestHolding, oldestHolding } = statements(connection);
   const orders = createOrderIndex(connection, parsed);
+  const refused = createRefusedIndex(connection, parsed);
   const append = connection.transaction((batches: readonly RequestBatch[], kept: number) => {
     for (const { storeId, requests } of batches) {
       const newest = requests.at(-1)?.position ?? 0;
@@ -68,6 +67,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
     forget: (storeId: string): void => {
       remove.run(storeId);
       orders.forget(storeId);
+      refused.forget(storeId);
     },
 
     /** The position of a store's newest request; 0 if it has none. */
@@ -80,7 +80,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
     find: (storeId: string, requestId: string): FoundRequest | undefined =>
       selectOriginal([...oldestFirst(storeId, 0, requestId)].filter((one) => one.requestId === requestId)),
 
-    refusedOf: readRefused(newestHolding, parsed),
+    refusedOf: refused.find,
 
     /**
      * Requests after a position, newest first: the newest ones, or the next ones after the position of the filter, so
@@ -97,42 +97,6 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
       }
       return filter.after === null ? found : found.toReversed();
     },
-  };
-}
-
-/**
- * The limits of a search for refused requests: the position after which it starts, the number of results, and the
- * number of lines read.
- */
-type RefusedQuery = { readonly after: number; readonly limit: number; readonly most: number };
-
-/**
- * The newest refused requests whose order_id contains a text, ignoring case, newest first. Parses at most `most` lines;
- * `isWhole` says whether these were all.
- */
-function readRefused(
-  newestHolding: ReturnType<typeof statements>["newestHolding"],
-  parsed: ReturnType<typeof batchReader>,
-): (
-  storeId: string,
-  text: string,
-  look: RefusedQuery,
-) => { readonly requests: readonly LoggedRequest[]; readonly isWhole: boolean } {
-  return (storeId, text, { after, limit, most }) => {
-    const small = text.toLowerCase();
-    const requests: LoggedRequest[] = [];
-    let read = 0;
-    for (const batch of newestHolding.iterate({ storeId, after, holds: null })) {
-      for (const line of batch.split("\n").toReversed()) {
-        // Most lines are of successful requests, and need not be parsed.
-        if (line.includes(NOT_REFUSED_TEXT)) continue;
-        if (read >= most || requests.length >= limit) return { requests, isWhole: false };
-        read += 1;
-        const [request] = parsed(line);
-        if (request?.orderId?.toLowerCase().includes(small) === true) requests.push(request);
-      }
-    }
-    return { requests, isWhole: true };
   };
 }
 

@@ -1,0 +1,94 @@
+import type { LoggedRequest } from "../../core/request/logged-request.ts";
+import type { Connection } from "../connection/database.ts";
+
+/** The text with which the code of a refusal begins in a line. Other codes are null; in strings, quotes are escaped. */
+const REFUSED_TEXT = '"code":"';
+
+/** A refused request, as a search shows it. */
+export type RefusedLine = Pick<
+  LoggedRequest,
+  "position" | "requestId" | "orderId" | "status" | "code" | "storeAt"
+>;
+
+/** The newest batch of a store that was read, and the newest refused requests, newest first. */
+type RefusedOfStore = { readonly upTo: number; readonly lines: readonly RefusedLine[] };
+
+/**
+ * The limits of a search for refused requests: the position after which it starts, the number of results, and the
+ * number of refused requests among which it searches.
+ */
+type RefusedQuery = { readonly after: number; readonly limit: number; readonly most: number };
+
+/**
+ * An index of the newest refused requests of each store that is searched. It is kept in memory, because reading the
+ * whole log takes longer than the rest of a page. It is built at a store's first search, and updated at each later one.
+ */
+export function createRefusedIndex(
+  connection: Connection,
+  parse: (line: string) => readonly LoggedRequest[],
+) {
+  const known = new Map<string, RefusedOfStore>();
+  const newest = connection
+    .prepare<[string], number | null>("SELECT max(last) FROM request_batches WHERE store_id = ?")
+    .pluck();
+  const later = connection
+    .prepare<[string, number], string>(
+      "SELECT requests FROM request_batches WHERE store_id = ? AND last > ? ORDER BY last DESC",
+    )
+    .pluck();
+
+  /** The newest refused requests in the batches after a position, newest first. */
+  const readLater = (storeId: string, after: number, most: number): RefusedLine[] => {
+    const lines: RefusedLine[] = [];
+    for (const batch of later.iterate(storeId, after)) {
+      if (!batch.includes(REFUSED_TEXT)) continue;
+      for (const line of batch.split("\n").toReversed()) {
+        if (lines.length >= most) return lines;
+        // Most lines are of successful requests, and need not be parsed.
+        if (line.includes(REFUSED_TEXT)) lines.push(...parse(line).map(summaryOf));
+      }
+    }
+    return lines;
+  };
+
+  /** The newest refused requests of a store after a position, one more than `most` if there are more. */
+  const upToNow = (storeId: string, after: number, most: number): readonly RefusedLine[] => {
+    const before = known.get(storeId);
+    const upTo = newest.get(storeId) ?? 0;
+    // Another process may have started a new log.
+    const kept = before !== undefined && before.upTo <= upTo ? before : { upTo: after, lines: [] };
+    const added = kept.upTo === upTo ? [] : readLater(storeId, kept.upTo, most + 1);
+    const lines = added
+      .concat(kept.lines)
+      .filter(({ position }) => position > after)
+      .slice(0, most + 1);
+    known.set(storeId, { upTo, lines });
+    return lines;
+  };
+
+  return {
+    /**
+     * The newest refused requests whose order_id contains a text, ignoring case, newest first. `isWhole` says whether
+     * the search reached the oldest refused request.
+     */
+    find: (
+      storeId: string,
+      text: string,
+      { after, limit, most }: RefusedQuery,
+    ): { readonly requests: readonly RefusedLine[]; readonly isWhole: boolean } => {
+      const small = text.toLowerCase();
+      const requests: RefusedLine[] = [];
+      for (const [at, line] of upToNow(storeId, after, most).entries()) {
+        if (at >= most || requests.length >= limit) return { requests, isWhole: false };
+        if (line.orderId?.toLowerCase().includes(small) === true) requests.push(line);
+      }
+      return { requests, isWhole: true };
+    },
+
+    forget: (storeId: string): void => void known.delete(storeId),
+  };
+}
+
+function summaryOf({ position, requestId, orderId, status, code, storeAt }: LoggedRequest): RefusedLine {
+  return { position, requestId, orderId, status, code, storeAt };
+}
