@@ -31,6 +31,7 @@ const WHOLE_SECRET = new RegExp(`${SECRET.source.slice(0, -1)}{${MIN_SECRET_LENG
 export const SECRET_PATTERN = WHOLE_SECRET.source.replaceAll(/\\.|[a-z]/g, (part) =>
   part.length > 1 ? part : `[${part}${part.toUpperCase()}]`,
 );
+const REDACTED_SECRET = new RegExp(SECRET.source.replace(/\[[^\]]+\]\+$/, "…"), "i");
 /** Blanks and marks that are invisible. */
 const INVISIBLE_BLANKS = /^[\s\p{M}]+|\s[\s\p{M}]+|\s$/gu;
 /** A user name and a password in an address; a quotation mark ends the address. */
@@ -99,6 +100,11 @@ export const SECRET_DESCRIPTION_ZH = "API 密钥、签名密钥或令牌：它�
 /** Whether a text contains an API key, a signing secret or a token, or a large part of one, judged by its form. */
 export function holdsSecret(text: string): boolean {
   return WHOLE_SECRET.test(text);
+}
+
+/** Whether a text contains a secret (`holdsSecret`), or the mark with which `redactSecrets` replaces one. */
+export function showsSecret(text: string): boolean {
+  return holdsSecret(text) || REDACTED_SECRET.test(text);
 }
 
 /** A value from outside, made safe for a message: quoted, escaped, redacted, at most 60 characters. */

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { BROKEN } from "../support/broken.table.ts";
 import { differenceFrom } from "../support/explored.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
+import type { World } from "../../src/world.ts";
 import { BROKEN_CLIENTS, GOOD_CLIENTS, installClient, rightClient } from "../support/shop-clients.ts";
 
 type Found = {
@@ -42,7 +43,6 @@ test("clients that repeat a create with its key hold, and what nothing shows is 
       "right_amount",
       "booked_when_paid",
       "final_stays",
-      "secrets_kept",
     ]);
   }
 });
@@ -77,6 +77,20 @@ test("a finding says how to run its schedule again, and its faults are written f
     /12 schedules, 10 held, 1 cause found \(seed s\); booked_once was not judged\n$/,
   );
   expect(shown.stderr).toContain("explore: 11 schedules with 1 fault");
+});
+
+test("a secret in the output of the purchase is found, whatever the exit code", async () => {
+  const harness = createHarness();
+  const clients: World["run"][] = [];
+  installClient({ ...harness, setShell: (run) => void clients.push(run) }, rightClient);
+  harness.setShell(async (command) => {
+    const [client] = clients;
+    if (client === undefined) throw new Error("the client is installed");
+    return { ...(await client(command)), stderr: `key ${command.env["CHECKOUT_API_KEY"] ?? ""}` };
+  });
+  const [code, { broken }] = await explored(harness);
+  expect([code, broken.map(({ cause, faults }) => [cause, faults])]).toEqual([1, [["secret_in_output", []]]]);
+  expect(JSON.stringify(broken)).not.toMatch(/svc_test_\w{16}/);
 });
 
 test("a command that does not work without faults teaches nothing, and wrong faults are refused", async () => {

@@ -16,7 +16,7 @@ import { BROKEN } from "../support/broken.table.ts";
 test("a served shop that can be killed at any moment holds", async () => {
   const [code, found] = await exploreShop(STEADY_SHOPS, "takes its time, and books in one transaction", 1);
   expect([code, found.broken, found.held]).toEqual([0, [], found.schedules]);
-  expect(found.not_judged.map(({ invariant }) => invariant)).toEqual(["secrets_kept"]);
+  expect(found.not_judged).toEqual([]);
   const rows = found.table.map(({ place, held, not_judged: open }) => [place, held.length, open]);
   expect(rows).toEqual([
     ["POST /v1/orders 1", 11, []],
@@ -48,6 +48,15 @@ test("a served shop that a kill breaks is found, told, and run again by the line
   expect(xml).toContain('<skipped message="no purchase failed, so none had to recover"/>');
   const payer = await harness.run(["explore", "--json", "--only", "[]", "--payer", "failed", ...SERVED]);
   expect([payer.code, payer.stdout]).toEqual([0, expect.stringContaining('"schedules":1,"held":1')]);
+});
+
+test("a secret in the view of an order is found", async () => {
+  const harness = createHarness();
+  const { "books and knows in one transaction": onlyBooks } = STEADY_SHOPS;
+  if (onlyBooks === undefined) throw new Error("it is in the table");
+  installShop(harness, { ...onlyBooks, showsSecret: true });
+  const { code, stdout } = await harness.run(["explore", "--json", "--only", "[]", ...SERVED]);
+  expect([code, stdout]).toEqual([1, expect.stringContaining('"cause":"secret_in_view"')]);
 });
 
 test("a shop that does not start teaches nothing, and options that do not fit are refused", async () => {

@@ -216,6 +216,7 @@ const GOOD: RunFacts = {
   soon: PAID,
   last: PAID,
   isDown: false,
+  secretPlaces: new Set(),
 };
 const FAILED = { end: "failure", message: "gave up" } as const;
 const [ORDER] = GOOD.checkouts;
@@ -269,6 +270,10 @@ const SHOWN: Readonly<Record<ExploreCause, Partial<RunFacts>>> = {
   acknowledged_only: lost,
   not_restarted: { isDown: true, last: null },
   goes_back: { last: UNPAID },
+  secret_in_request: { secretPlaces: new Set(["request", "view"]) },
+  secret_in_answer: { secretPlaces: new Set(["answer"]) },
+  secret_in_output: { secretPlaces: new Set(["output"]) },
+  secret_in_view: { secretPlaces: new Set(["view"]) },
 };
 
 test("a run without damage holds, and each cause is told for a run that shows it", () => {
@@ -281,6 +286,7 @@ test("a run without damage holds, and each cause is told for a run that shows it
     "right_amount",
     "final_stays",
     "booked_when_paid",
+    "secrets_kept",
   ]);
   const told = Object.entries(SHOWN).map(([cause, facts]) => [
     cause,
@@ -330,8 +336,10 @@ test("a view that says a status alone judges neither how often nor how much, and
     "never_unpaid",
     "final_stays",
     "booked_when_paid",
+    "secrets_kept",
   ]);
-  expect(names({ before: null, soon: null, last: null })).toEqual(["one_order", "client_ends"]);
+  const unseen = { before: null, soon: null, last: null };
+  expect(names(unseen)).toEqual(["one_order", "client_ends", "secrets_kept"]);
   expect(names({ purchase: FAILED, again: GOOD.purchase })).toContain("recovery");
 });
 

@@ -49,7 +49,7 @@ test("a careful shop holds, broken ones are found with the least schedule and th
       ["payer", 6, []],
     ],
   );
-  expect(held.notJudged.map(({ invariant }) => invariant)).toEqual(["recovery", "secrets_kept"]);
+  expect(held.notJudged.map(({ invariant }) => invariant)).toEqual(["recovery"]);
   expect(held.advice).toEqual([
     {
       faults: [{ action: "drop", match: { eventType: "order.succeeded", nth: 1 } }],
@@ -103,11 +103,7 @@ test("a seed repeats the schedules in their order, with the same ids through the
   expect(first?.met.length).toBeGreaterThan(15);
   expect(other?.met).not.toEqual(first?.met);
   expect([first?.result.schedules, first?.result.held]).toEqual([17, 17]);
-  expect(first?.result.notJudged.map(({ invariant }) => invariant)).toEqual([
-    "booked_once",
-    "right_amount",
-    "secrets_kept",
-  ]);
+  expect(first?.result.notJudged.map(({ invariant }) => invariant)).toEqual(["booked_once", "right_amount"]);
 });
 
 test("an application that does not work without faults, and a wrong option, are refused", async () => {

@@ -686,6 +686,21 @@ export const BROKEN: {
       cause: "acknowledged_only",
       least: [RETRIED],
     },
+    "shows its settings in the answer to a webhook that does not verify": {
+      invariant: "secrets_kept",
+      cause: "secret_in_answer",
+      least: [FORGED],
+    },
+    "says its settings in the description of its second attempt": {
+      invariant: "secrets_kept",
+      cause: "secret_in_request",
+      least: [RETRIED],
+    },
+    "says its settings when its purchase fails": {
+      invariant: "secrets_kept",
+      cause: "secret_in_output",
+      least: [RETRIED],
+    },
     "a new key for each attempt": { invariant: "recovery", cause: "new_key", least: [HIDDEN_ANSWERS] },
     "a new order_id for each attempt": {
       invariant: "one_order",

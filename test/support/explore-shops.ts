@@ -35,6 +35,8 @@ type Buyer = {
     change?: Readonly<Record<string, unknown>>,
   ) => Promise<{ readonly status: number; readonly checkout: Checkout | undefined } | undefined>;
   readonly random: () => string;
+  /** Its settings, with its secrets. */
+  readonly env: Readonly<Record<string, string>>;
 };
 
 /** A shop whose parts are its own; parts that it does not name are careful. */
@@ -45,6 +47,8 @@ export type ExploreShop = {
   readonly takesAll?: boolean;
   readonly buy?: (buyer: Buyer) => Promise<Checkout>;
   readonly shows?: (books: Books) => View;
+  /** The text of its answer to a webhook. */
+  readonly tells?: (status: number, env: Buyer["env"]) => string;
   /** The types that its endpoint gets; default: all. */
   readonly events?: readonly string[];
 };
@@ -131,6 +135,19 @@ export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
       books.known.add("asked");
       if ((await ask()) === "succeeded") book();
     },
+  },
+  "shows its settings in the answer to a webhook that does not verify": {
+    tells: (status, env) => (status === 400 ? JSON.stringify(env) : ""),
+  },
+  "says its settings in the description of its second attempt": {
+    buy: ({ post, env }) =>
+      retrying((number) => post(KEY, number === 1 ? {} : { description: Object.values(env).join(" ") })),
+  },
+  "says its settings when its purchase fails": {
+    buy: ({ post, env }) =>
+      retrying(() => post(KEY), 1).catch(() => {
+        throw new Error(`no order with ${JSON.stringify(env)}`);
+      }),
   },
   "a new key for each attempt": { buy: ({ post, random }) => retrying(() => post(random())) },
   "a new order_id for each attempt": {
@@ -238,6 +255,7 @@ export function optionsFor(shop: ExploreShop): Pick<ExploreOptions, "start" | "p
           count += 1;
           return `random-${count}`;
         },
+        env: store.env,
       }),
     view: (_orderId, store) => shows(booksOf(store)),
   };
@@ -247,7 +265,11 @@ function showAll({ booked }: Books): View {
   return { paid: booked.length > 0, times: booked.length, amountMinor: booked[0] };
 }
 
-function serverOf({ onHook = bookOnce, takesAll = false }: ExploreShop, store: Store, books: Books): Server {
+function serverOf(
+  { onHook = bookOnce, takesAll = false, tells = () => "" }: ExploreShop,
+  store: Store,
+  books: Books,
+): Server {
   const take = async (rawBody: Buffer, headers: readonly string[]): Promise<number> => {
     const verdict = verifyWebhook({ rawBody, headers, secrets: store.signingSecret });
     if (!verdict.ok && !takesAll) return 400;
@@ -268,7 +290,9 @@ function serverOf({ onHook = bookOnce, takesAll = false }: ExploreShop, store: S
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => void parts.push(part));
     request.on("end", () => {
-      void take(Buffer.concat(parts), request.rawHeaders).then((status) => response.writeHead(status).end());
+      void take(Buffer.concat(parts), request.rawHeaders).then((status) =>
+        response.writeHead(status).end(tells(status, store.env)),
+      );
     });
   });
 }

@@ -34,6 +34,8 @@ export type KilledShop = {
   readonly onStart?: (disk: Disk) => boolean | void;
   /** Whether it shows nothing but whether the order is paid. */
   readonly showsStatus?: true;
+  /** Whether its view of an order also shows its signing secret. */
+  readonly showsSecret?: true;
 };
 
 function bookOnce({ id, status, disk, amountMinor }: Hook): void {
@@ -221,7 +223,7 @@ const SLOW_TURNS = 60;
 
 function serviceOf(
   { clock }: Pick<Harness, "clock">,
-  { onHook, showsStatus }: KilledShop,
+  { onHook, showsStatus, showsSecret }: KilledShop,
   {
     diskOf,
     secret,
@@ -260,7 +262,8 @@ function serviceOf(
       }
       const { paid, booked } = diskOf(request.target.split("/").at(-1) ?? "");
       const shown = showsStatus === true ? { paid } : { paid, times: booked.length, amount_minor: booked[0] };
-      return { status: 200, headers: {}, body: JSON.stringify(shown) };
+      const settings = showsSecret === true ? { settings: { secret } } : {};
+      return { status: 200, headers: {}, body: JSON.stringify({ ...shown, ...settings }) };
     },
     refuse: (): HttpResponse => ({ status: 400, headers: {}, body: "" }),
   };

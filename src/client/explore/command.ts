@@ -1,9 +1,10 @@
 // Applications in any language, as stages of `explore`: a command that makes one purchase, alone or with a shop that is
 // started for each schedule (client/explore/shop.ts).
 import { isAtDelivery, MAX_CHECKOUTS, type Bench, type Call, type Stage, type StageEnd } from "./run.ts";
-import type { MadeCheckout, OrderView } from "../../core/explore/facts.ts";
+import type { MadeCheckout, OrderView, SecretPlace } from "../../core/explore/facts.ts";
 import { isKill, type Schedule } from "../../core/explore/schedule.ts";
 import { parseView } from "../../core/explore/view.ts";
+import { holdsSecret } from "../../core/text.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { ControlTarget } from "../control/control.ts";
 import { TOKENLESS_ENVIRONMENT } from "../drills/merchant-command.ts";
@@ -76,12 +77,15 @@ export function runningShopStages(
     const { checkouts } = await call({ name: "listCheckouts", storeId, body: { limit: MAX_CHECKOUTS } });
     const orderId = commands.newOrderId();
     const variables = { ...env, ...REMOVED_VARIABLES, CHECKOUT_ORDER_ID: orderId };
+    const secretPlaces = new Set<SecretPlace>();
     return {
       storeId,
       within: { orderId, endpointId, before: new Set(checkouts.map(({ id }) => id)) },
-      purchase: purchaseOf(commands, variables).purchase,
+      secretPlaces,
+      purchase: purchaseOf(commands, variables, secretPlaces).purchase,
       ...(view && {
-        view: (checkout) => readShownOrder(commands, view, { checkout, env: variables, port: undefined }),
+        view: (checkout) =>
+          readShownOrder(commands, view, { checkout, env: variables, port: undefined, secretPlaces }),
       }),
       close: () => call({ name: "clearFaults", storeId, body: undefined }),
     };
@@ -105,9 +109,10 @@ async function openIn(
     CHECKOUT_ORDER_ID: commands.newOrderId(),
     ...REMOVED_VARIABLES,
   };
+  const secretPlaces = new Set<SecretPlace>();
   if (served === undefined) {
-    const { purchase, kill } = purchaseOf(commands, env);
-    return { storeId, purchase, kill, close: remove };
+    const { purchase, kill } = purchaseOf(commands, env, secretPlaces);
+    return { storeId, secretPlaces, purchase, kill, close: remove };
   }
   const kills = schedule.faults.filter((fault) => isKill(fault.action) && isAtDelivery(fault));
   const shop = await startShop(commands, served, { env, kills });
@@ -118,14 +123,15 @@ async function openIn(
     await shop.stop();
     throw error;
   }
-  const { purchase, kill } = purchaseOf(commands, withPort);
+  const { purchase, kill } = purchaseOf(commands, withPort, secretPlaces);
   return {
     storeId,
+    secretPlaces,
     purchase,
     view: (checkout) =>
       view === undefined
         ? noView()
-        : readShownOrder(commands, view, { checkout, env: withPort, port: shop.port }),
+        : readShownOrder(commands, view, { checkout, env: withPort, port: shop.port, secretPlaces }),
     kill: async () => {
       await kill();
       await shop.restart();
@@ -145,10 +151,11 @@ const REMOVED_VARIABLES = {
   CHECKOUT_TARGET: undefined,
 } as const;
 
-/** The functions that run the purchase command, and kill it. */
+/** The functions that run the purchase command, and kill it. A secret in its output is added to `secretPlaces`. */
 function purchaseOf(
   { world, commandLine, timeoutMs, signal }: Pick<Commands, "world" | "commandLine" | "timeoutMs" | "signal">,
   env: Variables,
+  secretPlaces: Set<SecretPlace>,
 ): { readonly purchase: () => Promise<StageEnd>; readonly kill: () => Promise<void> } {
   let current = new AbortController();
   return {
@@ -156,7 +163,9 @@ function purchaseOf(
       current = new AbortController();
       const stop = AbortSignal.any([signal, current.signal]);
       const command = { commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal: stop };
-      return endOf(await world.run(command));
+      const result = await world.run(command);
+      if (holdsSecret(result.stdout) || holdsSecret(result.stderr)) secretPlaces.add("output");
+      return endOf(result);
     },
     kill: () => Promise.resolve(current.abort()),
   };
@@ -173,7 +182,7 @@ function noView(): Promise<OrderView> {
   return Promise.reject(new Error("no --order-view and no --order-view-command was given"));
 }
 
-/** Reads the shop's view of an order. Throws if the view cannot be read. */
+/** Reads the shop's view of an order, and notes a secret in it. Throws if the view cannot be read. */
 async function readShownOrder(
   { world, target, signal }: Pick<Commands, "world" | "target" | "signal">,
   { from, paidWhen }: ShownOrder,
@@ -181,7 +190,13 @@ async function readShownOrder(
     checkout,
     env,
     port,
-  }: { readonly checkout: MadeCheckout; readonly env: Variables; readonly port: number | undefined },
+    secretPlaces,
+  }: {
+    readonly checkout: MadeCheckout;
+    readonly env: Variables;
+    readonly port: number | undefined;
+    readonly secretPlaces: Set<SecretPlace>;
+  },
 ): Promise<OrderView> {
   const source =
     "path" in from
@@ -191,6 +206,7 @@ async function readShownOrder(
         : { ...from, env };
   const view = { from: source, paidWhen: paidWhen ?? ANY_TEXT };
   const { says, got, text, isMissing } = await readView(world, { target, checkout, view, signal });
+  if (holdsSecret(text)) secretPlaces.add("view");
   if (says === "unknown") throw new Error(`the view of the order cannot be read: ${got}`);
   if (isMissing) return { paid: false, times: null, amountMinor: null };
   const read = parseView(text, paidWhen);

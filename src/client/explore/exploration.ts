@@ -275,7 +275,6 @@ function findNotJudged(
   );
   const never = (Object.keys(INVARIANTS) as Invariant[]).filter((invariant) => !judged.has(invariant));
   const reasonOf = (invariant: Invariant): NotJudgedReason => {
-    if (invariant === "secrets_kept") return "not_seen";
     if (invariant === "recovery") return "nothing_failed";
     if (!hasView && !OF_CLIENT.has(invariant)) return "no_view";
     return invariant === "booked_once" || invariant === "right_amount" ? "status_alone" : "not_shown";

@@ -5,12 +5,15 @@ import type { SimulatedOutcome } from "../../core/checkout/reserved-order-id.ts"
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
 import {
   checkoutOf,
+  isAnsweredWithSecret,
+  isRequestWithSecret,
   requestLines,
   seenRequests,
   type MadeCheckout,
   type OrderView,
   type PurchaseResult,
   type RunFacts,
+  type SecretPlace,
 } from "../../core/explore/facts.ts";
 import { brokenVerdicts, canImprove, judge, type Judgement } from "../../core/explore/judge.ts";
 import {
@@ -51,6 +54,8 @@ export type Stage = {
   readonly kill?: () => Promise<void>;
   /** Whether the application failed to restart after it was killed. */
   readonly isDown?: () => boolean;
+  /** The places in which a secret was seen: the stage adds those in its output and its views, the run all others. */
+  readonly secretPlaces: Set<SecretPlace>;
   readonly close: () => Promise<unknown>;
 };
 
@@ -138,7 +143,7 @@ async function play(bench: Play, schedule: Schedule): Promise<ExploreRun> {
       isDown: stage.isDown?.() === true,
     };
     await kills.end();
-    const judged = await poll(world, async () => judgedBy(known, await lookNow()), {
+    const judged = await poll(world, async () => judgedBy(stage, known, await lookNow()), {
       isEnough: ({ viewError, judgement }) => viewError === undefined && !canImprove(judgement),
       waitMs: VIEW_PATIENCE_MS,
       firstPauseMs: VIEW_PAUSE_MS,
@@ -157,12 +162,16 @@ async function unpaidRun(
 ): Promise<ExploreRun> {
   const unseen = { deliveries: [], before: null, soon: null, isDown: false };
   const facts = { ...known, ...unseen, requests: await requestsOf(bench) };
-  const judged = judgedBy(facts, { seen: null, error: undefined });
+  const judged = judgedBy(bench.stage, facts, { seen: null, error: undefined });
   return { ...judged, story: await storyOf(bench, judged) };
 }
 
-function judgedBy(known: Omit<RunFacts, "last">, { seen: last, error: viewError }: Look) {
-  const facts = { ...known, last };
+function judgedBy(
+  { secretPlaces }: Stage,
+  known: Omit<RunFacts, "last" | "secretPlaces">,
+  { seen: last, error: viewError }: Look,
+) {
+  const facts = { ...known, last, secretPlaces };
   return { facts, judgement: judge(facts), viewError };
 }
 
@@ -276,14 +285,19 @@ async function checkoutsOf({ call, stage: { storeId, within } }: Play): Promise<
   }));
 }
 
-async function requestsOf({ call, stage: { storeId, within } }: Play): Promise<RunFacts["requests"]> {
+async function requestsOf({ call, stage }: Play): Promise<RunFacts["requests"]> {
+  const { storeId, within, secretPlaces } = stage;
   const body = { limit: MAX_LISTED, ...(within && { orderId: within.orderId }) };
-  return seenRequests(await call({ name: "listRequests", storeId, body }));
+  const listed = await call({ name: "listRequests", storeId, body });
+  if (listed.requests.some(isRequestWithSecret)) secretPlaces.add("request");
+  return seenRequests(listed);
 }
 
-async function deliveriesOf({ call, stage: { storeId, within } }: Play): Promise<RunFacts["deliveries"]> {
+async function deliveriesOf({ call, stage }: Play): Promise<RunFacts["deliveries"]> {
+  const { storeId, within, secretPlaces } = stage;
   const ofRun = within && { orderId: within.orderId, endpointId: within.endpointId };
   const found = await call({ name: "listDeliveries", storeId, body: { limit: MAX_LISTED, ...ofRun } });
+  if (found.deliveries.some(isAnsweredWithSecret)) secretPlaces.add("answer");
   return found.deliveries
     .map(({ type: eventType, cause, state, attempts }) => ({
       eventType,

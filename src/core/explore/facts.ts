@@ -2,7 +2,11 @@ import type { FinalStatus } from "../checkout/payment.ts";
 import type { Status } from "../checkout/checkout.ts";
 import type { AnswerOf } from "../control/operations.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
+import { SECRET_DESCRIPTION, showsSecret } from "../text.ts";
 import type { Schedule } from "./schedule.ts";
+
+type LoggedRequest = AnswerOf<"listRequests">["requests"][number];
+type Delivery = AnswerOf<"listDeliveries">["deliveries"][number];
 
 /** The result of a purchase: an order, a reported failure, or a timeout. */
 export type PurchaseResult =
@@ -43,6 +47,13 @@ export type SeenDelivery = {
   readonly attempts: readonly { readonly status: number | null; readonly fault: DeliveryAction | null }[];
 };
 
+/**
+ * Where an application can show a secret so that it is seen: in a request of v1, except its Authorization header; in an
+ * answer to a webhook; in the output of its purchase; in its view of an order. What it sends elsewhere is not seen.
+ */
+export const SECRET_PLACES = ["request", "answer", "output", "view"] as const;
+export type SecretPlace = (typeof SECRET_PLACES)[number];
+
 /** All observations of a run of a schedule. */
 export type RunFacts = {
   readonly schedule: Schedule;
@@ -57,6 +68,8 @@ export type RunFacts = {
   readonly before: OrderView | null;
   readonly soon: OrderView | null;
   readonly last: OrderView | null;
+  /** The places in which an API key, a signing secret or a token was seen. */
+  readonly secretPlaces: ReadonlySet<SecretPlace>;
   /** Whether the application failed to restart after it was killed. */
   readonly isDown: boolean;
 };
@@ -70,6 +83,19 @@ export function seenRequests({ requests }: AnswerOf<"listRequests">): readonly S
     code,
     isFaulty: fault !== null,
   }));
+}
+
+/**
+ * Whether a request shows a secret. The service refuses a secret in a body or a key, and says so in its message; the log
+ * marks the place of a secret in a path.
+ */
+export function isRequestWithSecret({ path, message }: LoggedRequest): boolean {
+  return showsSecret(path) || message?.includes(SECRET_DESCRIPTION) === true;
+}
+
+/** Whether an answer to a delivery shows a secret; the audit marks the place of a secret. */
+export function isAnsweredWithSecret({ attempts }: Delivery): boolean {
+  return attempts.some(({ answer }) => answer !== null && showsSecret(answer));
 }
 
 /** The story of a run without an order: a line for each request. */

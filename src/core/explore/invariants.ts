@@ -68,10 +68,13 @@ export const INVARIANTS = {
     ],
   },
   secrets_kept: {
-    rule: ["no secret is sent elsewhere", "密钥不会发送到别处"],
+    rule: [
+      "no secret is in a request of v1 (except its Authorization header), in an answer to a webhook, in the output of the purchase or in the view of the order; what is sent elsewhere is not seen",
+      "密钥不会出现在 v1 的请求（Authorization 头除外）、对推送的响应、购买的输出或订单视图中；发送到别处的内容无法看到",
+    ],
     cure: [
-      "Keep the API key and the signing secret out of order_ids, descriptions, addresses and pages.",
-      "不要把 API 密钥和签名密钥写进订单号、描述、地址或页面。",
+      "Keep the API key and the signing secret out of descriptions, addresses, pages, messages and logs; do not print the environment, and turn off debug pages.",
+      "不要把 API 密钥和签名密钥写进描述、地址、页面、消息或日志；不要输出环境变量，并关闭调试页面。",
     ],
   },
 } as const satisfies Readonly<Record<string, { readonly rule: Words; readonly cure: Words }>>;
@@ -155,6 +158,19 @@ export const EXPLORE_CAUSES = {
     "It was paid, and is not any more: an older event that came late, or came again, was written over it.",
     "曾是已支付，后来又不是：迟到或重复推送的旧事件覆盖了它。",
   ],
+  secret_in_request: [
+    "A secret was in the body, the path or the Idempotency-Key of a request.",
+    "请求的正文、路径或 Idempotency-Key 中含有密钥。",
+  ],
+  secret_in_answer: [
+    "A secret was in an answer to a webhook: the address that receives webhooks is public.",
+    "对推送的响应中含有密钥：接收推送的地址是公开的。",
+  ],
+  secret_in_output: [
+    "A secret was in the output or the error message of the purchase, which logs keep.",
+    "购买的输出或错误消息中含有密钥，日志会保存这些内容。",
+  ],
+  secret_in_view: ["A secret was in the view of the order.", "订单视图中含有密钥。"],
 } as const satisfies Readonly<Record<string, Words>>;
 
 /** A cause of the closed list. */
@@ -177,7 +193,6 @@ export const NOT_JUDGED_REASONS = {
     "the orders alone were looked at, not what the application books",
     "只查看了订单，没有查看应用的入账",
   ],
-  not_seen: ["what the application sends elsewhere is not seen", "看不到应用发送到别处的内容"],
   not_shown: ["no run showed it", "没有任何一次运行能体现"],
   not_again: [
     "it was broken once, and not in each of three runs after that",

@@ -1,4 +1,11 @@
-import { checkoutOf, isPayment, type MadeCheckout, type RunFacts, type SeenDelivery } from "./facts.ts";
+import {
+  checkoutOf,
+  isPayment,
+  SECRET_PLACES,
+  type MadeCheckout,
+  type RunFacts,
+  type SeenDelivery,
+} from "./facts.ts";
 import { isKill } from "./schedule.ts";
 import type { ExploreCause, Invariant } from "./invariants.ts";
 
@@ -15,7 +22,7 @@ export function judge(facts: RunFacts): Judgement {
   const checkout = checkoutOf(facts);
   const ofView = checkout === undefined ? [] : viewVerdicts(facts, checkout);
   const isDropped = checkout !== undefined && isDroppedForGood(facts, checkout);
-  return { verdicts: clientVerdicts(facts).concat(ofView), isDropped };
+  return { verdicts: [...clientVerdicts(facts), ...ofView, secretVerdict(facts)], isDropped };
 }
 
 /** Whether a later reading of the view can change the judgement: a booking may still appear, but none disappears. */
@@ -62,6 +69,11 @@ function clientVerdicts({ purchase, again, checkouts, requests }: RunFacts): rea
     verdicts.push(verdictOf("recovery", again.end === "order" ? null : cause));
   }
   return verdicts;
+}
+
+function secretVerdict({ secretPlaces }: RunFacts): Verdict {
+  const place = SECRET_PLACES.find((one) => secretPlaces.has(one));
+  return verdictOf("secrets_kept", place === undefined ? null : `secret_in_${place}`);
 }
 
 function viewVerdicts(facts: RunFacts, checkout: MadeCheckout): readonly Verdict[] {

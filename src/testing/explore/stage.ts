@@ -1,6 +1,7 @@
 import type { Bench, Stage } from "../../client/explore/run.ts";
-import type { OrderView, PurchaseResult } from "../../core/explore/facts.ts";
+import type { OrderView, PurchaseResult, SecretPlace } from "../../core/explore/facts.ts";
 import { isError } from "../../core/outcome.ts";
+import { holdsSecret } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { unlessGone } from "../errors.ts";
 import type { Sandbox, Store } from "../types.ts";
@@ -22,9 +23,15 @@ export function stagesOf({ sandbox, world, purchase, view, start }: Application)
     const remove = (): Promise<void> => store.delete().catch(unlessGone);
     const open = async (): Promise<Stage> => {
       const stop = await start?.(store);
+      const secretPlaces = new Set<SecretPlace>();
       return {
         storeId: store.id,
-        purchase: () => attempt(world, purchase, store),
+        purchase: async () => {
+          const end = await attempt(world, purchase, store);
+          if (end.end === "failure" && holdsSecret(end.message)) secretPlaces.add("output");
+          return end;
+        },
+        secretPlaces,
         view: async ({ orderId }) => viewOf(await view(orderId, store)),
         close: async () => {
           try {
