@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { explore } from "../../src/testing/testing.ts";
 import { BROKEN } from "../support/broken.table.ts";
+import { CAREFUL_LANGUAGES, exploreCareful } from "../support/careful-commands.ts";
 import { FULL, part, SEED, size } from "../support/campaign.ts";
 import { differenceFrom } from "../support/explored.ts";
+import { hasLanguage } from "../support/machine.ts";
 import { run } from "../support/program.ts";
-import { HAS_PYTHON } from "../support/shops.ts";
 import { folderOf } from "../support/whole-shops.ts";
 import { BROKEN_SHOPS, CAREFUL_SHOPS, optionsFor } from "../support/explore-shops.ts";
 import { exploreShop, KILLED_SHOPS, STEADY_SHOPS } from "../support/killed-shops.ts";
@@ -17,7 +18,7 @@ const COMMANDS_OF = {
   node: ["--serve", "node shop.js", "--", "node", "shop.js", "create-order"],
   python: ["--serve", "python3 shop.py", "--", "python3", "shop.py", "create-order"],
 } as const;
-const WHOLE = HAS_PYTHON ? (["node", "python"] as const) : (["node"] as const);
+const WHOLE = (["node", "python"] as const).filter((name) => name === "node" || hasLanguage(name));
 type Result = { readonly schedules: number; readonly held: number; readonly broken: readonly unknown[] };
 const LIMITS = { budgetMs: 300_000, seed: String(SEED) };
 /** Shops that only a pair of faults breaks. */
@@ -52,6 +53,23 @@ test.each(FULL ? WHOLE : [])(
     const { schedules, held, broken } = JSON.parse(stdout) as Result;
     expect([code, broken, held]).toEqual([0, [], schedules]);
     expect(schedules).toBeGreaterThan(100);
+  },
+);
+
+/** The languages of this machine; the end of a run says which were missing. */
+const LANGUAGES = CAREFUL_LANGUAGES.filter((language) => language === "node" || hasLanguage(language));
+const THOUSANDS = LANGUAGES.flatMap((language) => [
+  { language, isBusy: false, cores: "all cores idle" },
+  { language, isBusy: true, cores: "a core busy" },
+]);
+
+test.each(FULL ? THOUSANDS : [])(
+  "nothing is said of a careful shop in $language in 1,000 schedules, with $cores",
+  async ({ language, isBusy }) => {
+    const wanted = { schedules: 1000, seed: String(SEED), isBusy };
+    const [code, schedules, broken] = await exploreCareful(language, wanted);
+    expect([code, broken]).toEqual([130, "none"]);
+    expect(schedules).toBeGreaterThanOrEqual(1000);
   },
 );
 
