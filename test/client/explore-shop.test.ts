@@ -132,6 +132,30 @@ test("an exploration of a shop that runs leaves nothing behind when it is killed
   await eventually("the lease has ended", async () => expect(await left()).toEqual([[], false, true]));
 });
 
+test("a call that names a lease that has ended changes nothing", async () => {
+  const harness = createHarness();
+  const { ready, request } = await harness.start();
+  const call = (path: string, body: object, lease = {}) =>
+    request({
+      path: `/__sandbox/stores/default/${path}`,
+      headers: {
+        Authorization: `Bearer ${ready.control_token ?? ""}`,
+        "Content-Type": "application/json",
+        ...lease,
+      },
+      body: JSON.stringify(body),
+    });
+  const opened = await call("leases", { drill: "explore", timeout_ms: 60_000 });
+  const { id } = (JSON.parse(String(opened.body)) as { readonly data: { readonly id: string } }).data;
+  const named = { "Checkout-Sandbox-Lease": id };
+  expect((await call("faults", { action: "drop", times: 5 }, named)).status).toBe(200);
+  await call(`leases/${id}/end`, {});
+  expect((await call("faults", { action: "drop", times: 5 }, named)).status).toBe(404);
+  expect((await call("clock", { action: "advance", by_ms: 5 }, named)).status).toBe(404);
+  const faults = await harness.run(["faults", "list", "--json"]);
+  expect(faults.stdout).toContain('"faults":[]');
+});
+
 test("a store whose clock was moved, or that has faults, is not explored, nor a receiver that it does not have", async () => {
   const { harness, explore, left } = await runningShop("books and knows in one transaction");
   await harness.run(["faults", "add", "latency", "--times", "5"]);

@@ -1,14 +1,15 @@
 import * as childProcess from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { openControl, type Control } from "../support/control.ts";
 import { blocksIn } from "../support/documents.ts";
 import { eventually } from "../support/eventually.ts";
 import { differenceFrom } from "../support/explored.ts";
 import { processesIn } from "../support/left-behind.ts";
-import { begin, PROGRAM as CHECKOUT, run } from "../support/program.ts";
-import { folderOf } from "../support/whole-shops.ts";
+import { begin, PROGRAM as CHECKOUT, run, startSandboxHere } from "../support/program.ts";
+import { folderOf, freePort } from "../support/whole-shops.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** A program that makes one purchase; `KEY` is how it makes its key, `AFTER` what it does with an answer. */
@@ -98,6 +99,66 @@ test("an exploration that is killed leaves no process and no folder behind", asy
   await running.stop("SIGKILL");
   await eventually("all have ended", () => expect(processesIn(cwd)).toEqual([]));
   expect(existsSync(join(cwd, ".checkout"))).toBe(false);
+});
+
+/** What an exploration has changed in the running sandbox when it is killed. */
+const MOMENTS = {
+  "it has added a fault": ({ faults }: Left) => faults > 0,
+  "it has moved the clock": ({ aheadMs }: Left) => aheadMs > 3_600_000,
+} as const;
+
+/** What an exploration can leave in a sandbox. */
+type Left = {
+  readonly faults: number;
+  readonly aheadMs: number;
+  readonly leases: number;
+  readonly endpoints: readonly string[];
+};
+
+async function leftIn(control: Control): Promise<Left> {
+  const [{ faults }, { now }, { underway }, { endpoints }] = await Promise.all([
+    control.call("listFaults", {}),
+    control.call("showClock", {}),
+    control.call("readiness", {}),
+    control.call("listEndpoints", {}),
+  ]);
+  return {
+    faults: faults.length,
+    aheadMs: now - Date.now(),
+    leases: underway.length,
+    endpoints: endpoints.map(({ state }) => state),
+  };
+}
+
+test("an exploration of a shop that runs leaves no fault, no moved clock, no lease and no pause when it is killed", async () => {
+  const cwd = tempFolder();
+  cpSync(join(import.meta.dirname, "../shops/careful"), cwd, { recursive: true });
+  const { port, ready } = await startSandboxHere({ cwd });
+  const control = openControl(port, join(cwd, ".checkout"));
+  const shopPort = await freePort();
+  const env = {
+    PATH,
+    PORT: `${shopPort}`,
+    CHECKOUT_STORE_ID: ready.store_id,
+    CHECKOUT_SIGNING_SECRET: ready.signing_secret,
+  };
+  const shop = childProcess.spawn(process.execPath, ["slow.js"], { cwd, env, stdio: "ignore" });
+  onTestFinished(() => void shop.kill("SIGKILL"));
+  const origin = `http://127.0.0.1:${shopPort}`;
+  await control.call("addEndpoint", { body: { url: `${origin}/hooks` } });
+  const purchase = ["--order-view", `${origin}/orders/{order_id}`, "--", "node", "slow.js", "create-order"];
+  for (const [moment, isNow] of Object.entries(MOMENTS)) {
+    const running = begin(["explore", "--depth", "1", "--receiver", `${origin}/hooks`, ...purchase], { cwd });
+    await eventually(moment, async () => expect(isNow(await leftIn(control))).toBe(true));
+    await running.stop("SIGKILL");
+    await eventually(`${moment}: nothing is left`, async () => {
+      const { aheadMs, ...left } = await leftIn(control);
+      expect([left, aheadMs < 60_000]).toEqual([{ faults: 0, leases: 0, endpoints: ["enabled"] }, true]);
+    });
+    await eventually(`${moment}: the command has ended`, () =>
+      expect(processesIn(cwd).filter((pid) => pid !== shop.pid)).toEqual([]),
+    );
+  }
 });
 
 /** Reports success whatever came of it; the eleventh run and those after it do not end. */

@@ -43,9 +43,8 @@ export async function exploreCareful(
   const options = ["--seed", seed, "--budget", "2h", "--serve", serve, "--receiver-path", "/hooks"];
   const view = ["--order-view", "/orders/{order_id}"];
   const running = begin(["explore", ...options, ...view, "--", ...purchase.split(" ")], { cwd });
-  let hasEnded = false;
-  void running.ended.then(() => (hasEnded = true));
-  while (!hasEnded && ranSoFar(running.output.stderr) < schedules) await sleep(LOOK_MS);
+  while (running.process.exitCode === null && ranSoFar(running.output.stderr) < schedules)
+    await sleep(LOOK_MS);
   const code = await running.stop("SIGINT");
   const told = /interrupted after (\d+) schedules; broken so far: (.*)/.exec(running.output.stderr);
   return [code, Number(told?.[1]), told?.[2] ?? running.output.stderr];

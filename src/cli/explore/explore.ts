@@ -151,20 +151,22 @@ async function inRunningSandbox(
       `checkout endpoints add ${quote(options.receiver)}`,
     );
   const { view, signal } = wanted;
-  const commands: Commands = {
-    ...commandsOf(context, options, wanted),
-    baseUrl,
-    target,
-    call: ({ storeId: _own, ...call }) => callAt(context, target, call),
-    ...(view && { view }),
-  };
   const env = variablesOf(access);
-  const open = runningShopStages(commands, { env, storeId, endpointId: endpoint.id });
   printer.talk(
     "explore: the clock of the store is moved until the end, so that its other unpaid orders expire",
   );
   const timeoutMs = Math.min(MAX_LEASE_MS, (options.budget ?? DEFAULTS.budgetMs) + LEASE_REST_MS);
-  const leased = await whileLeased(world, target, { drill: "explore", timeoutMs, signal }, async () => {
+  const lease = { drill: "explore", timeoutMs, signal } as const;
+  const leased = await whileLeased(world, target, lease, async ({ id: leaseId }) => {
+    const held = { ...target, leaseId };
+    const commands: Commands = {
+      ...commandsOf(context, options, wanted),
+      baseUrl,
+      target,
+      call: ({ storeId: _own, ...call }) => callAt(context, held, call),
+      ...(view && { view }),
+    };
+    const open = runningShopStages(commands, { env, storeId, endpointId: endpoint.id });
     const bench = { ...commands, open };
     return wrapAnswer(await search(context, options, { ...wanted, bench, kills: NO_KILLS }));
   });

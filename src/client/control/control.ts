@@ -1,6 +1,7 @@
 import {
   DEFAULT_STORE,
   INSTANCE_HEADER,
+  LEASE_HEADER,
   OPERATION_HEADER,
   VERSION_HEADER,
 } from "../../core/control/protocol.ts";
@@ -32,6 +33,8 @@ export type ControlTarget = {
   readonly send?: World["send"];
   /** The store of the calls. Default: the sandbox's first store. */
   readonly storeId?: string | undefined;
+  /** The lease of the calls: they are refused when it has ended. Default: none. */
+  readonly leaseId?: string;
   /**
    * Timeout of calls without their own timeout, in milliseconds. Default: 30 s. A wait that the call requests is added.
    */
@@ -81,14 +84,18 @@ export async function callControl<Name extends OperationName>(
 
 /** The request that calls an operation. */
 export function controlRequest<Name extends OperationName>(
-  { origin, token, storeId = DEFAULT_STORE, timeoutMs: usualMs }: ControlTarget,
+  { origin, token, storeId = DEFAULT_STORE, leaseId, timeoutMs: usualMs }: ControlTarget,
   { name, id = "", body, timeoutMs = timeoutOf(name, body, usualMs), signal }: ControlCall<Name>,
 ): OutboundRequest {
   const request = encodeRequest(name, body);
   return {
     method: CONTROL_OPERATIONS[name].method,
     url: `${origin}${pathOf(name, { storeId, id })}${takes(name) === "query" ? queryOf(request) : ""}`,
-    headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+    headers: {
+      Authorization: `Bearer ${token}`,
+      "Content-Type": "application/json",
+      ...(leaseId !== undefined && { [LEASE_HEADER]: leaseId }),
+    },
     ...(takes(name) === "body" ? { body: JSON.stringify(request) } : {}),
     timeoutMs,
     maxResponseBytes: MAX_RESPONSE_BYTES,

@@ -13,6 +13,8 @@ export const VERSION_HEADER = "Checkout-Sandbox-Version";
 export const INSTANCE_HEADER = "Checkout-Sandbox-Instance";
 /** The response header with the operation that answered. Missing if the sandbox does not have the operation. */
 export const OPERATION_HEADER = "Checkout-Sandbox-Operation";
+/** The request header with a lease: an operation with this header is refused if the lease has ended (decision 66). */
+export const LEASE_HEADER = "Checkout-Sandbox-Lease";
 
 /** The roles: `control` runs the sandbox, `administrator` acts as the service's administrator. */
 export type ControlRole = "control" | "administrator";

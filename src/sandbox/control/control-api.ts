@@ -3,6 +3,7 @@ import type { Operation } from "../../core/control/operation.ts";
 import {
   DEFAULT_STORE,
   INSTANCE_HEADER,
+  LEASE_HEADER,
   NO_STORE,
   OPERATION_HEADER,
   VERSION_HEADER,
@@ -107,7 +108,8 @@ async function answerAs(
   if (!read.ok) return read;
   const given = takes(name) === "nothing" && query === "" ? undefined : read.value;
   const { id = "" } = params;
-  const answer = await run(context, name, { storeId: storeId.value, id, requestId, body: given });
+  const [leaseId] = headerLines(request, LEASE_HEADER.toLowerCase());
+  const answer = await run(context, name, { storeId: storeId.value, id, requestId, body: given }, leaseId);
   if (!answer.ok) return answer;
   const data = await encodeAnswer(context, name, answer.value);
   const { bare, lasting } = CONTROL_OPERATIONS[name];
@@ -146,9 +148,14 @@ async function run<Name extends OperationName>(
   context: ControlContext,
   name: Name,
   call: Omit<OperationCall<Name>, "body"> & { readonly body: unknown },
+  leaseId: string | undefined,
 ): Promise<Outcome<AnswerOf<Name>>> {
   const body = decodeRequest(name, call.body);
-  return body.ok ? runOperation(context, name, { ...call, body: body.value }) : body;
+  if (!body.ok) return body;
+  // Nothing is awaited between this check and the operation's write, so what the end of a lease undoes comes later.
+  const leased: Outcome<void> =
+    leaseId === undefined ? accept(undefined) : context.leases.check({ storeId: call.storeId, id: leaseId });
+  return leased.ok ? runOperation(context, name, { ...call, body: body.value }) : leased;
 }
 
 /** The store in a path; empty for an operation without a store. Refuses with `not_found`. */

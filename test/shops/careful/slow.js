@@ -57,7 +57,7 @@ function book({ event_id: eventId, data: { order_id: orderId, status, amount_min
   db.exec("COMMIT");
 }
 
-async function answer(request) {
+async function respond(request) {
   if (request.method === "GET") {
     const { times, amount_minor } = selectOrder.get(request.url.split("/").at(-1));
     return [200, JSON.stringify({ paid: times > 0, times, amount_minor })];
@@ -72,9 +72,10 @@ async function answer(request) {
 
 if (process.argv[2] === "create-order") console.log(await createOrder(CHECKOUT_ORDER_ID));
 else {
-  const server = createServer(async (request, response) => {
-    const [status, text] = await answer(request).catch(() => [500, ""]);
-    response.writeHead(status).end(text);
+  const server = createServer((request, response) => {
+    void respond(request)
+      .catch(() => [500, ""])
+      .then(([status, text]) => response.writeHead(status).end(text));
   });
   server.listen(Number(PORT), "127.0.0.1");
 }
