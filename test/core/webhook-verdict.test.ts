@@ -682,6 +682,17 @@ const REFUSALS: readonly Row[] = [
 
 const SILENCES: readonly Row[] = [
   [
+    "answers no event of an order, after which the drill was given up",
+    {
+      ...each("timeout", "order_event", "payment_bad_signature", "payment_wrong_secret"),
+      ...each(null, "payment_changed_byte", "good_at_the_end"),
+    },
+    {
+      ...each<DrillCause>("too_slow", "order_event", "payment_changed_byte", "good_at_the_end"),
+      ...each<DrillCause>("silent_on_bad", "payment_bad_signature", "payment_wrong_secret"),
+    },
+  ],
+  [
     "does not answer what is bad",
     each("timeout", "bad_signature", "other_event_id"),
     each("silent_on_bad", "bad_signature", "other_event_id"),

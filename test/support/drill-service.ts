@@ -29,6 +29,8 @@ export const REFUSED = "refused in the midst of a drill";
 
 const REQUEST_ID = idOf(0);
 
+const INTERRUPTED: OutboundResult = { ok: false, failure: "aborted", message: "interrupted" };
+
 /** An id by its number. */
 export function idOf(number: number): string {
   return `00000000-0000-7000-8000-${String(number).padStart(12, "0")}`;
@@ -51,7 +53,7 @@ export function serveControl(answers: ControlAnswers, refused?: ControlCallPoint
     const row = rows.find(({ method, path }) => method === request.method && path.test(pathname));
     if (row === undefined) throw new Error(`no drill calls ${request.method} ${pathname}`);
     const { name } = row;
-    if (request.signal?.aborted === true) return { ok: false, failure: "aborted", message: "interrupted" };
+    if (isInterrupted(request)) return INTERRUPTED;
     const nth = calls.filter((call) => call.name === name).length + 1;
     calls.push({ name, nth });
     if (refused?.name === name && refused.nth === nth) return refusal();
@@ -64,6 +66,7 @@ export function serveControl(answers: ControlAnswers, refused?: ControlCallPoint
       id: string,
     ) => AnswerOf<OperationName> | Promise<AnswerOf<OperationName>>;
     const data = encodeAnswer(name, await answer(body.value, row.path.exec(pathname)?.[1] ?? ""));
+    if (isInterrupted(request)) return INTERRUPTED;
     const text = JSON.stringify({ ok: true, request_id: REQUEST_ID, data });
     const { onPart } = request;
     if (onPart !== undefined) {
@@ -78,7 +81,12 @@ export function serveControl(answers: ControlAnswers, refused?: ControlCallPoint
   return { send, calls: calls as readonly ControlCallPoint[] };
 }
 
-function refusal(): OutboundResult {
+function isInterrupted({ signal }: OutboundRequest): boolean {
+  return signal?.aborted === true;
+}
+
+/** An answer that refuses a call, or a request of v1. */
+export function refusal(): OutboundResult {
   const error = { code: "state_conflict", message: REFUSED };
   const body = JSON.stringify({ ok: false, request_id: REQUEST_ID, error });
   return { ok: true, status: 409, headers: {}, body };

@@ -182,10 +182,16 @@ async function payAndComeBack(
     name: "pay",
     id: checkout.id,
     body: { outcome: "succeeded", leaseId },
+    signal,
   });
   if (paid.end !== "success") return paid;
   const back = await returnOnce(world, returning);
-  const seen = await callControl(world, target, { name: "listRetrieves", id: leaseId, body: undefined });
+  const seen = await callControl(world, target, {
+    name: "listRetrieves",
+    id: leaseId,
+    body: undefined,
+    signal,
+  });
   if (seen.end !== "success") return seen;
   const fact = { ...back, asked: seen.value.paidCheckouts.includes(checkout.id) };
   if (back.view.says !== "paid") return wrapAnswer({ ...fact, texts: { before, after: "" } });
@@ -240,6 +246,7 @@ async function returnToPage(
   const {
     target,
     checkout,
+    signal,
     others: [paid, cancelled],
   } = returning;
   const ways = [
@@ -249,7 +256,8 @@ async function returnToPage(
   ] as const;
   for (const { of, outcome, way, back } of ways) {
     if (of === undefined || back === undefined) continue;
-    const acted = await callControl(world, target, { name: "pay", id: of.id, body: { outcome, leaseId } });
+    const body = { outcome, leaseId };
+    const acted = await callControl(world, target, { name: "pay", id: of.id, body, signal });
     if (acted.end !== "success") return acted;
     const coming = { ...returning, checkout: back };
     await openPage(world, coming, { session: of.id });

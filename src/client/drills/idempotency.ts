@@ -78,7 +78,7 @@ async function runWatchedDrill(
   const { id } = lease;
   const client = await runAll(world, watched);
   if (client.end !== "success") return client;
-  const closed = await callControl(world, control, { name: "closeIdempotencyDrill", id, body: {} });
+  const closed = await callControl(world, control, { name: "closeIdempotencyDrill", id, body: {}, signal });
   if (closed.end !== "success") return closed;
   const { reuse } = closed.value;
   if (reuse !== null) await sendReuse(world, watched, reuse);
@@ -147,7 +147,7 @@ async function runOnce(
 ): Promise<ControlResult<FinishedRun>> {
   const { control, lease, signal } = watched;
   const { id } = lease;
-  const begun = await callControl(world, control, { name: "beginClientRun", id, body: run });
+  const begun = await callControl(world, control, { name: "beginClientRun", id, body: run, signal });
   if (begun.end !== "success") return begun;
   const kill = new AbortController();
   const running = runClient(world, watched, {

@@ -20,7 +20,7 @@ export async function deliverRateLimitedEvents(
   { target, checkout, signal, onLimited = () => undefined }: Omit<ViewRequest, "view">,
 ): Promise<number> {
   const body = { checkoutId: checkout.id, state: "due" } as const;
-  const listed = await callControl(world, target, { name: "listDeliveries", body });
+  const listed = await callControl(world, target, { name: "listDeliveries", body, signal });
   const deliveries = listed.end === "success" ? listed.value.deliveries : [];
   const isLimited = deliveries.some(({ attempts }) => attempts.at(-1)?.status === TOO_MANY);
   if (!isLimited) return 0;

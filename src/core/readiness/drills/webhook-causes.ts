@@ -383,9 +383,11 @@ function whyFailed(name: CaseName, { kind, all, plain, probed }: Pattern): Drill
 
 const OTHER_LENGTHS: ReadonlySet<CaseName> = new Set(["short_signature", "empty_signature"]);
 
+const ALL_NAMES = Object.keys(DRILL_CASES) as readonly CaseName[];
+
 /** The cause that stopped the drill. */
 function whyGivenUp(pattern: Pattern): DrillCause {
-  const first = CASE_NAMES.find(
+  const first = ALL_NAMES.find(
     (name) => !pattern.answered.includes(name) && pattern.kind(name) !== "unsent",
   );
   return first === undefined ? "drops_connection" : causeOf(first, pattern);

@@ -1,0 +1,125 @@
+import { expect, test } from "vitest";
+import { createTestEvent } from "../../src/core/checkout/event.ts";
+import { drillRequest } from "../../src/core/readiness/drills/webhook-request.ts";
+import { CASE_NAMES, type CaseName } from "../../src/core/readiness/drills/webhook.ts";
+
+const NOW = Date.UTC(2026, 0, 15, 12);
+const STORE = "019bc1f0-4e20-7aaa-8000-000000000009";
+const eventOf = (end: number) => ({
+  id: `019bc1f0-4e20-7aaa-8000-${String(end).padStart(12, "0")}`,
+  storeId: STORE,
+  createdAt: NOW + end,
+});
+const EVENTS = { own: eventOf(1), first: eventOf(2) };
+const KEYS = {
+  secret: "whsec_right",
+  retiredSecret: undefined,
+  realNow: NOW,
+  url: "http://localhost:3000/hooks",
+};
+/** An event of an order that the receiver has accepted, as the service writes it. */
+const ORDER = {
+  id: "019bc1f0-4e20-7aaa-8000-000000000003",
+  body: JSON.stringify({
+    event_id: "019bc1f0-4e20-7aaa-8000-000000000003",
+    type: "order.created",
+    created_at: "2026-01-15T11:00:00.000Z",
+    livemode: false,
+    store_id: STORE,
+    sequence: 1,
+    previous_status: null,
+    data: {
+      id: "019bc1f0-4e20-7aaa-8000-000000000004",
+      object: "order",
+      order_id: "order-1",
+      livemode: false,
+    },
+  }),
+};
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The fields of an event that a case changes, with their new values. */
+function changedBy(name: CaseName): Json {
+  const { body } = drillRequest(name, { ...EVENTS, order: ORDER }, KEYS);
+  const own = JSON.parse(createTestEvent(EVENTS.own, EVENTS.own.createdAt).body) as Json;
+  const sent = JSON.parse(body) as Json;
+  const before = name.startsWith("payment_") ? (JSON.parse(ORDER.body) as Json) : own;
+  expect([name, Object.keys(before).filter((field) => !(field in sent))]).toEqual([name, []]);
+  const changed = Object.entries(sent).filter(
+    ([field, value]) => JSON.stringify(value) !== JSON.stringify(before[field]),
+  );
+  return Object.fromEntries(changed);
+}
+
+test("a forged event claims what its case says, and is the same event otherwise", () => {
+  const otherStore = STORE.replace("000000000009", "999999999990");
+  const rows: Partial<Record<CaseName, Json>> = {
+    unknown_type: { type: "webhook.refunded" },
+    other_family: { type: "ping" },
+    other_store: { store_id: otherStore },
+    live: { livemode: true },
+    live_empty: { livemode: true },
+    other_store_null: { store_id: otherStore },
+  };
+  for (const [name, changes] of Object.entries(rows))
+    expect([name, changedBy(name as CaseName)]).toEqual([name, changes]);
+  // An id without digits is another one too.
+  const unnamed = { ...EVENTS, own: { ...EVENTS.own, storeId: "a-store" }, order: null };
+  expect(JSON.parse(drillRequest("other_store", unnamed, KEYS).body)).toMatchObject({ store_id: "a-stoerx" });
+  // An order says so too, where it says it at all.
+  expect(changedBy("payment_live")).toMatchObject({
+    livemode: true,
+    type: "order.succeeded",
+    data: { object: "order", status: "succeeded", livemode: true },
+  });
+});
+
+test("a body that is changed by one byte is an event of another second, which it may have", () => {
+  const { body, headers } = drillRequest("changed_byte", { ...EVENTS, order: null }, KEYS);
+  const own = createTestEvent(EVENTS.own, EVENTS.own.createdAt).body;
+  const differing = Array.from(own).filter((character, at) => character !== body[at]);
+  expect([body.length, differing.length]).toEqual([own.length, 1]);
+  const { created_at: at, ...rest } = JSON.parse(body) as Json;
+  expect(new Date(String(at)).toISOString()).toBe(at);
+  expect(rest).toEqual({ ...(JSON.parse(own) as Json), created_at: undefined });
+  expect(headers).toEqual(drillRequest("good_event", { ...EVENTS, order: null }, KEYS).headers);
+});
+
+/** The number of characters in which two texts of one length differ; undefined if their lengths differ. */
+function differences(one: string, other: string): number | undefined {
+  if (one.length !== other.length) return undefined;
+  return Array.from(one).filter((character, at) => character !== other[at]).length;
+}
+
+test("a signature differs from the right one as its case says", () => {
+  const signatureOf = (name: CaseName): string => {
+    const { headers } = drillRequest(name, { ...EVENTS, order: null }, KEYS);
+    return headers["Checkout-Signature"] ?? "none";
+  };
+  const right = signatureOf("good_event");
+  const rows: Partial<Record<CaseName, number | undefined>> = {
+    changed_byte: 0,
+    rewritten_body: 0,
+    first_digit: 1,
+    last_digit: 1,
+    right_beginning: 32,
+    right_ends: 16,
+    even_digits: 32,
+    odd_digits: 32,
+    swapped_digits: 2,
+    short_signature: undefined,
+  };
+  const found = Object.keys(rows).map((name) => [name, differences(right, signatureOf(name as CaseName))]);
+  expect(Object.fromEntries(found)).toEqual(rows);
+  expect(signatureOf("short_signature")).toBe(right.slice(0, 32));
+  const rightlySigned = CASE_NAMES.filter((name) => signatureOf(name) === right);
+  expect(rightlySigned).toEqual([
+    "good_event",
+    "changed_byte",
+    "good_on_connection",
+    "rewritten_body",
+    "no_timestamp",
+    "good_at_the_end",
+  ]);
+});
