@@ -387,9 +387,7 @@ const ALL_NAMES = Object.keys(DRILL_CASES) as readonly CaseName[];
 
 /** The cause that stopped the drill. */
 function whyGivenUp(pattern: Pattern): DrillCause {
-  const first = ALL_NAMES.find(
-    (name) => !pattern.answered.includes(name) && pattern.kind(name) !== "unsent",
-  );
+  const first = ALL_NAMES.find((name) => !pattern.answered.includes(name) && pattern.kind(name) !== "unsent");
   return first === undefined ? "drops_connection" : causeOf(first, pattern);
 }
 
