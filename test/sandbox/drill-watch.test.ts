@@ -10,7 +10,7 @@ async function openSite() {
   const site = await openWebhookSite(["--ephemeral"]);
   const { control } = site;
   const openLease = async (drill: string): Promise<WireAnswerOf<"openLease">> => {
-    const told = await control<WireAnswerOf<"openLease">>("/leases", { drill, timeout_ms: 60_000 });
+    const told = await control<WireAnswerOf<"openLease">>("/leases", { drill, timeout_ms: 600_000 });
     return told.data;
   };
   const drills = async () => (await control<WireAnswerOf<"listDrills">>("/drills")).data.drills;
@@ -135,4 +135,30 @@ test("a webhook drill whose lease ends on the way has no verdict, and nothing of
   ]);
   const again = await site.control("/drills/webhook", { lease_id: lease.id });
   expect([again.error?.code, receiver.got.length]).toEqual(["not_found", 3]);
+});
+
+test("a receiver that limits the rate gets each request again after a pause, and all pauses have an end", async () => {
+  const site = await openSite();
+  const receiver = site.receiver(3000);
+  await site.addEndpoint(receiver.url);
+  /** The seconds of the requests until the drill is given up. */
+  const secondsOf = async (
+    last: number,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<readonly number[]> => {
+    const lease = await site.openLease("webhook");
+    receiver.got.length = 0;
+    receiver.answers = async (number) => {
+      if (number === last) await site.control(`/leases/${lease.id}/end`, {});
+      return { status: 429, headers, body: "" };
+    };
+    await site.control("/drills/webhook", { lease_id: lease.id });
+    const begun = receiver.got[0]?.at ?? 0;
+    expect(receiver.got[0]?.body).toContain(`"created_at":"${new Date(begun).toISOString()}"`);
+    return receiver.got.map(({ at }) => (at - begun) / 1000);
+  };
+  // Six attempts of the first request, and five of the next one, whose last pause would be too much.
+  expect(await secondsOf(7, {})).toEqual([0, 1, 3, 7, 15, 31, 31, 32, 34, 38, 46]);
+  expect(await secondsOf(4, { "retry-after": "45" })).toEqual([0, 30, 60, 60]);
+  expect(await secondsOf(4, { "retry-after": "2" })).toEqual([0, 2, 4, 8, 16, 32]);
 });
