@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { drillDuplicates, duplicatesTime } from "../../src/client/drills/duplicates.ts";
+import { drillDuplicates, DUPLICATES_LEASE_MS, duplicatesTime } from "../../src/client/drills/duplicates.ts";
 import type { DrilledOrder } from "../../src/client/drills/duplicates-send.ts";
 import { english } from "../../src/core/language.ts";
 import { DUPLICATES_CAUSES } from "../../src/core/readiness/drills/duplicates-causes.ts";
@@ -341,6 +341,16 @@ test("where the sandbox refuses one of its calls, it ends with the reason and ac
   }
 });
 
+test("a shop that takes its time for each event is not cut off", async () => {
+  const onEvent: Shop["onEvent"] = async (delivery, tools) => {
+    await tools.wait(15_000);
+    return RIGHT.onEvent(delivery, tools);
+  };
+  const { result, endedAt } = await runDrill({ ...TWO_KINDS, shop: { onEvent } });
+  expect(result.end).toBe("success");
+  expect(endedAt * 1000).toBeLessThan(DUPLICATES_LEASE_MS);
+});
+
 test("where it is interrupted it acts no more", async () => {
   const acts = (lines: readonly string[]): string[] => lines.map((line) => line.replace(/^\S+ /, ""));
   for (const line of new Set(acts((await runDrill(ONE_KIND)).course))) {
@@ -439,6 +449,18 @@ const ROWS: readonly Row[] = [
       },
     },
     ["failed", ["books_kept"], 146],
+  ],
+  [
+    "books a paid order whose creation comes again, 5 s later",
+    {
+      onEvent: (delivery, tools) => {
+        const isPaid = tools.order.status === "paid";
+        const isAgain = delivery.status === "created" && tools.life.has(delivery.eventId);
+        if (isPaid && isAgain) tools.later(5000, tools.book);
+        return RIGHT.onEvent(delivery, tools);
+      },
+    },
+    ["failed", ["books_again"], 72],
   ],
   [
     "keeps the ids in its memory",

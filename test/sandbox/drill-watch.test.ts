@@ -162,3 +162,35 @@ test("a receiver that limits the rate gets each request again after a pause, and
   expect(await secondsOf(4, { "retry-after": "45" })).toEqual([0, 30, 60, 60]);
   expect(await secondsOf(4, { "retry-after": "2" })).toEqual([0, 2, 4, 8, 16, 32]);
 });
+
+test("an event that a drill sends is sent anew where the receiver has closed the kept connection, and only there", async () => {
+  const site = await openSite();
+  const receiver = site.receiver(3000);
+  await site.addEndpoint(receiver.url);
+  await site.order();
+  const [event] = await site.events();
+  const { id: leaseId } = await site.openLease("duplicates");
+  const deliver = (lease: string, eventId = event?.event_id) =>
+    site.control<WireAnswerOf<"deliverForDrill">>("/drills/duplicates/deliver", {
+      lease_id: lease,
+      event_id: eventId,
+    });
+  const sentAs = async (failure: "connection_lost" | "timeout" | "unreachable") => {
+    const connections: (string | undefined)[] = [];
+    site.harness.setFault((request, pass) => {
+      if (request.url !== receiver.url) return pass();
+      connections.push(request.connection);
+      return request.connection === "kept" ? Promise.resolve({ ok: false, failure, message: "" }) : pass();
+    });
+    const { answers } = (await deliver(leaseId)).data;
+    return [connections, answers];
+  };
+  expect(await sentAs("connection_lost")).toEqual([["kept", "fresh"], [{ status: 200, error: null }]]);
+  expect(await sentAs("timeout")).toEqual([["kept"], [{ status: null, error: "timeout" }]]);
+  expect(await sentAs("unreachable")).toEqual([["kept"], [{ status: null, error: "unreachable" }]]);
+  const unknown = "00000000-0000-7000-8000-000000000000";
+  expect((await deliver(unknown)).error?.code).toBe("not_found");
+  expect((await deliver(leaseId, unknown)).error?.code).toBe("not_found");
+  await site.control(`/leases/${leaseId}/end`, {});
+  expect((await deliver(leaseId)).error?.code).toBe("not_found");
+});

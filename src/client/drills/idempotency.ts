@@ -103,7 +103,6 @@ async function runAll(world: DrillWorld, watched: WatchedDrill): Promise<Control
   const between = await runUntilAnswered(world, watched, { run: "between", orderId: thirdId });
   if (between.end !== "success") return between;
   await world.sleep(RESTART_PAUSE_MS, watched.signal);
-  if (watched.signal.aborted) return { end: "interrupted" };
   const restarted = await runOnce(world, watched, { run: "restarted", orderId: secondId });
   if (restarted.end !== "success") return restarted;
   for (const orderId of alike) {
