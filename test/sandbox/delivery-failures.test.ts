@@ -402,3 +402,42 @@ test("while the store's clock stands nothing is tried again, and once it moves e
   await site.advance(10 * SECOND);
   expect((await site.deliveries())[0]).toMatchObject({ state: "succeeded", tries: 2 });
 });
+
+test("a move of the clock tells its attempts in the order of their starts, whichever ended first", async () => {
+  const site = await openWebhookSite();
+  const [slow, swift] = [site.receiver(3000), site.receiver(3001)];
+  const ids: string[] = [];
+  for (const { url } of [slow, swift]) ids.push((await site.addEndpoint(url, ["order.expired"])).id);
+  await site.order();
+  const answer = holdAnswer(slow);
+  const moved = site.advance(2 * HOUR);
+  await eventually("the second one is answered", () =>
+    expect([slow.got.length, swift.got.length]).toEqual([1, 1]),
+  );
+  await runOn();
+  answer(200);
+  expect((await moved).map(({ endpoint_id: id, status }) => [id, status])).toEqual(
+    ids.map((id) => [id, 200]),
+  );
+});
+
+test("a move of the clock waits 20 s for a receiver that does not answer, and tells the others' attempts", async () => {
+  const site = await openWebhookSite(["--delivery-timeout", "60s"]);
+  const [stuck, swift] = [site.receiver(3000), site.receiver(3001)];
+  const ids: string[] = [];
+  for (const { url } of [stuck, swift]) ids.push((await site.addEndpoint(url, ["order.expired"])).id);
+  await site.order();
+  const answer = holdAnswer(stuck);
+  let delivered: Awaited<ReturnType<Site["advance"]>> | undefined;
+  const moved = site.advance(2 * HOUR).then((attempts) => (delivered = attempts));
+  await eventually("both have the event", () => expect([stuck.got.length, swift.got.length]).toEqual([1, 1]));
+  await pass(site, 19 * SECOND);
+  expect(delivered).toBeUndefined();
+  await pass(site, SECOND);
+  await moved;
+  expect(delivered?.map(({ endpoint_id: id }) => id)).toEqual(ids.slice(1));
+  answer(200);
+  await eventually("the answer counts nevertheless", async () =>
+    expect((await site.deliveries()).map(({ state }) => state)).toEqual(["succeeded", "succeeded"]),
+  );
+});
