@@ -195,6 +195,13 @@ test("a snapshot that cannot be restored is refused with its reason, and nothing
   const withKeyOfOther = changedSnapshot(one, (changed) =>
     changed.prepare("UPDATE credentials SET key_hash = ?").run(key),
   );
+  // As a program would write it that knows the format, but not the key of the snapshot.
+  const withOtherSecret = changedSnapshot(one, (changed) =>
+    changed.prepare("UPDATE signing_secrets SET sealed = randomblob(length(sealed))").run(),
+  );
+  const withoutMerchant = changedSnapshot(one, (changed) =>
+    changed.prepare("UPDATE stores SET merchant_id = '00000000-0000-7000-8000-00000000ffff'").run(),
+  );
   const rows = [
     [() => other.restore(one), "state_conflict", `the snapshot does not hold store ${other.id}: ${store.id}`],
     [
@@ -211,6 +218,16 @@ test("a snapshot that cannot be restored is refused with its reason, and nothing
       () => store.restore(withKeyOfOther),
       "state_conflict",
       /^a store of this sandbox has an id or a key of the snapshot \(.*key_hash.*\); nothing was changed$/,
+    ],
+    [
+      () => store.restore(withOtherSecret),
+      "invalid_parameter",
+      /^the snapshot cannot be restored: a row of it breaks a rule: .*the key of the snapshot does not open it$/,
+    ],
+    [
+      () => store.restore(withoutMerchant),
+      "invalid_parameter",
+      /^the snapshot cannot be restored: it is damaged: rows of it are missing/,
     ],
     [
       () => store.restore(all.subarray(0, 5000)),
