@@ -106,6 +106,19 @@ test("a seed repeats the schedules in their order, with the same ids through the
   expect(first?.result.notJudged.map(({ invariant }) => invariant)).toEqual(["booked_once", "right_amount"]);
 });
 
+test("with a seed, stores that are created at the same time have the ids of stores that are created in turn", async () => {
+  const [together, inTurn] = await Promise.all(
+    ["together", "in turn"].map(async (order) => {
+      const sandbox = await startSandbox({ seed: "s", port: null });
+      onTestFinished(() => sandbox.close());
+      const create = (): Promise<string> => sandbox.createStore().then(({ id }) => id);
+      if (order === "together") return Promise.all([create(), create(), create()]);
+      return [await create(), await create(), await create()];
+    }),
+  );
+  expect(together).toEqual(inTurn);
+});
+
 test("an application that does not work without faults, and a wrong option, are refused", async () => {
   const works = optionsFor({});
   const fails = explore({ ...works, purchase: () => Promise.reject(new Error("no stock")) });

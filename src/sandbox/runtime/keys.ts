@@ -32,7 +32,8 @@ export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
   { storeId, apiKey = newApiKey(world), scopes = SCOPES, forDrill = false }: KeyInput,
 ): MadeKey {
-  const made = { id: world.uuid(), lastFour: apiKey.slice(-4), scopes };
+  // Not from the stream of store ids: stores that are created at the same time draw those before their transactions.
+  const made = { id: world.uuid(`${storeId} credentials`), lastFour: apiKey.slice(-4), scopes };
   store.credentials.insert({
     ...made,
     storeId,

@@ -183,7 +183,7 @@ export function insertStore(
   const { name = DEFAULT_NAME, paymentMethods = PAYMENT_METHODS, currencies = SEEDED_CURRENCIES } = given;
   const id = given.id ?? world.uuid();
   const merchantId = given.merchant?.id ?? first?.merchantId ?? world.uuid();
-  const secretId = world.uuid();
+  const secretId = world.uuid(`${id} secrets`);
   const secrets = first === undefined ? outside : NOT_GIVEN;
   const apiKey = secrets.apiKey ?? given.apiKey ?? newApiKey(world);
   const signingSecret = secrets.signingSecret ?? given.signingSecret ?? newSigningSecret(world);
