@@ -198,7 +198,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => [(await import("./sandbox/exec.ts")).registerExec],
   },
   explore: {
-    summary: "run a command that makes one purchase under every fault, and find those that break it",
+    summary: "run a purchase command under every fault, and find the faults that break it",
     load: async () => [(await import("./explore/explore.ts")).registerExplore],
   },
   open: {

@@ -34,7 +34,7 @@ async function runWhoami(context: Context): Promise<number> {
   if (wrong !== undefined) printer.trace(`warning: ${wrong.message}; ${wrong.next}`);
   const within = baseUrl.value === null ? stateFolderWithin(world, folder.value) : "";
   if (within !== "") printer.trace(`warning: ${shortPath(world, folder.value)} is no state folder${within}`);
-  // Keys of a real service may have another form than those of a sandbox.
+  // Keys of a real service may differ in form from a sandbox's keys.
   const isElsewhere = baseUrl.value !== null && !isLoopback(new URL(baseUrl.value).hostname);
   const fault = apiKey.value === null || isElsewhere ? undefined : keyFault(apiKey.value);
   if (fault !== undefined) printer.trace(`warning: the API key of ${apiKey.source} ${fault}; correct it`);

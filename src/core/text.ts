@@ -36,7 +36,7 @@ const REDACTED_SECRET = new RegExp(SECRET.source.replace(/\[[^\]]+\]\+$/, "…")
 const INVISIBLE_BLANKS = /^[\s\p{M}]+|\s[\s\p{M}]+|\s$/gu;
 /** A user name and a password in an address; a quotation mark ends the address. */
 const CREDENTIALS = /(:[/\\]{1,2})[^\s/\\?#"]*@/g;
-/** A user name and a password in a text that is only an address. */
+/** A user name and a password in a text that consists only of an address. */
 const CREDENTIALS_IN_VALUE = /(:[/\\]{1,2})[^/\\?#]*@/g;
 const MAX_LITERAL_CODE_POINTS = 60;
 

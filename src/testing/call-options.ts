@@ -16,7 +16,7 @@ export const TIMEOUT: Rule = [
   (value) => typeof value === "number" && value >= 0 && value <= MAX_TIMEOUT_MS,
 ];
 
-/** The options of each call, except those that the control API checks. */
+/** The options of each call, except the options that the control API checks. */
 const RULES = {
   create: new Map<string, Rule>([["idempotencyKey", ["a text", (value) => typeof value === "string"]]]),
   explore: new Map<string, Rule>([

@@ -16,6 +16,6 @@ export function setInternals(sandbox: Sandbox, internals: Internals): Sandbox {
 /** The internals of a sandbox. Throws a TypeError for anything but a handle from `startSandbox`. */
 export function internalsOf(sandbox: Sandbox): Internals {
   const found = known.get(sandbox);
-  if (found === undefined) throw new TypeError("sandbox must be one that startSandbox returned");
+  if (found === undefined) throw new TypeError("sandbox must be a sandbox that startSandbox returned");
   return found;
 }

@@ -93,7 +93,7 @@ function orThrow<Value>(outcome: Outcome<Value, HostFailure>): Value {
 function folderOf(world: GuestWorld, { state = "memory" }: SandboxOptions): string | undefined {
   if (state === "memory") return undefined;
   if (typeof state.folder !== "string" || state.folder === "")
-    throw optionError("state", "must be memory, or { folder: its path }");
+    throw optionError("state", 'must be "memory", or { folder: PATH }');
   const folder = resolve(world.cwd, state.folder);
   orThrow(checkFolder(world, folder, {}));
   return folder;

@@ -53,7 +53,7 @@ export function splitTarget(target: string): { readonly path: string; readonly q
 const ABSOLUTE_FORM = /^http:\/\/([^/?#]+)(.*)$/is;
 
 /**
- * A request to an absolute URI, rewritten to its path. The Host becomes that of the URI, whatever the header says (RFC
+ * A request to an absolute URI, rewritten to its path. The Host becomes the URI's host, whatever the header says (RFC
  * 9112, section 3.2.2); a missing or duplicate Host stays unchanged.
  */
 export function toOriginForm(request: HttpRequest): HttpRequest {

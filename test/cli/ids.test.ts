@@ -112,7 +112,9 @@ test("every command takes the id, the order_id and the end of the id for the sam
       (await run("events list --json --checkout NAME", orderId)).stdout.match(new RegExp(id, "g"))?.length,
     ).toBeGreaterThan(2);
     for (const command of COMMANDS.filter((one) => one.startsWith("checklist")))
-      expect((await run(command, orderId)).stderr).toContain(`${id} is succeeded: the drill needs one`);
+      expect((await run(command, orderId)).stderr).toContain(
+        `${id} is succeeded: the drill needs an unpaid one`,
+      );
   }
   expect((await run("orders list --before NAME", "order-1")).stdout).toMatch(/ order-0 /);
   expect((await run("orders list --before NAME", "order-1")).stdout).not.toMatch(/ order-1 /);

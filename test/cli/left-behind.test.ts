@@ -91,7 +91,7 @@ test("a drill that is refused in the middle leaves no lease and no pause behind"
   for (const time of ["first", "second"]) {
     const line = ["checklist", "run", "duplicates", ...view, "--checkout", order.id];
     const { code, stderr } = await harness.run(line);
-    expect([time, code, stderr]).toEqual([time, 5, expect.stringContaining("needs one that is not paid")]);
+    expect([time, code, stderr]).toEqual([time, 5, expect.stringContaining("needs an unpaid one")]);
     expect((await listed(harness, "endpoints list"))["endpoints"]).toMatchObject([{ id, state: "enabled" }]);
   }
 });

@@ -69,7 +69,7 @@ async function send(
     {
       policy: { retries: RETRIES, timeoutMs: 1234 },
       observer: {
-        onTry: ({ url }) => told.push(["try", url]),
+        onAttempt: ({ url }) => told.push(["try", url]),
         onAnswer: (one) => told.push(["answer", one.ok ? one.status : one.failure]),
         onRetry: (why, delayMs) => told.push(["retry", why, delayMs]),
       },

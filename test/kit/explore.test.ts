@@ -130,7 +130,7 @@ test("an application that does not work without faults, and a wrong option, are 
   await expect(explore({ ...works, depth: 9 })).rejects.toThrow("depth must be a whole number from 1 to 4");
   await expect(explore({ ...works, budget: 1 } as never)).rejects.toThrow('"budget" is not an option');
   const foreign = explore({ ...works, sandbox: {} as never });
-  await expect(foreign).rejects.toThrow("sandbox must be one that startSandbox returned");
+  await expect(foreign).rejects.toThrow("sandbox must be a sandbox that startSandbox returned");
 });
 
 test("each broken shop is in the table", () => {

@@ -128,7 +128,7 @@ const OUTCOMES = ["Pay", "Decline", "Fail", "Cancel", "Expire now"];
 test("each act does what it says, and the states that do not allow it say so in words", async () => {
   const { portal, create, show } = await openShop();
   const rows = [
-    ["succeeded", "It is paid, and that is final.", "not for one that was paid in time"],
+    ["succeeded", "It is paid, and that is final.", "not for an order that was paid in time"],
     ["failed", "It has failed, and that is final.", "no payment was under way when it ended"],
     ["cancelled", "It was cancelled, and that is final.", "no payment was under way when it ended"],
     ["expired", "It has expired, and that is final.", "no payment was under way when it ended"],
@@ -190,7 +190,7 @@ test("a line folds out: bytes, headers, curl, signature, the receiver's answer, 
     "Field First request This request description not there It's a box",
     "Signed with the store’s signing secret. The signature verifies.",
     'Answer 400 Pretty { "why": "bad signature" } As sent {"why":"bad signature"}',
-    "most often its check of the signature, with another secret or a parsed body",
+    "usually because it verifies the signature with another secret, or over a parsed body",
     "Checkout-Timestamp: 1768478401",
     "checkout webhooks verify --payload-file body.json --timestamp 1768478401 --signature",
   ])

@@ -409,7 +409,7 @@ test("rows of one store of a snapshot never refer to those of another, here or i
         table,
         column,
         1,
-        expect.stringContaining("of one store refer to those of another"),
+        expect.stringContaining("of one store refer to rows of another"),
       ]);
       expect([rowsOf(database, first), rowsOf(database, TEA)]).toEqual(before);
     }

@@ -285,7 +285,7 @@ test("a drill whose lease has ended before its end shows nothing", async () => {
   await site.control(`/leases/${running?.id ?? ""}/end`, {});
   drill.end();
   const { code, stderr } = await drill.ended;
-  expect([code, stderr]).toEqual([1, expect.stringContaining("no lease")]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining(" has ended: its command lost the connection")]);
   expect(await site.drills()).toEqual([]);
 });
 

@@ -76,7 +76,7 @@ test("a schema of its author's is refused before any of its expressions is run, 
     for (const [what, work] of Object.entries(hostile))
       expect([what, saidOf(changedSnapshot(whole, work), kind)]).toEqual([
         what,
-        "it is damaged: its tables are not those of a snapshot",
+        "it is damaged: its tables are not a snapshot's tables",
       ]);
   }
 });

@@ -97,7 +97,7 @@ export async function openPayer(context: Context, options: PayerOptions, run: st
 
 function termsOf(origin: string, hasSecret: boolean): string {
   return [
-    "the service must know these addresses, or those of a tunnel to them:",
+    "the service must know these addresses, or the addresses of a tunnel to them:",
     `  webhook endpoint  ${origin}${HOOK_PATH}`,
     `  return address    ${origin}${RETURN_PATH}`,
     "after the payment, follow the link back to the shop",

@@ -34,7 +34,7 @@ export function registerConfig(group: Group): void {
     summary:
       "show what apply would change in the running sandbox; exit 0 if nothing would change, 3 otherwise",
     examples: ["checkout config diff", "checkout config diff --prune --json"],
-    options: [fileOption(), pruneOption()],
+    options: [fileOption(), pruneOption("include the removal of")],
     run: runDiff,
   });
   register<PruneOptions>(group, {
@@ -42,7 +42,7 @@ export function registerConfig(group: Group): void {
     ofStore: false,
     summary: "apply the file to the running sandbox, atomically",
     examples: ["checkout config apply", "checkout config apply --prune"],
-    options: [fileOption(), pruneOption()],
+    options: [fileOption(), pruneOption("also remove")],
     run: runApply,
   });
   register(group, {
@@ -63,8 +63,8 @@ function fileOption() {
   return addSetting("CHECKOUT_SANDBOX", option, "config");
 }
 
-function pruneOption() {
-  return switchOption("--prune", "remove all items that are not in the lists of the file");
+function pruneOption(effect: string) {
+  return switchOption("--prune", `${effect} items that are missing from the lists of the file`);
 }
 
 async function runValidate({ world, printer }: Context, options: FileOptions): Promise<number> {
@@ -171,7 +171,7 @@ function secretsOf(stores: readonly StoreInput[]): string[] {
   return stores.flatMap(({ apiKeys = [], signingSecret = "" }) => [...apiKeys, signingSecret]);
 }
 
-/** The settings in the file that differ from those of the running sandbox. */
+/** The settings in the file that differ from the running sandbox's settings. */
 function settingsOf(
   { config }: LoadedConfig,
   { settings }: AnswerOf<"showConfig">,

@@ -40,7 +40,7 @@ const PROGRESS_MS = 5000;
 export function registerExplore(group: Group): void {
   register<ExploreOptions>(group, {
     name: "explore <command> [arguments...]",
-    summary: "run a command that makes one purchase under every fault, and find those that break it",
+    summary: "run a purchase command under every fault, and find the faults that break it",
     examples: [
       "checkout explore -- npm run checkout-once",
       "checkout explore --depth 1 --json -- node create-order.js",

@@ -88,7 +88,7 @@ function applicationOptions(): readonly Option[] {
     ),
     valueOption(
       "--receiver <url>",
-      "endpoint of your shop that runs: its store of the running sandbox is explored, one schedule after the other",
+      "endpoint of your running shop: explores its store in the running sandbox, one schedule at a time",
     ),
   ];
 }

@@ -61,7 +61,7 @@ export async function exploreText(
   return [...findings, ...places, [...told, ...open, last].join("\n")].join("\n\n");
 }
 
-/** The result as JUnit XML: a test for each invariant; those that are not judged are skipped. */
+/** The result as JUnit XML: a test for each invariant; invariants that are not judged are skipped. */
 export function exploreJunit({ broken, notJudged, schedules, seed }: SearchResult): string {
   const cases = (Object.keys(INVARIANTS) as Invariant[]).map((name) => {
     const found = broken.filter(({ invariant }) => invariant === name);

@@ -8,7 +8,7 @@ import type { FaultEntry } from "../../core/fault/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import { PARAMETERS } from "../../core/fault/rules.ts";
 import { termsOf } from "../../core/fault/terms.ts";
-import { FAULT_SHARE, matchText, parametersText, probabilityOf } from "../../core/fault/text.ts";
+import { PROBABILITY_FORM, matchText, parametersText, probabilityOf } from "../../core/fault/text.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
@@ -135,7 +135,7 @@ function matchOptions(): Option[] {
     valueOption("--nth <n>", "start with the nth match (default: 1)", parseWhole(1, MAX_TIMES)),
     valueOption(
       "--probability <p>",
-      "share of matches that the fault applies to, 0 to 1 (default: 1)",
+      "probability that a match gets the fault, 0 to 1 (default: 1)",
       parseShare,
     ),
     valueOption(
@@ -246,6 +246,6 @@ const COLUMNS: readonly (readonly [name: string, cell: Cell, isNeeded?: (fault: 
 
 function parseShare(text: string): number {
   const share = probabilityOf(text);
-  if (share === undefined) throw invalidOption(FAULT_SHARE, text);
+  if (share === undefined) throw invalidOption(PROBABILITY_FORM, text);
   return share;
 }

@@ -10,7 +10,7 @@ const MAX_MEANT = 3;
 /** The number of letters of a word that allow one mistyped letter. */
 const LETTERS_FOR_AN_ERROR = 3;
 
-/** Typed words; the first `known` words are a group. */
+/** Typed words; the first `known` words name a command group. */
 type TypedWords = { readonly words: readonly string[]; readonly known: number };
 
 /** The commands that the typed words may stand for. `distance` computes the edit distance of two words. */

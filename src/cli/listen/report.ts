@@ -121,7 +121,7 @@ export function typeWidthOf({ width }: Pick<Printer, "width">): number {
 /** Width from which a line has room for the longest event type. */
 const WIDE_COLUMNS = 100;
 
-/** The width of the event type column after a delivery: that of the longest event type so far. */
+/** The width of the event type column after a delivery: the width of the longest event type so far. */
 export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, before: number): number {
   const isOfSession = claims.type?.startsWith("checkout_session.") === true;
   return Math.max(before, isOfSession ? SESSION_TYPE_WIDTH : 0);
@@ -155,7 +155,7 @@ export function deliveryLine(delivery: HandledDelivery, look: LineStyle): string
       ? result.causes.map((cause) => causeLine(cause, style))
       : targetCauses(result, style);
   const strange = fault === undefined ? [] : [`  ${style.cyan("→")} ${fault.message}`];
-  // An injected fault is the cause, so no other cause is searched.
+  // An injected fault is the cause, so no other cause is looked for.
   const why = injected === undefined ? causes : [`  ${style.cyan("→")} ${faultText(injected)}`];
   return [line, ...answerLines(result, style), ...strange, ...why].join("\n");
 }

@@ -91,7 +91,7 @@ const ACTIONS: readonly Action[] = [
 ];
 
 const CHECK_TOKEN =
-  "check CHECKOUT_ADMIN_TOKEN: the token is that of admin.json, or of CHECKOUT_SANDBOX_ADMIN_TOKEN at the start";
+  "check CHECKOUT_ADMIN_TOKEN: the token stands in admin.json, or was given as CHECKOUT_SANDBOX_ADMIN_TOKEN at the start";
 const NEXT_AFTER: NextAfter = {
   state_conflict: "checkout checklist shows the status, checkout admin log what was done",
   credential_invalid: CHECK_TOKEN,

@@ -147,7 +147,7 @@ async function publish(
   return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;
 }
 
-/** Keeps only the named items. The verdict remains that of all items: no single item makes a store ready. */
+/** Keeps only the named items. The verdict still counts all items: no single item makes a store ready. */
 function narrowReport(report: ChecklistReport, names: readonly ItemName[] | undefined): ChecklistReport {
   return names === undefined
     ? report

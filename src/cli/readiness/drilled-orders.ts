@@ -139,7 +139,7 @@ async function findNamedOrder(context: Context, text: string, control: ControlTa
     body: undefined,
   });
   if (!isFinal(status)) return { id, orderId, kind: object };
-  const message = `${id} is ${status}: the drill needs one that is not paid`;
+  const message = `${id} is ${status}: the drill needs an unpaid one`;
   const next = "let your shop create a new one, and give its id; or leave out --checkout";
   throw new Refused({ exitCode: EXIT.conflict, code: "state_conflict", message, next });
 }

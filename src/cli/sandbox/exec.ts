@@ -204,7 +204,7 @@ function recordStopSignal({ onStop }: World): {
   return { signal: () => signal, heard };
 }
 
-/** The faults of `--fault`, with their seed: the given one, or one that is drawn here so that it can be printed. */
+/** The faults of `--fault`, with their seed: the given seed, or a seed drawn here so that it can be printed. */
 type ExecFaults = WantedFaults & { readonly seed: string };
 
 const SEED_BYTES = 4;
@@ -280,7 +280,7 @@ function clearedVariables(): Record<string, undefined> {
 }
 
 /**
- * The environment of the program: with this sandbox's variables, without those of other sandboxes. The admin token is
+ * The environment of the program: with this sandbox's variables, without the variables of other sandboxes. The admin token is
  * included only with `--admin` (decision 122).
  */
 function environmentOf(

@@ -64,7 +64,7 @@ export async function whileWaiting<Result>(
     onRetry: (why, delayMs) => talk(printable(`${why}; trying again in ${(delayMs / 1000).toFixed(1)} s`)),
     ...(options.showHeaders === true
       ? {
-          onTry: (request: ApiRequest) => trace(showRequest(request).text),
+          onAttempt: (request: ApiRequest) => trace(showRequest(request).text),
           onAnswer: (result: OutboundResult) => trace(showAnswer(result)),
         }
       : {}),

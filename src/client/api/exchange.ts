@@ -48,7 +48,7 @@ export type Exchange = {
 
 /** Callbacks of an exchange. */
 export type Observer = {
-  readonly onTry?: (request: ApiRequest) => void;
+  readonly onAttempt?: (request: ApiRequest) => void;
   readonly onAnswer?: (result: OutboundResult) => void;
   readonly onRetry?: (why: string, delayMs: number) => void;
 };
@@ -101,7 +101,7 @@ async function attemptOnce(
 ): Promise<OutboundResult> {
   const url = locate === undefined ? request.url : locate();
   if (url === undefined) return NOT_THERE;
-  observer?.onTry?.({ ...request, url });
+  observer?.onAttempt?.({ ...request, url });
   // The service can tell what this program's commands send from what the merchant's client does.
   const headers = { "User-Agent": COMMAND_AGENT, ...request.headers };
   return send({ ...request, url, headers, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });

@@ -2,7 +2,7 @@ import { english } from "../../core/language.ts";
 import { STEP_RESULTS, lostAnswerText, LIST_ITEMS } from "../../core/readiness/drill-sentences.ts";
 import { RETURN_WAYS, type ReturnFacts, type Visit } from "../../core/readiness/drills/browser-return.ts";
 import { hasGrownTwiceAsFar } from "../../core/readiness/drills/order-view.ts";
-import { returnPage } from "../../core/checkout/return-origin.ts";
+import { returnUrl } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import { callControl, wrapAnswer, type ControlResult, type ControlTarget } from "../control/control.ts";
@@ -296,7 +296,7 @@ async function openPage(
   { target, page, checkout, signal }: ReturnContext,
   { session = checkout.id, query = "", method = "GET", from }: ReturnRequest,
 ): Promise<Visit> {
-  const address = returnPage(page, { ...checkout, id: session ?? "" });
+  const address = returnUrl(page, { ...checkout, id: session ?? "" });
   let url = `${session === null ? address.replace(/&session_id=$/, "") : address}${query}`;
   const referer = refererOf(from, { shop: new URL(page).origin, ...target });
   const headers = { ...BROWSER_HEADERS, ...referer };

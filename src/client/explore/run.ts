@@ -50,7 +50,7 @@ export type Stage = {
   readonly purchase: () => Promise<StageEnd>;
   /** Reads the application's view of an order; throws if the view cannot be read. Without a view, no order is paid. */
   readonly view?: (checkout: MadeCheckout) => Promise<OrderView>;
-  /** Kills all processes of the application, and restarts those that serve. */
+  /** Kills all processes of the application, and restarts the processes that serve. */
   readonly kill?: () => Promise<void>;
   /** Whether the application failed to restart after it was killed. */
   readonly isDown?: () => boolean;
@@ -253,7 +253,7 @@ function watchKills(
     }
   };
   const watching = watch();
-  // Its failure is that of `end`.
+  // Its failure is the failure of `end`.
   watching.catch(() => undefined);
   return {
     end: () => {

@@ -90,7 +90,7 @@ export function createLink(world: LinkState["world"], options: LinkOptions): Lin
 
 async function ask<Name extends OperationName>(place: LinkState, call: ControlCall<Name>): Answer<Name> {
   const target = place.locate();
-  if (target === undefined) return { end: "unreachable", message: "no sandbox is there" };
+  if (target === undefined) return { end: "unreachable", message: "no sandbox is running there" };
   const onInstance = (instance: string): void => void (place.instance = instance);
   return callControl(place.world, { ...target, onInstance }, { timeoutMs: TIMEOUT_MS, ...call });
 }

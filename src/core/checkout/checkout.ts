@@ -1,4 +1,4 @@
-// Why a create gets a 409 for its order or a 403 for its store is decided here. A price that cannot be used:
+// Decides why a create gets a 409 for its order or a 403 for its store. A price that cannot be used:
 // core/checkout/price.ts. Host and Origin: web/guard.ts. A new field of checkouts begins here; its column:
 // store/checkout/checkouts.ts.
 import { printableLiteral } from "../text.ts";

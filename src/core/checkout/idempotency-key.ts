@@ -1,4 +1,4 @@
-// Why a create gets a 409 for its key is decided here, and how the client derives its keys. When the client repeats:
+// Decides why a create gets a 409 for its key, and how the client derives its keys. When the client repeats:
 // client/api/exchange.ts. The order of all refusals (decision 3): sandbox/api/v1.ts.
 import { hash } from "node:crypto";
 import type { CheckoutObject } from "./checkout.ts";

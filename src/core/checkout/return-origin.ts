@@ -67,7 +67,7 @@ const TEXT_FAULTS: readonly Fault[] = [
   [
     /[^\x21-\x7e]/,
     [
-      "be plain ASCII: letters beyond it cannot be told from look-alikes",
+      "be plain ASCII: other letters can look the same as ASCII letters",
       "必须是纯 ASCII：其他字母与形近字母难以区分",
     ],
   ],
@@ -180,11 +180,11 @@ export function returnAddress(
   { origin, path }: ReturnOrigin,
   checkout: Pick<Checkout, "orderId" | "id">,
 ): string {
-  return returnPage(`${origin}${path}`, checkout);
+  return returnUrl(`${origin}${path}`, checkout);
 }
 
 /** The return address for a page of the merchant, which may have a query but no fragment. */
-export function returnPage(page: string, { orderId, id }: Pick<Checkout, "orderId" | "id">): string {
+export function returnUrl(page: string, { orderId, id }: Pick<Checkout, "orderId" | "id">): string {
   const query = `order_id=${encodeURIComponent(orderId)}&session_id=${encodeURIComponent(id)}`;
   return `${page}${page.includes("?") ? "&" : "?"}${query}`;
 }

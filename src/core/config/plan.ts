@@ -19,7 +19,7 @@ export type StoreState = {
   readonly capabilities: readonly Capability[];
   readonly returnOrigins: readonly ReturnOrigin[];
   readonly prices: readonly Price[];
-  /** Endpoints with a URL, without those of `checkout listen`. */
+  /** Endpoints with a URL, without the endpoints of `checkout listen`. */
   readonly endpoints: readonly {
     readonly id: string;
     readonly url: string;
@@ -264,7 +264,7 @@ function checkLists(wanted: StoreInput, { now, path, targets, prune }: PlanConte
     const most = name === "prices" ? MAX_PRICES : MAX_IN_LIST;
     const all = new Set(prune ? inFile : [...inFile, ...known]);
     if (all.size <= most || all.size === known.length) continue;
-    const why = `a store may have ${most}, and would have ${all.size} with those that are not in the file`;
+    const why = `a store may have ${most}, and would have ${all.size} with the ones that are not in the file`;
     return refuseField("state_conflict", [...path, name], `${why}; --prune removes them`);
   }
   return accept(undefined);

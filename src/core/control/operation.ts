@@ -30,7 +30,7 @@ export type Operation<
    * False for operations that erase, and for operations that only wait for something outside the store.
    */
   readonly entersStore: boolean;
-  /** The operation's own refusals, in addition to those of every operation. */
+  /** The operation's own refusals, in addition to the refusals of every operation. */
   readonly refusals: readonly ErrorCode[];
 };
 

@@ -190,7 +190,7 @@ export function checkRequest<Name extends OperationName>(
   return encoded.success ? accept(body) : refuseIssue(name, encoded.error, body);
 }
 
-/** The message of an operation's refusal, with the field names of the code instead of those of the wire. */
+/** The message of an operation's refusal, with the field names of the code instead of the wire's names. */
 export function refusalInDomain(name: OperationName, message: string): string {
   return toDomainNames(CONTROL_OPERATIONS[name].request, message);
 }

@@ -210,7 +210,7 @@ export const readinessOperations = {
   assumptions: storeOperation({
     path: "/assumptions",
     summary:
-      "Lists the gaps of the interface, the decisions that fill them, and those that the store relied on",
+      "Lists the gaps of the interface, the decisions that fill them, and the decisions that the store relied on",
     description:
       "Returns each decision that fills a gap of the interface, with its first use by this store. A real service may decide otherwise.",
     answer: z.object({ storeId: z.uuid(), assumptions: z.array(assumption) }),

@@ -95,9 +95,9 @@ export const sandboxOperations = {
   stopSandbox: sandboxOperation({
     method: "POST",
     path: "/sandbox/stop",
-    summary: "Stops the sandbox after this answer, if it is the named process",
+    summary: "Stops the sandbox, if it is the named process",
     description:
-      "Stops the process after this answer, as a signal does. Refuses the `pid` of another process.",
+      "Sends this answer first, then stops as after a signal. Refuses the `pid` of another process.",
     request: z.strictObject({ pid: z.int() }),
     answer: z.object({ pid: z.int() }),
     refusals: ["state_conflict"],

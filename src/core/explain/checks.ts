@@ -56,7 +56,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     name: HOST,
     field: "Host",
     expected: [
-      "a name of this server: 127.0.0.1, localhost, or one that --allow-host adds",
+      "a name of this server: 127.0.0.1, localhost, or a name added by --allow-host",
       "本服务器的主机名：127.0.0.1、localhost，或用 --allow-host 添加的名称",
     ],
     next: ["checkout sandbox start --allow-host <host>"],

@@ -87,7 +87,7 @@ export const CAUSES: Readonly<
   },
   "400": {
     cause: [
-      "the receiver refused it: most often its check of the signature, with another secret or a parsed body",
+      "the receiver refused it, usually because it verifies the signature with another secret, or over a parsed body",
       "接收端拒绝了它：多半是验签失败，用了别的密钥，或对解析后的请求体验签",
     ],
     next: "checkout endpoints secret <endpoint_id>",

@@ -13,7 +13,7 @@ import type { Difference, Explanation } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 import { requestEntry, type StoryRequest } from "./timeline.ts";
 
-/** The existing checkout that a request conflicted with: the checkout bound to its key, or that of its order. */
+/** The existing checkout that a request conflicted with: the checkout bound to its key, or the checkout of its order. */
 export type ExistingCheckout = Checkout & {
   /** The fingerprint of the checkout's create; null if the key has expired. */
   readonly fingerprint: string | null;

@@ -108,7 +108,7 @@ export function isPayment(eventType: string): boolean {
   return eventType.endsWith(`.${"succeeded" satisfies FinalStatus}`);
 }
 
-/** The checkout of a run: the one that the client received, otherwise the first. */
+/** The checkout of a run: the checkout that the client received, otherwise the first. */
 export function checkoutOf({ checkouts, purchase, again }: RunFacts): MadeCheckout | undefined {
   const ids = new Set([again, purchase].map((end) => (end?.end === "order" ? end.id : undefined)));
   return checkouts.find(({ id }) => ids.has(id)) ?? checkouts[0];

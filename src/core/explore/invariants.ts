@@ -132,7 +132,7 @@ export const EXPLORE_CAUSES = {
     "It booked the amount of a webhook that was changed on its way: it uses the body without verifying it.",
     "按被篡改的推送金额入账：没有验签就使用了正文。",
   ],
-  other_amount: ["It booked another amount than that of the order.", "入账金额与订单金额不同。"],
+  other_amount: ["It booked an amount that differs from the order's amount.", "入账金额与订单金额不同。"],
   accepts_forged: [
     "It answered 2xx to a webhook that is not genuine and booked nothing, so the real one never came: answer 4xx to it.",
     "对伪造的推送返回了 2xx 却没有入账，真正的推送因此不再到来：应返回 4xx。",

@@ -24,10 +24,10 @@ export function matchText({ match, seed }: FaultEntry): string | null {
   return parts.length === 0 ? null : parts.join(", ");
 }
 
-/** The expected form of a share. */
-export const FAULT_SHARE = "a number from 0 to 1, such as 0.25";
+/** The expected form of a probability. */
+export const PROBABILITY_FORM = "a number from 0 to 1, such as 0.25";
 
-/** Parses a share; undefined if the text is not a share. */
+/** Parses a probability; undefined if the text is not one. */
 export function probabilityOf(text: string): number | undefined {
   return /^([01]|0?\.\d{1,9}|1\.0{1,9})$/.test(text) ? Number(text) : undefined;
 }

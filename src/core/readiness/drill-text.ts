@@ -105,7 +105,7 @@ function rowsOf(rows: Readonly<Record<string, DrillSentence>>): readonly DrillSe
   return Object.values(rows);
 }
 
-/** The sentences of both; those of the first argument take precedence. */
+/** The sentences of both; sentences of the first argument take precedence. */
 function mergeSentences(one: Sentences, other: Sentences): Sentences {
   return { fixed: new Map([...other.fixed, ...one.fixed]), shapes: [...one.shapes, ...other.shapes] };
 }

@@ -42,7 +42,7 @@ export function storyFault(story: KeptStory): StoryFault | undefined {
   if (path === undefined)
     return {
       table: "attempts",
-      said: `those of checkout ${id} do not lead to its status ${checkout.status}`,
+      said: `the attempts of checkout ${id} do not lead to its status ${checkout.status}`,
     };
   return eventsFault(story, path) ?? keysFault(story) ?? othersFault(story);
 }
@@ -120,12 +120,15 @@ function keysFault({ checkout, keys }: KeptStory): StoryFault | undefined {
   for (const { requestId, body, fingerprint: digest, createdAt } of keys) {
     const json = jsonIn(body, created);
     if (json === undefined || successBody(requestId, json) !== body || createdAt !== checkout.createdAt)
-      return { table, said: `the answer to ${requestId} is not that of a create of checkout ${checkout.id}` };
+      return {
+        table,
+        said: `the answer to ${requestId} does not belong to a create of checkout ${checkout.id}`,
+      };
     const path = CREATE_PATHS[checkout.object];
     if (!requestsFor(checkout).some((request) => fingerprint(path, request) === digest))
       return {
         table,
-        said: `the fingerprint of ${requestId} is not that of a create of checkout ${checkout.id}`,
+        said: `the fingerprint of ${requestId} does not belong to a create of checkout ${checkout.id}`,
       };
   }
   return undefined;

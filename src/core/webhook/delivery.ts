@@ -1,4 +1,4 @@
-// When a delivery is attempted again is decided here. Valid schedules: core/config/setting-text.ts; the sender:
+// Decides when a delivery is attempted again. Valid schedules: core/config/setting-text.ts; the sender:
 // sandbox/webhook/lines.ts.
 import { fractionOf } from "../fraction.ts";
 

@@ -129,7 +129,7 @@ const SECRET_MISSING = reject(
 );
 const MISMATCH = reject(
   "signature_mismatch",
-  "no signature matches: another secret, or the body is not the one that was signed, byte for byte",
+  "no signature matches: another secret, or the body differs from the signed body in some byte",
 );
 
 /** Throws for mistakes in the call that no request can cause. */

@@ -59,7 +59,7 @@ export type TargetPolicy = {
 };
 
 /**
- * An address to deliver to, with its permitted IP addresses: fixed ones, or those that its name resolves to at that
+ * An address to deliver to, with its permitted IP addresses: fixed ones, or the addresses that its name resolves to at that
  * moment.
  */
 export type Target = {
@@ -155,7 +155,7 @@ export function parseTargetHost(text: string): Outcome<string> {
 }
 
 /**
- * The permitted addresses among those that a target's name resolves to. The name is resolved for each attempt, and the
+ * The permitted addresses among all addresses of a target's name. The name is resolved for each attempt, and the
  * connection uses only these addresses, so that DNS cannot change in between. Refuses with `invalid_parameter`.
  */
 export function filterAddresses(

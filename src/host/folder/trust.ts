@@ -1,5 +1,5 @@
-// Why a state folder is refused is decided here. A missing file: host/folder/state-folder.ts; its database:
-// store/connection/database.ts; its log: store/connection/log-mark.ts.
+// Decides whether a state folder is trusted, and why it is refused. A missing file: host/folder/state-folder.ts; the
+// folder's database: store/connection/database.ts; the database's log: store/connection/log-mark.ts.
 import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote } from "../../core/shell/quote.ts";

@@ -9,7 +9,7 @@ import {
   type CheckoutFilter,
   type SearchResult,
   type CheckoutPosition,
-  type Span,
+  type ListRange,
 } from "../../store/checkout/checkout-lists.ts";
 import type { Store } from "../../store/store.ts";
 import { storeTime } from "../at-store.ts";
@@ -106,7 +106,7 @@ async function applyDueChanges(context: ServiceContext, storeId: string): Promis
 function find(
   lists: Lists,
   filter: CheckoutFilter,
-  { text, span }: { readonly text: string | undefined; readonly span: Span },
+  { text, span }: { readonly text: string | undefined; readonly span: ListRange },
 ): SearchPart {
   const { storeId, orderId } = filter;
   if (text === undefined && orderId === null) return { places: lists.newest(filter, span) };
@@ -146,7 +146,7 @@ function findByOrder(
 function pageOf(
   lists: Lists,
   { places, look, older = [] }: SearchPart,
-  { storeId, before, limit }: Span & { readonly storeId: string },
+  { storeId, before, limit }: ListRange & { readonly storeId: string },
 ): Omit<CheckoutPage, "checkouts" | "now"> & { readonly checkouts: readonly Checkout[] } {
   const shown = places.slice(0, limit - older.length);
   const checkouts = lists.at(shown.concat(older));

@@ -23,8 +23,8 @@ export async function createTestOrder(
   const currency = active.find(({ kind }) => kind === "currency")?.name;
   if (!isMethod(method) || currency === undefined)
     return refuse("state_conflict", [
-      "no payment method and currency of the store are active: checkout capabilities list",
-      "商店没有启用的支付方式和货币：checkout capabilities list",
+      "the store has no active payment method, or no active currency: checkout capabilities list",
+      "商店没有启用的支付方式，或没有启用的货币：checkout capabilities list",
     ]);
   const key = world.uuid(storeId);
   const orderId = `test-${key.slice(-8)}`;

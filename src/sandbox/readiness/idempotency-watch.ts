@@ -280,7 +280,7 @@ function loseAnswer(
 }
 
 const DROPPED_ANSWER =
-  "this answer was put in the place of another one by a drill of idempotency; try again with the same key";
+  "this answer replaced the real one, for a drill of idempotency; try again with the same key";
 
 function seenIn(known: Outcome<Watch>): readonly SeenCreate[] {
   return known.ok ? known.value.seen : [];
@@ -389,6 +389,6 @@ function reuseOf(request: HttpRequest): Reuse {
 function refuseUnknownDrill({ id }: LeaseRef): Outcome<never> {
   return refuse(
     "not_found",
-    `no drill ${id} is under way: another one took its place, its command lost the connection, or the sandbox was started anew`,
+    `drill ${id} is not under way: another drill replaced it, its command lost the connection, or the sandbox was restarted`,
   );
 }

@@ -88,7 +88,7 @@ export function createLeases(
       const over = new Promise<void>((resolve) => (announce = resolve));
       held.set(lease.id, { lease, undo, over, announce });
       changed(lease.storeId);
-      // For a command that is connected but hangs, such as one that was stopped in its shell.
+      // For a command that is connected but hangs, such as a command that was stopped in its shell.
       world.after(timeoutMs, () => void finish(lease.id));
     },
     hold: (id, text) => createHeldBody(text, { over: () => held.get(id)?.over, finish: () => finish(id) }),
@@ -136,6 +136,6 @@ function createHeldBody(
 function refuseEnded(id: string): Outcome<never> {
   return refuse(
     "not_found",
-    `no lease ${id} is held: its command lost the connection or took too long, or the sandbox was started anew`,
+    `lease ${id} has ended: its command lost the connection or took too long, or the sandbox was restarted`,
   );
 }

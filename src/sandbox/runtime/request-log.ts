@@ -101,8 +101,8 @@ const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
 
 /**
- * A request log that opens its file with the first request, so that a start does not wait for it. Errors are reported
- * and lose the requests of that moment; an unusable file is not opened again. Errors of the log never fail an answer.
+ * A request log that opens its file with the first request, so that a start does not wait for it. Errors are reported,
+ * and the requests being written are lost; an unusable file is not opened again. Errors of the log never fail an answer.
  */
 export function createRequestLog(
   world: Pick<World, "after" | "sleep">,

@@ -45,7 +45,7 @@ export const ROW_RULES: Readonly<Record<string, RowRule>> = {
     ),
   endpoints: (row, { targets }) => {
     const [state, reason] = [row["state"] as EndpointState, row["reason"] as string | null];
-    if (!isReasonOf(state, reason)) return `reason: none of those that an endpoint is ${state} for`;
+    if (!isReasonOf(state, reason)) return `reason: no reason for which an endpoint is ${state}`;
     if (row["removed_at"] !== null) return undefined;
     const target = parseTarget(String(row["url"]), targets);
     return target.ok ? undefined : `url: ${target.refusal.message}`;

@@ -63,7 +63,7 @@ function storeSecret({ store, masterKey }: SecretsContext, storeId: string): End
   return { inForce: sealed === undefined ? [] : [open(sealed, masterKey)], retired: [] };
 }
 
-/** An endpoint's own secrets, newest first: those that were active at a moment, and those that had ended. */
+/** An endpoint's own secrets, newest first: the secrets active at a moment, and the ended ones. */
 function decryptAt(
   own: ReturnType<SecretsContext["store"]["signingSecrets"]["ofEndpoint"]>,
   { at, masterKey }: { readonly at: number; readonly masterKey: Uint8Array },

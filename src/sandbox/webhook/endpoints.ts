@@ -71,7 +71,7 @@ export function addEndpoint(
 
 /**
  * Registers the address of a store's listener. The endpoint and its secret stay the same. It first receives again the
- * events that `since` requests, then those that waited. Refuses with `invalid_parameter` or `not_found`.
+ * events that `since` requests, then the events that waited. Refuses with `invalid_parameter` or `not_found`.
  */
 export function registerListener(
   context: EndpointsContext,

@@ -16,7 +16,7 @@ export type CheckoutFilter = Pick<Checkout, "storeId"> & {
 };
 
 /** A part of a list, newest first: checkouts before a position, and the maximum number. */
-export type Span = { readonly before: CheckoutPosition; readonly limit: number };
+export type ListRange = { readonly before: CheckoutPosition; readonly limit: number };
 
 /** The result of a search, and how far it went. */
 export type SearchResult = {
@@ -57,11 +57,14 @@ export function checkoutLists(connection: Connection) {
     at: (places: readonly CheckoutPosition[]): Checkout[] => sql.at.all(JSON.stringify(places)),
 
     /** The newest checkouts that pass a filter, from an unordered list of positions. */
-    pick: (places: readonly CheckoutPosition[], filter: CheckoutFilter, span: Span): CheckoutPosition[] =>
-      sql.pick.all({ ...filter, ...span, places: JSON.stringify(places) }),
+    pick: (
+      places: readonly CheckoutPosition[],
+      filter: CheckoutFilter,
+      span: ListRange,
+    ): CheckoutPosition[] => sql.pick.all({ ...filter, ...span, places: JSON.stringify(places) }),
 
     /** The positions of the newest checkouts of a kind; the filter's order_id is ignored. */
-    newest: (filter: CheckoutFilter, { before, limit }: Span): CheckoutPosition[] => {
+    newest: (filter: CheckoutFilter, { before, limit }: ListRange): CheckoutPosition[] => {
       const { storeId, status, object, paymentMethod } = filter;
       if (status === null && object === null && paymentMethod === null)
         return sql.newest.all({ storeId, before, limit });
@@ -82,7 +85,7 @@ export function checkoutLists(connection: Connection) {
      * ASCII letters. Null finds all. `last` is the oldest checkout examined; `isWhole` means that there is no older
      * one.
      */
-    look: (filter: CheckoutFilter, text: string | null, { before, limit }: Span): SearchResult => {
+    look: (filter: CheckoutFilter, text: string | null, { before, limit }: ListRange): SearchResult => {
       const { storeId } = filter;
       const newest = sql.newest.get({ storeId, before, limit: 1 });
       const [end, beyond] = sql.endOfLook.all({ storeId, before, skipped: MAX_LOOK - 1 });
@@ -137,20 +140,20 @@ function prepare(connection: Connection) {
        WHERE rowid IN (SELECT value FROM json_each(?)) ORDER BY rowid DESC`,
     ),
     pick: connection
-      .prepare<CheckoutFilter & Span & { readonly places: string }, CheckoutPosition>(
+      .prepare<CheckoutFilter & ListRange & { readonly places: string }, CheckoutPosition>(
         `SELECT rowid FROM checkouts
          WHERE rowid IN (SELECT value FROM json_each(@places)) AND store_id = @storeId AND rowid < @before AND ${FILTER_CONDITION}
          ORDER BY rowid DESC LIMIT @limit`,
       )
       .pluck(),
     newest: connection
-      .prepare<StoreKey & Span, CheckoutPosition>(
+      .prepare<StoreKey & ListRange, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store
          WHERE store_id = @storeId AND rowid < @before ORDER BY rowid DESC LIMIT @limit`,
       )
       .pluck(),
     newestOfKind: connection
-      .prepare<StoreKey & Kind & Span, CheckoutPosition>(
+      .prepare<StoreKey & Kind & ListRange, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_kind
          WHERE store_id = @storeId AND status = @status AND object = @object AND payment_method = @paymentMethod
            AND rowid < @before
@@ -158,7 +161,7 @@ function prepare(connection: Connection) {
       )
       .pluck(),
     ofOrder: connection
-      .prepare<StoreKey & Pick<Checkout, "orderId"> & Pick<Span, "limit">, CheckoutPosition>(
+      .prepare<StoreKey & Pick<Checkout, "orderId"> & Pick<ListRange, "limit">, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_order
          WHERE store_id = @storeId AND order_id = @orderId LIMIT @limit`,
       )
@@ -205,13 +208,13 @@ function prepareLook(connection: Connection) {
       .prepare<SearchQuery, CheckoutPosition>(`SELECT rowid FROM checkouts NOT INDEXED WHERE ${found}`)
       .pluck(),
     endOfLook: connection
-      .prepare<StoreKey & Pick<Span, "before"> & { readonly skipped: number }, CheckoutPosition>(
+      .prepare<StoreKey & Pick<ListRange, "before"> & { readonly skipped: number }, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store
          WHERE store_id = @storeId AND rowid < @before ORDER BY rowid DESC LIMIT 2 OFFSET @skipped`,
       )
       .pluck(),
     oldest: connection
-      .prepare<StoreKey & Pick<Span, "before">, CheckoutPosition>(
+      .prepare<StoreKey & Pick<ListRange, "before">, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store
          WHERE store_id = @storeId AND rowid < @before ORDER BY rowid LIMIT 1`,
       )

@@ -91,7 +91,7 @@ export function eventsTable(connection: Connection) {
       return first.flatMap((position) => at.get(position) ?? []);
     },
 
-    /** The newest matching events, oldest first: among all events, or those of the store before a position. */
+    /** The newest matching events, oldest first: among all events, or the store's events before a position. */
     latest: (wanted: EventFilter & { readonly before?: number }): StoredEvent[] => {
       const filter = { before: AFTER_ALL, ...wanted };
       const { selectLatest, selectLatestOf, selectOfOrder, at } = lists;

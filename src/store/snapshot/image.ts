@@ -256,10 +256,10 @@ function checkImage(
       `it was made by a development version of checkout (format ${format}; released versions start at ${kind.firstFormat}); take a new one`,
     );
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
-    return refuseDamaged("its bytes are not those that were written");
+    return refuseDamaged("its bytes differ from the bytes that were written");
   // First of all: a check, a migration or a query would run the expressions and triggers of a foreign schema.
   if (schemaOf(connection) !== templateOf(options, format).schema)
-    return refuseDamaged("its tables are not those of a snapshot");
+    return refuseDamaged("its tables are not a snapshot's tables");
   // An index that leads to other rows would hide a row from one query and show it to another. A proven snapshot has no
   // such index.
   const check = options.isOwn === true ? "quick_check(1)" : "integrity_check(1)";
@@ -278,7 +278,7 @@ function checkImage(
     return refuseDamaged("rows of it are missing");
   // With a single store, no row can refer to another store.
   if (storeIds.length > 1 && crossesStores(connection))
-    return refuseDamaged("rows of one store refer to those of another");
+    return refuseDamaged("rows of one store refer to rows of another");
   return accept({
     ...about,
     format,

@@ -5,7 +5,7 @@ import type { Clearing } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
 import { chooseHeads } from "../webhook/delivery-queues.ts";
 import { hasOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage, type SnapshotRefusal } from "./image.ts";
-import { SECRETS, snapshotTaker, type SnapshotSource } from "./take.ts";
+import { SECRETS_TABLE, snapshotTaker, type SnapshotSource } from "./take.ts";
 import {
   tablesToCopy,
   insertRows,
@@ -61,7 +61,7 @@ export function snapshotsTable(connection: Connection, options: Options) {
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),
 
     /**
-     * Replaces some or all stores with those of a snapshot, within a write. Throws `SnapshotConflict` if another store
+     * Replaces some or all stores with a snapshot's stores, within a write. Throws `SnapshotConflict` if another store
      * has one of the ids or keys, and `SnapshotDamage` if the rows cannot come from a sandbox.
      */
     restore: (image: SnapshotImage, replacement: Replacement): void => restore(copying, image, replacement),
@@ -110,7 +110,7 @@ function prepareRows(
   table: CopiedTable,
   { rows, reseal }: { readonly rows: Iterable<unknown[]>; readonly reseal: Reseal },
 ): Iterable<unknown[]> {
-  if (table.name === SECRETS) return resealRows(table, rows, reseal);
+  if (table.name === SECRETS_TABLE) return resealRows(table, rows, reseal);
   return table.position === undefined ? rows : renumberRows(connection, table, [...rows]);
 }
 

@@ -24,7 +24,7 @@ import {
 } from "./rows.ts";
 
 /** The table whose rows are encrypted with another key in each copy. */
-export const SECRETS = "signing_secrets";
+export const SECRETS_TABLE = "signing_secrets";
 
 /** The facts about a snapshot to be taken, and the encryption of its secrets. */
 type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
@@ -101,7 +101,7 @@ function* writeRows(state: string, path: string, options: Options): Generator<vo
     image.exec("BEGIN");
     for (const table of tables)
       for (const rows of sliceRows(view, table, rowsOf(options))) {
-        insertRows(image, table, table.name === SECRETS ? resealRows(table, rows, reseal) : rows);
+        insertRows(image, table, table.name === SECRETS_TABLE ? resealRows(table, rows, reseal) : rows);
         yield;
       }
     noteFacts(image, "main", options);
@@ -133,7 +133,7 @@ function inAttached<Value>(connection: Connection, work: () => Value): Value {
 function fillAtOnce(connection: Connection, plan: SnapshotPlan): void {
   const of = rowsOf(plan);
   for (const table of tablesToCopy(connection))
-    if (table.name === SECRETS) copySecrets(connection, table, plan);
+    if (table.name === SECRETS_TABLE) copySecrets(connection, table, plan);
     else copyRows(connection, table, { of, into: IMAGE });
   noteFacts(connection, IMAGE, plan);
 }

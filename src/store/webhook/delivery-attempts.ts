@@ -137,7 +137,7 @@ export function deliveryAttemptsTable(connection: Connection) {
     /** The last attempt of a delivery, without the sent and received bytes; undefined before the first attempt. */
     last: (deliveryId: string): LastAttempt | undefined => selectLast.get(deliveryId),
 
-    /** Attempts without a result; after a start, those that were interrupted when the previous process ended. */
+    /** Attempts without a result; after a start, the attempts that were interrupted when the previous process ended. */
     open: (): DeliveryAttempt[] => selectOpen.all(),
   };
 }

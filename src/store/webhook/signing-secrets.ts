@@ -69,7 +69,7 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
     /** Empties the cache after the rows were changed elsewhere. */
     forget,
 
-    /** Retires all secrets of an endpoint at a moment, except those that retire earlier. */
+    /** Retires all secrets of an endpoint at a moment, except secrets that retire earlier. */
     retire: (endpointId: string, at: number): void => {
       forget();
       retire.run({ endpointId, at });

@@ -15,7 +15,7 @@ export const DUPLICATES_CAUSES = {
     "首次入账半分钟之后，又推送了十一个其他事件，再次推送该支付时被重复入账：很可能只记住最近几个事件，或每个事件只记住很短时间。请保存每个事件的 event_id，至少保留到事件不再重新推送为止（120 小时）。",
   ],
   forgets_in_time: [
-    "The payment was booked again when it came after more than 30 s: its memory of events most likely ends, as that of a cache does. Keep the event_id of every event in the database, for at least as long as events are sent again (120 hours).",
+    "The payment was booked again when it came after more than 30 s: it most likely forgets events after a time, as a cache does. Keep the event_id of every event in the database, for at least as long as events are sent again (120 hours).",
     "超过 30 秒后再次推送该支付时被重复入账：对事件的记忆很可能像缓存一样会过期。请在数据库中保存每个事件的 event_id，至少保留到事件不再重新推送为止（120 小时）。",
   ],
   forgets_at_restart: [
@@ -43,7 +43,7 @@ export const DUPLICATES_CAUSES = {
     "之前有另一个订单已支付；本订单在一次支付被拒后支付成功，事件也返回了 2xx，订单却不是已支付：很可能用多个事件相同的内容（类型、秒数或金额）来识别事件，或把支付被拒当作订单结束。请只用 event_id 识别事件。",
   ],
   lost_at_once: [
-    "It answered 2xx to the event of a payment that came at the same moment as that of another order, and did nothing until the event came again: it most likely drops what comes while it is busy, or reads all orders and writes them all back, over what another event has written meanwhile. Change one order in one transaction, and answer 5xx to an event that is not acted on.",
+    "It answered 2xx to the event of a payment that came at the same moment as the payment event of another order, and did nothing until the event came again: it most likely drops what comes while it is busy, or reads all orders and writes them all back, over what another event has written meanwhile. Change one order in one transaction, and answer 5xx to an event that is not acted on.",
     "该支付的事件与另一订单的支付事件同时到达，返回了 2xx 却没有处理，直到再次推送才处理：很可能在忙时丢弃收到的事件，或读出全部订单再全部写回，覆盖了另一事件刚写入的内容。请在一个事务中只修改一个订单，没有处理的事件应返回 5xx。",
   ],
   books_other_order: [
@@ -63,7 +63,7 @@ export const DUPLICATES_CAUSES = {
     "较早的事件迟到之后，订单仍是已支付，但支付给视图增加的内容消失了：很可能收到创建事件时重新写入了订单。只在订单不存在时插入，状态不可回退。",
   ],
   lost_early_payment: [
-    "It answered 2xx to the event of the payment, which came before that of the order's creation, and did nothing; then nobody sends it again. Act on an event whatever came before it, keep it for later, or answer 5xx so that it comes again.",
+    "It answered 2xx to the event of the payment, which came before the event of the order's creation, and did nothing; then nobody sends it again. Act on an event whatever came before it, keep it for later, or answer 5xx so that it comes again.",
     "支付事件先于订单的创建事件到达，返回了 2xx 却没有处理；之后不会再推送。无论之前收到过什么，都应处理该事件，或保存起来稍后处理，或返回 5xx 以便重新推送。",
   ],
   refuses_duplicate: [

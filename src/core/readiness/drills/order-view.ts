@@ -84,8 +84,8 @@ export function showsBookings({ before, after }: PaidText): boolean {
 }
 
 /**
- * Whether a payment has changed a view by twice as much as another order's payment that was sent once: a number has
- * grown by twice as much, or a list is longer. Times are ignored.
+ * Whether a payment event that was sent twice changed the view of its order twice as much as a payment event that was
+ * sent once changed the view of another order: a number grew twice as far, or a list grew longer. Times are ignored.
  */
 export function isTwice(twice: PaidText, once: PaidText): boolean {
   const grown = (text: PaidText): number => wordsIn(text.after).length - wordsIn(text.before).length;

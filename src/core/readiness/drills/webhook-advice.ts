@@ -28,7 +28,7 @@ export const DRILL_CAUSES = {
     "只检查有没有签名，没有与计算出的签名比较。",
   ],
   inverted_check: [
-    "It accepts requests that are badly signed, and refuses those that are rightly signed: the result of its check is used the wrong way round. Refuse if the signatures differ.",
+    "It accepts requests that are badly signed, and refuses rightly signed ones: it inverts the result of its check. Refuse if the signatures differ.",
     "接受签名错误的请求，却拒绝签名正确的请求：验签结果用反了。签名不一致时应拒绝。",
   ],
   skips_without_header: [

@@ -26,7 +26,7 @@ import {
 const FORGED_CASES: readonly CaseName[] = ["bad_signature", "wrong_secret", "changed_byte"];
 /** Cases that are correctly signed, at another time. */
 const STALE_CASES = ["ten_minutes_old", "hour_old", "ten_minutes_ahead", "hour_ahead"] as const;
-/** Cases that are sent before any that must be refused. */
+/** Cases that are sent before the first case that must be refused. */
 const FIRST_SENT_CASES: ReadonlySet<CaseName> = new Set(
   CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature")),
 );

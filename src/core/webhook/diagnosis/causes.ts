@@ -90,7 +90,7 @@ export const CAUSES = {
     "It was signed with {detail} in place of the body: the body had been read before, or was an object.",
 
   unexplained:
-    "None of the usual causes explains it. Either the body was changed on the way, or it was signed with a secret that is not known here: compare the body with the event as the service shows it, byte for byte, and the secret with that of the endpoint.",
+    "None of the usual causes explains it. Either the body was changed on the way, or it was signed with a secret that is not known here: compare the body with the event as the service shows it, byte for byte, and the secret with the endpoint's secret.",
 } as const satisfies Record<string, string>;
 
 /** A code of the closed list. */

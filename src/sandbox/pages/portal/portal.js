@@ -118,7 +118,7 @@ document.addEventListener("htmx:after:swap", () => {
   showAlarm();
 });
 
-// A list that folds out over the page goes away when something else is meant.
+// Closes an open drop-down at a click outside it, or by Escape.
 document.addEventListener("click", ({ target }) => {
   for (const open of document.querySelectorAll("details.drop[open]"))
     if (!open.contains(target)) open.open = false;
@@ -149,7 +149,7 @@ const ACTS = { p: "/pay", r: "/replay" };
 let isAfterG = false;
 
 /**
- * Moves the focus to the link of the row before or after the one that has it; of a row without one to the row itself,
+ * Moves the focus to the link of the row before or after the one that has it; of a row without a link to the row itself,
  * so that Enter does nothing.
  */
 function moveTo(step) {
@@ -161,12 +161,12 @@ function moveTo(step) {
   (next.querySelector("a") ?? next).focus();
 }
 
-/** Presses the button of an act of this page; one that is asked about first is only shown. */
+/** Presses the button of an act of this page; an act that asks first is only shown. */
 function press(ending) {
-  // Not one that acts on many things at once.
+  // Not a button that acts on many things at once.
   const acts = `main form.act[action$="${ending}"]:not([action$="s${ending}"])`;
   const buttons = document.querySelectorAll(`${acts} button`);
-  // The one that the page offers first, or else of several the newest.
+  // The button that the page offers first, or else the newest of several.
   const button = document.querySelector(`${acts} button.primary`) ?? [...buttons].at(-1);
   const asked = button?.closest("details:not([open])");
   if (asked) {

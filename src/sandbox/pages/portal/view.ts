@@ -22,7 +22,7 @@ export type PortalContext = ControlContext &
 /** The session of a request; undefined on the sign-in pages. */
 export type Viewer = PortalSession | undefined;
 
-/** A request for a page, read. */
+/** A parsed request for a page of the portal. */
 export type View = {
   readonly call: Call<Viewer>;
   readonly language: Language;

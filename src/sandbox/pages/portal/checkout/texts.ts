@@ -70,7 +70,7 @@ export const TEXTS = {
       "Late success: possible after the end. Start a payment on the payment page, then let it expire.",
       "过期后支付：订单结束后才可使用。请先在支付页面发起支付，再让订单过期。",
     ],
-    paid: ["Late success: not for one that was paid in time.", "过期后支付：已按时支付的订单不可使用。"],
+    paid: ["Late success: not for an order that was paid in time.", "过期后支付：已按时支付的订单不可使用。"],
     noAttempt: [
       "Late success: no payment was under way when it ended.",
       "过期后支付：订单结束时没有进行中的支付。",

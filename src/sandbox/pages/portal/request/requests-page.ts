@@ -97,7 +97,7 @@ function readQuery({ query }: View): Outcome<RequestQuery> {
   const statuses = status === "" ? null : parseStatuses(status);
   if (statuses === undefined)
     return refuse("invalid_parameter", [
-      `status is such as 404, or 4xx; got ${printableLiteral(status)}`,
+      `status must be such as 404 or 4xx; got ${printableLiteral(status)}`,
       `status 形如 404 或 4xx；收到 ${printableLiteral(status)}`,
     ]);
   const before = query.get("before") ?? "";

@@ -42,8 +42,8 @@ export function endCookie(portal: PortalAccess, role: PortalRole): string {
 }
 
 /**
- * The name of the cookie: all ports share cookies, so the name distinguishes the sandbox's cookie from those of other
- * servers.
+ * The name of the cookie: all ports share cookies, so the name distinguishes the sandbox's cookie from the cookies
+ * of other servers.
  */
 function cookieName({ port }: PortalAccess, role: PortalRole): string {
   return `checkout_portal_${role === "administrator" ? "admin_" : ""}${port}`;

@@ -5,7 +5,7 @@ import { FAULT_PROFILES } from "../../../../core/fault/actions.ts";
 import type { FaultEntry } from "../../../../core/fault/operations.ts";
 import { PROFILES } from "../../../../core/fault/profiles.ts";
 import { PARAMETERS } from "../../../../core/fault/rules.ts";
-import { FAULT_SHARE, matchText, parametersText, probabilityOf } from "../../../../core/fault/text.ts";
+import { PROBABILITY_FORM, matchText, parametersText, probabilityOf } from "../../../../core/fault/text.ts";
 import type { Words } from "../../../../core/language.ts";
 import { accept, addField, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
@@ -37,7 +37,7 @@ export function faultsPage(view: View, { faults }: AnswerOf<"listFaults">, conte
 const { status, latencyMs, retryAfterS } = PARAMETERS;
 const NUMBERS = [status.name, retryAfterS.name, "times"] as const;
 const A_SPAN_OR_MOMENT: Words = [SPAN_OR_MOMENT, "时长（如 10m）或 ISO 8601 时刻"];
-const A_SHARE: Words = [FAULT_SHARE, " 0 到 1 之间的小数"];
+const A_SHARE: Words = [PROBABILITY_FORM, " 0 到 1 之间的小数"];
 const A_WHOLE_NUMBER: Words = ["a whole number", "整数"];
 
 /**

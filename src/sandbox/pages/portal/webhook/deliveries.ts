@@ -16,7 +16,7 @@ import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The filters of a list of deliveries; null for all. */
-type DeliveryChoice = {
+type DeliveryFilter = {
   readonly endpointId: string | null;
   readonly state: DeliveryState | null;
   readonly type: string | null;
@@ -33,10 +33,10 @@ const PAGE = 50;
  * Parses the filters of the address. Refuses an invalid filter with `invalid_parameter`, and an unknown position with
  * `not_found`.
  */
-export function readChoice(
+export function parseDeliveryFilter(
   { store }: Pick<PortalContext, "store">,
   { query, storeId }: Pick<View, "query" | "storeId">,
-): Outcome<DeliveryChoice> {
+): Outcome<DeliveryFilter> {
   const state = oneOf(query, "state", DELIVERY_STATES);
   if (!state.ok) return state;
   const type = oneOf(query, "type", EVENT_TYPES);
@@ -59,7 +59,7 @@ export function readChoice(
 export function filterForm(
   { store }: Pick<PortalContext, "store">,
   view: View,
-  choice: DeliveryChoice,
+  choice: DeliveryFilter,
 ): Html {
   const known = store.endpoints.of(view.storeId).map(({ id, url }) => [id, url] as const);
   const chosen = choice.endpointId;
@@ -77,7 +77,7 @@ export function filterForm(
 }
 
 /** A part of the list of deliveries, newest first, with the link to the next part. */
-export function deliveryList(context: ListContext, view: View, choice: DeliveryChoice): Html {
+export function deliveryList(context: ListContext, view: View, choice: DeliveryFilter): Html {
   const { storeId } = view;
   const filter = { storeId, eventId: null, checkoutId: null, limit: PAGE };
   const { deliveries, nextBefore } = context.store.deliveries.page({ ...filter, ...choice });

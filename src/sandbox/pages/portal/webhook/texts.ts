@@ -7,7 +7,7 @@ export const TEXTS = {
   answerPart: ["Answer, its first 4 KiB", "响应（前 4 KiB）"],
   noBody: ["The answer had no body.", "响应没有正文。"],
   otherBody: [
-    "Other bytes were sent than those of the event as it is now: they are not kept, only their SHA-256.",
+    "The bytes that were sent differ from the event as it is now. They are not kept, only their SHA-256.",
     "当时发送的字节与该事件现在的内容不同：原始字节未保留，只保留了其 SHA-256。",
   ],
   to: ["Sent to", "发送至"],
@@ -122,7 +122,7 @@ export const TEXTS = {
   ],
   howMany: ["At once", "同时推送"],
   oneByOne: ["one delivery at a time", "一次一个"],
-  severalAtOnce: ["several deliveries, those of one order in turn", "可同时多个，同一订单按顺序"],
+  severalAtOnce: ["several deliveries, one at a time for each order", "可同时多个，同一订单按顺序"],
   added: ["Added", "添加于"],
   filterThese: ["Filter these deliveries", "筛选这些推送"],
   test: ["Send a test event", "发送测试事件"],

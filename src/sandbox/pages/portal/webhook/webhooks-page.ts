@@ -6,7 +6,7 @@ import { formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { empty } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { deliveryList, filterForm, readChoice } from "./deliveries.ts";
+import { deliveryList, filterForm, parseDeliveryFilter } from "./deliveries.ts";
 import { addForm, endpointTable } from "./endpoint-parts.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000;
 
 /** The page of webhooks: endpoints, their recent results, and the newest deliveries. */
 export async function webhooksPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const choice = readChoice(context, view);
+  const choice = parseDeliveryFilter(context, view);
   if (!choice.ok) return choice;
   const listed = await ask(context, "listEndpoints", { ...view, body: undefined });
   if (!listed.ok) return listed;
