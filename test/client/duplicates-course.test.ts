@@ -451,6 +451,20 @@ const ROWS: readonly Row[] = [
     ["failed", ["books_kept"], 146],
   ],
   [
+    // Between the last look after a send and the first look before the next one.
+    "books the fourth delivery of a payment, 4 s later",
+    {
+      onEvent: (delivery, tools) => {
+        const { eventId, status, forged } = delivery;
+        const nth = [1, 2, 3, 4].find((one) => !tools.life.has(`${eventId} ${one}`));
+        if (status === "succeeded" && !forged) tools.life.add(`${eventId} ${nth}`);
+        if (status === "succeeded" && !forged && nth === 4) tools.later(4000, tools.book);
+        return RIGHT.onEvent(delivery, tools);
+      },
+    },
+    ["failed", ["books_again"], 69],
+  ],
+  [
     "books a paid order whose creation comes again, 5 s later",
     {
       onEvent: (delivery, tools) => {

@@ -54,6 +54,7 @@ const SILENT: Readonly<Record<string, readonly [open: string, paid: string]>> = 
   "milliseconds of the clock": ["open 1768478400000", "paid 1768478407500"],
   "a version": ["open 1.2.3", "paid 1.2.4"],
   "a number within an id": ["open a1", "paid a2"],
+  "the first of two numbers of one word, where the other went": ["open: item 5, item 7", "paid: item 5"],
   "another amount where a number went": ["open 3 of card 4", "paid none of card 4"],
 };
 

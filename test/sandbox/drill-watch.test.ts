@@ -121,7 +121,7 @@ test("a webhook drill whose lease ends on the way has no verdict, and nothing of
   const site = await openSite();
   const lease = await site.openLease("webhook");
   const receiver = site.receiver(3000);
-  await site.addEndpoint(receiver.url);
+  const endpoint = await site.addEndpoint(receiver.url);
   receiver.answers = async (number) => {
     if (number === 3) await site.control(`/leases/${lease.id}/end`, {});
     return { status: 200, headers: {}, body: "" };
@@ -135,6 +135,9 @@ test("a webhook drill whose lease ends on the way has no verdict, and nothing of
   ]);
   const again = await site.control("/drills/webhook", { lease_id: lease.id });
   expect([again.error?.code, receiver.got.length]).toEqual(["not_found", 3]);
+  // It has ended, whatever there is to drill.
+  await site.remove(`/endpoints/${endpoint.id}`);
+  expect((await site.control("/drills/webhook", { lease_id: lease.id })).error?.code).toBe("not_found");
 });
 
 test("a receiver that limits the rate gets each request again after a pause, and all pauses have an end", async () => {
