@@ -441,3 +441,46 @@ test("a move of the clock waits 20 s for a receiver that does not answer, and te
     expect((await site.deliveries()).map(({ state }) => state)).toEqual(["succeeded", "succeeded"]),
   );
 });
+
+test("a move of the clock waits for the attempts that were due, not for those of events that come meanwhile", async () => {
+  const site = await openWebhookSite();
+  const [busy, failing, other] = [site.receiver(3000), site.receiver(3001), site.receiver(3002)];
+  await site.addEndpoint(busy.url, ["order.created", "order.expired"]);
+  await site.addEndpoint(failing.url, ["order.expired"]);
+  await site.addEndpoint(other.url, ["order.created"]);
+  for (let count = 0; count < 2; count += 1) await site.order();
+  await eventually("both orders are known", () =>
+    expect([busy.got.length, other.got.length]).toEqual([2, 2]),
+  );
+  let isOver = false;
+  // Each event leads to another order, without an end.
+  busy.answers = async () => {
+    if (!isOver) await site.order();
+    return { status: 200, headers: {}, body: "" };
+  };
+  failing.answers = () => 500;
+  const delivered = await site.advance(HOUR + SECOND);
+  isOver = true;
+  const expired = delivered.filter(({ type }) => type === "order.expired");
+  const withStatus = (wanted: number): number => expired.filter(({ status }) => status === wanted).length;
+  expect([withStatus(200), withStatus(500), expired.length]).toEqual([2, 2, 4]);
+});
+
+test("a start sends at once what was under way at the end, which it ends at the store's time", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  holdAnswer(shop);
+  await site.addEndpoint(shop.url, ["order.created"]);
+  await site.advance(48 * HOUR);
+  await site.order();
+  await eventually("it is under way", () => expect(shop.got).toHaveLength(1));
+  shop.answers = () => 200;
+  await site.restart();
+  await eventually("it is made again", () => expect(shop.got).toHaveLength(2));
+  const [delivery] = await site.deliveries();
+  const [first, second] = delivery?.attempts ?? [];
+  expect(first?.error).toBe("interrupted");
+  expect(
+    [first?.finished_at, second?.started_at].every((at) => (at ?? "") >= (first?.started_at ?? "~")),
+  ).toBe(true);
+});
