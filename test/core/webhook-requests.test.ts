@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
 import { createTestEvent } from "../../src/core/checkout/event.ts";
+import { probes } from "../../src/core/readiness/drills/webhook-probes.ts";
+import { bodyVariants } from "../../src/core/webhook/diagnosis/body-variants.ts";
+import { signatureOf } from "../../src/core/webhook/signature.ts";
 import { drillRequest } from "../../src/core/readiness/drills/webhook-request.ts";
 import { CASE_NAMES, type CaseName } from "../../src/core/readiness/drills/webhook.ts";
 
@@ -93,11 +96,11 @@ function differences(one: string, other: string): number | undefined {
 }
 
 test("a signature differs from the right one as its case says", () => {
-  const signatureOf = (name: CaseName): string => {
+  const signedAs = (name: CaseName): string => {
     const { headers } = drillRequest(name, { ...EVENTS, order: null }, KEYS);
     return headers["Checkout-Signature"] ?? "none";
   };
-  const right = signatureOf("good_event");
+  const right = signedAs("good_event");
   const rows: Partial<Record<CaseName, number | undefined>> = {
     changed_byte: 0,
     rewritten_body: 0,
@@ -110,10 +113,10 @@ test("a signature differs from the right one as its case says", () => {
     swapped_digits: 2,
     short_signature: undefined,
   };
-  const found = Object.keys(rows).map((name) => [name, differences(right, signatureOf(name as CaseName))]);
+  const found = Object.keys(rows).map((name) => [name, differences(right, signedAs(name as CaseName))]);
   expect(Object.fromEntries(found)).toEqual(rows);
-  expect(signatureOf("short_signature")).toBe(right.slice(0, 32));
-  const rightlySigned = CASE_NAMES.filter((name) => signatureOf(name) === right);
+  expect(signedAs("short_signature")).toBe(right.slice(0, 32));
+  const rightlySigned = CASE_NAMES.filter((name) => signedAs(name) === right);
   expect(rightlySigned).toEqual([
     "good_event",
     "changed_byte",
@@ -122,4 +125,26 @@ test("a signature differs from the right one as its case says", () => {
     "no_timestamp",
     "good_at_the_end",
   ]);
+});
+
+test("a receiver that verifies a changed body is told whether it decodes or parses it", () => {
+  const { body } = createTestEvent(EVENTS.own, EVENTS.own.createdAt);
+  const { secret, realNow } = KEYS;
+  const tried = probes({ id: EVENTS.own.id, body }, { secret, olderSecrets: [], realNow });
+  const causeOf = (rawBody: Uint8Array): string | undefined => {
+    const signature = signatureOf(secret, { timestamp: String(realNow / 1000), rawBody });
+    return tried.find(({ headers }) => headers["Checkout-Signature"] === signature)?.cause;
+  };
+  const variants = bodyVariants(Buffer.from(body)).filter(({ findings }) => findings.length === 1);
+  const found = variants.map(({ findings: [only], value }) => [only?.code, causeOf(value)]);
+  expect(Object.fromEntries(found)).toEqual({
+    body_whitespace_removed: "decoded_body",
+    body_bom_removed: "decoded_body",
+    body_charset: "decoded_body",
+    body_base64: "decoded_body",
+    body_reserialised: "parsed_body",
+    body_keys_reordered: "parsed_body",
+    body_stringified: "parsed_body",
+    body_left_out: "parsed_body",
+  });
 });
