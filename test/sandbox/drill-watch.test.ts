@@ -136,7 +136,7 @@ test("a webhook drill whose lease ends on the way has no verdict, and nothing of
   const again = await site.control("/drills/webhook", { lease_id: lease.id });
   expect([again.error?.code, receiver.got.length]).toEqual(["not_found", 3]);
   // It has ended, whatever there is to drill.
-  await site.remove(`/endpoints/${endpoint.id}`);
+  await site.control(`/endpoints/${endpoint.id}/state`, { action: "pause" });
   expect((await site.control("/drills/webhook", { lease_id: lease.id })).error?.code).toBe("not_found");
 });
 
