@@ -67,10 +67,9 @@ const THOUSANDS = LANGUAGES.flatMap((language) => [
 test.each(FULL ? THOUSANDS : [])(
   "nothing is said of a careful shop in $language in 1,000 schedules, with $cores",
   async ({ language, isBusy }) => {
-    const wanted = { schedules: 1000, seed: String(SEED), isBusy };
-    const [code, schedules, broken] = await exploreCareful(language, wanted);
-    expect([code, broken]).toEqual([130, "none"]);
-    expect(schedules).toBeGreaterThanOrEqual(1000);
+    const { ran, broken } = await exploreCareful(language, { schedules: 1000, seed: SEED, isBusy });
+    expect(broken).toEqual([]);
+    expect(ran).toBeGreaterThanOrEqual(1000);
   },
 );
 

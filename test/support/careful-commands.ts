@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { begin } from "./program.ts";
+import { run } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** The careful shops of test/shops/careful, by their language: how each is served, and how it makes a purchase. */
@@ -21,12 +20,15 @@ export type CarefulLanguage = keyof typeof CAREFUL_COMMANDS;
 /** The languages of the careful shops. */
 export const CAREFUL_LANGUAGES = Object.keys(CAREFUL_COMMANDS) as readonly CarefulLanguage[];
 
-const LOOK_MS = 200;
+/** One exploration: singles and then pairs by its seed. */
+const BUDGET = "10m";
+
+type Result = { readonly schedules: number; readonly broken: readonly { readonly invariant: string }[] };
 
 /**
- * Explores a careful shop as a user does, until at least so many schedules were run, and stops the exploration as Ctrl-C
- * does. Returns its exit code, the number of schedules, and the broken ones, which nothing has confirmed yet. `isBusy`:
- * another process uses a core all the while.
+ * Explores a careful shop as a user does, with one seed after the other, until at least so many schedules were run.
+ * Returns their number and the invariants that were found broken and confirmed. `isBusy`: another process uses a core
+ * all the while.
  */
 export async function exploreCareful(
   language: CarefulLanguage,
@@ -34,28 +36,25 @@ export async function exploreCareful(
     schedules,
     seed,
     isBusy,
-  }: { readonly schedules: number; readonly seed: string; readonly isBusy: boolean },
-): Promise<readonly [code: number | null, ran: number, broken: string]> {
+  }: { readonly schedules: number; readonly seed: number; readonly isBusy: boolean },
+): Promise<{ readonly ran: number; readonly broken: readonly string[] }> {
   const cwd = tempFolder();
   cpSync(join(import.meta.dirname, "../shops/careful"), cwd, { recursive: true });
   if (isBusy) keepBusy();
   const [serve, purchase] = CAREFUL_COMMANDS[language];
-  const options = ["--seed", seed, "--budget", "2h", "--serve", serve, "--receiver-path", "/hooks"];
+  const options = ["--json", "--budget", BUDGET, "--serve", serve, "--receiver-path", "/hooks"];
   const view = ["--order-view", "/orders/{order_id}"];
-  const running = begin(["explore", ...options, ...view, "--", ...purchase.split(" ")], { cwd });
-  while (running.process.exitCode === null && ranSoFar(running.output.stderr) < schedules)
-    await sleep(LOOK_MS);
-  const code = await running.stop("SIGINT");
-  const told = /interrupted after (\d+) schedules; broken so far: (.*)/.exec(running.output.stderr);
-  return [code, Number(told?.[1]), told?.[2] ?? running.output.stderr];
-}
-
-/** The number of schedules in the last line of the progress. */
-function ranSoFar(stderr: string): number {
-  return Math.max(
-    0,
-    ...[...stderr.matchAll(/^explore: (\d+) schedules, \d+ broken/gm)].map(([, ran]) => Number(ran)),
-  );
+  const broken: string[] = [];
+  let ran = 0;
+  for (let nth = 0; ran < schedules; nth += 1) {
+    const line = ["explore", "--seed", String(seed + nth), ...options, ...view, "--", ...purchase.split(" ")];
+    const { stdout, stderr } = await run(line, { cwd });
+    if (stdout === "") throw new Error(stderr);
+    const result = JSON.parse(stdout) as Result;
+    ran += result.schedules;
+    broken.push(...result.broken.map(({ invariant }) => `${invariant}, seed ${seed + nth}`));
+  }
+  return { ran, broken };
 }
 
 /** Uses a core until the test ends. */
