@@ -1,5 +1,5 @@
 // To refuse a command: throw `Refused` or `refuseUsage`; `register` in cli/command.ts prints it, and nothing else
-// catches it. To go on after a refusal: `attempt`, `unlessRefused`, `reworded`. Other floors return refusals as
+// catches it. To go on after a refusal: `attempt`, `unlessRefused`, `rethrowWith`. Other floors return refusals as
 // values.
 import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
 import { causeOfError, StorageUnavailable } from "../store/connection/storage-failure.ts";
@@ -79,7 +79,7 @@ export function attemptAsync<Value>(work: Promise<Value>): Promise<Outcome<Value
   return work.then(accept, (error: unknown) => ({ ok: false, refusal: problemIn(error) }));
 }
 
-/** Changes the problem of a refusal: `work.catch(reworded((problem) => …))`. */
+/** Changes the problem of a refusal: `work.catch(rethrowWith((problem) => …))`. */
 export function rethrowWith(change: (problem: Problem) => Problem): (error: unknown) => never {
   return (error) => {
     throw new Refused(change(problemIn(error)));

@@ -44,7 +44,7 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
 }
 
 /** The proxy form of a request for an http URL: with the whole URL in the request line. */
-export function askProxy(
+export function toProxyForm(
   proxy: string,
   { url, headers }: Pick<OutboundRequest, "url" | "headers">,
 ): { readonly path: string; readonly headers: Readonly<Record<string, string>> } {

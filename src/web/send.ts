@@ -1,7 +1,7 @@
 import type { Agent, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { RequestOptions } from "node:https";
 import { isIPv6, type LookupFunction, type Socket } from "node:net";
-import { askProxy, clientFor, openTunnel, refusalOf, viaProxy } from "./proxy.ts";
+import { toProxyForm, clientFor, openTunnel, refusalOf, viaProxy } from "./proxy.ts";
 import { displayProxy } from "../core/network/proxy.ts";
 import type { OutboundRequest, OutboundResult, TlsTrust } from "../world.ts";
 
@@ -19,7 +19,7 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
       ...(connection === undefined ? {} : await findKeptRoute(outbound)),
     });
   if (!url.startsWith("https:"))
-    return sendTo(displayProxy(proxy), outbound, { signal, ...askProxy(proxy, outbound) });
+    return sendTo(displayProxy(proxy), outbound, { signal, ...toProxyForm(proxy, outbound) });
   const tunnel = await openTunnel(proxy, url, signal);
   if (tunnel.ok) return sendTo(url, outbound, { signal, socket: tunnel.socket });
   return viaProxy(proxy, describe(tunnel.error, false));
@@ -90,7 +90,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
 }
 
 /** The route of a request to its first hop. */
-type Route = Partial<ReturnType<typeof askProxy>> & {
+type Route = Partial<ReturnType<typeof toProxyForm>> & {
   readonly signal: AbortSignal;
   /** An established connection through a proxy. */
   readonly socket?: Socket;

@@ -6,7 +6,7 @@ import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { resultOf } from "../webhook/report.ts";
 import { ok, problem, unknown, warning, type Finding } from "./check.ts";
-import { PATIENCE_MS, type CheckSubjects } from "./scene.ts";
+import { REQUEST_TIMEOUT_MS, type CheckSubjects } from "./scene.ts";
 import { attempt } from "../problem.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../host/options.ts";
@@ -191,7 +191,7 @@ async function ask<Name extends Question>(
   const target = await control();
   if (target === undefined || healthy?.answer.ok === false)
     return { ok: false, finding: unknown("there is no sandbox to ask") };
-  const call = { name, body, timeoutMs: PATIENCE_MS };
+  const call = { name, body, timeoutMs: REQUEST_TIMEOUT_MS };
   const result = await callControl(world, target, call as Parameters<typeof callControl<Name>>[2]);
   const told = attempt(() => unwrapAnswer(result));
   if (told.ok) return told;

@@ -40,7 +40,7 @@ export type CheckSubjects = {
 };
 
 /** Timeout of each request of the doctor, in milliseconds. */
-export const PATIENCE_MS = 5000;
+export const REQUEST_TIMEOUT_MS = 5000;
 
 const MAX_HEALTH_BYTES = 64 * 1024;
 
@@ -88,7 +88,7 @@ async function healthOf({ world }: Context, lock: Lock | undefined) {
     method: "GET",
     url: `${localOrigin(lock.run.port)}/healthz`,
     headers: {},
-    timeoutMs: PATIENCE_MS,
+    timeoutMs: REQUEST_TIMEOUT_MS,
     maxResponseBytes: MAX_HEALTH_BYTES,
     larger: "cut",
   });

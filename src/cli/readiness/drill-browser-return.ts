@@ -8,7 +8,7 @@ import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
 import { refuseUsage } from "../problem.ts";
 import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
-import { newOrders, ordersOfShop, timeLine } from "./drilled-orders.ts";
+import { createDrillOrders, ordersOfShop, timeLine } from "./drilled-orders.ts";
 import {
   ORDER_VIEW_RULES,
   orderViewOptions,
@@ -61,7 +61,7 @@ async function prepareReturn(
     const where = { control, view };
     const given = await ordersOfShop(context, options, { ...where, ...LIMITS, signal });
     const [checkout, ...others] =
-      given ?? (await newOrders(context, options, { ...where, kinds: OWN_KINDS }));
+      given ?? (await createDrillOrders(context, options, { ...where, kinds: OWN_KINDS }));
     if (checkout === undefined) throw new Error("a drill has an order");
     context.printer.talk(timeLine(RETURN_TIME));
     const returning = { checkout, others, page, view, signal, isOwn: given === undefined };

@@ -23,7 +23,7 @@ import { matchesPatterns } from "../../core/webhook/event-types.ts";
 import { printable } from "../../core/text.ts";
 import { switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { EXIT, Refused } from "../problem.ts";
-import { newOrders, ordersOfShop, timeLine, type UnpaidOrder } from "./drilled-orders.ts";
+import { createDrillOrders, ordersOfShop, timeLine, type UnpaidOrder } from "./drilled-orders.ts";
 import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
 import {
   ORDER_VIEW_RULES,
@@ -147,7 +147,7 @@ async function createOwnOrders(
     );
   const wanted = KINDS.filter(isWanted);
   const kinds = ORDER_OUTCOMES.flatMap(() => (wanted.length > 0 ? wanted : KINDS));
-  return newOrders(context, options, { control, view, kinds });
+  return createDrillOrders(context, options, { control, view, kinds });
 }
 
 const KINDS = ["order", "checkout_session"] as const;

@@ -69,7 +69,7 @@ export async function ordersOfShop(
 const NAME_FEWER = "leave it out; nothing was done";
 
 /** Creates orders of these kinds, all with the same random amount, and without any sign of a drill. */
-export async function newOrders(
+export async function createDrillOrders(
   context: Context,
   options: OrderViewOptions,
   { control, view, kinds }: ViewTarget & { readonly kinds: readonly CheckoutObject[] },

@@ -27,7 +27,7 @@ import {
 import { noteTarget, noteVersion } from "./notes.ts";
 import { NO_CREDENTIALS, TOKEN_VARIABLES, type ValueWithSource, isOwn } from "./surroundings.ts";
 import { callAt, type Call } from "./call.ts";
-import { patienceIn, findMisspellings } from "./options.ts";
+import { limitFromVariable, findMisspellings } from "./options.ts";
 import { awaitSandbox } from "./waiting.ts";
 
 /** Calls an operation of the command's sandbox, with the token of the operation's role. */
@@ -211,7 +211,7 @@ export function sandboxOfFolder(context: Context, role: ControlRole = "control")
 }
 
 function targetAt(context: Context, origin: string, token: string): ControlTarget {
-  const timeoutMs = patienceIn(context.world.env, "timeout");
+  const timeoutMs = limitFromVariable(context.world.env, "timeout");
   const { version } = context;
   const onOtherVersion = (other?: string): void => noteVersion(context, other);
   return { origin, token, version, onOtherVersion, timeoutMs };

@@ -54,7 +54,7 @@ export function serviceOptions(): Option[] {
  * The timeout or the number of retries set by a variable, for commands without such an option; undefined if the
  * variable is not set.
  */
-export function patienceIn(env: World["env"], name: "timeout" | "retries"): number | undefined {
+export function limitFromVariable(env: World["env"], name: "timeout" | "retries"): number | undefined {
   const option = targetOptions().find((candidate) => candidate.name() === name);
   const read = option === undefined ? undefined : readVariable(option, env);
   return typeof read === "number" ? read : undefined;

@@ -8,7 +8,7 @@ import type { Context } from "../command.ts";
 import { isPlain, widthOf } from "../printer.ts";
 import { interruptedProblem, NO_SANDBOX, Refused } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
-import { patienceIn } from "./options.ts";
+import { limitFromVariable } from "./options.ts";
 
 /**
  * Waits until the sandbox of the folder is running, with the number and delays of a request's retries: the sandbox may
@@ -21,7 +21,7 @@ export async function awaitSandbox<Seen>(
   const { sleep, random, env } = context.world;
   const { around } = context;
   const { options } = around;
-  const retries = options.retries ?? patienceIn(env, "retries") ?? DEFAULT_RETRY_POLICY.retries;
+  const retries = options.retries ?? limitFromVariable(env, "retries") ?? DEFAULT_RETRY_POLICY.retries;
   const first = look();
   if (isThere(first)) return first;
   return whileWaiting(context, async ({ signal, observer }) => {

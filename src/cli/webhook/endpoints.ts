@@ -10,7 +10,7 @@ import { fieldLines, secretText } from "../printer.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refuseUsage, rethrowWith, usageProblem, type Problem } from "../problem.ts";
-import { waitForDelivery, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
+import { waitForDelivery, waitTimeoutProblem, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
 import type { NextAfter } from "../target/call.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -158,7 +158,9 @@ async function awaitTest(context: Context, options: WebhookWaitOptions, eventId:
   const delivery = shown.deliveries.find(({ cause }) => cause === "event");
   if (delivery === undefined || !isAnswered(shown.deliveries)) {
     const next = "checkout endpoints list shows whether the endpoint is enabled";
-    throw new Refused(timeIsUp(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }));
+    throw new Refused(
+      waitTimeoutProblem(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }),
+    );
   }
   if (delivery.state !== "succeeded") throw new Refused(notAcceptedProblem(shown, delivery));
   return context.printer.result(encodeAnswer("showEvent", shown), () => {

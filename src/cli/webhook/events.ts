@@ -14,7 +14,7 @@ import { findId, findIdOf } from "../target/ids.ts";
 import {
   waitForDelivery,
   NEXT_AFTER_EVENT,
-  timeIsUp,
+  waitTimeoutProblem,
   waitMsOf,
   webhookWaitOptions,
   type WebhookWaitOptions,
@@ -178,7 +178,7 @@ async function nextEvents(
   const listed = unwrapAnswer(result);
   if (listed.events.length > 0) return listed;
   const next = `continue to wait: checkout events list --since ${query.since ?? 0} --wait, with the same filters`;
-  throw new Refused(timeIsUp("no matching event occurred", next, { since: query.since ?? 0 }));
+  throw new Refused(waitTimeoutProblem("no matching event occurred", next, { since: query.since ?? 0 }));
 }
 
 async function runGet(context: Context, options: GetOptions, text = ""): Promise<number> {
@@ -236,7 +236,7 @@ function stillDueProblem({ eventId, deliveries }: AnswerOf<"showEvent">): Proble
   const nextAttempt = times.length === 0 ? "soon" : iso(Math.min(...times));
   const message = `${due.length} of ${deliveries.length} deliveries of ${eventId} are still due, the next at ${nextAttempt}`;
   const next = `continue to wait: checkout events get ${eventId} --wait; checkout sandbox clock advance <span> causes the next attempt, and checkout endpoints list shows whether its endpoint is enabled`;
-  return timeIsUp(message, next, { event_id: eventId, due: due.length, next_at: nextAttempt });
+  return waitTimeoutProblem(message, next, { event_id: eventId, due: due.length, next_at: nextAttempt });
 }
 
 async function eventText(event: AnswerOf<"showEvent">, sheet: TableStyle): Promise<string> {

@@ -50,7 +50,7 @@ export function waitMsOf({ timeout }: WebhookWaitOptions): number {
 }
 
 /** The problem of a wait that timed out: exit 7. */
-export function timeIsUp(
+export function waitTimeoutProblem(
   message: string,
   next: string,
   details: NonNullable<Problem["details"]> = {},

@@ -11,7 +11,7 @@ const { id, object, orderId, amountMinor, currency, ...rest } = toDomainFields(c
 const { status } = rest;
 
 /** A change of status, with its event. */
-export const move = z.object({
+export const statusChange = z.object({
   at: moment,
   checkoutId: z.uuid(),
   orderId: z.string(),
@@ -20,7 +20,7 @@ export const move = z.object({
   eventId: z.uuid(),
 });
 /** A change of status, in the control API. */
-export type MoveEntry = DomainOf<typeof move>;
+export type MoveEntry = DomainOf<typeof statusChange>;
 
 const attempt = z.object({
   number: z.int(),
@@ -128,7 +128,7 @@ const refusedOrder = z.object({
 export type RefusedOrder = DomainOf<typeof refusedOrder>;
 
 nameSchemas({
-  StatusChange: move,
+  StatusChange: statusChange,
   PaymentAttempt: attempt,
   LateResult: lateResult,
   LastChange: lastChange,
@@ -151,7 +151,7 @@ export const checkoutOperations = {
       "Starts (`pending`), declines or ends the payment of a checkout as its payer would, and returns the new status with every change that followed; `late` is a success after the end. Refuses an outcome that the status does not allow, and a checkout that the store does not have.",
     /** `leaseId`: the lease of the acting drill, whose uses of assumptions are not recorded. */
     request: z.strictObject({ outcome: z.enum(SIMULATED_OUTCOMES), leaseId: z.optional(z.uuid()) }),
-    answer: z.object({ id: z.uuid(), status, late: z.boolean(), moves: z.array(move) }),
+    answer: z.object({ id: z.uuid(), status, late: z.boolean(), moves: z.array(statusChange) }),
     refusals: ["session_not_found", "state_conflict"],
   }),
   listCheckouts: storeOperation({

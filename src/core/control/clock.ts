@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { move } from "./checkout.ts";
+import { statusChange } from "./checkout.ts";
 import { moment, namedMoment, storeOperation, whole } from "./operation.ts";
 import { dispatched } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
@@ -10,7 +10,7 @@ const MAX_ADVANCE_MS = 366 * 24 * 3_600_000;
 const clock = z.object({
   now: moment,
   frozen: z.boolean(),
-  fired: z.array(move),
+  fired: z.array(statusChange),
   delivered: z.array(dispatched),
   /** The number of due deliveries that receivers have not answered yet. */
   undelivered: whole(0),

@@ -29,7 +29,7 @@ const WORDS_OF = {
 } satisfies Record<string, Words>;
 
 /** Checks that the fields of a fault fit together. Refuses with `invalid_parameter` and the expected value. */
-export function faultTerms(wanted: FaultRequest): Outcome<FaultTerms> {
+export function parseFaultTerms(wanted: FaultRequest): Outcome<FaultTerms> {
   const { action, match = {} } = wanted;
   const refused = strangeField(wanted) ?? strangeParameter(wanted) ?? strangeValue(wanted);
   if (refused !== undefined) return refuse("invalid_parameter", refused);

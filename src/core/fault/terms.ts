@@ -1,12 +1,12 @@
 import { accept, mapValue, refuse, type Outcome } from "../outcome.ts";
 import type { FaultsRequest } from "./operations.ts";
 import { PROFILES } from "./profiles.ts";
-import { faultTerms, type FaultTerms } from "./request.ts";
+import { parseFaultTerms, type FaultTerms } from "./request.ts";
 
 /** The requested faults: one, or all faults of a profile. Refuses with `invalid_parameter` and the expected value. */
 export function termsOf({ profile, action, ...rest }: FaultsRequest): Outcome<readonly FaultTerms[]> {
   if (profile === undefined && action !== undefined) {
-    return mapValue(faultTerms({ ...rest, action }), (terms) => [terms]);
+    return mapValue(parseFaultTerms({ ...rest, action }), (terms) => [terms]);
   }
   const others = Object.entries(rest).filter(([name, value]) => value !== undefined && name !== "seed");
   if (profile === undefined || action !== undefined || others.length > 0)
@@ -16,7 +16,7 @@ export function termsOf({ profile, action, ...rest }: FaultsRequest): Outcome<re
     ]);
   const all: FaultTerms[] = [];
   for (const one of PROFILES[profile]) {
-    const terms = faultTerms({ ...one, seed: rest.seed });
+    const terms = parseFaultTerms({ ...one, seed: rest.seed });
     if (!terms.ok) return terms;
     all.push(terms.value);
   }

@@ -7,14 +7,14 @@ import { createRouter } from "../../web/router.ts";
 import type { Area, AreaRoute } from "../area.ts";
 import { checkoutPath } from "./payment/parts.ts";
 import { PAYMENT_ROUTES, type PagesContext } from "./payment/routes.ts";
-import { assetRoute, HTMX, SEND_BACK, STYLE } from "./shared/assets.ts";
+import { assetRoute, HTMX, SEND_BACK_SCRIPT, STYLE } from "./shared/assets.ts";
 import { refusalPage } from "./shared/error-page.ts";
 
 const WITHIN_CHECKOUT = new RegExp(`^/pay/(${UUID})(?:/|$)`);
 
 const ROUTES: readonly AreaRoute<PagesContext>[] = [
   ...PAYMENT_ROUTES,
-  ...[STYLE, HTMX, SEND_BACK].map(assetRoute),
+  ...[STYLE, HTMX, SEND_BACK_SCRIPT].map(assetRoute),
 ];
 
 /** The area for browsers: pages and their static files. Refusals are also pages. */

@@ -72,7 +72,7 @@ function first<Member>(members: ReadonlySet<Member>): Member[] {
 }
 
 /** Sets up a new connection. `isOpen`: other machines may reach the server. */
-export function welcome(
+export function setUpConnection(
   socket: Socket,
   { rests, isOpen }: { readonly rests: IdleConnections; readonly isOpen: boolean },
 ): void {
@@ -101,13 +101,13 @@ export function isWorkedOn({ pending }: Queue): boolean {
  * Processes the requests of a connection in order, as far as its client reads the answers. A client that sends requests
  * without reading gets little work done, and little is kept in memory for it.
  */
-export function workOn(queue: Queue, work: (entry: Pending) => Promise<unknown>): void {
+export function processInOrder(queue: Queue, work: (entry: Pending) => Promise<unknown>): void {
   const { pending, waiting } = queue;
   while (waiting.length > 0 && mayWork(queue)) {
     const next = waiting.shift();
     // The client has disconnected or can no longer be answered, and the request was not started.
     if (next === undefined || !pending.has(next) || !next.incoming.socket.writable) continue;
-    void work(next).then(() => workOn(queue, work));
+    void work(next).then(() => processInOrder(queue, work));
   }
 }
 

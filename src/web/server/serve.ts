@@ -7,8 +7,8 @@ import { answer, writePast, type RefuseUnread } from "./answer.ts";
 import {
   isWorkedOn,
   idleConnectionsOf,
-  welcome,
-  workOn,
+  setUpConnection,
+  processInOrder,
   type Pending,
   type Queue,
   type IdleConnections,
@@ -106,14 +106,14 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
       queue.pending.delete(entry);
       if (queue.pending.size === 0) rests.rest(incoming.socket);
       else if (!isWorkedOn(queue)) rests.wake(incoming.socket);
-      workOn(queue, work);
+      processInOrder(queue, work);
       // This connection was busy when the server was told to stop.
       if (!server.listening) server.closeIdleConnections();
     });
     if (queue.pending.size > LIMITS.pipelined) incoming.socket.destroy();
-    else workOn(queue, work);
+    else processInOrder(queue, work);
   };
-  server.on("connection", (socket: Socket) => welcome(socket, { rests, isOpen }));
+  server.on("connection", (socket: Socket) => setUpConnection(socket, { rests, isOpen }));
   server.on("request", take);
   // While the service is working, no timeout applies: a long request may take its time.
   server.on("timeout", (socket: Socket) => {

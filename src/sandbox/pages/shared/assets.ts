@@ -12,7 +12,7 @@ export const STYLE = asset("/assets/checkout.css", "text/css", style);
 /** The library that replaces parts of a page. */
 export const HTMX = asset("/assets/htmx.js", "text/javascript", htmx);
 /** The script that redirects customers to the shop. */
-export const SEND_BACK = asset("/assets/send-back.js", "text/javascript", sendBack);
+export const SEND_BACK_SCRIPT = asset("/assets/send-back.js", "text/javascript", sendBack);
 
 /** The row of a static file. Its requests are not logged. */
 export function assetRoute(one: Asset): AreaRoute<unknown, unknown> {
