@@ -32,8 +32,8 @@ export const SECRET_PATTERN = WHOLE_SECRET.source.replaceAll(/\\.|[a-z]/g, (part
   part.length > 1 ? part : `[${part}${part.toUpperCase()}]`,
 );
 const REDACTED_SECRET = new RegExp(SECRET.source.replace(/\[[^\]]+\]\+$/, "…"), "i");
-/** Blanks and marks that are invisible. */
-const INVISIBLE_BLANKS = /^[\s\p{M}]+|\s[\s\p{M}]+|\s$/gu;
+/** Blanks and marks that are invisible. CR LF within a text is one line break, and so one blank. */
+const INVISIBLE_BLANKS = /^[\s\p{M}]+|(?!\r\n(?!$|[\s\p{M}]))\s[\s\p{M}]+|\s$/gu;
 /** A user name and a password in an address; a quotation mark ends the address. */
 const CREDENTIALS = /(:[/\\]{1,2})[^\s/\\?#"]*@/g;
 /** A user name and a password in a text that consists only of an address. */

@@ -56,6 +56,9 @@ test("a text is written out where nobody would see it, and left alone elsewhere"
     [" ", "\\u{20}"],
     ["a  b ", "a\\u{20}\\u{20}b\\u{20}"],
     ["\n\ufe0f", "\\u{a}\\u{fe0f}"],
+    ["a\r\nb", "a\r\nb"],
+    ["a\r\n", "a\\u{d}\\u{a}"],
+    ["a\r\n b", "a\\u{d}\\u{a}\\u{20}b"],
     ["\u0301a \u0301", "\\u{301}a\\u{20}\\u{301}"],
   ] as const;
   for (const [text, shown] of rows) expect([text, displayText(text)]).toEqual([text, shown]);

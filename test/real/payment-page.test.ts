@@ -3,7 +3,7 @@ import jsqr from "jsqr";
 import { PNG } from "pngjs";
 import type { Page, Route } from "playwright-core";
 import { expect, test } from "vitest";
-import { printable } from "../../src/core/text.ts";
+import { displayText, printable } from "../../src/core/text.ts";
 import { part } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import { PAGES } from "../../src/sandbox/pages/pages.ts";
@@ -440,10 +440,10 @@ test("hostile texts of a merchant change nothing but text", async () => {
   expect(shop.complaints).toEqual([]);
 });
 
-/** A person reads a line break as a blank, and a family as one picture; all else is shown as on a terminal. */
+/** A line break is shown as a blank, and a family as one picture; all else as on a terminal, also invisible blanks. */
 function inMarkup(text: string): string {
   const keepsJoiners = text.startsWith("😀");
-  return keepsJoiners ? text : printable(text.replace(/\r\n|[\n\u2028\u2029]/g, " "));
+  return keepsJoiners ? text : printable(displayText(text).replace(/\r\n|[\n\u2028\u2029]/g, " "));
 }
 
 /** Starts an attempt and opens its wallet. */
