@@ -6,7 +6,7 @@ import { register, type Context, type Group } from "./command.ts";
 import { table } from "./table.ts";
 import { loadNamedTarget } from "./target/connect.ts";
 import { noteTarget } from "./target/notes.ts";
-import { shortPath, stateFolderWithin } from "../host/folder/state-folder.ts";
+import { shortPath, stateFolderHint } from "../host/folder/state-folder.ts";
 import type { ValueWithSource, ServiceOptions } from "./target/surroundings.ts";
 import { serviceSettings } from "./target/service.ts";
 import { targetOptions } from "./target/options.ts";
@@ -32,7 +32,7 @@ async function runWhoami(context: Context): Promise<number> {
   if (baseUrl.value !== null) noteTarget(context, { url: baseUrl.value });
   const wrong = contradiction ?? lacksStore;
   if (wrong !== undefined) printer.trace(`warning: ${wrong.message}; ${wrong.next}`);
-  const within = baseUrl.value === null ? stateFolderWithin(world, folder.value) : "";
+  const within = baseUrl.value === null ? stateFolderHint(world, folder.value) : "";
   if (within !== "") printer.trace(`warning: ${shortPath(world, folder.value)} is no state folder${within}`);
   // Keys of a real service may differ in form from a sandbox's keys.
   const isElsewhere = baseUrl.value !== null && !isLoopback(new URL(baseUrl.value).hostname);

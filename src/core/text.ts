@@ -9,18 +9,18 @@ const UNPRINTABLE_RANGES =
   "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ud800-\\udfff\\ufeff\\uffa0\\ufff0-\\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}";
 const UNPRINTABLE_CHARACTERS = new RegExp(`[${UNPRINTABLE_RANGES}]`, "gu");
 /** Surrogates, and ranges beyond the Basic Multilingual Plane, as written in a character class. */
-const TWO_UNITS = /\\ud800-\\udfff|[\u{10000}-\u{10ffff}]-[\u{10000}-\u{10ffff}]/gu;
+const ASTRAL_RANGES = /\\ud800-\\udfff|[\u{10000}-\u{10ffff}]-[\u{10000}-\u{10ffff}]/gu;
 
 /**
- * A pattern for a JSON Schema that means the same with and without the Unicode flag: without the flag, a range beyond
+ * A pattern without the ranges that need the Unicode flag, for a JSON Schema: without the flag, a range beyond
  * the Basic Multilingual Plane is an error, and a surrogate is half a character. The parser checks such characters.
  */
-export function removeFlags(pattern: string): string {
-  return pattern.replace(TWO_UNITS, "");
+export function removeUnicodeRanges(pattern: string): string {
+  return pattern.replace(ASTRAL_RANGES, "");
 }
 
-/** Matches texts that `printable` leaves unchanged, within the limits of a pattern without flags; for a JSON Schema. */
-export const PRINTABLE_PATTERN = removeFlags(`^[^${UNPRINTABLE_RANGES}]*$`);
+/** Matches texts that `printable` leaves unchanged, as far as a pattern for a JSON Schema can. */
+export const PRINTABLE_PATTERN = removeUnicodeRanges(`^[^${UNPRINTABLE_RANGES}]*$`);
 const SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin)|whsec)(?:_|%5f))[\w%-]+/gi;
 /**
  * Minimum length of a secret: a shorter text after the prefix is a name, such as svc_test_mode, and reveals nothing.

@@ -18,7 +18,7 @@ import type { Erasure } from "../store/erasures.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { GuestWorld, World } from "../world.ts";
 import { stateFile } from "./folder/files.ts";
-import { serves } from "./folder/owner-file.ts";
+import { isRunningOwner } from "./folder/owner-file.ts";
 import * as state from "./folder/state-folder.ts";
 import { refuseOtherSecret, type GivenSecrets } from "./given-secrets.ts";
 import { stateFailure, type HostFailure, fileFailure } from "./failure.ts";
@@ -236,6 +236,6 @@ export function lostLogWarning(
   // A sandbox writes its version once it is ready; before that it may have written nothing.
   if (run?.version === undefined) return undefined;
   const database = stateFile(folder, "database");
-  if (serves(world, run, world.files.look(folder)?.id) || !hasLostLog(database)) return undefined;
+  if (isRunningOwner(world, run, world.files.look(folder)?.id) || !hasLostLog(database)) return undefined;
   return `warning: the last sandbox of ${printable(folder)} was killed, and ${printable(database)}-wal is missing or empty: changes that were only in that log are lost, unless another program has written them into the database`;
 }

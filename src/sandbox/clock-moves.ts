@@ -49,7 +49,7 @@ export function createClockMoves(): ClockMoves {
       let move: ClockMove = { ...times, number, isOver: false, changes, attempts };
       const keep = (next: Partial<ClockMove>): void => {
         move = { ...move, ...next };
-        // A move that began later is the last one.
+        // A later move of the store may have begun, which must stay.
         if ((moves.get(storeId)?.number ?? 0) <= move.number) moves.set(storeId, move);
       };
       moves.delete(storeId);

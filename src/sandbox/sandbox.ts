@@ -66,7 +66,7 @@ export type SandboxOptions = {
   readonly deliveryScheduleMs: DeliverySchedule;
   /** Maximum number of deliveries in flight to one endpoint. */
   readonly deliveriesInFlight: number;
-  /** Why nothing is sent from the whole folder to endpoints (decision 71); undefined if deliveries are sent. */
+  /** Why the deliveries of all stores in this folder are held (decision 71); undefined if they are not. */
   readonly folderHold: string | undefined;
   readonly log: AccessLog;
   readonly requests: RequestLog;

@@ -89,7 +89,7 @@ export function refuseForeignPages(
   );
 }
 
-/** Whether a browser is loading a whole page with this request, in a separate window or tab. */
+/** Whether the request is a top-level navigation of a browser: a whole page, not a frame. */
 export function isNavigation(request: HttpRequest): boolean {
   const modes = headerLines(request, "sec-fetch-mode");
   const destinations = headerLines(request, "sec-fetch-dest");

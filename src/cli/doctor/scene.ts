@@ -5,7 +5,7 @@ import type { Outcome } from "../../core/outcome.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { serves } from "../../host/folder/owner-file.ts";
+import { isRunningOwner } from "../../host/folder/owner-file.ts";
 import { checkFolder } from "../../host/folder/trust.ts";
 import type { HostFailure } from "../../host/failure.ts";
 import { attemptAsync, unlessRefused } from "../problem.ts";
@@ -75,10 +75,10 @@ function lockOf({ world }: Context, folder: string): Lock {
   const id = world.files.look(folder)?.id;
   if (run === undefined) {
     const owner = parseRunOwner(text);
-    return { kind: owner !== undefined && serves(world, owner, id) ? "unreadable" : "torn" };
+    return { kind: owner !== undefined && isRunningOwner(world, owner, id) ? "unreadable" : "torn" };
   }
-  if (serves(world, run, id)) return { kind: "live", run };
-  return { kind: serves(world, run, run.folder) ? "elsewhere" : "stale", run };
+  if (isRunningOwner(world, run, id)) return { kind: "live", run };
+  return { kind: isRunningOwner(world, run, run.folder) ? "elsewhere" : "stale", run };
 }
 
 async function healthOf({ world }: Context, lock: Lock | undefined) {

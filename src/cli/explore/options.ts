@@ -66,7 +66,7 @@ function applicationOptions(): readonly Option[] {
   return [
     valueOption(
       "--serve <command>",
-      "command that serves your shop on the port of PORT; it is started for each schedule, and killed at requests and deliveries",
+      "command that serves your shop on the port in the variable PORT; started for each schedule, and killed during requests and deliveries",
     ),
     valueOption(
       "--receiver-path <path>",

@@ -250,7 +250,7 @@ function prettyBody(body: Uint8Array): string[] {
   return cut(text, MAX_SHOWN_BODY).split("\n");
 }
 
-/** A moment as lines show it, in UTC. */
+/** The time of day in UTC, such as `09:30:00Z`. */
 export function timeOf(at: number): string {
   return `${iso(at).slice(11, 19)}Z`;
 }

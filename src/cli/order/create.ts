@@ -65,7 +65,7 @@ function registerCreate(group: Group, noun: CheckoutKind): void {
       ...fieldOptions(group.world),
       valueOption(
         "--idempotency-key <key>",
-        "key to send instead of the managed one, 8 to 128 printable ASCII characters",
+        "key to send instead of the key that checkout keeps for this order, 8 to 128 printable ASCII characters",
       ),
       switchOption(
         "--new-attempt",

@@ -49,7 +49,7 @@ export function registerRequests(group: Group): void {
       valueOption("--order-id <id>", "only requests with this order_id"),
       valueOption(
         "--since <time>",
-        "only requests since then: a span such as 10m before the store's time, or an ISO 8601 time",
+        "only requests since this time: a span such as 10m before the store's time, or an ISO 8601 time",
         parseSpanOrMoment,
       ),
       valueOption("--limit <n>", "maximum number of requests, 1 to 1000 (default: 100)", parseWhole(1, 1000)),

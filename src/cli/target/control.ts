@@ -5,7 +5,7 @@ import { isLoopback, isSameServer, localOrigin } from "../../core/loopback.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import { stateFolderWithin } from "../../host/folder/state-folder.ts";
+import { stateFolderHint } from "../../host/folder/state-folder.ts";
 import {
   attempt,
   EXIT,
@@ -139,7 +139,7 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
   }
   const unread = findMisspellings(world, "CHECKOUT_BASE_URL");
   const why = `no other one is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]}${unread})`;
-  throw new Refused(noSandbox(folder, `${why}${stateFolderWithin(world, folder)}`));
+  throw new Refused(noSandbox(folder, `${why}${stateFolderHint(world, folder)}`));
 }
 
 /**

@@ -9,7 +9,7 @@ import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.t
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { stateFolderWithin } from "../../host/folder/state-folder.ts";
+import { stateFolderHint } from "../../host/folder/state-folder.ts";
 import { EXIT, NO_SANDBOX, noSandbox, Refused, refuseUsage } from "../problem.ts";
 import { identityAt, type Identity } from "./identity.ts";
 import {
@@ -195,7 +195,7 @@ type MissingKey = {
 function whyNoService({ world, folder, address, isKeyKept }: MissingKey): string | undefined {
   const url = "CHECKOUT_BASE_URL";
   if (address === null)
-    return `no other one is named (${url}${findMisspellings(world, url)})${stateFolderWithin(world, folder)}`;
+    return `no other one is named (${url}${findMisspellings(world, url)})${stateFolderHint(world, folder)}`;
   const key = "CHECKOUT_API_KEY";
   return isKeyKept
     ? `there is no other API key for ${address} (${key}${findMisspellings(world, key)})`

@@ -121,7 +121,7 @@ function registerReplays(group: Group): void {
     options: [
       valueOption(
         "--since <moment>",
-        "only deliveries created since then: a span such as 2h before the store's time, or an ISO 8601 time (default: 24h)",
+        "only deliveries created since this time: a span such as 2h before the store's time, or an ISO 8601 time (default: 24h)",
         parseSpanOrMoment,
       ),
       valueOption(

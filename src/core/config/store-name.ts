@@ -10,7 +10,7 @@ import {
   SECRET_PATTERN,
   displayText,
   UUID_PATTERN,
-  removeFlags,
+  removeUnicodeRanges,
 } from "../text.ts";
 
 const MAX_LENGTH = 64;
@@ -78,7 +78,7 @@ export const STORE_NAME_SCHEMA = {
   pattern: PRINTABLE_PATTERN,
   not: {
     anyOf: [
-      ...NAME_RULES.map(([pattern]) => ({ pattern: removeFlags(pattern) })),
+      ...NAME_RULES.map(([pattern]) => ({ pattern: removeUnicodeRanges(pattern) })),
       { pattern: SECRET_PATTERN },
     ],
   },

@@ -3,7 +3,7 @@ import { refuseValue } from "../text.ts";
 import { HEADERS } from "./signature.ts";
 import type { HeaderNames } from "./webhook.ts";
 
-/** The user's name for each header. */
+/** The key of each header in the text of the option. */
 const KEYS = { "event-id": "eventId", timestamp: "timestamp", signature: "signature" } as const;
 /** The name of a header (RFC 9110, section 5.1). */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;

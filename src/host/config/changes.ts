@@ -27,8 +27,8 @@ const EXPOSING_SETTINGS = {
 } as const satisfies { readonly [Field in keyof SandboxSettings]?: object };
 
 /**
- * The effects of a configuration that open the sandbox, one line each: settings whose options were not given, and new
- * endpoints.
+ * One line for each way in which a configuration exposes the sandbox: exposing settings that no option overrides, and
+ * new endpoints.
  */
 export function exposureLines(
   settings: SandboxSettings,

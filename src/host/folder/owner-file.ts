@@ -27,7 +27,7 @@ export function claimFile(world: OwnerWorld, path: string, own: { readonly text:
     if (files.createNew(path, own.text)) return "own";
     const owner = ownerOf(world, path);
     if (owner === undefined) continue;
-    if (serves(world, owner, own.folder)) return owner;
+    if (isRunningOwner(world, owner, own.folder)) return owner;
     const takeover = takeoverPath(path, owner);
     const claim = claimFile(world, takeover, own);
     if (claim !== "own") return claim;
@@ -45,7 +45,8 @@ export function removeTakeovers(world: OwnerWorld, path: string, folderId: strin
   for (const name of world.files.list(folder)) {
     if (!name.startsWith(`${basename(path)}.after-`)) continue;
     const owner = ownerOf(world, join(folder, name));
-    if (owner !== undefined && !serves(world, owner, folderId)) world.files.remove(join(folder, name));
+    if (owner !== undefined && !isRunningOwner(world, owner, folderId))
+      world.files.remove(join(folder, name));
   }
 }
 
@@ -58,8 +59,8 @@ function ownerOf({ files }: OwnerWorld, path: string): Owner | undefined {
   return text === undefined ? undefined : (parseRun(text) ?? parseRunOwner(text) ?? NO_OWNER);
 }
 
-/** Whether an owner is running, and owns the file in this folder, not the original of a copy. */
-export function serves(
+/** Whether the owner named in a file is still running and owns this file, not the file that it was copied from. */
+export function isRunningOwner(
   { processStart }: Pick<World, "processStart">,
   { pid, started, folder }: Owner,
   folderId: string | undefined,

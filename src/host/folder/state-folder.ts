@@ -18,7 +18,7 @@ import type { World } from "../../world.ts";
 import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./files.ts";
 import { printable } from "../../core/text.ts";
 import { checkContents, checkFolder, type TrustOptions } from "./trust.ts";
-import { claimFile, removeTakeovers, serves } from "./owner-file.ts";
+import { claimFile, removeTakeovers, isRunningOwner } from "./owner-file.ts";
 import { stateFailure, type HostFailure } from "../failure.ts";
 
 /** The folder's name in a project (decision 54). */
@@ -46,8 +46,8 @@ export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: s
   }
 }
 
-/** A hint at the state folder within a folder that the user named; empty if there is none. */
-export function stateFolderWithin({ files }: Pick<World, "files">, folder: string): string {
+/** A hint that names the state folder inside a folder that the user named; empty if there is none. */
+export function stateFolderHint({ files }: Pick<World, "files">, folder: string): string {
   const within = join(folder, FOLDER_NAME);
   return files.exists(within) ? `; the state folder there is ${within}: name that with --dir` : "";
 }
@@ -218,11 +218,11 @@ export function liveRun(
   const run = text === undefined ? undefined : parseRun(text);
   if (run === undefined) {
     const owner = text === undefined ? undefined : parseRunOwner(text);
-    const isLive = owner !== undefined && serves(world, owner, idOf(world, folder));
+    const isLive = owner !== undefined && isRunningOwner(world, owner, idOf(world, folder));
     return isLive ? refuseOtherVersion(path, owner) : accept(undefined);
   }
   // A run.json without a folder is an older version's: its lock counts, but it may be a copy.
-  const isOfFolder = run.folder === idOf(world, folder) && serves(world, run, run.folder);
+  const isOfFolder = run.folder === idOf(world, folder) && isRunningOwner(world, run, run.folder);
   return accept(isOfFolder ? run : undefined);
 }
 

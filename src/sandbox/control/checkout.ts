@@ -12,7 +12,7 @@ import { createTestOrder } from "../checkout/test-order.ts";
 import { findRefusedOrders } from "../explain/search.ts";
 import { viewCheckout } from "../checkout/view.ts";
 import type { EventEntry } from "../../store/checkout/events.ts";
-import type { ControlActions, HandlersOf } from "./handler.ts";
+import type { OperationContext, HandlersOf } from "./handler.ts";
 
 /** The handlers of operations on checkouts. */
 export const checkoutHandlers = {
@@ -61,7 +61,7 @@ export const checkoutHandlers = {
 } satisfies HandlersOf<"checkouts">;
 
 /** Records no assumptions, for calls of a drill, on which the merchant's integration does not rely. */
-function withoutAssumptionLog(context: ControlActions): ControlActions {
+function withoutAssumptionLog(context: OperationContext): OperationContext {
   return { ...context, assumptions: { ...context.assumptions, note: () => undefined } };
 }
 

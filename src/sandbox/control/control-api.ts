@@ -30,11 +30,11 @@ import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, Call } from "../area.ts";
 import { refuseUnknownStore } from "../at-store.ts";
-import type { OperationCall, ControlActions } from "./handler.ts";
+import type { OperationCall, OperationContext } from "./handler.ts";
 import { runOperation } from "./handlers.ts";
 
 /** The dependencies of the control API; each role has its own credential. */
-export type ControlContext = ControlActions & {
+export type ControlContext = OperationContext & {
   readonly controlToken: string;
   readonly adminToken: string;
   /** The version of the serving program. */
@@ -73,7 +73,7 @@ export const CONTROL: Area<ControlContext, ControlRole> = {
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-/** The codes that only the router uses. */
+/** The codes of the router's own refusals; refusals of operations do not pass through `refuse`. */
 const ROUTING: ReadonlySet<ErrorCode> = new Set(["not_found", "method_not_allowed"]);
 
 /**

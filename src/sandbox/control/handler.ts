@@ -15,7 +15,7 @@ import type { RequestLog } from "../runtime/request-log.ts";
 import type { EndpointsContext } from "../webhook/endpoints.ts";
 
 /** The dependencies of the operations, including the timers that must be updated after a clock move. */
-export type ControlActions = ClockContext &
+export type OperationContext = ClockContext &
   EndpointsContext &
   DrillsContext &
   LeaseContext &
@@ -53,7 +53,7 @@ export type OperationCall<Name extends OperationName> = {
 /** The handler of each operation: domain values in, domain values out. */
 export type Handlers = {
   readonly [Name in OperationName]: (
-    context: ControlActions,
+    context: OperationContext,
     call: OperationCall<Name>,
   ) => Promise<Outcome<AnswerOf<Name>>>;
 };

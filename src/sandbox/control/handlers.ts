@@ -5,7 +5,7 @@ import { clockHandlers } from "./clock.ts";
 import { configHandlers } from "./config.ts";
 import { drillHandlers } from "./drills.ts";
 import { faultHandlers } from "./faults.ts";
-import type { ControlActions, Handlers, OperationCall } from "./handler.ts";
+import type { OperationContext, Handlers, OperationCall } from "./handler.ts";
 import { keyHandlers } from "./keys.ts";
 import { portalHandlers } from "./portal.ts";
 import { readinessHandlers } from "./readiness.ts";
@@ -16,7 +16,7 @@ import { webhookHandlers } from "./webhook.ts";
 
 /** Runs an operation for the control API or the portal, and notifies the followers of the store about its changes. */
 export async function runOperation<Name extends OperationName>(
-  context: ControlActions,
+  context: OperationContext,
   name: Name,
   call: OperationCall<Name>,
 ): Promise<Outcome<AnswerOf<Name>>> {

@@ -4,7 +4,7 @@ import type { RequestEntry } from "../../core/control/requests.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import { explain, refuseUnknownRequest } from "../explain/explain.ts";
-import type { ControlActions, HandlersOf } from "./handler.ts";
+import type { OperationContext, HandlersOf } from "./handler.ts";
 import { lookUntil } from "../runtime/arrivals.ts";
 
 const DEFAULT_PAGE = 100;
@@ -30,7 +30,7 @@ export const requestHandlers = {
  * continues after the previous one.
  */
 async function awaitRequests(
-  context: ControlActions,
+  context: OperationContext,
   storeId: string,
   query: RequestOf<"listRequests">,
 ): Promise<readonly LoggedRequest[]> {

@@ -4,7 +4,7 @@ import { openSecret } from "../../core/sealed-secret.ts";
 import { countFaults } from "../fault/active.ts";
 import { countOwnSecrets } from "../webhook/endpoint-secrets.ts";
 import { holdOfSandbox } from "../runtime/home.ts";
-import type { ControlActions, HandlersOf } from "./handler.ts";
+import type { OperationContext, HandlersOf } from "./handler.ts";
 
 /** The handlers of operations on the serving process. */
 export const sandboxHandlers = {
@@ -26,7 +26,7 @@ export const sandboxHandlers = {
 } satisfies HandlersOf<"sandbox">;
 
 /** The description of the sandbox, including changes by restores, resets and new names since its start. */
-function describeNow(context: ControlActions): SandboxDescription {
+function describeNow(context: OperationContext): SandboxDescription {
   const { description, store, masterKey } = context;
   const { first, details } = store.stores;
   const found = details(first()?.id ?? "");

@@ -6,7 +6,7 @@ import { refuseUnknownStore } from "../at-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
 import { createSnapshot, listSnapshots, removeSnapshot, restoreNamed } from "../snapshot/named.ts";
 import { createStore } from "../runtime/seed.ts";
-import type { ControlActions, HandlersOf } from "./handler.ts";
+import type { OperationContext, HandlersOf } from "./handler.ts";
 import { countOwnSecrets } from "../webhook/endpoint-secrets.ts";
 
 /** The handlers of operations on stores. */
@@ -58,7 +58,7 @@ export const storesHandlers = {
 
 /** Ends the leases of deleted stores: this undoes the effects of their drills and notifies the drills' commands. */
 async function endLeasesOfGone(
-  { store, leases }: Pick<ControlActions, "store" | "leases">,
+  { store, leases }: Pick<OperationContext, "store" | "leases">,
   storeIds: readonly string[],
 ): Promise<void> {
   const gone = storeIds.filter((storeId) => store.stores.names(storeId) === undefined);

@@ -20,7 +20,7 @@ import {
   showSecrets,
   testEndpoint,
 } from "../webhook/endpoints.ts";
-import type { ControlActions, HandlersOf } from "./handler.ts";
+import type { OperationContext, HandlersOf } from "./handler.ts";
 import { lookUntil } from "../runtime/arrivals.ts";
 
 /** Default length of a list. */
@@ -30,7 +30,7 @@ const DEFAULT_PAGE = 100;
 const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused" } as const;
 
 /** An endpoint, with the reason if the whole sandbox delivers nothing. */
-function addHold({ heldBack }: Pick<ControlActions, "heldBack">, endpoint: Endpoint): Endpoint {
+function addHold({ heldBack }: Pick<OperationContext, "heldBack">, endpoint: Endpoint): Endpoint {
   const hold = heldBack(endpoint.storeId);
   if (hold === undefined || endpoint.reason !== null) return endpoint;
   return { ...endpoint, reason: `nothing is delivered: ${hold}` };
@@ -112,12 +112,12 @@ export const webhookHandlers = {
   },
 } satisfies HandlersOf<"webhooks">;
 
-function currentEndpoint({ leases }: ControlActions, endpoint: Endpoint): EndpointNow {
+function currentEndpoint({ leases }: OperationContext, endpoint: Endpoint): EndpointNow {
   return endpointNow(endpoint, leases.webhooksHeldBy(endpoint.storeId));
 }
 
 /** The time of a store's clock if it differs from real time, otherwise null. */
-function storeTimeIfMoved({ store, world }: ControlActions, storeId: string): number | null {
+function storeTimeIfMoved({ store, world }: OperationContext, storeId: string): number | null {
   const clock = store.clocks.of(storeId) ?? REAL_CLOCK;
   const isReal = clock.frozenAt === null && clock.offsetMs === 0;
   return isReal ? null : storeNow(clock, world.now());
@@ -131,7 +131,7 @@ const LOOK_MS = 1000;
  * Without `url`, immediately.
  */
 function endpointOnceChanged(
-  context: ControlActions,
+  context: OperationContext,
   { storeId, id: endpointId }: { readonly storeId: string; readonly id: string },
   { url, waitMs }: RequestOf<"showEndpoint">,
 ): Promise<Outcome<EndpointNow>> {
@@ -151,7 +151,7 @@ function endpointOnceChanged(
 
 /** Lists events; without `since`, the newest. Each read continues after the previous one. */
 function awaitEvents(
-  context: ControlActions,
+  context: OperationContext,
   storeId: string,
   query: RequestOf<"listEvents">,
 ): Promise<readonly StoredEvent[]> {
@@ -168,7 +168,7 @@ function awaitEvents(
 
 /** Waits until `look` finds something. Returns an empty list at the timeout, or if the store is being deleted. */
 function awaitFound<Found>(
-  context: ControlActions,
+  context: OperationContext,
   { storeId, waitMs }: { readonly storeId: string; readonly waitMs: number | undefined },
   look: () => readonly Found[],
 ): Promise<readonly Found[]> {

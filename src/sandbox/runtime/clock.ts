@@ -97,7 +97,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
   return accept({ now, frozen: after.frozenAt !== null, fired, delivered, undelivered });
 }
 
-/** Reports the progress of a move to pages until it ends. Reading the clock is not a move. */
+/** Reports the progress of a clock move to the pages until the move ends. Showing the clock is not a move. */
 function progressOf(
   { store, world, clockMoves }: ClockContext,
   storeId: string,

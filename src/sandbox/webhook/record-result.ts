@@ -12,7 +12,7 @@ import type { DispatchedEntry } from "../../core/control/webhook.ts";
 import { ANSWER_REASONS, LISTENER_AWAY, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
-import { outcomeOf, type EndedAttempt } from "./send.ts";
+import { attemptResultOf, type EndedAttempt } from "./send.ts";
 
 /** The context of recording the result of an attempt. */
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
@@ -32,7 +32,7 @@ export function recordAttemptResult(
   if (clock === undefined) return undefined;
   const endpoint = store.endpoints.find(ended.endpoint.id) ?? ended.endpoint;
   const now = storeNow(clock, world.now());
-  const outcome = outcomeOf(result, world.now());
+  const outcome = attemptResultOf(result, world.now());
   const isPaused =
     endpoint.kind === "listener" &&
     endpoint.url === ended.endpoint.url &&

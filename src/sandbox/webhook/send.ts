@@ -54,7 +54,7 @@ function logEntryOf(
   { endpoint, delivery, event, number, result, milliseconds }: EndedAttempt,
   at: number,
 ): DeliveryAttemptEntry {
-  const outcome = outcomeOf(result, at);
+  const outcome = attemptResultOf(result, at);
   return {
     at,
     url: endpoint.url,
@@ -68,8 +68,8 @@ function logEntryOf(
   };
 }
 
-/** The receiver's answer to a delivery; `realNow` is the time of the answer. */
-export function outcomeOf(result: PostResult["result"], realNow: number): DeliveryAttemptResult {
+/** The result of an attempt of a delivery; `realNow` is the time of the answer. */
+export function attemptResultOf(result: PostResult["result"], realNow: number): DeliveryAttemptResult {
   if (result === "forbidden") return { error: "target_forbidden" };
   if (!result.ok) return { error: deliveryErrorOf(result) };
   return { status: result.status, retryAfterMs: parseRetryAfter(result.headers["retry-after"], realNow) };

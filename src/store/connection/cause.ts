@@ -87,7 +87,7 @@ const READ_ERRORS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 
 const PART_BYTES = 1024 * 1024;
 
-/** Reads a database and its log to the end without SQLite; throws the error of the disk. */
+/** Reads a database and its log to the end without SQLite; throws if the disk reports an error. */
 export function readWithoutSqlite(path: string): void {
   for (const name of [path, `${path}-wal`]) {
     if (!existsSync(name)) continue;
@@ -100,7 +100,7 @@ export function readWithoutSqlite(path: string): void {
   }
 }
 
-/** Reads an open file to the end; throws the error of the disk. */
+/** Reads an open file to the end; throws if the disk reports an error. */
 export function readToEnd(file: number): void {
   const part = Buffer.allocUnsafe(PART_BYTES);
   // At a position, as SQLite does.

@@ -17,7 +17,7 @@ export type FileWatch = {
    * would copy another program's bytes over the database.
    */
   readonly holdsOwn: () => boolean;
-  /** Reads the database and its log to the end without SQLite; throws the error of the disk. */
+  /** Reads the database and its log to the end without SQLite; throws if the disk reports an error. */
   readonly readAll: () => void;
   /** Must be called after the connection was closed. */
   readonly close: () => void;

@@ -94,7 +94,7 @@ export const SCOPE_STEPS = {
   },
 } as const satisfies Readonly<Record<string, ScopeStep>>;
 
-/** Steps that name what a passed drill did not prove; `cause` holds the note. */
+/** One step for each claim that a passed drill did not prove; `cause` holds the note. */
 export function scopeSteps(scope: DuplicatesScope): DrillStep[] {
   return Object.entries<ScopeStep>(SCOPE_STEPS).flatMap(([name, { say }]) => {
     const said = say(scope);

@@ -55,7 +55,7 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
   return [...unique.values()];
 }
 
-/** The variants of the possible causes. */
+/** One variant for each row; a row without a value is dropped. */
 export function variantsOf<Value>(rows: readonly Row<Value>[]): Variant<Value>[] {
   return rows.flatMap(([code, detail, value]) =>
     value === undefined ? [] : [{ findings: [{ code, detail }], value }],

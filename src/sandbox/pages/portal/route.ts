@@ -356,7 +356,10 @@ function removeFieldName([english, chinese]: Words): Words {
   return [english.replace(/^[\w.]+: /, ""), chinese.replace(/^[\w.]+：/, "")];
 }
 
-/** Runs a form once for each page number. A form without a page number was sent by a program, and always runs. */
+/**
+ * Runs a form's action once for each rendered page, so that a double click has no second effect. A form without the
+ * page's number was sent by a program, and its action always runs.
+ */
 function runOnce(
   { portal }: PortalContext,
   { caller, path }: Call<Viewer>,

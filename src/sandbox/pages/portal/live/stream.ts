@@ -15,8 +15,8 @@ export const END_EVENT = "end";
 
 /**
  * A stream of server-sent events. Each message is sent when the reader has read the earlier ones; unread messages are
- * merged. `begin` is called with the functions that receive messages when the stream is read, and returns a function
- * that ends them.
+ * merged. When reading begins, `begin` is called with the functions that take messages; it returns a function that
+ * stops the messages.
  */
 export function streamOf(
   language: Language,
