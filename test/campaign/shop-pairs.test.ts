@@ -168,6 +168,8 @@ async function openStore() {
   const site = await openWebhookSite();
   const { harness } = site;
   const run = (line: string) => harness.run([...line.split(" "), "--json"]);
+  // Right clients of one store share a disk: a count that began again would use a key twice.
+  const disk = new Map<string, string>();
   let secret = "";
   for (const line of BEFORE) {
     const { code, stdout, stderr } = await run(line);
@@ -185,7 +187,7 @@ async function openStore() {
   const judge = async (slot: Slot, parts: Partial<Shop>, isRight: boolean): Promise<string[]> => {
     shop = { ...shop, ...parts };
     const { receiver, plan, page, client } = shop;
-    installClient(harness, client[1]);
+    installClient(harness, client[1], isRight ? disk : new Map());
     open({ receiver: receiver[1], plan: plan[1], page: page[1] });
     const [line, item] = DRILLS[slot];
     const { code, stderr } = await run(`checklist run ${line}`);

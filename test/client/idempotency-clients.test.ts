@@ -157,7 +157,11 @@ const right = fc.record({
 });
 const wrong = fc.constantFrom(
   ...WRONG_PARTS.keyOf.map(([name, keyOf]) => ({ name: `keyOf: ${name}`, part: { keyOf } })),
-  ...WRONG_PARTS.after.map(([name, after]) => ({ name: `after: ${name}`, part: { after } })),
+  ...WRONG_PARTS.after.map(([name, after]) => ({
+    name: `after: ${name}`,
+    // Without a second attempt there is no key after the first.
+    part: { after, tries: 2 },
+  })),
   ...WRONG_PARTS.afterwards.map(([name, afterwards]) => ({
     name: `afterwards: ${name}`,
     part: { afterwards },

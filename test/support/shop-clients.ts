@@ -675,8 +675,8 @@ export function clientOf(parts: Parts): Client {
 export function installClient(
   harness: Pick<Harness, "setShell" | "programOn" | "clock" | "cwd">,
   client: Client,
+  disk = new Map<string, string>(),
 ): void {
-  const disk = new Map<string, string>();
   let runs = 0;
   harness.setShell(async ({ env, signal }): Promise<ShellResult> => {
     runs += 1;
