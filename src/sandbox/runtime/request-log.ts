@@ -95,14 +95,15 @@ const WRITE_AFTER_MS = 100;
 const WRITE_AT = 500;
 /** Maximum number of files with which work is attempted: a damaged file, and the new one. */
 const MAX_FILES = 2;
-/** The limits of a search for refused requests: requests searched, refused requests among them, and results. */
-const [MAX_LOOK, MAX_SEARCHED, MAX_FOUND] = [20_000, 1000, 200];
+/** The limits of a search for refused requests: requests searched, and results. */
+const [MAX_LOOK, MAX_FOUND] = [20_000, 200];
 const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
 
 /**
  * A request log that opens its file with the first request, so that a start does not wait for it. Errors are reported,
- * and the requests being written are lost; an unusable file is not opened again. Errors of the log never fail an answer.
+ * and the requests being written are lost; an unusable file is not opened again. Errors of the log never fail an
+ * answer.
  */
 export function createRequestLog(
   world: Pick<World, "after" | "sleep">,
@@ -154,7 +155,6 @@ export function createRequestLog(
         log.refusedOf(storeId, text, {
           after: Math.max(lastForgotten(log, storeId, options), log.last(storeId) - MAX_LOOK),
           limit: MAX_FOUND,
-          most: MAX_SEARCHED,
         }),
       ) ?? { requests: [], isWhole: true },
     failure: file.failure,

@@ -13,11 +13,11 @@ export type RefusedLine = Pick<
 /** The newest batch of a store that was read, and the newest refused requests, newest first. */
 type RefusedOfStore = { readonly upTo: number; readonly lines: readonly RefusedLine[] };
 
-/**
- * The limits of a search for refused requests: the position after which it starts, the number of results, and the
- * number of refused requests among which it searches.
- */
-type RefusedQuery = { readonly after: number; readonly limit: number; readonly most: number };
+/** Maximum number of refused requests of a store that are kept, and among which is searched. */
+const MAX_SEARCHED = 1000;
+
+/** The limits of a search for refused requests: the position after which it starts, and the number of results. */
+type RefusedQuery = { readonly after: number; readonly limit: number };
 
 /**
  * An index of the newest refused requests of each store that is searched. It is kept in memory, because reading the
@@ -38,12 +38,12 @@ export function createRefusedIndex(
     .pluck();
 
   /** The newest refused requests in the batches after a position, newest first. */
-  const readLater = (storeId: string, after: number, most: number): RefusedLine[] => {
+  const readLater = (storeId: string, after: number): RefusedLine[] => {
     const lines: RefusedLine[] = [];
     for (const batch of later.iterate(storeId, after)) {
       if (!batch.includes(REFUSED_TEXT)) continue;
       for (const line of batch.split("\n").toReversed()) {
-        if (lines.length >= most) return lines;
+        if (lines.length > MAX_SEARCHED) return lines;
         // Most lines are of successful requests, and need not be parsed.
         if (line.includes(REFUSED_TEXT)) lines.push(...parse(line).map(summaryOf));
       }
@@ -51,17 +51,17 @@ export function createRefusedIndex(
     return lines;
   };
 
-  /** The newest refused requests of a store after a position, one more than `most` if there are more. */
-  const upToNow = (storeId: string, after: number, most: number): readonly RefusedLine[] => {
+  /** The newest refused requests of a store after a position, one more than `MAX_SEARCHED` if there are more. */
+  const upToNow = (storeId: string, after: number): readonly RefusedLine[] => {
     const before = known.get(storeId);
     const upTo = newest.get(storeId) ?? 0;
     // Another process may have started a new log.
     const kept = before !== undefined && before.upTo <= upTo ? before : { upTo: after, lines: [] };
-    const added = kept.upTo === upTo ? [] : readLater(storeId, kept.upTo, most + 1);
+    const added = kept.upTo === upTo ? [] : readLater(storeId, kept.upTo);
     const lines = added
       .concat(kept.lines)
       .filter(({ position }) => position > after)
-      .slice(0, most + 1);
+      .slice(0, MAX_SEARCHED + 1);
     known.set(storeId, { upTo, lines });
     return lines;
   };
@@ -74,12 +74,12 @@ export function createRefusedIndex(
     find: (
       storeId: string,
       text: string,
-      { after, limit, most }: RefusedQuery,
+      { after, limit }: RefusedQuery,
     ): { readonly requests: readonly RefusedLine[]; readonly isWhole: boolean } => {
       const small = text.toLowerCase();
       const requests: RefusedLine[] = [];
-      for (const [at, line] of upToNow(storeId, after, most).entries()) {
-        if (at >= most || requests.length >= limit) return { requests, isWhole: false };
+      for (const [at, line] of upToNow(storeId, after).entries()) {
+        if (at >= MAX_SEARCHED || requests.length >= limit) return { requests, isWhole: false };
         if (line.orderId?.toLowerCase().includes(small) === true) requests.push(line);
       }
       return { requests, isWhole: true };

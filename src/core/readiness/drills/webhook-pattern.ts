@@ -64,8 +64,7 @@ export const REORDERED_CASES: readonly CaseName[] = [
 
 /** The pattern of the results of a drill. */
 export function patternOf({ results, repeated, usedRetired, probed }: DrillResults): Pattern {
-  const kinds = new Map(results.map((result) => [result.name, kindOf(result)]));
-  const kind = (name: CaseName): Kind => kinds.get(name) ?? "unsent";
+  const kind = kindsIn(results);
   const answers = new Map(results.map(({ name, answer }) => [name, shapeOf(answer)]));
   const answered = results.filter(({ answer }) => "status" in answer).map(({ name }) => name);
   return {
@@ -81,6 +80,12 @@ export function patternOf({ results, repeated, usedRetired, probed }: DrillResul
     probed,
     wavers: repeated.some((result) => kindOf(result) === "refused" && kind(result.name) === "taken"),
   };
+}
+
+/** The kind of each case's result. */
+function kindsIn(results: readonly CaseResult[]): Pattern["kind"] {
+  const kinds = new Map(results.map((result) => [result.name, kindOf(result)]));
+  return (name) => kinds.get(name) ?? "unsent";
 }
 
 /** An answer without its variable parts: ids, times, counts. */
@@ -104,16 +109,13 @@ export function toRepeat(results: readonly CaseResult[]): readonly CaseName[] {
 }
 
 /**
- * Whether it is worth searching for the mistake: the receiver refuses valid events, and forged events too. If it accepts
- * forged events, it would accept a request with any mistake.
+ * Whether it is worth searching for the mistake: the receiver refuses valid events, and forged events too. If it
+ * accepts forged events, it would accept a request with any mistake.
  */
 export function isWorthProbing(results: readonly CaseResult[]): boolean {
-  const kindIn = (wanted: CaseName): Kind | undefined => {
-    const result = results.find(({ name }) => name === wanted);
-    return result && kindOf(result);
-  };
-  const good = kindIn("good_event");
-  return (good === "refused" || good === "failed") && kindIn("bad_signature") !== "taken";
+  const kind = kindsIn(results);
+  const good = kind("good_event");
+  return (good === "refused" || good === "failed") && kind("bad_signature") !== "taken";
 }
 
 /** Whether a request was accepted. */
