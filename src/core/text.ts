@@ -12,8 +12,8 @@ const UNPRINTABLE_CHARACTERS = new RegExp(`[${UNPRINTABLE_RANGES}]`, "gu");
 const ASTRAL_RANGES = /\\ud800-\\udfff|[\u{10000}-\u{10ffff}]-[\u{10000}-\u{10ffff}]/gu;
 
 /**
- * A pattern without the ranges that need the Unicode flag, for a JSON Schema: without the flag, a range beyond
- * the Basic Multilingual Plane is an error, and a surrogate is half a character. The parser checks such characters.
+ * A pattern without the ranges that need the Unicode flag, for a JSON Schema: without the flag, a range beyond the
+ * Basic Multilingual Plane is an error, and a surrogate is half a character. The parser checks such characters.
  */
 export function removeUnicodeRanges(pattern: string): string {
   return pattern.replace(ASTRAL_RANGES, "");

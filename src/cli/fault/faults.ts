@@ -136,7 +136,7 @@ function matchOptions(): Option[] {
     valueOption(
       "--probability <p>",
       "probability that a match gets the fault, 0 to 1 (default: 1)",
-      parseShare,
+      parseProbability,
     ),
     valueOption(
       "--seed <text>",
@@ -244,8 +244,8 @@ const COLUMNS: readonly (readonly [name: string, cell: Cell, isNeeded?: (fault: 
   ["UNTIL", ({ until }) => (until === null ? null : iso(until)), ({ until }) => until !== null],
 ];
 
-function parseShare(text: string): number {
-  const share = probabilityOf(text);
-  if (share === undefined) throw invalidOption(PROBABILITY_FORM, text);
-  return share;
+function parseProbability(text: string): number {
+  const probability = probabilityOf(text);
+  if (probability === undefined) throw invalidOption(PROBABILITY_FORM, text);
+  return probability;
 }

@@ -280,8 +280,8 @@ function clearedVariables(): Record<string, undefined> {
 }
 
 /**
- * The environment of the program: with this sandbox's variables, without the variables of other sandboxes. The admin token is
- * included only with `--admin` (decision 122).
+ * The environment of the program: with this sandbox's variables, without the variables of other sandboxes. The admin
+ * token is included only with `--admin` (decision 122).
  */
 function environmentOf(
   { ready, adminToken }: ServedSandbox,

@@ -59,8 +59,8 @@ export type TargetPolicy = {
 };
 
 /**
- * An address to deliver to, with its permitted IP addresses: fixed ones, or the addresses that its name resolves to at that
- * moment.
+ * An address to deliver to, with its permitted IP addresses: fixed ones, or the addresses that its name resolves to at
+ * that moment.
  */
 export type Target = {
   readonly url: string;

@@ -72,7 +72,7 @@ export async function listCheckouts(
     ]);
   const { status = null, object = null, paymentMethod = null, orderId = null, limit = DEFAULT_PAGE } = query;
   const filter = { storeId, status, object, paymentMethod, orderId };
-  const found = find(lists, filter, { text: query.q, span: { before, limit: limit + 1 } });
+  const found = find(lists, filter, { text: query.q, range: { before, limit: limit + 1 } });
   const { checkouts, ...rest } = pageOf(lists, found, { storeId, before, limit });
   const told = checkouts.map((checkout) =>
     Object.assign({}, checkout, { last: lastOf(context.store, checkout) }),
@@ -106,19 +106,19 @@ async function applyDueChanges(context: ServiceContext, storeId: string): Promis
 function find(
   lists: Lists,
   filter: CheckoutFilter,
-  { text, span }: { readonly text: string | undefined; readonly span: ListRange },
+  { text, range }: { readonly text: string | undefined; readonly range: ListRange },
 ): SearchPart {
   const { storeId, orderId } = filter;
-  if (text === undefined && orderId === null) return { places: lists.newest(filter, span) };
+  if (text === undefined && orderId === null) return { places: lists.newest(filter, range) };
   const named =
     text === undefined ? findByOrder(lists, storeId, orderId ?? "") : findById(lists, storeId, text);
-  if (named !== undefined) return { places: lists.pick(named, filter, span) };
-  const { places, ...look } = lists.look(filter, text ?? null, span);
+  if (named !== undefined) return { places: lists.pick(named, filter, range) };
+  const { places, ...look } = lists.look(filter, text ?? null, range);
   if (text === undefined || look.last === undefined) return { places, look };
-  if (span.before !== AFTER_ALL) return { places, look };
+  if (range.before !== AFTER_ALL) return { places, look };
   // A complete order_id is found by an index however old its checkouts are; they are on the first page.
   const known = findByOrder(lists, storeId, text) ?? [];
-  const older = lists.pick(known, filter, { before: look.last, limit: Math.min(MAX_OLDER, span.limit - 1) });
+  const older = lists.pick(known, filter, { before: look.last, limit: Math.min(MAX_OLDER, range.limit - 1) });
   return { places, look, older };
 }
 

@@ -60,8 +60,8 @@ export function checkoutLists(connection: Connection) {
     pick: (
       places: readonly CheckoutPosition[],
       filter: CheckoutFilter,
-      span: ListRange,
-    ): CheckoutPosition[] => sql.pick.all({ ...filter, ...span, places: JSON.stringify(places) }),
+      range: ListRange,
+    ): CheckoutPosition[] => sql.pick.all({ ...filter, ...range, places: JSON.stringify(places) }),
 
     /** The positions of the newest checkouts of a kind; the filter's order_id is ignored. */
     newest: (filter: CheckoutFilter, { before, limit }: ListRange): CheckoutPosition[] => {

@@ -37,7 +37,7 @@ export function faultsPage(view: View, { faults }: AnswerOf<"listFaults">, conte
 const { status, latencyMs, retryAfterS } = PARAMETERS;
 const NUMBERS = [status.name, retryAfterS.name, "times"] as const;
 const A_SPAN_OR_MOMENT: Words = [SPAN_OR_MOMENT, "时长（如 10m）或 ISO 8601 时刻"];
-const A_SHARE: Words = [PROBABILITY_FORM, " 0 到 1 之间的小数"];
+const A_PROBABILITY: Words = [PROBABILITY_FORM, " 0 到 1 之间的小数"];
 const A_WHOLE_NUMBER: Words = ["a whole number", "整数"];
 
 /**
@@ -64,15 +64,15 @@ export function parseFaultForm(
   if (!delay.ok) return delay;
   const end = until === undefined ? undefined : spanOrMomentOf(until);
   if (until !== undefined && end === undefined) return refuseField("until", A_SPAN_OR_MOMENT, until);
-  const share = probability === undefined ? undefined : probabilityOf(probability);
-  if (probability !== undefined && share === undefined)
-    return refuseField("probability", A_SHARE, probability);
+  const parsed = probability === undefined ? undefined : probabilityOf(probability);
+  if (probability !== undefined && parsed === undefined)
+    return refuseField("probability", A_PROBABILITY, probability);
   const number = Object.entries(filledFields(fields, [...NUMBERS, "nth"])).find(
     ([, text]) => !/^\d+$/.test(text),
   );
   if (number !== undefined) return refuseField(number[0], A_WHOLE_NUMBER, number[1]);
   const at = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.spanMs);
-  const narrowed = { ...match, nth: nth && Number(nth), probability: share };
+  const narrowed = { ...match, nth: nth && Number(nth), probability: parsed };
   const isNarrowed = Object.values(narrowed).some((value) => value !== undefined);
   const numbers = Object.entries(filledFields(fields, NUMBERS)).map(
     ([name, text]) => [name, Number(text)] as const,
