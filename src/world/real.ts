@@ -27,13 +27,19 @@ export function realWorld(): World {
     env: process.env,
     cwd: process.cwd(),
     pid: process.pid,
-    interactive:
-      process.stdin.isTTY &&
-      process.stderr.isTTY &&
-      process.env["CI"] === undefined &&
-      // A dumb terminal cannot show a question that is edited in place.
-      process.env["TERM"] !== "dumb",
-    stdin: process.stdin,
+    // Most commands never read stdin, and Node loads its stream with the first look.
+    get interactive() {
+      return (
+        process.stderr.isTTY &&
+        process.stdin.isTTY &&
+        process.env["CI"] === undefined &&
+        // A dumb terminal cannot show a question that is edited in place.
+        process.env["TERM"] !== "dumb"
+      );
+    },
+    get stdin() {
+      return process.stdin;
+    },
     ...standardOutputs(starter?.logFile),
     files,
     machine,

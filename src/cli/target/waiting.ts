@@ -51,7 +51,7 @@ export async function whileWaiting<Result>(
 ): Promise<Result> {
   using stop = untilStopped(world);
   // At a terminal that reports a width of 0, ora divides by the width and never ends.
-  const spins = world.interactive && options.json !== true && widthOf(world.stderr) > 0 && !isPlain(world);
+  const spins = options.json !== true && widthOf(world.stderr) > 0 && !isPlain(world) && world.interactive;
   const spinner =
     spins && !SPINNING_TERMINALS.has(world.stderr) ? await startSpinner(world.stderr) : undefined;
   if (spinner !== undefined) SPINNING_TERMINALS.add(world.stderr);
