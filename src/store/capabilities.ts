@@ -1,5 +1,5 @@
 import type { Capability } from "../core/checkout/checkout.ts";
-import type { Connection } from "./connection/database.ts";
+import type { Connection } from "./connection/connection.ts";
 
 type CapabilityRow = Omit<Capability, "active"> & { readonly active: number };
 

@@ -1,5 +1,5 @@
 import type { StoreClock } from "../core/clock.ts";
-import type { Connection } from "./connection/database.ts";
+import type { Connection } from "./connection/connection.ts";
 
 /**
  * The clock of each store (decision 18), in two columns of `stores`. A store that is being erased has no clock, so

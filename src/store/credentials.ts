@@ -1,7 +1,7 @@
 import type { KeyEntry } from "../core/control/keys.ts";
 import type { StoreClock } from "../core/clock.ts";
 import { hashKey, type Credential, type Scope } from "../core/credential.ts";
-import type { Connection } from "./connection/database.ts";
+import type { Connection } from "./connection/connection.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import { cacheBriefly } from "./connection/remembered.ts";
 

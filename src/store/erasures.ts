@@ -1,6 +1,6 @@
 // A table with rows of a store needs a line here that deletes them by an index; test/store/erasure.test.ts requires
 // both. Its columns in a foreign snapshot: core/snapshot/columns.ts. Without a column store_id: store/snapshot/rows.ts.
-import type { Connection } from "./connection/database.ts";
+import type { Connection } from "./connection/connection.ts";
 
 /**
  * The DDL of resets and erasures. A row of `resets` names a store whose rows may be deleted. It cannot be committed,

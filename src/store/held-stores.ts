@@ -1,4 +1,4 @@
-import type { Connection } from "./connection/database.ts";
+import type { Connection } from "./connection/connection.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import { cacheBriefly } from "./connection/remembered.ts";
 

@@ -1,6 +1,6 @@
 // The id by which clients recognise an instance. Keys: `isOfInstance` in core/checkout/journal.ts; events:
 // client/listen/seen-events.ts; where a create learns the id: cli/order/instance.ts.
-import type { Connection } from "./connection/database.ts";
+import type { Connection } from "./connection/connection.ts";
 
 /**
  * The DDL of the instance's id (decision 96), and of a snapshot's facts (decision 95). A snapshot has the tables of a

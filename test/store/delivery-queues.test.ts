@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { IN_MEMORY, type Connection } from "../../src/store/connection/database.ts";
+import { IN_MEMORY, type FileConnection } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { deliveriesTable, type Delivery } from "../../src/store/webhook/deliveries.ts";
@@ -24,7 +24,7 @@ function uuid(number: number): string {
 }
 
 /** Deliveries to one endpoint of a database in memory, without the rows that they refer to. */
-function openQueues(watched = (connection: Connection): Connection => connection) {
+function openQueues(watched = (connection: FileConnection): FileConnection => connection) {
   const opened = openDatabase(IN_MEMORY, { kind: SANDBOX_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const connection = watched(opened.value);
@@ -76,7 +76,7 @@ function openQueues(watched = (connection: Connection): Connection => connection
 }
 
 /** What the rule of decision 93 says of the whole table, which no index can answer. */
-function nextByRule(connection: Connection): readonly string[] {
+function nextByRule(connection: FileConnection): readonly string[] {
   const queue = (of: string): string => `coalesce(${of}.checkout_id, ${of}.event_id)`;
   const sendable = connection
     .prepare<[], { readonly id: string; readonly queue: string }>(

@@ -1,6 +1,6 @@
 import type { Attempt, LateResult } from "../../core/control/checkout.ts";
 import { columnsOf } from "../connection/statements.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 
 type CheckoutKey = { readonly checkoutId: string };
 type AttemptRow = Attempt & CheckoutKey;

@@ -1,7 +1,7 @@
 // Statements of lists and their indexes. The meaning of `q`: sandbox/checkout/list.ts. The plan of every statement:
 // test/sandbox/lists.test.ts; short ids: cli/target/ids.ts; the layout of tables: cli/table.ts.
 import { PAYMENT_METHODS, STATUSES, type Checkout, type Status } from "../../core/checkout/checkout.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 import { COLUMNS_OF_CHECKOUT } from "./checkouts.ts";
 
 /** The position of a checkout among all checkouts, in the order of creation. */

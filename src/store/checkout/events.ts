@@ -1,7 +1,7 @@
 import type { CheckoutEvent } from "../../core/checkout/event.ts";
 import { EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { columnsOf, prepareByPosition } from "../connection/statements.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 
 /** An event without its bytes, for lists. */
 export type EventEntry = Pick<CheckoutEvent, "id" | "type" | "sequence" | "createdAt">;

@@ -1,6 +1,6 @@
 import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
 import { columnsOf, prepareByPosition } from "../connection/statements.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 
 /** A key with the stored answer of its create. */
 type BoundKey = StoredResponse & KeyReference & { readonly checkoutId: string; readonly createdAt: number };

@@ -1,5 +1,5 @@
 import { MAX_PAGE_VIEWS, ONE_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 
 /** The DDL of views of payment pages. Its limits are `MAX_PAGE_VIEWS` and the maximum length of a return address. */
 export const PAGE_VIEWS_DDL = `

@@ -1,6 +1,6 @@
 import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { columnsOf } from "../connection/statements.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 
 /** A return origin of a store (decision 19). Times are milliseconds by the store's clock. */
 type RegisteredOrigin = ReturnOrigin & { readonly storeId: string; readonly createdAt: number };

@@ -1,6 +1,6 @@
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { columnsOf } from "../connection/statements.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 
 /** A due change: the automatic settlement of a checkout, or an expiry. */
 export type DueItem = {

@@ -8,7 +8,7 @@ import {
   refuseOrphanedLog,
   readOrDamaged,
   withFileRefusal,
-  type Connection,
+  type FileConnection,
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
@@ -27,7 +27,9 @@ type CheckedFile = {
 };
 
 /** Options of a check. `countUnreadable` reads all rows as the program does. Default: rows are not read. */
-export type CheckOptions = OpenOptions & { readonly countUnreadable?: (connection: Connection) => number };
+export type CheckOptions = OpenOptions & {
+  readonly countUnreadable?: (connection: FileConnection) => number;
+};
 
 /**
  * Maximum size of a file that is checked page by page, in bytes: in memory it takes twice its size, and a check takes 2
@@ -60,7 +62,7 @@ export function checkDatabase(
     if (image === undefined) return accept({ bytes, checked: "busy", format: null, unreadable: 0 });
     let [format, unreadable] = [0, 0];
     const refusal = readOrDamaged(path, options.kind, () => {
-      const opened = (): Connection => {
+      const opened = (): FileConnection => {
         const connection = openImage(image, options);
         format = schemaVersion(connection);
         return connection;
@@ -76,7 +78,7 @@ export function checkDatabase(
   });
 }
 
-function inImage<Value>(connection: Connection, read: (connection: Connection) => Value): Value {
+function inImage<Value>(connection: FileConnection, read: (connection: FileConnection) => Value): Value {
   try {
     return read(connection);
   } finally {

@@ -16,7 +16,7 @@ import {
 type Migration = string;
 
 /** An open database file. */
-export type Connection = Database.Database;
+export type FileConnection = Database.Database;
 
 /** A kind of database file: its mark in the header, and the history of its tables, which only grows. */
 export type FileKind = {
@@ -117,9 +117,9 @@ export function unusableFile(path: string, { failure, detail }: Cause): FileRefu
 export function openConnection(
   path: string | Buffer,
   options: Pick<OpenOptions, "nativeBinding">,
-  begin: (connection: Connection) => void,
-): Connection {
-  let connection: Connection | undefined;
+  begin: (connection: FileConnection) => void,
+): FileConnection {
+  let connection: FileConnection | undefined;
   try {
     connection = new Database(path, databaseOptions(options));
     compileOnce(connection);
@@ -167,7 +167,7 @@ export function isSoundFile(path: string, options: Pick<OpenOptions, "nativeBind
 }
 
 /** Whether SQLite finds every page of a database intact. */
-export function isSound(connection: Connection): boolean {
+export function isSound(connection: FileConnection): boolean {
   try {
     return connection.pragma("quick_check(1)", { simple: true }) === "ok";
   } catch {
@@ -251,10 +251,10 @@ export function isMalformed(error: unknown): boolean {
 export function inspectContent(
   path: string,
   options: OpenOptions,
-  open: () => Connection,
+  open: () => FileConnection,
 ): FileRefusal | undefined {
   const { kind } = options;
-  let connection: Connection | undefined;
+  let connection: FileConnection | undefined;
   try {
     connection = open();
     const refused = inspectFormat(schemaVersion(connection), path, kind);
@@ -332,7 +332,7 @@ export function currentFormat({ firstFormat, migrations }: FileKind): number {
 }
 
 /** The schema version of a database. */
-export function schemaVersion(connection: Connection): number {
+export function schemaVersion(connection: FileConnection): number {
   return Number(connection.pragma("user_version", { simple: true }));
 }
 
@@ -355,7 +355,7 @@ const PARAMETER = /(\bLIMIT )?(\?|@\w+)/g;
  * when they change, and better-sqlite3 clears them after each run, which took up to nine times as long. SQLite does not
  * examine expressions.
  */
-function compileOnce(connection: Connection): void {
+function compileOnce(connection: FileConnection): void {
   const prepare = connection.prepare.bind(connection);
   Object.assign(connection, { prepare: (sql: string) => atFirstUse(() => prepare(withExpressions(sql))) });
 }

@@ -1,4 +1,4 @@
-import type { Connection } from "./database.ts";
+import type { FileConnection } from "./database.ts";
 import { NO_FILES, type FileWatch } from "./file-watch.ts";
 import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
@@ -51,7 +51,7 @@ type Result =
  * callers are answered only after the commit has returned. Work that throws is rolled back alone: the batch then runs
  * again with a savepoint around each job, which costs two statements per job and is therefore not the default.
  */
-export function createGroupCommit(connection: Connection, scheduler: Scheduler & Observers): Write {
+export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & Observers): Write {
   const { watch = NO_FILES, ended, mark = () => undefined } = scheduler;
   const statements = { ...prepare(connection), mark };
   let queue: Job[] = [];
@@ -129,7 +129,7 @@ export function lockFailure(detail?: string): StorageUnavailable {
 
 type Statements = ReturnType<typeof prepare> & { readonly mark: () => void };
 
-function prepare(connection: Connection) {
+function prepare(connection: FileConnection) {
   return {
     begin: connection.prepare("BEGIN IMMEDIATE"),
     commit: connection.prepare("COMMIT"),
@@ -143,7 +143,7 @@ function prepare(connection: Connection) {
 /** Runs a batch in one transaction. The results count only after the commit has returned. */
 function commitTogether(
   statements: Statements,
-  connection: Connection,
+  connection: FileConnection,
   batch: readonly Job[],
 ): Result[] | "locked" {
   const alone = (job: Job): Result => runInSavepoint(statements, connection, job);
@@ -166,7 +166,7 @@ function failAll(batch: readonly Job[], error: unknown): Result[] {
 /** Runs and commits; undefined if another process holds the lock. Rolls back and rethrows an error. */
 function inTransaction<Value>(
   statements: Statements,
-  connection: Connection,
+  connection: FileConnection,
   run: () => Value,
 ): Value | undefined {
   try {
@@ -196,7 +196,7 @@ function runBare(job: Job): Result {
   }
 }
 
-function runInSavepoint(statements: Statements, connection: Connection, job: Job): Result {
+function runInSavepoint(statements: Statements, connection: FileConnection, job: Job): Result {
   statements.savepoint.run();
   try {
     const value = job.run();

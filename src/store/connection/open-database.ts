@@ -22,7 +22,7 @@ import {
   openConnection,
   withFileRefusal,
   unusableFile,
-  type Connection,
+  type FileConnection,
   type FileKind,
   type FileRefusal,
   type OpenOptions,
@@ -42,7 +42,7 @@ const [VERSIONS_OFFSET, WITH_LOG] = [18, 2];
  * that is empty, foreign, damaged, newer or of a development version, without writing to it, and names the disk failure
  * that makes it unusable. A failed operation leaves nothing behind.
  */
-export function openDatabase(path: string, options: OpenOptions): Outcome<Connection, FileRefusal> {
+export function openDatabase(path: string, options: OpenOptions): Outcome<FileConnection, FileRefusal> {
   if (path === IN_MEMORY) return accept(openInMemory(options));
   return withFileRefusal(path, options, () => {
     const refused = existsSync(path)
@@ -52,7 +52,7 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<Connec
   });
 }
 
-function openWhole(path: string, options: OpenOptions): Connection {
+function openWhole(path: string, options: OpenOptions): FileConnection {
   return openConnection(path, options, (connection) => {
     connection.pragma("journal_mode = WAL");
     makeDurable(connection);
@@ -153,12 +153,12 @@ function newFile(options: OpenOptions): Buffer {
   return bytes;
 }
 
-function openInMemory(options: OpenOptions): Connection {
+function openInMemory(options: OpenOptions): FileConnection {
   return openConnection(newDatabase(options), options, withoutFiles);
 }
 
 /** Disables flushing, for a file that no other process knows yet or that is deleted with the process. */
-function withoutFiles(connection: Connection): void {
+function withoutFiles(connection: FileConnection): void {
   connection.pragma("journal_mode = MEMORY");
   connection.pragma("synchronous = OFF");
 }
@@ -188,7 +188,7 @@ function flushFolder(folder: string): void {
 
 const REFUSED_FLUSH_CODES: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
 
-function migrate(connection: Connection, path: string, options: OpenOptions): void {
+function migrate(connection: FileConnection, path: string, options: OpenOptions): void {
   const format = schemaVersion(connection);
   if (format === currentFormat(options.kind)) return;
   backUp(connection, path, { ...options, backup: `${path}.v${format}.backup` });
@@ -203,7 +203,7 @@ class CorruptCopy extends Error {
 
 /** Writes a backup that gets its name when it is complete and on disk; an older backup is kept until then. */
 function backUp(
-  connection: Connection,
+  connection: FileConnection,
   path: string,
   { backup, ...options }: OpenOptions & { readonly backup: string },
 ): void {
@@ -219,7 +219,7 @@ function backUp(
 }
 
 /** Applies the missing migrations to a file; all of them to a new file, whose version is 0. */
-export function applyMigrations(connection: Connection, kind: FileKind): void {
+export function applyMigrations(connection: FileConnection, kind: FileKind): void {
   for (const [index, migration] of kind.migrations.entries()) {
     const format = kind.firstFormat + index;
     const step = connection.transaction(() => {
@@ -235,7 +235,7 @@ export function applyMigrations(connection: Connection, kind: FileKind): void {
 }
 
 /** Makes every commit wait for the disk. Otherwise WAL mode falls back to NORMAL at the first write. */
-function makeDurable(connection: Connection): void {
+function makeDurable(connection: FileConnection): void {
   connection.pragma("synchronous = FULL");
   const level = connection.pragma("synchronous", { simple: true });
   if (level !== SYNCHRONOUS_FULL)

@@ -1,5 +1,5 @@
 import { camelCase, snakeCase } from "../../core/text.ts";
-import type { Connection } from "./database.ts";
+import type { Connection } from "./connection.ts";
 
 /** The columns of a table for its statements: the column of `storeId` is `store_id`. */
 type Columns<Row> = {

@@ -6,7 +6,7 @@ import {
   isMarked,
   isSound,
   withFileRefusal,
-  type Connection,
+  type FileConnection,
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
@@ -17,7 +17,7 @@ import { createMarker } from "./log-mark.ts";
 
 /** An open database with the watch over its files. It must be closed through this object. */
 export type WatchedDatabase = {
-  readonly connection: Connection;
+  readonly connection: FileConnection;
   readonly watch: FileWatch;
   /** Runs work that uses the database without its statements, and attaches the cause to an error. */
   readonly findingCause: <Value>(work: () => Value) => Value;
@@ -51,7 +51,7 @@ export function openWatchedDatabase(
  * decides.
  */
 function watchConnection(
-  connection: Connection,
+  connection: FileConnection,
   path: string,
   { nativeBinding, kind }: OpenOptions,
 ): WatchedDatabase {
@@ -68,7 +68,7 @@ function watchConnection(
     isSound: createSoundnessCheck(reader),
   };
   findCauses(connection, files);
-  const closeWith = (last: Connection): void => {
+  const closeWith = (last: FileConnection): void => {
     for (const one of [connection, reader]) if (one !== last) one.close();
     last.close();
     watch.close();
@@ -79,7 +79,7 @@ function watchConnection(
 }
 
 /** Whether SQLite finds every page intact. A damaged database is not read again for each of its errors. */
-function createSoundnessCheck(reader: Connection): () => boolean {
+function createSoundnessCheck(reader: FileConnection): () => boolean {
   let isDamaged = false;
   return () => {
     isDamaged ||= !isSound(reader);
@@ -90,7 +90,7 @@ function createSoundnessCheck(reader: Connection): () => boolean {
 /**
  * Determines the cause of a statement's error where it is thrown, because the files may be closed where it is caught.
  */
-function findCauses(connection: Connection, files: DatabaseFiles): void {
+function findCauses(connection: FileConnection, files: DatabaseFiles): void {
   const watching =
     <Values extends unknown[], Value>(call: (...values: Values) => Value) =>
     (...values: Values): Value => {
@@ -133,7 +133,7 @@ function findingCause<Value>(files: DatabaseFiles, work: () => Value): Value {
   }
 }
 
-function closeIfFailed<Value>(connection: Connection, work: () => Value): Value {
+function closeIfFailed<Value>(connection: FileConnection, work: () => Value): Value {
   try {
     return work();
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { AdminAction } from "../../core/readiness/admin-action.ts";
 import type { RecordedAction } from "../../core/control/readiness.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 
 /** The DDL of the audit log. */
 export const ADMIN_ACTIONS_DDL = `
@@ -31,10 +31,12 @@ CREATE TRIGGER admin_acts_are_kept BEFORE DELETE ON admin_acts
 
 /** The audit log of administrators' actions and merchants' requests: append-only. */
 export function adminActionsTable(connection: Connection) {
-  const insert = connection.prepare<AdminAction>(
-    `INSERT INTO admin_acts (store_id, actor, action, subject, note, at)
-     VALUES (@storeId, @actor, @action, @subject, @note, @at)`,
-  );
+  const insert = connection
+    .prepare<AdminAction, number>(
+      `INSERT INTO admin_acts (store_id, actor, action, subject, note, at)
+       VALUES (@storeId, @actor, @action, @subject, @note, @at) RETURNING position`,
+    )
+    .pluck();
   const selectOf = connection.prepare<[string], RecordedAction>(
     `SELECT position AS number, store_id AS storeId, actor, action, subject, note, at FROM admin_acts
      WHERE store_id = ? ORDER BY position`,
@@ -42,8 +44,9 @@ export function adminActionsTable(connection: Connection) {
   return {
     /** Adds an entry at the end, and returns it with its number. */
     insert: (act: AdminAction): RecordedAction => {
-      const { lastInsertRowid } = insert.run(act);
-      return { ...act, number: Number(lastInsertRowid) };
+      const number = insert.get(act);
+      if (number === undefined) throw new Error("an inserted row returns its position");
+      return { ...act, number };
     },
 
     /** All actions on a store, oldest first. */

@@ -1,5 +1,5 @@
 import { columnsOf } from "../connection/statements.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 
 /**
  * A decision of ours that an integration relied on, with the first request that did so. Times are by the store's clock.

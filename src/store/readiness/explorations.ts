@@ -1,6 +1,6 @@
 import type { Exploration } from "../../core/control/readiness.ts";
 import { columnsOf } from "../connection/statements.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 
 type ExplorationOfStore = Exploration & { readonly storeId: string };
 /** An exploration as stored: the places are JSON. */

@@ -1,5 +1,5 @@
 import type { Waiver } from "../../core/control/readiness.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 
 type WaiverOfStore = Waiver & { readonly storeId: string };
 

@@ -1,5 +1,5 @@
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 
 /** The size of a log above which nothing is indexed, and the log is searched instead. */
 const MAX_REMEMBERED = 50_000;

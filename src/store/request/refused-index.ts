@@ -1,5 +1,5 @@
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 
 /** The text with which the code of a refusal begins in a line. Other codes are null; in strings, quotes are escaped. */
 const REFUSED_TEXT = '"code":"';

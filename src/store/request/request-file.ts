@@ -5,7 +5,7 @@ import {
   IN_MEMORY,
   isSoundFile,
   withFileRefusal,
-  type Connection,
+  type FileConnection,
   type FileKind,
   type FileRefusal,
   type OpenOptions,
@@ -97,7 +97,7 @@ function openFile(path: string, options: RequestFileOptions): Outcome<RequestFil
   }
 }
 
-function requestFile(path: string, connection: Connection, options: RequestFileOptions): RequestFile {
+function requestFile(path: string, connection: FileConnection, options: RequestFileOptions): RequestFile {
   // The log holds nothing essential, and a flush would stop the service for some milliseconds.
   connection.pragma("synchronous = OFF");
   connection.pragma("busy_timeout = 0");

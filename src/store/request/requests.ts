@@ -6,7 +6,7 @@ import {
   type RequestFilter,
 } from "../../core/request/logged-request.ts";
 import { readRequest } from "../../core/request/read-request.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 import { createOrderIndex } from "./order-index.ts";
 import { createRefusedIndex } from "./refused-index.ts";
 

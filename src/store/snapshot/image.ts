@@ -18,7 +18,7 @@ import {
   IN_MEMORY,
   isMalformed,
   SQLITE_MAGIC,
-  type Connection,
+  type FileConnection,
   type FileKind,
   type OpenOptions,
 } from "../connection/database.ts";
@@ -52,7 +52,7 @@ export type SnapshotRefusal = {
 
 /** A checked snapshot with the schema version of this program: a database in memory. */
 export type SnapshotImage = SnapshotFacts & {
-  readonly connection: Connection;
+  readonly connection: FileConnection;
   /** The key that encrypts the snapshot's signing secrets. */
   readonly key: Uint8Array;
   readonly storeIds: readonly string[];
@@ -85,7 +85,7 @@ const templates = new WeakMap<FileKind, Map<number, Template>>();
 /**
  * Creates an empty snapshot in memory, to be filled; it contains nothing random, so that equal rows give equal bytes.
  */
-export function newImage(options: ImageOptions): Connection {
+export function newImage(options: ImageOptions): FileConnection {
   const connection = openBytes(templateOf(options, currentFormat(options.kind)).bytes, options);
   connection.pragma("journal_mode = OFF");
   connection.pragma("foreign_keys = OFF");
@@ -93,7 +93,7 @@ export function newImage(options: ImageOptions): Connection {
 }
 
 /** Creates an empty snapshot as a file, replacing the file at this path. `sealFile` completes it. */
-export function newImageFile(path: string, options: ImageOptions): Connection {
+export function newImageFile(path: string, options: ImageOptions): FileConnection {
   writeFileSync(path, templateOf(options, currentFormat(options.kind)).bytes);
   const connection = new Database(path, { nativeBinding: options.nativeBinding });
   for (const pragma of FILE_PRAGMAS) connection.pragma(pragma);
@@ -223,7 +223,7 @@ export function openImage(
     return refuseSnapshot("foreign", "it is a database of another kind, and no snapshot of checkout");
   if (header.readUInt16BE(WRITE_VERSION_OFFSET) !== 0x0101)
     return refuseDamaged("it was changed by another program");
-  let connection: Connection | undefined;
+  let connection: FileConnection | undefined;
   try {
     connection = openBytes(whole, options);
     const checked = checkImage(connection, options, whole);
@@ -238,7 +238,7 @@ export function openImage(
 }
 
 function checkImage(
-  connection: Connection,
+  connection: FileConnection,
   options: ImageOptions & { readonly isOwn?: boolean },
   bytes: Buffer,
 ): Outcome<SnapshotImage, SnapshotRefusal> {
@@ -310,7 +310,7 @@ function makeTemplate({ kind, nativeBinding }: ImageOptions, format: number): Te
   return template;
 }
 
-function openBytes(bytes: Buffer, { nativeBinding }: ImageOptions): Connection {
+function openBytes(bytes: Buffer, { nativeBinding }: ImageOptions): FileConnection {
   const connection = new Database(bytes, { nativeBinding });
   connection.pragma("trusted_schema = OFF");
   connection.pragma("cell_size_check = ON");
@@ -318,7 +318,7 @@ function openBytes(bytes: Buffer, { nativeBinding }: ImageOptions): Connection {
 }
 
 /** The definitions of all tables, indexes and triggers, as one text. */
-function schemaOf(connection: Connection): string {
+function schemaOf(connection: FileConnection): string {
   const parts = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name");
   return JSON.stringify(parts.raw().all());
 }

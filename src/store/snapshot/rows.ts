@@ -1,6 +1,5 @@
-import type Database from "better-sqlite3";
 import type { SealedSecret } from "../../core/sealed-secret.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection, Statement } from "../connection/connection.ts";
 
 /** A table with rows of stores. */
 export type CopiedTable = {
@@ -246,11 +245,12 @@ export function insertRows(
 }
 
 /** The statements of a connection, prepared once: preparing them would be half of the work for a small store. */
-const prepared = new WeakMap<Connection, Map<string, Statement>>();
-type Statement = Database.Statement<unknown[], Row>;
+const prepared = new WeakMap<Connection, Map<string, RowStatement>>();
 
-function statementOf(connection: Connection, sql: string): Statement {
-  const known = prepared.get(connection) ?? new Map<string, Statement>();
+type RowStatement = Statement<unknown[], Row>;
+
+function statementOf(connection: Connection, sql: string): RowStatement {
+  const known = prepared.get(connection) ?? new Map<string, RowStatement>();
   prepared.set(connection, known);
   const statement = known.get(sql) ?? connection.prepare<unknown[], Row>(sql);
   known.set(sql, statement);

@@ -1,5 +1,6 @@
 import type { Outcome } from "../../core/outcome.ts";
-import { currentFormat, type Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
+import { currentFormat, type FileConnection } from "../connection/database.ts";
 import { lazily } from "../connection/statements.ts";
 import type { Clearing } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
@@ -34,13 +35,15 @@ export class SnapshotDamage extends Error {
   override readonly name = "SnapshotDamage";
 }
 
-/** Options for copying rows. `clearing` deletes all rows of a store; `changed` is called after each change. */
-type Options = Omit<SnapshotSource, "connection"> & {
-  readonly clearing: Clearing;
-  readonly changed: () => void;
-};
+/** The parts of the tables that a restore uses: `clearing` deletes all rows of a store; `changed` follows each change. */
+export type SnapshotParts = { readonly clearing: Clearing; readonly changed: () => void };
+
+/** Snapshots of the stores of a database. */
+export type Snapshots = ReturnType<typeof snapshotsTable>;
+
+type Options = Omit<SnapshotSource, "connection"> & SnapshotParts;
 type CopyContext = Options & {
-  readonly connection: Connection;
+  readonly connection: FileConnection;
   readonly tables: () => readonly CopiedTable[];
 };
 
@@ -48,7 +51,7 @@ type CopyContext = Options & {
  * Snapshots of stores (decision 95): rows are copied table by table between this database and another one of the same
  * schema version, so that a new table is covered in both directions.
  */
-export function snapshotsTable(connection: Connection, options: Options) {
+export function snapshotsTable(connection: FileConnection, options: Options) {
   const copying = { ...options, connection, tables: lazily(() => tablesToCopy(connection)) };
   return {
     ...snapshotTaker({ ...options, connection }),

@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import type { SnapshotOrigin } from "../../core/snapshot/origin.ts";
 import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
-import type { Connection } from "../connection/database.ts";
+import type { FileConnection } from "../connection/database.ts";
 import { filesLost } from "../connection/group-commit.ts";
 import {
   createAttachedImage,
@@ -35,7 +35,7 @@ type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
 
 /** The database from which a snapshot is taken. */
 export type SnapshotSource = {
-  readonly connection: Connection;
+  readonly connection: FileConnection;
   readonly nativeBinding: string | undefined;
   /** Whether the files are still the opened ones. */
   readonly isIntact: () => boolean;
@@ -93,7 +93,7 @@ type Options = SnapshotPlan & Parameters<typeof newImageFile>[1];
 function* writeRows(state: string, path: string, options: Options): Generator<void, boolean> {
   const { reseal, nativeBinding } = options;
   const view = new Database(state, { readonly: true, timeout: 0, nativeBinding });
-  let image: Connection | undefined;
+  let image: FileConnection | undefined;
   try {
     view.exec("BEGIN");
     const tables = tablesToCopy(view);
@@ -117,7 +117,7 @@ function* writeRows(state: string, path: string, options: Options): Generator<vo
 const IMAGE = "image";
 
 /** Runs work with an empty database in memory attached to the state; detaches it at the end. */
-function inAttached<Value>(connection: Connection, work: () => Value): Value {
+function inAttached<Value>(connection: FileConnection, work: () => Value): Value {
   connection.exec(`ATTACH ':memory:' AS ${IMAGE}`);
   try {
     connection.pragma(`${IMAGE}.journal_mode = OFF`);
@@ -130,7 +130,7 @@ function inAttached<Value>(connection: Connection, work: () => Value): Value {
   }
 }
 
-function fillAtOnce(connection: Connection, plan: SnapshotPlan): void {
+function fillAtOnce(connection: FileConnection, plan: SnapshotPlan): void {
   const of = rowsOf(plan);
   for (const table of tablesToCopy(connection))
     if (table.name === SECRETS_TABLE) copySecrets(connection, table, plan);
@@ -139,12 +139,16 @@ function fillAtOnce(connection: Connection, plan: SnapshotPlan): void {
 }
 
 /** Copies the secrets, which are few, and which this program encrypts with another key. */
-function copySecrets(connection: Connection, table: CopiedTable, plan: SnapshotPlan): void {
+function copySecrets(connection: FileConnection, table: CopiedTable, plan: SnapshotPlan): void {
   const rows = [...selectRows(connection, table, rowsOf(plan))];
   insertRows(connection, { ...table, name: `${IMAGE}.${table.name}` }, resealRows(table, rows, plan.reseal));
 }
 
-function noteFacts(connection: Connection, database: string, { storeId, takenAt, key }: SnapshotPlan): void {
+function noteFacts(
+  connection: FileConnection,
+  database: string,
+  { storeId, takenAt, key }: SnapshotPlan,
+): void {
   connection
     .prepare(`INSERT INTO ${database}.snapshot (id, store_id, taken_at, key) VALUES (1, ?, ?, ?)`)
     .run(storeId, takenAt, key);

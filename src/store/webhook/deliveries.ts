@@ -3,7 +3,7 @@ import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery
 import { faultHeader, readFaultHeader } from "../../core/fault/fault.ts";
 import type { AppliedFault } from "../../core/fault/operations.ts";
 import { columnsOf } from "../connection/statements.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 import {
   DELIVERY_QUEUES_DDL,
   deliveryQueues,

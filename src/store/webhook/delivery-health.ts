@@ -1,5 +1,5 @@
 import { DELIVERY_STATES } from "../../core/webhook/delivery.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 import type { Delivery } from "./deliveries.ts";
 
 /** A filter of failed deliveries. */

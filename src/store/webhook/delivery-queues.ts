@@ -1,4 +1,4 @@
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 
 /** The due deliveries of one checkout to one endpoint; for an event without a checkout, the deliveries of the event. */
 export type Queue = {

@@ -1,6 +1,6 @@
 import type { SealedSecret } from "../../core/sealed-secret.ts";
 import { columnsOf } from "../connection/statements.ts";
-import type { Connection } from "../connection/database.ts";
+import type { Connection } from "../connection/connection.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { cacheBriefly } from "../connection/remembered.ts";
 

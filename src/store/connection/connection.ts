@@ -1,0 +1,36 @@
+/**
+ * A database with our tables, whatever runs it: a file or memory by better-sqlite3 (`database.ts`), or a Durable
+ * Object (`hosted/connection.ts`). The tables use nothing else of it; work on files uses `FileConnection`.
+ */
+export type Connection = {
+  /** A statement, compiled at its first use. Its parameters are values by position, or one object with `@names`. */
+  prepare<Values extends object = unknown[], Row = unknown>(
+    sql: string,
+  ): Values extends unknown[] ? Statement<Values, Row> : Statement<[Values], Row>;
+  /** Runs one or more statements without parameters. */
+  exec(sql: string): unknown;
+  /** A function that runs work in one transaction, which is rolled back if the work throws. */
+  transaction<Values extends unknown[], Value>(
+    work: (...values: Values) => Value,
+  ): Transaction<Values, Value>;
+};
+
+/** A prepared statement. Integers are numbers, and blobs bytes, in both directions. */
+export type Statement<Values extends unknown[] = unknown[], Row = unknown> = {
+  /** Runs it to its end; `changes` is the number of rows that this statement itself has changed. */
+  run(...values: Values): { readonly changes: number };
+  /** The first row; undefined if there is none. */
+  get(...values: Values): Row | undefined;
+  all(...values: Values): Row[];
+  iterate(...values: Values): IterableIterator<Row>;
+  /** From now on, a row is the value of its first column. */
+  pluck(): Statement<Values, Row>;
+  /** From now on, a row is an array of the values of its columns. */
+  raw(): Statement<Values, Row>;
+};
+
+type Transaction<Values extends unknown[], Value> = {
+  (...values: Values): Value;
+  /** Takes the lock for writing at the start of the transaction. */
+  immediate(...values: Values): Value;
+};
