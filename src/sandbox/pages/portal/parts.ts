@@ -174,6 +174,17 @@ export function empty(words: Text, command: string, button?: Html): Html {
   </div>`;
 }
 
+/** A link that looks like a button: it leads to the page with the form. */
+export function buttonTo(address: string, label: Text, style: "primary" | "plain" = "primary"): Html {
+  return html`<a class="${style}" href="${address}">${label}</a>`;
+}
+
+/** The content of a list of which no row matches the filters, and the link to the list without filters. */
+export function noMatch(words: Text, all: string): Html {
+  return html`<p class="hint">${words}</p>
+    <p>${buttonTo(all, WORDS.showAll, "plain")}</p>`;
+}
+
 /** Facts with their names; null and undefined facts are omitted. */
 export type Facts = readonly (readonly [name: Text, value: Text] | null | undefined)[];
 

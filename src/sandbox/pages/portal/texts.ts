@@ -172,6 +172,8 @@ export const WORDS = {
   },
   pretty: ["Pretty", "格式化"],
   testOrder: ["Create a test order", "创建测试订单"],
+  connect: ["Connect your application", "接入您的应用"],
+  showAll: ["Show all", "显示全部"],
   testOrderMade: (orderId: string) => [
     `The test order ${orderId} was created.`,
     `已创建测试订单 ${orderId}。`,

@@ -7,8 +7,8 @@ import type { AdministratorAction } from "../../../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { field, filledFields } from "../fields.ts";
-import { actionForm, formWithConfirmation, typedValues } from "../forms.ts";
-import { amount, copyable, momentWithDate, either, empty, facts, table } from "../parts.ts";
+import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import { amount, buttonTo, copyable, momentWithDate, either, empty, facts, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -150,6 +150,7 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
 
 /** The prices; those awaiting approval come first. */
 function prices(view: View, { prices: all }: Summary): Html {
+  // The merchant adds prices: the button leads to the merchant's page, which may ask for the merchant's sign-in.
   const sorted = all.toSorted((left, right) => Number(left.approved) - Number(right.approved));
   const list = table(
     TEXTS.catalog,
@@ -173,7 +174,13 @@ function prices(view: View, { prices: all }: Summary): Html {
         [WORDS.act, retired ? "" : acts],
       ];
     },
-    { none: empty(TEXTS.noPrices, "checkout prices add --help") },
+    {
+      none: empty(
+        TEXTS.noPrices,
+        "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
+        buttonTo(storePath(view, "/catalog"), TEXTS.addPrice),
+      ),
+    },
   );
   return html`<section>
     <h2>${TEXTS.catalog}</h2>

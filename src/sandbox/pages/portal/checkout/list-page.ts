@@ -16,6 +16,7 @@ import {
   momentWithDate,
   empty,
   linkTo,
+  noMatch,
   statusBadge,
   table,
   timeOf,
@@ -137,7 +138,7 @@ function badgeWithHint(badge: Html, more: readonly Text[]): Html {
 
 function emptyList(view: View): Html {
   if ([...view.query.values()].some((value) => value !== ""))
-    return html`${empty(TEXTS.noMatch, "checkout orders list")} ${amongRequests(view)}`;
+    return html`${noMatch(TEXTS.noMatch, storePath(view, "/checkouts"))} ${amongRequests(view)}`;
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
   return empty(TEXTS.noCheckouts, command, testOrderForm(view));
 }

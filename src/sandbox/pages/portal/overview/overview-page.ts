@@ -9,7 +9,7 @@ import { merchantText } from "../../shared/merchant-text.ts";
 import { storeTime } from "../../../at-store.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { isFailing } from "../frame/menu-counts.ts";
-import { ago, answerBadge, linkTo, table, timeOf } from "../parts.ts";
+import { ago, answerBadge, buttonTo, linkTo, table, timeOf } from "../parts.ts";
 import { dueUntil, type PendingItem } from "../store/due.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -46,7 +46,11 @@ function hintPart(words: Text): Html {
 function failingPart(context: PortalContext, view: View, now: number): Html {
   const { store } = context;
   const endpoints = store.endpoints.of(view.storeId);
-  const none = hintPart(endpoints.length === 0 ? TEXTS.noEndpoint : TEXTS.noneFailing);
+  const none =
+    endpoints.length === 0
+      ? html`${hintPart(TEXTS.noEndpoint)}
+          <p>${buttonTo(storePath(view, "/webhooks"), TEXTS.addEndpoint)}</p>`
+      : hintPart(TEXTS.noneFailing);
   const list = table(
     TEXTS.failing,
     endpoints.filter(isFailing).slice(0, MAX_SHOWN),

@@ -5,6 +5,7 @@ export const TEXTS = {
   failing: ["Failing now", "正在失败"],
   noneFailing: ["Every endpoint has taken its last delivery.", "所有接收端都已接收最近一次推送。"],
   noEndpoint: ["No endpoint is registered: events go nowhere.", "没有登记接收端：事件不会推送。"],
+  addEndpoint: ["Add an endpoint", "添加接收端"],
   endpoint: ["Endpoint", "接收端"],
   since: ["since", "开始于"],
   wait: (count: string) => [

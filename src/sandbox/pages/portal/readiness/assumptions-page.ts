@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
-import { ago, empty, linkTo, table, type Row } from "../parts.ts";
+import { ago, buttonTo, empty, linkTo, table, type Row } from "../parts.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { calibrationNotice } from "./calibration.ts";
@@ -24,7 +24,11 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
     return since === undefined ? [] : [{ ...one, since }];
   });
   const record = context.calibration();
-  const none = empty(TEXTS.noAssumptions, "checkout assumptions --used");
+  const none = empty(
+    TEXTS.noAssumptions,
+    "checkout assumptions --used",
+    buttonTo(storePath(view, "/connect"), WORDS.connect),
+  );
   const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof used)[number]): Row => [
     [WORDS.decision, html`${String(decision)} · ${title}`, "head"],
     [TEXTS.chosen, html`${chosen}`],

@@ -8,7 +8,17 @@ import { storeTime } from "../../../at-store.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { listUpdatesOf } from "../live/parts.ts";
-import { answerBadge, empty, linkTo, nextPart, table, timeOf, type Row } from "../parts.ts";
+import {
+  answerBadge,
+  buttonTo,
+  empty,
+  linkTo,
+  nextPart,
+  noMatch,
+  table,
+  timeOf,
+  type Row,
+} from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -52,7 +62,7 @@ export async function requestsPage(context: PortalContext, view: View): Promise<
         ? empty(
             TEXTS.noRequests,
             "checkout orders create --order-id order-1001 --price-id price_coffee",
-            html`<a class="primary" href="${storePath(view, "/connect")}">${TEXTS.connect}</a>`,
+            buttonTo(storePath(view, "/connect"), WORDS.connect),
           )
         : requestTable(context, view, part.requests)
     }
@@ -132,7 +142,7 @@ function filterForm(view: View, { status, path, q }: RequestQuery): Html {
 
 function requestTable(context: PortalContext, view: View, requests: readonly LoggedRequest[]): Html {
   const now = storeTime(context, view.storeId);
-  if (requests.length === 0) return html`<p class="hint">${TEXTS.noMatch}</p>`;
+  if (requests.length === 0) return noMatch(TEXTS.noMatch, storePath(view, "/requests"));
   const list = table(TEXTS.requests, requests, (request) => requestRow(context, view, { request, now }), {
     opens: true,
   });

@@ -29,7 +29,6 @@ export const TEXTS = {
   took: ["Took", "耗时"],
   search: ["Order, code or request id", "订单、错误码或请求 ID"],
   lookOn: ["Look further back", "继续往前查找"],
-  connect: ["Connect your application", "接入您的应用"],
   noRequests: [
     "Each request of your program to v1 will be here, newest first, with its answer.",
     "您的程序对 v1 的每个请求及其响应都会显示在这里，新的在前。",

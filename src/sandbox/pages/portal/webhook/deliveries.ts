@@ -10,7 +10,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath, testOrderForm } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { answerBadge, empty, linkTo, nextPart, table, timeOf, type Row } from "../parts.ts";
+import { answerBadge, empty, linkTo, nextPart, noMatch, table, timeOf, type Row } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -95,7 +95,7 @@ export function deliveryList(context: ListContext, view: View, choice: DeliveryF
         </p>`;
   const rows =
     deliveries.length === 0
-      ? html`<p class="hint">${TEXTS.noMatch}</p>`
+      ? noMatch(TEXTS.noMatch, storePath(view, "/webhooks"))
       : deliveryTable(context, view, { deliveries, isOfOne: endpointId !== null });
   return html`${rows} ${older}`;
 }

@@ -8,6 +8,7 @@ import { bytes, copyable, momentWithDate, empty, facts, linkTo, nextPart, table,
 import type { Content, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryTable, orderLink } from "./deliveries.ts";
+import { addForm } from "./endpoint-parts.ts";
 import { sampleBody } from "./sample-body.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -59,6 +60,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const { storeId } = view;
   const filter = { endpointId: null, checkoutId: null, state: null, limit: SHOWN_DELIVERIES };
   const deliveries = store.deliveries.list({ ...filter, storeId, eventId: event.id });
+  const isWanted = deliveries.length > 0;
   const last = deliveries.find(({ id }) => store.deliveryAttempts.last(id) !== undefined);
   const attempt = last && store.deliveryAttempts.of(last.id).at(-1);
   const main = html`<section class="panel">
@@ -68,7 +70,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
         [TEXTS.sequence, String(event.sequence)],
         [WORDS.time, momentWithDate(event.createdAt)],
       ])}
-      <div class="actions">${replayAll(context, view, event)}</div>
+      ${isWanted ? html`<div class="actions">${replayAll(context, view, event)}</div>` : ""}
     </section>
     <section>
       <h2>${TEXTS.exactBody}</h2>
@@ -77,9 +79,9 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
     <section>
       <h2>${TEXTS.deliveries}</h2>
       ${
-        deliveries.length === 0
-          ? empty(TEXTS.nobodyWanted, "checkout endpoints list")
-          : deliveryTable(context, view, { deliveries, isOfOne: false })
+        isWanted
+          ? deliveryTable(context, view, { deliveries, isOfOne: false })
+          : undelivered(context, view, event)
       }
     </section>
     ${
@@ -91,6 +93,13 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
           </section>`
     }`;
   return accept({ title: event.type, main, live: { kind: "webhooks" } });
+}
+
+/** The part of an event without deliveries: the form that delivers it, or first the one that adds an endpoint. */
+function undelivered(context: PortalContext, view: View, event: StoredEvent): Html {
+  return context.store.endpoints.of(view.storeId).length === 0
+    ? empty(TEXTS.noEndpointWanted, "checkout endpoints add http://localhost:3000/hooks", addForm(view))
+    : empty(TEXTS.nobodyWanted, `checkout events replay ${event.id}`, replayAll(context, view, event));
 }
 
 function sample(context: PortalContext, view: View, type: string): Html {

@@ -188,6 +188,10 @@ export const TEXTS = {
     "No endpoint wanted it when it happened. Deliveries of it will be here.",
     "事件发生时没有接收端需要它。它的推送会显示在这里。",
   ],
+  noEndpointWanted: [
+    "No endpoint was registered when it happened. Add one: this page then delivers the event to it.",
+    "事件发生时没有登记接收端。请添加一个：之后即可在此页向它推送该事件。",
+  ],
   lastSent: ["The newest delivery, as it was sent", "最近一次推送的实际内容"],
   /** The beginning of each action's notice, before the result. */
   cameOf: {
