@@ -317,7 +317,8 @@ export type World = {
   readonly uuid: (stream?: string) => string;
   /** A UUID that does not depend on a seed, different in every run (decision 96). */
   readonly freshId: () => string;
-  readonly randomBytes: (length: number) => Uint8Array;
+  /** Random bytes; those of an API key may begin with the mark of the place of its store (decision 124). */
+  readonly randomBytes: (length: number, use?: "api key") => Uint8Array;
   /** A number from 0 to below 1; drawn from streams, as ids are. */
   readonly random: (stream?: string) => number;
 

@@ -4,12 +4,14 @@ import { configJsonSchema } from "../../src/core/config/schema.ts";
 import { bundled } from "./bundle.ts";
 import { buildChunks } from "./chunks.ts";
 import { buildLibraries } from "./libraries.ts";
+import { buildWorker } from "./worker.ts";
 import { LICENSES, licenseTexts } from "./licenses.ts";
 
 /** Makes the dist/ of the npm package in a folder. */
 export async function buildPackage(folder: string): Promise<void> {
   await buildChunks(folder);
   await buildLibraries(folder);
+  await buildWorker(folder);
   writeFileSync(join(folder, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
   writeFileSync(join(folder, LICENSES), licenseTexts(bundled));
 }

@@ -27,6 +27,7 @@ import type { ApiContext } from "./api/v1.ts";
 import type { DispatchContext } from "./webhook/lines.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
 import { revokeDrillKeys } from "./readiness/drill-lease.ts";
+import type { OperationContext } from "./control/handler.ts";
 import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
 import { createLeases } from "./readiness/leases.ts";
 import { createRateLimiter } from "./api/caller.ts";
@@ -58,8 +59,10 @@ export type SandboxOptions = {
    * The origin at which a browser reaches the portal. If undefined: `localhost`, or no portal if `publicUrl` is set.
    */
   readonly portalUrl: string | undefined;
-  /** Hosts that endpoints may have in addition to loopback (decision 14). */
+  /** Hosts that endpoints may have in addition to loopback (decision 14), or to public addresses. */
   readonly allowTargets: readonly string[];
+  /** Whether events go to public addresses instead of loopback (decision 124). Default: to loopback. */
+  readonly targetReach?: "public";
   /** Timeout for a receiver's whole answer, in milliseconds. */
   readonly deliveryTimeoutMs: number;
   /** Delays before the attempts of a delivery, in milliseconds. */
@@ -89,6 +92,7 @@ export type SandboxOptions = {
   readonly forgetStore: ErasureContext["forgetStore"];
   readonly instanceChanged: ErasureContext["instanceChanged"];
   readonly snapshotShelf: SnapshotShelf;
+  readonly operations?: OperationContext["operations"] & {};
   /** The calibration record of the project; undefined if there is none. */
   readonly calibration: () => Calibration | undefined;
   /** Whether to leave due work for the next start. */
@@ -203,13 +207,13 @@ function createAnnouncement(world: Pick<World, "after">) {
 
 /** Values that depend only on the options. */
 function deriveValues(options: SandboxOptions) {
-  const { port, publicUrl, rateLimit, allowTargets } = options;
+  const { port, publicUrl, rateLimit, allowTargets, targetReach } = options;
   return {
     checkoutOrigin: publicUrl ?? localOrigin(port),
     localOrigin: localOrigin(port),
     rateLimiter: createRateLimiter(rateLimit),
     heldBack: (storeId: string) => holdOfStore(options, storeId),
-    targets: { allowedHosts: allowTargets, ownPort: port },
+    targets: { allowedHosts: allowTargets, ownPort: port, ...(targetReach && { reach: targetReach }) },
   };
 }
 

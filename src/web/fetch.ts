@@ -6,6 +6,15 @@ import { bodyLimit, tooLarge, type Fault } from "./server/requests.ts";
 /** Statuses whose answers have no body. */
 const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
+/** The limits of requests; the original request; and whether an abort also ends the body of a whole answer. */
+type FetchOptions = {
+  readonly limits: Partial<ServerLimits>;
+  /** Default: the request itself. */
+  readonly asked?: Request;
+  /** Default: true. If false, a whole answer is sent with its length. */
+  readonly isStreamed?: boolean;
+};
+
 /**
  * Answers a request of the Fetch standard without a socket, with the limits of a server. The Host comes from the
  * headers, otherwise from the address. Like `fetch`, it throws a TypeError if the service drops the connection, and the
@@ -15,9 +24,9 @@ const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 export async function answerFetch(
   service: Service,
   request: Request,
-  { limits, asked = request }: { readonly limits: Partial<ServerLimits>; readonly asked?: Request },
+  { limits, asked = request, isStreamed = true }: FetchOptions,
 ): Promise<Response> {
-  const answered = responseTo(service, request, { limits, asked });
+  const answered = responseTo(service, request, { limits, asked, isStreamed });
   try {
     return await unlessAborted(asked, answered);
   } catch (error) {
@@ -30,7 +39,7 @@ export async function answerFetch(
 async function responseTo(
   service: Service,
   request: Request,
-  { limits, asked }: { readonly limits: Partial<ServerLimits>; readonly asked: Request },
+  { limits, asked, isStreamed }: Required<FetchOptions>,
 ): Promise<Response> {
   const { method } = request;
   const { pathname, search, host } = new URL(request.url);
@@ -47,7 +56,7 @@ async function responseTo(
     throw new TypeError("fetch failed", { cause: new Error("the connection was closed without an answer") });
   const { status, headers } = answer;
   const isEmpty = BODILESS_STATUSES.has(status) || method === "HEAD";
-  return new Response(isEmpty ? null : bodyOf(answer.body, asked), { status, headers });
+  return new Response(isEmpty ? null : bodyOf(answer.body, { asked, isStreamed }), { status, headers });
 }
 
 /**
@@ -80,7 +89,11 @@ async function readBody(request: Request, maxBytes: number): Promise<Outcome<Uin
  * A body whose parts are read on demand, and which ends when the reader does. If the body is incomplete, it fails like
  * the body of `fetch`.
  */
-function bodyOf(body: HttpBody, asked: Request): ReadableStream<Uint8Array> {
+function bodyOf(
+  body: HttpBody,
+  { asked, isStreamed }: Required<Pick<FetchOptions, "asked" | "isStreamed">>,
+): string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
+  if (isWhole(body) && !isStreamed) return typeof body === "string" ? body : Uint8Array.from(body);
   const parts = isWhole(body) ? [Buffer.from(body)].values() : body[Symbol.asyncIterator]();
   const end = async (): Promise<void> => void (await parts.return?.());
   return new ReadableStream<Uint8Array>(

@@ -52,10 +52,15 @@ export const TARGET_SCHEMA = {
 
 /** The targets to which the sandbox may send (decision 14). */
 export type TargetPolicy = {
-  /** Hosts in addition to loopback, from `--allow-target`. */
+  /** Hosts in addition to loopback, or to public addresses, from `--allow-target`. */
   readonly allowedHosts: readonly string[];
   /** The sandbox's own port, to which it never sends. */
   readonly ownPort: number;
+  /**
+   * `public`: the sandbox is not on the merchant's machine, and sends to public addresses instead of loopback. Its
+   * network looks names up and connects to no other addresses, so none is pinned (decision 124). Default: loopback.
+   */
+  readonly reach?: "public";
 };
 
 /**
@@ -66,7 +71,10 @@ export type Target = {
   readonly url: string;
   readonly port: number;
   readonly host: string;
-  /** The addresses of a loopback target, in the order of attempts; null for an allowed name. */
+  /**
+   * The addresses of a loopback target, in the order of attempts; null for an allowed name. With the reach `public`
+   * the host itself, which the network looks up.
+   */
   readonly addresses: readonly string[] | null;
 };
 
@@ -109,6 +117,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
       `主机 ${printableLiteral(spelled)} 即 ${printableLiteral(host)}；请写成后者`,
     ]);
   }
+  if (policy.reach === "public") return publicTarget(url, policy);
   const addresses = loopbackAddresses(host);
   if (addresses === undefined && !policy.allowedHosts.includes(host)) {
     return refuse("invalid_parameter", [
@@ -116,12 +125,8 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
       `事件只发往本机：localhost、127.0.0.1 或 [::1]；收到 ${printableLiteral(host)}。启动沙箱时加 --allow-target ${quote(host)} 即可放行`,
     ]);
   }
-  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
-  if (port === 0)
-    return refuse("invalid_parameter", [
-      "port 0 cannot be used; give the port of your receiver",
-      "端口 0 无效；请填写接收端的端口",
-    ]);
+  const port = portOf(url);
+  if (port === 0) return refusePortZero();
   if (addresses !== undefined && port === policy.ownPort) {
     return refuse("invalid_parameter", [
       `port ${port} is the sandbox itself; give the address of your receiver`,
@@ -129,6 +134,38 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
     ]);
   }
   return accept({ url: url.href, host, port, addresses: addresses ?? null });
+}
+
+/** A target at a public address or an allowed host, which the network looks up. */
+function publicTarget(url: URL, { allowedHosts }: TargetPolicy): Outcome<Target> {
+  const { href, hostname: host } = url;
+  const port = portOf(url);
+  if (port === 0) return refusePortZero();
+  if (allowedHosts.includes(host) || isPublicHost(host))
+    return accept({ url: href, host, port, addresses: [host] });
+  return refuse("invalid_parameter", [
+    `events are sent to public addresses alone; got ${printableLiteral(host)}. Start the service with --allow-target ${quote(host)} to allow it`,
+    `事件只发往公网地址；收到 ${printableLiteral(host)}。启动服务时加 --allow-target ${quote(host)} 即可放行`,
+  ]);
+}
+
+/** Whether a host is a name, except for a name of this machine, or a public address. */
+function isPublicHost(host: string): boolean {
+  const address = host.replace(/[[\]]/g, "");
+  if (!ipaddr.isValid(address)) return !/(^|\.)localhost$/.test(host);
+  return ipaddr.process(address).range() === "unicast" && !isNeverSentTo(address);
+}
+
+function portOf(url: URL): number {
+  if (url.port !== "") return Number(url.port);
+  return url.protocol === "https:" ? 443 : 80;
+}
+
+function refusePortZero(): Outcome<never> {
+  return refuse("invalid_parameter", [
+    "port 0 cannot be used; give the port of your receiver",
+    "端口 0 无效；请填写接收端的端口",
+  ]);
 }
 
 /**

@@ -38,6 +38,8 @@ export type OperationContext = ClockContext &
     readonly portal: PortalAccess;
     /** Stops this sandbox as a stop signal does. */
     readonly requestStop: () => void;
+    /** Operations that this sandbox runs in its own way, because its stores are elsewhere. Default: none. */
+    readonly operations?: Partial<Handlers>;
   };
 
 /** A parsed and validated call of an operation. */

@@ -20,7 +20,8 @@ export async function runOperation<Name extends OperationName>(
   name: Name,
   call: OperationCall<Name>,
 ): Promise<Outcome<AnswerOf<Name>>> {
-  const answer = await CONTROL_HANDLERS[name](context, call);
+  const run: Handlers[Name] = context.operations?.[name] ?? CONTROL_HANDLERS[name];
+  const answer = await run(context, call);
   if (answer.ok && CONTROL_OPERATIONS[name].method !== "GET") {
     const { storeId, id } = call;
     context.eventArrivals.tell(storeId, { checkoutId: id === "" ? null : id });

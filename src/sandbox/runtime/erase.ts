@@ -16,8 +16,8 @@ export type ErasureContext = {
   readonly world: Pick<World, "freshId" | "monotonic">;
   readonly storeGate: Pick<StoreGate, "alone">;
   readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
-  /** Deletes a store's data in other files; runs again at the next start if it was interrupted. */
-  readonly forgetStore: (erasure: Erasure) => void;
+  /** Deletes a store's data in other places; runs again at the next start if it was interrupted. */
+  readonly forgetStore: (erasure: Erasure) => void | Promise<void>;
   /** Called after each commit that gives the sandbox a new instance id (decision 96). */
   readonly instanceChanged: () => void;
   /** The clock of a store after a reset. Default: real time. */
@@ -98,7 +98,7 @@ export async function finishErasures(
   },
   erasures: readonly Erasure[] = store.erasures.pending(),
 ): Promise<void> {
-  for (const erasure of erasures) forgetStore(erasure);
+  for (const erasure of erasures) await forgetStore(erasure);
   for (let left = erasures; left.length > 0;) {
     const some = left;
     left = await store.write(() => {

@@ -70,5 +70,5 @@ export function selectActiveKeys(keys: readonly ShownKey[]): readonly ShownKey[]
 
 /** Generates a random API key. */
 export function newApiKey({ randomBytes }: Pick<World, "randomBytes">): string {
-  return formatTestKey(randomBytes(API_KEY_RANDOM_BYTES));
+  return formatTestKey(randomBytes(API_KEY_RANDOM_BYTES, "api key"));
 }

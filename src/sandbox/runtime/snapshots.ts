@@ -7,7 +7,7 @@ import { NONCE_BYTES, openSecret, sealSecret, type SealedSecret } from "../../co
 import { SNAPSHOT_KEY_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { TargetPolicy } from "../../core/webhook/target.ts";
 import type { SnapshotImage } from "../../store/snapshot/image.ts";
-import { SnapshotConflict, SnapshotDamage } from "../../store/snapshot/snapshots.ts";
+import { SnapshotConflict, SnapshotDamage } from "../../store/snapshot/rows.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
 import { judgeRows } from "../snapshot/judge.ts";
@@ -158,8 +158,8 @@ async function replaceStores(
     );
     if (!replaced.ok) return replaced;
     context.instanceChanged();
-    for (const storeId of storeIds) forgetStore({ storeId, kind: "reset" });
-    for (const storeId of replaced.value) forgetStore({ storeId, kind: "delete" });
+    for (const storeId of storeIds) await forgetStore({ storeId, kind: "reset" });
+    for (const storeId of replaced.value) await forgetStore({ storeId, kind: "delete" });
     await context.wakeStores(storeIds);
     const stores = storeIds.map((storeId) => ({ storeId, name: store.stores.names(storeId)?.store ?? "" }));
     const heldBack = storeIds.map((storeId) => context.heldBack(storeId)).find((why) => why !== undefined);

@@ -55,6 +55,11 @@ const FAILURES = {
     sentence: "a file is larger than this system allows",
     next: "raise the limit of file sizes (ulimit -f), or use another folder with --dir",
   },
+  row_too_large: {
+    errors: ["SQLITE_TOOBIG"],
+    sentence: "a row is larger than this database allows",
+    next: "send less at once",
+  },
   path_not_usable: {
     errors: ["ENAMETOOLONG", "ELOOP", "EISDIR"],
     sentence: "the path cannot be used",

@@ -1,6 +1,16 @@
 import type { SealedSecret } from "../../core/sealed-secret.ts";
 import type { Connection, Statement } from "../connection/connection.ts";
 
+/** Thrown if another store of the sandbox has an id or a key from the snapshot. */
+export class SnapshotConflict extends Error {
+  override readonly name = "SnapshotConflict";
+}
+
+/** Thrown if no sandbox can have written the rows: another program created or changed the snapshot. */
+export class SnapshotDamage extends Error {
+  override readonly name = "SnapshotDamage";
+}
+
 /** A table with rows of stores. */
 export type CopiedTable = {
   readonly name: string;

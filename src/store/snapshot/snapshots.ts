@@ -12,6 +12,8 @@ import {
   insertRows,
   resealRows,
   selectRows,
+  SnapshotConflict,
+  SnapshotDamage,
   type CopiedTable,
   type Reseal,
   type RowSelection,
@@ -24,16 +26,6 @@ type Replacement = {
   readonly gone: readonly string[];
   readonly reseal: Reseal;
 };
-
-/** Thrown if another store of the sandbox has an id or a key from the snapshot. */
-export class SnapshotConflict extends Error {
-  override readonly name = "SnapshotConflict";
-}
-
-/** Thrown if no sandbox can have written the rows: another program created or changed the snapshot. */
-export class SnapshotDamage extends Error {
-  override readonly name = "SnapshotDamage";
-}
 
 /** The parts of the tables that a restore uses: `clearing` deletes all rows of a store; `changed` follows each change. */
 export type SnapshotParts = { readonly clearing: Clearing; readonly changed: () => void };

@@ -1,0 +1,63 @@
+import type { ObjectStorage } from "cloudflare:workers";
+import { realTimeOf } from "../core/clock.ts";
+import type { Store } from "../store/store.ts";
+import type { WorkerWorld } from "./world.ts";
+
+/**
+ * How long work that a write has made due may wait for the alarm, in milliseconds, if the timers of the object are
+ * gone: after a crash, or after the runtime has removed an idle object from memory.
+ */
+const RESCUE_MS = 10_000;
+
+/** The alarm of an object, which wakes it when its timers are gone. */
+export type ObjectAlarm = {
+  /** Reports a write: some work may be due soon. Sets the alarm only if none is set for that time. */
+  readonly wrote: () => void;
+  /** Sets the alarm for the next due work, or none; called when the due work is done. */
+  readonly settle: (store: Store) => Promise<void>;
+};
+
+/**
+ * Creates the alarm. Timers do the work when the object is in memory; the alarm is durable, and does no more than start
+ * the object, whose start does everything that is due. An object without due work has none.
+ */
+export function createObjectAlarm(
+  storage: Pick<ObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">,
+  { now }: Pick<WorkerWorld, "now">,
+  set: number | null,
+): ObjectAlarm {
+  let at = set ?? Number.POSITIVE_INFINITY;
+  const arm = (time: number): Promise<void> => {
+    at = time;
+    return storage.setAlarm(time);
+  };
+  return {
+    wrote: () => {
+      // Not awaited: the runtime writes it together with the rows.
+      if (at > now() + RESCUE_MS || at <= now()) void arm(now() + RESCUE_MS);
+    },
+    settle: async (store) => {
+      const due = nextDue(store);
+      at = Number.POSITIVE_INFINITY;
+      if (due === undefined) await storage.deleteAlarm();
+      else await arm(Math.max(due, now() + RESCUE_MS));
+    },
+  };
+}
+
+/** The real time of the next due work of all stores; undefined if nothing becomes due by itself. */
+function nextDue({ clocks, settlements, endpoints, deliveries }: Store): number | undefined {
+  const times = clocks.storeIds().flatMap((storeId) => {
+    const clock = clocks.of(storeId);
+    if (clock === undefined) return [];
+    const due = [
+      settlements.next(storeId)?.dueAt,
+      ...endpoints
+        .of(storeId)
+        .filter(({ state }) => state === "enabled")
+        .map(({ id }) => deliveries.next(id)[0]?.nextAt),
+    ];
+    return due.flatMap((time) => (time === undefined ? [] : (realTimeOf(clock, time) ?? [])));
+  });
+  return times.length === 0 ? undefined : Math.min(...times);
+}

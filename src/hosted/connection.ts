@@ -1,0 +1,104 @@
+import { Buffer } from "node:buffer";
+import type { ObjectStorage } from "cloudflare:workers";
+import type { Connection, Statement } from "../store/connection/connection.ts";
+import { storageFailure, StorageUnavailable } from "../store/connection/storage-failure.ts";
+
+/** The largest row, in bytes: the limit of the platform, which the open runtime does not enforce. */
+const MAX_ROW_BYTES = 2_000_000;
+
+/** A parameter by name. No string literal in our statements contains such a text. */
+const NAMED = /@(\w+)/g;
+
+type Value = string | number | ArrayBuffer | null;
+type Shape = "object" | "first column" | "columns";
+
+/**
+ * The tables' connection over the SQL of a Durable Object. Named parameters become positional, blobs bytes in both
+ * directions, and a nested transaction a nested `transactionSync`; statements are compiled and kept by the runtime.
+ */
+export function connectTo(storage: ObjectStorage): Connection {
+  const { sql } = storage;
+  /** The number of statements that have run, so that `changes` is never read too late. */
+  let ran = 0;
+  const prepare = (text: string): Statement => {
+    const names: string[] = [];
+    const positional = text.replaceAll(NAMED, (_, name: string) => {
+      if (!names.includes(name)) names.push(name);
+      return `?${names.indexOf(name) + 1}`;
+    });
+    let shape: Shape = "object";
+    const run = (given: readonly unknown[]): ReturnType<typeof sql.exec> => {
+      ran += 1;
+      return sql.exec(positional, ...valuesOf(names, given));
+    };
+    const rowsOf = (given: readonly unknown[]): unknown[] => {
+      const cursor = run(given);
+      if (shape === "object") return cursor.toArray().map(withBytes);
+      const rows = Array.from(cursor.raw(), (row) => row.map(bytesOf));
+      return shape === "columns" ? rows : rows.map(([first]) => first);
+    };
+    const statement: Statement = {
+      run: (...given) => {
+        run(given).toArray();
+        const own = ran;
+        return {
+          get changes() {
+            if (ran !== own) throw new Error("another statement has run since");
+            return Number(sql.exec("SELECT changes()").raw().next().value?.[0]);
+          },
+        };
+      },
+      get: (...given) => rowsOf(given)[0],
+      all: (...given) => rowsOf(given),
+      iterate: (...given) => rowsOf(given).values(),
+      pluck: () => {
+        shape = "first column";
+        return statement;
+      },
+      raw: () => {
+        shape = "columns";
+        return statement;
+      },
+    };
+    return statement;
+  };
+  const transaction: Connection["transaction"] = (work) => {
+    const run = (...values: Parameters<typeof work>) => storage.transactionSync(() => work(...values));
+    return Object.assign(run, { immediate: run });
+  };
+  // The tables state the types of their rows and parameters, as for a file.
+  return { prepare, exec: (text) => void sql.exec(text), transaction } as Connection;
+}
+
+/** The values of a statement, in the order of its parameters. Throws if they make a row that is too large. */
+function valuesOf(names: readonly string[], given: readonly unknown[]): Value[] {
+  const [first] = given;
+  const named = names.length === 0 ? undefined : (first as Readonly<Record<string, unknown>>);
+  const values = named === undefined ? given.map(valueOf) : names.map((name) => valueOf(named[name]));
+  if (values.reduce((sum: number, value) => sum + sizeOf(value), 0) > MAX_ROW_BYTES)
+    throw new StorageUnavailable(storageFailure("row_too_large"));
+  return values;
+}
+
+function valueOf(value: unknown): Value {
+  if (value instanceof Uint8Array) return Uint8Array.from(value).buffer;
+  return value === undefined ? null : (value as Value);
+}
+
+/** The size of a value; of a text the number of bytes that it has at most. */
+function sizeOf(value: Value): number {
+  if (typeof value === "string")
+    return value.length * 3 <= MAX_ROW_BYTES ? value.length : Buffer.byteLength(value);
+  return value instanceof ArrayBuffer ? value.byteLength : 8;
+}
+
+function bytesOf(value: Value): unknown {
+  return value instanceof ArrayBuffer ? Buffer.from(value) : value;
+}
+
+function withBytes(row: Record<string, Value>): Readonly<Record<string, unknown>> {
+  for (const name in row)
+    if (row[name] instanceof ArrayBuffer)
+      return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, bytesOf(value)]));
+  return row;
+}

@@ -1,0 +1,65 @@
+import type { Objects } from "cloudflare:workers";
+import type { SandboxDescription } from "../core/control/sandbox.ts";
+import type { Outcome } from "../core/outcome.ts";
+import type { NewStore } from "../sandbox/runtime/seed.ts";
+import type { StoreDetails } from "../store/stores.ts";
+import type { Mark } from "./marks.ts";
+
+/** The values of a new store. */
+export type StoreInput = {
+  readonly mark: Mark;
+  /** The instance of the service (decision 96). */
+  readonly instanceId: string;
+  readonly name: string | undefined;
+  /** An existing merchant; undefined for a new one. */
+  readonly merchant: { readonly id: string } | undefined;
+};
+
+/** The calls of the index to the object of a store. */
+export type StoreCalls = {
+  /** Creates the store, and has it listed; undefined if the object already has one. */
+  create(input: StoreInput): Promise<NewStore | undefined>;
+  describe(): Promise<Outcome<SandboxDescription>>;
+  /** Deletes the history of the store. Does nothing where there is none. */
+  reset(): Promise<void>;
+  /** Deletes everything, without a row or an alarm left. Does nothing where there is nothing. */
+  erase(): Promise<void>;
+};
+
+/** The calls of the Worker and of the stores to the index. */
+export type IndexCalls = {
+  /** The mark of the first store, which `default` stands for; undefined if there is none. */
+  first(): Mark | undefined;
+  /** Takes the entry of a store into the list, or changes it there. */
+  note(details: StoreDetails): Promise<void>;
+};
+
+/** The settings of a hosted service: the binding `SETTINGS`, in JSON. */
+export type HostedSettings = {
+  /** The port of the service on this machine; on a platform the port of its public URL. */
+  readonly port: number;
+  /** The origin at which merchants and payers reach the service. */
+  readonly origin: string;
+  /** Hosts to which events may be sent in addition to public addresses. */
+  readonly allowTargets: readonly string[];
+  /** The folder of the state; null on a platform. */
+  readonly dataDir: string | null;
+  /** The process of the command that runs it; 0 on a platform. */
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly version: string;
+};
+
+/** The bindings of the Worker: its objects, settings and secrets. */
+export type HostedEnv = {
+  readonly STORES: Objects<StoreCalls>;
+  readonly INDEX: Objects<IndexCalls>;
+  readonly SETTINGS: HostedSettings;
+  readonly CONTROL_TOKEN: string;
+  readonly ADMIN_TOKEN: string;
+  /** The key for signing secrets and form tokens, in hexadecimal. */
+  readonly MASTER_KEY: string;
+};
+
+/** The name of the one index object. */
+export const INDEX_NAME = "index";

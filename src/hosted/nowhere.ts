@@ -1,0 +1,36 @@
+import type { Connection, Statement } from "../store/connection/connection.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { HostedEnv } from "./env.ts";
+import { REFUSED_OPERATIONS } from "./operations.ts";
+import { createHostedSandbox } from "./sandbox.ts";
+import { storeOver } from "./store.ts";
+import { workerWorld } from "./world.ts";
+
+/**
+ * A sandbox without a store, for requests that lead to none: it refuses them in the same words and order, and serves
+ * the static files of the pages. It reads and writes nothing. Created for each request, because the timers of a Worker
+ * end with their request.
+ */
+export function createNowhere(env: HostedEnv): Sandbox {
+  const world = workerWorld(0);
+  const storage = { transactionSync: <Value>(work: () => Value) => work(), sync: () => Promise.resolve() };
+  const store = storeOver(EMPTY, { storage, scheduler: world, wrote: () => undefined });
+  return createHostedSandbox(world, env, { connection: EMPTY, store, operations: REFUSED_OPERATIONS });
+}
+
+const EMPTY_STATEMENT: Statement = {
+  run: () => ({ changes: 0 }),
+  get: () => undefined,
+  all: () => [],
+  iterate: () => [].values(),
+  pluck: () => EMPTY_STATEMENT,
+  raw: () => EMPTY_STATEMENT,
+};
+
+/** A database in which nothing is found, and which forgets everything. */
+const EMPTY = {
+  prepare: () => EMPTY_STATEMENT,
+  exec: () => undefined,
+  transaction: <Values extends unknown[], Value>(work: (...values: Values) => Value) =>
+    Object.assign((...values: Values) => work(...values), { immediate: work }),
+} as unknown as Connection;

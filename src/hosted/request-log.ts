@@ -1,0 +1,49 @@
+import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";
+import { accept } from "../core/outcome.ts";
+import { formerOwner } from "../sandbox/api/caller.ts";
+import { createRequestLog, type RequestLog } from "../sandbox/runtime/request-log.ts";
+import type { Connection } from "../store/connection/connection.ts";
+import { requestsTable, type RequestBatch } from "../store/request/requests.ts";
+import type { Store } from "../store/store.ts";
+import type { WorkerWorld } from "./world.ts";
+
+/** The number of requests in a row: with the largest details of each, a row stays below the limit of its size. */
+const REQUESTS_IN_ROW = 50;
+
+/** The request log in the database of an object. */
+export function openRequestLog(
+  world: WorkerWorld,
+  {
+    connection,
+    store,
+    report,
+  }: {
+    readonly connection: Connection;
+    readonly store: Store;
+    readonly report: (work: string, problem: unknown) => void;
+  },
+): RequestLog {
+  const table = requestsTable(connection);
+  const file = {
+    ...table,
+    append: (batches: readonly RequestBatch[], kept: number) =>
+      table.append(batches.flatMap(splitBatch), kept),
+    isThere: () => true,
+    closeAfter: () => false,
+    close: () => undefined,
+  };
+  return createRequestLog(world, {
+    open: () => accept(file),
+    ownerOf: (request) => formerOwner(store, request) ?? { storeId: store.stores.first()?.id },
+    kept: DEFAULT_KEPT_REQUESTS,
+    report: (problem) => report("request log", problem),
+  });
+}
+
+function splitBatch({ storeId, requests }: RequestBatch): readonly RequestBatch[] {
+  const count = Math.ceil(requests.length / REQUESTS_IN_ROW);
+  return Array.from({ length: count }, (_, at) => ({
+    storeId,
+    requests: requests.slice(at * REQUESTS_IN_ROW, (at + 1) * REQUESTS_IN_ROW),
+  }));
+}

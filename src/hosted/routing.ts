@@ -1,0 +1,39 @@
+import { parseAuthorization } from "../core/credential.ts";
+import { CONTROL_PREFIX, DEFAULT_STORE } from "../core/control/protocol.ts";
+import { markOfId, markOfKey, type Mark } from "./marks.ts";
+
+/** Where a request is answered: in the object of a store, of the first store, of the index, or in the Worker itself. */
+type Place =
+  | { readonly kind: "store"; readonly mark: Mark }
+  | { readonly kind: "first store" | "index" | "nowhere" };
+
+const NOWHERE: Place = { kind: "nowhere" };
+const INDEX: Place = { kind: "index" };
+
+/** The operation on a store that the index runs, because it also changes the list. */
+const DELETE = "delete";
+
+/**
+ * Finds the place of a request from the request alone: of v1 by the API key, of a payment page by the id of its
+ * checkout, of the control API by the store in the path. The place judges the request: a wrong key, id or store is as
+ * unknown there as anywhere else.
+ */
+export function placeOf(path: string, authorization: string | null): Place {
+  if (path.startsWith("/v1/")) return placeOfKey(authorization);
+  if (path.startsWith("/pay/")) return placeOfId(path.split("/")[2] ?? "");
+  if (!path.startsWith(CONTROL_PREFIX)) return NOWHERE;
+  const [root, storeId = "", ...rest] = path.slice(CONTROL_PREFIX.length).split("/");
+  if (root !== "stores" || rest.length === 0 || (rest.length === 1 && rest[0] === DELETE)) return INDEX;
+  return storeId === DEFAULT_STORE ? { kind: "first store" } : placeOfId(storeId);
+}
+
+function placeOfKey(authorization: string | null): Place {
+  const key = parseAuthorization(authorization === null ? [] : [authorization]);
+  const mark = key.ok && key.value.kind === "test" ? markOfKey(key.value.apiKey) : undefined;
+  return mark === undefined ? NOWHERE : { kind: "store", mark };
+}
+
+function placeOfId(id: string): Place {
+  const mark = markOfId(id);
+  return mark === undefined ? NOWHERE : { kind: "store", mark };
+}

@@ -1,0 +1,55 @@
+// The part of the Workers runtime that this folder uses. Its own package of types would replace the types of Node.
+declare module "cloudflare:workers" {
+  /** A value that SQL takes and returns. */
+  type SqlValue = string | number | ArrayBuffer | null;
+
+  /** The rows of a statement, read once. */
+  type SqlCursor = {
+    readonly toArray: () => Record<string, SqlValue>[];
+    readonly raw: () => IterableIterator<SqlValue[]>;
+  };
+
+  /** The storage of an object. */
+  export type ObjectStorage = {
+    readonly sql: { readonly exec: (sql: string, ...values: readonly SqlValue[]) => SqlCursor };
+    readonly transactionSync: <Value>(work: () => Value) => Value;
+    /** Resolves when everything written so far is on disk. */
+    readonly sync: () => Promise<void>;
+    readonly getAlarm: () => Promise<number | null>;
+    readonly setAlarm: (at: number) => Promise<void>;
+    readonly deleteAlarm: () => Promise<void>;
+    readonly deleteAll: () => Promise<void>;
+  };
+
+  /** An object: one name, one thread, one database. */
+  export class DurableObject<Env = unknown> {
+    constructor(state: ObjectState, env: Env);
+    protected readonly ctx: ObjectState;
+    protected readonly env: Env;
+  }
+
+  export type ObjectState = {
+    readonly storage: ObjectStorage;
+    /** Runs work before any request of the object. */
+    readonly blockConcurrencyWhile: <Value>(work: () => Promise<Value>) => Promise<Value>;
+  };
+
+  /** A service of a Worker. */
+  export class WorkerEntrypoint<Env = unknown> {
+    constructor(context: unknown, env: Env);
+    protected readonly env: Env;
+  }
+
+  /** The objects of a class, by name; their methods are called from outside, and are then all asynchronous. */
+  export type Objects<Instance> = {
+    readonly getByName: (name: string) => Stub<Instance>;
+  };
+
+  export type Stub<Instance> = { readonly fetch: (request: Request) => Promise<Response> } & {
+    readonly [
+      Name in keyof Instance as Instance[Name] extends (...values: never[]) => unknown ? Name : never
+    ]: Instance[Name] extends (...values: infer Values) => infer Value
+      ? (...values: Values) => Promise<Awaited<Value>>
+      : never;
+  };
+}

@@ -1,0 +1,118 @@
+import { Buffer } from "node:buffer";
+import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
+import type { SandboxDescription } from "../core/control/sandbox.ts";
+import { DEFAULT_RATE_LIMIT, rateLimitText } from "../core/rate-limit.ts";
+import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";
+import {
+  DEFAULT_DELIVERIES_IN_FLIGHT,
+  DEFAULT_DELIVERY_SCHEDULE,
+  DEFAULT_DELIVERY_TIMEOUT_MS,
+} from "../core/webhook/delivery.ts";
+import { SILENT_LOG } from "../sandbox/runtime/access-log.ts";
+import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
+import { shelfInMemory } from "../sandbox/snapshot/shelf.ts";
+import type { Connection } from "../store/connection/connection.ts";
+import type { Store } from "../store/store.ts";
+import type { HostedEnv, HostedSettings } from "./env.ts";
+import { openRequestLog } from "./request-log.ts";
+import { consoleStream, type WorkerWorld } from "./world.ts";
+
+/** What differs between the sandboxes of a hosted service: of a store, of the index, and of no store. */
+type Parts = {
+  readonly connection: Connection;
+  readonly store: Store;
+  readonly operations: SandboxOptions["operations"] & {};
+  /** Deletes or resets a store of the index in its own object. Default: there is nothing elsewhere. */
+  readonly forgetStore?: SandboxOptions["forgetStore"];
+};
+
+/** Creates a sandbox of the service: the same service as on a machine, with what a Worker has in place of files. */
+export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: Parts): Sandbox {
+  const { connection, store, operations, forgetStore } = parts;
+  const { SETTINGS, CONTROL_TOKEN, ADMIN_TOKEN } = env;
+  const failures = createFailureLog(world, { format: "text", stream: consoleStream });
+  const requests = openRequestLog(world, { connection, store, report: failures.report });
+  const description = describe(SETTINGS, store);
+  const sandbox = createSandbox(world, {
+    ...description.settings,
+    ...storeMakerOf(env),
+    store,
+    addresses: [],
+    publicUrl: SETTINGS.origin,
+    // Portal and payment pages must not share an origin; the portal is not part of a hosted service.
+    portalUrl: undefined,
+    rateLimit: DEFAULT_RATE_LIMIT,
+    targetReach: "public",
+    folderHold: undefined,
+    log: SILENT_LOG,
+    requests,
+    controlToken: CONTROL_TOKEN,
+    adminToken: ADMIN_TOKEN,
+    description,
+    requestStop: () => undefined,
+    version: SETTINGS.version,
+    forgetStore: async (erasure) => {
+      requests.forget(erasure.storeId);
+      await forgetStore?.(erasure);
+    },
+    instanceChanged: () => undefined,
+    snapshotShelf: shelfInMemory(),
+    calibration: () => undefined,
+    operations,
+    report: failures.report,
+  });
+  sandbox.announced();
+  return sandbox;
+}
+
+/** The parts for creating stores. Nobody but the caller gets a copy of a key. */
+export function storeMakerOf({ MASTER_KEY }: Pick<HostedEnv, "MASTER_KEY">) {
+  return {
+    masterKey: Buffer.from(MASTER_KEY, "hex"),
+    keepKey: () => undefined,
+    keepKeySoon: () => Promise.resolve(),
+    keepName: () => undefined,
+    startClock: undefined,
+  };
+}
+
+/** The description of a sandbox, apart from its first store, which `describeSandbox` adds. */
+function describe(settings: HostedSettings, store: Store): SandboxDescription {
+  const { port, origin, allowTargets, dataDir, pid, startedAt, version } = settings;
+  return {
+    baseUrl: `${origin}/v1`,
+    portalUrl: null,
+    checkoutOrigin: origin,
+    merchantId: "",
+    storeId: "",
+    storeName: "",
+    signingSecret: "",
+    dataDir,
+    ephemeral: false,
+    instanceId: store.instance.id() ?? "",
+    pid,
+    version,
+    startedAt,
+    logFile: null,
+    heldBack: null,
+    activeFaults: 0,
+    settings: {
+      port,
+      rateLimit: rateLimitText(DEFAULT_RATE_LIMIT),
+      checkoutLifetimeMs: DEFAULT_CHECKOUT_LIFETIME_MS,
+      allowHosts: [],
+      allowControlHosts: [new URL(origin).host],
+      allowTargets,
+      listen: [],
+      publicUrl: origin,
+      portalUrl: null,
+      keptRequests: DEFAULT_KEPT_REQUESTS,
+      deliveryTimeoutMs: DEFAULT_DELIVERY_TIMEOUT_MS,
+      deliveryScheduleMs: DEFAULT_DELIVERY_SCHEDULE,
+      deliveriesInFlight: DEFAULT_DELIVERIES_IN_FLIGHT,
+      logFormat: "text",
+      quiet: true,
+    },
+  };
+}

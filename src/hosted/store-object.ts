@@ -1,0 +1,142 @@
+import { DurableObject, type ObjectState, type ObjectStorage } from "cloudflare:workers";
+import { CONTROL_PREFIX } from "../core/control/protocol.ts";
+import type { SandboxDescription } from "../core/control/sandbox.ts";
+import { refuse, type Outcome } from "../core/outcome.ts";
+import { runOperation } from "../sandbox/control/handlers.ts";
+import { finishErasures, resetStores } from "../sandbox/runtime/erase.ts";
+import { insertStore, type NewStore } from "../sandbox/runtime/seed.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Store } from "../store/store.ts";
+import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
+import { answerIn } from "./answer.ts";
+import { connectTo } from "./connection.ts";
+import { INDEX_NAME, type HostedEnv, type StoreCalls, type StoreInput } from "./env.ts";
+import { createNowhere } from "./nowhere.ts";
+import { REFUSED_OPERATIONS } from "./operations.ts";
+import { createHostedSandbox, storeMakerOf } from "./sandbox.ts";
+import { hasTables, migrate, storeOver } from "./store.ts";
+import { workerWorld } from "./world.ts";
+
+/** A store that is in memory. */
+type OpenStore = {
+  readonly storeId: string;
+  readonly store: Store;
+  readonly sandbox: Sandbox;
+  readonly alarm: ObjectAlarm;
+};
+
+/**
+ * One store: its tables, its service and its alarm. Before the store is created and after it is deleted, the object has
+ * no row, and answers like a service that does not know the store.
+ */
+export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls {
+  private open: OpenStore | undefined;
+  /** The last word to the index; an erasure waits for it. */
+  private telling: Promise<void> = Promise.resolve();
+
+  constructor(state: ObjectState, env: HostedEnv) {
+    super(state, env);
+    void state.blockConcurrencyWhile(async () => {
+      if (hasTables(state.storage)) this.open = await openStore(state.storage, env);
+    });
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const { open } = this;
+    if (open === undefined) return answerIn(createNowhere(this.env), request);
+    const response = await answerIn(open.sandbox, request);
+    const { pathname } = new URL(request.url);
+    if (request.method !== "GET" && pathname.startsWith(CONTROL_PREFIX)) await this.tellIndex();
+    return response;
+  }
+
+  /** The durable alarm: the constructor has started the due work. */
+  async alarm(): Promise<void> {
+    await this.tellIndex();
+    await this.open?.alarm.settle(this.open.store);
+  }
+
+  async create(input: StoreInput): Promise<NewStore | undefined> {
+    const { storage } = this.ctx;
+    if (this.open !== undefined) return undefined;
+    const made = storage.transactionSync(() => insert(storage, this.env, input));
+    this.open = await openStore(storage, this.env);
+    this.open.alarm.wrote();
+    await this.tellIndex();
+    return made;
+  }
+
+  async describe(): Promise<Outcome<SandboxDescription>> {
+    const { open } = this;
+    if (open === undefined) return refuse("not_found", "there is no store yet");
+    const call = { storeId: open.storeId, id: "", requestId: "", body: undefined };
+    return runOperation(open.sandbox.context, "describeSandbox", call);
+  }
+
+  async reset(): Promise<void> {
+    const { open } = this;
+    if (open === undefined) return;
+    await resetStores(open.sandbox.context, undefined);
+    await open.sandbox.context.wakeStores([open.storeId]);
+  }
+
+  async erase(): Promise<void> {
+    const { open } = this;
+    const { storage } = this.ctx;
+    await this.telling;
+    this.open = undefined;
+    await open?.sandbox.stop(0);
+    await storage.deleteAlarm();
+    await storage.deleteAll();
+  }
+
+  /**
+   * Tells the index how its list shows the store, if that has changed. The rescue of the alarm repeats it after a
+   * crash.
+   */
+  private async tellIndex(): Promise<void> {
+    const { open, env } = this;
+    const { sql } = this.ctx.storage;
+    const details = open?.store.stores.details(open.storeId);
+    if (details === undefined) return;
+    const text = JSON.stringify(details);
+    if (sql.exec("SELECT told FROM hosted_store").raw().next().value?.[0] === text) return;
+    this.telling = env.INDEX.getByName(INDEX_NAME)
+      .note(details)
+      .then(() => void sql.exec("UPDATE hosted_store SET told = ?", text));
+    await this.telling;
+  }
+}
+
+/** The DDL of what only an object knows: its mark, and what the index was told last. */
+const HOSTED_DDL = "CREATE TABLE hosted_store (mark INTEGER NOT NULL, told TEXT) STRICT";
+
+function insert(
+  storage: ObjectStorage,
+  env: HostedEnv,
+  { mark, instanceId, name, merchant }: StoreInput,
+): NewStore {
+  migrate(storage);
+  storage.sql.exec(HOSTED_DDL);
+  storage.sql.exec("INSERT INTO hosted_store (mark) VALUES (?)", mark);
+  const world = workerWorld(mark);
+  const store = storeOver(connectTo(storage), { storage, scheduler: world, wrote: () => undefined });
+  store.instance.renew(instanceId);
+  return insertStore(store, { world, ...storeMakerOf(env) }, { ...(name && { name }), merchant });
+}
+
+/** Opens the store of an object, and does what has become due. */
+async function openStore(storage: ObjectStorage, env: HostedEnv): Promise<OpenStore> {
+  migrate(storage);
+  const mark = Number(storage.sql.exec("SELECT mark FROM hosted_store").raw().next().value?.[0]);
+  const world = workerWorld(mark);
+  const connection = connectTo(storage);
+  const alarm = createObjectAlarm(storage, world, await storage.getAlarm());
+  const store = storeOver(connection, { storage, scheduler: world, wrote: alarm.wrote });
+  const sandbox = createHostedSandbox(world, env, { connection, store, operations: REFUSED_OPERATIONS });
+  await finishErasures(sandbox.context);
+  await sandbox.start();
+  const storeId = store.stores.first()?.id;
+  if (storeId === undefined) throw new Error("an object with tables has a store");
+  return { storeId, store, sandbox, alarm };
+}

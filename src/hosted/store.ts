@@ -1,0 +1,75 @@
+import type { ObjectStorage } from "cloudflare:workers";
+import type { Connection } from "../store/connection/connection.ts";
+import type { Scheduler } from "../store/connection/group-commit.ts";
+import { REQUESTS_DDL } from "../store/request/requests.ts";
+import { SANDBOX_FILE } from "../store/schema.ts";
+import type { Snapshots } from "../store/snapshot/snapshots.ts";
+import type { Store } from "../store/store.ts";
+import { createTables } from "../store/tables.ts";
+
+/** The migrations of an object: those of a state file, with the request log, which is in the same database. */
+const MIGRATIONS = [...SANDBOX_FILE.migrations, REQUESTS_DDL] as const;
+
+/** Whether an object has tables. An object that nothing was written to has none. */
+export function hasTables({ sql }: ObjectStorage): boolean {
+  return sql.exec("SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'").toArray().length > 0;
+}
+
+/**
+ * Brings the tables of an object up to date, in one transaction. The schema version is a row, because SQLite's own
+ * number is not available here; it counts these migrations.
+ */
+export function migrate(storage: ObjectStorage): void {
+  const { sql } = storage;
+  storage.transactionSync(() => {
+    sql.exec("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL) STRICT");
+    const version = Number(sql.exec("SELECT version FROM schema_version").raw().next().value?.[0] ?? 0);
+    if (version === MIGRATIONS.length) return;
+    for (const migration of MIGRATIONS.slice(version)) sql.exec(migration);
+    sql.exec("DELETE FROM schema_version");
+    sql.exec("INSERT INTO schema_version (version) VALUES (?)", MIGRATIONS.length);
+  });
+}
+
+/**
+ * The state of an object. A write runs at once, in one transaction; the runtime commits all writes of a moment together
+ * and holds every answer and every request to a receiver back until they are on disk. `wrote` is called with each.
+ */
+export function storeOver(
+  connection: Connection,
+  options: {
+    readonly storage: Pick<ObjectStorage, "transactionSync" | "sync">;
+    readonly scheduler: Scheduler;
+    readonly wrote: () => void;
+  },
+): Store {
+  const { storage, scheduler, wrote } = options;
+  return {
+    ...createTables(connection, { scheduler, snapshots: () => NO_SNAPSHOTS }),
+    write: async (work) => {
+      const value = storage.transactionSync(work);
+      wrote();
+      await storage.sync();
+      return value;
+    },
+    checkpoint: () => storage.sync(),
+    failure: () => undefined,
+    close: () => undefined,
+    leave: () => undefined,
+  };
+}
+
+/** The operations that take or restore snapshots are refused before they get here. */
+const NO_SNAPSHOTS: Snapshots = {
+  take: refuseSnapshot,
+  write: refuseSnapshot,
+  isOwn: refuseSnapshot,
+  open: refuseSnapshot,
+  restore: refuseSnapshot,
+  end: () => undefined,
+  format: 0,
+};
+
+function refuseSnapshot(): never {
+  throw new Error("the database of an object has no snapshots");
+}

@@ -1,0 +1,120 @@
+import { Buffer } from "node:buffer";
+import { randomBytes, randomUUID } from "node:crypto";
+import { isError } from "../core/outcome.ts";
+import type { OutboundRequest, OutboundResult, World } from "../world.ts";
+import { MARKS, markedKeyBytes, markedUuid, type Mark } from "./marks.ts";
+
+/** The world of a sandbox in a Worker. */
+export type WorkerWorld = Pick<
+  World,
+  | "now"
+  | "monotonic"
+  | "sleep"
+  | "after"
+  | "soon"
+  | "uuid"
+  | "freshId"
+  | "randomBytes"
+  | "random"
+  | "send"
+  | "resolve"
+>;
+
+/** Everything outside a Worker; ids and keys of this world carry the mark. */
+export function workerWorld(mark: Mark): WorkerWorld {
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    sleep,
+    after: (milliseconds, run) => void setTimeout(run, milliseconds),
+    soon: (run) => void setImmediate(run),
+    uuid: () => markedUuid(mark, Date.now(), randomBytes(RANDOM_ID_BYTES)),
+    freshId: () => randomUUID(),
+    randomBytes: (length, use) =>
+      use === "api key" ? markedKeyBytes(mark, randomBytes(length)) : randomBytes(length),
+    random: () => Math.random(),
+    send,
+    // The network of the Worker looks names up itself.
+    resolve: (host) => Promise.resolve([host]),
+  };
+}
+
+/** A mark for a new store. It may be taken. */
+export function drawMark(): Mark {
+  return randomBytes(4).readUInt32BE() % MARKS;
+}
+
+const RANDOM_ID_BYTES = 6;
+
+function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) return resolve();
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/**
+ * Sends a request. The network of the Worker does not say why it did not connect: an address that it refuses is told
+ * like a name without an address.
+ */
+async function send({ url, method, headers, body, ...limits }: OutboundRequest): Promise<OutboundResult> {
+  const { timeoutMs, maxResponseBytes, larger } = limits;
+  const signal = AbortSignal.timeout(timeoutMs);
+  let isAnswered = false;
+  try {
+    const sent = {
+      method,
+      headers,
+      redirect: "manual",
+      signal,
+      ...(body === undefined ? {} : { body }),
+    } as const;
+    const answer = await fetch(url, sent);
+    isAnswered = true;
+    const read = await readUpTo(answer, maxResponseBytes);
+    if (read.isCut && larger !== "cut")
+      return {
+        ok: false,
+        failure: "bad_answer",
+        message: `the answer is larger than ${maxResponseBytes} bytes`,
+      };
+    const { status } = answer;
+    return { ok: true, status, headers: Object.fromEntries(answer.headers), body: read.body };
+  } catch (error) {
+    if (signal.aborted)
+      return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };
+    const message = isError(error) ? error.message : String(error);
+    // Of a connection that was established the runtime says so.
+    if (isAnswered || /connection lost/i.test(message))
+      return { ok: false, failure: "connection_lost", message };
+    return { ok: false, failure: "unreachable", message: NOT_CONNECTED };
+  }
+}
+
+const NOT_CONNECTED =
+  "no connection was established: nothing listens there, the name has no address, or the network does not allow the address";
+
+async function readUpTo(
+  { body }: Response,
+  maxBytes: number,
+): Promise<{ readonly body: string; readonly isCut: boolean }> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body ?? []) {
+    parts.push(part);
+    size += part.byteLength;
+    if (size > maxBytes) break;
+  }
+  const whole = Buffer.concat(parts);
+  return { body: whole.toString("utf8", 0, maxBytes), isCut: size > maxBytes };
+}
+
+/** The output of a Worker for the lines of our own failures. */
+export const consoleStream = {
+  writableNeedDrain: false,
+  write: (text: string): void => console.error(text.trimEnd()),
+};
