@@ -25,6 +25,7 @@ import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
 import { areaOf, type AreasContext, type HostsOf } from "./areas.ts";
 import type { ApiContext } from "./api/v1.ts";
 import type { DispatchContext } from "./webhook/lines.ts";
+import { SecretUnreadable } from "./webhook/signing-secret.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
 import { revokeDrillKeys } from "./readiness/drill-lease.ts";
 import type { OperationContext } from "./control/handler.ts";
@@ -177,7 +178,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     },
   };
 
-  /** The only catch of the service: an unexpected failure becomes a 503 if the disk failed, otherwise a 500. */
+  /** The only catch of the service: what was thrown becomes a refusal. */
   async function answerSafely(request: HttpRequest): Promise<Answer> {
     try {
       const area = areaOf(request);
@@ -325,9 +326,11 @@ function entryOf(
   return { ...times, method, status, requestId, ...shown };
 }
 
+/** A 503 if the disk failed, a 409 if a signing secret cannot be decrypted, otherwise a 500. */
 function refusalOfFailure(error: unknown, requestId: string): Refusal {
   const known = asUnavailable(error);
   if (known instanceof StorageUnavailable) return storageRefusal(known);
+  if (known instanceof SecretUnreadable) return known.refusal;
   return { code: "internal_error", message: `the sandbox failed; its log says why, under ${requestId}` };
 }
 

@@ -232,9 +232,11 @@ function checkStore(wanted: StoreInput, place: PlanContext): Outcome<void> {
     return refuseField("state_conflict", [...path, "merchant", "id"], why);
   }
   const other = now?.signingSecret;
-  if (signingSecret !== undefined && other !== undefined && other !== signingSecret) {
+  if (now !== undefined && signingSecret !== undefined && other !== signingSecret) {
     const why =
-      "the store exists with another signing secret; a signing secret is set only when the store is created";
+      other === undefined
+        ? "the master key cannot decrypt the signing secret of the existing store, so it cannot be compared; restore master.key and sandbox.db from the same backup, or delete the store first"
+        : "the store exists with another signing secret; a signing secret is set only when the store is created";
     return refuseField("state_conflict", [...path, "signing_secret"], why);
   }
   for (const [at, apiKey] of apiKeys.entries()) {

@@ -1,6 +1,5 @@
 import { NEW_MERCHANT, type StoreEntry } from "../../core/control/stores.ts";
-import { accept, refuse } from "../../core/outcome.ts";
-import { openSecret } from "../../core/sealed-secret.ts";
+import { accept } from "../../core/outcome.ts";
 import type { StoreDetails } from "../../store/stores.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
@@ -8,6 +7,7 @@ import { createSnapshot, listSnapshots, removeSnapshot, restoreNamed } from "../
 import { createStore } from "../runtime/seed.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import { countOwnSecrets } from "../webhook/endpoint-secrets.ts";
+import { openStoredSecret } from "../webhook/signing-secret.ts";
 
 /** The handlers of operations on stores. */
 export const storesHandlers = {
@@ -24,9 +24,8 @@ export const storesHandlers = {
     const details = store.stores.details(storeId);
     if (details === undefined) return refuseUnknownStore(storeId);
     const sealed = store.signingSecrets.current(storeId);
-    const signingSecret = sealed && openSecret(sealed, masterKey);
-    if (signingSecret === undefined)
-      return refuse("state_conflict", `the master key cannot decrypt the signing secret of store ${storeId}`);
+    if (sealed === undefined) throw new Error(`store ${storeId} has no signing secret`);
+    const signingSecret = openStoredSecret(sealed, masterKey);
     const { merchantId, store: name } = details;
     return accept({ storeId, merchantId, name, signingSecret, ownSecrets: countOwnSecrets(store, storeId) });
   },

@@ -5,6 +5,7 @@ import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import type { LogFormat, LogStream } from "./access-log.ts";
 import { isError } from "../../core/outcome.ts";
+import { SecretUnreadable } from "../webhook/signing-secret.ts";
 
 /** A log of our own failures: the first of each kind in full, later ones as a count. */
 type FailureLog = {
@@ -25,7 +26,7 @@ type Failure = {
   readonly kind: string;
   readonly code: string;
   readonly message: string;
-  /** The position in the program; undefined for a disk failure, which is not a bug. */
+  /** The position in the program; undefined for a failure of the disk or of a secret, which is not a bug. */
   readonly stack: string | undefined;
 };
 
@@ -84,6 +85,10 @@ function failureOf(error: unknown): Failure {
   if (known instanceof StorageUnavailable) {
     const { code } = known.failure;
     return { kind: code, code, message: known.message, stack: undefined };
+  }
+  if (error instanceof SecretUnreadable) {
+    const { message, refusal } = error;
+    return { kind: message, code: refusal.code, message, stack: undefined };
   }
   const code = "internal_error";
   // A sentence of ours, which identifies its kind, is no bug.

@@ -11,6 +11,7 @@ import { SnapshotConflict, SnapshotDamage } from "../../store/snapshot/rows.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
 import { judgeRows } from "../snapshot/judge.ts";
+import { SecretUnreadable } from "../webhook/signing-secret.ts";
 import type { ErasureContext } from "./erase.ts";
 
 /** The context of taking and restoring snapshots: the tables, the key of their secrets, and callbacks for new rows. */
@@ -37,7 +38,7 @@ type TakingContext = Pick<SnapshotContext, "store" | "masterKey"> & {
 /**
  * The bytes of a snapshot of an existing store, or of the whole sandbox (decision 95): a file that any sandbox can
  * restore. The snapshot contains no master key, token or API key; its signing secrets are encrypted with a key that it
- * contains. Blocks all other work meanwhile.
+ * contains. Blocks all other work meanwhile. Throws `SecretUnreadable`.
  */
 export function takeSnapshot(context: TakingContext, scope: SnapshotScope): Uint8Array {
   return context.store.snapshots.take(planOf(context, scope));
@@ -45,7 +46,7 @@ export function takeSnapshot(context: TakingContext, scope: SnapshotScope): Uint
 
 /**
  * Takes a snapshot of a state on disk, at the moment of the call, and writes it to a file without blocking other work
- * (decision 105). Returns the properties of the snapshot.
+ * (decision 105). Returns the properties of the snapshot. Rejects with `SecretUnreadable`.
  */
 export async function writeSnapshot(
   context: TakingContext,
@@ -65,7 +66,11 @@ function planOf({ store, world, masterKey }: TakingContext, scope: SnapshotScope
   const isThere = storeId === null || store.stores.names(storeId) !== undefined;
   if (!isThere || isHalf) throw new Error("a snapshot is of a store that is there and whole");
   const key = world.randomBytes(SNAPSHOT_KEY_BYTES);
-  const reseal = createResealer(world, { from: masterKey, to: key });
+  const reseal = createResealer(world, {
+    from: masterKey,
+    to: key,
+    failure: (sealed) => new SecretUnreadable(sealed),
+  });
   const origin = { masterKey, home: store.home.path() };
   return { storeId, takenAt: world.now(), key, reseal, origin };
 }
@@ -141,7 +146,11 @@ async function replaceStores(
   { storeIds, isAll, hold }: StoreSelection & { readonly hold: "release" | "as_taken" | "hold" },
 ): Promise<Outcome<RestoreSummary>> {
   const { store, world, masterKey, storeGate, assumptions, forgetStore } = context;
-  const reseal = createResealer(world, { from: image.key, to: masterKey });
+  const reseal = createResealer(world, {
+    from: image.key,
+    to: masterKey,
+    failure: ({ id }) => new SnapshotDamage(`the signing secret ${id} cannot be opened`),
+  });
   const [only = ""] = storeIds;
   const rows = isAll ? "all" : { storeId: only };
   const here = (): readonly string[] => (isAll ? store.stores.all().map(({ id }) => id) : []);
@@ -185,14 +194,22 @@ function unfit(why: string): Outcome<never> {
   return refuse("invalid_parameter", [`the snapshot cannot be restored: ${why}`, `无法恢复快照：${why}`]);
 }
 
-/** Encrypts the same secret with another key. A secret that its key cannot decrypt was changed by another program. */
+/** Encrypts the same secret with another key. Throws `failure` if its key cannot decrypt the secret. */
 function createResealer(
   { randomBytes }: Pick<World, "randomBytes">,
-  { from, to }: { readonly from: Uint8Array; readonly to: Uint8Array },
+  {
+    from,
+    to,
+    failure,
+  }: {
+    readonly from: Uint8Array;
+    readonly to: Uint8Array;
+    readonly failure: (sealed: SealedSecret) => Error;
+  },
 ): (sealed: SealedSecret) => SealedSecret {
   return (sealed) => {
     const secret = openSecret(sealed, from);
-    if (secret === undefined) throw new SnapshotDamage(`the signing secret ${sealed.id} cannot be opened`);
+    if (secret === undefined) throw failure(sealed);
     const { id, storeId } = sealed;
     return sealSecret(secret, { id, storeId, nonce: randomBytes(NONCE_BYTES) }, to);
   };

@@ -1,7 +1,7 @@
 import { MAX_SIGNATURES } from "../../core/webhook/signature.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { openSecret, type SealedSecret } from "../../core/sealed-secret.ts";
 import type { ServiceContext } from "../context.ts";
+import { openStoredSecret } from "./signing-secret.ts";
 
 /** The context of reading signing secrets (decision 16). */
 export type SecretsContext = Pick<ServiceContext, "store"> & { readonly masterKey: Uint8Array };
@@ -11,7 +11,7 @@ export type EndpointSecrets = { readonly inForce: readonly string[]; readonly re
 
 /**
  * Decrypts the secrets of an endpoint: its own secrets, or its store's if it has none. `now` is the store's time.
- * Throws if the master key is wrong, which the start has already checked.
+ * Throws `SecretUnreadable`.
  */
 export function endpointSecrets(
   { store, masterKey }: SecretsContext,
@@ -60,7 +60,7 @@ export function countOwnSecrets(
 
 function storeSecret({ store, masterKey }: SecretsContext, storeId: string): EndpointSecrets {
   const sealed = store.signingSecrets.current(storeId);
-  return { inForce: sealed === undefined ? [] : [open(sealed, masterKey)], retired: [] };
+  return { inForce: sealed === undefined ? [] : [openStoredSecret(sealed, masterKey)], retired: [] };
 }
 
 /** An endpoint's own secrets, newest first: the secrets active at a moment, and the ended ones. */
@@ -73,13 +73,7 @@ function decryptAt(
     inForce: own
       .filter((secret) => !isOver(secret))
       .slice(0, MAX_SIGNATURES)
-      .map((one) => open(one, masterKey)),
-    retired: own.filter(isOver).map((one) => open(one, masterKey)),
+      .map((one) => openStoredSecret(one, masterKey)),
+    retired: own.filter(isOver).map((one) => openStoredSecret(one, masterKey)),
   };
-}
-
-function open(sealed: SealedSecret, masterKey: Uint8Array): string {
-  const secret = openSecret(sealed, masterKey);
-  if (secret === undefined) throw new Error(`the master key does not open signing secret ${sealed.id}`);
-  return secret;
 }

@@ -1,0 +1,33 @@
+import type { Words } from "../../core/language.ts";
+import type { Refusal } from "../../core/outcome.ts";
+import { openSecret, type SealedSecret } from "../../core/sealed-secret.ts";
+
+/**
+ * Thrown if the master key does not decrypt a stored signing secret: another program has changed the row or the key.
+ * The start checks only the first store's secret.
+ */
+export class SecretUnreadable extends Error {
+  override readonly name = "SecretUnreadable";
+  /** The answer to the request that needed the secret. */
+  readonly refusal: Refusal;
+
+  constructor(secret: Pick<SealedSecret, "id" | "storeId">) {
+    const [message, chinese] = unreadableWords(secret);
+    super(message);
+    this.refusal = { code: "state_conflict", message, chinese };
+  }
+}
+
+/** Decrypts a stored signing secret. Throws `SecretUnreadable`. */
+export function openStoredSecret(sealed: SealedSecret, masterKey: Uint8Array): string {
+  const secret = openSecret(sealed, masterKey);
+  if (secret === undefined) throw new SecretUnreadable(sealed);
+  return secret;
+}
+
+function unreadableWords({ id, storeId }: Pick<SealedSecret, "id" | "storeId">): Words {
+  return [
+    `the master key cannot decrypt signing secret ${id} of store ${storeId}: one of them was changed by another program; restore master.key and sandbox.db from the same backup, or delete the store and create it again`,
+    `主密钥无法解密商店 ${storeId} 的签名密钥 ${id}：其中之一已被其他程序更改；请从同一备份恢复 master.key 和 sandbox.db，或删除该商店后重新创建`,
+  ];
+}
