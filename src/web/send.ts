@@ -199,7 +199,7 @@ function collect(
   const chunks: Buffer[] = [];
   let size = 0;
   const answer = (): void => {
-    const lines = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
+    const lines = Object.entries(response.headers).map(([name, value]) => [name, lineOf(value)] as const);
     const body = Buffer.concat(chunks).subarray(0, maxResponseBytes).toString("utf8");
     end({ ok: true, status: response.statusCode ?? 0, headers: Object.fromEntries(lines), body });
   };
@@ -238,4 +238,9 @@ function tlsFault(message: string): string | undefined {
   if (reason === undefined) return undefined;
   const hint = reason === "wrong version number" ? "; the server there may speak http, not https" : "";
   return `no TLS connection: ${reason}${hint}`;
+}
+
+/** A header as text. Node gives only `Set-Cookie` as a list, whose lines cannot be joined by commas. */
+function lineOf(value: string | readonly string[] | undefined): string {
+  return typeof value === "object" ? value.join("\n") : (value ?? "");
 }

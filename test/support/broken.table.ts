@@ -552,6 +552,7 @@ export const BROKEN: {
     "asks, and books again 2 s later when it is reloaded": "books_twice",
     "writes that it waits for the payment, at each visit": "forgets_on_return",
     "believes a visit 14 s later": "paid_without_asking",
+    "believes status=succeeded of a visitor with a session": "believes_other_return",
   },
   exploreClients: {
     "the time is the key": { invariant: "recovery", cause: "new_key", least: [["kill"]] },

@@ -228,6 +228,12 @@ export const BROKEN_PAGES: Readonly<Record<string, ReturnPage>> = {
   },
   "writes that it waits for the payment, at each visit": ({ wait }) => wait(),
   "believes a visit 14 s later": ({ later, book }) => later(14_000, book),
+  // What a framework's sessions do: each visitor gets one, and the merchant takes whoever has one for a customer.
+  "believes status=succeeded of a visitor with a session": ({ query, header, book }) => {
+    if (header("cookie") === undefined) return { headers: { "set-cookie": "sid=abc; Path=/; HttpOnly" } };
+    if (query.get("status") === "succeeded") book();
+    return undefined;
+  },
 };
 
 /** Pages that do so in a way that no drill can see in its time; the reasons are in `broken.table.ts`. */

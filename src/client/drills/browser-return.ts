@@ -7,6 +7,7 @@ import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import { callControl, wrapAnswer, type ControlResult, type ControlTarget } from "../control/control.ts";
 import { whileLeased } from "../control/lease.ts";
+import { createCookieJar, type CookieJar } from "./cookies.ts";
 import { deliverRateLimitedEvents } from "./rate-limited-events.ts";
 import {
   awaitKnown,
@@ -35,7 +36,11 @@ type BrowserReturn = Omit<ViewRequest, "target"> & {
 };
 
 type ReturnWorld = ViewWorld & Pick<World, "after">;
-type ReturnContext = ViewRequest & Pick<BrowserReturn, "page" | "others">;
+type ReturnContext = ViewRequest &
+  Pick<BrowserReturn, "page" | "others"> & {
+    /** The customer's browser is the same at every visit, so the session that a shop gives it returns. */
+    readonly cookies: CookieJar;
+  };
 
 /** Maximum number of redirects to follow, as in a browser. */
 const MAX_REDIRECTS = 5;
@@ -81,7 +86,7 @@ export async function drillBrowserReturn(
   wanted: BrowserReturn,
 ): Promise<ControlResult<ReturnFacts>> {
   const { checkout, signal, isOwn } = wanted;
-  const returning = { ...wanted, target };
+  const returning = { ...wanted, target, cookies: createCookieJar() };
   const known = await introduce(world, returning);
   const start = { checkoutId: checkout.id, isOwn, ...NO_RETURN_FACTS };
   if (known.isMissing) return wrapAnswer({ ...start, before: viewOf(known), isUnknown: true });
@@ -293,7 +298,7 @@ const OTHER_WAYS = {
 
 async function openPage(
   world: ReturnWorld,
-  { target, page, checkout, signal }: ReturnContext,
+  { target, page, checkout, signal, cookies }: ReturnContext,
   { session = checkout.id, query = "", method = "GET", from }: ReturnRequest,
 ): Promise<Visit> {
   const address = returnUrl(page, { ...checkout, id: session ?? "" });
@@ -309,9 +314,11 @@ async function openPage(
   const posted = { method: "POST", headers: form, body } as const;
   for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
     const how = method === "POST" && hops === 0 ? posted : { headers };
-    const answer = await openDespiteLimit(world, target, { ...how, url, signal });
+    const sent = { ...how, headers: { ...how.headers, ...cookies.of(url) } };
+    const answer = await openDespiteLimit(world, target, { ...sent, url, signal });
     if (!answer.ok)
       return { arrived: false, got: english(lostAnswerText(answer.failure, excerpt(answer.message))) };
+    cookies.keep(url, answer.headers["set-cookie"]);
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
     if (location === undefined || !URL.canParse(location, url))
       return { arrived: answer.status >= 200 && answer.status < 300, got: String(answer.status) };

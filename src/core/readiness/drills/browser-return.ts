@@ -46,8 +46,8 @@ export const RETURN_CAUSES = {
     "因为顾客返回就把订单标为已支付。返回不能证明任何事，任何人都能打开该地址：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。（也可能 --paid-when 也匹配了未支付的订单：请看实际结果。）",
   ],
   believes_other_return: [
-    "It marks the order paid because the customer came back in this way: with a status in the address, by POST, from a page of the shop, or once more. (Or it believes the first return, later than the drill looked.) Anybody can do each of these: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}.",
-    "因为顾客以这种方式返回就把订单标为已支付：地址中带状态、用 POST、从商店的页面返回，或重复返回。（也可能相信了首次返回，只是晚于演练的查看。）任何人都能做到这些：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。",
+    "It marks the order paid because the customer came back in this way: with a status in the address, by POST, from a page of the shop, or once more, with the cookies of the visits before. (Or it believes the first return, later than the drill looked.) Anybody can do each of these: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}.",
+    "因为顾客以这种方式返回就把订单标为已支付：地址中带状态、用 POST、从商店的页面返回，或带着之前访问的 Cookie 重复返回。（也可能相信了首次返回，只是晚于演练的查看。）任何人都能做到这些：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。",
   ],
   believes_pending: [
     "It marks the order paid because the customer came back while the payment was pending: it most likely asks the API, and takes pending for paid. The only attempt was declined. Only succeeded is paid.",
@@ -74,8 +74,8 @@ export const RETURN_CAUSES = {
     "顾客支付后返回，订单就被标为已支付，但既没有查询 API，也没有推送过 webhook：很可能相信了返回，只是晚于演练之前的查看。请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。（如果视图用本程序的命令查询，显示的是本服务的结果，而不是您的商店的。）",
   ],
   paid_from_the_start: [
-    "The view says paid before anybody has come back: --paid-when also matches an unpaid order (does paid match unpaid?), or the view shows another order.",
-    "尚无人返回，视图就显示已支付：--paid-when 也匹配了未支付的订单（paid 是否匹配了 unpaid？），或视图显示的是另一个订单。",
+    "The view says paid before anybody has come back or paid: --paid-when also matches an unpaid order (does paid match unpaid?), the view shows another order, or your shop books an order that was only created.",
+    "尚无人返回或支付，视图就显示已支付：--paid-when 也匹配了未支付的订单（paid 是否匹配了 unpaid？），视图显示的是另一个订单，或您的商店把刚创建的订单入账。",
   ],
   order_unknown: [
     "The view answers 404 for an order that the drill has made: your shop does not know orders that it has not created. Name an unpaid one of your shop: --checkout ID, or let it create one: --create CMD. (Or --order-view does not show the order of {order_id} or {session_id}.)",
@@ -130,10 +130,12 @@ export const RETURN_STEPS = {
     title: ["return without a payment", "未支付就返回"],
     expected: EXPECTED_RESULTS.unpaid,
     got: ({ unpaid }) => unpaid && english(STEP_RESULTS.andPage(readingText(unpaid.view), unpaid.visit.got)),
-    cause: ({ unpaid }) =>
-      unpaid === null
-        ? undefined
-        : (cannotTell(unpaid) ?? (unpaid.view.says === "paid" ? "believes_return" : undefined)),
+    cause: ({ before, unpaid }) => {
+      if (unpaid === null) return undefined;
+      const unclear = cannotTell(unpaid);
+      if (unclear !== undefined || unpaid.view.says !== "paid") return unclear;
+      return before.says === "paid" ? "paid_from_the_start" : "believes_return";
+    },
   },
   return_otherwise: {
     title: [
@@ -225,8 +227,9 @@ function trustedReturnCause({ way }: NonNullable<ReturnFacts["otherwise"]>): Ret
 }
 
 /** Why the merchant shows "paid" before the webhook, if it should not. */
-function earlyCause({ unpaid, otherwise, early }: ReturnFacts): ReturnCause | undefined {
+function earlyCause({ before, unpaid, otherwise, early }: ReturnFacts): ReturnCause | undefined {
   if (early?.view.says !== "paid") return undefined;
+  if (before.says === "paid") return "paid_from_the_start";
   if (unpaid?.view.says === "paid") return "believes_return";
   if (otherwise?.view.says === "paid") return trustedReturnCause(otherwise);
   return early.asked ? undefined : "paid_without_asking";

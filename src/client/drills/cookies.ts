@@ -1,0 +1,39 @@
+/** The cookies of one browser. Cookies belong to a host, whatever the port. */
+export type CookieJar = {
+  /** The `Cookie` header for an address; no header if there are no cookies. */
+  readonly of: (url: string) => Readonly<Record<string, string>>;
+  /** Keeps the cookies of an answer; `lines`: its `Set-Cookie` lines, separated by line breaks. */
+  readonly keep: (url: string, lines: string | undefined) => void;
+};
+
+/** Maximum number of cookies kept for a host: more than a shop's session needs. */
+const MAX_COOKIES = 50;
+
+/**
+ * Creates the empty jar of a new visitor. Paths and dates are ignored: a drill visits one page, and takes a minute. A
+ * cookie with `Max-Age=0` or without a value is deleted.
+ */
+export function createCookieJar(): CookieJar {
+  const hosts = new Map<string, Map<string, string>>();
+  return {
+    of: (url) => {
+      const cookies = hosts.get(new URL(url).hostname);
+      if (cookies === undefined || cookies.size === 0) return {};
+      return { Cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join("; ") };
+    },
+    keep: (url, lines) => {
+      if (lines === undefined) return;
+      const { hostname } = new URL(url);
+      const cookies = hosts.get(hostname) ?? new Map<string, string>();
+      hosts.set(hostname, cookies);
+      for (const line of lines.split("\n")) keepLine(cookies, line);
+    },
+  };
+}
+
+function keepLine(cookies: Map<string, string>, line: string): void {
+  const [, name = "", value = "", attributes = ""] = /^\s*([^\s=;]+)\s*=\s*([^;]*)(.*)$/.exec(line) ?? [];
+  if (name === "") return;
+  if (value === "" || /;\s*max-age\s*=\s*(0|-\d+)\s*(;|$)/i.test(attributes)) cookies.delete(name);
+  else if (cookies.size < MAX_COOKIES || cookies.has(name)) cookies.set(name, value.trim());
+}
