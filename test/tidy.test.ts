@@ -485,6 +485,8 @@ function isAllowed(
   if (!specifier.startsWith(".")) return rule.packages.includes(specifier);
   const target = relative(SRC, resolve(dirname(file.path), specifier));
   if (layer === "version.ts") return target === join("..", "package.json");
+  // Topics of the help are pages of the documents.
+  if (layer === "cli" && /^\.\.\/(?:README|docs\/[a-z]+)\.md\?raw$/.test(target)) return true;
   // The pages show the rules in the words of their document.
   if (layer === "sandbox" && target === join("..", "INTERFACE.md?raw")) return true;
   const folder = folderOf(target);

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { configJsonSchema } from "../../src/core/config/schema.ts";
+import { commandMapSchema } from "../../src/core/help/map.ts";
 import { bundled } from "./bundle.ts";
 import { buildChunks } from "./chunks.ts";
 import { buildLibraries } from "./libraries.ts";
@@ -13,5 +14,6 @@ export async function buildPackage(folder: string): Promise<void> {
   await buildLibraries(folder);
   await buildWorker(folder);
   writeFileSync(join(folder, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
+  writeFileSync(join(folder, "help.schema.json"), `${JSON.stringify(commandMapSchema(), null, 2)}\n`);
   writeFileSync(join(folder, LICENSES), licenseTexts(bundled));
 }

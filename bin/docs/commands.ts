@@ -1,96 +1,66 @@
-import type { Command, Option } from "commander";
-import type { Registry } from "../../src/cli/command.ts";
-import { commandPaths, createProgram } from "../../src/cli/program.ts";
+import { commandMap } from "../../src/cli/help/map.ts";
+import { exitCodeLines, type Registry } from "../../src/cli/command.ts";
+import type { MappedCommand, MappedOption } from "../../src/core/help/map.ts";
 import { code, page, prose, table, wrapped } from "./markdown.ts";
 
-/** A command with its words. */
-export type NamedCommand = { readonly words: string; readonly command: Command };
-
-/** Every group and command of the program, in the order of its help. */
-export async function allCommands(registry: Registry): Promise<readonly NamedCommand[]> {
-  const found: NamedCommand[] = [];
-  for (const path of await commandPaths(registry)) {
-    let command = await createProgram({ ...registry, world: { ...registry.world, argv: path.slice(0, 1) } });
-    for (const word of path) {
-      const next = command.commands.find((one) => one.name() === word);
-      if (next === undefined) throw new Error(`there is no command ${path.join(" ")}`);
-      command = next;
-    }
-    found.push({ words: path.join(" "), command });
-  }
-  return found;
-}
-
-/** The page of all commands, from their help. */
+/** The page of all commands, from the map that `checkout help --json` prints. */
 export async function commandsPage(registry: Registry): Promise<string> {
-  const commands = await allCommands(registry);
-  const common = commonOptions(commands);
-  const parts = commands.map(({ words, command }) => partOf({ words, command }, common));
+  const map = await commandMap(registry);
   return page("Commands", [
     wrapped(
       "Every command takes `--help` and prints its result as one line of JSON with `--json`; an error is one line of JSON " +
-        "on stderr then. Ids may be shortened to their last 8 characters, and an order_id works in place of an id.",
+        "on stderr then. Ids may be shortened to their last 8 characters, and an order_id works in place of an id. " +
+        "`checkout help --json` prints this page as JSON, of the form of `hosted-checkout/help.schema.json`.",
     ),
-    await exitCodes(registry),
+    exitCodes(map.exit_codes),
     "## Options of every command",
-    optionTable(common),
-    ...parts,
+    optionTable(map.common_options),
+    ...map.commands.flatMap(partsOf),
   ]);
 }
 
-function partOf({ words, command }: NamedCommand, common: readonly Option[]): string {
-  const isGroup = command.commands.length > 0;
+/** The parts of a command or a group, and those of its subcommands. */
+function partsOf(command: MappedCommand): readonly string[] {
+  return [partOf(command), ...command.commands.flatMap(partsOf)];
+}
+
+function partOf({
+  words,
+  summary,
+  runs,
+  usage,
+  options,
+  exit_codes: codes,
+  examples,
+}: MappedCommand): string {
   const level = words.includes(" ") ? "###" : "##";
   const head = `${level} checkout ${words}`;
-  const said = wrapped(prose(sentence(command.description())));
-  const examples = examplesOf(command);
-  if (isGroup && examples.length === 0) return `${head}\n\n${said}`;
-  const known = new Set(common.map(({ flags }) => flags));
-  const own = command.options.filter(({ flags }) => !known.has(flags));
-  const usage = code(`checkout ${words} ${command.usage()}`.replace(/ \[command\]$/, ""));
-  const options = own.length === 0 ? [] : [optionTable(own)];
-  return [head, said, usage, ...options, `\`\`\`text\n${examples.join("\n")}\n\`\`\``].join("\n\n");
+  const said = wrapped(prose(sentence(summary)));
+  if (!runs) return `${head}\n\n${said}`;
+  const rows = options.length === 0 ? [] : [optionTable(options)];
+  const lines = [
+    ...examples.map((line) => `$ ${line}`),
+    ...(codes.length === 0 ? [] : [`\nExit codes:\n${linesOf(codes)}`]),
+  ];
+  return [head, said, code(usage), ...rows, `\`\`\`text\n${lines.join("\n")}\n\`\`\``].join("\n\n");
 }
 
-/** Options that nearly every command has, which are listed once. */
-function commonOptions(commands: readonly NamedCommand[]): readonly Option[] {
-  const status = commands.find(({ words }) => words === "orders create")?.command.options ?? [];
-  const leaves = commands.filter(({ command }) => examplesOf(command).length > 0);
-  return status.filter(
-    ({ flags, description }) =>
-      leaves.filter(({ command }) =>
-        command.options.some((one) => one.flags === flags && one.description === description),
-      ).length >
-      leaves.length / 2,
-  );
-}
-
-function optionTable(options: readonly Option[]): string {
+function optionTable(options: readonly MappedOption[]): string {
   return table(
     ["option", ""],
-    options.map(({ flags, description }) => [code(flags), prose(description)]),
+    options.map(({ flags, description, variable }) => [
+      code(flags),
+      prose(description) + (variable === null ? "" : ` [${variable}]`),
+    ]),
   );
 }
 
-/** Examples exist only in the help. */
-function examplesOf(command: Command): readonly string[] {
-  const help = helpOf(command);
-  const [, examples = ""] = /\nExamples:\n((?: {2}\$ .*\n?)*)/.exec(help) ?? [];
-  return examples.split("\n").flatMap((line) => (line === "" ? [] : [line.slice(2)]));
+function exitCodes(codes: MappedCommand["exit_codes"]): string {
+  return `\`\`\`text\nExit codes:\n${linesOf(codes)}\n\`\`\``;
 }
 
-function helpOf(command: Command): string {
-  let help = "";
-  command.configureOutput({ writeOut: (text) => void (help += text), getOutHelpWidth: () => 200 });
-  command.outputHelp();
-  return help;
-}
-
-async function exitCodes(registry: Registry): Promise<string> {
-  const help = helpOf(await createProgram({ ...registry, world: { ...registry.world, argv: [] } }));
-  const [, codes = ""] = /\n(Exit codes:\n[\s\S]*?)\n\n/.exec(help) ?? [];
-  if (codes === "") throw new Error("the help names no exit codes");
-  return `\`\`\`text\n${codes}\n\`\`\``;
+function linesOf(codes: MappedCommand["exit_codes"]): string {
+  return exitCodeLines(Object.fromEntries(codes.map((one) => [one.code, one.meaning])));
 }
 
 function sentence(text: string): string {

@@ -7,7 +7,7 @@ import { printableLiteral } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { checkRules, addSetting, environmentVariableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
-import { EXIT, Refused, refuseUsage } from "./problem.ts";
+import { EXIT, Refused, refuseUsage, type ExitCode } from "./problem.ts";
 import { surroundingsOf, type Surroundings, type CommonOptions } from "./target/surroundings.ts";
 
 /** Everything that a command receives in addition to its options. */
@@ -27,6 +27,10 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   readonly summary: string;
   /** Complete command lines, for the help. */
   readonly examples: readonly string[];
+  /** The meaning of exit codes that mean more for this command than for every command (`EXIT_CODES`), for the help. */
+  readonly exitCodes?: ExitCodes;
+  /** The values of the first argument, for help and completion; the command itself refuses other values. */
+  readonly choices?: readonly string[];
   readonly options?: readonly Option[];
   /** False if the command has no `--store`, because it is not about one store. */
   readonly ofStore?: false;
@@ -38,6 +42,19 @@ export type CommandSpec<Options> = OptionRules<Options> & {
    */
   readonly run: (context: Context, options: Options, ...args: string[]) => Promise<number>;
 };
+
+/** Exit codes and their meanings; `other` stands for all codes that are not named. */
+export type ExitCodes = Readonly<Partial<Record<ExitCode | "other", string>>>;
+
+/** The parts of a command's help that commander does not keep. */
+type Details = { readonly examples: readonly string[]; readonly exitCodes?: ExitCodes | undefined };
+
+const DETAILS = new WeakMap<Command, Details>();
+
+/** The examples and exit codes of a command; a group without an action has none. */
+export function detailsOf(command: Command): Details {
+  return DETAILS.get(command) ?? { examples: [] };
+}
 
 /** The context in which commands are registered; `exit` receives their exit code. */
 export type Registry = Pick<Context, "world" | "version"> & { readonly exit: (code: number) => void };
@@ -62,7 +79,10 @@ export function registerOn<Options extends CommonOptions>(
   const ofStore = spec.ofStore === false ? [] : [storeOption()];
   for (const option of [...(spec.options ?? []), ...ofStore, ...commonOptions()]) command.addOption(option);
   if (spec.passThrough === true) command.passThroughOptions();
-  command.addHelpText("after", `\nExamples:\n${spec.examples.map((line) => `  $ ${line}`).join("\n")}`);
+  const [argument] = command.registeredArguments;
+  if (argument !== undefined && spec.choices !== undefined) argument.argChoices = [...spec.choices];
+  DETAILS.set(command, { examples: spec.examples, exitCodes: spec.exitCodes });
+  command.addHelpText("after", () => helpAfterOptions(spec));
   command.action(async () => {
     applyEnvironment(command, world.env);
     const options = command.opts<Options>();
@@ -79,21 +99,38 @@ export function registerOn<Options extends CommonOptions>(
   });
 }
 
+function helpAfterOptions({ examples, exitCodes = {} }: Details): string {
+  return [
+    `\nExamples:\n${examples.map((line) => `  $ ${line}`).join("\n")}`,
+    ...(Object.keys(exitCodes).length === 0 ? [] : [`\nExit codes:\n${exitCodeLines(exitCodes)}`]),
+  ].join("\n");
+}
+
+/** Exit codes for the help, one per line. */
+export function exitCodeLines(codes: ExitCodes): string {
+  const width = Math.max(...Object.keys(codes).map((code) => code.length));
+  return Object.entries(codes)
+    .map(([code, meaning]) => `  ${code.padEnd(width)}  ${meaning}`)
+    .join("\n");
+}
+
 /** An option with a value. The parser throws `invalidOption` for a wrong value. */
 export function valueOption<Value>(
   flags: string,
   description: string,
-  parse: (text: string) => Value = (text) => text as Value,
+  parse: Parser<Value> = (text) => text as Value,
 ): Option {
-  return parsedOption(flags, description, parse);
+  return withChoices(parsedOption(flags, description, parse), parse);
 }
 
 /** An option that can be given more than once, or once with commas. */
-export function listOption(flags: string, description: string, parse: (text: string) => string): Option {
-  return parsedOption(flags, description, (text, before: readonly string[] | undefined) => [
+export function listOption(flags: string, description: string, parse: Parser<string>): Option {
+  const option = parsedOption(flags, description, (text, before: readonly string[] | undefined) => [
     ...(before ?? []),
     ...text.split(",").map((part) => parse(part)),
   ]);
+  LISTS.add(option);
+  return withChoices(option, parse);
 }
 
 /** An option that can be given more than once, each time with one value, which may contain commas. */
@@ -103,10 +140,28 @@ export function repeatedOption<Value>(
   parse: (text: string) => Outcome<Value>,
 ): Option {
   const valueOf = parserOf(parse);
-  return parsedOption(flags, description, (text, before: readonly Value[] | undefined) => [
+  const option = parsedOption(flags, description, (text, before: readonly Value[] | undefined) => [
     ...(before ?? []),
     valueOf(text),
   ]);
+  LISTS.add(option);
+  return option;
+}
+
+/** The parser of an option. A parser of a few words says them (`parseChoice`), for the map and completion. */
+type Parser<Value> = ((text: string) => Value) & { readonly choices?: readonly string[] };
+
+const LISTS = new WeakSet<Option>();
+
+/** Whether an option can be given more than once. */
+export function isList(option: Option): boolean {
+  return LISTS.has(option);
+}
+
+/** Tells commander the values of an option. Its description names them, so the help does not add them again. */
+function withChoices(option: Option, { choices }: { readonly choices?: readonly string[] }): Option {
+  if (choices !== undefined) option.argChoices = [...choices];
+  return option;
 }
 
 /** commander would repeat the whole value, which may contain a secret; the parser's message is enough. */
@@ -161,11 +216,23 @@ function storeOption(): Option {
     "--store <id|name>",
     "id or name of the store (default: the store chosen with checkout stores use, then the API key's store, then the first store)",
   );
-  return addSetting("CHECKOUT", option, "store-id");
+  return asCommon(addSetting("CHECKOUT", option, "store-id"));
+}
+
+const COMMON = new WeakSet<Option>();
+
+/** Whether an option is one of every command, or of every command about a store. */
+export function isCommon(option: Option): boolean {
+  return COMMON.has(option);
+}
+
+function asCommon(option: Option): Option {
+  COMMON.add(option);
+  return option;
 }
 
 function commonOptions(): Option[] {
-  return [
+  const options = [
     switchOption("--json", "print the result as one line of JSON"),
     switchOption("--no-color", "do not print escape codes (default: if NO_COLOR is set or TERM is dumb)"),
     addSetting(
@@ -180,6 +247,7 @@ function commonOptions(): Option[] {
       ),
     ),
   ];
+  return options.map(asCommon);
 }
 
 /** A flag overrides the environment, and the environment overrides a default. */

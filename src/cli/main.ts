@@ -1,6 +1,7 @@
 import type { Option } from "commander";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
+import { topicNamed } from "./help/topic-names.ts";
 import type { Line } from "./hints/hints.ts";
 import { wordsBeforeSeparator } from "./option-rules.ts";
 import { EXIT, storageProblem, type Problem } from "./problem.ts";
@@ -26,6 +27,8 @@ export async function main(world: World, version = VERSION): Promise<number> {
     const program = await createProgram({ world, version, exit: (code) => (exitCode = code) });
     const typed = arrangeArguments(program, argv);
     line = { world, program, argv: typed, ...findTypedCommand(program, typed) };
+    const asked = await printHelp(line, version);
+    if (asked !== undefined) return asked;
     const lacking = optionWithoutValue(line)?.flags ?? commonWithoutValue(argv, typed);
     if (lacking !== undefined) {
       const message = `error: option '${lacking}' argument missing`;
@@ -42,6 +45,20 @@ export async function main(world: World, version = VERSION): Promise<number> {
     createPrinter(world, { json: wantsJson(world) }).problem(problem);
     return problem.exitCode;
   }
+}
+
+/**
+ * Prints the help that commander does not have, and returns the exit code: `help <topic>`, and every help with `--json`.
+ * Undefined for every other command line.
+ */
+async function printHelp({ world, words, argv }: Line, version: string): Promise<number | undefined> {
+  const [first, name, ...others] = wordsBeforeSeparator(world.argv).filter((word) => !word.startsWith("-"));
+  const topic = first === "help" && others.length === 0 ? topicNamed(name) : undefined;
+  const json = wantsJson(world);
+  if (topic !== undefined) return (await import("./help/topics.ts")).printTopic(world, topic, { json });
+  const next = argv.slice(words.length).find((word) => word !== "--json" && word !== "--no-color");
+  if (!json || (next !== "--help" && next !== "-h")) return undefined;
+  return (await import("./help/map.ts")).printMap({ world, version }, words);
 }
 
 /**

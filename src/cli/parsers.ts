@@ -117,16 +117,17 @@ export function parseCurrency(text: string): string {
   return /^[a-z]{3}$/i.test(text) ? text.toUpperCase() : text;
 }
 
-/** Parses one of a few words. */
+/** Parses one of a few words, which the parser also says: `choices`. */
 export function parseChoice<Choice extends string>(
   choices: readonly Choice[],
   said = choices.join(" or "),
-): (text: string) => Choice {
-  return (text) => {
+): ((text: string) => Choice) & { readonly choices: readonly Choice[] } {
+  const parse = (text: string): Choice => {
     const choice = choices.find((candidate) => candidate === text);
     if (choice === undefined) throw invalidOption(said, text);
     return choice;
   };
+  return Object.assign(parse, { choices });
 }
 
 /** Parses `HOST` or `HOST:PORT`, as in a Host header. */

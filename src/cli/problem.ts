@@ -19,8 +19,21 @@ export const EXIT = {
   notFound: 127,
   interrupted: 130,
 } as const;
+/** The meanings of the exit codes that every command can have. */
+export const EXIT_MEANINGS = {
+  [EXIT.done]: "done",
+  [EXIT.failed]: "failed",
+  [EXIT.usage]: "usage",
+  [EXIT.notReady]: "not ready, different, or unknown",
+  [EXIT.credential]: "credential or permission",
+  [EXIT.conflict]: "conflict",
+  [EXIT.rateLimited]: "rate limited",
+  [EXIT.unreachable]: "unreachable, timeout, 5xx",
+  [EXIT.interrupted]: "interrupted",
+} as const;
+
 /** An exit code. */
-type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Why a command failed, with the next step for the user. */
 export type Problem = {

@@ -3,12 +3,14 @@
 // commands: hints/.
 import { Command } from "commander";
 import { ITEM_COUNT } from "../core/readiness/names.ts";
-import type { Group, Registry } from "./command.ts";
+import { exitCodeLines, type Group, type Registry } from "./command.ts";
+import { TOPIC_SUMMARIES } from "./help/topic-names.ts";
 import { isTyped, wordsBeforeSeparator } from "./option-rules.ts";
 import { widthOf } from "./printer.ts";
+import { EXIT_MEANINGS } from "./problem.ts";
 import type { KnownVariables } from "./variables.ts";
 
-const GUIDE = `
+const guide = (): string => `
 Examples:
   $ checkout sandbox start
   $ checkout orders create --order-id order-1001 --price-id price_coffee
@@ -16,20 +18,29 @@ Examples:
   $ checkout listen --forward http://localhost:3000/hooks
 
 Exit codes:
-  0 done            4 credential or permission    7 unreachable, timeout, 5xx
-  1 failed          5 conflict                  130 interrupted
-  2 usage           6 rate limited
-  3 not ready, ready with risks, or unknown; config diff: different;
-    explore: nothing was learned
-exec exits with the exit code of the command that it runs.
+${exitCodeLines(EXIT_MEANINGS)}
+The help of a command shows the exit codes that mean more for this command.
+
+Topics:
+${topicLines()}
+checkout help --json prints all commands, options and variables as JSON.
 
 Settings can also come from environment variables. The help of a command shows
 the variable of an option in brackets, such as [CHECKOUT_BASE_URL].
 The API key comes from CHECKOUT_API_KEY or .checkout/credentials.json, never
 from an option.`;
 
+/** The width of the longest name of a topic. */
+const TOPIC_WIDTH = 11;
+
 /** Below this width commander would not wrap at all. */
 const MIN_WIDTH_TO_WRAP = 20;
+
+function topicLines(): string {
+  return Object.entries(TOPIC_SUMMARIES)
+    .map(([name, summary]) => `  $ checkout help ${name.padEnd(TOPIC_WIDTH)}  ${summary}`)
+    .join("\n");
+}
 
 type Registrar = (group: Group) => void;
 type Entry = {
@@ -244,7 +255,8 @@ export async function createProgram(registry: Registry): Promise<Command> {
     .exitOverride()
     // Options behind a command belong to that command, even if a parent command has an option of the same name.
     .enablePositionalOptions()
-    .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP })
+    // The description of an option names its choices.
+    .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP, optionDescription: ({ description }) => description })
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       // With --json, stderr has only the line of the problem: no help of a group.
@@ -254,7 +266,7 @@ export async function createProgram(registry: Registry): Promise<Command> {
       // cli/main.ts catches the error and prints it.
       outputError: () => undefined,
     })
-    .addHelpText("after", GUIDE);
+    .addHelpText("after", guide);
   const typed = new Set(wordsBeforeSeparator(argv));
   for (const [name, { summary, load }] of Object.entries(GROUPS)) {
     const group = program.command(name).description(summary);
@@ -325,10 +337,15 @@ export function findTypedCommand(program: Command, argv: readonly string[]): Typ
   return { words, command };
 }
 
+/** The names of the groups and of the commands without a group, in the order of the help. */
+export function topLevelNames(): readonly string[] {
+  return [...Object.keys(GROUPS), ...Object.keys(COMMANDS)];
+}
+
 /** The words of every group and command. Loads each group alone, as `listKnownVariables` does. */
 export async function commandPaths(registry: Registry): Promise<readonly (readonly string[])[]> {
   const paths: (readonly string[])[] = [];
-  for (const name of [...Object.keys(GROUPS), ...Object.keys(COMMANDS)]) {
+  for (const name of topLevelNames()) {
     const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name] } });
     const first = program.commands.find((command) => command.name() === name);
     if (first !== undefined) paths.push(...pathsBelow(first, [name]));
@@ -345,8 +362,10 @@ function pathsBelow(command: Command, path: readonly string[]): readonly (readon
  */
 export async function listKnownVariables(registry: Registry): Promise<KnownVariables> {
   const { OTHER_VARIABLES, variablesBelow } = await import("./variables.ts");
-  const known = new Map(OTHER_VARIABLES);
-  for (const name of [...Object.keys(GROUPS), ...Object.keys(COMMANDS)]) {
+  const known = new Map<string, (text: string) => string | undefined>(
+    [...OTHER_VARIABLES.keys()].map((name) => [name, () => undefined]),
+  );
+  for (const name of topLevelNames()) {
     const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name] } });
     for (const [variable, refuses] of variablesBelow(program)) known.set(variable, refuses);
   }

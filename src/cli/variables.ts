@@ -1,5 +1,4 @@
-// A variable that is no option is added here, and its meaning in bin/docs/settings.ts. A test compares this table
-// with the code.
+// A variable that is no option is added here with its meaning. A test compares this table with the code.
 import type { Command } from "commander";
 import { variableProblem } from "./command.ts";
 import { environmentVariableOf } from "./option-rules.ts";
@@ -12,20 +11,31 @@ import { SECRET_VARIABLES } from "../host/given-secrets.ts";
 export type KnownVariables = ReadonlyMap<string, (text: string) => string | undefined>;
 
 /**
- * Variables without an option: secrets, which are never options, and variables that this program sets for processes it
- * starts.
+ * Variables without an option, each with its meaning: secrets, which are never options, and variables that this program
+ * sets for processes it starts.
  */
-export const OTHER_VARIABLES: KnownVariables = new Map(
-  [
-    "CHECKOUT_API_KEY",
-    "CHECKOUT_SIGNING_SECRET",
-    "CHECKOUT_CONTROL_TOKEN",
-    "CHECKOUT_ADMIN_TOKEN",
-    ...SECRET_VARIABLES.flatMap(([, variable]) => [variable, `${variable}_FILE`]),
-    "CHECKOUT_ORDER_ID",
-    "CHECKOUT_DETACHED_LOG",
-  ].map((name) => [name, () => undefined]),
-);
+export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
+  ["CHECKOUT_API_KEY", "the API key of the client (default: `.checkout/credentials.json`); it has no option"],
+  ["CHECKOUT_SIGNING_SECRET", "the signing secret to verify webhooks with"],
+  ["CHECKOUT_CONTROL_TOKEN", "the control token of the sandbox that `CHECKOUT_BASE_URL` names"],
+  ["CHECKOUT_ADMIN_TOKEN", "the admin token (default: `.checkout/admin.json`)"],
+  ...secretVariables(),
+  ["CHECKOUT_ORDER_ID", "set for the command of a drill or of explore: the order_id to create"],
+  ["CHECKOUT_DETACHED_LOG", "set for a detached sandbox: its log file"],
+]);
+
+function secretVariables(): readonly (readonly [string, string])[] {
+  const meanings = {
+    apiKey: "the API key of the first store of a new sandbox",
+    signingSecret: "the signing secret of that store",
+    controlToken: "the control token of a sandbox",
+    adminToken: "the admin token of a sandbox",
+  } as const;
+  return SECRET_VARIABLES.flatMap(([name, variable]) => [
+    [variable, meanings[name]],
+    [`${variable}_FILE`, `a file with ${meanings[name]}`],
+  ]);
+}
 
 /** The variables of all options of a command and of its subcommands. */
 export function variablesBelow(command: Command): KnownVariables {

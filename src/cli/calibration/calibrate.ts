@@ -38,6 +38,7 @@ export function registerCalibrate(group: Group): void {
   register<CalibrateOptions>(group, {
     name: "calibrate",
     summary: "compare a service with the sandbox's assumptions, and record the result",
+    exitCodes: { 3: "with --check: the service differs from the record" },
     examples: [
       "checkout calibrate --base-url https://test.example.com/v1",
       "checkout calibrate --base-url https://test.example.com/v1 --check --yes",

@@ -24,6 +24,7 @@ export function registerConfig(group: Group): void {
     name: "validate",
     ofStore: false,
     summary: "check the file and the variables that it names, without a sandbox",
+    exitCodes: { 0: "valid", 2: "not valid" },
     examples: ["checkout config validate", "checkout config validate --file shop.json"],
     options: [fileOption()],
     run: runValidate,
@@ -33,6 +34,7 @@ export function registerConfig(group: Group): void {
     ofStore: false,
     summary:
       "show what apply would change in the running sandbox; exit 0 if nothing would change, 3 otherwise",
+    exitCodes: { 0: "the running sandbox is as the file says", 3: "apply would change something" },
     examples: ["checkout config diff", "checkout config diff --prune --json"],
     options: [fileOption(), pruneOption("include the removal of")],
     run: runDiff,

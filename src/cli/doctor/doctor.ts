@@ -44,6 +44,7 @@ export function registerDoctor(variables: CheckSubjects["variables"]) {
       name: "doctor",
       ofStore: false,
       summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
+      exitCodes: { 0: "no check found a problem; warnings do not count", 1: "a check found a problem" },
       examples: ["checkout doctor", "checkout doctor --json"],
       run: (context, options) => runDoctor(context, options, variables),
     });

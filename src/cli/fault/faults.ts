@@ -73,6 +73,7 @@ function registerAdd(group: Group): void {
   register<AddOptions>(group, {
     name: "add [action]",
     summary: `inject a fault into v1 requests (${API_ACTIONS.join(", ")}) or into deliveries (${DELIVERY_ACTIONS.join(", ")})`,
+    choices: [...API_ACTIONS, ...DELIVERY_ACTIONS],
     examples: [
       "checkout faults add lose_answer --path /v1/orders",
       "checkout faults add status --status 502 --order-id 'order-7*' --times 3",

@@ -24,6 +24,7 @@ export function registerListen(group: Group): void {
   register<ListenOptions>(group, {
     name: "listen",
     summary: "receive events, verify them and forward them to your application, until Ctrl-C",
+    exitCodes: { 7: "with --exit-on-disconnect: the sandbox disconnected" },
     examples: [
       "checkout listen --forward http://localhost:3000/hooks",
       "checkout listen --forward http://localhost:3000/hooks --route 'order.*=http://localhost:3001/orders' --since 10m",

@@ -10,7 +10,7 @@ import { findId } from "../target/ids.ts";
 import { selectStoreOfKey } from "../target/store-of-key.ts";
 import { Refused, refuseUsage } from "../problem.ts";
 import { connectTo, type ServiceConnection } from "../target/connect.ts";
-import { pollPolicy, waitForStatus, waitOptions, type WaitOptions } from "./wait.ts";
+import { pollPolicy, waitForStatus, WAIT_EXIT_CODES, waitOptions, type WaitOptions } from "./wait.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
 import { whileWaiting } from "../target/waiting.ts";
 
@@ -19,6 +19,7 @@ export function registerSessionsGet(group: Group): void {
   register<WaitOptions>(group, {
     name: "get <id|order_id>",
     summary: "show the current state of a checkout session or an order",
+    exitCodes: WAIT_EXIT_CODES,
     examples: [
       "checkout sessions get 0199a3c4-5d00-7000-8000-000000000001",
       "checkout sessions get order-1001 --wait --until succeeded --timeout 5m",

@@ -19,6 +19,12 @@ const GOALS: readonly Goal[] = ["final", ...STATUSES];
 /** Options of commands that can wait for the status of a checkout. */
 export type WaitOptions = ServiceOptions & { readonly wait?: boolean; readonly until?: Goal };
 
+/** The meaning of exit codes of a command with `--wait`. */
+export const WAIT_EXIT_CODES = {
+  1: "no such order or session; with --wait, it ended with another status",
+  7: "unreachable, timeout, 5xx; with --wait, not in time",
+} as const;
+
 /** `--wait` and `--until`. */
 export function waitOptions(): Option[] {
   return [
@@ -28,7 +34,7 @@ export function waitOptions(): Option[] {
     ),
     valueOption(
       "--until <status>",
-      "with --wait: status to wait for, or final for any final status (default: final)",
+      `with --wait: status to wait for: ${STATUSES.join(", ")}, or final for any final status (default: final)`,
       parseChoice(GOALS),
     ),
   ];

@@ -38,6 +38,7 @@ export function registerChecklist(group: Group): void {
   });
   registerOn<ChecklistOptions>(group, {
     summary: `check launch readiness: ${ITEM_COUNT} items with evidence; exit 0 only if ready without risks`,
+    exitCodes: { 0: "ready; with --allow-risks, also ready with risks", 3: "not ready, or ready with risks" },
     examples: [
       "checkout checklist",
       "checkout checklist --json --junit readiness.xml",

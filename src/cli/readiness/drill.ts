@@ -49,6 +49,11 @@ export function registerDrill<Options extends ServiceOptions>(group: Group, spec
     { ...group, command },
     {
       ...spec,
+      exitCodes: {
+        0: "passed",
+        1: "failed: each failed step has a cause",
+        3: "unknown: an answer that the drill needs is missing",
+      },
       options: [...(spec.options ?? []), switchOption("--all", "also show the steps that passed")],
       run: (context, options) => runDrill(context, options, spec.prepare),
     },

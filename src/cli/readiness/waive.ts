@@ -17,6 +17,7 @@ export function registerChecklistWaive(group: Group): void {
   register<WaiveOptions>(group, {
     name: "waive <drill>",
     summary: `skip a drill for 7 days (${NAMES}); the checklist shows that as a risk`,
+    choices: DRILL_KINDS.map((kind) => DRILL_NAMES[kind]),
     examples: [
       'checkout checklist waive duplicates --reason "one item a customer; checked by hand"',
       'checkout checklist waive browser-return --reason "the shop has no return page"',

@@ -38,6 +38,11 @@ export function registerExec(group: Group): void {
     name: "exec <command> [arguments...]",
     ofStore: false,
     summary: "run a command with its own fresh sandbox, and exit with the command's exit code",
+    exitCodes: {
+      other: "the exit code of the command",
+      126: "the command cannot be run",
+      127: "there is no such command",
+    },
     examples: [
       "checkout exec -- npm test",
       "checkout exec --rate-limit 5/s -- node --test",

@@ -50,6 +50,7 @@ export function registerSandboxStatus(group: Group): void {
     name: "status",
     ofStore: false,
     summary: "show whether this folder's sandbox is running, and where; exit 0 if it is, 7 if not",
+    exitCodes: { 0: "running", 7: "not running" },
     examples: ["checkout sandbox status", "checkout sandbox status --json"],
     run: runStatus,
   });
@@ -166,6 +167,7 @@ export function registerSandboxWait(group: Group): void {
     name: "wait",
     ofStore: false,
     summary: "wait until the sandbox is ready; exit 7 on timeout",
+    exitCodes: { 7: "not ready in time" },
     examples: [
       "checkout sandbox wait",
       "checkout sandbox wait --timeout 2m --base-url http://127.0.0.1:4242/v1",

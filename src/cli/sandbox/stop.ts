@@ -18,6 +18,7 @@ export function registerSandboxStop(group: Group): void {
     name: "stop",
     ofStore: false,
     summary: "stop this folder's sandbox, and wait until it has ended; exit 0 even if none is running",
+    exitCodes: { 0: "stopped, or none was running" },
     examples: ["checkout sandbox stop", "checkout sandbox stop --dir /tmp/shop/.checkout --json"],
     run: runStop,
   });

@@ -73,6 +73,7 @@ export function registerEndpoints(group: Group): void {
   register<WebhookWaitOptions>(group, {
     name: "test <id>",
     summary: "deliver a webhook.test event to an endpoint; with --wait, exit 1 if it is not accepted",
+    exitCodes: { 1: "with --wait: the endpoint did not accept the event" },
     examples: ["checkout endpoints test <id>", "checkout endpoints test <id> --wait"],
     options: webhookWaitOptions("wait for the endpoint's answer"),
     run: runTest,

@@ -47,6 +47,7 @@ export function registerEvents(group: Group): void {
   register<ListOptions>(group, {
     name: "list",
     summary: "list events, oldest first; with --wait, wait for the next ones",
+    exitCodes: { 7: "with --wait: no matching event in time" },
     examples: [
       "checkout events list --order-id order-1001",
       "checkout events list --type order.succeeded --limit 10",
@@ -54,7 +55,11 @@ export function registerEvents(group: Group): void {
       "checkout events list --checkout <id> --type order.succeeded --since 0 --wait",
     ],
     options: [
-      valueOption("--type <type>", "only events of this type", parseChoice(EVENT_TYPES, EVENT_TYPE_FORM)),
+      valueOption(
+        "--type <type>",
+        `only events of this type: ${EVENT_TYPE_FORM}`,
+        parseChoice(EVENT_TYPES, EVENT_TYPE_FORM),
+      ),
       valueOption("--checkout <id|order_id>", "only events of this order or session"),
       valueOption("--order-id <id>", "only events of this order_id"),
       valueOption("--since <event>", "only events after this event_id or position", parseSince),

@@ -40,6 +40,8 @@ export function registerTrigger(group: Group): void {
   register<TriggerOptions>(group, {
     name: "trigger <type>",
     summary: "cause an event on a real order or session, new or existing",
+    choices: EVENT_TYPES,
+    exitCodes: { 5: "the status of the order rules the event out" },
     examples: [
       "checkout trigger order.succeeded",
       "checkout trigger checkout_session.expired --price-id price_ticket",

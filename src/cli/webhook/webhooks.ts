@@ -49,6 +49,7 @@ export function registerWebhooks(group: Group): void {
   register<VerifyFlags>(group, {
     name: "verify",
     summary: "verify the signature of a webhook, and explain why it fails; exit 0 if valid, 1 if not",
+    exitCodes: { 0: "valid", 1: "not valid" },
     examples: [
       "checkout webhooks verify --payload-file body.json --timestamp 1767225600 --signature 5d41… --secret-file secret.txt",
       "printenv SECRET | checkout webhooks verify --payload-file body.json --timestamp 1767225600 --signature 5d41… --secret-file -",

@@ -1,0 +1,149 @@
+import type { Command, Option } from "commander";
+import type { CommandMap, MappedCommand, MappedOption, MappedVariable } from "../../core/help/map.ts";
+import type { World } from "../../world.ts";
+import { detailsOf, isCommon, isList, type ExitCodes, type Registry } from "../command.ts";
+import { environmentVariableOf } from "../option-rules.ts";
+import { createPrinter } from "../printer.ts";
+import { EXIT_MEANINGS } from "../problem.ts";
+import { createProgram, topLevelNames } from "../program.ts";
+import { OTHER_VARIABLES } from "../variables.ts";
+import { TOPIC_SUMMARIES } from "./topic-names.ts";
+import { SYSTEM_VARIABLES } from "./variables.ts";
+
+/** Prints the map of all commands, or of the command with these words and its subcommands, as one line of JSON. */
+export async function printMap(
+  { world, version }: { readonly world: World; readonly version: string },
+  words: readonly string[],
+): Promise<number> {
+  const map = await commandMap({ world, version, exit: () => undefined }, words);
+  return createPrinter(world, { json: true }).result(map, () => "");
+}
+
+/** The map of the commands below `words`; with no words, of all commands. */
+export async function commandMap(registry: Registry, words: readonly string[] = []): Promise<CommandMap> {
+  const [first, ...rest] = words;
+  const commands: MappedCommand[] = [];
+  const programs: Command[] = [];
+  for (const name of first === undefined ? topLevelNames() : [first]) {
+    // Each group is loaded alone, because the typed words decide which commands a group has.
+    const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name, ...rest] } });
+    programs.push(program);
+    const found = program.commands.find((command) => command.name() === name);
+    if (found !== undefined) commands.push(mapped(found, [name], rest));
+  }
+  const options = programs.flatMap(optionsBelow);
+  const common = uniqueBy(options.filter(isCommon), ({ flags }) => flags);
+  return {
+    program: "checkout",
+    version: registry.version,
+    summary: programs[0]?.description() ?? "",
+    exit_codes: exitCodes(EXIT_MEANINGS),
+    common_options: common.map(mappedOption),
+    variables: variables(options),
+    topics: Object.entries(TOPIC_SUMMARIES).map(([name, summary]) => ({ name, summary })),
+    commands,
+  };
+}
+
+/** A command of the map; only the subcommand `rest`, if it has words. */
+function mapped(command: Command, path: readonly string[], rest: readonly string[]): MappedCommand {
+  const { examples, exitCodes: codes = {} } = detailsOf(command);
+  const words = path.join(" ");
+  const below = command.commands.filter((one) => rest[0] === undefined || one.name() === rest[0]);
+  return {
+    name: command.name(),
+    words,
+    summary: command.description(),
+    runs: examples.length > 0,
+    usage: `checkout ${words} ${command.usage()}`.replace(/ \[command\]$/, ""),
+    arguments: command.registeredArguments.map((argument) => ({
+      name: argument.name(),
+      required: argument.required,
+      variadic: argument.variadic,
+      choices: argument.argChoices,
+    })),
+    options: command.options.filter((option) => !isCommon(option)).map(mappedOption),
+    common_options: command.options.flatMap((option) =>
+      isCommon(option) && option.long ? [option.long] : [],
+    ),
+    exit_codes: exitCodes(codes),
+    examples: [...examples],
+    commands: below.map((one) => mapped(one, [...path, one.name()], rest.slice(1))),
+  };
+}
+
+function mappedOption(option: Option): MappedOption {
+  const variable = environmentVariableOf(option);
+  const [, value = null] = /<([^>]+)>/.exec(option.flags) ?? [];
+  const [, standard = null] = /\(default: ([^()]*(?:\([^()]*\)[^()]*)*)\)/.exec(option.description) ?? [];
+  return {
+    name: option.long ?? option.flags,
+    short: option.short ?? null,
+    flags: option.flags,
+    value,
+    type: typeOf(value, option),
+    repeatable: isList(option),
+    choices: option.argChoices,
+    default: standard?.replace(/; repeatable.*$/, "") ?? null,
+    variable: variable ?? null,
+    description: option.description.replace(` [${variable}]`, ""),
+  };
+}
+
+/** Placeholders whose values are not free text. */
+const TYPES: ReadonlyMap<string, MappedOption["type"]> = new Map([
+  ["n", "integer"],
+  ["count", "integer"],
+  ["port", "integer"],
+  ["seconds", "integer"],
+  ["p", "number"],
+  ["duration", "duration"],
+  ["span", "duration"],
+  ["time", "time"],
+  ["moment", "time"],
+  ["file", "file"],
+  ["folder", "file"],
+  ["url", "url"],
+  ["origin", "url"],
+  ["faults", "json"],
+]);
+
+function typeOf(value: string | null, { argChoices, long }: Option): MappedOption["type"] {
+  if (value === null) return "boolean";
+  if (argChoices !== undefined) return "choice";
+  // The path of a page, or of a file.
+  if (value === "path" && long === "--file") return "file";
+  return TYPES.get(value) ?? "text";
+}
+
+function exitCodes(codes: ExitCodes): MappedCommand["exit_codes"] {
+  return Object.entries(codes).map(([code, meaning]) => ({
+    code: code === "other" ? code : Number(code),
+    meaning,
+  }));
+}
+
+function variables(options: readonly Option[]): MappedVariable[] {
+  const ofOptions = options.flatMap((option) => {
+    const { variable, name, description } = mappedOption(option);
+    return variable === null ? [] : [{ name: variable, option: name, description }];
+  });
+  const others = [...OTHER_VARIABLES, ...Object.entries(SYSTEM_VARIABLES)];
+  return [
+    ...uniqueBy(ofOptions, ({ name }) => name),
+    ...others.map(([name, description]) => ({ name, option: null, description })),
+  ];
+}
+
+function optionsBelow(command: Command): readonly Option[] {
+  return [...command.options, ...command.commands.flatMap(optionsBelow)];
+}
+
+function uniqueBy<Item>(items: readonly Item[], nameOf: (item: Item) => string): readonly Item[] {
+  const names = new Set<string>();
+  return items.filter((item) => {
+    const isNew = !names.has(nameOf(item));
+    names.add(nameOf(item));
+    return isNew;
+  });
+}

@@ -1,0 +1,89 @@
+import type { Printer } from "../printer.ts";
+import { wrapText } from "../wrap.ts";
+
+/** Lines of code in a document begin after this indent. */
+const INDENT = "  ";
+
+/** A page of Markdown for a terminal: paragraphs wrapped, code indented, tables as lists, links as their texts. */
+export function formatMarkdown(page: string, { style, width }: Pick<Printer, "style" | "width">): string {
+  return blocksOf(page)
+    .map((block) => {
+      const [first = ""] = block;
+      if (first.startsWith("```")) return block.slice(1, -1).map((line) => INDENT + line);
+      if (first.startsWith("#")) return [style.bold(plain(first.replace(/^#+ /, "")))];
+      if (first.startsWith("|")) return tableLines(block, width);
+      if (first.startsWith("* ") || /^\d+\. /.test(first)) return itemLines(block, width);
+      return [wrapText(plain(block.join(" ")), { places: width })];
+    })
+    .map((lines) => lines.join("\n"))
+    .join("\n\n");
+}
+
+/** The blocks of a page, each with its lines: an empty line ends a block, except within code. */
+function blocksOf(page: string): readonly (readonly string[])[] {
+  const blocks: string[][] = [];
+  let block: string[] = [];
+  let isCode = false;
+  for (const line of [...page.split("\n"), ""]) {
+    const isFence = line.startsWith("```");
+    const isHeading = !isCode && line.startsWith("#");
+    if (!isCode && (isFence || isHeading || line === "")) {
+      blocks.push(block);
+      block = [];
+    }
+    if (isCode || line !== "") block.push(line);
+    if (isFence) isCode = !isCode;
+    if (isCode || !(isFence || isHeading)) continue;
+    blocks.push(block);
+    block = [];
+  }
+  return blocks.filter((lines) => lines.length > 0).filter(([first = ""]) => !/^(?:<!--|!\[)/.test(first));
+}
+
+/** Each row begins with its first cell; further cells are on lines of their own, unless there is only one. */
+function tableLines([head = "", , ...rows]: readonly string[], width: number): readonly string[] {
+  const names = cellsOf(head);
+  return rows.flatMap((row) => {
+    const [first = "", ...others] = cellsOf(row);
+    const filled = others
+      .map((cell, at) => ({ cell, name: names[at + 1] ?? "" }))
+      .filter(({ cell }) => cell !== "");
+    const [only] = filled;
+    if (only !== undefined && others.length === 1)
+      return [wrapText(`${INDENT}${first}: ${only.cell}`, { places: width, indent: 4 })];
+    return [
+      INDENT + first,
+      ...filled.map(({ name, cell }) =>
+        wrapText(`${INDENT}${INDENT}${name === "" ? "" : `${name}: `}${cell}`, { places: width, indent: 6 }),
+      ),
+    ];
+  });
+}
+
+function cellsOf(row: string): readonly string[] {
+  return row
+    .slice(1, -1)
+    .split(/(?<!\\)\|/)
+    .map((cell) => plain(cell.trim().replaceAll(String.raw`\|`, "|")));
+}
+
+/** The items of a list, whose further lines are indented. */
+function itemLines(lines: readonly string[], width: number): readonly string[] {
+  const items: string[] = [];
+  for (const line of lines) {
+    if (/^(?:\* |\d+\. )/.test(line) || items.length === 0) items.push(line);
+    else items[items.length - 1] += ` ${line.trim()}`;
+  }
+  return items.map((item) => {
+    const indent = item.indexOf(" ") + 1;
+    return wrapText(plain(item), { places: width, indent });
+  });
+}
+
+/** Text without the marks of links and strong emphasis. */
+function plain(text: string): string {
+  return text
+    .replaceAll(/\[([^\]]+)\]\((https?:[^)]+)\)/g, "$1 ($2)")
+    .replaceAll(/\[([^\]]+)\]\([^)]+\)/g, "$1")
+    .replaceAll("**", "");
+}

@@ -1,0 +1,17 @@
+/** The topics of `checkout help <topic>`, in the order of the help. Their texts: cli/help/topics.ts. */
+export const TOPIC_SUMMARIES = {
+  idempotency: "the Idempotency-Key: one key for one purchase",
+  webhooks: "receive, verify and repeat webhooks",
+  clock: "move the time of a store",
+  faults: "inject faults into the API and into deliveries",
+  drills: "the drills of the launch checklist, and their results",
+  ci: "CI jobs, containers and proxies",
+} as const;
+
+/** The name of a topic. */
+export type Topic = keyof typeof TOPIC_SUMMARIES;
+
+/** The topic with this name; undefined if there is none. */
+export function topicNamed(name: string | undefined): Topic | undefined {
+  return (Object.keys(TOPIC_SUMMARIES) as Topic[]).find((topic) => topic === name);
+}

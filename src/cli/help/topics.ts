@@ -1,0 +1,55 @@
+import type { World } from "../../world.ts";
+import { createPrinter } from "../printer.ts";
+import { formatMarkdown } from "./markdown.ts";
+import { TOPIC_SUMMARIES, type Topic } from "./topic-names.ts";
+
+/** The page of each topic, and its section if the page has other subjects. */
+const PAGES = {
+  idempotency: {
+    load: () => import("../../../README.md?raw"),
+    heading: "The Idempotency-Key",
+    more: "checkout idempotency --help",
+  },
+  webhooks: { load: () => import("../../../docs/webhooks.md?raw"), more: "checkout webhooks --help" },
+  clock: {
+    load: () => import("../../../docs/faults.md?raw"),
+    heading: "Time instead of faults",
+    more: "checkout sandbox clock --help",
+  },
+  faults: { load: () => import("../../../docs/faults.md?raw"), more: "checkout faults add --help" },
+  drills: { load: () => import("../../../docs/launch.md?raw"), more: "checkout checklist run --help" },
+  ci: { load: () => import("../../../docs/ci.md?raw"), more: "checkout exec --help" },
+} satisfies Readonly<
+  Record<
+    Topic,
+    {
+      readonly load: () => Promise<{ readonly default: string }>;
+      readonly heading?: string;
+      readonly more: string;
+    }
+  >
+>;
+
+/** Prints the page of a topic, or its Markdown as a field of one line of JSON. */
+export async function printTopic(
+  world: World,
+  topic: Topic,
+  options: { readonly json: boolean },
+): Promise<number> {
+  const printer = createPrinter(world, options);
+  const page = PAGES[topic];
+  const { default: text } = await page.load();
+  const markdown = "heading" in page ? sectionOf(text, page.heading) : text;
+  const { more } = page;
+  return printer.result({ topic, summary: TOPIC_SUMMARIES[topic], markdown, next: more }, () =>
+    [formatMarkdown(markdown, printer), "", `→ ${more}`].join("\n"),
+  );
+}
+
+/** The section of a page with this heading, of level 2. */
+function sectionOf(page: string, heading: string): string {
+  const start = page.indexOf(`\n## ${heading}\n`) + 1;
+  if (start === 0) throw new Error(`no section ${heading}`);
+  const end = page.indexOf("\n## ", start);
+  return page.slice(start, end === -1 ? undefined : end + 1);
+}

@@ -1,0 +1,20 @@
+/** Variables of the system and of other programs that this program reads. */
+export const SYSTEM_VARIABLES = {
+  APPDATA: "on Windows: folder of the settings that are kept for this user",
+  CI: "if it is set, not 0 and not false, results for people contain no secrets",
+  FORCE_COLOR: "print colours even without a terminal; 0 prints none",
+  NO_COLOR: "print no colours",
+  TERM: "dumb: print no escape codes",
+  XDG_CACHE_HOME:
+    "folder for the part of the executable that is unpacked once (default: .cache in the home folder)",
+  XDG_CONFIG_HOME: "folder of the settings that are kept for this user (default: .config in the home folder)",
+  http_proxy: "proxy for calls to a service with --base-url or --target over http; never for this machine",
+  https_proxy: "proxy for calls to a service with --base-url or --target over https; never for this machine",
+  all_proxy: "proxy if http_proxy or https_proxy is not set",
+  no_proxy: "hosts that are reached without a proxy",
+  HTTP_PROXY: "as http_proxy",
+  HTTPS_PROXY: "as https_proxy",
+  ALL_PROXY: "as all_proxy",
+  NO_PROXY: "as no_proxy",
+  npm_command: "set by npx: hints then begin with npx checkout",
+} as const;

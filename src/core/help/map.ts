@@ -1,0 +1,86 @@
+// The map of commands that `checkout help --json` prints. To add a field: its row here, its value in cli/help/map.ts;
+// docs/commands.md is made from the map by bin/docs/commands.ts.
+import * as z from "zod/mini";
+
+/** The types of an option's value. */
+const OPTION_TYPES = [
+  "boolean",
+  "choice",
+  "duration",
+  "file",
+  "integer",
+  "json",
+  "number",
+  "text",
+  "time",
+  "url",
+] as const;
+
+const exitCode = z.strictObject({ code: z.union([z.int(), z.literal("other")]), meaning: z.string() });
+
+const option = z.strictObject({
+  name: z.string(),
+  short: z.nullable(z.string()),
+  flags: z.string(),
+  value: z.nullable(z.string()),
+  type: z.enum(OPTION_TYPES),
+  repeatable: z.boolean(),
+  choices: z.optional(z.array(z.string())),
+  default: z.nullable(z.string()),
+  variable: z.nullable(z.string()),
+  description: z.string(),
+});
+
+const argument = z.strictObject({
+  name: z.string(),
+  required: z.boolean(),
+  variadic: z.boolean(),
+  choices: z.optional(z.array(z.string())),
+});
+
+const command = z.strictObject({
+  name: z.string(),
+  words: z.string(),
+  summary: z.string(),
+  runs: z.boolean(),
+  usage: z.string(),
+  arguments: z.array(argument),
+  options: z.array(option),
+  common_options: z.array(z.string()),
+  exit_codes: z.array(exitCode),
+  examples: z.array(z.string()),
+  get commands() {
+    return z.array(command);
+  },
+});
+
+const variable = z.strictObject({
+  name: z.string(),
+  option: z.nullable(z.string()),
+  description: z.string(),
+});
+
+const commandMap = z.strictObject({
+  program: z.literal("checkout"),
+  version: z.string(),
+  summary: z.string(),
+  exit_codes: z.array(exitCode),
+  common_options: z.array(option),
+  variables: z.array(variable),
+  topics: z.array(z.strictObject({ name: z.string(), summary: z.string() })),
+  commands: z.array(command),
+});
+
+/** The map of commands. */
+export type CommandMap = z.infer<typeof commandMap>;
+/** A command or a group of the map. `runs` is false for a group that does nothing without a subcommand. */
+export type MappedCommand = z.infer<typeof command>;
+/** An option of the map. `value` is the placeholder of its value, null for a switch; `default` is a text for people. */
+export type MappedOption = z.infer<typeof option>;
+/** A variable that the program reads, with the option that it stands for. */
+export type MappedVariable = z.infer<typeof variable>;
+
+/** The JSON Schema of the map: part of the package. */
+export function commandMapSchema(): Readonly<Record<string, unknown>> {
+  return z.toJSONSchema(commandMap);
+}
