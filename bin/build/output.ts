@@ -18,8 +18,13 @@ export type Kind = "package" | "executable";
 /** The inputs of a build: files and folders of the repository, and npm's list of installed packages. */
 export const INPUTS = [
   "INTERFACE.md",
+  "README.md",
   "bin",
   "build.ts",
+  "docs/ci.md",
+  "docs/faults.md",
+  "docs/launch.md",
+  "docs/webhooks.md",
   "node_modules/.package-lock.json",
   "package.json",
   "src",

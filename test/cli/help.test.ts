@@ -93,7 +93,8 @@ test("the map of one command has only this command, and every variable that the 
 
   const names = new Set((await whole).variables.map(({ name }) => name));
   const text = readdirSync(SRC, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts"))
+    // A Worker's environment holds bindings, not variables.
+    .filter((name) => name.endsWith(".ts") && !name.startsWith("hosted/"))
     .map((name) => readFileSync(join(SRC, name), "utf8"))
     .join("\n");
   const read = [

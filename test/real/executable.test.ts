@@ -104,6 +104,7 @@ test("the single executable works from an empty folder, without Node, and passes
   const cache = tempFolder();
   const options = { cwd, executable, env: { XDG_CACHE_HOME: cache, PATH: "" } };
   const { id } = await smoke(options);
+  expect((await run(["help", "clock"], options)).stdout).toContain("Time instead of faults");
   expect(await run(["sandbox", "start", "--detach", "--port", "0"], options)).toMatchObject({
     code: 0,
     stderr: "",
