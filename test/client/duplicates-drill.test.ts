@@ -17,7 +17,7 @@ import {
   UNSEEN_SHOPS,
   type ShopPlan,
 } from "../support/order-shops.ts";
-import { openWebhookSite } from "../support/webhook-site.ts";
+import { EPHEMERAL, openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
 
 type Report = {
@@ -27,24 +27,15 @@ type Report = {
 };
 
 const DRILL = "checklist run duplicates";
-/** A state on disk would cost half of the time, and no shop of a table asks for it. */
-const EPHEMERAL = ["--ephemeral"];
 const VIEW = ["--order-view", "http://localhost:3000/orders/{order_id}", "--paid-when", "\\bpaid\\b"];
 
-async function openSite(plan: ShopPlan, start: readonly string[] = []) {
-  const site = await openWebhookSite(start);
-  const { ready } = site.sandbox();
-  const env = {
-    CHECKOUT_BASE_URL: ready.base_url,
-    CHECKOUT_API_KEY: ready.api_key ?? "",
-    CHECKOUT_STORE_ID: ready.store_id,
-    CHECKOUT_CONTROL_TOKEN: ready.control_token,
-  };
+async function openSite(plan: ShopPlan) {
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = openOrderShop(site, plan);
   const hooks = await site.addEndpoint("http://localhost:3000/hooks");
   const drill = async (args: readonly string[] = VIEW): Promise<Report & { readonly code: number }> => {
     const line = [...DRILL.split(" "), ...args, "--json"];
-    const { code, stdout, stderr } = await site.harness.run(line, { env });
+    const { code, stdout, stderr } = await site.harness.run(line);
     expect(stderr).toBe("");
     return { code, ...(JSON.parse(stdout) as Report) };
   };
@@ -62,7 +53,7 @@ function causesOf({ steps }: Report): DuplicatesCause[] {
 
 for (const [name, plan] of Object.entries(GOOD_SHOPS))
   test(`good shop: ${name}`, async () => {
-    const site = await openSite(plan, EPHEMERAL);
+    const site = await openSite(plan);
     const report = await site.drill();
     expect([causesOf(report), report.code, report.verdict]).toEqual([[], 0, "passed"]);
     expect(await site.kept()).toMatchObject([
@@ -80,7 +71,7 @@ for (const [name, plan] of Object.entries(GOOD_SHOPS))
 for (const [name, plan] of Object.entries(BROKEN_SHOPS))
   test(`broken shop: ${name}`, async () => {
     const causes = BROKEN.duplicates[name];
-    const site = await openSite(plan, EPHEMERAL);
+    const site = await openSite(plan);
     const report = await site.drill();
     // A shop that books nothing has not shown what it does.
     const isOpen = ["never_paid", "view_unreadable"].some((cause) => isDeepStrictEqual(causes, [cause]));
@@ -92,7 +83,7 @@ for (const [name, plan] of Object.entries(BROKEN_SHOPS))
 
 for (const [name, plan] of Object.entries(UNSEEN_SHOPS))
   test(`a shop that the drill cannot see: ${name}`, async () => {
-    const site = await openSite(plan, EPHEMERAL);
+    const site = await openSite(plan);
     const report = await site.drill();
     expect([report.code, causesOf(report)]).toEqual([0, []]);
   });
@@ -143,7 +134,7 @@ test("each event is sent as a delivery of it: the same bytes, a signature of now
 });
 
 test("of each step is said what is expected", async () => {
-  const site = await openSite(GOOD_SHOPS["keeps a payment until the creation has come"] ?? right, EPHEMERAL);
+  const site = await openSite(GOOD_SHOPS["keeps a payment until the creation has come"] ?? right);
   const { steps } = await site.drill();
   const ofOrders = steps.filter(({ name }) => Object.hasOwn(DUPLICATE_SENDS, name));
   expect(ofOrders.map(({ name, expected }) => [name, expected])).toEqual([

@@ -9,7 +9,7 @@ import {
   type OrderShopParts,
 } from "../support/order-shop-parts.ts";
 import { openOrderShop } from "../support/order-shops.ts";
-import { openWebhookSite } from "../support/webhook-site.ts";
+import { EPHEMERAL, openWebhookSite } from "../support/webhook-site.ts";
 
 const DRILL = [
   ..."checklist run duplicates --json --paid-when \\bpaid\\b --order-view".split(" "),
@@ -18,7 +18,7 @@ const DRILL = [
 
 /** The exit code of the drill of a shop, and the causes of what failed. */
 async function drill(parts: OrderShopParts) {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   openOrderShop(site, orderShopOf(parts));
   await site.addEndpoint("http://localhost:3000/hooks");
   const { code, stdout } = await site.harness.run(DRILL);

@@ -4,7 +4,7 @@ import { RETURN_CAUSES } from "../../src/core/readiness/drills/browser-return.ts
 import type { DrillStep } from "../../src/core/control/drills.ts";
 import { BROKEN, UNSEEN } from "../support/broken.table.ts";
 import { BROKEN_PAGES, GOOD_PAGES, openReturnShop, UNSEEN_PAGES } from "../support/return-shops.ts";
-import { openWebhookSite } from "../support/webhook-site.ts";
+import { EPHEMERAL, openWebhookSite } from "../support/webhook-site.ts";
 
 const SHOP = "http://localhost:3000";
 const DRILL = [
@@ -16,7 +16,7 @@ const DRILL = [
 
 /** Drills pages, one after the other in one sandbox: of each its name, the exit code and the first cause. */
 async function drillAll(pages: Readonly<Record<string, Parameters<typeof openReturnShop>[1]>>) {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   await site.addEndpoint(`${SHOP}/hooks`);
   const found = [];
   for (const [name, page] of Object.entries(pages)) {
@@ -52,7 +52,7 @@ test("pages that no drill can see pass, as the list of them says", async () => {
 });
 
 test("the drill of a page that waits for the webhook takes no longer than it says", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   await site.addEndpoint(`${SHOP}/hooks`);
   openReturnShop(site, () => undefined);
   const before = site.harness.clock.now();

@@ -388,7 +388,7 @@ test("nothing happens but the drill: no event, no delivery, and its requests are
 });
 
 test("what a drill has shown is kept, and is void once the address or the secret is another", async () => {
-  const site = await openDrillSite(right);
+  const site = await openDrillSite(right, []);
   const first = await drill(site);
   const { id, subject } = first.drills[0] ?? { id: "", subject: "" };
   expect(first.drills[0]).toMatchObject({ kind: "webhook", endpoint_id: site.id, url: HOOKS, passed: true });

@@ -5,10 +5,12 @@ import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import type { HttpRequest, HttpResponse, OutboundRequest, ShellResult } from "../../src/world.ts";
 import { FULL } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
-import { openWebhookSite } from "../support/webhook-site.ts";
+import { EPHEMERAL, openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
 
 const SHOP = "http://localhost:3000";
+/** For tests that read the state, start the sandbox again, or refuse the call that finds it. */
+const ON_DISK: readonly string[] = [];
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
 const RETURN = `--return-url ${SHOP}/thanks --order-view ${SHOP}/orders/{order_id} --paid-when paid`;
 const DRILLS = {
@@ -23,8 +25,8 @@ const KINDS = Object.keys(DRILLS) as readonly Kind[];
 type Site = Awaited<ReturnType<typeof openSite>>;
 
 /** A shop that does all right, its client, and what is asked of it. */
-async function openSite() {
-  const site = await openWebhookSite();
+async function openSite(start = EPHEMERAL) {
+  const site = await openWebhookSite(start);
   const { harness } = site;
   const paid = new Set<string>();
   const asked: string[] = [];
@@ -237,7 +239,7 @@ async function holdWebhooks(site: Site) {
 }
 
 test("what a drill holds is shown with its reason, and is no pause of an endpoint", async () => {
-  const site = await openSite();
+  const site = await openSite(ON_DISK);
   const { harness } = site;
   const paused = await site.addEndpoint("http://localhost:3001/hooks");
   await site.control(`/endpoints/${paused.id}/state`, { action: "pause" });
@@ -306,7 +308,7 @@ test("a drill that runs is shown by the checklist, and ends when its time is ove
 });
 
 test("a sandbox that stops ends its drills first, and lets what they held go after its next start", async () => {
-  const site = await openSite();
+  const site = await openSite(ON_DISK);
   const drill = await holdWebhooks(site);
   await site.stop();
   drill.end();
@@ -336,7 +338,7 @@ async function refuseAt({ harness }: Site, kind: Kind, { request, nth }: Point) 
 // The drill of duplicates is in client/duplicates-course.test.ts.
 for (const kind of ["idempotency", "browser_return"] as const)
   test(`${kind}: where the sandbox refuses one of its calls, it ends and says why, and nothing is left`, async () => {
-    const site = await openSite();
+    const site = await openSite(ON_DISK);
     await site.create("before-all-drills");
     const points = await pointsOf(site, kind);
     // What was shown is kept before the lease ends.

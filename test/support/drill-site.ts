@@ -8,7 +8,7 @@ import {
 } from "../../src/core/readiness/drills/webhook-advice.ts";
 import { right, serve, type Receiver } from "./merchant-receivers.ts";
 import { eventually } from "./eventually.ts";
-import { openWebhookSite } from "./webhook-site.ts";
+import { EPHEMERAL, openWebhookSite } from "./webhook-site.ts";
 import type { WireAnswerOf } from "./wire.ts";
 
 /** What the webhook drill prints as JSON. */
@@ -25,8 +25,8 @@ export const HOOKS = "http://localhost:3000/hooks";
 export const CONSENT = ["--order-view", "http://localhost:3000/orders/{order_id}"] as const;
 
 /** A sandbox with one endpoint, whose receiver can be replaced. */
-export async function openDrillSite(receiver: Receiver = right) {
-  const site = await openWebhookSite();
+export async function openDrillSite(receiver: Receiver = right, start = EPHEMERAL) {
+  const site = await openWebhookSite(start);
   const { harness } = site;
   const secrets = { current: "" };
   const wire = { connection: 0, kept: 0, last: 0, header: "" };

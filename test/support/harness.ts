@@ -106,6 +106,8 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
   let nextPid = FIRST_PID;
   let ids = 0;
   let fault: Fault = (_request, pass) => pass();
+  // Commands find a sandbox that keeps nothing by variables alone.
+  let access: Readonly<Record<string, string>> = {};
   const opened: string[] = [];
   let browser: World["openBrowser"] = () => Promise.resolve({ ok: true });
   const commands: ShellCommand[] = [];
@@ -136,7 +138,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     return {
       ...clock,
       argv,
-      env: command.env ?? {},
+      env: { ...access, ...command.env },
       cwd: command.cwd ?? cwd,
       pid,
       interactive: command.typed !== undefined,
@@ -266,6 +268,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       throw new Error(`the sandbox did not start: ${(await ended).stderr}`);
     }
     const ready = JSON.parse(world.output.text().stdout) as Ready;
+    if (args.includes("--ephemeral")) access = variablesOf(ready);
     return {
       ready,
       request: (call) => request(ports, ready, call),
@@ -309,6 +312,16 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     setProgram: (next: World["runProgram"]) => void (runProgram = next),
     /** Lets the browser misbehave from now on. */
     setBrowser: (next: World["openBrowser"]) => void (browser = next),
+  };
+}
+
+/** The variables by which commands find a sandbox that keeps nothing, as `checkout exec` gives them. */
+function variablesOf(ready: Ready): Readonly<Record<string, string>> {
+  return {
+    CHECKOUT_BASE_URL: ready.base_url,
+    CHECKOUT_API_KEY: ready.api_key ?? "",
+    CHECKOUT_STORE_ID: ready.store_id,
+    CHECKOUT_CONTROL_TOKEN: ready.control_token,
   };
 }
 
@@ -468,10 +481,10 @@ async function deliver(
     dropped,
   } = await service.answer({ method: outbound.method, target, rawHeaders, body });
   if (dropped === true) return { ok: false, failure: "connection_lost", message: "socket hang up" };
-  const signals = outbound.signal === undefined ? [killed] : [killed, outbound.signal];
-  const whole = await readWhole(answer, { onPart: outbound.onPart, signal: AbortSignal.any(signals) }).catch(
-    () => "cut",
-  );
+  const whole = await readWhole(answer, {
+    onPart: outbound.onPart,
+    signals: [killed, outbound.signal],
+  }).catch(() => "cut");
   if (whole === "cut") return { ok: false, failure: "connection_lost", message: "aborted" };
   if (whole === undefined) return { ok: false, failure: "aborted", message: "aborted" };
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
@@ -486,9 +499,13 @@ async function deliver(
 /** The whole of a body, of a stream too; undefined if its reader went away before its end. */
 async function readWhole(
   body: HttpResponse["body"],
-  { onPart, signal }: Pick<OutboundRequest, "onPart"> & { readonly signal: AbortSignal },
+  {
+    onPart,
+    signals,
+  }: Pick<OutboundRequest, "onPart"> & { readonly signals: readonly (AbortSignal | undefined)[] },
 ): Promise<string | Uint8Array | undefined> {
   if (typeof body === "string" || body instanceof Uint8Array) return body;
+  const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
   const parts: Uint8Array[] = [];
   const stream = body[Symbol.asyncIterator]();
   const gone = new Promise<"gone">((resolve) => signal.addEventListener("abort", () => resolve("gone")));
