@@ -1,21 +1,51 @@
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { build } from "esbuild";
 import { SQLITE_ASSET } from "../../src/world/addon.ts";
 import { ALIAS, bundled, common } from "./bundle.ts";
 import { LICENSES, licenseTexts, nodeLicense } from "./licenses.ts";
 
-const EXECUTABLE = process.platform === "win32" ? "checkout.exe" : "checkout";
+/** The bundled program in a folder in which executables are made. */
+export const SCRIPT = "executable.cjs";
+const CONFIG = "sea.json";
 
-/** Makes Node's single executable for this platform: the program in one script, SQLite's addon as an asset. */
+/** The Node and the SQLite addon of one platform, from which its executable is made. */
+export type Platform = {
+  /** The name of the executable. */
+  readonly output: string;
+  /** The path of Node. */
+  readonly node: string;
+  readonly nodeVersion: string;
+  /** The licence of Node; undefined if it is not known. */
+  readonly nodeLicense: string | undefined;
+  /** The path of the addon. */
+  readonly addon: string;
+  /** Whether this process can make compiled code for it; on another system or processor Node would reject the code. */
+  readonly isOwn: boolean;
+};
+
+/** Makes Node's single executable for this platform, and the licence texts that belong to it. */
 export async function buildExecutable(folder: string): Promise<void> {
-  const [script, config, licenses] = ["executable.cjs", "sea.json", `checkout-${LICENSES}`];
+  await bundleScript(folder);
+  makeExecutable(folder, {
+    output: process.platform === "win32" ? "checkout.exe" : "checkout",
+    node: process.execPath,
+    nodeVersion: process.versions.node,
+    nodeLicense: nodeLicense(),
+    addon: ownAddon(),
+    isOwn: true,
+  });
+  rmSync(join(folder, SCRIPT));
+}
+
+/** Bundles the program into one script, from which executables are made. */
+export async function bundleScript(folder: string): Promise<void> {
   await build({
     ...common,
     entryPoints: ["bin/main.ts"],
-    outfile: join(folder, script),
+    outfile: join(folder, SCRIPT),
     format: "cjs",
     alias: ALIAS,
     supported: { "dynamic-import": false },
@@ -24,34 +54,43 @@ export async function buildExecutable(folder: string): Promise<void> {
       js: 'const __non_webpack_require__ = require("node:module").createRequire(process.execPath);',
     },
   });
-  writeFileSync(join(folder, licenses), `${licenseTexts(bundled)}\n${licenseOfNode()}`);
+}
+
+/** The path of the licence texts that belong to the executables of a folder. */
+export function licensesFile(folder: string): string {
+  return join(folder, `checkout-${LICENSES}`);
+}
+
+/** Makes an executable from the script of the folder: the script runs in it, and the addon is an asset. */
+export function makeExecutable(folder: string, platform: Platform): void {
+  writeFileSync(licensesFile(folder), `${licenseTexts(bundled)}\n${licenseOfNode(platform)}`);
   const description = {
-    main: script,
-    output: EXECUTABLE,
+    main: SCRIPT,
+    output: platform.output,
+    executable: platform.node,
     disableExperimentalSEAWarning: true,
-    useCodeCache: true,
-    assets: { [SQLITE_ASSET]: addonPath(), [LICENSES]: licenses },
+    useCodeCache: platform.isOwn,
+    assets: { [SQLITE_ASSET]: platform.addon, [LICENSES]: basename(licensesFile(folder)) },
   };
-  writeFileSync(join(folder, config), JSON.stringify(description));
-  execFileSync(process.execPath, ["--build-sea", config], {
+  writeFileSync(join(folder, CONFIG), JSON.stringify(description));
+  execFileSync(process.execPath, ["--build-sea", CONFIG], {
     cwd: folder,
     stdio: ["ignore", "ignore", "inherit"],
   });
-  for (const intermediate of [script, config]) rmSync(join(folder, intermediate));
+  rmSync(join(folder, CONFIG));
 }
 
-/** The licence note of the Node inside the executable. */
-function licenseOfNode(): string {
-  const title = `Node.js ${process.versions.node}, and what it is made of`;
-  const text = nodeLicense();
+/** The licence note of the Node inside an executable. */
+function licenseOfNode({ nodeVersion, nodeLicense: text }: Platform): string {
+  const title = `Node.js ${nodeVersion}, and what it is made of`;
   if (text !== undefined) return `${title}\n\n${text}`;
-  const address = `https://github.com/nodejs/node/blob/v${process.versions.node}/LICENSE`;
+  const address = `https://github.com/nodejs/node/blob/v${nodeVersion}/LICENSE`;
   process.stderr.write(`warning: this Node has no LICENSE beside it; add ${address} to what you pass on\n`);
   return `${title}: ${address}\n`;
 }
 
 /** The addon of better-sqlite3 for this platform. */
-function addonPath(): string {
+function ownAddon(): string {
   const require = createRequire(import.meta.url);
   const binding = join(dirname(require.resolve("better-sqlite3")), "binding.js");
   const { getPrebuildPath } = require(binding) as { getPrebuildPath: () => string | null };

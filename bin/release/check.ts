@@ -1,0 +1,18 @@
+/** Makes a release and tries it on this machine, without a network after the download of its parts. Prints a table. */
+import { requireTools, toolsToCheck } from "./tools.ts";
+import { checkRelease } from "./check/check.ts";
+
+try {
+  requireTools(toolsToCheck());
+  if (process.getuid?.() !== 0)
+    throw new Error("run this as root: it makes a Debian in a folder and changes into it");
+  const rows = await checkRelease((step) => console.error(step));
+  for (const { name, failure, detail } of rows)
+    console.log(`${failure === undefined ? "✓" : "✗"} ${name.padEnd(40)} ${failure ?? detail}`);
+  const failed = rows.filter(({ failure }) => failure !== undefined).length;
+  console.log(`\n${rows.length - failed} passed, ${failed} failed`);
+  process.exitCode = failed === 0 ? 0 : 1;
+} catch (error) {
+  console.error(`✗ ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+}

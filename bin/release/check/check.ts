@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describeRelease, makeRelease, RELEASE, UNPACKED, VERSION } from "../release.ts";
+import { describeMac } from "./mac.ts";
+import { buildTwice } from "./repeat.ts";
+import { run } from "./run.ts";
+import { makeDebian, tryDebianPackage, tryExecutable, tryImage } from "./debian.ts";
+import { tryEmulated } from "./emulated.ts";
+
+/** The result of a check: what was seen, or why it failed. */
+export type Row = { readonly name: string; readonly detail: string; readonly failure?: string };
+
+/** Makes a release and runs every check. A failed check does not end the others. */
+export async function checkRelease(tell: (step: string) => void): Promise<readonly Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), "checkout-release-"));
+  const rows: Row[] = [];
+  const check = async (name: string, attempt: () => Promise<string> | string): Promise<boolean> => {
+    tell(name);
+    try {
+      rows.push({ name, detail: await attempt() });
+      return true;
+    } catch (error) {
+      rows.push({ name, detail: "", failure: error instanceof Error ? error.message : String(error) });
+      return false;
+    }
+  };
+  try {
+    const isMade = await check("release", async () => {
+      await makeRelease(tell);
+      return `${describeRelease().length} files`;
+    });
+    if (!isMade) return rows;
+    await check("sums", () => run("sha256sum", ["--check", "--quiet", "SHA256SUMS"], RELEASE) || "all right");
+    await check("files for macOS", () => describeMac(folder));
+    await check("npm package, made twice", () => buildTwice(folder));
+    const debian = join(folder, "debian");
+    if (!(await check("a Debian without Node", () => makeDebian(debian)))) return rows;
+    const executable = join(UNPACKED, "checkout-linux-x64");
+    await check("executable: up to a shop that is ready", () => tryExecutable(debian, executable));
+    const deb = join(RELEASE, `hosted-checkout_${VERSION}_amd64.deb`);
+    await check("Debian package: lintian", () => lint(deb));
+    await check("Debian package: up to a shop that is ready", () => tryDebianPackage(debian, deb));
+    await check("image: up to a shop that is ready", () => tryImage(debian, { folder, executable }));
+    await check("executable of arm64, emulated", () => tryEmulated(folder));
+    return rows;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Lintian's findings. Throws if one of them is an error. */
+function lint(deb: string): string {
+  const found = run("lintian", ["--allow-root", "--fail-on", "error", "--no-tag-display-limit", deb]);
+  return found === "" ? "nothing" : `${found.split("\n").length} warnings`;
+}

@@ -1,0 +1,158 @@
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { IMAGE_USER, readImage } from "../image.ts";
+import { IMAGE } from "../release.ts";
+import { run } from "./run.ts";
+
+/** The Debian release in which executables are tried, and what a shop in Python and the executable need. */
+const SUITE = "bookworm";
+const PACKAGES = ["libatomic1", "libstdc++6", "python3", "curl"];
+/** A user without rights in that Debian. */
+const USER = "10001";
+const SHOP = "fixtures/shops/python/shop.py";
+
+/** Makes a minimal Debian without Node in a folder. */
+export function makeDebian(root: string): string {
+  run("mmdebstrap", ["--quiet", "--variant=essential", `--include=${PACKAGES.join(",")}`, SUITE, root]);
+  copyFileSync(SHOP, join(root, "shop.py"));
+  writeFileSync(join(root, "trial.sh"), TRIAL);
+  mkdirSync(join(root, "reader"), { recursive: true, mode: 0o555 });
+  return run("chroot", [root, "sh", "-c", "cat /etc/debian_version; ! command -v node"]);
+}
+
+/**
+ * The whole way of a newcomer: start, create, pay, listen, and the commands in the head of the shop, up to Ready. The
+ * argument starts a sandbox, if none runs, and sets the variables of its service.
+ */
+const TRIAL = `set -eu
+export HOME=/reader TMPDIR=/tmp PATH=/usr/bin:/bin
+cd "$(mktemp -d)"
+cp /shop.py .
+npx() { "$@"; }
+eval "$1"
+checkout orders create --order-id trial-1 --price-id price_coffee
+checkout sandbox pay trial-1 --outcome succeeded
+python3 shop.py > shop.log 2>&1 &
+trap 'kill $! 2>/dev/null; checkout sandbox stop >/dev/null 2>&1 || true' EXIT
+checkout listen --forward http://localhost:3000/hooks > listen.log 2>&1 & listener=$!
+for _ in 1 2 3 4 5 6 7 8 9 10; do curl -fs -d order_id=trial-2 http://localhost:3000/buy >/dev/null && break; sleep 1; done
+sleep 3
+checkout sandbox pay trial-2 --outcome succeeded
+sleep 3
+kill -INT $listener; wait $listener || true
+grep -q 'succeeded .*→ 200' listen.log || { cat listen.log; exit 1; }
+sed -n '/^    npx checkout endpoints/,/^"""/p' shop.py | sed '/^"""/d' > steps.sh
+. ./steps.sh > steps.log 2>&1 || { tail -30 steps.log; exit 1; }
+tail -3 steps.log | grep -i ready
+`;
+
+/** Starts a sandbox of its own for the trial. */
+const OWN_SANDBOX = 'checkout sandbox start --detach --port 0 && eval "$(checkout env)"';
+
+/**
+ * Runs a command line in a root folder, as a user without rights. Its only network is loopback: that of the process
+ * `beside`, or one of its own.
+ */
+function inside(root: string, command: string, beside?: number): string {
+  const script = [
+    `mount -t proc proc '${root}/proc'`,
+    `mount --bind /dev '${root}/dev'`,
+    "ip link set lo up",
+    `exec chroot --userspec=${USER}:${USER} '${root}' sh -c "$1"`,
+  ].join(" && ");
+  const apart = ["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh", command];
+  if (beside === undefined) return run("unshare", ["--net", ...apart]);
+  return run("nsenter", ["--target", String(beside), "--net", "unshare", ...apart]);
+}
+
+/** The last line of the trial, which says Ready. */
+function tryToReady(root: string, start: string, beside?: number): string {
+  return inside(root, `sh /trial.sh '${start}'`, beside).split("\n").at(-1) ?? "";
+}
+
+/** Tries an executable, which needs nothing but itself. */
+export function tryExecutable(root: string, executable: string): string {
+  install(root, executable);
+  return tryToReady(root, OWN_SANDBOX);
+}
+
+/** Installs a Debian package, tries it, and removes it: nothing of it may stay. */
+export function tryDebianPackage(root: string, deb: string): string {
+  rmSync(join(root, "usr/bin/checkout"));
+  copyFileSync(deb, join(root, "package.deb"));
+  run("chroot", [root, "dpkg", "--install", "/package.deb"]);
+  const seen = tryToReady(root, OWN_SANDBOX);
+  run("chroot", [root, "dpkg", "--purge", "hosted-checkout"]);
+  run("chroot", [root, "sh", "-c", "! command -v checkout && test ! -e /usr/share/doc/hosted-checkout"]);
+  return `${seen}; removed without a rest`;
+}
+
+/**
+ * Runs the container image with a root folder that cannot be written, and tries its sandbox with the shop and the
+ * executable of the Debian, as a team does with a container.
+ */
+export function tryImage(root: string, { folder, executable }: ImageTrial): string {
+  install(root, executable);
+  const keys = inside(root, "checkout keys generate").split("\n");
+  const bundle = join(folder, "bundle");
+  makeBundle(bundle, keys);
+  const name = `checkout-release-${process.pid}`;
+  run("runc", ["run", "--detach", "--bundle", bundle, name]);
+  try {
+    run("runc", ["exec", name, "/usr/bin/checkout", "sandbox", "wait", "--timeout", "20s"]);
+    const state = JSON.parse(run("runc", ["state", name])) as { readonly pid: number };
+    const variables = keys.map((line) => `export ${line.replace("CHECKOUT_SANDBOX_", "CHECKOUT_")}`);
+    writeFileSync(
+      join(root, "image.env"),
+      `export CHECKOUT_BASE_URL=http://127.0.0.1:4242/v1\n${variables.join("\n")}\n`,
+    );
+    const seen = tryToReady(root, ". /image.env", state.pid);
+    run("runc", ["exec", name, "/usr/bin/checkout", "sandbox", "stop"]);
+    return `${seen}; read-only, as user ${IMAGE_USER}`;
+  } finally {
+    run("runc", ["delete", "--force", name]);
+  }
+}
+
+type ImageTrial = { readonly folder: string; readonly executable: string };
+
+/** Makes a folder for runc from the image's layer and configuration for amd64. */
+function makeBundle(bundle: string, variables: readonly string[]): void {
+  const { config, layers } = readImage(IMAGE, "amd64");
+  mkdirSync(join(bundle, "rootfs"), { recursive: true });
+  for (const layer of layers) run("tar", ["-xf", layer, "-C", join(bundle, "rootfs")]);
+  run("runc", ["spec"], bundle);
+  const path = join(bundle, "config.json");
+  const spec = JSON.parse(readFileSync(path, "utf8")) as RuncSpec;
+  const { Entrypoint, Cmd, Env, WorkingDir, Volumes } = config;
+  const user = { uid: IMAGE_USER, gid: IMAGE_USER };
+  const process = {
+    terminal: false,
+    user,
+    args: [...Entrypoint, ...Cmd],
+    env: [...Env, ...variables],
+    cwd: WorkingDir,
+  };
+  const owned = ["nosuid", "nodev", "mode=0700", `uid=${IMAGE_USER}`, `gid=${IMAGE_USER}`];
+  const volumes = Object.keys(Volumes).map((destination) => ({
+    destination,
+    type: "tmpfs",
+    source: "tmpfs",
+    options: owned,
+  }));
+  const whole = {
+    ...spec,
+    process: { ...spec.process, ...process },
+    root: { ...spec.root, readonly: true },
+    mounts: [...spec.mounts, ...volumes],
+  };
+  writeFileSync(path, JSON.stringify(whole));
+}
+
+type RuncSpec = { readonly process: object; readonly root: object; readonly mounts: readonly object[] };
+
+/** Installs an executable in a root folder. */
+function install(root: string, executable: string): void {
+  copyFileSync(executable, join(root, "usr/bin/checkout"));
+  chmodSync(join(root, "usr/bin/checkout"), 0o755);
+}

@@ -1,0 +1,50 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { UNPACKED } from "../release.ts";
+import { run } from "./run.ts";
+
+/** The libraries that the executable loads. */
+const LIBRARIES = ["libatomic1", "libc6", "libgcc-s1", "libstdc++6"];
+
+/** Runs the arm64 executable in an emulator: start, create, pay, and the state after a stop. */
+export async function tryEmulated(folder: string): Promise<string> {
+  const root = join(folder, "arm64");
+  run("mmdebstrap", [
+    "--quiet",
+    "--variant=extract",
+    "--arch=arm64",
+    `--include=${LIBRARIES.join(",")}`,
+    "bookworm",
+    root,
+  ]);
+  const cwd = join(folder, "arm64-state");
+  mkdirSync(cwd);
+  const program = ["-L", root, resolve(UNPACKED, "checkout-linux-arm64")];
+  const checkout = (...words: readonly string[]): string =>
+    execFileSync("qemu-aarch64-static", [...program, ...words], { cwd })
+      .toString()
+      .trim();
+  const sandbox = spawn("qemu-aarch64-static", [...program, "sandbox", "start", "--port", "0", "--json"], {
+    cwd,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(sandbox, "exit");
+  try {
+    const lines = createInterface({ input: sandbox.stdout });
+    const ready = await Promise.race([once(lines, "line"), ended]);
+    if (typeof ready[0] !== "string")
+      throw new Error(`the sandbox ended before it was ready: ${String(ready[0])}`);
+    checkout("orders", "create", "--order-id", "arm64-1", "--price-id", "price_coffee");
+    checkout("sandbox", "pay", "arm64-1", "--outcome", "succeeded");
+    const status = checkout("orders", "get", "arm64-1", "--json");
+    if (!status.includes('"status":"succeeded"')) throw new Error(`the order is not paid: ${status}`);
+  } finally {
+    sandbox.kill("SIGTERM");
+  }
+  const [code] = await ended;
+  if (code !== 0) throw new Error(`the sandbox ended with ${String(code)}`);
+  return `${checkout("--version")}: started, created and paid an order, stopped`;
+}

@@ -1,0 +1,32 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { bundleScript } from "../../build/executable.ts";
+import { crossBuild } from "../executables.ts";
+import { PLATFORMS } from "../platforms.ts";
+
+/** The first bytes of a 64-bit Mach-O file, and its numbers of processors. */
+const MAGIC = 0xfe_ed_fa_cf;
+const PROCESSORS: Readonly<Record<number, string>> = {
+  0x0100_0007: "darwin-x64",
+  0x0100_000c: "darwin-arm64",
+};
+/** The segment in which Node finds a program. */
+const SEGMENT = "NODE_SEA";
+
+/** Makes the executables of macOS for a trial; throws if one is not what Node on a Mac would look into. */
+export async function describeMac(folder: string): Promise<string> {
+  const trial = join(folder, "mac");
+  mkdirSync(trial);
+  await bundleScript(trial);
+  const seen = PLATFORMS.filter(({ name }) => name.startsWith("darwin-")).map((platform) => {
+    const bytes = readFileSync(crossBuild(trial, platform));
+    if (bytes.readUInt32LE(0) !== MAGIC) throw new Error(`the file of ${platform.name} is no Mach-O file`);
+    if (PROCESSORS[bytes.readUInt32LE(4)] !== platform.name)
+      throw new Error(`${platform.name} is for another processor`);
+    if (!bytes.includes(SEGMENT)) throw new Error(`the file of ${platform.name} has no segment ${SEGMENT}`);
+    const addon = readFileSync(join("node_modules/better-sqlite3/prebuilds", `${platform.addon}.node`));
+    if (!bytes.includes(addon)) throw new Error(`the file of ${platform.name} lacks its SQLite addon`);
+    return `${platform.name} ${(bytes.length / 1e6).toFixed(0)} MB`;
+  });
+  return `${seen.join(", ")}: Mach-O, program and addon inside; not released, because only a Mac can sign them`;
+}

@@ -1,0 +1,14 @@
+import { execFileSync } from "node:child_process";
+
+/** Runs a program and returns its output. Throws with the last lines of the output if it fails. */
+export function run(program: string, words: readonly string[], cwd = "."): string {
+  try {
+    return execFileSync(program, words, { cwd, stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28 })
+      .toString()
+      .trim();
+  } catch (error) {
+    const { stdout = "", stderr = "" } = error as { readonly stdout?: Buffer; readonly stderr?: Buffer };
+    const last = `${String(stdout)}\n${String(stderr)}`.trim().split("\n").slice(-12).join("\n    ");
+    throw new Error(`${program} ${words.join(" ")} failed:\n    ${last}`, { cause: error });
+  }
+}

@@ -1,0 +1,73 @@
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { environmentOf, type Commit } from "./commit.ts";
+import { MAINTAINER } from "./owner.ts";
+
+/** The name of the package; `checkout` alone would be taken for something of version control. */
+const NAME = "hosted-checkout";
+const TEMPLATES = "fixtures/packages/debian";
+
+/** What a Debian package is made of. */
+export type DebianInput = {
+  readonly version: string;
+  readonly architecture: "amd64" | "arm64";
+  /** The path of the executable, and of the licence texts that belong to it. */
+  readonly executable: string;
+  readonly licenses: string;
+  readonly commit: Commit;
+};
+
+/** Makes a Debian package in a folder and returns its name. */
+export function packDebian(folder: string, input: DebianInput): string {
+  const { version, architecture, commit } = input;
+  const root = mkdtempSync(join(tmpdir(), "checkout-debian-"));
+  const values = { version, architecture, maintainer: MAINTAINER, date: rfcDate(commit.time) };
+  const put = (path: string, content: Uint8Array | string, mode = 0o644): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+    chmodSync(join(root, path), mode);
+  };
+  try {
+    put("DEBIAN/control", template("control", values));
+    put(
+      `usr/share/doc/${NAME}/copyright`,
+      template("copyright", values) + readFileSync(input.licenses, "utf8"),
+    );
+    put(`usr/share/doc/${NAME}/changelog.gz`, gzipSync(template("changelog", values), { level: 9 }));
+    put(`usr/share/lintian/overrides/${NAME}`, template("lintian-overrides", values));
+    put("usr/bin/checkout", "", 0o755);
+    copyFileSync(input.executable, join(root, "usr/bin/checkout"));
+    // A strict umask must not make folders that only root can read.
+    execFileSync("chmod", ["-R", "u=rwX,go=rX", root]);
+    const name = `${NAME}_${version}_${architecture}.deb`;
+    const options = ["--root-owner-group", "-Zxz", "--build", root, join(folder, name)];
+    execFileSync("dpkg-deb", options, { env: environmentOf(commit), stdio: ["ignore", "ignore", "inherit"] });
+    return name;
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
+function template(name: string, values: Readonly<Record<string, string>>): string {
+  return readFileSync(join(TEMPLATES, name), "utf8").replaceAll(/\{\{(\w+)\}\}/g, (_, field: string) => {
+    const value = values[field];
+    if (value === undefined) throw new Error(`${TEMPLATES}/${name} names ${field}, which has no value`);
+    return value;
+  });
+}
+
+/** A time in the form of a Debian changelog: `Thu, 26 Nov 2026 23:55:57 +0000`. */
+function rfcDate(time: Date): string {
+  return time.toUTCString().replace("GMT", "+0000");
+}

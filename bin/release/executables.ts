@@ -1,0 +1,34 @@
+import { execFileSync } from "node:child_process";
+import { copyFileSync, readFileSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { makeExecutable } from "../build/executable.ts";
+import { licenseOfNode, unpackNode } from "./node-package.ts";
+import { NODE_VERSION, type ReleasedPlatform } from "./platforms.ts";
+
+/**
+ * Makes the executable of a platform from the bundled script of a folder, and returns its path. Only Node's
+ * own binaries are used, so an executable for another platform is as good as one that is built there, except that it
+ * has no compiled code.
+ */
+export function crossBuild(folder: string, platform: ReleasedPlatform): string {
+  const unpacked = unpackNode(platform);
+  const output = platform.name.startsWith("windows")
+    ? `checkout-${platform.name}.exe`
+    : `checkout-${platform.name}`;
+  const node = join(folder, `node-${platform.name}`);
+  copyFileSync(join(unpacked, platform.nodePath), node);
+  if (platform.strip !== undefined) execFileSync(platform.strip, ["--strip-debug", "--strip-unneeded", node]);
+  makeExecutable(folder, {
+    output,
+    node: resolve(node),
+    nodeVersion: NODE_VERSION,
+    nodeLicense: readFileSync(licenseOfNode(), "utf8"),
+    addon: resolve("node_modules/better-sqlite3/prebuilds", `${platform.addon}.node`),
+    isOwn: platform.addon === `${process.platform}-${process.arch}`,
+  });
+  rmSync(node);
+  const path = join(folder, output);
+  // Apple silicon ends a program without a signature, and the building removes Node's.
+  if (process.platform === "darwin") execFileSync("codesign", ["--sign", "-", path]);
+  return path;
+}

@@ -1,0 +1,204 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { environmentOf, type Commit } from "./commit.ts";
+
+/** The Debian release of the base, and the only packages in it: what the executable loads, and an init. */
+const SUITE = "bookworm";
+const PACKAGES = ["base-files", "ca-certificates", "libatomic1", "libc6", "libgcc-s1", "libstdc++6", "tini"];
+/** The user of the container, who owns the state folder and nothing else. */
+const USER = "checkout";
+/** The number of that user, who is in no base system. */
+export const IMAGE_USER = 10_001;
+const STATE = "/var/lib/checkout";
+
+const ENVIRONMENT = [
+  "PATH=/usr/bin",
+  `CHECKOUT_DIR=${STATE}`,
+  "CHECKOUT_SANDBOX_PORT=4242",
+  "CHECKOUT_SANDBOX_LISTEN=0.0.0.0",
+  "CHECKOUT_SANDBOX_ALLOW_HOST=checkout",
+];
+
+/** A health check as Docker reads it, in nanoseconds; the OCI specification has none. */
+const HEALTH_CHECK = {
+  Test: ["CMD", "/usr/bin/checkout", "sandbox", "wait", "--timeout", "3s"],
+  Interval: 5_000_000_000,
+  Timeout: 5_000_000_000,
+  StartPeriod: 10_000_000_000,
+  Retries: 3,
+};
+
+/** One architecture of an image. */
+export type ImageInput = {
+  readonly architecture: "amd64" | "arm64";
+  /** The path of the executable. */
+  readonly executable: string;
+};
+
+/** The part of an image's configuration that runs it. */
+type ImageConfig = {
+  readonly Entrypoint: readonly string[];
+  readonly Cmd: readonly string[];
+  readonly Env: readonly string[];
+  readonly WorkingDir: string;
+  readonly Volumes: Readonly<Record<string, unknown>>;
+};
+
+/** The configuration of an image in a layout for one architecture, and the paths of its layers. */
+export function readImage(
+  layout: string,
+  architecture: string,
+): { readonly config: ImageConfig; readonly layers: readonly string[] } {
+  const { manifests: entries } = readJson(join(layout, "index.json")) as {
+    readonly manifests: readonly Descriptor[];
+  };
+  const both = entries.map(
+    ({ digest }) => readBlob(layout, digest) as { readonly manifests: readonly Descriptor[] },
+  );
+  const found = both
+    .flatMap(({ manifests }) => manifests)
+    .find(({ platform }) => platform?.architecture === architecture);
+  if (found === undefined) throw new Error(`the image has no part for ${architecture}`);
+  const manifest = readBlob(layout, found.digest) as {
+    readonly config: Descriptor;
+    readonly layers: readonly Descriptor[];
+  };
+  const { config } = readBlob(layout, manifest.config.digest) as { readonly config: ImageConfig };
+  return { config, layers: manifest.layers.map(({ digest }) => blobPath(layout, digest)) };
+}
+
+/** A reference to a blob of an OCI layout. */
+type Descriptor = {
+  readonly mediaType: string;
+  readonly digest: string;
+  readonly size: number;
+  readonly platform?: { readonly os: "linux"; readonly architecture: string };
+};
+
+/**
+ * Makes a container image in the form of an OCI layout, a folder: for each architecture a minimal Debian with the
+ * executable, in one index. No step runs a program of the image, so it needs no emulator.
+ */
+export function packImage(layout: string, inputs: readonly ImageInput[], commit: Commit): void {
+  rmSync(layout, { recursive: true, force: true });
+  const umoci = (...words: readonly string[]): void =>
+    void execFileSync("umoci", words, { env: environmentOf(commit) });
+  umoci("init", "--layout", layout);
+  const manifests = inputs.map(({ architecture, executable }): Descriptor => {
+    const image = `${layout}:${architecture}`;
+    const layer = packLayer(architecture, executable, commit);
+    umoci("new", "--image", image);
+    umoci("raw", "add-layer", "--image", image, join(layer, "layer.tar"));
+    rmSync(layer, { recursive: true });
+    const settings = {
+      "--os": ["linux"],
+      "--architecture": [architecture],
+      "--config.user": [String(IMAGE_USER)],
+      "--config.workingdir": [STATE],
+      "--config.volume": [STATE],
+      "--config.exposedports": ["4242/tcp"],
+      "--config.env": ENVIRONMENT,
+      "--config.entrypoint": ["/usr/bin/tini", "--", "/usr/bin/checkout"],
+      "--config.cmd": ["sandbox", "start"],
+      "--config.stopsignal": ["SIGTERM"],
+      "--created": [commit.time.toISOString()],
+      "--history.created": [commit.time.toISOString()],
+    };
+    const words = Object.entries(settings).flatMap(([option, values]) =>
+      values.map((value) => `${option}=${value}`),
+    );
+    umoci("config", "--image", image, "--clear=config.entrypoint", "--clear=config.cmd", ...words);
+    return addHealthCheck(layout, architecture);
+  });
+  writeIndex(layout, manifests);
+}
+
+/** The folder with `layer.tar`: the base system, the executable, and the user. */
+function packLayer(architecture: string, executable: string, commit: Commit): string {
+  const folder = mkdtempSync(join(tmpdir(), "checkout-image-"));
+  const root = join(folder, "root");
+  const options = [
+    "--quiet",
+    "--variant=extract",
+    `--arch=${architecture}`,
+    `--include=${PACKAGES.join(",")}`,
+  ];
+  execFileSync("mmdebstrap", [...options, SUITE, root], {
+    env: environmentOf(commit),
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  for (const unread of [
+    "usr/share/doc",
+    "usr/share/man",
+    "usr/share/perl5",
+    "usr/share/locale",
+    "var/lib/apt",
+    "var/cache",
+  ])
+    rmSync(join(root, unread), { recursive: true, force: true });
+  copyFileSync(executable, join(root, "usr/bin/checkout"));
+  writeFileSync(
+    join(root, "etc/passwd"),
+    `root:x:0:0::/root:/sbin/nologin\n${USER}:x:${IMAGE_USER}:${IMAGE_USER}::${STATE}:/sbin/nologin\n`,
+  );
+  writeFileSync(join(root, "etc/group"), `root:x:0:\n${USER}:x:${IMAGE_USER}:\n`);
+  mkdirSync(join(root, STATE), { mode: 0o700 });
+  execFileSync("chown", ["-R", "0:0", root]);
+  execFileSync("chown", [`${IMAGE_USER}:${IMAGE_USER}`, join(root, STATE)]);
+  execFileSync("chmod", ["0755", join(root, "usr/bin/checkout"), root]);
+  const fixed = ["--sort=name", `--mtime=@${commit.time.getTime() / 1000}`, "--numeric-owner"];
+  execFileSync("tar", ["-cf", join(folder, "layer.tar"), ...fixed, "-C", root, "."]);
+  rmSync(root, { recursive: true });
+  return folder;
+}
+
+/** Adds the health check to the configuration of an image that umoci has made, and returns its new manifest. */
+function addHealthCheck(layout: string, architecture: string): Descriptor {
+  const index = readJson(join(layout, "index.json")) as {
+    manifests: (Descriptor & { annotations: Record<string, string> })[];
+  };
+  const found = index.manifests.find(
+    ({ annotations }) => annotations["org.opencontainers.image.ref.name"] === architecture,
+  );
+  if (found === undefined) throw new Error(`umoci made no image for ${architecture}`);
+  const manifest = readBlob(layout, found.digest) as { config: Descriptor };
+  const config = readBlob(layout, manifest.config.digest) as { config: object };
+  const whole = { ...config, config: { ...config.config, Healthcheck: HEALTH_CHECK } };
+  const added = writeBlob(layout, manifest.config.mediaType, whole);
+  const changed = writeBlob(layout, found.mediaType, { ...manifest, config: added });
+  return { ...changed, platform: { os: "linux", architecture } };
+}
+
+/** Makes the index with all architectures the only entry of a layout. */
+function writeIndex(layout: string, manifests: readonly Descriptor[]): void {
+  const mediaType = "application/vnd.oci.image.index.v1+json";
+  const both = writeBlob(layout, mediaType, { schemaVersion: 2, mediaType, manifests });
+  const latest = { ...both, annotations: { "org.opencontainers.image.ref.name": "latest" } };
+  writeFileSync(
+    join(layout, "index.json"),
+    JSON.stringify({ schemaVersion: 2, mediaType, manifests: [latest] }),
+  );
+  execFileSync("umoci", ["gc", "--layout", layout]);
+}
+
+function blobPath(layout: string, digest: string): string {
+  return join(layout, "blobs", ...digest.split(":"));
+}
+
+function readBlob(layout: string, digest: string): unknown {
+  return readJson(blobPath(layout, digest));
+}
+
+function readJson(path: string): unknown {
+  return JSON.parse(readFileSync(path, "utf8"));
+}
+
+function writeBlob(layout: string, mediaType: string, content: object): Descriptor {
+  const bytes = Buffer.from(JSON.stringify(content));
+  const digest = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+  writeFileSync(blobPath(layout, digest), bytes);
+  return { mediaType, digest, size: bytes.length };
+}

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { MISSING_REPOSITORY } from "./owner.ts";
+
+/** A file of a release, with its SHA-256 in hexadecimal digits. */
+export type ReleasedFile = { readonly name: string; readonly sha256: string };
+
+/** A version, the files of its release, and the address of the repository; empty if it is not known. */
+export type Release = {
+  readonly version: string;
+  readonly files: readonly ReleasedFile[];
+  readonly repository: string;
+};
+
+const TEMPLATES = "fixtures/packages";
+/** Package managers whose manifests are made from templates. */
+const MANAGERS = ["homebrew", "scoop", "winget"];
+/** `{{version}}`, `{{repository}}`, or `{{url NAME}}` and `{{sha256 NAME}}` of the file that ends with NAME. */
+const FIELD = /\{\{(\w+)(?: ([\w.-]+))?\}\}/g;
+
+/** The lines of `SHA256SUMS`, in the form that `sha256sum --check` reads. */
+export function sumsOf(files: readonly ReleasedFile[]): string {
+  return files.map(({ name, sha256 }) => `${sha256}  ${name}\n`).join("");
+}
+
+/**
+ * The manifests of the package managers, by path. A paragraph of a template that needs a file which the release lacks is
+ * left out; so Homebrew's formula has no macOS before a Mac has made its executables. A manifest that consists of such
+ * a paragraph alone is not made.
+ */
+export function manifestsOf(release: Release): ReadonlyMap<string, string> {
+  const templates = MANAGERS.flatMap((manager) =>
+    readdirSync(join(TEMPLATES, manager)).map((name) => `${manager}/${name}`),
+  );
+  const made = templates.map(
+    (path) => [path, fill(readFileSync(join(TEMPLATES, path), "utf8"), release)] as const,
+  );
+  return new Map(made.filter(([, text]) => text !== ""));
+}
+
+/** Fills in a template. */
+export function fill(template: string, { version, files, repository }: Release): string {
+  const address = repository === "" ? MISSING_REPOSITORY : repository;
+  const valueOf = (field: string, wanted: string): string | undefined => {
+    if (field === "version") return version;
+    if (field === "repository") return address;
+    const file = files.find(({ name }) => name.endsWith(wanted));
+    if (file === undefined) return undefined;
+    return field === "url" ? `${address}/releases/download/v${version}/${file.name}` : file[fieldOf(field)];
+  };
+  const paragraphs = template.trimEnd().split("\n\n");
+  const filled = paragraphs.flatMap((paragraph) => {
+    let isComplete = true;
+    const text = paragraph.replaceAll(FIELD, (_, field: string, wanted = "") => {
+      const value = valueOf(field, String(wanted));
+      isComplete &&= value !== undefined;
+      return value ?? "";
+    });
+    return isComplete ? [text] : [];
+  });
+  return filled.length === 0 ? "" : `${filled.join("\n\n")}\n`;
+}
+
+function fieldOf(field: string): keyof ReleasedFile {
+  if (field === "sha256" || field === "name") return field;
+  throw new Error(`a template names ${field}: version, repository, url, name and sha256 are known`);
+}

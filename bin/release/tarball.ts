@@ -1,0 +1,46 @@
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { repositoryFields } from "./owner.ts";
+
+/** What npm says about a package that it would make. */
+type Listing = readonly { readonly filename: string; readonly files: readonly { readonly path: string }[] }[];
+
+/**
+ * Makes the npm package in a folder and returns its name. It is made of a copy with fixed modes of files, because npm
+ * packs the modes of the clone, which depend on its owner's umask; the copy also has the repository's address.
+ */
+export function packTarball(folder: string, repository: string): string {
+  const pack = (cwd: string, ...more: readonly string[]): Listing =>
+    JSON.parse(
+      execFileSync("npm", ["pack", "--json", "--ignore-scripts", ...more], {
+        cwd,
+        maxBuffer: 64 * 1024 * 1024,
+      }).toString(),
+    ) as Listing;
+  const copy = mkdtempSync(join(tmpdir(), "checkout-package-"));
+  try {
+    for (const { path } of pack(".", "--dry-run")[0]?.files ?? []) {
+      mkdirSync(join(copy, dirname(path)), { recursive: true });
+      copyFileSync(path, join(copy, path));
+      chmodSync(join(copy, path), path === "bin/checkout.cjs" ? 0o755 : 0o644);
+    }
+    const description = JSON.parse(readFileSync("package.json", "utf8")) as Readonly<Record<string, unknown>>;
+    const whole = { ...description, ...repositoryFields(repository) };
+    writeFileSync(join(copy, "package.json"), `${JSON.stringify(whole, null, 2)}\n`);
+    const [packed] = pack(copy, "--pack-destination", resolve(folder));
+    if (packed === undefined) throw new Error("npm pack made no package");
+    return packed.filename;
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+}

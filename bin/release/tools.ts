@@ -1,0 +1,73 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+
+/** The Debian package of each program that a release or its check needs beside Node, npm and git. */
+const PACKAGES = {
+  "aarch64-linux-gnu-strip": "binutils-aarch64-linux-gnu",
+  chroot: "coreutils",
+  codesign: "a Mac",
+  "dpkg-deb": "dpkg",
+  ip: "iproute2",
+  lintian: "lintian",
+  mmdebstrap: "mmdebstrap",
+  nsenter: "util-linux",
+  "qemu-aarch64-static": "qemu-user-static",
+  runc: "runc",
+  setpriv: "util-linux",
+  tar: "tar",
+  umoci: "umoci",
+  unshare: "util-linux",
+  "x86_64-linux-gnu-strip": "binutils-x86-64-linux-gnu",
+  xz: "xz-utils",
+} as const;
+
+/** A program that a release or its check needs. */
+export type Tool = keyof typeof PACKAGES;
+
+/** The programs that `npm run release` needs on a system. */
+export function toolsToRelease(platform: NodeJS.Platform): readonly Tool[] {
+  if (platform === "darwin") return ["codesign", "xz"];
+  return [
+    "aarch64-linux-gnu-strip",
+    "dpkg-deb",
+    "mmdebstrap",
+    "tar",
+    "umoci",
+    "x86_64-linux-gnu-strip",
+    "xz",
+  ];
+}
+
+/** The programs that `npm run release:check` needs. */
+export function toolsToCheck(): readonly Tool[] {
+  const own = [
+    "chroot",
+    "ip",
+    "lintian",
+    "nsenter",
+    "qemu-aarch64-static",
+    "runc",
+    "setpriv",
+    "unshare",
+  ] as const;
+  return [...toolsToRelease("linux"), ...own];
+}
+
+/** Throws if one of these programs cannot be found, and names all that are missing and how to get them. */
+export function requireTools(tools: readonly Tool[]): void {
+  const missing = tools.filter((tool) => !isInstalled(tool));
+  if (missing.length === 0) return;
+  const packages = [...new Set(missing.map((tool) => PACKAGES[tool]))].join(" ");
+  throw new Error(`${missing.join(", ")} cannot be found; on Debian: apt-get install ${packages}`);
+}
+
+function isInstalled(tool: Tool): boolean {
+  return (process.env["PATH"] ?? "").split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, tool), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
