@@ -177,16 +177,6 @@ test("folders import only what their layer allows", () => {
   expect(forbidden).toEqual([]);
 });
 
-test("no page uses Intl, whose first use costs an idle sandbox 11 MB (decision 102)", () => {
-  const users = sources
-    .filter(
-      ({ name, text }) => /^(core|store|web|sandbox|host)\//.test(name) && /\bIntl\.|\.toLocale/.test(text),
-    )
-    .map(({ name }) => name);
-  // Whether a code is a currency, asked when an administrator enables one.
-  expect(users).toEqual(["core/money.ts"]);
-});
-
 test("nothing but the real world reaches outside, and no file escapes the types", () => {
   const found = sources.flatMap((file) => {
     const exempt = folderOf(file.name) === "world" ? OUTSIDE : EXEMPT[file.name];

@@ -1,4 +1,4 @@
-import type { Language, Words } from "./language.ts";
+import type { Words } from "./language.ts";
 
 /**
  * The currencies with more or fewer than two decimals in ISO 4217, which payment services follow. Intl follows cash
@@ -90,60 +90,45 @@ export function formatAmount(amountMinor: number, currency: string): string {
 }
 
 /**
- * The signs of currencies that have another sign than their code, where the languages agree. A table of ours, because
- * the first use of Intl makes Node map data of all languages: 11 MB of an idle sandbox.
+ * An amount for customers: the currency's sign and its place in a locale, the decimals of ISO 4217, exactly. Yen are
+ * `JP¥` in every language, because a bare ¥ next to a Chinese payment method is read as yuan.
  */
-const SIGNS = new Map(
-  Object.entries({
-    BRL: "R$",
-    CAD: "CA$",
-    EUR: "€",
-    GBP: "£",
-    HKD: "HK$",
-    ILS: "₪",
-    INR: "₹",
-    // In every language, because a bare ¥ next to a Chinese payment method is read as yuan.
-    JPY: "JP¥",
-    KRW: "₩",
-    MXN: "MX$",
-    NZD: "NZ$",
-    TWD: "NT$",
-    VND: "₫",
-    XAF: "FCFA",
-    XCD: "EC$",
-    XCG: "Cg.",
-    XOF: "F\u202fCFA",
-    XPF: "CFPF",
-  }),
-);
-const SIGNS_BY_LANGUAGE: Readonly<Record<Language, ReadonlyMap<string, string>>> = {
-  en: new Map(Object.entries({ AUD: "A$", CNY: "CN¥", PHP: "₱", USD: "$" })),
-  zh: new Map(Object.entries({ AUD: "AU$", CNY: "¥", USD: "US$" })),
-};
+export function formatPrice(amountMinor: number, currency: string, locale: string): string {
+  return pricePieces(amountMinor, currency, locale).join("");
+}
 
-/**
- * An amount for customers, exactly: the sign of the currency in a language, digits in groups of three, and the decimals
- * of ISO 4217.
- */
-export function formatPrice(amountMinor: number, currency: string, language: Language): string {
-  return pricePieces(amountMinor, currency, language).join("");
+/** A cache: creating a format takes as long as formatting ten amounts. */
+const formats = new Map<string, Intl.NumberFormat>();
+
+function formatOf(currency: string, locale: string): Intl.NumberFormat {
+  const name = `${locale} ${currency}`;
+  const known = formats.get(name);
+  if (known !== undefined) return known;
+  const decimals = currencyDecimals(currency) ?? 0;
+  const made = new Intl.NumberFormat(locale, {
+    style: "currency",
+    currency,
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
+  formats.set(name, made);
+  return made;
 }
 
 /**
  * An amount for customers in pieces, between which a line may break: after a separator, never inside a group of digits.
  */
-export function pricePieces(amountMinor: number, currency: string, language: Language): readonly string[] {
+export function pricePieces(amountMinor: number, currency: string, locale: string): readonly string[] {
   const decimals = currencyDecimals(currency) ?? 0;
   const digits = String(amountMinor).padStart(decimals + 1, "0");
-  const at = digits.length - decimals;
-  const fraction = decimals === 0 ? "" : `.${digits.slice(at)}`;
-  const sign = SIGNS_BY_LANGUAGE[language].get(currency) ?? SIGNS.get(currency) ?? currency;
-  // A sign of letters stands apart.
-  const [apart, joined] = /[A-Za-z.]$/.test(sign) ? [[`${sign}\u00a0`], ""] : [[], sign];
-  return [...apart, ...`${joined}${groupDigits(digits.slice(0, at))}${fraction}`.split(/(?<=,)/)];
-}
-
-/** A whole number with its digits in groups of three, as English and Chinese write it: `1,234`. */
-export function groupDigits(digits: string | number): string {
-  return String(digits).replace(/\B(?=(\d{3})+$)/g, ",");
+  const whole = digits.slice(0, digits.length - decimals);
+  // Passed as text, because an amount must not become a floating-point number.
+  const exact = `${whole}.${digits.slice(digits.length - decimals)}` as `${number}`;
+  const pieces = [""];
+  for (const { type, value } of formatOf(currency, locale).formatToParts(exact)) {
+    const text = type === "currency" && currency === "JPY" ? "JP¥" : value;
+    pieces.push(`${pieces.pop() ?? ""}${text}`);
+    if (type === "group" || type === "literal") pieces.push("");
+  }
+  return pieces;
 }

@@ -5,7 +5,7 @@ import { headerLines } from "./http.ts";
 
 const LANGUAGE_TAGS = { en: "en", zh: "zh-Hans" } as const satisfies Record<Language, string>;
 
-/** The tag of a language, for markup and headers. */
+/** The tag of a language, for markup, headers and Intl. */
 export function tagOf(language: Language): string {
   return LANGUAGE_TAGS[language];
 }

@@ -226,7 +226,7 @@ export const readinessOperations = {
     path: "/checklist",
     summary: "Judges the launch checklist: the verdict, and each item with its reason and evidence",
     description:
-      "Judges the six items of the launch checklist, and returns each with its reason, evidence and next command. The verdict is `ready`, `ready_with_risks` or `not_ready`.",
+      "Judges every item of the launch checklist, and returns each with its reason, evidence and next command. The verdict is `ready`, `ready_with_risks` or `not_ready`.",
     answer: checklist,
   }),
   storeSummary: storeOperation({

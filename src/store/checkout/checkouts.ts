@@ -1,6 +1,6 @@
 // To add a column: a migration beside the DDL, never in the DDL itself (decision 60), with its test, and both to
-// `columnsOf`: SELECT and INSERT follow. Then the list in store/schema.ts, and core/checkout/wire.ts if v1 shows the
-// field.
+// `columnsOf`: SELECT and INSERT follow. The migration also drops the trigger of immutable columns and makes it again
+// with the new column. Then the list in store/schema.ts, and core/checkout/wire.ts if v1 shows the field.
 import type { Checkout, Status } from "../../core/checkout/checkout.ts";
 import { columnsOf, prepareByPosition } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";

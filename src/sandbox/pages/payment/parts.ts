@@ -4,7 +4,7 @@ import { formatPrice, pricePieces } from "../../../core/money.ts";
 import { isFinal, MAX_ATTEMPTS } from "../../../core/checkout/payment.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { Language, Words } from "../../../core/language.ts";
-import { textInLanguage } from "../../../web/language.ts";
+import { textInLanguage, tagOf } from "../../../web/language.ts";
 import type { CheckoutView } from "../../checkout/view.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -34,31 +34,35 @@ export function walletPath(checkout: Pick<Checkout, "id">, attempt: number): str
 /** The amount in the currency's format, as plain text. */
 export function price({ view }: PageContext): (language: Language) => string {
   const { amountMinor, currency } = view.checkout;
-  return (language) => formatPrice(amountMinor, currency, language);
+  return (language) => formatPrice(amountMinor, currency, tagOf(language));
 }
 
 /** The amount in markup: a line may break after a separator, and never inside a group of digits. */
 export function amount({ view }: PageContext): Html {
   const { amountMinor, currency } = view.checkout;
   return (language) => {
-    const pieces = pricePieces(amountMinor, currency, language);
+    const pieces = pricePieces(amountMinor, currency, tagOf(language));
     return html`<span class="digits">${pieces.map((piece) => html`${piece}<wbr />`)}</span>`(language);
   };
 }
 
 /** A moment in the customer's language, in UTC, because the shop and the customer may be in different places. */
 export function moment(time: number): Html {
-  const [, year = "", month = "", day = "", clock = ""] =
-    /^(\d+)-(\d\d)-(\d\d)T(\d\d:\d\d)/.exec(iso(time)) ?? [];
-  const [monthNumber, dayNumber] = [Number(month), Number(day)];
-  const text: Words = [
-    `${MONTHS[monthNumber - 1]} ${dayNumber}, ${year}, ${clock} UTC`,
-    `${year}年${monthNumber}月${dayNumber}日 UTC ${clock}`,
-  ];
+  const text = (language: Language): string =>
+    new Intl.DateTimeFormat(tagOf(language), MOMENT_FORMAT).format(time);
   return html`<time datetime="${iso(time)}">${text}</time>`;
 }
 
-const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"] as const;
+const MOMENT_FORMAT: Intl.DateTimeFormatOptions = {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+  timeZone: "UTC",
+  timeZoneName: "short",
+};
 
 /** When the checkout was paid, by the store's clock; undefined if it was not paid. */
 export function paidAt({ checkout, attempts }: CheckoutView): number | undefined {

@@ -5,6 +5,7 @@ import { inBothLanguages } from "../../../core/language.ts";
 import { formatPrice } from "../../../core/money.ts";
 import { displayText } from "../../../core/text.ts";
 import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
+import { tagOf } from "../../../web/language.ts";
 import { WORDS } from "./texts.ts";
 
 /**
@@ -47,7 +48,9 @@ export function amount({
   readonly amountMinor: number;
   readonly currency: string;
 }): Html {
-  return html`<span class="amount">${(language) => formatPrice(amountMinor, currency, language)}</span>`;
+  return html`<span class="amount"
+    >${(language) => formatPrice(amountMinor, currency, tagOf(language))}</span
+  >`;
 }
 
 /** The status of a checkout, with a mark that does not depend on colour. */

@@ -1,5 +1,5 @@
-import { groupDigits } from "../../../../core/money.ts";
 import type { Texts } from "../../../../web/html.ts";
+import { tagOf } from "../../../../web/language.ts";
 
 /** The texts of the pages of checkouts. The lines of a story use the words of `checkout explain`. */
 export const TEXTS = {
@@ -40,8 +40,8 @@ export const TEXTS = {
   lookOn: ["Look on in older checkouts", "继续查找更早的收款单"],
   lookInRequests: ["Look on among all requests", "在全部请求中继续查找"],
   searched: (count: number) => [
-    `Looked through the newest ${groupDigits(count)} checkouts, back to`,
-    `已查找最新的 ${groupDigits(count)} 个订单，最早至`,
+    `Looked through the newest ${count.toLocaleString(tagOf("en"))} checkouts, back to`,
+    `已查找最新的 ${count.toLocaleString(tagOf("zh"))} 个订单，最早至`,
   ],
   order: ["Order", "订单号"],
   ofOrder: (count: string) => [`All ${count} checkouts of this order`, `此订单号的全部 ${count} 个订单`],
@@ -80,8 +80,8 @@ export const TEXTS = {
   pending: ["Still to come", "即将发生"],
   story: ["What happened", "处理经过"],
   earlier: (count: number) => [
-    `${groupDigits(count)} earlier lines are not shown here. checkout explain tells all:`,
-    `更早的 ${groupDigits(count)} 行未在此显示，可用 checkout explain 查看全部：`,
+    `${count.toLocaleString(tagOf("en"))} earlier lines are not shown here. checkout explain tells all:`,
+    `更早的 ${count.toLocaleString(tagOf("zh"))} 行未在此显示，可用 checkout explain 查看全部：`,
   ],
   next: ["What to type next", "接下来可以输入"],
   refusal: ["Refused because", "拒绝原因"],
