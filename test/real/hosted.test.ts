@@ -1,15 +1,191 @@
-import { expect, onTestFinished, test } from "vitest";
-import { createHostedStore, startHosted } from "../support/hosted.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as fc from "fast-check";
+import { afterAll, expect, test, vi } from "vitest";
+import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { eventually } from "../support/eventually.ts";
+import {
+  countAlarms,
+  createHostedStore,
+  databaseOf,
+  hostedV1,
+  objectDatabases,
+  readDatabase,
+  startHosted,
+  type HostedService,
+  type HostedStore,
+} from "../support/hosted.ts";
+import { openHttpReceiver, readBody } from "../support/http-receiver.ts";
+import { connect, loadUntilGone, sendCreate, type Answer, type Create } from "../support/load.ts";
 import { runScenarios, WORKFLOWS } from "../support/scenarios.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+
+const CONNECTIONS = 8;
+const KILLS = size(5, 50);
+const STORES = size(100, 1000);
+/** How many stores are worked on at a time. */
+const AT_ONCE = 8;
+
+/** One process for all tests of this file. */
+const service = await startHosted();
+afterAll(service.end);
+
+// The tests of v1 once more: they are registered by being loaded.
+vi.resetModules();
+const { askAnother } = await import("../support/v1-sandboxes.ts");
+askAnother((now) => hostedV1(service, now));
+await import("../sandbox/api-v1.test.ts");
+vi.resetModules();
 
 test("all scenarios pass against the service in workerd", async () => {
-  const service = await startHosted(tempFolder());
-  onTestFinished(service.stop);
   const { apiKey } = await createHostedStore(service);
   const access = { CHECKOUT_API_KEY: apiKey, CHECKOUT_CONTROL_TOKEN: service.controlToken };
   const { origin } = service;
   const { ran, failed } = await runScenarios({ baseUrl: `${origin}/v1`, controlOrigin: origin, access });
   expect(failed).toEqual([]);
   expect(ran.toSorted()).toEqual(WORKFLOWS.toSorted());
+});
+
+test("an endpoint may have a public or an allowed address, and every other one is refused with the reason", async () => {
+  const { storeId } = await createHostedStore(service);
+  const add = (url: string) => service.control(`/stores/${storeId}/endpoints`, { url });
+  for (const url of ["https://shop.example/hooks", "http://8.8.8.8:8080/", "http://127.0.0.1:1/hooks"])
+    expect(await add(url)).toMatchObject({ url, state: "enabled" });
+  for (const host of ["10.1.2.3", "192.168.0.9", "169.254.169.254", "[::1]", "[fd00:ec2::254]", "localhost"])
+    await expect(add(`http://${host}/hooks`)).rejects.toThrow(
+      /400 .*events are sent to public addresses alone; got .*--allow-target/,
+    );
+});
+
+/** Requests to a service with what belongs to a store: its key, its id, and a checkout of it. */
+type Owned = HostedStore & { readonly checkoutId: string };
+
+async function storeWithCheckout(): Promise<Owned> {
+  const store = await createHostedStore(service);
+  const answer = await sendCreate(serviceOf(store), { key: "a-known-key", orderId: "an-order" });
+  const { data } = JSON.parse(answer?.body ?? "") as { readonly data: { readonly id: string } };
+  return { ...store, checkoutId: data.id };
+}
+
+function serviceOf({ apiKey }: HostedStore) {
+  return connect(
+    { port: service.port, ready: { api_key: apiKey } } as Parameters<typeof connect>[0],
+    CONNECTIONS,
+  );
+}
+
+test("what belongs to one store is unknown at the addresses of another one", async () => {
+  const stores = [await storeWithCheckout(), await storeWithCheckout()] as const;
+  const control = { Authorization: `Bearer ${service.controlToken}`, "Content-Type": "application/json" };
+  const status = async (path: string, headers: Record<string, string>, body?: unknown): Promise<number> => {
+    const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    return (await fetch(service.origin + path, { headers, ...sent })).status;
+  };
+  const foreign: Readonly<Record<string, (one: Owned, other: Owned) => Promise<number>>> = {
+    retrieve: (one, other) =>
+      status(`/v1/checkout-sessions/${other.checkoutId}`, { Authorization: `Bearer ${one.apiKey}` }),
+    pay: (one, other) =>
+      status(`/__sandbox/stores/${one.storeId}/checkouts/${other.checkoutId}/pay`, control, {
+        outcome: "succeeded",
+      }),
+    show: (one, other) => status(`/__sandbox/stores/${one.storeId}/checkouts/${other.checkoutId}`, control),
+    key: (one, other) =>
+      status(`/__sandbox/stores/${one.storeId}/events`, { Authorization: `Bearer ${other.apiKey}` }),
+    token: () => status("/v1/orders", control, {}),
+    changed: (one, other) =>
+      status(`/v1/checkout-sessions/${one.checkoutId}`, {
+        Authorization: `Bearer ${one.apiKey.slice(0, 14)}${other.apiKey.slice(14)}`,
+      }),
+  };
+  const property = fc.asyncProperty(
+    fc.constantFrom(...Object.keys(foreign)),
+    fc.boolean(),
+    async (name, isSwapped) => {
+      const [one, other] = isSwapped ? stores.toReversed() : stores;
+      if (one === undefined || other === undefined) return;
+      const got = await foreign[name]?.(one, other);
+      expect([name, got]).toEqual([
+        name,
+        name === "retrieve" || name === "pay" || name === "show" ? 404 : 401,
+      ]);
+    },
+  );
+  await fc.assert(property, { seed: SEED, numRuns: 40 });
+  for (const { storeId, checkoutId } of stores) {
+    const rows = readDatabase(databaseOf(service, storeId), (database) => ({
+      stores: database.prepare("SELECT id FROM stores").pluck().all(),
+      checkouts: database.prepare("SELECT id || ' ' || status FROM checkouts").pluck().all(),
+    }));
+    expect(rows).toEqual({ stores: [storeId], checkouts: [`${checkoutId} created`] });
+  }
+});
+
+test("a deleted store leaves no table and no alarm, and its key and ids are unknown", async () => {
+  const before = { alarms: countAlarms(service, "stores"), databases: filledDatabases(service) };
+  let left = STORES;
+  const work = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      const { storeId, apiKey, checkoutId } = await storeWithCheckout();
+      const { store_id: gone } = await service.control(`/stores/${storeId}/delete`, {});
+      expect(gone).toBe(storeId);
+      const headers = { Authorization: `Bearer ${apiKey}` };
+      const retrieved = await fetch(`${service.origin}/v1/checkout-sessions/${checkoutId}`, { headers });
+      const page = await fetch(`${service.origin}/pay/${checkoutId}`);
+      expect([retrieved.status, page.status]).toEqual([401, 404]);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  expect(filledDatabases(service)).toEqual(before.databases);
+  expect(countAlarms(service, "stores")).toBeLessThanOrEqual(before.alarms);
+  const { stores } = (await service.control("/stores")) as { readonly stores: readonly unknown[] };
+  expect(stores).toHaveLength(before.databases.length);
+});
+
+function filledDatabases(running: HostedService): readonly string[] {
+  const hasRows = (path: string): boolean =>
+    readDatabase(path, (rows) => rows.prepare("SELECT 1 FROM sqlite_schema").get() !== undefined);
+  return objectDatabases(running, "stores").filter(hasRows).toSorted();
+}
+
+test("kill -9 under load loses nothing acknowledged, no delivery, and no alarm", async () => {
+  const store = await createHostedStore(service);
+  const received = new Set<string>();
+  const url = await openHttpReceiver((request, response) => {
+    void readBody(request).then(() => {
+      received.add(String(request.headers["checkout-event-id"]));
+      response.end();
+    });
+  });
+  await service.control(`/stores/${store.storeId}/endpoints`, { url });
+  const random = seededRandom(SEED);
+  const acknowledged = new Map<Create, Answer>();
+  let sent = 0;
+  const nextCreate = (): Create => ({ key: `kill-key-${(sent += 1)}`, orderId: `kill-${sent}` });
+  for (let round = 1; round <= KILLS; round += 1) {
+    const loading = loadUntilGone(serviceOf(store), { connections: CONNECTIONS, nextCreate });
+    await sleep(50 + random() * 250);
+    await service.kill();
+    for (const [create, answer] of (await loading).acknowledged) acknowledged.set(create, answer);
+    await service.restart();
+  }
+  // Nothing asks the store any more: its alarm alone starts it.
+  const events = (): readonly string[] =>
+    readDatabase(databaseOf(service, store.storeId), (rows) =>
+      rows.prepare<[], string>("SELECT id FROM events").pluck().all(),
+    );
+  await eventually("every event is delivered", () =>
+    expect(events().filter((id) => !received.has(id))).toEqual([]),
+  );
+  expect(acknowledged.size).toBeGreaterThan(KILLS);
+  const replays = serviceOf(store);
+  for (const [create, { body, status }] of acknowledged) {
+    const replay = await sendCreate(replays, create);
+    expect([status, replay?.replayed, replay?.body]).toEqual([201, true, body]);
+  }
+  replays.agent.destroy();
+  const counts = readDatabase(databaseOf(service, store.storeId), (rows) =>
+    ["checkouts", "idempotency_keys", "events"].map((table) =>
+      Number(rows.prepare(`SELECT count(*) FROM ${table}`).pluck().get()),
+    ),
+  );
+  expect(new Set(counts).size).toBe(1);
 });

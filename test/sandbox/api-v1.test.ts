@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -343,7 +342,7 @@ test("a create leaves one checkout, one key and one event, and a refusal leaves 
   await post(sandbox, BODY, { key: "counted-key" });
   await post(sandbox, BODY);
   await post(sandbox, { ...BODY, amount_minor: -1 });
-  const database = new Database(join(sandbox.folder, "sandbox.db"), { readonly: true });
+  const database = new Database(sandbox.database, { readonly: true });
   const count = (table: string): unknown => database.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
   expect(["checkouts", "idempotency_keys", "events"].map(count)).toEqual([1, 1, 1]);
   const event = database.prepare<[], { body: string; type: string }>("SELECT body, type FROM events").get();

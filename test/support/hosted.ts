@@ -1,8 +1,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { copyFileSync, globSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, globSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { request, type RequestOptions } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "better-sqlite3";
+import type { Answered } from "./harness.ts";
+import type { V1Sandbox } from "./v1-sandboxes.ts";
 import { HOSTED_FILES, SECRET_BINDINGS, workerdConfig } from "./workerd-config.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -10,6 +15,8 @@ const MAX_START_MS = 20_000;
 
 /** A hosted service in workerd, and what its operator knows. */
 export type HostedService = {
+  readonly folder: string;
+  readonly port: number;
   readonly origin: string;
   readonly controlToken: string;
   readonly adminToken: string;
@@ -17,19 +24,21 @@ export type HostedService = {
   readonly control: (path: string, body?: unknown) => Promise<Readonly<Record<string, unknown>>>;
   /** What workerd printed. */
   readonly printed: () => string;
-  /** Kills the process as SIGKILL does, and starts it again on the same state and port. */
-  readonly killAndRestart: () => Promise<void>;
-  readonly stop: () => Promise<void>;
+  /** Kills the process as SIGKILL does. */
+  readonly kill: () => Promise<void>;
+  /** Starts it again, on the same state and port. */
+  readonly restart: () => Promise<void>;
+  readonly end: () => Promise<void>;
 };
 
 /** A store of a hosted service. */
 export type HostedStore = { readonly storeId: string; readonly merchantId: string; readonly apiKey: string };
 
-/** Starts `workerd serve` with the built Worker, in a folder. */
-export async function startHosted(
-  folder: string,
-  { allowTargets = ["127.0.0.1"] }: { readonly allowTargets?: readonly string[] } = {},
-): Promise<HostedService> {
+/** Starts `workerd serve` with the built Worker, in a new folder, which is removed at the end. */
+export async function startHosted({
+  allowTargets = ["127.0.0.1"],
+}: { readonly allowTargets?: readonly string[] } = {}): Promise<HostedService> {
+  const folder = mkdtempSync(join(tmpdir(), "checkout-test-"));
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const [controlToken, adminToken] = ["svc_control_", "svc_admin_"].map(
@@ -67,17 +76,107 @@ export async function startHosted(
     await ended;
   };
   return {
+    folder,
+    port,
     origin,
     controlToken,
     adminToken,
     control: (path, body) => callControl({ origin, controlToken }, path, body),
     printed: () => printed,
-    killAndRestart: async () => {
-      await kill();
+    kill,
+    restart: async () => {
       child = await start();
     },
-    stop: kill,
+    end: async () => {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
+}
+
+/** The databases of the objects of a class, without the list of their alarms. */
+export function objectDatabases({ folder }: HostedService, kind: "stores" | "index"): readonly string[] {
+  const objects = join(folder, HOSTED_FILES.objects, kind);
+  return readdirSync(objects)
+    .filter((name) => name.endsWith(".sqlite") && name !== ALARMS)
+    .map((name) => join(objects, name));
+}
+
+/** The database of a store's object. */
+export function databaseOf(service: HostedService, storeId: string): string {
+  const found = objectDatabases(service, "stores").find((path) =>
+    readDatabase(path, (rows) => {
+      const hasStores = rows.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'stores'").get() !== undefined;
+      return hasStores && rows.prepare("SELECT 1 FROM stores WHERE id = ?").get(storeId) !== undefined;
+    }),
+  );
+  if (found === undefined) throw new Error(`no object has the store ${storeId}`);
+  return found;
+}
+
+/** The number of alarms that the objects of a class have set. */
+export function countAlarms({ folder }: HostedService, kind: "stores" | "index"): number {
+  const path = join(folder, HOSTED_FILES.objects, kind, ALARMS);
+  return readDatabase(path, (rows) => Number(rows.prepare("SELECT count(*) FROM _cf_ALARM").pluck().get()));
+}
+
+/** Reads a database beside the running service. */
+export function readDatabase<Value>(path: string, read: (rows: Database.Database) => Value): Value {
+  const rows = new Database(path, { readonly: true, fileMustExist: true });
+  try {
+    return read(rows);
+  } finally {
+    rows.close();
+  }
+}
+
+/** Where workerd keeps the alarms of a class. */
+const ALARMS = "metadata.sqlite";
+
+/** A new store of a service, as the tests of v1 ask it. Its clock stands at a time. */
+export async function hostedV1(service: HostedService, now: string): Promise<V1Sandbox> {
+  const { port } = service;
+  const { storeId, apiKey } = await createHostedStore(service);
+  const moveClock = (body: unknown) => service.control(`/stores/${storeId}/clock`, body);
+  await moveClock({ action: "freeze" });
+  await moveClock({ action: "set", to: now });
+  return {
+    storeId,
+    get database() {
+      return databaseOf(service, storeId);
+    },
+    advance: async (milliseconds) => void (await moveClock({ action: "advance", by_ms: milliseconds })),
+    request: ({ method, path, headers = {}, body }) => {
+      const sent = {
+        Authorization: `Bearer ${apiKey}`,
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...headers,
+      };
+      return sendRaw(
+        { port, method: method ?? (body === undefined ? "GET" : "POST"), path, headers: sent },
+        body,
+      );
+    },
+  };
+}
+
+function sendRaw(options: RequestOptions, body: string | Uint8Array | undefined): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: "127.0.0.1", ...options }, (answer) => {
+      const parts: Buffer[] = [];
+      answer.on("data", (part: Buffer) => parts.push(part));
+      answer.on("end", () => {
+        const lines = answer.rawHeaders;
+        const names = lines.flatMap((name, at) =>
+          at % 2 === 0 ? [[name, lines[at + 1] ?? ""] as const] : [],
+        );
+        const whole = Buffer.concat(parts).toString("utf8");
+        resolve({ status: answer.statusCode ?? 0, headers: Object.fromEntries(names), body: whole });
+      });
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
 }
 
 /** Creates a store of a hosted service. */

@@ -12,6 +12,7 @@ export const LONG: readonly string[] = [
   "real/payment-page",
   "real/browser-return",
   "real/scenarios",
+  "real/hosted",
   "real/executable",
   "campaign/explore",
   "real/drill-kill",

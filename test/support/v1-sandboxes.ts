@@ -7,8 +7,8 @@ import { tempFolder } from "./temp-folder.ts";
 /** A sandbox that the tests of v1 ask, with a clock that only they move. */
 export type V1Sandbox = Pick<RunningSandbox, "request"> & {
   readonly storeId: string;
-  /** The state folder. */
-  readonly folder: string;
+  /** The path of its database. */
+  readonly database: string;
   readonly advance: (milliseconds: number) => Promise<void>;
 };
 
@@ -20,7 +20,12 @@ export function askTheKit(): void {
   start = startKit;
 }
 
-/** A new sandbox of `sandbox start`, or of the test kit. It ends with the test. */
+/** Lets the tests of v1 that are registered from now on ask another sandbox, whose store's clock stands at this time. */
+export function askAnother(startOther: (now: string) => Promise<V1Sandbox>): void {
+  start = () => startOther(START_OF_TIME);
+}
+
+/** A new sandbox of `sandbox start`, or of the test kit, or another one. It ends with the test. */
 export function startV1(): Promise<V1Sandbox> {
   return start();
 }
@@ -31,7 +36,7 @@ async function startCommand(): Promise<V1Sandbox> {
   return {
     request: sandbox.request,
     storeId: sandbox.ready.store_id,
-    folder: join(harness.cwd, ".checkout"),
+    database: join(harness.cwd, ".checkout/sandbox.db"),
     advance: (milliseconds) => Promise.resolve(harness.clock.advance(milliseconds)),
   };
 }
@@ -56,7 +61,7 @@ async function startKit(): Promise<V1Sandbox> {
       return { status: answer.status, headers: Object.fromEntries(named), body: await answer.text() };
     },
     storeId: store.id,
-    folder,
+    database: join(folder, "sandbox.db"),
     advance: async (milliseconds) => void (await store.clock.advance(milliseconds)),
   };
 }
