@@ -17,7 +17,8 @@ import {
   UNSEEN_SHOPS,
   type ShopPlan,
 } from "../support/order-shops.ts";
-import { EPHEMERAL, openWebhookSite } from "../support/webhook-site.ts";
+import { EPHEMERAL } from "../support/harness.ts";
+import { openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
 
 type Report = {

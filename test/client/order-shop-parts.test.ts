@@ -9,7 +9,8 @@ import {
   type OrderShopParts,
 } from "../support/order-shop-parts.ts";
 import { openOrderShop } from "../support/order-shops.ts";
-import { EPHEMERAL, openWebhookSite } from "../support/webhook-site.ts";
+import { EPHEMERAL } from "../support/harness.ts";
+import { openWebhookSite } from "../support/webhook-site.ts";
 
 const DRILL = [
   ..."checklist run duplicates --json --paid-when \\bpaid\\b --order-view".split(" "),

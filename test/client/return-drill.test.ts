@@ -4,7 +4,8 @@ import { RETURN_CAUSES } from "../../src/core/readiness/drills/browser-return.ts
 import type { DrillStep } from "../../src/core/control/drills.ts";
 import { BROKEN, UNSEEN } from "../support/broken.table.ts";
 import { BROKEN_PAGES, GOOD_PAGES, openReturnShop, UNSEEN_PAGES } from "../support/return-shops.ts";
-import { EPHEMERAL, openWebhookSite } from "../support/webhook-site.ts";
+import { EPHEMERAL } from "../support/harness.ts";
+import { openWebhookSite } from "../support/webhook-site.ts";
 
 const SHOP = "http://localhost:3000";
 const DRILL = [

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createHarness } from "../support/harness.ts";
+import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { signedIn, textOf } from "../support/portal.ts";
 import { askPortal, load, postForm, signIn } from "../support/portal-sign-in.ts";
 
@@ -8,7 +8,7 @@ type Fields = Readonly<Record<string, string>>;
 /** A sandbox with its merchant and its administrator, each signed in with a browser. */
 async function openAdmin() {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(EPHEMERAL);
   const merchant = await signedIn(harness, sandbox);
   const { cookie: Cookie, formToken: token } = await signIn(harness, sandbox, "administrator");
   const get = async (path: string) => {
@@ -131,7 +131,7 @@ test("a merchant reaches no page and no act of the administrator, and the other 
 
 test("no page of the administrator holds a secret, and a note becomes no markup", async () => {
   const { harness, sandbox, admin } = await openAdmin();
-  const { admin_token: token } = JSON.parse(harness.readState("admin.json")) as { admin_token: string };
+  const token = harness.adminToken();
   const page = await admin.act({
     action: "deactivate",
     note: "<script>alert(1)</script> svc_test_" + "0".repeat(33),

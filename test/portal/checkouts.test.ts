@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { askPortal } from "../support/portal-sign-in.ts";
 import { signedIn, textOf, type Page } from "../support/portal.ts";
 import { linesOf } from "../support/portal-story.ts";
@@ -12,7 +12,7 @@ const NO_JAVASCRIPT = { Authorization: "", "Sec-Fetch-Site": "same-origin" };
 
 /** A sandbox with a merchant's receiver, and a browser that is signed in to its portal. */
 async function openShop(harness: Harness = createHarness()) {
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(EPHEMERAL);
   const portal = await signedIn(harness, sandbox);
   const answer = { status: 204, body: "" };
   harness.occupy(3000, {

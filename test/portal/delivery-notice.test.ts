@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createHarness } from "../support/harness.ts";
+import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { signedIn, textOf, type Page } from "../support/portal.ts";
 
 const TERMS = { order_id: "order-1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
@@ -7,7 +7,7 @@ const TERMS = { order_id: "order-1001", amount_minor: 1999, currency: "EUR", pay
 /** A store with a receiver that answers what the test says, and a browser that is signed in. */
 async function openShop() {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(EPHEMERAL);
   const portal = await signedIn(harness, sandbox);
   const answer = { status: 204, headers: {}, body: "" };
   harness.occupy(3000, { answer: () => Promise.resolve({ ...answer }), refuse: () => answer });

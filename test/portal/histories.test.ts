@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
-import { createHarness } from "../support/harness.ts";
+import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 import { linesOf } from "../support/portal-story.ts";
 
@@ -21,7 +21,7 @@ type Told = {
 /** A store with two endpoints, whose receivers answer what the test says. */
 async function openStore() {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(EPHEMERAL);
   const portal = await signedIn(harness, sandbox);
   const answers = [204, 500];
   for (const [index, port] of [3000, 3001].entries()) {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { CASE_NAMES, DRILL_CASES } from "../../src/core/readiness/drills/webhook.ts";
 import { openDrillSite } from "../support/drill-site.ts";
 import { eventually } from "../support/eventually.ts";
-import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { askPortal } from "../support/portal-sign-in.ts";
 import { signedIn, textOf, type Page } from "../support/portal.ts";
 
@@ -22,7 +22,7 @@ async function openLaunch(harness: Harness, sandbox: RunningSandbox) {
 
 async function openPage() {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(EPHEMERAL);
   return { harness, sandbox, ...(await openLaunch(harness, sandbox)) };
 }
 
@@ -203,8 +203,8 @@ test("there is nothing to drill without an endpoint", async () => {
 });
 
 test("a drill that runs is on the page with what it has seen so far, until its command ends", async () => {
-  const { harness, sandbox, get } = await openPage();
-  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const { sandbox, get } = await openPage();
+  const { control_token: token } = sandbox.ready;
   const control = async <Data>(path: string, body: object): Promise<Data> => {
     const answer = await sandbox.request({
       path: `/__sandbox/stores/default${path}`,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { HttpBody } from "../../src/world.ts";
 import { eventually, runOn } from "../support/eventually.ts";
-import { createHarness } from "../support/harness.ts";
+import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { onWire } from "../support/portal-sign-in.ts";
 import { signedIn } from "../support/portal.ts";
 
@@ -11,7 +11,7 @@ type Message = Readonly<Record<string, string>>;
 /** A sandbox with its portal signed in to, and streams that are read by hand. */
 async function openPortal(args: readonly string[] = []) {
   const harness = createHarness();
-  const sandbox = await harness.start(args);
+  const sandbox = await harness.start([...EPHEMERAL, ...args]);
   const portal = await signedIn(harness, sandbox);
   const service = harness.programOn(Number(new URL(sandbox.ready.base_url).port));
   if (service === undefined) throw new Error("the sandbox does not run");
@@ -211,9 +211,7 @@ test("a stream says every 15 seconds that it is there, and is silent otherwise",
 test("a stream ends when the sandbox stops, and when its browser is signed out", async () => {
   const { follow, pass, sandbox, harness } = await openPortal();
   const page = await follow("topic=store");
-  const { control_token: token } = JSON.parse(harness.readState("run.json")) as {
-    readonly control_token: string;
-  };
+  const { control_token: token } = sandbox.ready;
   await sandbox.request({
     method: "DELETE",
     path: "/__sandbox/portal/sessions",
@@ -289,8 +287,8 @@ test("nobody follows what is not there, or without being signed in", async () =>
 });
 
 test("a drill moves the pages of its store when it begins, and when its command is gone", async () => {
-  const { follow, harness, sandbox, pass } = await openPortal();
-  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const { follow, sandbox, pass } = await openPortal();
+  const { control_token: token } = sandbox.ready;
   const page = await follow("topic=store");
   await sandbox.request({
     path: "/__sandbox/stores/default/leases",

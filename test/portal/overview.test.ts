@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { openDrillSite } from "../support/drill-site.ts";
-import { createHarness } from "../support/harness.ts";
+import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 
 test("the first page says how a store is connected until all its steps are done, and then what needs a look", async () => {
@@ -27,7 +27,7 @@ test("the first page says how a store is connected until all its steps are done,
 
 test("the overview tells what fails with its cause, what was refused, what falls due and what is unpaid", async () => {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(EPHEMERAL);
   const { get, home } = await signedIn(harness, sandbox);
   const overview = async () => await get(`${home}/overview`);
   const quiet = await overview();

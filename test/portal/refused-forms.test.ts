@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createHarness } from "../support/harness.ts";
+import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { PRICE, WRONG_FORMS } from "../support/wrong-forms.ts";
 import { postForm, signIn } from "../support/portal-sign-in.ts";
 import { signedIn, textOf, type Page, type Portal } from "../support/portal.ts";
@@ -16,7 +16,7 @@ const PAGES: Readonly<Record<string, string>> = {
 
 async function openHarness() {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(EPHEMERAL);
   return { harness, sandbox, portal: await signedIn(harness, sandbox) };
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { LoggedRequest } from "../../src/core/request/logged-request.ts";
 import { REQUESTS_DDL, requestsTable } from "../../src/store/request/requests.ts";
 import { curlOf } from "../../src/core/request/curl.ts";
-import { createHarness } from "../support/harness.ts";
+import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { TEXTS } from "../../src/sandbox/pages/portal/request/texts.ts";
 import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
 import { askPortal } from "../support/portal-sign-in.ts";
@@ -12,9 +12,9 @@ import { signedIn } from "../support/portal.ts";
 const UNKNOWN = "00000000-0000-7000-8000-00000000dead";
 const CANARY = "svc_test_CanaryCanaryCanaryCanaryCanary1";
 
-async function openSite() {
+async function openSite(start = EPHEMERAL) {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(start);
   const portal = await signedIn(harness, sandbox);
   const requests = `${portal.home}/requests`;
   /** Sends a create, and returns its request_id and status. */
@@ -158,7 +158,7 @@ test("the log is read by an index, from any place on, and what a store does not 
 });
 
 test("a conflict is told with its check, its rule, and the difference field by field", async () => {
-  const { portal, requests, create, harness } = await openSite();
+  const { portal, requests, create, harness } = await openSite([]);
   const made = await create(ORDER);
   const reused = await create({ ...ORDER, amount_minor: 2999 });
   expect([made.status, reused.status]).toEqual([201, 409]);

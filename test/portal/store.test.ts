@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FAULT_ACTIONS } from "../../src/core/fault/actions.ts";
-import { createHarness } from "../support/harness.ts";
+import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { askPortal } from "../support/portal-sign-in.ts";
 import { signedIn, type Page } from "../support/portal.ts";
 
@@ -8,7 +8,7 @@ type Fields = Readonly<Record<string, string>>;
 
 async function openPortal() {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(EPHEMERAL);
   const portal = await signedIn(harness, sandbox);
   const { home } = portal;
   const run = async (...line: readonly string[]): Promise<string> => {
@@ -204,7 +204,7 @@ test("return origins are added with a path and removed; a wrong one is refused w
 
 test("the settings tell how the sandbox is served, by the options that change it", async () => {
   const harness = createHarness();
-  const sandbox = await harness.start(["--rate-limit", "7/s", "--delivery-schedule", "0s,1s"]);
+  const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "7/s", "--delivery-schedule", "0s,1s"]);
   const portal = await signedIn(harness, sandbox);
   const { text } = await portal.get(`${portal.home}/settings`);
   expect(text).toContain("--rate-limit 7/s not the default");
@@ -425,7 +425,7 @@ test("no name, description or note of a person becomes markup", async () => {
 
 test("the pages of another store than the first say how the lines to type become its own", async () => {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(EPHEMERAL);
   const portal = await signedIn(harness, sandbox);
   const { stdout } = await harness.run(["stores", "create", "--name", "Tea", "--json"]);
   const { store_id: tea } = JSON.parse(stdout) as { readonly store_id: string };

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
+import { EPHEMERAL } from "../support/harness.ts";
 import { eventually } from "../support/eventually.ts";
 import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
 import { signedIn } from "../support/portal.ts";
@@ -11,7 +12,7 @@ const DAY_MS = 86_400_000;
 /** More than a page looks at. */
 const BACKLOG = 120;
 
-async function openSite(args: readonly string[] = []) {
+async function openSite(args = EPHEMERAL) {
   const site = await openWebhookSite(args);
   const portal = await signedIn(site.harness, site.sandbox());
   const webhooks = `${portal.home}/webhooks`;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Answered } from "../support/harness.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { answerBreaches, breaches, listsStatus } from "../support/contract.ts";
-import { createHarness } from "../support/harness.ts";
+import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { startV1, type V1Sandbox } from "../support/v1-sandboxes.ts";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -225,7 +225,7 @@ test("a key is remembered for 30 days, and refusals are never remembered", async
 
 test("a replay and a conflict of the merchant's client are evidence for the checklist, a replay of our own command is none", async () => {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(EPHEMERAL);
   const evidence = async () => {
     const headers = { Authorization: `Bearer ${sandbox.ready.control_token}` };
     const told = said(await sandbox.request({ path: "/__sandbox/stores/default/readiness", headers }));
@@ -253,7 +253,7 @@ test("a replay and a conflict of the merchant's client are evidence for the chec
 
 test("--rate-limit makes 429 real, with Retry-After", async () => {
   const harness = createHarness();
-  const sandbox = await harness.start(["--rate-limit", "5/s"]);
+  const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
   const answers: string[] = [];
   for (let index = 0; index < 11; index += 1)
     answers.push(outcome(await post(sandbox, { ...BODY, order_id: `o-${index}` })));
@@ -266,7 +266,7 @@ test("--rate-limit makes 429 real, with Retry-After", async () => {
 
 test("each API key has its own bucket, and a request without a valid key takes nothing from any", async () => {
   const harness = createHarness();
-  const sandbox = await harness.start(["--rate-limit", "5/s"]);
+  const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
   const made = await harness.run(["keys", "create", "--scopes", "orders:write", "--json"]);
   const { api_key: second = "" } = JSON.parse(made.stdout) as { readonly api_key?: string };
   const send = (key: string): Promise<Answered> =>
@@ -293,7 +293,7 @@ test("each API key has its own bucket, and a request without a valid key takes n
 
 test("while the store's clock stands a bucket fills all the same", async () => {
   const harness = createHarness();
-  const sandbox = await harness.start(["--rate-limit", "5/s"]);
+  const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
   expect((await harness.run(["sandbox", "clock", "freeze"])).code).toBe(0);
   const spend = async (orders: number) => {
     const answers: string[] = [];
@@ -308,7 +308,7 @@ test("while the store's clock stands a bucket fills all the same", async () => {
 
 test("while the store's clock stands a checkout does not expire, however late it is outside", async () => {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(EPHEMERAL);
   expect((await harness.run(["sandbox", "clock", "freeze"])).code).toBe(0);
   const id = String(said(await post(sandbox, BODY)).data?.["id"]);
   harness.clock.advance(48 * 3_600_000);
@@ -320,7 +320,7 @@ test("an order_id is free once its checkout is over, and a reserved one is paid,
   let sleptMs = 0;
   // The machine slept: its clock has gone on, and its timers have not.
   const world = { now: () => harness.clock.now() + sleptMs };
-  const sandbox = await harness.start([], { world });
+  const sandbox = await harness.start(EPHEMERAL, { world });
   const first = said(await post(sandbox, BODY)).data;
   const reserved = { ...BODY, order_id: "order-1~succeeded" };
   expect(outcome(await post(sandbox, reserved))).toBe("201 created");

@@ -12,7 +12,7 @@ import {
 import { ANY_CHARACTER } from "../support/any-character.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { edgesOf, placesIn, valuesOf, withValueAt, type Schema } from "../support/from-schema.ts";
-import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
 
 type Described = {
   readonly parameters?: readonly {
@@ -134,9 +134,7 @@ async function verdicts(
 ): Promise<{ readonly allowed: boolean; readonly status: number; readonly message: string }> {
   const { method, path, role } = CONTROL_OPERATIONS[name];
   const { read, query, body } = sentAs(name, value);
-  const [file, field] =
-    role === "administrator" ? ["admin.json", "admin_token"] : ["run.json", "control_token"];
-  const token = (JSON.parse(harness.readState(file)) as Readonly<Record<string, string>>)[field] ?? "";
+  const token = role === "administrator" ? harness.adminToken() : sandbox.ready.control_token;
   const answer = await sandbox.request({
     method,
     path: path.replace("{store_id}", STORE).replace("{id}", UNKNOWN_ID) + query,
@@ -178,7 +176,7 @@ const READING = OPERATION_NAMES.filter((name) => takes(name) !== "nothing");
 
 test.each(READING)("%s refuses with 400 what its schema refuses, and nothing else", async (name) => {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(EPHEMERAL);
   const seen = { allowed: 0, refused: 0 };
   const property = fc.asyncProperty(requestsOf(name), async (value) => {
     const { allowed, status, message } = await verdicts({ harness, sandbox }, name, value);
@@ -248,8 +246,8 @@ const SEGMENTS = [
 
 test("a path has what its schema allows: nothing else is there, and nothing of it is an invalid request", async () => {
   const harness = createHarness();
-  const sandbox = await harness.start();
-  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const sandbox = await harness.start(EPHEMERAL);
+  const { control_token: token } = sandbox.ready;
   const headers = { Authorization: `Bearer ${token}` };
   const judge = (parameter: "StoreId" | "Id") =>
     ajv.compile(DOCUMENT.components.parameters[parameter]?.schema ?? {});

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { HttpResponse, OutboundResult } from "../../src/world.ts";
+import { EPHEMERAL } from "../support/harness.ts";
 import { eventually, runOn } from "../support/eventually.ts";
 import { openWebhookSite, type Received, type Receiver } from "../support/webhook-site.ts";
 
@@ -68,7 +69,7 @@ test("an answer that could not be recorded for a lock is recorded once it is fre
 
 test("a delivery that was given up while its try was under way stays given up, whatever is answered then", async () => {
   for (const status of [200, 500, 410]) {
-    const site = await openWebhookSite();
+    const site = await openWebhookSite(EPHEMERAL);
     const shop = site.receiver(3000);
     const answer = holdAnswer(shop);
     const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -89,7 +90,7 @@ test("a delivery that was given up while its try was under way stays given up, w
 });
 
 test("an endpoint that fails holds back no event of another one, and is judged alone", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const [broken, swift] = [site.receiver(3000), site.receiver(3001)];
   broken.answers = () => 500;
   // The first one is asked first, whatever that changes.
@@ -115,7 +116,7 @@ test("an endpoint that fails holds back no event of another one, and is judged a
 });
 
 test("what waits at an endpoint for a place in flight is not postponed because another endpoint fails", async () => {
-  const site = await openWebhookSite(["--deliveries-in-flight", "1"]);
+  const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "1"]);
   const [broken, swift] = [site.receiver(3000), site.receiver(3001)];
   await site.addEndpoint(broken.url);
   await site.addEndpoint(swift.url);
@@ -175,7 +176,7 @@ test("after a connection that failed the next try has one of its own, and after 
     ["an answer", { ok: true, status: 500, headers: {}, body: "" }, "kept", 2],
   ];
   for (const [what, first, next, tries] of rows) {
-    const site = await openWebhookSite();
+    const site = await openWebhookSite(EPHEMERAL);
     const shop = site.receiver(3000);
     await site.addEndpoint(shop.url, ["order.created"]);
     const connections: unknown[] = [];
@@ -193,7 +194,7 @@ test("after a connection that failed the next try has one of its own, and after 
 });
 
 test("a 410 to a try of before its endpoint was paused disables it no more", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -208,7 +209,7 @@ test("a 410 to a try of before its endpoint was paused disables it no more", asy
 });
 
 test("a try at a listener's old address that fails pauses it no more once it is registered elsewhere", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const [old, fresh] = [site.receiver(5000), site.receiver(5001)];
   const register = async ({ url }: { readonly url: string }) =>
     (await site.control<{ readonly id: string }>("/listener", { url })).data.id;
@@ -233,7 +234,7 @@ test("a try at a listener's old address that fails pauses it no more once it is 
 });
 
 test("more deliveries than are looked at in one go are dropped, and the one behind them is sent without another event", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
   await site.control(`/endpoints/${id}/state`, { action: "pause" });
@@ -254,7 +255,7 @@ test("more deliveries than are looked at in one go are dropped, and the one behi
 });
 
 test("a place in flight that a dropped delivery leaves is taken by one other delivery alone", async () => {
-  const site = await openWebhookSite(["--deliveries-in-flight", "2"]);
+  const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "2"]);
   const shop = site.receiver(3000);
   holdAnswer(shop);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -267,7 +268,7 @@ test("a place in flight that a dropped delivery leaves is taken by one other del
 });
 
 test("only a listener that cannot be reached is away: all others fail, and are tried again by the schedule", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const nobody = await site.addEndpoint("http://localhost:3999/hooks", ["order.created"]);
   const { url } = site.receiver(5000);
   const listener = await site.control<{ readonly id: string }>("/listener", { url });
@@ -286,7 +287,7 @@ test("only a listener that cannot be reached is away: all others fail, and are t
 });
 
 test("an attempt is audited with the address that it went to, and one that may not be sent with none", async () => {
-  const site = await openWebhookSite(["--allow-target", "shop.example"]);
+  const site = await openWebhookSite([...EPHEMERAL, "--allow-target", "shop.example"]);
   const address = "10.1.2.3";
   site.harness.name("shop.example", [address]);
   const asked: string[] = [];
@@ -309,7 +310,7 @@ test("an attempt is audited with the address that it went to, and one that may n
 });
 
 test("a kept connection that was dead is no failure of its endpoint", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -327,7 +328,7 @@ test("a kept connection that was dead is no failure of its endpoint", async () =
 
 test("a replay that fails or is delayed postpones no event that waits to be tried again", async () => {
   for (const how of ["fails", "is delayed"]) {
-    const site = await openWebhookSite();
+    const site = await openWebhookSite(EPHEMERAL);
     const shop = site.receiver(3000);
     const { id } = await site.addEndpoint(shop.url);
     const order = await site.order();
@@ -350,7 +351,7 @@ test("a replay that fails or is delayed postpones no event that waits to be trie
 });
 
 test("events behind a delayed one say that they wait for it, also if they were there before", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url);
   await site.control(`/endpoints/${id}/state`, { action: "pause" });
@@ -363,7 +364,7 @@ test("events behind a delayed one say that they wait for it, also if they were t
 });
 
 test("after the clock went back the events behind one that was taken or dropped do not wait for its old time", async () => {
-  const site = await openWebhookSite(["--deliveries-in-flight", "1"]);
+  const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "1"]);
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
   await site.addEndpoint(shop.url);
@@ -388,7 +389,7 @@ test("after the clock went back the events behind one that was taken or dropped 
 });
 
 test("while the store's clock stands nothing is tried again, and once it moves everything is", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = (number) => (number === 1 ? 500 : 200);
   await site.addEndpoint(shop.url, ["order.created"]);
@@ -404,7 +405,7 @@ test("while the store's clock stands nothing is tried again, and once it moves e
 });
 
 test("a move of the clock tells its attempts in the order of their starts, whichever ended first", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const [slow, swift] = [site.receiver(3000), site.receiver(3001)];
   const ids: string[] = [];
   for (const { url } of [slow, swift]) ids.push((await site.addEndpoint(url, ["order.expired"])).id);
@@ -422,7 +423,7 @@ test("a move of the clock tells its attempts in the order of their starts, which
 });
 
 test("a move of the clock waits 20 s for a receiver that does not answer, and tells the others' attempts", async () => {
-  const site = await openWebhookSite(["--delivery-timeout", "60s"]);
+  const site = await openWebhookSite([...EPHEMERAL, "--delivery-timeout", "60s"]);
   const [stuck, swift] = [site.receiver(3000), site.receiver(3001)];
   const ids: string[] = [];
   for (const { url } of [stuck, swift]) ids.push((await site.addEndpoint(url, ["order.expired"])).id);
@@ -443,7 +444,7 @@ test("a move of the clock waits 20 s for a receiver that does not answer, and te
 });
 
 test("a move of the clock waits for the attempts that were due, not for those of events that come meanwhile", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const [busy, failing, other] = [site.receiver(3000), site.receiver(3001), site.receiver(3002)];
   await site.addEndpoint(busy.url, ["order.created", "order.expired"]);
   await site.addEndpoint(failing.url, ["order.expired"]);

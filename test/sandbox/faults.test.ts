@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { API_ACTIONS, type ApiAction } from "../../src/core/fault/actions.ts";
 import { matchesPattern } from "../../src/core/fault/fault.ts";
 import { FAULT_PROFILES } from "../../src/core/fault/actions.ts";
-import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
 type Refusal = { readonly error?: { readonly code: string; readonly message: string } };
@@ -18,7 +18,7 @@ type FaultLine = {
 type RequestLine = { readonly request_id: string; readonly status: number; readonly fault: FaultLine | null };
 
 /** A sandbox in this process, and its command lines. */
-async function open(args: readonly string[] = []) {
+async function open(args = EPHEMERAL) {
   const harness = createHarness();
   const sandbox = await harness.start(args);
   return { ...commandsOf(harness), harness, sandbox };
@@ -115,7 +115,7 @@ test("what a fault did stands in the answer, the log of requests and its explana
 test("what a fault keeps from the service is logged without the tokens of the sandbox", async () => {
   const harness = createHarness();
   const token = "a-token-that-somebody-has-set-0123456789";
-  const sandbox = await harness.start([], { env: { CHECKOUT_SANDBOX_CONTROL_TOKEN: token } });
+  const sandbox = await harness.start(EPHEMERAL, { env: { CHECKOUT_SANDBOX_CONTROL_TOKEN: token } });
   const { type } = commandsOf(harness);
   for (const action of ["lose_request", "reset", "status --status 502", "status", "rate_limit"]) {
     await type(`faults add ${action}`);
@@ -261,7 +261,7 @@ test("it hits only the requests that it is for: store, method, path and order_id
 });
 
 test("counts go on after a restart, and the start and the status tell that faults are active", async () => {
-  const site = await open();
+  const site = await open([]);
   await site.type("faults add status --nth 4 --times 2");
   expect(await hitsOf(site.sandbox, 3)).toBe("...");
   expect((await site.type("sandbox status")).stdout).toContain("1 active: checkout faults list");
@@ -289,7 +289,7 @@ test("each profile hits, and our client makes one order each", async () => {
 });
 
 test("a webhook-storm brings every event, some twice, late and out of order; each leaves in the end", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url);
   const { data } = await site.control<{ readonly faults: readonly FaultLine[] }>("/faults", {
@@ -311,7 +311,7 @@ test("a webhook-storm brings every event, some twice, late and out of order; eac
 });
 
 test("a delivery is held back once, whatever its fault is allowed", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url, ["order.created"]);
   for (const action of ["delay", "reorder"]) {
@@ -330,7 +330,7 @@ test("a delivery is held back once, whatever its fault is allowed", async () => 
 });
 
 test("deliveries are matched by type, order_id and endpoint", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const [shop, other] = [site.receiver(3000), site.receiver(3001)];
   const { id } = await site.addEndpoint(shop.url);
   await site.addEndpoint(other.url);
@@ -384,7 +384,7 @@ test("exec adds the faults of profiles and files, for its command alone", async 
   const line = ["exec", "--fault", "lost-response", "--fault", path, "--", "npm", "test"];
   expect((await harness.run(line)).code).toBe(0);
   expect(seen).toEqual([["lose_answer", "status", "latency"]]);
-  const outer = await harness.start();
+  const outer = await harness.start(EPHEMERAL);
   const inStore = await harness.run(["exec", "--store", "new", "--fault", "slow", "--", "npm", "test"]);
   expect([inStore.code, seen.at(-1)]).toEqual([0, ["latency", "delay"]]);
   expect(await commandsOf(harness).faults()).toEqual([]);

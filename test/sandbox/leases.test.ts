@@ -5,7 +5,8 @@ import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import type { HttpRequest, HttpResponse, OutboundRequest, ShellResult } from "../../src/world.ts";
 import { FULL } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
-import { EPHEMERAL, openWebhookSite } from "../support/webhook-site.ts";
+import { EPHEMERAL } from "../support/harness.ts";
+import { openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
 
 const SHOP = "http://localhost:3000";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createHarness } from "../support/harness.ts";
+import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { textOf } from "../support/portal.ts";
 
 test("the code to scan says that a phone cannot reach it, where its address is of this machine alone", async () => {
@@ -8,7 +8,7 @@ test("the code to scan says that a phone cannot reach it, where its address is o
     [["--public-url", "https://pay.example"], "Scan the code with your phone"],
   ] as const) {
     const harness = createHarness();
-    const sandbox = await harness.start(args);
+    const sandbox = await harness.start([...EPHEMERAL, ...args]);
     const { stdout } = await harness.run([
       "orders",
       "create",

@@ -8,6 +8,7 @@ import {
 } from "../../src/core/webhook/delivery.ts";
 import type { DeliveryAction } from "../../src/core/fault/actions.ts";
 import type { HttpResponse } from "../../src/world.ts";
+import { EPHEMERAL } from "../support/harness.ts";
 import { eventually } from "../support/eventually.ts";
 import { openWebhookSite, signatureHeader, type Received, type Receiver } from "../support/webhook-site.ts";
 
@@ -16,7 +17,7 @@ const MAX_ATTEMPTS = DEFAULT_DELIVERY_SCHEDULE.length;
 const types = (got: readonly Received[]): string[] => got.map(({ event }) => event.type);
 
 test("each change of a checkout is delivered once, in its order, signed over the bytes that are stored", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url);
   const id = await site.order();
@@ -35,7 +36,7 @@ test("each change of a checkout is delivered once, in its order, signed over the
 });
 
 test("an endpoint gets the types that it wants, and nothing from before it was there", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   await site.order();
   const [all, paid] = [site.receiver(3000), site.receiver(3001)];
   await site.addEndpoint(all.url, ["order.*"]);
@@ -47,7 +48,7 @@ test("an endpoint gets the types that it wants, and nothing from before it was t
 });
 
 test("the whole schedule runs on an advanced clock, each wait within a fifth of its base, and is audited", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = () => ({ status: 500, body: "x".repeat(10_000) });
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -124,7 +125,7 @@ async function waitsOf(site: Awaited<ReturnType<typeof openWebhookSite>>) {
 }
 
 test("an order is settled or expires at its time, and its event is sent, although nobody asks", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url, ["order.cancelled", "order.expired"]);
   await site.order("order-1");
@@ -138,7 +139,7 @@ test("an order is settled or expires at its time, and its event is sent, althoug
 });
 
 test("a schedule of one's own is followed to its end, each wait within a fifth of its delay", async () => {
-  const site = await openWebhookSite(["--delivery-schedule", "0s,10s,1m,500ms"]);
+  const site = await openWebhookSite([...EPHEMERAL, "--delivery-schedule", "0s,10s,1m,500ms"]);
   const shop = site.receiver(3000);
   shop.answers = () => 500;
   await site.addEndpoint(shop.url, ["order.created"]);
@@ -178,7 +179,7 @@ test("a delivery that waits while the schedule changes keeps its time, and then 
 });
 
 test("events of one checkout wait for each other, those of others do not", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const blocked = new Set<string>();
   shop.answers = (_number, { event }) => (blocked.has(event.data.id ?? "") ? 503 : 200);
@@ -220,7 +221,7 @@ test("an endpoint that does not answer keeps no other from its deliveries, and h
     [["--deliveries-in-flight", "32"], false, orders],
     [[], true, 1],
   ] as const) {
-    const site = await openWebhookSite(args);
+    const site = await openWebhookSite([...EPHEMERAL, ...args]);
     const [stuck, swift] = [site.receiver(3000), site.receiver(3001)];
     const release = holdAnswers(stuck);
     await site.addEndpoint(stuck.url, ["*"], { inOrder });
@@ -244,7 +245,7 @@ test("an endpoint that does not answer keeps no other from its deliveries, and h
 });
 
 test("tries that end within a few iterations of the event loop are recorded together, and the next ones are sent together", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const waiting: (() => void)[] = [];
   let answered = 0;
@@ -268,7 +269,7 @@ test("tries that end within a few iterations of the event loop are recorded toge
 });
 
 test("tries of one checkout never overlap at an endpoint: neither its next event, nor a duplicate, nor a replay", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id: endpointId } = await site.addEndpoint(shop.url);
   const release = holdAnswers(shop);
@@ -306,7 +307,7 @@ test("tries of one checkout never overlap at an endpoint: neither its next event
 });
 
 test("a delivery that waits to be tried again takes no place, nor do the later events of its checkout", async () => {
-  const site = await openWebhookSite(["--deliveries-in-flight", "2"]);
+  const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "2"]);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url);
   shop.answers = () => 500;
@@ -331,7 +332,7 @@ test("a wait before the next try depends on the delivery and its tries alone", (
 });
 
 test("410 disables an endpoint, so do 120 hours without success; it misses what comes then, and can be enabled", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
   shop.answers = () => 410;
@@ -364,7 +365,7 @@ test("410 disables an endpoint, so do 120 hours without success; it misses what 
 });
 
 test("what happens while an endpoint is disabled is never delivered to it", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
   const turn = (action: "enable" | "disable") => site.control(`/endpoints/${id}/state`, { action });
@@ -381,7 +382,7 @@ test("what happens while an endpoint is disabled is never delivered to it", asyn
 });
 
 test("one success begins the count of failing hours anew", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
   for (let day = 0; day < 10; day += 1) {
@@ -394,7 +395,7 @@ test("one success begins the count of failing hours anew", async () => {
 });
 
 test("a replay is the same event_id and bytes with a new time and signature, and changes no state", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const [shop, other] = [site.receiver(3000), site.receiver(3001)];
   await site.addEndpoint(shop.url);
   const second = await site.addEndpoint(other.url, ["order.created"]);
@@ -426,7 +427,7 @@ test("a replay is the same event_id and bytes with a new time and signature, and
 });
 
 test("a rotated secret signs beside the old one until the overlap is over; the store's own stays what it is", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const [shop, other] = [site.receiver(3000), site.receiver(3001)];
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
   await site.addEndpoint(other.url, ["order.created"]);
@@ -482,7 +483,7 @@ test("deliveries survive a restart, and an attempt that it cut off is told and m
 });
 
 test("a listener that went away is paused without a lost try, and gets everything when it is back", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const listener = site.receiver(5000);
   const register = (body: object = {}) =>
     site.control<{ readonly id: string; readonly signing_secrets: string[]; readonly replayed: number }>(
@@ -518,7 +519,7 @@ test("a listener that went away is paused without a lost try, and gets everythin
 });
 
 test("a listener can ask for what was before: after an event, or from a moment on", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   for (let count = 0; count < 3; count += 1) {
     await site.order();
     site.harness.clock.advance(MINUTE);
@@ -539,7 +540,7 @@ test("a listener can ask for what was before: after an event, or from a moment o
 });
 
 test("each fault of deliveries is what it says, once, and then all is right again", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created", "order.cancelled"]);
   const after = async (action: string, act: () => Promise<unknown>): Promise<readonly Received[]> => {
@@ -593,7 +594,7 @@ test("each fault of deliveries is what it says, once, and then all is right agai
 });
 
 test("a fault can wait for one event, for several deliveries, and be removed", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
   const add = (body: object) => site.control<{ readonly fault: { readonly id: string } }>("/faults", body);
@@ -617,7 +618,7 @@ test("a fault can wait for one event, for several deliveries, and be removed", a
 });
 
 test("a test of an endpoint is an event of its own, without a checkout", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const [shop, other] = [site.receiver(3000), site.receiver(3001)];
   const { id } = await site.addEndpoint(shop.url, ["order.succeeded"]);
   await site.addEndpoint(other.url);
@@ -632,7 +633,7 @@ test("a test of an endpoint is an event of its own, without a checkout", async (
 });
 
 test("a removed endpoint gets nothing more; its audit stays", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = () => 500;
   const { id } = await site.addEndpoint(shop.url);
@@ -649,7 +650,7 @@ test("a removed endpoint gets nothing more; its audit stays", async () => {
 });
 
 test("a kept connection that turns out to be dead uses up no attempt", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url, ["order.created"]);
   let dead = MAX_ATTEMPTS + 2;
@@ -665,7 +666,7 @@ test("a kept connection that turns out to be dead uses up no attempt", async () 
 });
 
 test("events can be waited for, and are told in their order after a position", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   await site.order("order-1");
   const [first] = await site.events("?since=0");
   expect(await site.events(`?since=${first?.position ?? 0}`)).toEqual([]);
@@ -684,7 +685,7 @@ test("events can be waited for, and are told in their order after a position", a
 });
 
 test("events that wait for an earlier one of their order say when they can be sent: not before that one", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = () => 500;
   await site.addEndpoint(shop.url);
@@ -710,7 +711,7 @@ test("events that wait for an earlier one of their order say when they can be se
 });
 
 test("deliveries can be waited for, as they are to be", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   expect(await site.deliveries("?wait_ms=1000")).toEqual([]);
   await site.addEndpoint(shop.url, ["order.created"]);
@@ -745,7 +746,7 @@ test("no program can change or delete what is audited", async () => {
 });
 
 test("a listener that asks for an unknown event is refused, and nothing of it is kept", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const listener = site.receiver(5000);
   const first = await site.control<{ readonly id: string }>("/listener", { url: listener.url });
   const since = { event_id: "00000000-0000-7000-8000-00000000ffff" };
@@ -759,7 +760,7 @@ test("a listener that asks for an unknown event is refused, and nothing of it is
 });
 
 test("after the clock went back the newest secret still signs first", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const { id } = await site.addEndpoint(site.receiver(3000).url);
   await site.advance(240 * HOUR);
   for (let turn = 0; turn < 3; turn += 1)
@@ -773,7 +774,7 @@ test("after the clock went back the newest secret still signs first", async () =
 });
 
 test("a replay that fails holds nobody back, and one that succeeds hurries nobody", async () => {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url);
   const order = await site.order();

@@ -8,7 +8,8 @@ import {
 } from "../../src/core/readiness/drills/webhook-advice.ts";
 import { right, serve, type Receiver } from "./merchant-receivers.ts";
 import { eventually } from "./eventually.ts";
-import { EPHEMERAL, openWebhookSite } from "./webhook-site.ts";
+import { EPHEMERAL } from "./harness.ts";
+import { openWebhookSite } from "./webhook-site.ts";
 import type { WireAnswerOf } from "./wire.ts";
 
 /** What the webhook drill prints as JSON. */

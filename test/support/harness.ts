@@ -20,6 +20,9 @@ import type {
 import { seededRandom } from "./campaign.ts";
 import { tempFolder } from "./temp-folder.ts";
 
+/** Starts a sandbox that keeps nothing: half of the time of most tests is the disk, and few are about it. */
+export const EPHEMERAL: readonly string[] = ["--ephemeral"];
+
 /** What a command line printed and returned. */
 export type Result = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
@@ -87,6 +90,8 @@ const NOT_OURS: Service = {
   refuse: () => ({ status: 500, headers: {}, body: "" }),
 };
 const { files } = REAL;
+/** The administrator's token of a sandbox that keeps nothing. */
+const ADMIN_TOKEN = "administrator-of-the-harness";
 const START_OF_TIME = Date.UTC(2026, 0, 15, 12);
 
 /**
@@ -118,6 +123,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     Promise.resolve({ ending: "not_found", message: "no such program" });
   onTestFinished(() => stops.splice(0).forEach((stop) => stop()));
 
+  const readState = (file: string): string => readFileSync(join(cwd, ".checkout", file), "utf8");
   const randomBytes = (length: number): Uint8Array =>
     Uint8Array.from({ length }, () => Math.floor(random() * 256));
 
@@ -257,7 +263,12 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
 
   /** Runs `sandbox start --json` until it is ready; it ends with the test. */
   async function start(args: readonly string[] = [], command: CommandOptions = {}): Promise<RunningSandbox> {
-    const world = createWorld(["sandbox", "start", "--json", ...args], command);
+    const keepsNothing = args.includes("--ephemeral");
+    const env = keepsNothing ? { CHECKOUT_SANDBOX_ADMIN_TOKEN: ADMIN_TOKEN, ...command.env } : command.env;
+    const world = createWorld(["sandbox", "start", "--json", ...args], {
+      ...command,
+      ...(env === undefined ? {} : { env }),
+    });
     const ended = main(world, command.version).then((code) => {
       alive.delete(world.pid);
       return { code, ...world.output.text() };
@@ -268,7 +279,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       throw new Error(`the sandbox did not start: ${(await ended).stderr}`);
     }
     const ready = JSON.parse(world.output.text().stdout) as Ready;
-    if (args.includes("--ephemeral")) access = variablesOf(ready);
+    if (keepsNothing) access = variablesOf(ready);
     return {
       ready,
       request: (call) => request(ports, ready, call),
@@ -286,7 +297,11 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     launch,
     start,
     /** A file of the state folder. */
-    readState: (file: string) => readFileSync(join(cwd, ".checkout", file), "utf8"),
+    readState,
+    /** The administrator's token of its sandbox. */
+    adminToken: (): string =>
+      access["CHECKOUT_ADMIN_TOKEN"] ??
+      (JSON.parse(readState("admin.json")) as { readonly admin_token: string }).admin_token,
     /** Another program on a port. */
     occupy: (port: number, program: Service = NOT_OURS) => void ports.set(port, program),
     /** Ends a program on a port. */
@@ -322,6 +337,7 @@ function variablesOf(ready: Ready): Readonly<Record<string, string>> {
     CHECKOUT_API_KEY: ready.api_key ?? "",
     CHECKOUT_STORE_ID: ready.store_id,
     CHECKOUT_CONTROL_TOKEN: ready.control_token,
+    CHECKOUT_ADMIN_TOKEN: ADMIN_TOKEN,
   };
 }
 

@@ -92,13 +92,9 @@ export async function signIn(
   role: PortalRole,
 ): Promise<PortalCookie> {
   const secret =
-    role === "merchant" ? { code: codeOf(await newLink(harness)) } : { admin_token: adminTokenOf(harness) };
+    role === "merchant" ? { code: codeOf(await newLink(harness)) } : { admin_token: harness.adminToken() };
   const cookie = cookieIn(await postForm(sandbox, `${HOMES[role]}/sign-in`, secret));
   // Any page has the frame, one that is not there too. Without the number of the page: each form is meant.
   const { body } = await load(sandbox, `${HOMES[role]}/no/such/page`, { Cookie: cookie });
   return { cookie, formToken: /name="token" value="([^".]+)/.exec(String(body))?.[1] ?? "" };
-}
-
-function adminTokenOf(harness: Harness): string {
-  return (JSON.parse(harness.readState("admin.json")) as { readonly admin_token: string }).admin_token;
 }

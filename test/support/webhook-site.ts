@@ -43,9 +43,6 @@ export type Told<Data> = {
   readonly error?: { readonly code: string; readonly message: string };
 };
 
-/** The option of a sandbox that keeps nothing: a state on disk costs half of a drill's time, and no drill asks for it. */
-export const EPHEMERAL: readonly string[] = ["--ephemeral"];
-
 /** A sandbox in this process with endpoints, receivers and a clock that only the test moves. */
 export async function openWebhookSite(args: readonly string[] = []) {
   const harness = createHarness();
