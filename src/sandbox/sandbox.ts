@@ -28,6 +28,7 @@ import type { DispatchContext } from "./webhook/lines.ts";
 import { SecretUnreadable } from "./webhook/signing-secret.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
 import { revokeDrillKeys } from "./readiness/drill-lease.ts";
+import { undoLostExplorations } from "./readiness/explore-lease.ts";
 import type { OperationContext } from "./control/handler.ts";
 import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
 import { createLeases } from "./readiness/leases.ts";
@@ -273,6 +274,7 @@ function logInto(
 /** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
 async function catchUp(context: SandboxContext): Promise<void> {
   await Promise.all([recoverDeliveries(context), revokeDrillKeys(context)]);
+  await undoLostExplorations(context);
   await context.wakeStores(context.store.clocks.storeIds());
 }
 

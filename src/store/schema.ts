@@ -18,6 +18,7 @@ import { ADMIN_ACTIONS_DDL } from "./readiness/admin-actions.ts";
 import { ASSUMPTION_USES_DDL } from "./readiness/assumption-uses.ts";
 import { DRILLS_DDL } from "./readiness/drills.ts";
 import { EXPLORATIONS_DDL } from "./readiness/explorations.ts";
+import { EXPLORE_LEASES_DDL } from "./readiness/explore-leases.ts";
 import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
 import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORES_DDL } from "./stores.ts";
@@ -72,6 +73,6 @@ export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,
   firstFormat: 30,
-  migrations: [TABLES, DELIVERY_QUEUES_DDL, EXPLORATIONS_DDL],
+  migrations: [TABLES, DELIVERY_QUEUES_DDL, EXPLORATIONS_DDL, EXPLORE_LEASES_DDL],
   aside: "all but journal.db* in its folder",
 };

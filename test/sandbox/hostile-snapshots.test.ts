@@ -9,6 +9,7 @@ import { controlOf, richSnapshot, type ControlCall } from "../support/rich-snaps
 
 /** Tables whose rows are not restored. */
 const NOT_RESTORED = new Set([
+  "explore_leases",
   "home",
   "log_mark",
   "resets",

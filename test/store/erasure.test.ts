@@ -38,6 +38,7 @@ const IN_NO_STORE = new Set([
   "committed_resets",
   "erasures",
   "event_floor",
+  "explore_leases",
   "instance",
   "snapshot",
 ]);

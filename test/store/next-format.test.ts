@@ -52,9 +52,9 @@ test("the formats are what they are", () => {
     currentFormat(kind),
   ]);
   expect(formats).toEqual([
-    [30, 32],
+    [30, 33],
     [30, 30],
-    [30, 32],
+    [30, 33],
     [10, 13],
   ]);
 });

@@ -17,6 +17,7 @@ import type { IdempotencyUse } from "../../src/store/readiness/idempotency-uses.
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { EXPLORATIONS_DDL, explorationsTable } from "../../src/store/readiness/explorations.ts";
+import { EXPLORE_LEASES_DDL, exploreLeasesTable } from "../../src/store/readiness/explore-leases.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Delivery } from "../../src/store/webhook/deliveries.ts";
@@ -325,6 +326,22 @@ test("a revoked key is unknown at once; those of drills are not shown, and are r
   await store.write(() => store.credentials.revoke("merchant", 5));
   expect(store.credentials.of(storeId)).toMatchObject([{ id: "merchant", revokedAt: 4 }]);
   store.close();
+});
+
+test("the migration of the leases of explorations adds a table, in which a store stands once", () => {
+  const opened = openDatabase(IN_MEMORY, {
+    kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 3) },
+  });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const connection = opened.value;
+  connection.exec(EXPLORE_LEASES_DDL);
+  const table = exploreLeasesTable(connection);
+  expect(table.all()).toEqual([]);
+  for (const held of ["t", "s", "t"]) table.begin(held);
+  expect(table.all()).toEqual(["s", "t"]);
+  for (const held of ["t", "u"]) table.end(held);
+  expect(table.all()).toEqual(["s"]);
+  connection.close();
 });
 
 test("the migration of explorations adds a table, of which no store has a row", () => {

@@ -5,16 +5,18 @@ import { clearFaults, listFaults } from "../fault/faults.ts";
 import { moveClock, type ClockContext } from "../runtime/clock.ts";
 import type { LeaseRef, Leases } from "./leases.ts";
 
+/** The context of undoing an exploration. */
+type UndoContext = ClockContext & Parameters<typeof clearFaults>[0];
+
 /** The context of the lease of an exploration. */
-type ExploreLeaseContext = ClockContext &
-  Parameters<typeof clearFaults>[0] & {
-    readonly leases: Leases;
-    readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
-  };
+type ExploreLeaseContext = UndoContext & {
+  readonly leases: Leases;
+  readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
+};
 
 /**
  * Opens the lease of `checkout explore --receiver` for at most this long. When it ends, for any reason, the clock of the
- * store is real and its faults are gone. Refuses with `state_conflict` a store whose clock was moved, or that has faults
+ * store is real and its faults are gone; if the sandbox is killed, its next start does that. Refuses with `state_conflict` a store whose clock was moved, or that has faults
  * or another lease, because the end of this lease would undo those too.
  */
 export function openExploreLease(
@@ -24,11 +26,10 @@ export function openExploreLease(
 ): Promise<Outcome<null>> {
   const { storeId } = ref;
   const undo = async (): Promise<void> => {
-    await clearFaults(context, storeId);
-    await moveClock(context, storeId, { action: "real" });
+    await undoExploration(context, storeId);
     await context.wakeStores([storeId]);
   };
-  return atStore(context, storeId, ({ clocks }, since) => {
+  return atStore(context, storeId, ({ clocks, exploreLeases }, since) => {
     const clock = clocks.of(storeId) ?? REAL_CLOCK;
     if (clock.frozenAt !== null || clock.offsetMs !== 0)
       return refuse("state_conflict", [
@@ -45,7 +46,23 @@ export function openExploreLease(
         "a drill or another exploration of the store is running",
         "该商店有演练或另一次探测正在进行",
       ]);
+    exploreLeases.begin(storeId);
     context.leases.open({ ...ref, drill: "explore", since }, { timeoutMs, undo });
     return accept(null);
   });
+}
+
+/**
+ * Undoes the explorations that were running when the sandbox was killed: their leases were in its memory alone. Must be
+ * called before any due work, which the moved clocks would make due.
+ */
+export async function undoLostExplorations(context: UndoContext): Promise<void> {
+  for (const storeId of context.store.exploreLeases.all()) await undoExploration(context, storeId);
+}
+
+/** Removes the faults of a store and makes its clock real. A store that was deleted meanwhile needs neither. */
+async function undoExploration(context: UndoContext, storeId: string): Promise<void> {
+  await clearFaults(context, storeId);
+  await moveClock(context, storeId, { action: "real" });
+  await context.store.write(() => context.store.exploreLeases.end(storeId));
 }

@@ -39,6 +39,7 @@ const STORELESS_TABLES: ReadonlySet<string> = new Set([
   "committed_resets",
   "erasures",
   "event_floor",
+  "explore_leases",
   "instance",
   "snapshot",
 ]);

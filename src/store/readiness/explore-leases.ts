@@ -1,0 +1,29 @@
+import type { Connection } from "../connection/connection.ts";
+
+/** The migration that adds the leases of explorations. */
+export const EXPLORE_LEASES_DDL = `
+CREATE TABLE explore_leases (
+  -- Not a reference: a lease can outlive its store, and is in no snapshot.
+  store_id TEXT PRIMARY KEY NOT NULL
+) STRICT, WITHOUT ROWID;
+`;
+
+/**
+ * The stores that an exploration holds, so that the next start can undo the exploration's effects if the sandbox is
+ * killed (decision 66).
+ */
+export function exploreLeasesTable(connection: Connection) {
+  const insert = connection.prepare<[string]>(
+    "INSERT INTO explore_leases (store_id) VALUES (?) ON CONFLICT DO NOTHING",
+  );
+  const remove = connection.prepare<[string]>("DELETE FROM explore_leases WHERE store_id = ?");
+  const selectAll = connection
+    .prepare<[], string>("SELECT store_id FROM explore_leases ORDER BY store_id")
+    .pluck();
+  return {
+    begin: (storeId: string): void => void insert.run(storeId),
+    end: (storeId: string): void => void remove.run(storeId),
+    /** The ids of the held stores. */
+    all: (): readonly string[] => selectAll.all(),
+  };
+}

@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
+
+async function ask(harness: Harness, command: string): Promise<string> {
+  const { code, stdout, stderr } = await harness.run(command.split(" "));
+  expect([command, code, stderr]).toEqual([command, 0, expect.any(String)]);
+  return stdout;
+}
+
+/** The stores that an exploration holds, as the disk says. */
+function withRows<Value>({ cwd }: Harness, use: (database: Database.Database) => Value): Value {
+  const database = new Database(join(cwd, ".checkout/sandbox.db"));
+  try {
+    return use(database);
+  } finally {
+    database.close();
+  }
+}
+
+const heldStores = (harness: Harness): unknown[] =>
+  withRows(harness, (database) => database.prepare("SELECT store_id FROM explore_leases").pluck().all());
+
+/** The number of faults of the first store, and how far its clock was moved, in milliseconds. */
+async function effects(harness: Harness) {
+  const { faults } = JSON.parse(await ask(harness, "faults list --json")) as { faults: unknown[] };
+  const { now } = JSON.parse(await ask(harness, "sandbox clock show --json")) as { now: string };
+  return { faults: faults.length, aheadMs: Date.parse(now) - harness.clock.now() };
+}
+
+async function openLease(harness: Harness, sandbox: RunningSandbox): Promise<string> {
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const path = "/__sandbox/stores/default/leases";
+  const body = JSON.stringify({ drill: "explore", timeout_ms: 60_000 });
+  const answer = await sandbox.request({ method: "POST", path, headers, body });
+  expect([answer.status, String(answer.body)]).toEqual([200, expect.any(String)]);
+  return (JSON.parse(String(answer.body)) as { data: { id: string } }).data.id;
+}
+
+test("an exploration is on disk until its lease ends, which undoes its effects", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  await openLease(harness, sandbox);
+  expect(heldStores(harness)).toEqual([sandbox.ready.store_id]);
+  await ask(harness, "faults add drop");
+  await ask(harness, "sandbox clock advance 2h");
+  expect(await effects(harness)).toEqual({ faults: 1, aheadMs: 2 * 3_600_000 });
+  await sandbox.stop();
+  expect(heldStores(harness)).toEqual([]);
+  await harness.start();
+  expect(await effects(harness)).toEqual({ faults: 0, aheadMs: 0 });
+});
+
+test("a start undoes what the exploration of a killed sandbox has left, and nothing in other stores", async () => {
+  const harness = createHarness();
+  const before = await harness.start();
+  await ask(harness, "stores create --name Tea");
+  await ask(harness, "orders create --order-id order-1 --price-id price_coffee");
+  for (const store of ["", " --store Tea"]) {
+    await ask(harness, `faults add drop${store}`);
+    await ask(harness, `sandbox clock advance 30m${store}`);
+  }
+  await before.stop();
+  // As a kill leaves it: the leases in memory are gone. One store was deleted meanwhile.
+  withRows(harness, (database) => {
+    const insert = database.prepare("INSERT INTO explore_leases VALUES (?)");
+    for (const id of [before.ready.store_id, "0199a3c4-5d00-7000-8000-0000000000ff"]) insert.run(id);
+  });
+  // An hour and ten minutes by the moved clock, and 40 minutes by the real one: the order must not expire.
+  harness.clock.advance(40 * 60_000);
+  await harness.start();
+  expect(heldStores(harness)).toEqual([]);
+  expect(await effects(harness)).toEqual({ faults: 0, aheadMs: 0 });
+  expect(JSON.parse(await ask(harness, "orders get order-1 --json"))).toMatchObject({ status: "created" });
+  await ask(harness, "stores use Tea");
+  expect(await effects(harness)).toEqual({ faults: 1, aheadMs: 30 * 60_000 });
+});
