@@ -58,17 +58,16 @@ export function controlApiPage(): string {
 }
 
 function partOf(name: OperationName): string {
-  const { method, path, summary, description, role, refusals } = CONTROL_OPERATIONS[name];
-  const said = [`${summary}.`, description].map((text) => prose(text)).join(" ");
+  const { method, path, description, role, refusals } = CONTROL_OPERATIONS[name];
   const token = role === "administrator" ? ["Needs the admin token."] : [];
   const refused = refusals.length === 0 ? [] : [`Refuses with ${refusals.map(code).join(", ")}.`];
   const answer = answerFields(name);
   return [
     `### ${name}`,
     code(`${method} ${path}`),
-    wrapped([said, ...token].join(" ")),
+    wrapped([prose(description), ...token].join(" ")),
     ...taken(name),
-    ...(answer === "" ? [] : [wrapped(`Answers ${answer}.`)]),
+    ...(answer === "" ? [] : [wrapped(`Returns ${answer}.`)]),
     ...refused.map(wrapped),
   ].join("\n\n");
 }

@@ -193,7 +193,9 @@ function problemText(problem: Problem, style: Style, wrap: Printer["wrap"]): str
   const { code, message, next, details, differences = [], candidates = [] } = problem;
   const facts: readonly Field[] = [
     ...Object.entries(details ?? {}),
-    ...differences.map(({ field, expected, live }) => [field, `expected ${expected}, live ${live}`] as const),
+    ...differences.map(
+      ({ field, expected, live }) => [field, `expected ${expected}, running with ${live}`] as const,
+    ),
     ...candidates.map(({ id, about }) => [id, about] as const),
   ];
   // Users can look up a code of the service; codes of commands are for programs.

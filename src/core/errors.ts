@@ -23,9 +23,9 @@ type ErrorRow = {
 const CHECK_KEY = "check CHECKOUT_API_KEY and --base-url; checkout whoami shows both";
 const USE_TEST_KEY = "use a test key (svc_test_…): v1 does not accept live keys";
 const ACTIVATE_STORE =
-  "ask for its activation, or use an active one; in the sandbox: checkout admin activate";
+  "request its activation, or use an active one; in the sandbox: checkout admin activate";
 const ACTIVATE_CAPABILITY =
-  "ask for its activation, or use an active one; in the sandbox: checkout admin enable-capability <name>";
+  "request its activation, or use an active one; in the sandbox: checkout admin enable-capability <name>";
 
 /**
  * Every error code that the service can return (decision 4). 400, 401, 403, 409 and 429 are the interface's own

@@ -52,7 +52,8 @@ function findFault(text: string): ReturnType<typeof refuse> | undefined {
   for (const [token, quoted, colon] of text.matchAll(TOKEN)) {
     if (quoted !== undefined) {
       const decoded = decodeString(quoted);
-      if (decoded === undefined) return invalid(`${printableLiteral(quoted)} holds half of a surrogate pair`);
+      if (decoded === undefined)
+        return invalid(`${printableLiteral(quoted)} contains half of a surrogate pair`);
       if (colon === undefined) continue;
       const keys = open.at(-1);
       if (keys?.has(decoded))

@@ -38,7 +38,7 @@ export function checkHost(hosts: readonly string[], { names, flag }: AllowedHost
   // A tunnel or a mapping changes the port.
   const hasPort = /:\d+$/.test(host);
   const form = hasPort ? "HOST:PORT" : "HOST";
-  const ports = hasPort ? `; HOST alone means no port, or the server's own` : "";
+  const ports = hasPort ? `; HOST without a port allows no port, or the server's port` : "";
   return refuse(
     "host_not_allowed",
     `Host ${printableLiteral(host.replace(/^.*@/, "…@"))} is not a name of this server; ${flag} ${form} adds it where the server is started${ports}`,

@@ -100,7 +100,7 @@ function readSecret(world: SecretsWorld, variable: string, path: string): Outcom
   const refuse = (why: string): Outcome<never, HostFailure> =>
     usageFailure(
       `${variable} names ${printable(path)}, ${why}`,
-      "name a file that holds nothing but the secret, or unset the variable",
+      "name a file that contains only the secret, or unset the variable",
     );
   const text = readNamedText(world, path, { maxBytes: LARGEST_SECRET_FILE_BYTES });
   if (!text.ok) return refuse(`which ${text.refusal.why}`);

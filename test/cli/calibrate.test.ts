@@ -255,7 +255,7 @@ test("what is unsafe, unasked or without a record sends nothing", async () => {
   const at = (url: string, apiKey: string) => ({ CHECKOUT_BASE_URL: url, CHECKOUT_API_KEY: apiKey });
   const rows = [
     [["calibrate"], {}, "add --yes"],
-    [["calibrate", "--yes"], at("http://pay.example/v1", key), "https alone"],
+    [["calibrate", "--yes"], at("http://pay.example/v1", key), "only over https"],
     [["calibrate", "--yes"], at("https://pay.example/v1", "svc_live_0123456789abcdef"), "needs a test key"],
     [["calibrate", "--yes", "--check"], {}, "there is no record"],
   ] as const;

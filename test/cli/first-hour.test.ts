@@ -462,7 +462,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
     {},
     "webhooks verify --payload-file lines.txt --timestamp 1 --signature x --secret-file empty.txt",
     2,
-    /holds no signing secret/,
+    /contains no signing secret/,
   ],
   [{}, "exec", 2, /missing required argument 'command'/],
   [{}, "faults add nonsense", 2, /expected an action: status, latency/],

@@ -74,7 +74,7 @@ test("no configuration has the key of a target in a variable of another use", ()
   const odd = ["checkout_api_key", "Checkout_Target_Live_Api_Key", "CHECKOUT_X", "https_proxy", "NO_PROXY"];
   for (const env of [...SETTINGS, ...OTHER_VARIABLES.keys(), ...odd, targetVariable("other")])
     expect(faultsOf(env)).toEqual([
-      `targets.shop.api_key.env: must not be ${env}, which holds a setting or the key of another target; the variable of this target is CHECKOUT_TARGET_SHOP_API_KEY`,
+      `targets.shop.api_key.env: must not be ${env}, which contains a setting or the key of another target; the variable of this target is CHECKOUT_TARGET_SHOP_API_KEY`,
     ]);
   for (const env of ["SHOP_KEY", "CHECKOUTS_KEY", "MY_PROXY", "CHECKOUT_TARGET_SHOP_API_KEY"])
     expect(faultsOf(env)).toEqual([]);

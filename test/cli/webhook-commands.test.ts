@@ -531,7 +531,7 @@ test("each mistake ends with what was expected, what came and what to type next"
     [2, 'an http or https URL; got "ftp://x"', "endpoints add ftp://x"],
     [
       2,
-      'this machine alone: localhost, 127.0.0.1 or [::1]; got "shop.example"',
+      'only to this machine: localhost, 127.0.0.1 or [::1]; got "shop.example"',
       "endpoints add https://shop.example/",
     ],
     [2, 'or a pattern: order.*, *; got "order.paid"', `endpoints add ${HOOKS} --events order.paid`],

@@ -400,7 +400,7 @@ test("what is shown to people names each step and each cause", async () => {
   const { code, stdout } = await site.harness.run([...DRILL.split(" "), ...VIEW]);
   expect(code).toBe(1);
   expect(stdout).toContain(
-    "✗ your shop was shown to book events that come twice, late, at once, forged, or without a payment",
+    "✗ the drill showed that your shop books events that arrive twice, late, simultaneously, forged or without",
   );
   expect(stdout).toContain(english(DUPLICATES_CAUSES.books_again));
   const checklist = await site.harness.run(["checklist", "--item", "webhook_verification"]);

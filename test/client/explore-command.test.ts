@@ -97,7 +97,7 @@ test("a command that does not work without faults teaches nothing, and wrong fau
   const harness = createHarness();
   installClient(harness, () => Promise.resolve(0));
   const idle = await harness.run(["explore", "--", "client"]);
-  expect([idle.code, idle.stderr]).toEqual([3, expect.stringContaining("the purchase made no order")]);
+  expect([idle.code, idle.stderr]).toEqual([3, expect.stringContaining("the purchase created no order")]);
   installClient(harness, () => Promise.resolve(1));
   const failing = await harness.run(["explore", "--", "client"]);
   expect([failing.code, failing.stderr]).toEqual([3, expect.stringContaining("exit code 1")]);

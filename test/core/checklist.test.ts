@@ -790,7 +790,7 @@ test("acts that would change nothing, and a gate without ground, are refused", (
     [[], "request_production", ""],
     [[request], "request_production", "requested already"],
     [[request, APPROVED], "request_production", "requested already"],
-    [[request, APPROVED, OPENED], "request_production", "open already"],
+    [[request, APPROVED, OPENED], "request_production", "already open"],
     // An answer that takes something back is one that can be asked after.
     [[request, APPROVED, OPENED, act(4, "close_gate")], "request_production", ""],
     [[request, APPROVED, REVOKED], "request_production", ""],
@@ -807,7 +807,7 @@ test("acts that would change nothing, and a gate without ground, are refused", (
     [[APPROVED], "open_gate", "not requested"],
     [[request], "open_gate", "not approved"],
     [[request, APPROVED], "open_gate", ""],
-    [[request, APPROVED, OPENED], "open_gate", "open already"],
+    [[request, APPROVED, OPENED], "open_gate", "already open"],
     [[request, APPROVED, OPENED, REVOKED], "open_gate", "not approved"],
     [[request, APPROVED, OPENED, act(4, "close_gate")], "open_gate", ""],
     [[], "close_gate", "closed already"],

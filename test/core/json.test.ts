@@ -96,7 +96,7 @@ test("a refusal says what is wrong, and quotes no value of the body", () => {
     ["\ufeff{}", /starts with a byte order mark; send plain UTF-8$/],
     [" \n", /the body is empty; a JSON object was expected$/],
     ['{"a":1,"a":1}', /the key "a" appears twice in one object$/],
-    ['{"a":"\\ud800"}', /holds half of a surrogate pair$/],
+    ['{"a":"\\ud800"}', /contains half of a surrogate pair$/],
     ["[".repeat(9) + "]".repeat(9), /nested deeper than 8 levels$/],
     ['{"a": secret-value}', /^the body is not strict JSON: [^,]*$/],
   ] as const;

@@ -66,7 +66,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     "view-source:https://shop.example",
   ],
   "null is what browsers send": ["null"],
-  "http:// is for this machine alone": [
+  "http:// is only for this machine": [
     "http://shop.example",
     "http://shop.example:8080",
     "http://localhost.example",
@@ -83,8 +83,8 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     "https://shop.example:443@evil.example:8443",
     "https://shop.example%2f@evil.example",
   ],
-  "a port behind its colon": ["https://shop.example:", "http://localhost:", "http://[::1]:"],
-  "a port of digits alone": [
+  "a port after its colon": ["https://shop.example:", "http://localhost:", "http://[::1]:"],
+  "a port that contains only digits": [
     "https://shop.example:8443x",
     "https://shop.example:+443",
     "https://shop.example:-1",
@@ -109,7 +109,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "have no query": ["https://shop.example?", "https://shop.example?order_id=1"],
   "have no fragment": ["https://shop.example#", "https://shop.example#@evil.example"],
-  "hold no backslash": [
+  "contain no backslash": [
     "https://shop.example\\",
     "https:\\\\shop.example",
     "https://shop.example\\@evil.example",
@@ -122,7 +122,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     "https://shop.example%00",
     "https://%6cocalhost",
   ],
-  "no blank, line break or control character": [
+  "no space, line break or control character": [
     " https://shop.example",
     "https://shop.example ",
     "https://shop.example\n",
@@ -171,7 +171,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     "https://shop.example\ud800",
   ],
   "without xn--": ["https://xn--mller-kva.example", "https://shop.xn--fiqs8s", "https://xn--a.example"],
-  "of IPv4 addresses only 127.0.0.1": [
+  "127.0.0.1 is the only IPv4 address": [
     "https://192.168.1.5",
     "http://192.168.1.5:3000",
     "https://10.0.0.1",
@@ -182,7 +182,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     "http://127.0.0.2",
     "https://255.255.255.255",
   ],
-  "ends in a number": [
+  "does not end in a number": [
     "http://0177.0.0.1",
     "http://127.0.0.01",
     "http://0x7f.0.0.1",
@@ -196,7 +196,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     "https://shop.0x1",
     "https://shop.123",
   ],
-  "of IPv6 addresses only [::1]": [
+  "[::1] is the only IPv6 address": [
     "https://[2001:db8::1]",
     "http://[fe80::1]",
     "http://[fe80::1%25eth0]:3000",
@@ -405,7 +405,7 @@ const REFUSED_PATHS: Readonly<Record<string, readonly string[]>> = {
   "no query": ["/?", "/thanks?status=paid", "/?order_id=1"],
   "no fragment": ["/#", "/thanks#paid"],
   "no backslash": ["/\\evil.example", "\\\\evil.example"],
-  "no blank, line break or control character": [" /", "/a b", "/a\n", "/\t", "/\r\nLocation: x", "/a\u0000"],
+  "no space, line break or control character": [" /", "/a b", "/a\n", "/\t", "/\r\nLocation: x", "/a\u0000"],
   "plain ASCII": ["/danke-schön", "/\u202e", "/\ud800"],
   "at most 256": [`/${"a".repeat(256)}`],
   "as browsers write it: /b": ["/a/../b", "/./b", "/%2e/b", "/a/%2E%2e/b"],

@@ -40,7 +40,7 @@ const METADATA = [
 /** Addresses that are not this machine, or not plainly so; each by what it tries. */
 const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = [
   [
-    /sent to this machine alone/,
+    /sent only to this machine/,
     [
       "http://10.0.0.1/",
       "http://172.16.0.1/",
@@ -145,7 +145,7 @@ const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = 
     ],
   ],
   [
-    /must not hold a user, a password/,
+    /must not contain a user, a password/,
     [
       "http://user@localhost/",
       "http://user:password@localhost:3000/",

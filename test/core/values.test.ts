@@ -126,7 +126,7 @@ test("a refusal of a key says what was expected and what came, and repeats no se
     [[], "idempotency_key_missing", /the header Idempotency-Key with 8 to 128 printable ASCII characters/],
     [["key-number-1", "key-number-2"], "idempotency_key_invalid", /one Idempotency-Key header .* got 2$/],
     [["short"], "idempotency_key_invalid", /8 to 128 printable ASCII characters; got 5: "short"$/],
-    [[`my ${secret}`], "idempotency_key_invalid", /must not hold an API key/],
+    [[`my ${secret}`], "idempotency_key_invalid", /must not contain an API key/],
   ] as const;
   for (const [values, code, message] of rows) {
     const refused = parseIdempotencyKey(values);

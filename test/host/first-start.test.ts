@@ -120,7 +120,7 @@ test("a database that has lost the store of credentials.json is refused, and eve
         error: {
           code: "state_file_missing",
           message: expect.stringMatching(
-            /sandbox\.db does not hold store \S+0001, which .*credentials\.json names/,
+            /sandbox\.db does not contain store \S+0001, which .*credentials\.json names/,
           ),
         },
         next: expect.stringMatching(/^restore .*sandbox\.db and .*sandbox\.db-wal from one backup/),

@@ -275,7 +275,7 @@ test("the log of another folder is refused by the sandbox and by the client, and
     const refused = await harness.run(args);
     expect([name, refused.code, refused.stdout]).toEqual([name, 1, ""]);
     expect(json(refused.stderr)).toMatchObject({
-      error: { code, message: expect.stringContaining(`${log} is not the log of`) },
+      error: { code, message: expect.stringContaining(`${log} belongs to another database`) },
       next: expect.stringContaining(`move ${log} away`),
     });
     expect(readFileSync(join(folder, name)).equals(before)).toBe(true);

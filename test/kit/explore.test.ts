@@ -122,11 +122,11 @@ test("with a seed, stores that are created at the same time have the ids of stor
 test("an application that does not work without faults, and a wrong option, are refused", async () => {
   const works = optionsFor({});
   const fails = explore({ ...works, purchase: () => Promise.reject(new Error("no stock")) });
-  await expect(fails).rejects.toThrow("the purchase fails without a fault: no stock");
+  await expect(fails).rejects.toThrow("the purchase fails even when no fault is applied: no stock");
   const blind = explore({ ...works, view: () => Promise.reject(new Error("no such table")), seed: "s" });
-  await expect(blind).rejects.toThrow("the view cannot be read without a fault");
+  await expect(blind).rejects.toThrow("the view cannot be read even when no fault is applied");
   const idle = explore({ ...works, purchase: () => Promise.resolve({} as never) });
-  await expect(idle).rejects.toThrow("the purchase made no order in its store");
+  await expect(idle).rejects.toThrow("the purchase created no order in its store");
   await expect(explore({ ...works, depth: 9 })).rejects.toThrow("depth must be a whole number from 1 to 4");
   await expect(explore({ ...works, budget: 1 } as never)).rejects.toThrow('"budget" is not an option');
   const foreign = explore({ ...works, sandbox: {} as never });

@@ -203,16 +203,20 @@ test("a snapshot that cannot be restored is refused with its reason, and nothing
     changed.prepare("UPDATE stores SET merchant_id = '00000000-0000-7000-8000-00000000ffff'").run(),
   );
   const rows = [
-    [() => other.restore(one), "state_conflict", `the snapshot does not hold store ${other.id}: ${store.id}`],
+    [
+      () => other.restore(one),
+      "state_conflict",
+      `the snapshot does not contain store ${other.id}: ${store.id}`,
+    ],
     [
       () => late.restore(all),
       "state_conflict",
-      `the snapshot does not hold store ${late.id}: ${[sandbox.store, store, other].map((held) => held.id).join(", ")}`,
+      `the snapshot does not contain store ${late.id}: ${[sandbox.store, store, other].map((held) => held.id).join(", ")}`,
     ],
     [
       () => sandbox.restore(one),
       "state_conflict",
-      `the snapshot holds only store ${store.id}, not the whole sandbox`,
+      `the snapshot contains only store ${store.id}, not the whole sandbox`,
     ],
     [
       () => store.restore(withKeyOfOther),

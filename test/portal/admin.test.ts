@@ -99,7 +99,7 @@ test("each weighty act asks once, and says what it does", async () => {
   const { admin } = await openAdmin();
   const { html } = await admin.get(admin.home);
   for (const question of [
-    "the production gate of this store is open",
+    "the production gate of this store will open",
     "The store takes no new orders until it is activated again.",
     "No new order can be paid with it until it is enabled again.",
     "No new order can name this price until it is approved again.",

@@ -94,7 +94,7 @@ test("production is requested once, with a note that holds no secret; the item t
   expect((await post("/production")).status).toBe(409);
   await harness.run(["admin", "approve-credential"]);
   await harness.run(["admin", "open-gate"]);
-  expect((await get()).text).toContain("The gate is open: nothing is left to ask for");
+  expect((await get()).text).toContain("The gate is open: there is nothing left to request");
   expect((await get()).html).not.toContain("/launch/production");
 });
 

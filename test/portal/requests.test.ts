@@ -188,7 +188,7 @@ test("a conflict is told with its check, its rule, and the difference field by f
   const taken = await portal.get(`${requests}/${made.id}`);
   expect(taken.html).toContain(made.body.replaceAll('"', "&quot;"));
   expect(taken.text).toContain("state of the order : passed");
-  expect(taken.text).toContain("Headers and bytes are kept of refused requests alone.");
+  expect(taken.text).toContain("Headers and bytes are stored only for refused requests.");
 });
 
 test("a fault is named as the reason, and a request that was not answered says so", async () => {

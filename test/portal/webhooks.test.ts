@@ -99,7 +99,7 @@ test("a refusal is a page, and changes nothing", async () => {
   const { id } = await addEndpoint("http://localhost:3000/hooks");
   const rows = [
     [`${webhooks}/endpoints`, { url: "http://localhost:3000/hooks" }, 409, "already has that address"],
-    [`${webhooks}/endpoints`, { url: "https://example.com/hooks" }, 400, "this machine alone"],
+    [`${webhooks}/endpoints`, { url: "https://example.com/hooks" }, 400, "only to this machine"],
     [
       `${webhooks}/endpoints`,
       { url: "http://localhost:3009", "type order.nothing": "on" },

@@ -129,8 +129,8 @@ test("the file of permissions is believed only as checkout writes it", async () 
       renameSync(path, `${path}.kept`);
       mkdirSync(path);
     },
-    "does not hold what checkout wrote to it": (path) => writeFileSync(path, '{"variables":[{"name":1}]}'),
-    "does not hold what checkout wrote": (path) => writeFileSync(path, "{"),
+    "is not as checkout wrote it": (path) => writeFileSync(path, '{"variables":[{"name":1}]}'),
+    "is not as checkout wrote": (path) => writeFileSync(path, "{"),
   };
   for (const [why, spoil] of Object.entries(spoilt)) {
     const { ask, save, settings, cwd } = open();

@@ -303,7 +303,7 @@ test("a command can say what the merchant thinks", async () => {
   expect([broken.verdict, broken.steps[0]?.got]).toEqual(["unknown", "unknown: exit code 2: no database"]);
   const sly = await site.order("o; rm -rf .");
   const refused = await site.harness.run([...RETURN, ...byCommand, "--checkout", sly]);
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("a shell would read")]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("special to a shell")]);
 });
 
 test("a command that asks the service for the shop is not the shop's own word", async () => {
@@ -322,10 +322,10 @@ test("what cannot be run is said before anything is done", async () => {
   const site = await openSite(believes);
   const rows: readonly (readonly [line: string, said: string])[] = [
     ["checklist run browser-return", "missing: --return-url"],
-    ["checklist run browser-return --return-url https://shop.example/thanks", "this machine alone"],
+    ["checklist run browser-return --return-url https://shop.example/thanks", "only to this machine"],
     ["checklist run browser-return --return-url http://localhost:4242/", "the sandbox itself"],
     [`${RETURN.join(" ")} --order-view ${SHOP}/x`, "--order-view needs --paid-when"],
-    [`${RETURN.join(" ")} --order-view http://shop.example/ --paid-when x`, "this machine alone"],
+    [`${RETURN.join(" ")} --order-view http://shop.example/ --paid-when x`, "only to this machine"],
     [`${RETURN.join(" ")} --order-view ${SHOP} --order-view-command x --paid-when x`, "exclude each other"],
     [`${RETURN.join(" ")} --order-view ${SHOP} --paid-when (`, "a regular expression"],
   ];

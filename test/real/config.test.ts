@@ -280,25 +280,25 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "a real secret",
     withShop((shop) => (shop["signing_secret"] = SECRET)),
     "stores[0].signing_secret:34:25",
-    /never stands in the file/,
+    /the file never contains a secret/,
   ],
   [
     "a real key as a variable",
     withShop((shop) => (shop["api_keys"] = [{ env: KEY }])),
     "stores[0].api_keys[0].env:36:18",
-    /never stands in the file/,
+    /the file never contains a secret/,
   ],
   [
     "a real key as a name",
     withShop((shop) => (shop[KEY] = 1)),
     "stores[0].…:34:7",
-    /never stands in the file/,
+    /the file never contains a secret/,
   ],
   [
     "a key in a description",
     withShop((shop) => (shop["prices"] = [{ ...PRICE, description: KEY }])),
     "stores[0].prices[0].description:12:26",
-    /never stands in the file/,
+    /the file never contains a secret/,
   ],
   ["the name of a target", '{ "targets": { "A B": {} } }', "targets.A B:1:23", /lower-case letters/],
   [
@@ -365,7 +365,7 @@ test("a broken file, a missing variable and an impossible endpoint stop the star
     ],
     [
       { stores: [{ ...TEA, signing_secret: { env: "BAD" } }] },
-      /:1:\d+: stores\[0\]\.signing_secret\.env: .*BAD holds no signing secret/,
+      /:1:\d+: stores\[0\]\.signing_secret\.env: .*BAD contains no signing secret/,
     ],
     [
       { stores: [{ ...TEA, endpoints: [{ url: "http://shop.example/" }] }] },
@@ -623,7 +623,7 @@ test("what a sandbox refuses is said with its place, and changes nothing", async
     [
       [TEA, { ...SHOP, endpoints: [{ url: "http://shop.example/" }] }],
       "stores[1].endpoints[0].url",
-      /this machine alone/,
+      /only to this machine/,
     ],
   ] as const;
   for (const [stores, field, message] of rows) {

@@ -341,8 +341,8 @@ test("nobody but the administrator opens the gate, and only in its order", async
     ["admin approve-credential --note seen", 0, "is approved"],
     ["admin approve-credential", 5, "approved already"],
     ["admin open-gate", 0, "none of this affects production"],
-    ["admin open-gate", 5, "open already"],
-    ["production request", 5, "open already"],
+    ["admin open-gate", 5, "already open"],
+    ["production request", 5, "already open"],
     ["admin revoke-credential", 0, "the production gate is closed"],
     ["admin close-gate", 5, "closed already"],
     ["admin approve-credential", 0, "is approved"],
@@ -953,7 +953,7 @@ test("of another service only what v1 shows is told, and it is asked only where 
     `checklist --probe --base-url ${base}`,
   );
   expect(human.code).toBe(3);
-  expect(human.stderr).toContain("creates one order over 1.00 CNY");
+  expect(human.stderr).toContain("creates one order for 1.00 CNY");
   expect(human.stdout).toContain("nothing here shows that live payments work");
   // Only the item that it can show, and even that with a risk.
   occupyService(harness, right);

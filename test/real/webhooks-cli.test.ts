@@ -131,7 +131,7 @@ test("what is missing or makes no sense is a usage error that says where it can 
     ["missing: --payload-file", harness.run(["webhooks", "sign"], { env: ENV })],
     ["set CHECKOUT_SIGNING_SECRET, or name a file: --secret-file", verify({}, {})],
     ["set CHECKOUT_SIGNING_SECRET", verify({}, { CHECKOUT_SIGNING_SECRET: "" })],
-    ["--secret-file holds no signing secret", verify({ "secret-file": "empty.txt" })],
+    ["--secret-file contains no signing secret", verify({ "secret-file": "empty.txt" })],
     ["--secret-file: nowhere.txt does not exist", verify({ "secret-file": "nowhere.txt" })],
     ["--payload-file: nowhere.json does not exist", verify({ "payload-file": "nowhere.json" })],
     ["--payload-file: . is a folder, not an ordinary file", verify({ "payload-file": "." })],

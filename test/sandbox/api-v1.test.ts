@@ -410,7 +410,7 @@ test("the refusal of a Host says whether its port belongs to the name that is al
     String((await sandbox.request({ path: "/healthz", headers: { Host: host } })).body);
   expect(await asked("shop.example")).toBe('{"ok":true}');
   expect(await asked("shop.example:8080")).toContain(
-    "--allow-host HOST:PORT adds it where the server is started; HOST alone means no port, or the server's own",
+    "--allow-host HOST:PORT adds it where the server is started; HOST without a port allows no port, or the server's port",
   );
   expect(await asked("other.example")).toContain("--allow-host HOST adds it where the server is started");
 });

@@ -225,7 +225,7 @@ const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
   ["UPDATE idempotency_keys SET fingerprint = hex(randomblob(32))", /idempotency_keys: the fingerprint of/],
   [
     "UPDATE endpoints SET url = 'https://evil.example/'",
-    /endpoints, row "\S+", url: .*this machine alone.*--allow-target/,
+    /endpoints, row "\S+", url: .*only to this machine.*--allow-target/,
   ],
   ["UPDATE endpoints SET event_types = 'order.paid'", /endpoints, row .* event_types: an event type is/],
   ["UPDATE endpoints SET reason = 'call this number'", /endpoints, row .* reason: /],
@@ -255,7 +255,7 @@ const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
   ["UPDATE drills SET steps = '[]', passed = 0", /drills, row .* passed: /],
   [
     "UPDATE admin_acts SET note = 'whsec_0123456789abcdefghijklmnop'",
-    /admin_acts, row .* note: holds a secret/,
+    /admin_acts, row .* note: contains a secret/,
   ],
   ["UPDATE admin_acts SET subject = NULL WHERE action = 'approve_price'", /admin_acts, row .* act/],
   ["UPDATE deliveries SET tries = 19", /deliveries: .* after 19 tries/],

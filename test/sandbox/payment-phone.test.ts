@@ -4,7 +4,7 @@ import { textOf } from "../support/portal.ts";
 
 test("the code to scan says that a phone cannot reach it, where its address is of this machine alone", async () => {
   for (const [args, says] of [
-    [[], "so a phone cannot reach it. Pay here with the button below."],
+    [[], "so a phone cannot open it. Pay here with the button below."],
     [["--public-url", "https://pay.example"], "Scan the code with your phone"],
   ] as const) {
     const harness = createHarness();

@@ -123,7 +123,7 @@ function refusePlain(baseUrl: string | undefined): void {
   const { protocol, hostname } = new URL(baseUrl);
   if (protocol !== "https:" && !isLoopback(hostname))
     throw refuseUsage(
-      `calibrate sends the API key over https alone; got ${baseUrl}`,
+      `calibrate sends the API key only over https; got ${baseUrl}`,
       "use the https address; nothing was sent",
     );
 }

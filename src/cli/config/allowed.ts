@@ -64,7 +64,7 @@ function readAllowed(world: PersonalWorld, folder: string): Allowed {
   }
   const text = world.files.read(path) ?? "";
   const allowed = text === "" ? { variables: [] } : parseAllowed(text);
-  if (allowed === undefined) throw new NotBelieved(`${path} does not hold what checkout wrote to it`);
+  if (allowed === undefined) throw new NotBelieved(`${path} is not as checkout wrote it`);
   return allowed;
 }
 

@@ -58,7 +58,7 @@ export function checkProxies(scene: CheckSubjects): Finding {
   const address = resolved.ok ? resolved.value.baseUrl.value : null;
   const isLocal = address === null || isLoopback(new URL(address).hostname);
   const shown = named.join(", ");
-  if (isLocal) return ok(`${shown}; what stays on this machine, and webhooks, pass them by`);
+  if (isLocal) return ok(`${shown}; calls on this machine, and webhooks, do not use them`);
   const proxy = proxyFor(address, world.env);
   const { origin } = new URL(address);
   if (!proxy.ok) {

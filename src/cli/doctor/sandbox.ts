@@ -26,7 +26,7 @@ export function checkLock({ folder, lock }: CheckSubjects): Finding {
   if (found.kind === "none") return ok("no sandbox holds the folder");
   const path = stateFile(folder, "run");
   if (found.kind === "torn")
-    return warning(`${path} does not hold what checkout wrote to it; the next start replaces it`, START_HINT);
+    return warning(`${path} is not as checkout wrote it; the next start replaces it`, START_HINT);
   if (found.kind === "unreadable")
     return problem(
       `${path} is of another version of checkout, whose sandbox runs`,
@@ -91,7 +91,9 @@ export async function checkHealth({ lock, health }: CheckSubjects): Promise<Find
       `${told}: ${excerpt(answer.body)}`,
       "do what the message says; see disk and sandbox.db above",
     );
-  return ms > SLOW_MS ? warning(`${told}, which is slow`, "see what else this machine does") : ok(told);
+  return ms > SLOW_MS
+    ? warning(`${told}, which is slow`, "check which other programs are busy on this machine")
+    : ok(told);
 }
 
 /** Checks whether the store's clock shows real time. */

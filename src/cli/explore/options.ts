@@ -46,7 +46,7 @@ export function exploreOptions(): readonly Option[] {
     valueOption("--only <faults>", "run only these faults: JSON, as in the last line of a result"),
     valueOption(
       "--payer <outcome>",
-      `with --only: what the payer does: ${PAYER_OUTCOMES.join(", ")} (default: succeeded)`,
+      `with --only, the payer's outcome: ${PAYER_OUTCOMES.join(", ")} (default: succeeded)`,
       parseChoice(PAYER_OUTCOMES),
     ),
     valueOption(

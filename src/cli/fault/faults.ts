@@ -126,7 +126,7 @@ function matchOptions(): Option[] {
     valueOption("--path <path>", "only requests to this path of v1; * matches any text"),
     valueOption(
       "--event <type|id>",
-      "only deliveries of this event type, of types such as order.*, or of this event",
+      "only deliveries of this event id or event type, or of types that match a pattern such as order.*",
     ),
     valueOption("--endpoint <id>", "only deliveries to this endpoint", parseId),
     valueOption(

@@ -180,7 +180,7 @@ async function trustOf(
   if (ca === STDIN) throw refuseUsage("--ca cannot be standard input", CA_HINT);
   const text = Buffer.from(await readInput(world, ca, "--ca")).toString("utf8");
   if (areCertificates(text)) return { ca: text };
-  throw refuseUsage(`--ca: ${ca} holds no PEM certificates`, CA_HINT);
+  throw refuseUsage(`--ca: ${ca} contains no PEM certificates`, CA_HINT);
 }
 
 const CA_HINT = "name a file with -----BEGIN CERTIFICATE-----";

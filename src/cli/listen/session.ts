@@ -278,7 +278,7 @@ const TAKEOVER_PROBLEM: Problem = {
   exitCode: EXIT.failed,
   code: "taken_over",
   message: "another checkout listen has taken over the events of this sandbox",
-  next: "use that one; for two receivers at once add the second: checkout endpoints add URL",
+  next: "use that listener; to run two receivers, add the second: checkout endpoints add URL",
 };
 
 /** Handles a key; only one replay is requested at a time. */

@@ -187,6 +187,6 @@ const HEADS = {
   passed:
     "as far as its view shows, your shop was shown to book each payment once, and nothing that was not paid",
   failed:
-    "your shop was shown to book events that come twice, late, at once, forged, or without a payment, or to refuse them",
+    "the drill showed that your shop books events that arrive twice, late, simultaneously, forged or without a payment, or refuses them",
   unknown: "whether your shop can handle events that come twice, late or out of order is unknown",
 };

@@ -186,7 +186,7 @@ async function orderBy(
 /** Refuses an order_id that a shell would not read literally in the view's command. */
 function checkCommand({ from }: OrderViewSource, { orderId }: Buyer): void {
   if ("url" in from || SHELL_SAFE_TEXT.test(orderId) || !from.commandLine.includes("{order_id}")) return;
-  const message = `the order_id ${printableLiteral(orderId)} holds characters that a shell would read`;
+  const message = `the order_id ${printableLiteral(orderId)} contains characters that are special to a shell`;
   throw refuseUsage(message, "use {session_id} in the command, or another checkout");
 }
 

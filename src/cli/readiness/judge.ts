@@ -103,7 +103,9 @@ function judgeAnyService(
   const target = connect(context, settings);
   return async (signal) => {
     const sum = formatAmount(PROBE_TERMS.amount_minor, PROBE_TERMS.currency);
-    printer.talk(`asking ${printable(service)}, which creates one order over ${sum} there; it is never paid`);
+    printer.talk(
+      `asking ${printable(service)}, which creates one order for ${sum} there; the order is never paid`,
+    );
     const probe = await probeService(world, target, { timeoutMs: settings.timeoutMs.value, signal });
     if (signal.aborted) throw new Refused(interruptedProblem("; an order may have been created"));
     return report(probe);

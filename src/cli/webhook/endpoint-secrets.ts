@@ -65,7 +65,7 @@ export function registerEndpointSecrets(group: Group): void {
     options: [
       valueOption(
         "--format <format>",
-        `output format: env, for ${VARIABLE}=<secret> (default: the secret alone)`,
+        `output format: env, for ${VARIABLE}=<secret> (default: only the secret)`,
         parseChoice(["env"]),
       ),
     ],

@@ -75,6 +75,6 @@ const NOT_BOTH = `take one of them from a file, or the secret from ${SECRET_VARI
 /** The refusal of a command that has no signing secret. */
 export function missingSecret(secretFile: string | undefined): Refused {
   const message =
-    secretFile === undefined ? "there is no signing secret" : "--secret-file holds no signing secret";
+    secretFile === undefined ? "there is no signing secret" : "--secret-file contains no signing secret";
   return refuseUsage(message, `${SOURCES}; checkout endpoints secret prints the secret of an endpoint`);
 }

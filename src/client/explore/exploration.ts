@@ -120,11 +120,12 @@ function resultOf({ judgement }: ExploreRun, confirmed: readonly Finding[]): Sch
 
 function uselessOf({ facts, viewError }: ExploreRun, hasView: boolean): Useless | undefined {
   const { purchase } = facts;
-  if (purchase.end === "failure") return { why: `the purchase fails without a fault: ${purchase.message}` };
-  if (purchase.end === "timeout") return { why: "the purchase does not end without a fault" };
-  if (facts.checkouts.length === 0) return { why: "the purchase made no order in its store" };
+  if (purchase.end === "failure")
+    return { why: `the purchase fails even when no fault is applied: ${purchase.message}` };
+  if (purchase.end === "timeout") return { why: "the purchase does not end even when no fault is applied" };
+  if (facts.checkouts.length === 0) return { why: "the purchase created no order in its store" };
   if (hasView && viewError !== undefined)
-    return { why: "the view cannot be read without a fault", cause: viewError };
+    return { why: "the view cannot be read even when no fault is applied", cause: viewError };
   return undefined;
 }
 

@@ -13,9 +13,9 @@ export type CauseSearch = {
 };
 
 const MIB = 1024 * 1024;
-/** The budget of searches, in hashed bytes: some seconds of work after a pause, then a small share of one core. */
+/** The budget for searches, in hashed bytes: a few seconds of work after an idle period, then a small share of one core. */
 const BUDGET: RateLimit = { perSecond: 64 * MIB, burst: 1024 * MIB };
-/** Number of bytes that a search hashes before it yields to other work; they take some milliseconds. */
+/** Number of bytes that a search hashes before it yields to other work; they take a few milliseconds. */
 const SLICE_BYTES = MIB;
 /** Maximum number of waiting requests, whose bodies are in memory. */
 const MAX_WAITING = 16;

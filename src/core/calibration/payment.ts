@@ -197,7 +197,7 @@ function judgeReturn({ visit }: PaymentEvidence, { id, orderId }: PaidOrder): Pa
     [...query.keys()].toSorted().join() === "order_id,session_id" &&
     query.get("order_id") === orderId &&
     query.get("session_id") === id;
-  return verdictOf(holds, "the query names order_id and session_id alone", visit);
+  return verdictOf(holds, "the query contains only order_id and session_id", visit);
 }
 
 function judgeReturnPath({ visit }: PaymentEvidence): PaymentVerdict {

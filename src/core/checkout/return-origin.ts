@@ -63,7 +63,7 @@ const ENDS_IN_NUMBER = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 type Fault = readonly [held: RegExp, rule: Words];
 
 const TEXT_FAULTS: readonly Fault[] = [
-  [/[\s\p{Cc}]/u, ["hold no blank, line break or control character", "不得含空白、换行或控制字符"]],
+  [/[\s\p{Cc}]/u, ["contain no space, line break or control character", "不得含空白、换行或控制字符"]],
   [
     /[^\x21-\x7e]/,
     [
@@ -71,7 +71,7 @@ const TEXT_FAULTS: readonly Fault[] = [
       "必须是纯 ASCII：其他字母与形近字母难以区分",
     ],
   ],
-  [/\\/, ["hold no backslash: browsers read it as a slash", "不得含反斜杠：浏览器会当作斜杠"]],
+  [/\\/, ["contain no backslash: browsers read it as a slash", "不得含反斜杠：浏览器会当作斜杠"]],
   [/\*/, ["name one host, without a wildcard", "必须指明一个主机，不能用通配符"]],
   [
     /^null$/,
@@ -83,12 +83,12 @@ const TEXT_FAULTS: readonly Fault[] = [
 ];
 
 const PATH_FAULTS: readonly Fault[] = [
-  [/[\s\p{Cc}]/u, ["hold no blank, line break or control character", "不得含空白、换行或控制字符"]],
+  [/[\s\p{Cc}]/u, ["contain no space, line break or control character", "不得含空白、换行或控制字符"]],
   [
     /[^\x21-\x7e]/,
     ["be plain ASCII, other characters percent-encoded", "必须是纯 ASCII，其他字符用百分号编码"],
   ],
-  [/\\/, ["hold no backslash: browsers read it as a slash", "不得含反斜杠：浏览器会当作斜杠"]],
+  [/\\/, ["contain no backslash: browsers read it as a slash", "不得含反斜杠：浏览器会当作斜杠"]],
   [/^[^/]|^$/, ["begin with a slash", "必须以斜杠开头"]],
   [/^\/\//, ["begin with one slash: two begin a host", "必须只以一个斜杠开头：两个斜杠之后是主机"]],
   [
@@ -201,7 +201,7 @@ function brokenRule(text: string): Words | undefined {
       "begin with https://, or with http:// for this machine",
       "必须以 https:// 开头；本机可用 http://",
     ];
-  if (authority.includes("@")) return ["hold no user name and no password", "不得含用户名和密码"];
+  if (authority.includes("@")) return ["contain no user name or password", "不得含用户名和密码"];
   const [, host = "", port] = HOST_AND_PORT.exec(authority) ?? [];
   if (host === "") return ["name a host", "必须指明主机"];
   if (rest !== "") return restRule(rest);
@@ -210,7 +210,7 @@ function brokenRule(text: string): Words | undefined {
   if (broken !== undefined) return broken;
   if (scheme === "http" && !LOOPBACK_HOSTS.has(host)) {
     return [
-      `begin with https://: http:// is for this machine alone, as ${[...LOOPBACK_HOSTS].join(", ")}`,
+      `begin with https://: http:// is only for this machine, as ${[...LOOPBACK_HOSTS].join(", ")}`,
       `必须以 https:// 开头：http:// 只用于本机，即 ${[...LOOPBACK_HOSTS].join("、")}`,
     ];
   }
@@ -236,7 +236,7 @@ function hostRule(host: string): Words | undefined {
   if (LOOPBACK_HOSTS.has(host)) return undefined;
   if (host.startsWith("["))
     return [
-      "have a name as its host: of IPv6 addresses only [::1] is taken",
+      "have a name as its host: [::1] is the only IPv6 address that is accepted",
       "主机必须是名称：IPv6 地址只接受 [::1]",
     ];
   if (host.length > MAX_HOST_CHARACTERS)
@@ -251,11 +251,11 @@ function hostRule(host: string): Words | undefined {
   if (ENDS_IN_NUMBER.test(host)) {
     return originOf(`https://${host}`) === `https://${host}`
       ? [
-          "have a name as its host: of IPv4 addresses only 127.0.0.1 is taken",
+          "have a name as its host: 127.0.0.1 is the only IPv4 address that is accepted",
           "主机必须是名称：IPv4 地址只接受 127.0.0.1",
         ]
       : [
-          "have no host that ends in a number: browsers make another address of it",
+          "have a host that does not end in a number: browsers turn such a host into another address",
           "主机名不得以数字结尾：浏览器会把它变成另一个地址",
         ];
   }
@@ -266,8 +266,8 @@ function hostRule(host: string): Words | undefined {
 
 function portRule(port: string | undefined, scheme: keyof typeof DEFAULT_PORTS): Words | undefined {
   if (port === undefined) return undefined;
-  if (port === "") return ["have a port behind its colon, or no colon", "冒号后必须有端口，或去掉冒号"];
-  if (!/^\d+$/.test(port)) return ["have a port of digits alone", "端口只能是数字"];
+  if (port === "") return ["have a port after its colon, or no colon", "冒号后必须有端口，或去掉冒号"];
+  if (!/^\d+$/.test(port)) return ["have a port that contains only digits", "端口只能是数字"];
   if (Number(port) < 1 || Number(port) > MAX_PORT)
     return [`have a port from 1 to ${MAX_PORT}`, `端口必须在 1 到 ${MAX_PORT} 之间`];
   if (port.startsWith("0")) return ["have a port without leading zeros", "端口不得以零开头"];

@@ -66,7 +66,7 @@ function addressFault(name: string, { baseUrl }: NamedTarget): FieldFault | unde
 function variableFault(name: string, { apiKey: { env } }: NamedTarget): FieldFault | undefined {
   const own = targetVariable(name);
   if (env === own || !OUR_VARIABLE.test(env)) return undefined;
-  const message = `must not be ${env}, which holds a setting or the key of another target; the variable of this target is ${own}`;
+  const message = `must not be ${env}, which contains a setting or the key of another target; the variable of this target is ${own}`;
   return { path: ["targets", name, "api_key", "env"], message };
 }
 

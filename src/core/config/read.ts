@@ -70,7 +70,7 @@ export function readConfig(text: string): Outcome<ReadConfig, readonly ConfigFau
   return conflicts.length > 0 ? failWith(conflicts.map(locate)) : accept({ config, locate });
 }
 
-const A_LITERAL = `holds ${SECRET_DESCRIPTION.split(":")[0] ?? "a secret"}: a secret never stands in the file; write { "env": "NAME" } for the variable that holds it`;
+const A_LITERAL = `contains ${SECRET_DESCRIPTION.split(":")[0] ?? "a secret"}: the file never contains a secret; write { "env": "NAME" } for the variable that contains it`;
 
 const SYNTAX: Readonly<Partial<Record<ParseErrorCode, string>>> = {
   1: "this is not a JSON value",

@@ -210,7 +210,7 @@ const secret = z.strictObject(
   {
     error: (issue) =>
       issue.code === "invalid_type"
-        ? 'must be { "env": "NAME" }, the variable that holds it: a secret never stands in the file'
+        ? 'must be { "env": "NAME" }, the variable that contains it: the file never contains a secret'
         : undefined,
   },
 );

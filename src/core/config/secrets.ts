@@ -55,7 +55,7 @@ function faultsOf(
   const faultOf = (isRight: (value: string) => boolean, what: string, name: string, ...below: FieldPath) => {
     const missing = missingVariable(name, env);
     if (missing === undefined && isRight(valueOfVariable(name, env))) return [];
-    const message = missing ?? `the environment variable ${name} holds no ${what}`;
+    const message = missing ?? `the environment variable ${name} contains no ${what}`;
     return [{ path: [...path, ...below, "env"], message }];
   };
   return [

@@ -15,7 +15,6 @@ import {
 
 const MAX_LENGTH = 64;
 
-/** Latin letters. */
 const LATIN_LETTERS = "A-Za-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u024f\\u1e00-\\u1eff";
 /**
  * Scripts with letters that resemble Latin ones: phonetic letters, Greek, Cyrillic, Armenian, Georgian, Cherokee,
@@ -62,7 +61,7 @@ const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
   [
     `^[ -@\\[-\`{-~]*[${LOOKALIKE_LETTERS}][ -@\\[-\`{-~${LOOKALIKE_LETTERS}]*$`,
     [
-      "not have letters alone that look like Latin ones and are none",
+      "not consist only of letters that look like Latin letters but are not",
       "不得全部由形似拉丁字母的其他文字的字母组成",
     ],
   ],

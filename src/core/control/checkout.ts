@@ -146,7 +146,7 @@ export const checkoutOperations = {
   pay: storeOperation({
     method: "POST",
     path: "/checkouts/{id}/pay",
-    summary: "Acts on behalf of the payer on an order or a session",
+    summary: "Acts as the payer of an order or a session",
     description:
       "Starts (`pending`), declines or ends the payment of a checkout as its payer would, and returns the new status with every change that followed; `late` is a success after the end. Refuses an outcome that the status does not allow, and a checkout that the store does not have.",
     /** `leaseId`: the lease of the acting drill, whose uses of assumptions are not recorded. */
@@ -156,9 +156,9 @@ export const checkoutOperations = {
   }),
   listCheckouts: storeOperation({
     path: "/checkouts",
-    summary: "Lists orders and sessions, newest first; a search says how many of the newest it covered",
+    summary: "Lists orders and sessions",
     description:
-      "Returns a page of checkouts and, if there are more, the id to pass as `before`. A text search covers only the newest checkouts and says how many; an unknown `before` is refused.",
+      "Returns a page of orders and sessions, newest first, and, if there are more, the id to pass as `before`. A text search covers only the newest checkouts, and returns how many. Refuses an unknown `before`.",
     request: z.strictObject({
       /** An id, the last 8 characters of an id, or any part of an order_id or a description. */
       q: z.optional(nonEmpty(MAX_TEXT)),
@@ -194,25 +194,25 @@ export const checkoutOperations = {
   }),
   inspectCheckout: storeOperation({
     path: "/checkouts/{id}",
-    summary: "Shows an order or a session with its history",
+    summary: "Shows an order or a session",
     description:
-      "Returns a checkout with its payment attempts, late results and events, after applying everything that is due. Refuses an id that is not a checkout of the store.",
+      "Returns an order or a session with its payment attempts, late results and events, after applying everything that is due. Refuses an id that is not a checkout of the store.",
     answer: checkoutDetails,
     refusals: ["session_not_found"],
   }),
   listPrices: storeOperation({
     path: "/prices",
-    summary: "Lists the store's catalog by id, including unapproved and retired prices",
+    summary: "Lists the catalog",
     description:
-      "Returns all prices in the store's catalog, ordered by id. The list of a store without prices is empty.",
+      "Returns all prices in the store's catalog, ordered by id, including unapproved and retired prices.",
     answer: z.object({ storeId: z.uuid(), prices: z.array(price) }),
   }),
   addPrice: storeOperation({
     method: "POST",
     path: "/prices",
-    summary: "Adds a price to the catalog, approved by default; an existing price stays unchanged",
+    summary: "Adds a price to the catalog",
     description:
-      "Adds a price and returns it, with the capabilities that the store is missing for it. An identical price is kept; an existing id with other terms, or a full catalog, is refused.",
+      "Adds a price, approved by default, and returns it with the capabilities that the store is missing for it. An identical price stays unchanged. Refuses an existing id with other terms, and a price beyond the limit of the catalog.",
     request: z.omit(wantedPrice, { retired: true }),
     answer: z.extend(price, {
       /** Whether the price is new. */
@@ -225,25 +225,25 @@ export const checkoutOperations = {
   retirePrice: storeOperation({
     method: "POST",
     path: "/prices/retire",
-    summary: "Retires a price: new checkouts cannot use it; a retired price stays unchanged",
+    summary: "Retires a price",
     description:
-      "Retires a price and returns it; checkouts that use it stay unchanged. Refuses an id that is not in the catalog.",
+      "Retires a price, so that new checkouts cannot use it, and returns the price. Existing checkouts, and a price that is already retired, stay unchanged. Refuses an id that is not in the catalog.",
     request: z.strictObject({ id: nonEmpty(MAX_SUBJECT_LENGTH) }),
     answer: price,
   }),
   listReturnOrigins: storeOperation({
     path: "/return-origins",
-    summary: "Lists the return origins of the store, oldest first",
+    summary: "Lists the return origins",
     description:
-      "Returns the registered return origins, each with its path if it has one. Payment pages link back to the first one.",
+      "Returns the return origins of the store, oldest first, each with its path if it has one. Payment pages link back to the first one.",
     answer: returnOrigins,
   }),
   changeReturnOrigins: storeOperation({
     method: "POST",
     path: "/return-origins",
-    summary: "Adds or removes a return origin of the store",
+    summary: "Adds or removes a return origin",
     description:
-      "Adds or removes a return origin and returns the whole list. Refuses an origin that a browser would write differently, the removal of an origin that is not registered, and more origins than a store may have.",
+      "Adds or removes a return origin of the store, and returns the whole list. Refuses an origin that a browser would write differently, the removal of an origin that is not registered, and more origins than a store may have.",
     request: z.discriminatedUnion("action", [
       /** Without a path, an origin keeps its current path, or gets `/`. */
       z.strictObject({ action: z.literal("add"), origin: namedOrigin, path: z.optional(namedPath) }),

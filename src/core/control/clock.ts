@@ -23,15 +23,15 @@ export const clockOperations = {
   showClock: storeOperation({
     path: "/clock",
     summary: "Shows the store's time",
-    description: "Returns the store's time, and whether its clock is frozen. Nothing changes.",
+    description: "Returns the store's time, and whether its clock is frozen.",
     answer: clock,
   }),
   moveClock: storeOperation({
     method: "POST",
     path: "/clock",
-    summary: "Moves the store's clock, and processes everything that becomes due before it answers",
+    summary: "Moves the store's clock",
     description:
-      "Freezes, advances or sets the clock, or returns it to real time. Returns the new time with the status changes and deliveries that became due; refuses a time beyond the year 9999.",
+      "Freezes, advances or sets the clock, or returns it to real time, and processes everything that becomes due before it answers. Returns the new time with the status changes and deliveries that became due. Refuses a time beyond the year 9999.",
     request: z.discriminatedUnion("action", [
       z.strictObject({ action: z.enum(["freeze", "real"]) }),
       z.strictObject({

@@ -45,18 +45,17 @@ nameSchemas({ Change: change, ConfiguredStore: store });
 export const configOperations = {
   showConfig: sandboxOperation({
     path: "/config",
-    summary: "Shows the configuration of the sandbox, as in a checkout.config.json, without secrets",
+    summary: "Exports the configuration",
     description:
-      "Returns the start settings and, for each store, the prices, capabilities, return origins and endpoints. API keys and signing secrets are omitted.",
+      "Returns the start settings and, for each store, the prices, capabilities, return origins and endpoints, in the form of `checkout.config.json`. API keys and signing secrets are omitted.",
     answer: z.object({ settings: servedSettings, stores: z.array(store) }),
   }),
   applyConfig: sandboxOperation({
     method: "POST",
     path: "/config",
-    summary:
-      "Applies a description of stores, in one transaction, and returns the plan; with dry_run it only plans",
+    summary: "Applies a configuration",
     description:
-      "Creates and changes stores in one transaction, and returns each change, with the keys of new stores. Refuses the whole description if one field is invalid, or conflicts with another field or with the state; `dry_run` changes nothing.",
+      "Creates and changes stores as described, in one transaction, and returns each change, with the keys of new stores. With `dry_run` it returns the changes without making them. Refuses the whole configuration if one field is invalid, or conflicts with another field or with the state.",
     request: z.strictObject({
       stores: z.array(resolvedStore),
       /** Whether to remove items that are missing from a described list. */
@@ -80,9 +79,8 @@ export const configOperations = {
   }),
   describeConfig: sandboxOperation({
     path: "/config.schema.json",
-    summary: "Describes checkout.config.json, as a JSON Schema",
-    description:
-      "Returns the JSON Schema of the configuration file, for editors and validators. It needs no store.",
+    summary: "Shows the schema of the configuration file",
+    description: "Returns the JSON Schema of `checkout.config.json`, for editors and validators.",
     answer: z.looseObject({ type: z.string() }),
     bare: true,
   }),

@@ -120,10 +120,9 @@ export const drillOperations = {
   openLease: storeOperation({
     method: "POST",
     path: "/leases",
-    summary:
-      "Prepares the store for a drill for as long as this answer is read: drops the answer to the next successful create, after its commit, and watches the following creates (idempotency), holds the store's webhooks and watches retrieves (duplicates, browser_return), or at the end removes all faults and resets the clock to real time (explore)",
+    summary: "Begins a drill",
     description:
-      "Prepares the store for a drill, and returns the lease as the first line of a body that stays open; everything is undone when the connection closes, the time is up or the lease is ended. Refuses, for `explore`, a store with faults, a moved clock or another lease.",
+      "Prepares the store for a drill, and returns the lease as the first line of a body that stays open. For `idempotency`, the answer to the next successful create is dropped after its commit, and the following creates are watched; for `duplicates` and `browser_return`, the store's webhooks are held and retrieves are watched; for `explore`, the end of the lease removes all faults and returns the clock to real time. Everything is undone when the connection closes, the time is up or the lease is ended. Refuses, for `explore`, a store with faults, a moved clock or another lease.",
     request: z.strictObject({
       drill: z.enum(LEASE_KINDS),
       timeoutMs: whole(1, MAX_LEASE_MS),
@@ -139,9 +138,9 @@ export const drillOperations = {
   }),
   listDrills: storeOperation({
     path: "/drills",
-    summary: "Lists the results of drills, newest first",
+    summary: "Lists the results of drills",
     description:
-      "Returns the results of drills with their steps, optionally of one kind. Drills that proved nothing are not recorded.",
+      "Returns the results of drills with their steps, newest first, optionally of one kind. Drills that proved nothing are not recorded.",
     request: z.strictObject({
       kind: z.optional(z.enum(DRILL_KINDS)),
       limit: z.optional(wholeInQuery(1, MAX_PAGE)),
@@ -151,10 +150,9 @@ export const drillOperations = {
   runWebhookDrill: storeOperation({
     method: "POST",
     path: "/drills/webhook",
-    summary:
-      "Sends valid and invalid requests to one endpoint or all enabled endpoints, and names the mistakes of each receiver",
+    summary: "Runs the webhook drill",
     description:
-      "Sends valid and forged events to endpoints, and returns which of them each receiver accepted, with the likely cause of each mistake. Refuses an unknown or disabled endpoint, and a store without an enabled endpoint.",
+      "Sends valid and invalid requests to one endpoint or to all enabled endpoints, and returns which of them each receiver accepted, with the likely cause of each mistake. Refuses an unknown or disabled endpoint, and a store without an enabled endpoint.",
     request: z.strictObject({
       endpointId: z.optional(z.uuid()),
       /** The lease; if it ends, the drill stops without a result. */
@@ -168,27 +166,26 @@ export const drillOperations = {
   recordBrowserReturn: storeOperation({
     method: "POST",
     path: "/drills/browser-return",
-    summary: "Records the result of a browser-return drill, whose steps ran on the command line",
-    description:
-      "Stores the steps of a drill that ran on the command line, and returns the result. It sends nothing itself.",
+    summary: "Records the result of a browser-return drill",
+    description: "Stores the steps of a drill that ran on the command line, and returns the result.",
     request: z.strictObject({ returnUrl: text, steps: doneSteps }),
     answer: drill,
   }),
   beginClientRun: storeOperation({
     method: "POST",
     path: "/drills/idempotency/{id}/runs",
-    summary: "Begins a run of the merchant's command, to which later creates are assigned",
+    summary: "Begins a run of the merchant's command",
     description:
-      "Begins a run of the merchant's command under a lease of the idempotency drill. Refuses a lease that has ended.",
+      "Begins a run of the merchant's command under a lease of the idempotency drill; later creates are assigned to this run. Refuses a lease that has ended.",
     request: clientRun,
     answer: z.object({}),
   }),
   endClientRun: storeOperation({
     method: "POST",
     path: "/drills/idempotency/{id}/runs/end",
-    summary: "Ends the run; a held answer is dropped",
+    summary: "Ends the run of the merchant's command",
     description:
-      "Ends the current run under a lease, and returns whether a create arrived, whether its answer was lost, and whether the client received an answer. Refuses a lease that has ended.",
+      "Ends the current run under a lease, drops an answer that is still held, and returns whether a create arrived, whether its answer was lost, and whether the client received an answer. Refuses a lease that has ended.",
     request: clientExit,
     /**
      * `came`: a create arrived that may be the client's. `lost`: an answer was dropped. `answered`: the client received
@@ -198,28 +195,26 @@ export const drillOperations = {
   }),
   awaitClientRun: storeOperation({
     path: "/drills/idempotency/{id}/runs/current",
-    summary: "Waits until the answer to a create of the run was dropped, or until the run has ended",
+    summary: "Waits for the lost answer of a run",
     description:
-      "Waits until the answer to a create was dropped, or the run has ended, and returns which of the two happened. Refuses a lease that has ended.",
+      "Waits until the answer to a create of the run was dropped, or the run has ended, and returns which of the two happened. Refuses a lease that has ended.",
     answer: z.object({ lost: z.boolean() }),
     // The merchant's command may reset the store while it runs.
     entersStore: false,
   }),
   listRetrieves: storeOperation({
     path: "/leases/{id}/retrieves",
-    summary:
-      "Lists the paid checkouts that were retrieved from v1 since the lease began, one entry per retrieve, except retrieves by commands of this program",
+    summary: "Lists the retrieves of paid checkouts",
     description:
-      "Returns the ids of paid checkouts that were retrieved under a lease. Refuses a lease that has ended.",
+      "Returns the ids of the paid checkouts that were retrieved from v1 since the lease began, one entry for each retrieve, except retrieves by commands of this program. Refuses a lease that has ended.",
     answer: z.object({ paidCheckouts: z.array(z.uuid()) }),
   }),
   deliverForDrill: storeOperation({
     method: "POST",
     path: "/drills/duplicates/deliver",
-    summary:
-      "Sends an event immediately to each enabled endpoint that receives its type, correctly signed unless forged, under the lease of a duplicates or browser-return drill",
+    summary: "Sends an event under a lease",
     description:
-      "Delivers an event immediately under a lease, even a forged one, and returns each receiver's answer. Refuses a lease of another drill, and endpoints that have changed since the first delivery.",
+      "Sends an event immediately to each enabled endpoint that receives its type, under the lease of a duplicates or browser-return drill, and returns each receiver's answer. The event is correctly signed unless a forged one is requested. Refuses a lease of another drill, and endpoints that have changed since the first delivery.",
     request: z.strictObject({
       leaseId: z.uuid(),
       eventId: z.uuid(),
@@ -238,9 +233,9 @@ export const drillOperations = {
   recordDuplicates: storeOperation({
     method: "POST",
     path: "/drills/duplicates",
-    summary: "Records the result of a duplicates drill, whose steps ran on the command line, under its lease",
+    summary: "Records the result of a duplicates drill",
     description:
-      "Stores the steps of a duplicates drill under its lease, and returns the result. Refuses a lease that has ended, and endpoints that have changed meanwhile.",
+      "Stores the steps of a duplicates drill that ran on the command line under this lease, and returns the result. Refuses a lease that has ended, and endpoints that have changed meanwhile.",
     request: z.strictObject({ leaseId: z.uuid(), subject: text, steps: doneSteps }),
     answer: drill,
     refusals: ["state_conflict"],
@@ -248,7 +243,7 @@ export const drillOperations = {
   closeIdempotencyDrill: storeOperation({
     method: "POST",
     path: "/drills/idempotency/{id}/close",
-    summary: "Stops watching the client, and returns the request to send with the key of the lost create",
+    summary: "Stops watching the client",
     description:
       "Stops watching the client, and returns a request that reuses the key of the lost create for another body. The request is null if no answer was lost.",
     request: z.strictObject({}),
@@ -258,9 +253,9 @@ export const drillOperations = {
   judgeIdempotencyDrill: storeOperation({
     method: "POST",
     path: "/drills/idempotency/{id}/judge",
-    summary: "Judges the drill by the service's own log and tables, and records the result",
+    summary: "Judges the idempotency drill",
     description:
-      "Judges the creates of the drill, records the result if it proves something, and returns each step and each create. Refuses a lease that has ended.",
+      "Judges the drill's creates by the service's own log and tables, records the result if it proves something, and returns each step and each create. Refuses a lease that has ended.",
     request: z.strictObject({}),
     answer: z.object({
       verdict,
@@ -273,9 +268,9 @@ export const drillOperations = {
   endLease: storeOperation({
     method: "POST",
     path: "/leases/{id}/end",
-    summary: "Ends a lease, and undoes its effects; refused if the lease has already ended",
+    summary: "Ends a lease",
     description:
-      "Ends a lease early: held webhooks are sent, and the drill's API key is revoked. Refuses a lease that has already ended.",
+      "Ends a lease early and undoes its effects: held webhooks are sent, and the drill's API key is revoked. Refuses a lease that has already ended.",
     request: z.strictObject({}),
     answer: z.object({}),
   }),

@@ -25,9 +25,9 @@ export const keyOperations = {
   createKey: storeOperation({
     method: "POST",
     path: "/keys",
-    summary: "Creates an API key of the store, by default with every scope; the key is shown only once",
+    summary: "Creates an API key",
     description:
-      "Creates an API key with the given scopes, and returns it. The key is shown only once; only its hash is stored.",
+      "Creates an API key of the store with the given scopes, by default with all of them, and returns the key. The key is shown only once, because only its hash is stored.",
     request: z.strictObject({
       scopes: z.optional(keyScopes),
     }),
@@ -40,18 +40,17 @@ export const keyOperations = {
   }),
   listKeys: storeOperation({
     path: "/keys",
-    summary:
-      "Lists the API keys of the store, including revoked keys, oldest first; keys of drills are not shown",
+    summary: "Lists the API keys of the store",
     description:
-      "Returns each key with its scopes, its last four characters, and when it was created and revoked. The key itself is never shown again.",
+      "Returns the API keys of the store, including revoked keys, oldest first: each with its scopes, its last four characters, and when it was created and revoked. Keys that a drill created are not listed.",
     answer: z.object({ storeId: z.uuid(), keys: z.array(key) }),
   }),
   revokeKey: storeOperation({
     method: "POST",
     path: "/keys/{id}/revoke",
-    summary: "Revokes an API key: v1 refuses it from now on; a revoked key stays unchanged",
+    summary: "Revokes an API key",
     description:
-      "Revokes a key and returns it, with the number of remaining active keys. Refuses an id that is not a key of the store.",
+      "Revokes a key, so that v1 refuses it from now on, and returns the key with the number of remaining active keys. A key that is already revoked stays unchanged. Refuses an id that is not a key of the store.",
     request: z.strictObject({}),
     answer: z.extend(key, {
       storeId: z.uuid(),

@@ -14,7 +14,7 @@ export type Operation<
   /** The path, which may contain `{store_id}` and `{id}`. */
   readonly path: string;
   readonly summary: string;
-  /** The effect, the answer and the refusals, in a sentence or two. */
+  /** The effect, the answer and the refusals, in one to four sentences, complete without the summary. */
   readonly description: string;
   /** The role whose token is required. */
   readonly role: ControlRole;

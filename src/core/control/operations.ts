@@ -1,6 +1,6 @@
-// To add an operation: its row in the file of its subject here, its handler in the file with that name in
-// sandbox/control/. A new subject: `SUBJECTS`. A shape that two operations share gets its name by `nameSchemas`; types
-// follow from schemas.
+// To add an operation, add its row to its subject's file here, and its handler to the file of the same name in
+// sandbox/control/. Add a new subject to `SUBJECTS`. Name a shape that two operations share with `nameSchemas`; types
+// are derived from the schemas.
 import { chineseIn } from "../issue-words.ts";
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";

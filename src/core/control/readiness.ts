@@ -209,57 +209,56 @@ nameSchemas({
 export const readinessOperations = {
   assumptions: storeOperation({
     path: "/assumptions",
-    summary:
-      "Lists the gaps of the interface, the decisions that fill them, and the decisions that the store relied on",
+    summary: "Lists the decisions that fill gaps of the interface",
     description:
       "Returns each decision that fills a gap of the interface, with its first use by this store. A real service may decide otherwise.",
     answer: z.object({ storeId: z.uuid(), assumptions: z.array(assumption) }),
   }),
   readiness: storeOperation({
     path: "/readiness",
-    summary: "Lists the facts by which the launch checklist is judged",
+    summary: "Lists the facts for the launch checklist",
     description:
-      "Returns the facts by which the checklist is judged: production, capabilities, origins, endpoints, drills and waivers. It judges nothing.",
+      "Returns the facts by which the checklist is judged, without judging them: production, capabilities, origins, endpoints, drills and waivers.",
     answer: readiness,
   }),
   checklist: storeOperation({
     path: "/checklist",
-    summary: "Judges the launch checklist: the verdict, and each item with its reason and evidence",
+    summary: "Judges the launch checklist",
     description:
       "Judges every item of the launch checklist, and returns each with its reason, evidence and next command. The verdict is `ready`, `ready_with_risks` or `not_ready`.",
     answer: checklist,
   }),
   storeSummary: storeOperation({
     path: "",
-    summary: "Shows the store's merchant, capabilities, prices and keys, without secrets",
+    summary: "Shows the store as its merchant sees it",
     description:
-      "Returns the merchant, capabilities, prices, active API keys, return origins and number of endpoints of a store. Secrets are omitted.",
+      "Returns the merchant, capabilities, prices, active API keys, return origins and number of endpoints of the store. Secrets are omitted.",
     answer: storeSummary,
   }),
   waiveDrill: storeOperation({
     method: "POST",
     path: "/waivers",
-    summary: "Skips a drill for 7 days, with a reason: the checklist passes without it, with a risk",
+    summary: "Skips a drill for 7 days",
     description:
-      "Records that the merchant skips a drill for 7 days, and why. Returns the waiver, which affects only the checklist.",
+      "Skips a drill for 7 days, with a reason: the checklist then passes without the drill, with a risk. Returns the waiver, which affects only the checklist.",
     request: z.strictObject({ drill: z.enum(DRILL_KINDS), reason: note }),
     answer: waiver,
   }),
   recordExploration: storeOperation({
     method: "POST",
     path: "/explorations",
-    summary: "Records the result of `checkout explore`, replacing the previous one",
+    summary: "Records an exploration",
     description:
-      "Stores the number of schedules of an exploration, the number of causes found, and the results at each place, and returns the exploration with its time. The checklist shows it next to the items.",
+      "Stores the result of `checkout explore`, replacing the previous one: the number of schedules, the number of causes found, and the results at each place. Returns the exploration with its time. The checklist shows it next to the items.",
     request: z.strictObject(explored),
     answer: exploration,
   }),
   requestProduction: storeOperation({
     method: "POST",
     path: "/production-requests",
-    summary: "Requests production, as the merchant; this alone opens nothing",
+    summary: "Requests production",
     description:
-      "Records the merchant's request for production in the audit log, and returns the entry. Refuses a second request before the first is decided, and a request while the gate is open.",
+      "Records the merchant's request for production in the audit log, and returns the entry. The request opens nothing: an administrator opens the gate. Refuses a second request before the first is decided, and a request while the gate is open.",
     request: z.strictObject({ note: z.optional(note) }),
     answer: act,
     refusals: ["state_conflict"],
@@ -267,10 +266,9 @@ export const readinessOperations = {
   adminAct: storeOperation({
     method: "POST",
     path: "/admin/acts",
-    summary:
-      "Runs an action of the administrator: approvals, activation, capabilities, prices, the production gate",
+    summary: "Runs an action of the administrator",
     description:
-      "Runs one action of the administrator, records it in the audit log, and returns the entry. Refuses an action that changes nothing, an unknown capability or price, and opening the gate without request and approval.",
+      "Runs one action of the administrator (approvals, activation, capabilities, prices, the production gate), records it in the audit log, and returns the entry. Refuses an action that changes nothing, an unknown capability or price, and opening the gate without request and approval.",
     role: "administrator",
     request: actionRequest,
     answer: act,
@@ -278,8 +276,9 @@ export const readinessOperations = {
   }),
   adminLog: storeOperation({
     path: "/admin/acts",
-    summary: "Lists the audit log: actions of administrators and requests of the merchant, oldest first",
-    description: "Returns every entry of the audit log, from the first action on.",
+    summary: "Lists the audit log",
+    description:
+      "Returns every entry of the audit log, oldest first: actions of administrators and requests of the merchant.",
     role: "administrator",
     answer: z.object({ storeId: z.uuid(), acts: z.array(act) }),
   }),

@@ -61,9 +61,9 @@ export const requestOperations = {
     path: "/requests",
     // It reads only the log, which is not part of the store.
     entersStore: false,
-    summary: "Lists the store's newest v1 requests, oldest first; can wait for the next one",
+    summary: "Lists v1 requests",
     description:
-      "Returns logged v1 requests that match every filter, and the position from which to continue. With `wait_ms` it waits for the next request; an empty list is not a refusal.",
+      "Returns the newest logged v1 requests that match every filter, oldest first, and the position from which to continue. With `wait_ms` it waits for the next match, and returns an empty list if there is none in time.",
     request: z.strictObject({
       /** `404` or `4xx`; `0` for no answer. */
       status: z.optional(
@@ -94,9 +94,9 @@ export const requestOperations = {
   }),
   showRequest: storeOperation({
     path: "/requests/{id}",
-    summary: "Shows a v1 request; if it was refused, also its headers and body, secrets redacted",
+    summary: "Shows a v1 request",
     description:
-      "Returns a logged v1 request; if it was refused, with its headers and body, without secrets. Refuses a request that is not, or no longer, in the log.",
+      "Returns a logged v1 request; if the request was refused, with its headers and body, from which secrets are removed. Refuses a request that is not, or no longer, in the log.",
     answer: z.extend(logged, {
       refused: z.nullable(refused),
       /** The times of its replays. */
@@ -105,8 +105,7 @@ export const requestOperations = {
   }),
   explain: storeOperation({
     path: "/explain",
-    summary:
-      "Explains a request, a checkout, an event, a delivery or an order: what happened, why, and what to do",
+    summary: "Explains a request, checkout, event, delivery or order",
     description:
       "Finds the request, checkout, event, delivery or order with this id, and returns its story: what happened, which rule applies, what is due, and the next command. Refuses an id that nothing in the store has.",
     request: z.strictObject({

@@ -76,8 +76,8 @@ nameSchemas({ SandboxDescription: sandboxDescription, ServedSettings: servedSett
 export const sandboxOperations = {
   describe: sandboxOperation({
     path: "/openapi.json",
-    summary: "Describes the control API, as this document",
-    description: "Returns this document. Needs the control token.",
+    summary: "Describes the control API",
+    description: "Returns the OpenAPI document of the control API.",
     answer: z.looseObject({
       openapi: z.string(),
       info: z.looseObject({ title: z.string(), version: z.string() }),
@@ -87,17 +87,17 @@ export const sandboxOperations = {
   }),
   describeSandbox: sandboxOperation({
     path: "/sandbox",
-    summary: "Describes the sandbox: its addresses, first store and settings",
+    summary: "Describes the sandbox",
     description:
-      "Returns addresses, version, process, first store and settings of the running sandbox. The answer contains the signing secret of the first store, but no API key.",
+      "Returns the addresses, version, process, first store and settings of the running sandbox. The answer contains the signing secret of the first store, but no API key.",
     answer: sandboxDescription,
   }),
   stopSandbox: sandboxOperation({
     method: "POST",
     path: "/sandbox/stop",
-    summary: "Stops the sandbox, if it is the named process",
+    summary: "Stops the sandbox",
     description:
-      "Sends this answer first, then stops as after a signal. Refuses the `pid` of another process.",
+      "Stops the sandbox, after this answer is sent, as a signal would. Refuses a `pid` that is not the sandbox's process.",
     request: z.strictObject({ pid: z.int() }),
     answer: z.object({ pid: z.int() }),
     refusals: ["state_conflict"],

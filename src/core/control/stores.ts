@@ -71,9 +71,9 @@ export const storesOperations = {
   createStore: sandboxOperation({
     method: "POST",
     path: "/stores",
-    summary: "Creates a store, with an API key that is shown only once",
+    summary: "Creates a store",
     description:
-      "Creates a store with the default catalog, and returns its ids, its API key and its signing secret. Refuses an unknown merchant; the key is shown only once.",
+      "Creates a store with the default catalog, and returns its ids, its API key and its signing secret. The key is shown only once. Refuses an unknown merchant.",
     request: z.strictObject({
       name: z.optional(storeName),
       /** Default: the merchant of the first store. */
@@ -90,16 +90,16 @@ export const storesOperations = {
   }),
   listStores: sandboxOperation({
     path: "/stores",
-    summary: "Lists the stores, oldest first",
+    summary: "Lists the stores",
     description:
-      "Returns every store with its merchant, and whether it is active. The first store is `default`.",
+      "Returns every store, oldest first, with its merchant, and whether it is active. The first store is `default`.",
     answer: z.object({ stores: z.array(listed) }),
   }),
   storeAccess: storeOperation({
     path: "/access",
-    summary: "Shows what an application of the store needs in addition to the API key, which was shown once",
+    summary: "Shows the settings that an application of the store needs",
     description:
-      "Returns the signing secret of a store, with its ids and its name. Refuses if the master key of the folder cannot decrypt the secret.",
+      "Returns the signing secret of a store, with its ids and its name. The API key, which the application also needs, was shown when it was created. Refuses if the master key of the folder cannot decrypt the secret.",
     answer: z.object({
       storeId: z.uuid(),
       merchantId: z.uuid(),
@@ -113,9 +113,9 @@ export const storesOperations = {
   reset: sandboxOperation({
     method: "POST",
     path: "/reset",
-    summary: "Deletes the history of one store or all stores, and keeps their settings",
+    summary: "Resets one store or all stores",
     description:
-      "Deletes checkouts, events, deliveries and logs, and returns the stores that were reset; API keys, prices and endpoints are kept. Refuses an unknown store, and a name that several stores have.",
+      "Deletes the checkouts, events, deliveries and logs of one store or all stores, and returns the stores that were reset. API keys, prices and endpoints are kept. Refuses an unknown store, and a name that several stores have.",
     request: z.strictObject({ store: z.optional(z.string().check(z.minLength(1))) }),
     answer: z.object({ stores: z.array(erasedStore) }),
     refusals: ["not_found", "state_conflict"],
@@ -123,34 +123,34 @@ export const storesOperations = {
   createStoreSnapshot: storeOperation({
     method: "POST",
     path: "/snapshots",
-    summary: "Takes a snapshot of a store, replacing an existing snapshot of the same name",
+    summary: "Takes a snapshot of a store",
     description:
-      "Writes one store to a file in the state folder, and returns the file's size. An existing snapshot of the same name is replaced.",
+      "Writes one store to a file in the state folder, replacing an existing snapshot of the same name, and returns the file's size.",
     request: oneSnapshot,
     answer: takenSnapshot,
   }),
   createSnapshot: sandboxOperation({
     method: "POST",
     path: "/snapshots",
-    summary: "Takes a snapshot of the whole sandbox, replacing an existing snapshot of the same name",
+    summary: "Takes a snapshot of the whole sandbox",
     description:
-      "Writes all stores to a file in the state folder, and returns the file's size. An existing snapshot of the same name is replaced.",
+      "Writes all stores to a file in the state folder, replacing an existing snapshot of the same name, and returns the file's size.",
     request: oneSnapshot,
     answer: takenSnapshot,
   }),
   listSnapshots: sandboxOperation({
     path: "/snapshots",
-    summary: "Lists the snapshots, of stores and of the whole sandbox",
+    summary: "Lists the snapshots",
     description:
-      "Returns every snapshot with its size and, if it cannot be restored, the reason. It reads and checks each file.",
+      "Returns every snapshot, of a store or of the whole sandbox, with its size and, if it cannot be restored, the reason. Each file is read and checked.",
     answer: z.object({ snapshots: z.array(namedSnapshot) }),
   }),
   restoreStoreSnapshot: storeOperation({
     method: "POST",
     path: "/snapshots/restore",
-    summary: "Replaces a store with its state in a snapshot; other stores stay unchanged",
+    summary: "Restores a store from a snapshot",
     description:
-      "Replaces one store with its state in a snapshot, in one transaction. Refuses an unknown snapshot, a damaged snapshot, and a snapshot that does not contain this store.",
+      "Replaces one store with its state in a snapshot, in one transaction; other stores stay unchanged. Refuses an unknown snapshot, a damaged snapshot, and a snapshot that does not contain this store.",
     request: restoreOne,
     answer: restored,
     entersStore: false,
@@ -159,9 +159,9 @@ export const storesOperations = {
   restoreSnapshot: sandboxOperation({
     method: "POST",
     path: "/snapshots/restore",
-    summary: "Restores a snapshot: a store, which is created if it does not exist, or the whole sandbox",
+    summary: "Restores a snapshot",
     description:
-      "Replaces one store or all stores with a snapshot, in one transaction, and returns the restored stores. Refuses an unknown or damaged snapshot, and with `all` the snapshot of a single store.",
+      "Replaces one store, which is created if it does not exist, or all stores with their state in a snapshot, in one transaction, and returns the restored stores. Refuses an unknown or damaged snapshot, and with `all` the snapshot of a single store.",
     request: z.extend(restoreOne, {
       /** Whether to refuse a snapshot of one store. Default: false. */
       all: z.optional(z.boolean()),
@@ -172,9 +172,9 @@ export const storesOperations = {
   removeSnapshot: sandboxOperation({
     method: "POST",
     path: "/snapshots/remove",
-    summary: "Removes a snapshot; state that was restored from it is kept",
+    summary: "Removes a snapshot",
     description:
-      "Deletes the file of a snapshot, and returns the snapshot's name. Refuses a name that no snapshot has.",
+      "Deletes the file of a snapshot, and returns the snapshot's name. State that was restored from the snapshot is kept. Refuses a name that no snapshot has.",
     request: oneSnapshot,
     answer: z.object({ name: z.string() }),
     refusals: ["not_found"],
@@ -182,9 +182,9 @@ export const storesOperations = {
   deleteStore: storeOperation({
     method: "POST",
     path: "/delete",
-    summary: "Deletes a store and everything that belongs to it; the first store cannot be deleted",
+    summary: "Deletes a store",
     description:
-      "Deletes a store and all its rows, and returns its id and its name. Refuses the first store, and an unknown store.",
+      "Deletes a store and everything that belongs to it, and returns its id and name. Refuses the first store and an unknown store.",
     request: z.strictObject({}),
     answer: erasedStore,
     entersStore: false,

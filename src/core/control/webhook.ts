@@ -133,17 +133,17 @@ nameSchemas({
 export const webhookOperations = {
   listEndpoints: storeOperation({
     path: "/endpoints",
-    summary: "Lists the endpoints of the store, oldest first",
+    summary: "Lists the endpoints",
     description:
-      "Returns every endpoint with its state and, if it is paused or disabled, the reason. Removed endpoints are not listed.",
+      "Returns every endpoint of the store, oldest first, with its state and, if it is paused or disabled, the reason. Removed endpoints are not listed.",
     answer: z.object({ endpoints: z.array(endpoint) }),
   }),
   addEndpoint: storeOperation({
     method: "POST",
     path: "/endpoints",
-    summary: "Adds an endpoint for events of the given types; without event_types, for all events",
+    summary: "Adds an endpoint",
     description:
-      "Adds an endpoint, and returns it with its signing secret. Refuses a host that is neither this machine nor allowed at the start, an address that is already registered, and more than 20 endpoints.",
+      "Adds an endpoint for events of the types in `event_types`, by default for all events, and returns it with its signing secret. Refuses a host that is neither this machine nor allowed at the start, an address that is already registered, and more than 20 endpoints.",
     request: z.strictObject({
       url: receiverUrl,
       eventTypes: z.optional(eventTypes),
@@ -155,9 +155,9 @@ export const webhookOperations = {
   }),
   showEndpoint: storeOperation({
     path: "/endpoints/{id}",
-    summary: "Shows an endpoint; can wait while it is enabled at a given url",
+    summary: "Shows an endpoint",
     description:
-      "Returns an endpoint. With `url` and `wait_ms` it waits while the endpoint is enabled at that address; an unknown endpoint is refused.",
+      "Returns an endpoint. With `url` and `wait_ms` it waits while the endpoint is enabled at that address. Refuses an unknown endpoint.",
     /** With `waitMs` the operation waits while the endpoint is enabled at `url`. */
     request: z.strictObject({
       url: z.optional(z.string()),
@@ -168,15 +168,15 @@ export const webhookOperations = {
   setEndpointState: storeOperation({
     method: "POST",
     path: "/endpoints/{id}/state",
-    summary: "Enables, disables or pauses an endpoint, or removes it with its queued deliveries",
+    summary: "Enables, disables, pauses or removes an endpoint",
     description:
-      "Enables, disables, pauses or removes an endpoint, and returns it. Refuses an unknown endpoint.",
+      "Enables, disables or pauses an endpoint, or removes it with its queued deliveries, and returns the endpoint. Refuses an unknown endpoint.",
     request: z.strictObject({ action: z.enum(["enable", "disable", "pause", "remove"]) }),
     answer: endpoint,
   }),
   showSecret: storeOperation({
     path: "/endpoints/{id}/secret",
-    summary: "Shows the signing secrets of an endpoint: active secrets, newest first, and retired secrets",
+    summary: "Shows the signing secrets of an endpoint",
     description:
       "Returns the active signing secrets of an endpoint, newest first, and the expired ones. Refuses an unknown endpoint.",
     answer: z.extend(secrets, {
@@ -187,9 +187,9 @@ export const webhookOperations = {
   rotateSecret: storeOperation({
     method: "POST",
     path: "/endpoints/{id}/secret",
-    summary: "Rotates the signing secret of an endpoint; the old secret also signs until the overlap ends",
+    summary: "Rotates the signing secret of an endpoint",
     description:
-      "Creates a new signing secret, and returns all secrets of the endpoint. The old and the new secret sign until the overlap ends, by default after a day; an unknown endpoint is refused.",
+      "Creates a new signing secret, and returns all secrets of the endpoint. Deliveries are signed with both the old and the new secret until the overlap ends, by default after a day. Refuses an unknown endpoint.",
     request: z.strictObject({
       overlapMs: z.optional(whole(0, MAX_OVERLAP_MS)),
     }),
@@ -198,7 +198,7 @@ export const webhookOperations = {
   testEndpoint: storeOperation({
     method: "POST",
     path: "/endpoints/{id}/test",
-    summary: "Delivers a webhook.test event to one endpoint",
+    summary: "Sends a test event to an endpoint",
     description:
       "Queues a `webhook.test` event for one endpoint, and returns the event's id. Refuses a disabled or unknown endpoint.",
     request: z.strictObject({}),
@@ -208,9 +208,9 @@ export const webhookOperations = {
   registerListener: storeOperation({
     method: "POST",
     path: "/listener",
-    summary: "Registers the current address of the store's listener; waiting events are delivered",
+    summary: "Registers the address of a listener",
     description:
-      "Registers the address of `checkout listen`, and returns its endpoint with the signing secrets. Waiting events are delivered, with `since` older events first; an unknown event and a foreign host are refused.",
+      "Registers the current address of `checkout listen`, and returns its endpoint with the signing secrets. Waiting events are then delivered; with `since`, older events are delivered first. Refuses an unknown event and a foreign host.",
     request: z.strictObject({
       url: receiverUrl,
       /** The address to which the listener forwards events, for drills of that receiver; default: none. */
@@ -231,9 +231,9 @@ export const webhookOperations = {
   }),
   listEvents: storeOperation({
     path: "/events",
-    summary: "Lists events, oldest first: after a position, or the newest; can wait for the next one",
+    summary: "Lists events",
     description:
-      "Returns events that match every filter: those after `since`, or the newest. With `wait_ms` it waits for a match; an empty list is not a refusal.",
+      "Returns events that match every filter, oldest first: the events after `since`, or the newest. With `wait_ms` it waits for a match, and returns an empty list if there is none in time.",
     /** Without `since`, the newest events. */
     request: z.strictObject({
       since: z.optional(wholeInQuery(0)),
@@ -263,9 +263,9 @@ export const webhookOperations = {
   replayEvent: storeOperation({
     method: "POST",
     path: "/events/{id}/replay",
-    summary: "Replays an event, with the same event_id and bytes; no state changes",
+    summary: "Replays an event",
     description:
-      "Queues an event again, for one endpoint or for all enabled endpoints that receive its type, and returns the deliveries. Refuses an unknown event, and a store without such an endpoint; no payment is repeated.",
+      "Queues an event again, with the same event_id and bytes, for one endpoint or for all enabled endpoints that receive its type, and returns the deliveries. No payment is repeated. Refuses an unknown event, and a store without such an endpoint.",
     request: z.strictObject({ endpointId: z.optional(z.uuid()) }),
     answer: z.object({ deliveries: z.array(z.object({ id: z.uuid(), endpointId: z.uuid() })) }),
     refusals: ["state_conflict"],
@@ -273,10 +273,9 @@ export const webhookOperations = {
   replayFailed: storeOperation({
     method: "POST",
     path: "/deliveries/replay",
-    summary:
-      "Replays up to 1000 events whose last delivery to an endpoint failed and was created since a moment",
+    summary: "Replays failed events",
     description:
-      "Queues up to 1000 events whose last delivery failed, and returns their number and whether there are more. Refuses an endpoint that is unknown or disabled.",
+      "Queues up to 1000 events again whose last delivery to an endpoint failed and was created since a given time, and returns their number and whether there are more. Refuses an endpoint that is unknown or disabled.",
     request: z.strictObject({
       /** The moment from which deliveries were created, by the store's clock. */
       since: namedMoment,
@@ -288,9 +287,9 @@ export const webhookOperations = {
   }),
   listDeliveries: storeOperation({
     path: "/deliveries",
-    summary: "Lists deliveries with their attempts, newest first; can wait for a match",
+    summary: "Lists deliveries",
     description:
-      "Returns a page of deliveries with their attempts and, if there are more, the id to pass as `before`. With `wait_ms` it waits for a match, and returns an empty list if there is none in time; an unknown `before` is refused.",
+      "Returns a page of deliveries with their attempts, newest first, and, if there are more, the id to pass as `before`. With `wait_ms` it waits for a match, and returns an empty list if there is none in time. Refuses an unknown `before`.",
     request: z.strictObject({
       endpointId: z.optional(z.uuid()),
       eventId: z.optional(z.uuid()),

@@ -94,7 +94,7 @@ export const CAUSES: Readonly<
   },
   "401": {
     cause: [
-      "the receiver refused the signature, or asks for a login that webhooks do not have",
+      "the receiver refused the signature, or requires a login that webhooks do not have",
       "接收端拒绝了签名，或要求登录，而 webhook 不会登录",
     ],
     next: "checkout endpoints secret <endpoint_id>",

@@ -11,7 +11,7 @@ export const INVARIANTS = {
   },
   client_ends: {
     rule: [
-      "a purchase ends with its order, or with a failure that it reports",
+      "every purchase ends, either with its order or with a reported failure",
       "购买总会结束：得到订单，或明确报告失败",
     ],
     cure: [
@@ -178,19 +178,19 @@ export type ExploreCause = keyof typeof EXPLORE_CAUSES;
 
 /** The advice about a payment whose event was lost for good: no shop can learn of it from webhooks. */
 export const DROPPED_ADVICE: Words = [
-  "The event of the payment was lost for good, so the order was never booked. Ask for orders that stay unpaid (GET /v1/checkout-sessions/{id}), or have the events sent again (checkout events replay).",
+  "The payment's event was lost for good, so the order was never booked. Poll orders that stay unpaid (GET /v1/checkout-sessions/{id}), or replay the events (checkout events replay).",
   "支付事件彻底丢失，订单因此一直没有入账。请主动查询长时间未支付的订单（GET /v1/checkout-sessions/{id}），或重新推送事件（checkout events replay）。",
 ];
 
 /** Why an invariant was not judged. */
 export const NOT_JUDGED_REASONS = {
   status_alone: [
-    "the view says a status alone; it could also return times and amountMinor",
+    "the view returns only a status; it could also return times and amountMinor",
     "视图只给出状态；还可以返回 times 和 amountMinor",
   ],
   nothing_failed: ["no purchase failed, so none had to recover", "没有购买失败，因此无需恢复"],
   no_view: [
-    "the orders alone were looked at, not what the application books",
+    "only the orders were checked, not the application's bookings",
     "只查看了订单，没有查看应用的入账",
   ],
   not_shown: ["no run showed it", "没有任何一次运行能体现"],

@@ -93,9 +93,9 @@ export const faultOperations = {
   addFault: storeOperation({
     method: "POST",
     path: "/faults",
-    summary: "Adds a fault of v1 or of deliveries, or all faults of a profile",
+    summary: "Adds a fault, or the faults of a profile",
     description:
-      "Adds a fault, or all faults of a profile, and returns them. Refuses fields that do not belong to the action, an end in the past, an unknown event or endpoint, and more than 100 faults.",
+      "Adds a fault of v1 or of deliveries, or all faults of a profile, and returns them. Refuses fields that do not apply to the action, an end in the past, an unknown event or endpoint, and more than 100 faults.",
     request: faultRequest,
     /** `fault` is the first of `faults`. */
     answer: z.object({ fault, faults: z.array(fault) }),
@@ -103,9 +103,9 @@ export const faultOperations = {
   }),
   listFaults: storeOperation({
     path: "/faults",
-    summary: "Lists the active faults, oldest first",
+    summary: "Lists the active faults",
     description:
-      "Returns the faults that can still apply to a request or a delivery, and how often each was applied. Used-up faults are not listed.",
+      "Returns the faults that can still apply to a request or a delivery, oldest first, and how often each was applied. Used-up faults are not listed.",
     answer: z.object({ faults: z.array(fault) }),
   }),
   removeFault: storeOperation({
@@ -118,9 +118,9 @@ export const faultOperations = {
   clearFaults: storeOperation({
     method: "DELETE",
     path: "/faults",
-    summary: "Removes all faults of the store",
+    summary: "Removes all faults",
     description:
-      "Removes every fault of the store, and returns the removed faults. A store without faults is not a refusal.",
+      "Removes every fault of the store, and returns the removed faults. A store without faults is not an error.",
     answer: z.object({ faults: z.array(fault) }),
   }),
 };

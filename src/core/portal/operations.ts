@@ -6,9 +6,9 @@ export const portalOperations = {
   createSignIn: sandboxOperation({
     method: "POST",
     path: "/portal/sign-ins",
-    summary: "Creates a link that signs one browser in to the portal, once",
+    summary: "Creates a link to the portal",
     description:
-      "Returns a link that signs one browser in to the portal, and the time at which the link expires. Refuses if there is no portal, or if the page is about an unknown id.",
+      "Returns a link that signs one browser in to the portal, once, and the time at which the link expires. Refuses if there is no portal, or if the page is about an unknown id.",
     request: z.strictObject({
       /**
        * The page to open after the sign-in: a path of the portal, with or without the portal's key. Refused if the path

@@ -105,7 +105,7 @@ function afterAction(before: Production, act: RecordedAction): Production {
 function decideRequest(production: Production): Outcome<void> {
   if (isGateOpen(production)) {
     return refuse("state_conflict", [
-      "the production gate is open already, so nothing is left to ask for",
+      "the production gate is already open, so there is nothing left to request",
       "生产环境已开放，无需再申请",
     ]);
   }

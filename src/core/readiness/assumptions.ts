@@ -45,7 +45,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     decision: 4,
     title: ["Error codes", "错误码"],
     chosen: [
-      "error.code is one of a closed list; the interface states statuses alone.",
+      "error.code is one of a closed list; the interface specifies only statuses.",
       "error.code 取自固定列表；接口只规定了状态码。",
     ],
     setting: null,
@@ -150,7 +150,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
   {
     decision: 14,
     title: ["Targets", "推送目标"],
-    chosen: ["Events are delivered to this machine alone.", "事件只推送到本机。"],
+    chosen: ["Events are delivered only to this machine.", "事件只推送到本机。"],
     setting: "sandbox start --allow-target",
     shownBy: null,
   },

@@ -98,7 +98,7 @@ export const LIMITATIONS = {
     `重复推送演练没有覆盖：${list}。请为每类指定 ${count} 个未支付的收款单，每个用 --checkout ID，或让您的商店创建：--create CMD`,
   ],
   statusAlone: [
-    "the view of the drill of duplicates shows a status alone, which cannot show a second booking: let it show how often the order was booked, such as bookings: 1",
+    "the view of the duplicates drill shows only a status, which cannot reveal a second booking: let it show how often the order was booked, such as bookings: 1",
     "重复推送演练的视图只显示状态，无法看出是否重复入账：请显示订单入账了几次，例如 bookings: 1",
   ],
   quick: [

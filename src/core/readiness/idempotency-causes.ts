@@ -44,7 +44,7 @@ export const LOSS_CAUSES: RelationCauses = {
 export const CRASH_CAUSES: RelationCauses = {
   ...LOSS_CAUSES,
   new_key: [
-    "makes a new key when it is started again, for example from the time, the process or randomness: store the key with the purchase before the first try, or derive it from the purchase alone",
+    "makes a new key when it is started again, for example from the time, the process or randomness: store the key with the purchase before the first attempt, or derive it only from the purchase",
     "重新启动后生成了新的幂等键，例如取自时间、进程或随机数：请在首次尝试之前把幂等键与购买一起保存，或只由购买内容推导",
   ],
   new_purchase: [
@@ -138,7 +138,7 @@ export const IDEMPOTENCY_CAUSES = {
     "超时之前没有进行第二次购买；可用 --command-timeout 延长时间",
   ],
   one_key_for_all: [
-    "uses one key for different purchases (here their order_ids differ in the order of their digits alone): the second customer gets the first one's order, or a 409; make one key for each purchase, from the whole order_id or stored with it",
+    "uses one key for different purchases (here their order_ids differ only in the order of their digits): the second customer gets the first one's order, or a 409; make one key for each purchase, from the whole order_id or stored with it",
     "不同的购买使用同一个幂等键（此处 order_id 只有数字的顺序不同）：第二位顾客会得到第一位的订单，或收到 409；请为每次购买生成一个幂等键，由完整的 order_id 生成，或与其一起保存",
   ],
   no_order: [

@@ -34,7 +34,7 @@ const count = whole(0);
 const place = whole(1);
 const sha256 = textRule((value) => /^[0-9a-f]{64}$/.test(value), "a SHA-256 in hex");
 const keptText = (value: unknown): string | undefined =>
-  schemaRule(note)(value) ?? (redactSecrets(String(value)) === value ? undefined : "holds a secret");
+  schemaRule(note)(value) ?? (redactSecrets(String(value)) === value ? undefined : "contains a secret");
 /** The fields that a create can send; SQLite has already checked which ones are present. */
 const CREATE_FIELD_RULES = Object.fromEntries(
   CREATE_FIELDS.map((name) => [name, orNull((value) => fieldFault(name, value))]),

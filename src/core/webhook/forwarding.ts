@@ -48,7 +48,7 @@ export function parseAddedHeader(text: string): Outcome<AddedHeader> {
   if (RESERVED_HEADERS.test(name))
     return refuse(
       "invalid_parameter",
-      `the header ${printableLiteral(name)} belongs to the delivery, and goes on as it came`,
+      `the header ${printableLiteral(name)} is set by the delivery and is forwarded unchanged`,
     );
   return accept([name, value]);
 }

@@ -143,7 +143,7 @@ function checkCall({
 }): void {
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0)
     throw new TypeError(
-      "toleranceSeconds must be a number from 0; 0 allows the same second alone, and there is no way to switch the check off",
+      "toleranceSeconds must be a number from 0; 0 allows only the same second, and the check cannot be switched off",
     );
   if (!Number.isFinite(now)) throw new TypeError("now must be milliseconds since the epoch");
   const parts = ["eventId", "timestamp", "signature"] as const;

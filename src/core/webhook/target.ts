@@ -94,7 +94,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
   const url = codePointLength(text) <= MAX_URL_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
   if (text.includes("@")) {
     return refuse("invalid_parameter", [
-      "the address must not hold a user, a password or an @",
+      "the address must not contain a user, a password or an @",
       "地址不得含用户名、密码或 @",
     ]);
   }
@@ -121,7 +121,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
   const addresses = loopbackAddresses(host);
   if (addresses === undefined && !policy.allowedHosts.includes(host)) {
     return refuse("invalid_parameter", [
-      `events are sent to this machine alone: localhost, 127.0.0.1 or [::1]; got ${printableLiteral(host)}. Start the sandbox with --allow-target ${quote(host)} to allow it`,
+      `events are sent only to this machine: localhost, 127.0.0.1 or [::1]; got ${printableLiteral(host)}. Start the sandbox with --allow-target ${quote(host)} to allow it`,
       `事件只发往本机：localhost、127.0.0.1 或 [::1]；收到 ${printableLiteral(host)}。启动沙箱时加 --allow-target ${quote(host)} 即可放行`,
     ]);
   }
@@ -144,7 +144,7 @@ function publicTarget(url: URL, { allowedHosts }: TargetPolicy): Outcome<Target>
   if (allowedHosts.includes(host) || isPublicHost(host))
     return accept({ url: href, host, port, addresses: [host] });
   return refuse("invalid_parameter", [
-    `events are sent to public addresses alone; got ${printableLiteral(host)}. Start the service with --allow-target ${quote(host)} to allow it`,
+    `events are sent only to public addresses; got ${printableLiteral(host)}. Start the service with --allow-target ${quote(host)} to allow it`,
     `事件只发往公网地址；收到 ${printableLiteral(host)}。启动服务时加 --allow-target ${quote(host)} 即可放行`,
   ]);
 }

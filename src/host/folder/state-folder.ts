@@ -142,7 +142,7 @@ export function requireStoreInFolder(
   const [lost] = Object.keys(credentials?.stores ?? {});
   if (lost === undefined || credentials?.ready === false) return accept(undefined);
   const database = stateFile(folder, "database");
-  const message = `${database} does not hold store ${printable(lost)}, which ${stateFile(folder, "credentials")} names: its log ${database}-wal was removed or emptied; nothing was made and nothing overwritten`;
+  const message = `${database} does not contain store ${printable(lost)}, which ${stateFile(folder, "credentials")} names: its log ${database}-wal was removed or emptied; nothing was made and nothing overwritten`;
   const next = `restore ${database} and ${database}-wal from one backup, or move the folder away and start again`;
   return stateFailure({ code: "state_file_missing", message, next });
 }

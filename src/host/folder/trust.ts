@@ -54,7 +54,7 @@ export function checkContents({ files }: Pick<World, "files">, folder: string): 
   if (names.includes(DEVELOPMENT_FILE)) return refuseDevelopmentFolder(folder);
   const other = names.find((name) => ownerOfName(name) === "other");
   if (other === undefined || files.read(join(folder, IGNORE_FILE)) === IGNORE_ALL) return accept(undefined);
-  return refuseFolder(`${folder} holds other files, such as ${join(folder, other)}`);
+  return refuseFolder(`${folder} contains other files, such as ${join(folder, other)}`);
 }
 
 /**

@@ -174,7 +174,7 @@ function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
   const twice = fields.find(([name], at) => fields.findIndex(([other]) => other === name) !== at);
   if (twice !== undefined) {
     const name = printableLiteral(twice[0]);
-    return refuse("invalid_parameter", `${name} may stand in the query once; it came twice`);
+    return refuse("invalid_parameter", `${name} may appear only once in the query; got it more than once`);
   }
   return accept(Object.fromEntries(fields));
 }

@@ -128,13 +128,13 @@ function chooseStores(
   if (typeof scope === "object") {
     if (storeIds.includes(scope.storeId)) return accept({ storeIds: [scope.storeId], isAll: false });
     return refuse("state_conflict", [
-      `the snapshot does not hold store ${scope.storeId}: ${storeIds.join(", ")}`,
+      `the snapshot does not contain store ${scope.storeId}: ${storeIds.join(", ")}`,
       `快照不包含商店 ${scope.storeId}：${storeIds.join("、")}`,
     ]);
   }
   if (scope === "all" && storeId !== null)
     return refuse("state_conflict", [
-      `the snapshot holds only store ${storeId}, not the whole sandbox`,
+      `the snapshot contains only store ${storeId}, not the whole sandbox`,
       `快照只包含商店 ${storeId}，而不是整个沙箱`,
     ]);
   return accept({ storeIds, isAll: storeId === null });

@@ -116,7 +116,7 @@ function firstOf(
   return closed.get(storeIds.find((storeId) => closed.has(storeId)) ?? "");
 }
 
-/** Whether a promise resolves within some milliseconds. */
+/** Whether a promise resolves within a few milliseconds. */
 export function resolvesWithin(
   { after }: Pick<World, "after">,
   milliseconds: number,

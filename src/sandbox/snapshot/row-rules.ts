@@ -59,7 +59,7 @@ export const ROW_RULES: Readonly<Record<string, RowRule>> = {
     };
     const secret = openSecret(sealed, key);
     if (secret === undefined) return "sealed: the key of the snapshot does not open it";
-    return isSigningSecret(secret) ? undefined : "sealed: it holds no signing secret";
+    return isSigningSecret(secret) ? undefined : "sealed: it contains no signing secret";
   },
   deliveries: ({ cause, in_order: inOrder }) =>
     inOrder === 1 && cause !== "event" ? `in_order: a ${String(cause)} waits for no other event` : undefined,

@@ -259,7 +259,7 @@ function eventsSince(
   });
   if (events.length <= MAX_REPLAYED) return accept(events);
   return refuse("state_conflict", [
-    `more than ${MAX_REPLAYED} events came since then; ask for a later moment`,
+    `more than ${MAX_REPLAYED} events were created since then; choose a later time`,
     `自那时起的事件超过 ${MAX_REPLAYED} 个；请指定更晚的时刻`,
   ]);
 }

@@ -309,7 +309,7 @@ function refuseDamaged(path: string, kind: FileKind, what: string): FileRefusal 
 function foreignLog(path: string): FileRefusal {
   return {
     reason: "foreign_log",
-    message: `${path}-wal is not the log of ${path}, but of another database or another copy of it: it would overwrite what ${path} holds; nothing was written to it`,
+    message: `${path}-wal belongs to another database, or to another copy of ${path}. Using it would overwrite data in ${path}. Nothing was written to ${path}.`,
     remedy: `put back the database that it belongs to, or move ${path}-wal away to open the database without it`,
   };
 }

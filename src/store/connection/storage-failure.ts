@@ -58,7 +58,7 @@ const FAILURES = {
   row_too_large: {
     errors: ["SQLITE_TOOBIG"],
     sentence: "a row is larger than this database allows",
-    next: "send less at once",
+    next: "send fewer requests at the same time",
   },
   path_not_usable: {
     errors: ["ENAMETOOLONG", "ELOOP", "EISDIR"],

@@ -98,7 +98,7 @@ function openFile(path: string, options: RequestFileOptions): Outcome<RequestFil
 }
 
 function requestFile(path: string, connection: FileConnection, options: RequestFileOptions): RequestFile {
-  // The log holds nothing essential, and a flush would stop the service for some milliseconds.
+  // The log contains nothing essential, and a flush would stop the service for several milliseconds.
   connection.pragma("synchronous = OFF");
   connection.pragma("busy_timeout = 0");
   const inode = inodeOf(path);

@@ -37,7 +37,7 @@ type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
 export type SnapshotSource = {
   readonly connection: FileConnection;
   readonly nativeBinding: string | undefined;
-  /** Whether the files are still the opened ones. */
+  /** Whether the paths still lead to the files that were opened. */
   readonly isIntact: () => boolean;
   /** Resolves when the requests that have arrived are read. */
   readonly pause: () => Promise<void>;

@@ -58,7 +58,7 @@ export const RETURN_CAUSES = {
     "付款人已取消订单并返回，该订单却被标为已支付：很可能查询了 API，却把所有不再变化的状态都当作成功。只有 succeeded 才是已支付。",
   ],
   books_twice: [
-    "The view shows twice as much as after the first booking: it most likely books the order when the customer comes back, and again when the webhook comes, or each time that the page is opened. Let both call one function that books only an order which is not paid yet, in one transaction. (If the view counts returns or webhooks, let it show the order alone.)",
+    "The view shows twice as much as after the first booking: it most likely books the order when the customer comes back, and again when the webhook comes, or each time that the page is opened. Let both call one function that books only an order which is not paid yet, in one transaction. (If the view counts returns or webhooks, let it show only the order.)",
     "视图显示的数量是首次入账后的两倍：很可能在顾客返回时入账，收到 webhook 或每次打开页面时又入账一次。请让两者调用同一个函数，在一个事务中只为尚未支付的订单入账。（如果视图显示返回或推送的次数，请让它只显示订单本身。）",
   ],
   forgets_on_return: [
@@ -86,7 +86,7 @@ export const RETURN_CAUSES = {
     "对您的商店创建的订单，视图返回 404：--order-view 显示的不是 {order_id} 或 {session_id} 对应的订单。",
   ],
   never_paid: [
-    "The order was paid and the view does not say so, so its earlier answers prove nothing. The webhook, checkout_session.succeeded, was not sent (does checkout endpoints list show an endpoint that takes it?) or not accepted (see checkout deliveries list), your shop acts on order.succeeded alone, --paid-when does not match, or your shop does not know orders that it has not created: create one there, and name it with --checkout.",
+    "The order was paid and the view does not say so, so its earlier answers prove nothing. The webhook, checkout_session.succeeded, was not sent (does checkout endpoints list show an endpoint that takes it?) or not accepted (see checkout deliveries list), your shop acts only on order.succeeded, --paid-when does not match, or your shop does not know orders that it has not created: create one there, and name it with --checkout.",
     "订单已支付，视图却没有显示，因此之前的回答不能证明什么。可能是 checkout_session.succeeded 的 webhook 没有推送（checkout endpoints list 中是否有接收它的接收端？）或没有被接受（见 checkout deliveries list），您的商店只处理 order.succeeded，--paid-when 不匹配，或您的商店不认识不是自己创建的订单：请在商店创建一个，并用 --checkout 指定。",
   ],
   view_unreadable: [

@@ -3,7 +3,7 @@ import type { Words } from "../../language.ts";
 /** The likely cause of a failed or unclear step. The list is closed. */
 export const DUPLICATES_CAUSES = {
   books_again: [
-    "The view of the order changed although the event had come before: it most likely books each delivery. Events may come twice: keep the event_id of each event that you have acted on, in the same transaction as the act, and answer 2xx for a known one without acting again. (If the view counts deliveries or shows when it was last written, let it show the order alone.)",
+    "The view of the order changed although the event had come before: it most likely books each delivery. Events may come twice: keep the event_id of each event that you have acted on, in the same transaction as the act, and answer 2xx for a known one without acting again. (If the view counts deliveries or shows when it was last written, let it show only the order.)",
     "事件已推送过，订单视图却发生了变化：很可能每次推送都会入账。事件可能推送多次：请在入账的同一事务中保存每个已处理事件的 event_id，对已知的事件返回 2xx，不再处理。（如果视图显示推送次数或最后写入时间，请让它只显示订单本身。）",
   ],
   books_at_once: [
@@ -39,7 +39,7 @@ export const DUPLICATES_CAUSES = {
     "唯一一次支付尝试被拒，状态为 pending，订单却显示已支付：很可能在支付开始时就入账。只能依据 order.succeeded 和 checkout_session.succeeded，或 GET /v1/checkout-sessions/{id} 返回的 succeeded 状态入账。",
   ],
   lost_second_payment: [
-    "Another order was paid before, and this one, paid after a declined attempt, is not, although its event was answered 2xx: it most likely knows events by something that two of them share (their type, second or amount), or takes a declined attempt for the end. Know an event by its event_id alone.",
+    "Another order was paid before, and this one, paid after a declined attempt, is not, although its event was answered 2xx: it most likely knows events by something that two of them share (their type, second or amount), or takes a declined attempt for the end. Identify an event only by its event_id.",
     "之前有另一个订单已支付；本订单在一次支付被拒后支付成功，事件也返回了 2xx，订单却不是已支付：很可能用多个事件相同的内容（类型、秒数或金额）来识别事件，或把支付被拒当作订单结束。请只用 event_id 识别事件。",
   ],
   lost_at_once: [
@@ -67,11 +67,11 @@ export const DUPLICATES_CAUSES = {
     "支付事件先于订单的创建事件到达，返回了 2xx 却没有处理；之后不会再推送。无论之前收到过什么，都应处理该事件，或保存起来稍后处理，或返回 5xx 以便重新推送。",
   ],
   refuses_duplicate: [
-    "It does not answer 2xx to an event that it has had, so the event would be sent again and again, and hold back those after it. Answer 2xx for what is known already.",
+    "It does not answer 2xx to an event that it has already received, so the event would be sent again and again, and would delay the events after it. Answer 2xx to a known event.",
     "对已收到过的事件没有返回 2xx，因此该事件会反复推送，并阻塞后续事件。对已知的事件请返回 2xx。",
   ],
   refuses_late: [
-    "It does not answer 2xx to an event that comes late, so the event would be sent again and again, and hold back those after it. Answer 2xx, and leave the order as it is.",
+    "It does not answer 2xx to a late event, so the event would be sent again and again, and would delay the events after it. Answer 2xx, and leave the order unchanged.",
     "对迟到的事件没有返回 2xx，因此该事件会反复推送，并阻塞后续事件。请返回 2xx，并保持订单不变。",
   ],
   paid_from_the_start: [
@@ -87,7 +87,7 @@ export const DUPLICATES_CAUSES = {
     "对您的商店创建的订单，视图返回 404：--order-view 显示的不是 {order_id} 或 {session_id} 对应的订单。",
   ],
   never_paid: [
-    "The order was paid and the view does not say so, so its answers prove nothing. The events were not accepted (see what was answered; checkout checklist run webhooks tells why), --paid-when does not match, your shop compares the amount in floating point (19.99 * 100 is 1998.99), it acts on events of the other kind alone (then let the endpoint have no others: --events order.*), or it does not know orders that it has not created: name some of its own with --checkout, or let it make them with --create.",
+    "The order was paid and the view does not say so, so its answers prove nothing. The events were not accepted (see what was answered; checkout checklist run webhooks tells why), --paid-when does not match, your shop compares the amount in floating point (19.99 * 100 is 1998.99), it acts only on events of the other kind (then limit the endpoint to that kind: --events order.*), or it does not know orders that it has not created: name some of its own with --checkout, or let it make them with --create.",
     "订单已支付，视图却没有显示，因此视图的回答不能证明什么。可能是事件没有被接受（见各步的响应；运行 checkout checklist run webhooks 可得知原因），--paid-when 不匹配，您的商店用浮点数比较金额（19.99 * 100 等于 1998.99），只处理另一类事件（此时请让接收端只接收该类事件：--events order.*），或不认识不是自己创建的订单：请用 --checkout 指定自己的订单，或用 --create 让商店创建。",
   ],
   books_unverified: [
@@ -111,7 +111,7 @@ export const DUPLICATES_CAUSES = {
     "视图一再返回 429：您的频率限制使演练无法读取。请为本机提高限制。",
   ],
   view_restless: [
-    "The view changes by itself, so a second booking cannot be told. Let it show the order alone, with its bookings.",
+    "The view changes by itself, so a second booking cannot be detected. Let it show only the order, with its bookings.",
     "视图会自行变化，因此无法判断是否重复入账。请让视图只显示订单本身及其入账次数。",
   ],
   out_of_reach: [

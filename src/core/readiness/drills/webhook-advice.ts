@@ -216,7 +216,7 @@ export const DRILL_CAUSES = {
     "拒绝签名时间比自己的时钟早或晚一分钟的事件：排队和时钟误差就可能有这么大。容差过短或单位有误（300 秒等于 300000 毫秒），有一侧没有容差，或时钟不准。",
   ],
   reads_created_at: [
-    "It refuses an event that was made an hour ago, although it was signed now: it looks at the age of created_at. An event that was not accepted comes again for a day, with its created_at and a new timestamp. Look at the age of the header Checkout-Timestamp alone.",
+    "It refuses an event that was made an hour ago, although it was signed now: it looks at the age of created_at. An event that was not accepted comes again for a day, with its created_at and a new timestamp. Check only the age of the header Checkout-Timestamp.",
     "拒绝一小时前产生、刚刚签名的事件：检查的是 created_at 的新旧。未被接受的事件会在一天内重新推送，created_at 不变，时间戳是新的。请只检查 Checkout-Timestamp 请求头的新旧。",
   ],
   clock_off: [
@@ -324,7 +324,7 @@ export const DRILL_NOTES = {
     "提示：因限制请求频率返回过 429，之后接受或拒绝了同样的请求。本服务也会重试，但会更晚：请对本服务免除限制。",
   ],
   ignores_event_id: [
-    "A note: it accepts an event whose header Checkout-Event-Id has another id than the body, which is right if it looks at the body alone. That header is not signed.",
+    "A note: it accepts an event whose header Checkout-Event-Id has another id than the body, which is right if it looks only at the body. That header is not signed.",
     "提示：接受 Checkout-Event-Id 请求头与请求体 id 不同的事件；如果只看请求体，这是正确的。该请求头没有签名。",
   ],
 } as const satisfies Readonly<Record<string, Words>>;

@@ -82,8 +82,8 @@ function whiteSpace(latin1: string): Row<Body>[] {
     ["body_whitespace_removed", "a blank at its end", `${latin1} `],
     ["body_whitespace_removed", "a line break at its start", `\n${latin1}`],
     ["body_whitespace_removed", "a blank at its start", ` ${latin1}`],
-    ["body_line_endings", "line ends as LF", latin1.replaceAll("\r\n", "\n")],
-    ["body_line_endings", "line ends as CR LF", latin1.replaceAll(/\r?\n/g, "\r\n")],
+    ["body_line_endings", "LF line endings", latin1.replaceAll("\r\n", "\n")],
+    ["body_line_endings", "CRLF line endings", latin1.replaceAll(/\r?\n/g, "\r\n")],
   ] as const;
   return rows.map(([code, detail, text]) => [code, detail, Buffer.from(text, "latin1")]);
 }
@@ -150,7 +150,7 @@ function json(text: string): Row<Body>[] {
         return keys === ""
           ? [
               "body_reserialised",
-              `The signature belongs to the same JSON written otherwise: ${how}.`,
+              `The signature matches the same JSON written otherwise: ${how}.`,
               change(written),
             ]
           : ["body_keys_reordered", `${keys}, ${how}`, change(written)];
@@ -174,12 +174,12 @@ function charset(bytes: Buffer, text: string): Row<Body>[] {
     ["body_charset", "read as UTF-16", bytes.toString("utf16le")],
     [
       "body_characters_lost",
-      "The signature belongs to the body with U+FFFD in place of the bytes that are no UTF-8.",
+      "The signature matches the body with U+FFFD in place of the bytes that are not UTF-8.",
       text,
     ],
     [
       "body_characters_lost",
-      "The signature belongs to the body with ? in place of the characters beyond ASCII.",
+      "The signature matches the body with ? in place of the non-ASCII characters.",
       text.replaceAll(/[^\0-\u007f]/gu, "?"),
     ],
   ];

@@ -9,88 +9,88 @@ const TWO_SIDES =
  */
 export const CAUSES = {
   secret_missing:
-    "No signing secret reached the verification. Look at the setting that holds it: a variable that is not set reads as empty.",
+    "No signing secret reached the verification. Check the setting that contains it: a variable that is not set reads as empty.",
   secret_is_api_key:
-    "The API key stands where the signing secret belongs. They are two texts: the secret begins with whsec_ and is shown with the endpoint.",
+    "The API key was given as the signing secret. They differ: the secret begins with whsec_ and is shown with the endpoint.",
   secret_malformed:
-    "The secret that was verified with holds characters that no secret has. Copy it from its source again, as plain text.",
+    "The secret used for the verification contains characters that no secret has. Copy it from its source again, as plain text.",
   secret_whitespace:
-    "{detail} Trim what comes from a file, a variable or a pipe: a secret holds no white space.",
+    "{detail} Trim values from files, variables and pipes: a secret contains no white space.",
   secret_quoted:
-    "{detail} Take the quotes away: not every reader of .env files does it, and a shell in a container does not.",
-  secret_prefix: "{detail} The key is the whole secret as it is shown, whsec_ included.",
+    "{detail} Remove the quotes: not every reader of .env files removes them, and a shell in a container does not.",
+  secret_prefix: "{detail} The key is the whole secret as shown, including whsec_.",
   secret_decoded:
-    "{detail} Use the text of the secret as it stands, whsec_ included, as the key; do not decode it.",
+    "{detail} Use the text of the secret unchanged, including whsec_, as the key; do not decode it.",
   secret_not_set: "{detail} The sender's setting was not read; nobody can trust such a signature.",
   other_secret:
-    "It is signed with another secret, which is known here: {label}. Verify with that one, or send from the endpoint whose secret this is.",
+    "It is signed with another secret, which is known here: {label}. Verify with that secret, or send from the endpoint that this secret belongs to.",
   retired_secret:
-    "It is signed with a secret that was rotated out: {label}. The sender still has the old one, or the delivery is older than the overlap; give the sender the new secret.",
+    "It is signed with a retired secret: {label}. The sender still has the old one, or the delivery is older than the overlap; give the sender the new secret.",
 
   timestamp_missing:
-    "The header {name} did not arrive. A proxy or a test tool dropped it, or the service names it otherwise: header names are a setting.",
+    "The header {name} did not arrive. A proxy or a test tool dropped it, or the service uses another name: header names are a setting.",
   timestamp_doubled:
-    "The header {name} arrived more than once. Something in between added a second one: a proxy, or a test that sets headers on top of recorded ones.",
+    "The header {name} arrived more than once. Something in transit added a second one: a proxy, or a test that adds headers to recorded ones.",
   timestamp_empty: "The header {name} is empty. The sender, or a template in a test, had no value for it.",
   timestamp_milliseconds:
     "The timestamp is in milliseconds; Unix seconds (ten digits) were expected. In JavaScript that is Math.floor(Date.now() / 1000).",
   timestamp_malformed: "The timestamp is {detail}; Unix seconds (ten digits) were expected.",
   other_timestamp:
-    "The signature belongs to this body with another timestamp, {detail}. Timestamp and signature come from two attempts of one event: every attempt has its own pair, so take both headers from the same request.",
+    "The signature matches this body with another timestamp, {detail}. Timestamp and signature come from two attempts of one event: every attempt has its own pair, so take both headers from the same request.",
   clock_skew:
     "The timestamp is {detail} this machine's clock. One of the two clocks is wrong, or one side takes its local time for UTC: set both by NTP.",
   stale_replay:
-    "The timestamp is {detail} old. An old request was sent again as it was recorded, or waited in a queue before it was verified: verify on arrival, and replay through the service, which signs every attempt anew.",
+    "The timestamp is {detail} old. A recorded request was sent again, or a request waited in a queue before it was verified: verify on arrival, and replay through the service, which signs every attempt again.",
 
   signature_missing:
-    "The header {name} did not arrive. A proxy or a test tool dropped it, or the service names it otherwise: header names are a setting.",
+    "The header {name} did not arrive. A proxy or a test tool dropped it, or the service uses another name: header names are a setting.",
   signature_doubled:
-    "The header {name} arrived more than once (Node and Fetch join such headers with a comma and a blank). Something in between added a second one: a proxy, or a test that sets headers on top of recorded ones.",
+    "The header {name} arrived more than once (Node and Fetch join such headers with a comma and a blank). Something in transit added a second one: a proxy, or a test that adds headers to recorded ones.",
   signature_empty:
     "The header {name} is empty. The sender had no secret, or a template in a test had no value for it.",
   signature_prefixed:
-    "The signature has a prefix, as other services write it (sha256=, v1=, t=…,v1=…). The header holds the hex digits alone.",
+    "The signature has a prefix, as other services write it (sha256=, v1=, t=…,v1=…). The header contains only the hex digits.",
   signature_upper_case: "The signature has upper-case hex digits; lower case was expected.",
   signature_base64:
     'The signature is in base64; 64 hex digits were expected: digest("hex"), not digest("base64").',
   signature_truncated:
-    "The signature has {detail} digits in place of 64: it was cut off, by a column of a database or a copy by hand.",
-  signature_overlong: "The signature has {detail} digits in place of 64: something was added to it.",
+    "The signature has {detail} digits instead of 64: it was truncated, by a database column or when it was copied by hand.",
+  signature_overlong: "The signature has {detail} digits instead of 64: something was added to it.",
   signature_whitespace:
-    "The signature has white space in or around it. The header holds hex digits alone; between several signatures stands a comma and nothing else.",
-  signature_too_many: "The header holds {detail} signatures; at most three are sent.",
+    "The signature has white space in or around it. The header contains only hex digits; several signatures are separated by a comma and nothing else.",
+  signature_too_many: "The header contains {detail} signatures; at most three are sent.",
   signature_malformed:
-    "The header does not hold what was expected, 64 lower-case hex digits, up to three times with commas between: it is a placeholder, in another encoding, or a part of another header.",
+    "The header does not contain the expected value, one to three signatures of 64 lower-case hex digits, separated by commas: it is a placeholder, has another encoding, or is a part of another header.",
   other_algorithm: "The digest has the length of {detail}; HMAC-SHA256 was expected.",
 
   wrong_separator: "It was signed with {detail} between timestamp and body; a dot was expected.",
   timestamp_not_signed:
-    "The body was signed alone; the timestamp and a dot belong before it, else old requests could be sent again for ever.",
+    "Only the body was signed; the timestamp and a dot must precede it, otherwise old requests could be replayed forever.",
   event_id_signed:
     "It was signed over event id, timestamp and body (the Standard Webhooks form); timestamp, a dot and the body were expected.",
   parts_swapped: "The body was signed before the timestamp; timestamp, a dot and the body were expected.",
 
   body_not_raw: `{detail} ${RAW_BYTES_ADVICE}`,
   body_empty: `The body is empty. Something read it before the verification did: a body parser, a logger, a first call of request.text(). ${RAW_BYTES_ADVICE}`,
-  body_whitespace_added: `The signature belongs to the body without {detail}. It was added after signing: by an editor, echo, or a template. ${RAW_BYTES_ADVICE}`,
-  body_whitespace_removed: `The signature belongs to the body with {detail}. It was trimmed away after signing: by trim(), $(…) in a shell, or a form. ${RAW_BYTES_ADVICE}`,
-  body_line_endings: `The signature belongs to the body with {detail}. Line ends were converted on the way: by git, an editor, or a file opened as text. ${RAW_BYTES_ADVICE}`,
+  body_whitespace_added: `The signature matches the body without {detail}. It was added after signing: by an editor, echo, or a template. ${RAW_BYTES_ADVICE}`,
+  body_whitespace_removed: `The signature matches the body with {detail}. It was trimmed away after signing: by trim(), $(…) in a shell, or a form. ${RAW_BYTES_ADVICE}`,
+  body_line_endings: `The signature matches the body with {detail}. Line endings were converted in transit: by git, an editor, or a file opened as text. ${RAW_BYTES_ADVICE}`,
   body_reserialised: `{detail} ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
-  body_keys_reordered: `The signature belongs to the same JSON with its keys {detail}. A parser or a database (jsonb, a sorted map) moved them. ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
-  body_unicode_escaped: `The signature belongs to the same JSON with its characters {detail} (ensure_ascii in Python, JSON_UNESCAPED_… in PHP, HTML escapes in Go). It was parsed and written again. ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
-  body_charset: `The signature belongs to the body {detail}. UTF-8 was read or written as another encoding: read bytes, or name utf-8 wherever they become text. ${TWO_SIDES}`,
+  body_keys_reordered: `The signature matches the same JSON with its keys {detail}. A parser or a database (jsonb, a sorted map) reordered them. ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
+  body_unicode_escaped: `The signature matches the same JSON with its characters {detail} (ensure_ascii in Python, JSON_UNESCAPED_… in PHP, HTML escapes in Go). It was parsed and written again. ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
+  body_charset: `The signature matches the body {detail}. UTF-8 was read or written as another encoding: read bytes, or name utf-8 wherever they become text. ${TWO_SIDES}`,
   body_characters_lost:
     "{detail} Characters were lost where bytes became text: read bytes, or name utf-8 wherever they become text.",
-  body_bom_added: `The signature belongs to the body without the byte order mark that it begins with: an editor or a file written as "UTF-8 with BOM" added it. ${RAW_BYTES_ADVICE}`,
-  body_bom_removed: `The signature belongs to the body with a byte order mark before it; request.text() and many readers drop it. ${RAW_BYTES_ADVICE}`,
-  body_stringified: `The signature belongs to {detail}: JSON.stringify ran once too often. ${RAW_BYTES_ADVICE}`,
+  body_bom_added: `The signature matches the body without the byte order mark that it begins with: an editor or a file written as "UTF-8 with BOM" added it. ${RAW_BYTES_ADVICE}`,
+  body_bom_removed: `The signature matches the body with a byte order mark before it; request.text() and many readers drop it. ${RAW_BYTES_ADVICE}`,
+  body_stringified: `The signature matches {detail}: JSON.stringify ran once too often. ${RAW_BYTES_ADVICE}`,
   body_base64:
-    "The signature belongs to {detail}. Gateways (AWS: isBase64Encoded) hand the body over in base64: decode it before you verify.",
+    "The signature matches {detail}. Gateways (AWS: isBase64Encoded) pass the body on in base64: decode it before you verify it.",
   body_left_out:
     "It was signed with {detail} in place of the body: the body had been read before, or was an object.",
 
   unexplained:
-    "None of the usual causes explains it. Either the body was changed on the way, or it was signed with a secret that is not known here: compare the body with the event as the service shows it, byte for byte, and the secret with the endpoint's secret.",
+    "None of the usual causes explains it. Either the body was changed in transit, or it was signed with a secret that is not known here: compare the body with the event as the service shows it, byte for byte, and the secret with the endpoint's secret.",
 } as const satisfies Record<string, string>;
 
 /** A code of the closed list. */

@@ -38,7 +38,7 @@ export const TEXTS = {
     "请用手机扫描二维码，并在手机上确认支付。",
   ],
   noPhone: [
-    "This address is of this machine alone, so a phone cannot reach it. Pay here with the button below.",
+    "This address works only on this machine, so a phone cannot open it. Pay here with the button below.",
     "此地址仅限本机访问，手机无法打开。请点击下方按钮在此支付。",
   ],
   qrName: ["QR code of the wallet page of this payment", "本次支付的钱包页面二维码"],

@@ -64,8 +64,8 @@ export const FRAME_TEXTS = {
   adminToken: ["Admin token", "管理员令牌"],
   code: ["Code or link", "代码或链接"],
   notSignedIn: [
-    "Nobody is signed in in this browser. After that the page is shown that was asked for.",
-    "此浏览器尚未登录。登录后将显示所请求的页面。",
+    "This browser is not signed in. Sign in to see the page.",
+    "此浏览器尚未登录。请登录后查看该页面。",
   ],
   codeRefused: [
     "This code was used, has expired, or was never given out. checkout open makes a new one.",

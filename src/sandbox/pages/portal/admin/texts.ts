@@ -25,7 +25,7 @@ export const TEXTS = {
   note: ["Note for the audit log (optional)", "审计日志备注（可选）"],
   log: ["Audit log", "审计日志"],
   noActs: [
-    "What administrators do and the merchant asks for will be here.",
+    "Actions of administrators and requests of the merchant will appear here.",
     "管理员的操作和商户的申请将显示在此处。",
   ],
   number: ["Act", "编号"],
@@ -52,7 +52,7 @@ export const TEXTS = {
   },
   questions: {
     approve_credential: [
-      "The store gets a production credential. v1 here still accepts test credentials alone.",
+      "The store will get a production credential. v1 here still accepts only test credentials.",
       "商店将获得生产凭证。此处的 v1 仍只接受测试凭证。",
     ],
     revoke_credential: [
@@ -75,11 +75,11 @@ export const TEXTS = {
       "在重新批准之前，新订单不能使用此价格。",
     ],
     open_gate: [
-      "The merchant's request is answered: the production gate of this store is open.",
+      "The merchant's request will be granted: the production gate of this store will open.",
       "商户的申请将得到答复：此商店的生产环境将开放。",
     ],
     close_gate: [
-      "The production gate of this store is closed, and the merchant's request ends.",
+      "The production gate of this store will close, and the merchant's request will end.",
       "此商店的生产环境将关闭，商户的申请也随之结束。",
     ],
   },

@@ -99,7 +99,7 @@ export function sinceOf(kind: LiveTopic["kind"], position: LivePosition): string
   return `${position.epoch}-${countFor(kind, position)}`;
 }
 
-/** Parses the number of such a position; undefined for a position of another epoch. */
+/** Parses the number in a position written by `sinceOf`; undefined if the position is from another epoch. */
 export function readSince(since: string, { epoch }: Pick<LivePosition, "epoch">): number | undefined {
   const [, ofEpoch, count] = /^(\d+)-(\d+)$/.exec(since) ?? [];
   return Number(ofEpoch) === epoch ? Number(count) : undefined;

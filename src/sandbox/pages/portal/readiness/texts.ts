@@ -99,7 +99,7 @@ export const TEXTS = {
     "申请正由管理员处理。申请无法撤回，只能由管理员关闭。",
   ],
   nothingLeft: [
-    "The gate is open: nothing is left to ask for. None of this affects production.",
+    "The gate is open: there is nothing left to request. None of this affects production.",
     "已开放，无需再申请。以上均不影响真实生产环境。",
   ],
   requestNote: ["Note for the administrator (optional)", "给管理员的备注（可选）"],

@@ -10,15 +10,15 @@ export const TEXTS = {
     "日志中的密钥以 … 代替，过长的正文也以 … 结尾：请填入自己的值。",
   ],
   noCurl: [
-    "No command line can hold this request: its path or a header has a NUL, or ends with a line break.",
+    "This request cannot be written as a command line: its path or a header contains NUL, or ends with a line break.",
     "该请求的路径或标头含有 NUL 字符或以换行结尾，无法写成命令行。",
   ],
   valuesOnly: [
-    "Headers and bytes are kept of refused requests alone. This is made of the values that were taken: with this key it is answered as before; for a new order put in a new key and order_id.",
+    "Headers and bytes are stored only for refused requests. This request is made from the accepted values: with this key it gets the same answer as before; for a new order, use a new key and order_id.",
     "只有被拒绝的请求会保留请求头和原始字节。此处由已接受的值拼成：使用此幂等键会得到与之前相同的响应；要创建新订单，请换用新的幂等键和 order_id。",
   ],
   notKept: [
-    "Headers and bytes are kept of refused requests alone.",
+    "Headers and bytes are stored only for refused requests.",
     "只有被拒绝的请求会保留请求头和原始字节。",
   ],
   notAnswered: ["Nothing was answered: the fault cut the connection.", "没有任何响应：故障切断了连接。"],

@@ -53,7 +53,7 @@ export const CATALOG_TEXTS = {
   currency: ["Currency", "货币"],
   currencyHint: ["three letters, such as EUR", "三个字母，例如 EUR"],
   optional: ["optional", "可选"],
-  approvedNow: ["Approved at once (else by the administrator)", "立即批准（否则由管理员批准）"],
+  approvedNow: ["Approved immediately (otherwise by the administrator)", "立即批准（否则由管理员批准）"],
 } satisfies Texts;
 
 /** The texts of the API keys of a store. */
@@ -76,7 +76,7 @@ export const KEYS_TEXTS = {
   create: ["Make a key", "生成密钥"],
   createNow: ["Make the key", "生成"],
   createHint: [
-    "A key is shown once, on the page that follows. The service keeps its hash alone.",
+    "A key is shown once, on the next page. The service stores only its hash.",
     "密钥只在下一页显示一次。服务端仅保存其哈希值。",
   ],
 } satisfies Texts;
@@ -129,7 +129,7 @@ export const CLOCK_TEXTS = {
   toReal: ["Back to real time", "恢复真实时间"],
   advance: ["Move forward", "向前推进"],
   advanceHint: [
-    "Everything that is due on the way happens, in order: expiries, retries of webhooks, and what follows.",
+    "Everything that becomes due happens in order: expiries, retries of webhooks, and their consequences.",
     "途中到期的事项会按顺序发生：订单过期、Webhook 重试及其后续。",
   ],
   advanceNow: ["Advance", "推进"],
@@ -147,7 +147,7 @@ export const CLOCK_TEXTS = {
     `${count} due ${count === 1 ? "delivery is" : "deliveries are"} under way`,
     `${count} 个到期推送进行中`,
   ],
-  nothingHappened: ["The clock was moved. Nothing was due on the way.", "时钟已调整，途中没有到期事项。"],
+  nothingHappened: ["The clock was moved. Nothing became due.", "时钟已调整，途中没有到期事项。"],
   due: ["What falls due", "即将到期"],
   counts: (hour: string, day: string) => [
     `In the next hour ${hour}, in the next day ${day}.`,
@@ -234,7 +234,7 @@ export const FAULTS_TEXTS = {
     old_secret: ["signs with a retired secret", "使用已停用的密钥签名"],
   },
   chooseAction: [
-    "Choose an action: its form has the fields of that action alone.",
+    "Choose an action: its form has only the fields of that action.",
     "请先选择故障类型，然后填写对应的参数。",
   ],
   seldom: ["Begin later, or by chance", "延后开始或按概率触发"],
@@ -305,7 +305,7 @@ export const STORES_TEXTS = {
   restore: ["Restore", "恢复"],
   restoreNow: ["Restore this snapshot", "恢复此快照"],
   restoreQuestion: (name: string) => [
-    `What ${name} holds takes the place of what is here: a store, or the whole sandbox. What happened since is gone.`,
+    `${name} replaces the current state of its store, or of the whole sandbox. Everything that happened since is lost.`,
     `${name} 的内容（一个商店或整个沙箱）将取代当前状态。快照之后发生的一切都会丢失。`,
   ],
   removeNow: ["Remove this snapshot", "移除此快照"],

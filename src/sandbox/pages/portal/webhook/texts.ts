@@ -75,7 +75,7 @@ export const TEXTS = {
   ],
   addEndpoint: ["Add an endpoint", "添加接收端"],
   address: ["Address of your receiver", "接收端的地址"],
-  typesHint: ["Event types; with none chosen it gets all of them", "事件类型；不选则接收全部"],
+  typesHint: ["Event types; if none is selected, the endpoint gets all of them", "事件类型；不选则接收全部"],
   inOrder: ["One delivery at a time", "一次只推送一个"],
   add: ["Add the endpoint", "添加接收端"],
   olderSecret: ["The one before, which is valid meanwhile", "之前的密钥，此间仍有效"],
