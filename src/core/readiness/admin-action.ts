@@ -117,7 +117,7 @@ function decideRequest(production: Production): Outcome<void> {
 
 function decideOpening(production: Production): Outcome<void> {
   if (isGateOpen(production))
-    return refuse("state_conflict", ["the production gate is open already", "生产环境已开放"]);
+    return refuse("state_conflict", ["the production gate is already open", "生产环境已开放"]);
   if (production.request === null) {
     return refuse("state_conflict", [
       "the merchant has not requested production, so its gate stays closed",
