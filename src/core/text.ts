@@ -93,7 +93,8 @@ export function redactValues(text: string, secrets: readonly string[]): string {
 }
 
 /** A description of the texts for which `holdsSecret` is true. */
-export const SECRET_DESCRIPTION = "an API key, a signing secret or a token: it is kept, logged and sent on";
+export const SECRET_DESCRIPTION =
+  "an API key, a signing secret or a token: it is stored, logged and forwarded";
 /** A description of the texts for which `holdsSecret` is true, in Chinese. */
 export const SECRET_DESCRIPTION_ZH = "API 密钥、签名密钥或令牌：它会被保存、记录并发送";
 

@@ -42,7 +42,7 @@ export function parseIdempotencyKey(values: readonly string[]): Outcome<string> 
     return refuse("idempotency_key_invalid", `one Idempotency-Key header was expected; got ${values.length}`);
   }
   if (holdsSecret(key)) {
-    return refuse("idempotency_key_invalid", `Idempotency-Key must not hold ${SECRET_DESCRIPTION}`);
+    return refuse("idempotency_key_invalid", `Idempotency-Key must not contain ${SECRET_DESCRIPTION}`);
   }
   if (!KEY.test(key)) {
     return refuse(

@@ -238,7 +238,7 @@ function refuseTokens(
 ): Outcome<void> {
   const isToken = (text: string): boolean => text.includes(controlToken) || text.includes(adminToken);
   if (isToken(idempotencyKey))
-    return refuse("idempotency_key_invalid", `Idempotency-Key must not hold ${SECRET_DESCRIPTION}`);
+    return refuse("idempotency_key_invalid", `Idempotency-Key must not contain ${SECRET_DESCRIPTION}`);
   const held = Object.entries(request).find(([, value]) => typeof value === "string" && isToken(value));
   if (held === undefined) return accept(undefined);
   return refuse("invalid_parameter", `${held[0]} must be free of ${SECRET_DESCRIPTION}`);
