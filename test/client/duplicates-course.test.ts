@@ -179,14 +179,15 @@ async function runDrill(plan: Plan) {
       note(`test ${id === idOf(900) ? "the endpoint" : id}`);
       return { eventId: idOf((tests += 1) + 500) };
     },
-    deliverForDrill: async ({ eventId: id, forged = false, subject, leaseId }) => {
+    deliverForDrill: async ({ eventId: id, forged = false, otherId = false, subject, leaseId }) => {
       expect([leaseId, subject]).toEqual([
         LEASE,
         course.some((line) => line.includes("→")) ? SUBJECT : undefined,
       ]);
       const delivery = deliveryOf(id, forged);
       const status = await answer(delivery);
-      note(`→ ${forged ? "forged " : ""}${delivery.orderId} ${delivery.status}: ${status}`);
+      const disguise = otherId ? " with another id" : "";
+      note(`→ ${forged ? "forged " : ""}${delivery.orderId} ${delivery.status}${disguise}: ${status}`);
       return { subject: SUBJECT, answers: [{ status, error: null }] };
     },
   };
@@ -264,7 +265,9 @@ const COURSE = [
   "22 → o-paid created: 200",
   "22 → s-paid created: 200",
   "25 → s-paid succeeded: 200",
+  "25 → s-paid succeeded with another id: 200",
   "25 → o-paid succeeded: 200",
+  "25 → o-paid succeeded with another id: 200",
   "28 pay o-failed: failed",
   "28 pay o-expired: expired",
   "28 pay o-cancelled: cancelled",
@@ -330,7 +333,7 @@ test("it takes as long as it says, however many orders there are", async () => {
 
 test("where the sandbox refuses one of its calls, it ends with the reason and acts no more", async () => {
   const { calls } = await runDrill(ONE_KIND);
-  expect(calls.length).toBe(54);
+  expect(calls.length).toBe(55);
   for (const [at, refused] of calls.entries()) {
     const { result, ...run } = await runDrill({ ...ONE_KIND, refused });
     const error = { code: "state_conflict", message: REFUSED };
@@ -462,7 +465,7 @@ const ROWS: readonly Row[] = [
         return RIGHT.onEvent(delivery, tools);
       },
     },
-    ["failed", ["books_again"], 69],
+    ["failed", ["knows_by_header"], 69],
   ],
   [
     "books a paid order whose creation comes again, 5 s later",
@@ -474,7 +477,7 @@ const ROWS: readonly Row[] = [
         return RIGHT.onEvent(delivery, tools);
       },
     },
-    ["failed", ["books_again"], 72],
+    ["failed", ["knows_by_header"], 72],
   ],
   [
     "keeps the ids in its memory",
@@ -608,7 +611,7 @@ const ROWS: readonly Row[] = [
   [
     "is always limited",
     { onEvent: () => 429 },
-    ["unknown", ["never_paid"], 252.4],
+    ["unknown", ["never_paid"], 256.8],
     { orders: ordersOf(["order"], ["paid"]) },
   ],
   [

@@ -103,7 +103,7 @@ test("each event is sent as a delivery of it: the same bytes, a signature of now
   const { order_id: paid } = (
     JSON.parse(first?.body ?? "") as { readonly data: { readonly order_id: string } }
   ).data;
-  const sent = site.shop.got.filter(({ body }) => body.includes(`"${paid}"`)).slice(0, 8);
+  const sent = site.shop.got.filter(({ body }) => body.includes(`"${paid}"`)).slice(0, 9);
   const types = [
     "succeeded",
     "succeeded",
@@ -112,10 +112,12 @@ test("each event is sent as a delivery of it: the same bytes, a signature of now
     "succeeded",
     "created",
     "succeeded",
+    // With another id in its header.
+    "succeeded",
     "succeeded",
   ];
   expect(sent.map(({ type, verified }) => [type, verified])).toEqual(
-    types.map((type) => [`order.${type}`, true]),
+    types.map((type, at) => [`order.${type}`, at !== 7]),
   );
   expect(new Set(sent.map(({ body }) => body)).size).toBe(3);
   const stored = new Map((await site.events()).map(({ event_id: id, body }) => [id, body]));
@@ -124,8 +126,11 @@ test("each event is sent as a delivery of it: the same bytes, a signature of now
   expect(references).toEqual(expect.arrayContaining(sent.map(({ id }) => id)));
   expect(steps.find(({ name }) => name === "at_once")?.expected).toBe("paid, once");
   // A payment is forged for each order that nobody pays, under an id that no event has.
-  const forged = site.shop.got.filter(({ verified }) => !verified);
+  const refused = site.shop.got.filter(({ verified }) => !verified);
+  const forged = refused.filter(({ body }) => ![...stored.values()].includes(body));
   expect(forged.map(({ id }) => stored.get(id))).toEqual(Array.from({ length: 6 }, () => undefined));
+  // A payment of each kind came with another id in its header.
+  expect(refused.length - forged.length).toBe(2);
   // After them the service's own deliveries come, of each event once.
   await eventually("the service delivers too", async () =>
     expect((await site.deliveries()).map(({ state, tries }) => [state, tries])).toEqual(

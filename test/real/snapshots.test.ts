@@ -35,6 +35,7 @@ const OF_NO_STORE = new Set([
   "log_mark",
   "erasures",
   "event_floor",
+  "explore_leases",
   "instance",
   "snapshot",
   "resets",

@@ -57,7 +57,7 @@ export async function deliver(
   run: Pick<Run, "target" | "leaseId" | "signal" | "limited" | "noted"> & {
     readonly world: Pick<World, "send" | "sleep">;
   },
-  wanted: Pick<RequestOf<"deliverForDrill">, "eventId" | "forged">,
+  wanted: Pick<RequestOf<"deliverForDrill">, "eventId" | "forged" | "otherId">,
 ): Promise<ControlResult<SendFact["answers"]>> {
   const { world, target, leaseId, signal, noted } = run;
   for (let attempts = 1; ; attempts += 1) {

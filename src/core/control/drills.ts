@@ -220,6 +220,8 @@ export const drillOperations = {
       eventId: z.uuid(),
       /** Sends a forged event with a bad signature instead, which claims that the order was paid. */
       forged: z.optional(z.boolean()),
+      /** Sends the event with another id in the header for the event's id, which is not signed. */
+      otherId: z.optional(z.boolean()),
       /** The subject in the first answer; the call is refused if the endpoints have changed since. */
       subject: z.optional(text),
     }),

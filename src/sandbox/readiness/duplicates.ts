@@ -66,7 +66,7 @@ export function recordDuplicatesDrill(
 function prepare(
   context: DrillsContext,
   storeId: string,
-  { leaseId, eventId, subject, forged = false }: RequestOf<"deliverForDrill">,
+  { leaseId, eventId, subject, forged = false, otherId = false }: RequestOf<"deliverForDrill">,
 ): Promise<Outcome<PreparedEvent>> {
   return atStore(context, storeId, (store, now) => {
     const current = currentSubject(context, { storeId, leaseId, subject }, SENDING_DRILLS);
@@ -79,20 +79,30 @@ function prepare(
     const posts = current.value.endpoints
       .filter(({ eventTypes }) => matchesPatterns(eventTypes, type))
       .map((endpoint): OutgoingPost => {
-        const { headers, body } = request ?? signRequest(context, { endpoint, event, now });
+        const { headers, body } = request ?? signRequest(context, { endpoint, event, now, otherId });
         return { storeId, url: endpoint.url, headers, body };
       });
     return accept({ subject: current.value.subject, posts });
   });
 }
 
-/** The request of an event, signed now. */
+/** The request of an event, signed now; `otherId`: with another id in the header, which is not signed. */
 function signRequest(
   context: DrillsContext,
-  { endpoint, event, now }: { endpoint: Endpoint; event: StoredEvent; now: number },
+  {
+    endpoint,
+    event,
+    now,
+    otherId,
+  }: {
+    readonly endpoint: Endpoint;
+    readonly event: StoredEvent;
+    readonly now: number;
+    readonly otherId: boolean;
+  },
 ): DeliveryRequest {
   return deliveryRequest({
-    eventId: event.id,
+    eventId: otherId ? context.world.uuid() : event.id,
     body: event.body,
     secrets: endpointSecrets(context, endpoint, now).inForce,
     retiredSecrets: [],

@@ -10,6 +10,10 @@ export const DUPLICATES_CAUSES = {
     "Two deliveries of one payment came at the same moment, and the view shows twice as much as for an order whose payment came once: it most likely looks whether it knows the event, and writes it later. Let the database decide: insert the event_id into a column with a unique index, in the same transaction as the booking, and do nothing where the insert fails.",
     "同一笔支付的两次推送同时到达，视图显示的数量是只推送一次的订单的两倍：很可能先查事件是否已知，之后才写入。请交给数据库判断：在入账的同一事务中，把 event_id 插入带唯一索引的列，插入失败则不做处理。",
   ],
+  knows_by_header: [
+    "The payment was booked again when it came with another id in the header Checkout-Event-Id: it most likely knows events by that header, which is not signed, so that whoever has seen a webhook can have it booked again for 5 minutes. Keep the event_id of the signed body. (Or it books late what had come before.)",
+    "以请求头 Checkout-Event-Id 中的另一 id 再次推送该支付时被重复入账：很可能依据该请求头识别事件，而它没有签名，因此任何看到过该 webhook 的人都能在 5 分钟内使其重复入账。请保存已签名的请求体中的 event_id。（也可能是把之前推送的事件延迟入账。）",
+  ],
   forgets_last_events: [
     "The payment was booked again after eleven other events had come, more than half a minute after it was first booked: it most likely remembers only the last few events, or each for a short time. Keep the event_id of every event, for at least as long as events are sent again (120 hours).",
     "首次入账半分钟之后，又推送了十一个其他事件，再次推送该支付时被重复入账：很可能只记住最近几个事件，或每个事件只记住很短时间。请保存每个事件的 event_id，至少保留到事件不再重新推送为止（120 小时）。",
@@ -131,6 +135,7 @@ export type DuplicatesCause = keyof typeof DUPLICATES_CAUSES;
 export const DUPLICATES_FAILURES: ReadonlySet<DuplicatesCause> = new Set([
   "books_again",
   "books_at_once",
+  "knows_by_header",
   "forgets_last_events",
   "forgets_in_time",
   "forgets_at_restart",

@@ -13,7 +13,8 @@ export type SentStatus = "created" | "pending" | "succeeded";
 
 /**
  * The sends to orders that are paid in the end, in this order. Each send is one event of a real order, with a valid
- * signature, to each endpoint that subscribes to its type; `at_once` sends it twice at the same time.
+ * signature, to each endpoint that subscribes to its type; `at_once` sends it twice at the same time, and `payment_last`
+ * sends it again with another `Checkout-Event-Id`, whatever the answer.
  */
 export const DUPLICATE_SENDS = {
   payment_first: {
@@ -32,7 +33,13 @@ export const DUPLICATE_SENDS = {
     status: "succeeded",
   },
   created_again: { title: ["the creation again", "再次推送创建"], status: "created" },
-  payment_last: { title: ["the payment once more", "又一次推送支付"], status: "succeeded" },
+  payment_last: {
+    title: [
+      "the payment once more, and with another id in its header",
+      "又一次推送支付，并再次以请求头中的另一 id 推送",
+    ],
+    status: "succeeded",
+  },
   after_others: {
     title: ["the payment again, after eleven other events", "在十一个其他事件之后再次推送支付"],
     status: "succeeded",
@@ -322,6 +329,7 @@ function rebookingCause({ lanes }: DuplicatesFacts): DuplicatesCause {
 
 /** What a shop has forgotten, by the first send that it books again. */
 const FORGOTTEN_CAUSES: Partial<Readonly<Record<SendName, DuplicatesCause>>> = {
+  payment_last: "knows_by_header",
   after_others: "forgets_last_events",
   after_a_while: "forgets_in_time",
   after_restart: "forgets_at_restart",
