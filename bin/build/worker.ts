@@ -1,9 +1,7 @@
 import { join } from "node:path";
 import { build } from "esbuild";
+import { WORKER_FILE } from "../../src/core/config/hosted-settings.ts";
 import { ALIAS, common } from "./bundle.ts";
-
-/** The Worker of a hosted service, in the package. */
-export const WORKER = "hosted-worker.mjs";
 
 /** Its entry: the service is the default export, as the runtimes of Workers ask for. */
 const ENTRY = 'export { HostedService as default, StoreObject, IndexObject } from "./src/hosted/worker.ts";';
@@ -13,7 +11,7 @@ export async function buildWorker(folder: string): Promise<void> {
   await build({
     ...common,
     stdin: { contents: ENTRY, resolveDir: process.cwd(), sourcefile: "worker-entry.ts" },
-    outfile: join(folder, WORKER),
+    outfile: join(folder, WORKER_FILE),
     format: "esm",
     target: "es2024",
     external: ["cloudflare:workers", "node:*"],

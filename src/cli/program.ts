@@ -188,6 +188,10 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     summary: "create, list, restore and remove snapshots of a store or the whole sandbox",
     load: (typed) => loadTyped(typed, SNAPSHOTS_COMMANDS),
   },
+  hosted: {
+    summary: "run the service as it is hosted: one store in one Durable Object",
+    load: async () => [(await import("./hosted/dev.ts")).registerHostedDev],
+  },
   idempotency: {
     summary: "list, show and forget idempotency keys (not API keys)",
     load: async () => [(await import("./order/idempotency.ts")).registerIdempotency],

@@ -1,5 +1,6 @@
 import type { Objects } from "cloudflare:workers";
 import type { SandboxDescription } from "../core/control/sandbox.ts";
+import type { HostedSettings } from "../core/config/hosted-settings.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { NewStore } from "../sandbox/runtime/seed.ts";
 import type { StoreDetails } from "../store/stores.ts";
@@ -32,22 +33,6 @@ export type IndexCalls = {
   first(): Mark | undefined;
   /** Takes the entry of a store into the list, or changes it there. */
   note(details: StoreDetails): Promise<void>;
-};
-
-/** The settings of a hosted service: the binding `SETTINGS`, in JSON. */
-export type HostedSettings = {
-  /** The port of the service on this machine; on a platform the port of its public URL. */
-  readonly port: number;
-  /** The origin at which merchants and payers reach the service. */
-  readonly origin: string;
-  /** Hosts to which events may be sent in addition to public addresses. */
-  readonly allowTargets: readonly string[];
-  /** The folder of the state; null on a platform. */
-  readonly dataDir: string | null;
-  /** The process of the command that runs it; 0 on a platform. */
-  readonly pid: number;
-  readonly startedAt: number;
-  readonly version: string;
 };
 
 /** The bindings of the Worker: its objects, settings and secrets. */

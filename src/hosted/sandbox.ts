@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { SandboxDescription } from "../core/control/sandbox.ts";
+import type { HostedSettings } from "../core/config/hosted-settings.ts";
 import { DEFAULT_RATE_LIMIT, rateLimitText } from "../core/rate-limit.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";
 import {
@@ -14,7 +15,7 @@ import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/san
 import { shelfInMemory } from "../sandbox/snapshot/shelf.ts";
 import type { Connection } from "../store/connection/connection.ts";
 import type { Store } from "../store/store.ts";
-import type { HostedEnv, HostedSettings } from "./env.ts";
+import type { HostedEnv } from "./env.ts";
 import { openRequestLog } from "./request-log.ts";
 import { consoleStream, type WorkerWorld } from "./world.ts";
 

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { dirname, isAbsolute, join } from "node:path";
 import type { Machine, TemporaryFile } from "../world.ts";
 import { files } from "./files.ts";
 import { sea } from "./node.ts";
+import { readText } from "./read.ts";
 
 /** Implements `World.machine`. */
 export function machine(): Machine {
@@ -12,6 +13,13 @@ export function machine(): Machine {
     node: { path: process.execPath, isInside: sea().isSea() },
     system: `${os.type()} ${os.release()} ${process.arch}`,
   };
+}
+
+/** Implements `World.ownFile`: the built files are in `dist/`, beside the folder of the program. */
+export function ownFile(name: string): string | undefined {
+  const [, program] = process.argv;
+  if (sea().isSea() || program === undefined) return undefined;
+  return readText(join(dirname(realpathSync(program)), "..", "dist", name));
 }
 
 /** The settings folder by the XDG base directories, which must be absolute; on Windows `APPDATA`. */

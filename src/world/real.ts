@@ -4,7 +4,7 @@ import { openBrowser } from "./browser.ts";
 import { clock } from "./clock.ts";
 import { startDetached, takeStarter } from "./detached.ts";
 import { files } from "./files.ts";
-import { machine, settingsFolder, temporaryFile } from "./machine.ts";
+import { machine, ownFile, settingsFolder, temporaryFile } from "./machine.ts";
 import { addressesOf, listen, send } from "./network.ts";
 import { sea } from "./node.ts";
 import { standardOutputs } from "./output.ts";
@@ -44,6 +44,7 @@ export function realWorld(): World {
     files,
     machine,
     settingsFolder,
+    ownFile,
     sqliteAddon: () => (sea().isSea() ? unpackAddon() : undefined),
     ...clock,
     ...randomness,
@@ -85,6 +86,7 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     cwd: process.cwd(),
     pid: process.pid,
     files,
+    ownFile,
     sqliteAddon: () => undefined,
     ...clock,
     sleep: (milliseconds, signal) => clock.sleep(milliseconds, untilEnd(signal)),

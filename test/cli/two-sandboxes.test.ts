@@ -29,6 +29,7 @@ async function openTwo() {
 
 /** Commands that are not about one sandbox: they make their own, read a file or the command line, or print what replaces the environment. */
 const NO_DOUBT = new Set([
+  "hosted dev",
   "sandbox start",
   "exec",
   "explore",

@@ -87,6 +87,7 @@ const SHELL_BLOCKS = [
   ["export CHECKOUT_BASE_URL=http://box.example", "run here"],
   ["npx checkout sandbox start --detach", "run here"],
   ["npx checkout keys generate", "run here"],
+  ["npx checkout hosted dev", "run by hosted-dev.test.ts"],
   ["npx checkout explore", "run by explore.test.ts"],
   ["npm ci && npm test", "a clone"],
 ] as const;

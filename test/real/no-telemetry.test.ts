@@ -23,6 +23,8 @@ const { watchNetwork } = createRequire(import.meta.url)(PRELOAD) as {
 /** The rows of commands that ask nobody, as they do something. */
 const ALONE_AS_TYPED: Readonly<Record<string, readonly string[]>> = {
   "sandbox start": ["sandbox start --ephemeral --port 0"],
+  // It runs another program, which npm fetches: the command line asks for that.
+  "hosted dev": ["hosted dev --help"],
   "sandbox stop": ["sandbox stop --dir nowhere"],
   "sandbox reset": ["sandbox reset --yes --dir nowhere"],
   exec: ["exec -- true"],

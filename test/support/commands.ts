@@ -65,6 +65,7 @@ export const COMMANDS: readonly string[] = [
 /** Commands that ask nobody. */
 export const ALONE: readonly string[] = [
   "sandbox start",
+  "hosted dev",
   "sandbox wait",
   "sandbox status",
   "sandbox stop",

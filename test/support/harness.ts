@@ -159,6 +159,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
         system: "Linux",
       }),
       settingsFolder: () => join(settings, "hosted-checkout"),
+      ownFile: () => undefined,
       sqliteAddon: () => undefined,
       soon: (run) => void setImmediate(run),
       uuid: () => fakeUuid(clock.now(), (ids += 1)),

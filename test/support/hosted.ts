@@ -8,7 +8,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { Answered } from "./harness.ts";
 import type { V1Sandbox } from "./v1-sandboxes.ts";
-import { HOSTED_FILES, SECRET_BINDINGS, workerdConfig } from "./workerd-config.ts";
+import { stateFile } from "../../src/host/folder/files.ts";
+import { SECRET_BINDINGS, workerdConfig } from "../../src/host/hosted/workerd-config.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const MAX_START_MS = 20_000;
@@ -45,11 +46,11 @@ export async function startHosted({
     (prefix) => prefix + randomBytes(24).toString("hex"),
   ) as [string, string];
   const settings = { port, origin, allowTargets, dataDir: folder, pid: 1, startedAt: 0, version: "0.1.0" };
-  mkdirSync(join(folder, HOSTED_FILES.objects));
-  copyFileSync(join(ROOT, "dist/hosted-worker.mjs"), join(folder, HOSTED_FILES.worker));
+  mkdirSync(stateFile(folder, "objects"));
+  copyFileSync(join(ROOT, "dist/hosted-worker.mjs"), stateFile(folder, "worker"));
   writeFileSync(
-    join(folder, HOSTED_FILES.config),
-    workerdConfig({ port, settings, allowAddresses: allowTargets }),
+    stateFile(folder, "workerdConfig"),
+    workerdConfig({ settings, objects: stateFile(folder, "objects"), allowAddresses: allowTargets }),
   );
   const env = {
     [SECRET_BINDINGS.CONTROL_TOKEN]: controlToken,
@@ -58,7 +59,7 @@ export async function startHosted({
   };
   let printed = "";
   const start = async (): Promise<ChildProcess> => {
-    const child = spawn(workerd(), ["serve", HOSTED_FILES.config], {
+    const child = spawn(workerd(), ["serve", stateFile(folder, "workerdConfig")], {
       cwd: folder,
       env,
       stdio: ["ignore", "pipe", "pipe"],
@@ -96,7 +97,7 @@ export async function startHosted({
 
 /** The databases of the objects of a class, without the list of their alarms. */
 export function objectDatabases({ folder }: HostedService, kind: "stores" | "index"): readonly string[] {
-  const objects = join(folder, HOSTED_FILES.objects, kind);
+  const objects = join(stateFile(folder, "objects"), kind);
   return readdirSync(objects)
     .filter((name) => name.endsWith(".sqlite") && name !== ALARMS)
     .map((name) => join(objects, name));
@@ -116,7 +117,7 @@ export function databaseOf(service: HostedService, storeId: string): string {
 
 /** The number of alarms that the objects of a class have set. */
 export function countAlarms({ folder }: HostedService, kind: "stores" | "index"): number {
-  const path = join(folder, HOSTED_FILES.objects, kind, ALARMS);
+  const path = join(stateFile(folder, "objects"), kind, ALARMS);
   return readDatabase(path, (rows) => Number(rows.prepare("SELECT count(*) FROM _cf_ALARM").pluck().get()));
 }
 

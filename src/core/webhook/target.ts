@@ -127,20 +127,16 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
   }
   const port = portOf(url);
   if (port === 0) return refusePortZero();
-  if (addresses !== undefined && port === policy.ownPort) {
-    return refuse("invalid_parameter", [
-      `port ${port} is the sandbox itself; give the address of your receiver`,
-      `端口 ${port} 是沙箱自己；请填写接收端的地址`,
-    ]);
-  }
+  if (addresses !== undefined && port === policy.ownPort) return refuseOwnPort(port);
   return accept({ url: url.href, host, port, addresses: addresses ?? null });
 }
 
 /** A target at a public address or an allowed host, which the network looks up. */
-function publicTarget(url: URL, { allowedHosts }: TargetPolicy): Outcome<Target> {
+function publicTarget(url: URL, { allowedHosts, ownPort }: TargetPolicy): Outcome<Target> {
   const { href, hostname: host } = url;
   const port = portOf(url);
   if (port === 0) return refusePortZero();
+  if (loopbackAddresses(host) !== undefined && port === ownPort) return refuseOwnPort(port);
   if (allowedHosts.includes(host) || isPublicHost(host))
     return accept({ url: href, host, port, addresses: [host] });
   return refuse("invalid_parameter", [
@@ -159,6 +155,13 @@ function isPublicHost(host: string): boolean {
 function portOf(url: URL): number {
   if (url.port !== "") return Number(url.port);
   return url.protocol === "https:" ? 443 : 80;
+}
+
+function refuseOwnPort(port: number): Outcome<never> {
+  return refuse("invalid_parameter", [
+    `port ${port} is the sandbox itself; give the address of your receiver`,
+    `端口 ${port} 是沙箱自己；请填写接收端的地址`,
+  ]);
 }
 
 function refusePortZero(): Outcome<never> {

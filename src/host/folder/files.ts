@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { WORKER_FILE } from "../../core/config/hosted-settings.ts";
 import { SNAPSHOTS_FOLDER } from "../../core/snapshot/snapshot.ts";
 
 const FILES = {
@@ -14,6 +15,9 @@ const FILES = {
   olderLog: "sandbox.log.1",
   signIn: "sign-in.html",
   snapshots: SNAPSHOTS_FOLDER,
+  objects: "objects",
+  worker: WORKER_FILE,
+  workerdConfig: "workerd.capnp",
 } as const;
 
 /** The name of the file that excludes a state folder from all commits. */
@@ -44,7 +48,7 @@ export function ownerOfName(name: string): "checkout" | "system" | "other" {
 
 /** Whether one of our names can be a folder. */
 export function isFolderOfOurs(name: string): boolean {
-  return name === SNAPSHOTS_FOLDER || isUnfinished(name);
+  return name === SNAPSHOTS_FOLDER || name === FILES.objects || isUnfinished(name);
 }
 
 /** Whether a process uses the name for unfinished work; the store creates folders with such names. */

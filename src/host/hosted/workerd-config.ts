@@ -1,28 +1,25 @@
 // What workerd runs: the configuration of a hosted service on this machine (decision 124). The Worker itself:
 // hosted/worker.ts.
+import { WORKER_FILE, type HostedSettings } from "../../core/config/hosted-settings.ts";
+
+/** The version of workerd that the Worker is tested with; its rules change with the dates of its versions. */
+export const WORKERD_VERSION = "1.20261117.1";
 
 /** The date whose rules the Worker runs by. */
 const COMPATIBILITY_DATE = "2026-04-01";
 
-/** The file of the configuration and the module that it names, in the folder of the state. */
-export const HOSTED_FILES = {
-  config: "workerd.capnp",
-  worker: "hosted-worker.mjs",
-  objects: "objects",
-} as const;
-
 /** The variables from which workerd reads the secrets, so that no file and no command line contains them. */
 export const SECRET_BINDINGS = {
-  CONTROL_TOKEN: "CHECKOUT_HOSTED_CONTROL_TOKEN",
-  ADMIN_TOKEN: "CHECKOUT_HOSTED_ADMIN_TOKEN",
-  MASTER_KEY: "CHECKOUT_HOSTED_MASTER_KEY",
+  CONTROL_TOKEN: "HOSTED_CONTROL_TOKEN",
+  ADMIN_TOKEN: "HOSTED_ADMIN_TOKEN",
+  MASTER_KEY: "HOSTED_MASTER_KEY",
 } as const;
 
 /** The values of a configuration. */
 type WorkerdOptions = {
-  readonly port: number;
-  /** The binding `SETTINGS`. */
-  readonly settings: Readonly<Record<string, unknown>>;
+  readonly settings: HostedSettings;
+  /** The folder of the objects: its whole path. */
+  readonly objects: string;
   /** Addresses to which the network may connect in addition to public ones. */
   readonly allowAddresses: readonly string[];
 };
@@ -31,7 +28,7 @@ type WorkerdOptions = {
  * The configuration of workerd. The network of the Worker connects to public addresses, which is checked for each
  * connection after the name was looked up, and to the allowed ones.
  */
-export function workerdConfig({ port, settings, allowAddresses }: WorkerdOptions): string {
+export function workerdConfig({ settings, objects, allowAddresses }: WorkerdOptions): string {
   const allow = ["public", ...allowAddresses.map(blockOf)].map(quoted).join(", ");
   const secrets = Object.entries(SECRET_BINDINGS).map(
     ([name, variable]) => `    ( name = "${name}", fromEnvironment = "${variable}" ),`,
@@ -42,13 +39,13 @@ const config :Workerd.Config = (
   services = [
     ( name = "checkout", worker = .checkout ),
     ( name = "internet", network = ( allow = [${allow}], tlsOptions = ( trustBrowserCas = true ) ) ),
-    ( name = "objects", disk = ( path = "${HOSTED_FILES.objects}", writable = true ) ),
+    ( name = "objects", disk = ( path = ${quoted(objects)}, writable = true ) ),
   ],
-  sockets = [ ( name = "http", address = "127.0.0.1:${port}", http = (), service = "checkout" ) ],
+  sockets = [ ( name = "http", address = "127.0.0.1:${settings.port}", http = (), service = "checkout" ) ],
 );
 
 const checkout :Workerd.Worker = (
-  modules = [ ( name = "worker", esModule = embed "${HOSTED_FILES.worker}" ) ],
+  modules = [ ( name = "worker", esModule = embed ${quoted(WORKER_FILE)} ) ],
   compatibilityDate = "${COMPATIBILITY_DATE}",
   compatibilityFlags = ["nodejs_compat"],
   durableObjectNamespaces = [

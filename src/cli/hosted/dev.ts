@@ -1,0 +1,59 @@
+import { parseTargetHost } from "../../core/webhook/target.ts";
+import { serveHosted, type HostedOptions } from "../../host/hosted/serve.ts";
+import { DEFAULT_PORT } from "../../host/options.ts";
+import { listOption, parserOf, register, valueOption, type Context, type Group } from "../command.ts";
+import { parseWhole } from "../parsers.ts";
+import { EXIT, Refused, unwrapHosting } from "../problem.ts";
+import { banner, readyLineProblem } from "../sandbox/ready.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
+
+/** `checkout hosted dev`. */
+export function registerHostedDev(group: Group): void {
+  register<CommonOptions & HostedOptions>(group, {
+    name: "dev",
+    ofStore: false,
+    summary: "run the hosted service in workerd on this machine until Ctrl-C",
+    examples: [
+      "checkout hosted dev",
+      "checkout hosted dev --dir hosted-state --port 8787 --json",
+      "checkout hosted dev --allow-target 192.168.1.20",
+    ],
+    options: [
+      valueOption(
+        "--port <port>",
+        `port to listen on, or 0 for any free port (default: ${DEFAULT_PORT}, or any free port)`,
+        parseWhole(0, 65_535),
+      ),
+      listOption(
+        "--allow-target <host>",
+        "additional host that events may be sent to (default: public addresses and this machine; repeatable)",
+        parserOf(parseTargetHost),
+      ),
+    ],
+    run: runHostedDev,
+  });
+}
+
+async function runHostedDev(context: Context, options: HostedOptions): Promise<number> {
+  const { world, printer } = context;
+  // Registered first, so that a signal during the start is not lost.
+  const stopped = new Promise<"stopped">((resolve) => void world.onStop(() => resolve("stopped")));
+  const served = await serveHosted(context, options, {
+    folder: context.around.folder(),
+    announce: async (ready) => {
+      await printer.result(ready, () => banner(context, ready));
+      if (world.isResultLost()) throw new Refused(readyLineProblem());
+    },
+    use: (ended) => Promise.race([stopped, ended]),
+  });
+  if (unwrapHosting(served) === "stopped") {
+    printer.talk("checkout hosted stopped.");
+    return EXIT.done;
+  }
+  throw new Refused({
+    exitCode: EXIT.failed,
+    code: "workerd_ended",
+    message: "workerd has ended by itself",
+    next: "read sandbox.log in the state folder, and start it again: nothing that was answered is lost",
+  });
+}

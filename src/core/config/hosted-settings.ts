@@ -1,0 +1,18 @@
+/** The Worker of a hosted service: a file of this program, which is copied beside the configuration of its runtime. */
+export const WORKER_FILE = "hosted-worker.mjs";
+
+/** The settings of a hosted service: the binding `SETTINGS`, in JSON. */
+export type HostedSettings = {
+  /** The port of the service on this machine; on a platform the port of its public URL. */
+  readonly port: number;
+  /** The origin at which merchants and payers reach the service. */
+  readonly origin: string;
+  /** Hosts to which events may be sent in addition to public addresses. */
+  readonly allowTargets: readonly string[];
+  /** The folder of the state; null on a platform. */
+  readonly dataDir: string | null;
+  /** The process of the command that runs it; 0 on a platform. */
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly version: string;
+};

@@ -1,0 +1,84 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Ready } from "../../src/host/ready.ts";
+import { eventually } from "../support/eventually.ts";
+import { openHttpReceiver, readBody } from "../support/http-receiver.ts";
+import { launch, run, runHere, startSandboxHere } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** This repository, in which workerd is installed. */
+const ROOT = join(import.meta.dirname, "../..");
+
+/** Starts the command on a state folder. */
+async function startDev(folder: string) {
+  const started = await launch(["hosted", "dev", "--port", "0", "--dir", folder, "--json"], { cwd: ROOT });
+  return { ...started, ready: JSON.parse(started.output.stdout) as Ready };
+}
+
+test("hosted dev runs the service, the command line works against it, and a restart has the same state", async () => {
+  const folder = join(tempFolder(), "state");
+  const first = await startDev(folder);
+  const { base_url, api_key, control_token, store_id } = first.ready;
+  expect(first.ready).toMatchObject({ event: "ready", portal_url: null, data_dir: folder, ephemeral: false });
+  const env = {
+    CHECKOUT_BASE_URL: base_url,
+    CHECKOUT_API_KEY: api_key ?? "",
+    CHECKOUT_CONTROL_TOKEN: control_token,
+  };
+  const cwd = tempFolder();
+  const type = async (line: string): Promise<string> => {
+    const { code, stdout, stderr } = await runHere(line.split(" "), { cwd, env });
+    expect([line, code, stderr]).toEqual([line, 0, ""]);
+    return stdout;
+  };
+  const heard: string[] = [];
+  const url = await openHttpReceiver((request, response) => {
+    void readBody(request).then((body) => {
+      heard.push((JSON.parse(String(body)) as { readonly type: string }).type);
+      response.end();
+    });
+  });
+  await type(`endpoints add ${url}`);
+  await type("orders create --order-id order-1 --price-id price_coffee --json");
+  await type("sandbox pay order-1 --json");
+  await type("sandbox clock advance 1h --json");
+  expect(await type("explain order-1")).toContain("order order-1, 4.50 EUR by alipay_plus: succeeded");
+  expect(await type("events list --json")).toContain("order.succeeded");
+  await eventually("the events are delivered", () =>
+    expect(heard.toSorted()).toEqual(["order.created", "order.pending", "order.succeeded"]),
+  );
+  expect(JSON.parse(await type("stores create --name Second --json"))).toMatchObject({ name: "Second" });
+  expect(await first.stop("SIGINT")).toBe(0);
+  expect(existsSync(join(folder, "run.json"))).toBe(false);
+  const again = await startDev(folder);
+  expect(again.ready).toMatchObject({ api_key, store_id });
+  const listed = await runHere(["orders", "list", "--dir", folder, "--json"], { cwd });
+  expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining("order-1")]);
+  expect(await again.stop("SIGTERM")).toBe(0);
+  const sandbox = await runHere(["sandbox", "start", "--dir", folder], { cwd });
+  expect([sandbox.code, sandbox.stderr]).toEqual([1, expect.stringContaining("sandbox.db is missing")]);
+});
+
+test("hosted dev leaves the state of a sandbox alone, and says where workerd cannot be had", async () => {
+  const cwd = tempFolder();
+  const sandbox = await startSandboxHere({ cwd });
+  await sandbox.stop();
+  const refused = await run(["hosted", "dev"], { cwd });
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining("has the state of checkout sandbox"),
+  ]);
+  // A registry at which nothing listens.
+  const env = {
+    npm_config_registry: "http://127.0.0.1:1/",
+    npm_config_fetch_retries: "0",
+    npm_config_cache: cwd,
+  };
+  const without = await run(["hosted", "dev", "--port", "0", "--dir", "hosted"], { cwd, env });
+  expect([without.code, without.stderr]).toEqual([
+    1,
+    expect.stringContaining("which runs the service, ended with 1"),
+  ]);
+  expect(existsSync(join(cwd, "hosted/run.json"))).toBe(false);
+});
