@@ -23,59 +23,88 @@ export const EVERY_REQUEST = "every request";
 /** The key of writes that concern no checkout. */
 export const NO_CHECKOUT = "no checkout";
 
+const ORDER = "order ";
+
 /** The key of an order; the key of a checkout is its id. */
 export function orderKey(orderId: string): string {
-  return `order ${orderId}`;
+  return `${ORDER}${orderId}`;
 }
 
-/** Number of keys whose last change is remembered; at most twice as many are kept. */
-const MAX_REMEMBERED = 1000;
+/** Number of the last changes that are remembered, of checkouts and of orders. */
+const MAX_REMEMBERED = 2000;
 
-/** Creates the counts of a store, starting now. */
+/** Creates the counts of a store, starting now. Each write and each request passes here: they must stay cheap. */
 export function createWatched(firstEpoch: number): StoreWatch {
   const counts = { epoch: firstEpoch, told: 0, written: 0 };
-  const hearers = new Map<string, Set<() => void>>();
-  /** The position of each key's last change. */
-  let recent = new Map<string, number>();
-  let older: ReadonlyMap<string, number> = new Map();
-  let [forgotten, endOfOlder] = [0, 0];
-
-  const touch = (key: string): void => hearers.get(key)?.forEach((one) => one());
-  const tellOf = (key: string): void => {
-    recent.set(key, counts.told);
-    if (recent.size >= MAX_REMEMBERED) forgetOlder();
-    touch(key);
-  };
-  /** Forgets half of the keys at once: one by one would cost a create more than all its other work. */
-  const forgetOlder = (): void => {
-    [forgotten, endOfOlder] = [endOfOlder, counts.told];
-    [older, recent] = [recent, new Map()];
-  };
-  const lastOf = (key: string): number => recent.get(key) ?? older.get(key) ?? 0;
+  const [writes, orders] = [createChanges(), createChanges()];
+  const changesOf = (key: string) =>
+    key.startsWith(ORDER) ? ([orders, key.slice(ORDER.length)] as const) : ([writes, key] as const);
 
   return {
     position: () => ({ ...counts }),
-    wasToldOf: (keys, since) => forgotten > since || keys.some((key) => lastOf(key) > since),
-    hear: (key, one) => {
-      hearers.set(key, (hearers.get(key) ?? new Set()).add(one));
-      return () => {
-        const ofKey = hearers.get(key);
-        ofKey?.delete(one);
-        if (ofKey?.size === 0) hearers.delete(key);
-      };
+    wasToldOf: (keys, since) =>
+      [writes, orders].some(({ forgotten }) => forgotten() > since) ||
+      keys.some((key) => {
+        const [changes, name] = changesOf(key);
+        return changes.lastOf(name) > since;
+      }),
+    hear: (key, touch) => {
+      const [changes, name] = changesOf(key);
+      return changes.hear(name, touch);
     },
     write: ({ checkoutId }) => {
       counts.told += 1;
       counts.written += 1;
-      touch(EVERY_WRITE);
-      tellOf(checkoutId ?? NO_CHECKOUT);
+      writes.touch(EVERY_WRITE);
+      writes.change(checkoutId ?? NO_CHECKOUT, counts.told);
     },
     log: (requests) => {
       counts.told += 1;
-      touch(EVERY_REQUEST);
-      for (const { orderId } of requests) if (orderId !== null) tellOf(orderKey(orderId));
+      writes.touch(EVERY_REQUEST);
+      for (const { orderId } of requests) if (orderId !== null) orders.change(orderId, counts.told);
     },
     beginEpoch: (epoch) => void (counts.epoch = epoch),
+  };
+}
+
+/**
+ * The last changes by their keys, and who hears of a key. The changes are a ring, which is searched only when a page
+ * connects: a map of them would cost a create five times as much.
+ */
+function createChanges() {
+  const hearers = new Map<string, Set<() => void>>();
+  const names: string[] = [];
+  const places: number[] = [];
+  let next = 0;
+  let forgotten = 0;
+  const touch = (name: string): void => hearers.get(name)?.forEach((one) => one());
+  return {
+    touch,
+    change: (name: string, position: number): void => {
+      forgotten = places[next] ?? forgotten;
+      names[next] = name;
+      places[next] = position;
+      next = next + 1 === MAX_REMEMBERED ? 0 : next + 1;
+      touch(name);
+    },
+    /** The position of the newest change that is forgotten. */
+    forgotten: (): number => forgotten,
+    /** The position of a key's last change; 0 if none is remembered. */
+    lastOf: (name: string): number => {
+      let last = 0;
+      names.forEach((one, at) => {
+        if (one === name) last = Math.max(last, places[at] ?? 0);
+      });
+      return last;
+    },
+    hear: (name: string, one: () => void) => {
+      hearers.set(name, (hearers.get(name) ?? new Set()).add(one));
+      return (): void => {
+        const ofName = hearers.get(name);
+        ofName?.delete(one);
+        if (ofName?.size === 0) hearers.delete(name);
+      };
+    },
   };
 }
 
@@ -99,7 +128,7 @@ export function sinceOf(kind: LiveTopic["kind"], position: LivePosition): string
   return `${position.epoch}-${countFor(kind, position)}`;
 }
 
-/** Parses the number in a position written by `sinceOf`; undefined if the position is from another epoch. */
+/** Parses the number of such a position; undefined for a position of another epoch. */
 export function readSince(since: string, { epoch }: Pick<LivePosition, "epoch">): number | undefined {
   const [, ofEpoch, count] = /^(\d+)-(\d+)$/.exec(since) ?? [];
   return Number(ofEpoch) === epoch ? Number(count) : undefined;
