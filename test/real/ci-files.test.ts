@@ -100,13 +100,26 @@ test("the image runs the program itself as an ordinary user, and says when it is
   const instructions = DockerfileParser.parse(text("Dockerfile")).getInstructions();
   const values = (keyword: string): string[] =>
     instructions.filter((one) => one.getKeyword() === keyword).map((one) => one.getArgumentsContent() ?? "");
+  // Both stages begin with the same bytes.
   expect(values("FROM")).toHaveLength(2);
+  const bases = values("FROM").map((value) => value.replace(/ AS \w+$/, ""));
+  expect(new Set(bases).size).toBe(1);
+  expect(bases[0]).toMatch(/@sha256:[0-9a-f]{64}$/);
   expect([values("USER"), values("STOPSIGNAL"), values("VOLUME")]).toEqual([
     ["node"],
     ["SIGTERM"],
     ["/var/lib/checkout"],
   ]);
   // A list is run without a shell.
+  // Everything that is copied is in the npm package, which has no src.
+  const { files } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { files: string[] };
+  const packed = ["package.json", ...files.map((path) => path.split("/")[0] ?? "")];
+  const copied = instructions
+    .filter((one) => one.getKeyword() === "COPY")
+    .map((one) => one.getArguments()[0]?.getValue() ?? "");
+  expect(copied).toEqual(["package.json", "/src/node_modules", "bin/checkout.cjs", "dist"]);
+  for (const path of copied.filter((one) => !one.startsWith("/src/")))
+    expect(packed).toContain(path.split("/")[0]);
   for (const keyword of ["ENTRYPOINT", "CMD"]) expect(values(keyword).at(-1)).toMatch(/^\[.*\]$/);
   expect(values("HEALTHCHECK")[0]).toMatch(/CMD \["checkout", "sandbox", "wait"/);
 });
@@ -119,8 +132,8 @@ test("nothing that is secret by its name gets into the image", () => {
   for (const name of [".env", ".env.local", ".env.production", ".npmrc", "server.key", "server.pem"])
     for (const folder of ["", "shop/", "shop/api/"])
       expect([`${folder}${name}`, isIgnored(folder + name)]).toEqual([`${folder}${name}`, true]);
-  for (const path of ["src/cli/main.ts", "package.json", "build.ts", "src/cli/sandbox/env.ts"])
-    expect([path, isIgnored(path)]).toEqual([path, false]);
+  const copied = ["package.json", "bin/checkout.cjs", "dist/checkout.js", "dist/chunks-0/env.js"];
+  for (const path of copied) expect([path, isIgnored(path)]).toEqual([path, false]);
 });
 
 test("every variable that these files name is one that the program reads", () => {
@@ -151,7 +164,7 @@ function imageOf() {
     copies: instructions
       .filter((one) => one.getKeyword() === "COPY")
       .map((one) => one.getArguments().map((argument) => argument.getValue()))
-      .filter((words) => words[0]?.startsWith("/src/") === true),
+      .filter((words) => words[1]?.startsWith("/opt/") === true),
   };
 }
 
