@@ -18,6 +18,9 @@ export async function main(world: World, version = VERSION): Promise<number> {
     stdout.write(`${wantsJson(world) ? JSON.stringify({ version }) : version}\n`);
     return EXIT.done;
   }
+  // The scripts of completion call this at each Tab; it is not a command for people.
+  if (argv[0] === "complete" && argv.includes("--"))
+    return (await import("./completion/complete.ts")).printCompletions(world, version);
   const { CommanderError } = await import("commander");
   const { arrangeArguments, createProgram, findTypedCommand } = await import("./program.ts");
   const { createPrinter } = await import("./printer.ts");

@@ -196,6 +196,10 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     summary: "list, show and forget idempotency keys (not API keys)",
     load: async () => [(await import("./order/idempotency.ts")).registerIdempotency],
   },
+  completion: {
+    summary: "complete commands, options and values in bash, zsh, fish and PowerShell",
+    load: async () => [(await import("./completion/commands.ts")).registerCompletion],
+  },
 };
 
 /** Commands without a group. */

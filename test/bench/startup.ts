@@ -13,6 +13,8 @@ type Name =
   | "sandbox status"
   | "env"
   | "orders create"
+  | "complete (orders)"
+  | "complete (order_ids)"
   | "exec -- true"
   | "sandbox start"
   | "sandbox start, new folder";
@@ -45,6 +47,8 @@ export async function measureStartup(bench: Bench, sandbox: Sandbox): Promise<Fi
     figure("sandbox status", 3),
     figure("env", 3),
     figure("orders create", 4),
+    figure("complete (orders)", 3),
+    figure("complete (order_ids)", 4),
     figure("exec -- true", 8),
     figure("sandbox start", 5),
     figure("sandbox start, new folder", 5),
@@ -64,6 +68,17 @@ function timedProcesses(bench: Bench, sandbox: Sandbox): Timed[] {
     {
       name: "orders create",
       run: (round) => timed(() => bench.run(createArgs(sandbox, `startup-${round}`))),
+    },
+    {
+      name: "complete (orders)",
+      run: () => timed(() => bench.run([PROGRAM, "complete", "--", "orders", ""])),
+    },
+    {
+      name: "complete (order_ids)",
+      run: () =>
+        timed(() =>
+          bench.run([PROGRAM, "complete", "--", "sandbox", "pay", "--dir", sandbox.folder, "startup-1"]),
+        ),
     },
     { name: "exec -- true", run: () => timed(() => bench.run([PROGRAM, "exec", "--", "true"])) },
     { name: "sandbox start", run: () => timedStart(bench, existing) },

@@ -79,6 +79,8 @@ export const ALONE: readonly string[] = [
   "idempotency",
   "whoami",
   "keys generate",
+  ...["bash", "zsh", "fish", "powershell", "uninstall"].map((a) => `completion ${a}`),
+  "completion install ksh",
 ];
 
 /** The words of a row. */

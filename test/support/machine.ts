@@ -23,6 +23,11 @@ export function installedShells(): readonly TestedShell[] {
   return SHELLS.filter(isInstalled);
 }
 
+/** Whether `script` of util-linux gives programs a terminal here, for what a person types into a shell. */
+export function hasTerminals(): boolean {
+  return process.platform === "linux" && isInstalled("script");
+}
+
 /** Whether this machine runs a language; Python counts with its sqlite3, which the shop in Python needs. */
 export function hasLanguage(name: TestedLanguage): boolean {
   const isThere = LANGUAGES[name].every(isInstalled);

@@ -4,9 +4,15 @@ export const SYSTEM_VARIABLES = {
   CI: "if it is set, not 0 and not false, results for people contain no secrets",
   FORCE_COLOR: "print colours even without a terminal; 0 prints none",
   NO_COLOR: "print no colours",
+  HOME: "home folder, for the scripts of completion",
+  SHELL: "the shell of hints to copy, and of completion install",
+  OS: "Windows_NT without SHELL: hints are for PowerShell",
   TERM: "dumb: print no escape codes",
   XDG_CACHE_HOME:
     "folder for the part of the executable that is unpacked once (default: .cache in the home folder)",
+  USERPROFILE: "home folder if HOME is not set",
+  XDG_DATA_HOME:
+    "folder for the scripts of completion of bash and zsh (default: .local/share in the home folder)",
   XDG_CONFIG_HOME: "folder of the settings that are kept for this user (default: .config in the home folder)",
   http_proxy: "proxy for calls to a service with --base-url or --target over http; never for this machine",
   https_proxy: "proxy for calls to a service with --base-url or --target over https; never for this machine",

@@ -34,7 +34,6 @@ const EQUIVALENTS = {
     init: "nothing has to be set up; checkout sandbox start makes the store and its API key",
     "update | upgrade":
       "install the newer package with npm, as you installed this one; checkout --version prints the version",
-    completion: "there is no completion for shells yet; checkout --help lists the commands",
     man: "there is no manual page; checkout help <command> explains a command",
     "orders pay | sessions pay": ["sandbox pay"],
     "orders cancel | sessions cancel": ["sandbox pay"],

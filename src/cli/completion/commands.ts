@@ -1,0 +1,159 @@
+import { dirname, join } from "node:path";
+import type { World } from "../../world.ts";
+import { register, type Context, type Group } from "../command.ts";
+import { EXIT, Refused, refuseUsage } from "../problem.ts";
+import { printable } from "../../core/text.ts";
+import bash from "./checkout.bash?raw";
+import fish from "./checkout.fish?raw";
+import powershell from "./checkout.ps1?raw";
+import zsh from "./checkout.zsh?raw";
+
+/** The shells that can complete, each with its script. */
+export const SCRIPTS = { bash, zsh, fish, powershell } as const;
+
+type CompletedShell = keyof typeof SCRIPTS;
+
+const SHELLS = Object.keys(SCRIPTS) as CompletedShell[];
+
+/** The place of a script in the user's home folder, and what else the shell needs to find it. */
+const PLACES: Readonly<
+  Record<
+    CompletedShell,
+    {
+      readonly variable: "XDG_DATA_HOME" | "XDG_CONFIG_HOME";
+      readonly fallback: string;
+      readonly path: string;
+      readonly also: (path: string) => string;
+    }
+  >
+> = {
+  bash: {
+    variable: "XDG_DATA_HOME",
+    fallback: ".local/share",
+    path: "bash-completion/completions/checkout",
+    also: (path) =>
+      `bash reads it if bash-completion is installed; otherwise add to ~/.bashrc: source '${path}'`,
+  },
+  zsh: {
+    variable: "XDG_DATA_HOME",
+    fallback: ".local/share",
+    path: "zsh/site-functions/_checkout",
+    also: (path) => `if zsh does not find it, add to ~/.zshrc, before compinit: fpath+=('${dirname(path)}')`,
+  },
+  fish: {
+    variable: "XDG_CONFIG_HOME",
+    fallback: ".config",
+    path: "fish/completions/checkout.fish",
+    also: () => "fish reads it in every new session",
+  },
+  powershell: {
+    variable: "XDG_CONFIG_HOME",
+    fallback: ".config",
+    path: "powershell/checkout-completion.ps1",
+    also: (path) => `add to the file that $PROFILE names: . '${path}'`,
+  },
+};
+
+/** The first comment of each script: `uninstall` removes no other file. */
+const OWN = /^(?:#compdef checkout\n)?# (?:bash|zsh|fish|PowerShell) completion for checkout\./;
+
+/** `checkout completion bash|zsh|fish|powershell|install|uninstall`. */
+export function registerCompletion(group: Group): void {
+  for (const shell of SHELLS)
+    register(group, {
+      name: shell,
+      ofStore: false,
+      summary: `print the script that completes checkout in ${shell}`,
+      examples: [`checkout completion ${shell}`],
+      run: ({ printer }, { json }) =>
+        json === true
+          ? printer.result({ shell, script: SCRIPTS[shell] }, () => "")
+          : Promise.resolve(printer.exact(SCRIPTS[shell])),
+    });
+  register(group, {
+    name: "install [shell]",
+    ofStore: false,
+    summary:
+      "write the script to the folder where the shell looks for completions (default: the shell of SHELL)",
+    examples: ["checkout completion install", "checkout completion install zsh"],
+    choices: SHELLS,
+    run: (context, _options, name) => install(context, name),
+  });
+  register(group, {
+    name: "uninstall [shell]",
+    ofStore: false,
+    summary: "remove the script that install has written (default: of every shell)",
+    examples: ["checkout completion uninstall", "checkout completion uninstall zsh"],
+    choices: SHELLS,
+    run: (context, _options, name) => uninstall(context, name),
+  });
+}
+
+function install({ world, printer }: Context, name: string | undefined): Promise<number> {
+  const shell = shellNamed(name) ?? shellOfUser(world);
+  const path = placeOf(world, shell);
+  refuseForeign(world, path);
+  world.files.makeFolder(dirname(path));
+  world.files.write(path, SCRIPTS[shell]);
+  const also = PLACES[shell].also(path);
+  return printer.result({ shell, path, also }, () => `✓ wrote ${printable(path)}\n  ${printable(also)}`);
+}
+
+function uninstall({ world, printer }: Context, name: string | undefined): Promise<number> {
+  const shell = shellNamed(name);
+  const paths = (shell === undefined ? SHELLS : [shell]).map((one) => placeOf(world, one));
+  const written = paths.filter((path) => world.files.exists(path));
+  for (const path of written) refuseForeign(world, path);
+  for (const path of written) world.files.remove(path);
+  return printer.result({ removed: written }, () =>
+    written.length === 0
+      ? "no script was installed"
+      : written.map((path) => `✓ removed ${printable(path)}`).join("\n"),
+  );
+}
+
+function shellNamed(name: string | undefined): CompletedShell | undefined {
+  if (name === undefined) return undefined;
+  const shell = SHELLS.find((one) => one === name || (name === "pwsh" && one === "powershell"));
+  if (shell === undefined)
+    throw refuseUsage(
+      `there is no completion for ${JSON.stringify(name)}`,
+      `name one of: ${SHELLS.join(", ")}`,
+    );
+  return shell;
+}
+
+function shellOfUser({ env }: World): CompletedShell {
+  const name = /([a-z]+)(?:\.exe)?$/i.exec(env["SHELL"] ?? "")?.[1] ?? "";
+  const shell = SHELLS.find((one) => one === name);
+  if (shell !== undefined) return shell;
+  throw refuseUsage(
+    "SHELL does not name a shell with completion",
+    `name it: checkout completion install ${SHELLS.join("|")}`,
+  );
+}
+
+function placeOf({ env }: World, shell: CompletedShell): string {
+  const { variable, fallback, path } = PLACES[shell];
+  const home = env["HOME"] || env["USERPROFILE"];
+  const base = env[variable] || (home ? join(home, fallback) : undefined);
+  if (base !== undefined) return join(base, path);
+  throw new Refused({
+    exitCode: EXIT.failed,
+    code: "no_home",
+    message: "there is no home folder to write to (HOME)",
+    next: `checkout completion ${shell} prints the script`,
+  });
+}
+
+/** Refuses a file that another program or the user wrote. */
+function refuseForeign({ files }: World, path: string): void {
+  const text = files.exists(path) ? files.read(path) : undefined;
+  if (text === undefined || OWN.test(text)) return;
+  throw new Refused({
+    exitCode: EXIT.failed,
+    code: "file_refused",
+    message: `${printable(path)} is not a script of checkout, and was left as it is`,
+    next: "move it away, and run the command again",
+  });
+}

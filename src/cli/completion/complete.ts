@@ -1,0 +1,213 @@
+import { Option, type Argument, type Command } from "commander";
+import { printable } from "../../core/text.ts";
+import type { World } from "../../world.ts";
+import { isList } from "../command.ts";
+import { TOPIC_SUMMARIES } from "../help/topic-names.ts";
+import { createPrinter } from "../printer.ts";
+import { createProgram } from "../program.ts";
+import { surroundingsOf, type CommonOptions } from "../target/surroundings.ts";
+import { kindOfArgument, kindOfOption, liveValues, type Candidate, type LiveKind } from "./values.ts";
+
+/** Values with these characters could not be inserted, or would change the terminal. */
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+/** What stands at the place of the last word. */
+type Place = {
+  readonly choices?: readonly string[] | undefined;
+  readonly kind?: LiveKind | undefined;
+  /** Whether any file fits. */
+  readonly isFile: boolean;
+  readonly isList: boolean;
+  readonly isArgument: boolean;
+};
+
+type Answer = { readonly candidates: readonly Candidate[]; readonly isFile: boolean };
+
+/**
+ * Answers `checkout complete -- WORDS`, which the script of a shell calls at each Tab: a line for each value that the
+ * last word may become, with a tab and its description, and then `:4`, or `:0` where file names fit as well. With
+ * `--next` before `--`, an empty word follows the words.
+ */
+export async function printCompletions(world: World, version: string): Promise<number> {
+  const end = world.argv.indexOf("--");
+  const words = [...world.argv.slice(end + 1), ...(world.argv.slice(0, end).includes("--next") ? [""] : [])];
+  const typed = words.at(-1) ?? "";
+  const { candidates, isFile } = await answer({ world, version }, { before: words.slice(0, -1), typed });
+  const shown = new Map<string, string>();
+  for (const { value, about } of candidates)
+    if (value.startsWith(typed) && !CONTROL_CHARACTER.test(value) && !shown.has(value))
+      shown.set(value, printable(about));
+  const lines = [...shown].map(([value, about]) => `${value}\t${about}\n`);
+  world.stdout.write(`${lines.join("")}:${isFile ? 0 : 4}\n`);
+  return 0;
+}
+
+type Line = { readonly before: readonly string[]; readonly typed: string };
+
+async function answer(
+  { world, version }: { readonly world: World; readonly version: string },
+  { before, typed }: Line,
+): Promise<Answer> {
+  // The words after -- belong to another program.
+  if (before.includes("--")) return { candidates: [], isFile: true };
+  const isHelp = before[0] === "help";
+  const line = { before: isHelp ? before.slice(1) : before, typed };
+  const registry = { world: { ...world, argv: line.before }, version, exit: () => undefined };
+  const { place, candidates } = findPlace(await createProgram(registry), line);
+  if (place === undefined) {
+    const topics = isHelp && line.before.length === 0 ? Object.entries(TOPIC_SUMMARIES) : [];
+    return {
+      candidates: [...topics.map(([value, about]) => ({ value, about })), ...candidates],
+      isFile: false,
+    };
+  }
+  // `--option=value`, and the last value of a list with commas.
+  const [, flag = "", text = typed] = /^(--[^=]+=)(.*)$/s.exec(typed) ?? [];
+  const head = place.isList ? text.slice(0, text.lastIndexOf(",") + 1) : "";
+  const values = await valuesOf(world, version, { place, before, typed: text.slice(head.length) });
+  // An argument that begins with a dash would be read as an option.
+  const fitting = values.filter(({ value }) => !place.isArgument || !value.startsWith("-"));
+  return {
+    candidates: [
+      ...candidates,
+      ...fitting.map(({ value, about }) => ({ value: flag + head + value, about })),
+    ],
+    isFile: place.isFile,
+  };
+}
+
+async function valuesOf(
+  world: World,
+  version: string,
+  { place, before, typed }: Line & { readonly place: Place },
+): Promise<readonly Candidate[]> {
+  const { choices, kind } = place;
+  if (choices !== undefined) return choices.map((value) => ({ value, about: "" }));
+  if (kind === undefined) return [];
+  const valueAfter = (name: string): string | undefined =>
+    before[before.lastIndexOf(name) + 1 || before.length];
+  const options: CommonOptions = {
+    ...given("store", kind === "store" ? undefined : valueAfter("--store")),
+    ...given("dir", valueAfter("--dir") ?? world.env["CHECKOUT_DIR"]),
+    ...(before.includes("--trust-folder") ? { trustFolder: true } : {}),
+  };
+  // Nothing but values is printed.
+  const printer = createPrinter({ ...world, stderr: world.stdout }, { json: true });
+  const silent = { ...printer, talk: () => undefined, trace: () => undefined, traceOnce: () => undefined };
+  const typedWorld = { ...world, argv: before };
+  const around = surroundingsOf(typedWorld, options);
+  const context = { world: typedWorld, version, printer: silent, around };
+  return liveValues(context, kind, typed);
+}
+
+function given<Name extends string>(name: Name, value: string | undefined): { [Key in Name]?: string } {
+  return (value === undefined || value === "" ? {} : { [name]: value }) as { [Key in Name]?: string };
+}
+
+/** The place of the last word in the command tree, or the commands or options that the word can become. */
+function findPlace(
+  program: Command,
+  { before, typed }: Line,
+): { readonly place?: Place; readonly candidates: readonly Candidate[] } {
+  const { command, words, argumentCount, option } = walk(program, before);
+  if (option !== undefined) return { place: placeOfOption(option), candidates: [] };
+  const argument = command.registeredArguments[argumentCount] ?? command.registeredArguments.at(-1);
+  const isTaken = argument === undefined || (argumentCount > 0 && !argument.variadic);
+  // Options after the command of `exec` belong to this command.
+  if (argument?.variadic === true && argumentCount > 0) return { place: ANY_FILE, candidates: [] };
+  const [, flag] = /^(--[^=]+)=/.exec(typed) ?? [];
+  const assigned = flag === undefined ? undefined : optionNamed(command, flag);
+  if (assigned !== undefined) return { place: placeOfOption(assigned), candidates: [] };
+  const place = isTaken ? undefined : placeOfArgument(argument, words.join(" "));
+  // An unknown command.
+  if (argumentCount > 0 && command.commands.length > 0 && argument === undefined) return { candidates: [] };
+  const children = argumentCount > 0 ? [] : command.commands;
+  if (typed.startsWith("-") || (typed === "" && place === undefined && children.length === 0))
+    return { candidates: optionsOf(command) };
+  const candidates = children.map((child) => ({ value: child.name(), about: child.description() }));
+  return place === undefined ? { candidates } : { place, candidates };
+}
+
+type Walked = {
+  readonly command: Command;
+  readonly words: readonly string[];
+  /** The number of words that are arguments of the command, or unknown commands. */
+  readonly argumentCount: number;
+  /** The option whose value comes next. */
+  readonly option: Option | undefined;
+};
+
+function walk(program: Command, before: readonly string[]): Walked {
+  const words: string[] = [];
+  let command = program;
+  let argumentCount = 0;
+  let option: Option | undefined;
+  for (const word of before) {
+    if (option !== undefined) {
+      option = undefined;
+      continue;
+    }
+    if (word.startsWith("-")) {
+      // `--dir` may stand before the command that has it.
+      const found =
+        optionNamed(command, word) ?? optionBelow(program, word) ?? optionNamed(BEFORE_COMMANDS, word);
+      if (found?.required === true) option = found;
+      continue;
+    }
+    const child = argumentCount > 0 ? undefined : command.commands.find((one) => one.name() === word);
+    if (child === undefined) argumentCount += 1;
+    else {
+      command = child;
+      words.push(word);
+    }
+  }
+  return { command, words, argumentCount, option };
+}
+
+/** Options with a value that may stand before the words of a command; the loaded commands may lack them. */
+const BEFORE_COMMANDS = {
+  options: [new Option("--dir <folder>"), new Option("--store <id|name>")],
+} as const;
+
+function optionNamed({ options }: Pick<Command, "options">, flag: string): Option | undefined {
+  return options.find(({ long, short }) => flag === long || flag === short);
+}
+
+function optionBelow(command: Command, flag: string): Option | undefined {
+  for (const child of command.commands) {
+    const found = optionNamed(child, flag) ?? optionBelow(child, flag);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function optionsOf({ options }: Command): readonly Candidate[] {
+  const own = options.map(({ long, flags, description }) => ({ value: long ?? flags, about: description }));
+  return [...own, { value: "--help", about: "display help for command" }];
+}
+
+function placeOfOption(option: Option): Place {
+  const [, value = ""] = /<([^>]+)>/.exec(option.flags) ?? [];
+  return {
+    choices: option.argChoices,
+    kind: kindOfOption(option),
+    isFile: FILES.has(value),
+    isList: isList(option),
+    isArgument: false,
+  };
+}
+
+function placeOfArgument(argument: Argument, words: string): Place {
+  return {
+    choices: argument.argChoices,
+    kind: kindOfArgument(words),
+    isFile: FILES.has(argument.name()),
+    isList: false,
+    isArgument: true,
+  };
+}
+
+/** Placeholders of values that are files, or words of another program. */
+const FILES: ReadonlySet<string> = new Set(["file", "folder", "profile|file", "command", "arguments"]);
+
+const ANY_FILE: Place = { isFile: true, isList: false, isArgument: true };

@@ -1,0 +1,153 @@
+// The values of the running sandbox that completion offers. To add some: a row in `LISTERS`, and the arguments or
+// options that take them in `ARGUMENTS` or `OPTIONS`.
+import type { Option } from "commander";
+import { callControl, type ControlTarget } from "../../client/control/control.ts";
+import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
+import type { Context } from "../command.ts";
+import { attemptAsync, unlessRefused } from "../problem.ts";
+import { findSandbox, resolveStore } from "../target/control.ts";
+
+/** A value that can be inserted, and its description. */
+export type Candidate = { readonly value: string; readonly about: string };
+
+/** A Tab waits for the sandbox at most this long. */
+const TIMEOUT_MS = 1000;
+/** The most values of a kind, newest first. */
+const MAX_VALUES = 200;
+
+/** `q` finds an order_id by its beginning among many, but no id. */
+const newestCheckouts = (typed: string) => ({
+  limit: MAX_VALUES,
+  ...(typed === "" || /^[0-9a-f-]+$/i.test(typed) ? {} : { q: typed }),
+});
+
+const orderIds = ({ checkouts }: AnswerOf<"listCheckouts">): readonly Candidate[] =>
+  checkouts.map(({ object, orderId, status }) => ({
+    value: orderId,
+    about: `${object === "order" ? "order" : "session"}, ${status}`,
+  }));
+
+const LISTERS = {
+  checkout: lister("listCheckouts", newestCheckouts, (answer, typed) => [
+    ...orderIds(answer),
+    // Ids only where one is typed, because a person reads order_ids.
+    ...(typed === "" ? [] : answer.checkouts.map(({ id, orderId }) => ({ value: id, about: orderId }))),
+  ]),
+  orderId: lister("listCheckouts", newestCheckouts, orderIds),
+  event: lister(
+    "listEvents",
+    () => ({ limit: MAX_VALUES }),
+    ({ events }) => events.map(({ eventId: value, type: about }) => ({ value, about })),
+  ),
+  request: lister(
+    "listRequests",
+    () => ({ limit: MAX_VALUES }),
+    ({ requests }) =>
+      requests.map(({ requestId: value, method, path }) => ({ value, about: `${method} ${path}` })),
+  ),
+  endpoint: lister(
+    "listEndpoints",
+    () => undefined,
+    ({ endpoints }) => endpoints.map(({ id: value, url: about }) => ({ value, about })),
+  ),
+  fault: lister(
+    "listFaults",
+    () => undefined,
+    ({ faults }) => faults.map(({ id: value, action: about }) => ({ value, about })),
+  ),
+  key: lister(
+    "listKeys",
+    () => undefined,
+    ({ keys }) => keys.map(({ keyId: value, lastFour }) => ({ value, about: `…${lastFour}` })),
+  ),
+  price: lister(
+    "listPrices",
+    () => undefined,
+    ({ prices }) => prices.map(({ id: value, currency }) => ({ value, about: currency })),
+  ),
+  origin: lister(
+    "listReturnOrigins",
+    () => undefined,
+    ({ returnOrigins }) => returnOrigins.map(({ origin: value, path: about }) => ({ value, about })),
+  ),
+  store: lister(
+    "listStores",
+    () => undefined,
+    ({ stores }) =>
+      stores.flatMap(({ storeId, name }) => [
+        { value: name, about: "store" },
+        { value: storeId, about: name },
+      ]),
+  ),
+  snapshot: lister(
+    "listSnapshots",
+    () => undefined,
+    ({ snapshots }) =>
+      snapshots.map(({ name, storeId }) => ({
+        value: name,
+        about: storeId === null ? "the whole sandbox" : `store ${storeId}`,
+      })),
+  ),
+} as const;
+
+/** A kind of values of the sandbox. */
+export type LiveKind = keyof typeof LISTERS;
+
+/** The kind of the argument of a command, by its words. */
+const ARGUMENTS: ReadonlyMap<string, LiveKind> = new Map([
+  ...["sandbox pay", "orders get", "sessions get", "explain", "open"].map(
+    (words) => [words, "checkout"] as const,
+  ),
+  ...["events get", "events replay"].map((words) => [words, "event"] as const),
+  ["requests get", "request"],
+  ...["remove", "enable", "disable", "pause", "test", "secret", "rotate-secret"].map(
+    (verb) => [`endpoints ${verb}`, "endpoint"] as const,
+  ),
+  ["faults remove", "fault"],
+  ["keys revoke", "key"],
+  ...["prices retire", "admin approve-price", "admin revoke-price"].map((words) => [words, "price"] as const),
+  ["return-origins remove", "origin"],
+  ...["stores use", "stores show", "stores delete"].map((words) => [words, "store"] as const),
+  ...["snapshots restore", "snapshots remove"].map((words) => [words, "snapshot"] as const),
+]);
+
+const OPTIONS: ReadonlyMap<string, LiveKind> = new Map([
+  ["order-id", "orderId"],
+  ["checkout", "checkout"],
+  ["endpoint", "endpoint"],
+  ["price-id", "price"],
+  ["store", "store"],
+]);
+
+/** The kind of values that the argument of a command takes; undefined if the sandbox has none. */
+export function kindOfArgument(words: string): LiveKind | undefined {
+  return ARGUMENTS.get(words);
+}
+
+/** The kind of values that an option takes; undefined if the sandbox has none. */
+export function kindOfOption(option: Option): LiveKind | undefined {
+  return OPTIONS.get(option.name());
+}
+
+/** The values of the command's sandbox that begin with the typed text; empty if no sandbox answers in time. */
+export async function liveValues(
+  context: Context,
+  kind: LiveKind,
+  typed: string,
+): Promise<readonly Candidate[]> {
+  const sandbox = unlessRefused(() => findSandbox(context));
+  if (sandbox === undefined) return [];
+  const target = await attemptAsync(resolveStore(context, { ...sandbox, timeoutMs: TIMEOUT_MS }));
+  return target.ok ? LISTERS[kind](context, target.value, typed) : [];
+}
+
+function lister<Name extends OperationName>(
+  name: Name,
+  body: (typed: string) => RequestOf<Name>,
+  candidates: (answer: AnswerOf<Name>, typed: string) => readonly Candidate[],
+) {
+  return async ({ world }: Context, target: ControlTarget, typed: string): Promise<readonly Candidate[]> => {
+    const listed = await callControl(world, target, { name, body: body(typed) });
+    return listed.end === "success" ? candidates(listed.value, typed) : [];
+  };
+}

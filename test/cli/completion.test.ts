@@ -1,0 +1,185 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { SCRIPTS } from "../../src/cli/completion/commands.ts";
+import { kindOfArgument, kindOfOption } from "../../src/cli/completion/values.ts";
+import { commandPaths, createProgram } from "../../src/cli/program.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+import { REAL } from "../support/real.ts";
+
+type Answer = { readonly values: readonly string[]; readonly directive: string };
+
+/** What a shell is offered for these words, of which the last is being typed. */
+async function complete(harness: Harness, words: readonly string[], before: string[] = []): Promise<Answer> {
+  const { code, stdout, stderr } = await harness.run(["complete", ...before, "--", ...words]);
+  expect([code, stderr]).toEqual([0, ""]);
+  const lines = stdout.trimEnd().split("\n");
+  return {
+    values: lines.slice(0, -1).map((line) => line.split("\t")[0] ?? ""),
+    directive: lines.at(-1) ?? "",
+  };
+}
+
+const valuesOf = async (harness: Harness, ...words: string[]) => (await complete(harness, words)).values;
+
+test("commands, options and choices are offered by their beginning", async () => {
+  const harness = createHarness();
+  expect(await valuesOf(harness, "or")).toEqual(["orders"]);
+  expect(await valuesOf(harness, "orders", "")).toEqual(["create", "get", "list"]);
+  expect(await valuesOf(harness, "checklist", "run", "d")).toEqual(["duplicates"]);
+  expect(await valuesOf(harness, "orders", "create", "--pa")).toEqual(["--payment-method"]);
+  expect(await valuesOf(harness, "orders", "create", "")).toEqual(
+    expect.arrayContaining(["--order-id", "--json", "--help"]),
+  );
+  expect(await valuesOf(harness, "sandbox", "pay", "x", "--outcome", "de")).toEqual(["declined"]);
+  expect(await valuesOf(harness, "sandbox", "pay", "x", "--outcome=de")).toEqual(["--outcome=declined"]);
+  expect(await valuesOf(harness, "checklist", "--item", "return_origins,st")).toEqual([
+    "return_origins,store_active",
+  ]);
+  expect(await valuesOf(harness, "trigger", "order.s")).toEqual(["order.succeeded"]);
+  expect(await valuesOf(harness, "help", "web")).toEqual(["webhooks"]);
+  expect(await valuesOf(harness, "help", "orders", "g")).toEqual(["get"]);
+  expect((await complete(harness, ["or"], ["--next"])).values).toEqual([]);
+  expect((await complete(harness, ["orders"], ["--next"])).values).toEqual(["create", "get", "list"]);
+});
+
+test("options before the command, unknown words and words of another program", async () => {
+  const harness = createHarness();
+  expect(await valuesOf(harness, "--json", "--dir", "orders", "sandbox", "st")).toEqual([
+    "start",
+    "status",
+    "stop",
+  ]);
+  expect(await complete(harness, ["--dir", ""])).toEqual({ values: [], directive: ":0" });
+  expect(await complete(harness, ["orders", "create", "--order-id", ""])).toEqual({
+    values: [],
+    directive: ":4",
+  });
+  expect(await complete(harness, ["nothing", ""])).toEqual({ values: [], directive: ":4" });
+  for (const words of [
+    ["exec", ""],
+    ["exec", "--", "npm", "--"],
+    ["exec", "npm", "--"],
+    ["explore", "--", ""],
+  ])
+    expect(await complete(harness, words)).toEqual({ values: [], directive: ":0" });
+  expect((await complete(harness, ["listen", "--ca", "/et"])).directive).toBe(":0");
+  expect(await complete(harness, [""])).toMatchObject({ directive: ":4" });
+});
+
+test("values of the running sandbox: order_ids, ids, endpoints, stores, prices, keys, snapshots, events, requests", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const run = async (words: string): Promise<Record<string, unknown>> => {
+    const { code, stdout, stderr } = await harness.run([...words.split(" "), "--json"]);
+    expect([words, code, stderr]).toEqual([words, 0, ""]);
+    return JSON.parse(stdout) as Record<string, unknown>;
+  };
+  const made = await run("orders create --order-id order-1 --price-id price_coffee");
+  const { id } = made["data"] as { readonly id: string };
+  const endpoint = await run("endpoints add http://localhost:3000/hooks");
+  await run("return-origins add https://shop.example");
+  await run("faults add lose_answer");
+  await run("snapshots create before");
+  const key = await run("keys create");
+  const events = (await run("events list"))["events"] as { readonly event_id: string }[];
+
+  expect(await valuesOf(harness, "sandbox", "pay", "")).toEqual(["order-1"]);
+  expect(await valuesOf(harness, "explain", id.slice(0, 20))).toEqual([id]);
+  expect(await valuesOf(harness, "orders", "list", "--order-id", "ord")).toEqual(["order-1"]);
+  expect(await valuesOf(harness, "events", "list", "--order-id=ord")).toEqual(["--order-id=order-1"]);
+  expect(await valuesOf(harness, "endpoints", "pause", "")).toEqual([endpoint["id"]]);
+  expect(await valuesOf(harness, "events", "replay", "x", "--endpoint", "")).toEqual([endpoint["id"]]);
+  expect(await valuesOf(harness, "return-origins", "remove", "https")).toEqual(["https://shop.example"]);
+  expect(await valuesOf(harness, "faults", "remove", "")).toHaveLength(1);
+  expect(await valuesOf(harness, "snapshots", "restore", "be")).toEqual(["before"]);
+  expect(await valuesOf(harness, "keys", "revoke", "")).toContain(key["key_id"]);
+  expect(await valuesOf(harness, "prices", "retire", "price_c")).toEqual(["price_coffee"]);
+  expect(await valuesOf(harness, "stores", "use", "Sand")).toEqual(["Sandbox Store"]);
+  expect(await valuesOf(harness, "requests", "get", "")).toHaveLength(1);
+  expect(await valuesOf(harness, "events", "get", "")).toEqual(events.map((event) => event.event_id));
+  // Another store has none of them, and a store that does not exist offers nothing.
+  const other = (await run("stores create --name Other"))["store_id"];
+  expect(await valuesOf(harness, "--store", String(other), "sandbox", "pay", "")).toEqual([]);
+  expect(await valuesOf(harness, "sandbox", "pay", "--store", "Nothing", "")).toEqual([]);
+});
+
+test("a value with a control character is not offered, nor an argument that would be read as an option", async () => {
+  const harness = createHarness();
+  await harness.start();
+  for (const orderId of ["a\tb", "a\u001b[2Jc", "a\nd", "a\u0085e", "-f", "a g"]) {
+    const { code } = await harness.run([
+      "orders",
+      "create",
+      `--order-id=${orderId}`,
+      "--price-id",
+      "price_coffee",
+    ]);
+    expect([0, 2]).toContain(code);
+  }
+  expect(await valuesOf(harness, "sandbox", "pay", "")).toEqual(["a g"]);
+  expect(await valuesOf(harness, "orders", "list", "--order-id=")).toEqual([
+    "--order-id=a g",
+    "--order-id=-f",
+  ]);
+});
+
+test("each argument and option with values of the sandbox exists, and no command with an id is left out", async () => {
+  const registry = { world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined };
+  const without: string[] = [];
+  const options = new Set<string>();
+  for (const path of await commandPaths(registry)) {
+    let command = await createProgram({ ...registry, world: { ...REAL, argv: path.slice(0, 1) } });
+    for (const word of path) command = command.commands.find((one) => one.name() === word) ?? command;
+    for (const option of command.options) if (kindOfOption(option) !== undefined) options.add(option.name());
+    const [argument] = command.registeredArguments;
+    if (argument !== undefined && argument.argChoices === undefined)
+      if (kindOfArgument(path.join(" ")) === undefined) without.push(`${path.join(" ")} ${argument.name()}`);
+  }
+  expect([...options].toSorted()).toEqual(["checkout", "endpoint", "order-id", "price-id", "store"]);
+  expect(without).toMatchInlineSnapshot(`
+    [
+      "sandbox clock advance span",
+      "sandbox clock set moment",
+      "return-origins add origin",
+      "endpoints add url",
+      "prices add id",
+      "admin enable-capability name",
+      "admin disable-capability name",
+      "snapshots create name",
+      "idempotency show key",
+      "idempotency forget key",
+      "exec command",
+      "explore command",
+    ]
+  `);
+});
+
+test("completion prints each script, installs it where the shell looks, and removes only its own", async () => {
+  const harness = createHarness();
+  const env = { HOME: harness.cwd, SHELL: "/usr/bin/fish" };
+  for (const [shell, script] of Object.entries(SCRIPTS)) {
+    expect((await harness.run(["completion", shell])).stdout).toBe(script);
+    const written = await harness.run(["completion", "install", shell, "--json"], { env });
+    const { path } = JSON.parse(written.stdout) as { readonly path: string };
+    expect(readFileSync(path, "utf8")).toBe(script);
+    expect(path.startsWith(harness.cwd)).toBe(true);
+    // A newer script takes the place of an older one.
+    expect((await harness.run(["completion", "install", shell], { env })).code).toBe(0);
+  }
+  const removed = await harness.run(["completion", "uninstall"], { env });
+  expect([removed.code, removed.stdout.match(/✓ removed/g)?.length]).toEqual([0, 4]);
+  const chosen = await harness.run(["completion", "install"], { env });
+  expect(chosen.stdout).toContain(join(".config", "fish", "completions", "checkout.fish"));
+  await harness.run(["completion", "uninstall", "fish"], { env });
+
+  const foreign = join(harness.cwd, ".local/share/bash-completion/completions/checkout");
+  mkdirSync(dirname(foreign), { recursive: true });
+  writeFileSync(foreign, "# somebody else's\n");
+  for (const verb of ["install", "uninstall"])
+    expect((await harness.run(["completion", verb, "bash"], { env })).code).toBe(1);
+  expect(existsSync(foreign)).toBe(true);
+  expect((await harness.run(["completion", "install", "ksh"], { env })).code).toBe(2);
+  expect((await harness.run(["completion", "install"], { env: { HOME: harness.cwd } })).code).toBe(2);
+  expect((await harness.run(["completion", "install", "zsh"], { env: {} })).code).toBe(1);
+});

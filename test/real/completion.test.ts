@@ -1,0 +1,158 @@
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { SCRIPTS } from "../../src/cli/completion/commands.ts";
+import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { eventually } from "../support/eventually.ts";
+import { hasTerminals, installedShells } from "../support/machine.ts";
+import { PROGRAM, runHere, startSandboxHere } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** The shells of this machine whose completion can be run, with the way to start each without its user's settings. */
+const STARTS = {
+  bash: { args: "--noprofile --norc -i", load: "source completion; PS1=at-'prompt '" },
+  zsh: { args: "-f -i", load: "autoload -U compinit; compinit -u -D; source completion; PS1=at-'prompt '" },
+  fish: {
+    args: "--no-config -i",
+    load: "source completion; function fish_prompt; echo -n at-'prompt '; end",
+  },
+} as const;
+type Tested = keyof typeof STARTS;
+const INSTALLED = (Object.keys(STARTS) as Tested[]).filter((shell) => installedShells().includes(shell));
+const SHELLS = hasTerminals() ? INSTALLED : [];
+
+/** A text that a person types before Tab, and the order_id that must reach the command. */
+type Line = { readonly typed: string; readonly orderId: string };
+
+/** Whatever a shell would execute makes the file `canary`. */
+const HOSTILE: readonly Line[] = [
+  { typed: "a", orderId: "a b  c" },
+  { typed: "b", orderId: `b'quote "two" #*?[x]{y,z}~` },
+  { typed: "'c", orderId: "c$(touch canary)" },
+  { typed: '"d', orderId: "d`touch canary`$HOME" },
+  { typed: "e", orderId: String.raw`e!! !x \n$HOME\\` },
+  { typed: "f", orderId: "f订单 号;touch canary|x&y>z:k=v@w" },
+];
+const PIECES = [
+  ...Array.from(" '\"`$\\!#%^&*()[]{}<>|;:,.?~=+-_@/abn9é漢😀"),
+  "$(touch canary)",
+  "`touch canary`",
+  ";touch canary;",
+  "!!",
+  "!t",
+  "$HOME",
+  "$'",
+  "%s",
+  "\\n",
+  "<(touch canary)",
+];
+
+for (const shell of SHELLS)
+  test(`${shell} inserts each order_id as one word, and executes nothing of it`, async () => {
+    const cwd = tempFolder();
+    await startSandboxHere({ cwd });
+    const lines = await ordersOf(cwd, [...HOSTILE, ...drawn(size(0, 70))]);
+    expect(lines.length).toBeGreaterThanOrEqual(size(6, 60));
+    // The sandbox of this process loads its list with the first request, which may take longer than a Tab waits.
+    await runHere(["complete", "--", "sandbox", "pay", ""], { cwd });
+    const reached = await typedInto(shell, cwd, lines);
+    expect(reached).toEqual(lines.map(({ orderId }) => ["sandbox", "pay", orderId]));
+    expect(existsSync(join(cwd, "canary"))).toBe(false);
+  });
+
+test("every shell that is there parses its script, and no script evaluates text", () => {
+  const folder = tempFolder();
+  for (const shell of INSTALLED) {
+    const path = join(folder, shell);
+    writeFileSync(path, SCRIPTS[shell]);
+    const { status, stderr } = spawnSync(shell, ["-n", path], { encoding: "utf8" });
+    expect([shell, status, stderr]).toEqual([shell, 0, ""]);
+  }
+  if (installedShells().includes("pwsh")) {
+    const parse = "[scriptblock]::Create([Console]::In.ReadToEnd()) | Out-Null";
+    const { status } = spawnSync("pwsh", ["-NoProfile", "-Command", parse], { input: SCRIPTS.powershell });
+    expect(status).toBe(0);
+  }
+  for (const script of Object.values(SCRIPTS)) {
+    const code = script.replaceAll(/^#.*$/gm, "");
+    expect(code).not.toMatch(/\beval\b|compgen|Invoke-Expression|\biex\b/);
+  }
+});
+
+/** The lines whose order_id the service accepts, each with its order. */
+async function ordersOf(cwd: string, lines: readonly Line[]): Promise<readonly Line[]> {
+  const accepted: Line[] = [];
+  for (const line of lines) {
+    const words = ["orders", "create", `--order-id=${line.orderId}`, "--price-id", "price_coffee"];
+    const { code } = await runHere(words, { cwd });
+    if (code === 0) accepted.push(line);
+  }
+  return accepted;
+}
+
+/** Order_ids of hostile pieces, each with a beginning of its own, typed bare or in an open quote. */
+function drawn(count: number): readonly Line[] {
+  const random = seededRandom(SEED);
+  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
+  const all = Array.from({ length: count }, (_, at) => {
+    const start = `z${String(at).padStart(2, "0")}`;
+    const text = Array.from({ length: 8 }, () => pick(PIECES)).join("");
+    const orderId = `${start}${text}`.slice(0, 31).toWellFormed();
+    return { typed: `${pick(["", "'", '"'])}${start}`, orderId: `${orderId}x` };
+  });
+  // bash expands ! within double quotes, so its script does not offer such a value there.
+  return all.filter(({ typed, orderId }) => !typed.startsWith('"') || !orderId.includes("!"));
+}
+
+/** Types each line with a Tab into a shell on a terminal; the words that reached `checkout`. */
+async function typedInto(
+  shell: Tested,
+  cwd: string,
+  lines: readonly Line[],
+): Promise<readonly (readonly string[])[]> {
+  const bin = join(cwd, "bin");
+  const reached = join(cwd, "reached");
+  mkdirSync(bin);
+  writeFileSync(reached, "");
+  writeFileSync(join(cwd, "completion"), SCRIPTS[shell]);
+  writeFileSync(
+    join(bin, "checkout"),
+    `#!/bin/sh
+if [ "$1" = complete ]; then exec '${process.execPath}' '${PROGRAM}' "$@"; fi
+{ for word; do printf '%s\\0' "$word"; done; printf '\\n'; } >> '${reached}'
+echo "has-run"
+`,
+  );
+  chmodSync(join(bin, "checkout"), 0o755);
+  const { args, load } = STARTS[shell];
+  const env = {
+    PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}`,
+    HOME: cwd,
+    TERM: "xterm",
+    LC_ALL: "C.UTF-8",
+    HISTFILE: "",
+  };
+  const child = spawn("script", ["-qfec", `${shell} ${args}`, "/dev/null"], { cwd, env });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let output = "";
+  child.stdout.on("data", (bytes: Buffer) => void (output += bytes.toString()));
+  // What is typed before the prompt is there could reach the terminal before the shell reads keys.
+  const prompt = (after: string): Promise<void> =>
+    eventually(`${shell} asks after ${after}`, () =>
+      expect(output).toMatch(new RegExp(`${after}[^]*at-prompt `)),
+    ).then(() => undefined);
+  child.stdin.write(`${load}\r`);
+  await prompt("");
+  for (const [at, { typed }] of lines.entries()) {
+    output = "";
+    child.stdin.write(`checkout sandbox pay ${typed}\t\r`);
+    await prompt("has-run");
+    expect(readFileSync(reached, "utf8").split("\n")).toHaveLength(at + 2);
+  }
+  child.stdin.end("exit\r");
+  return readFileSync(reached, "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => line.split("\0").slice(0, -1));
+}
