@@ -9,7 +9,7 @@ import type { CommandSpec, Context } from "./command.ts";
 import type { Printer } from "./printer.ts";
 import { callAt, type NextAfter } from "./target/call.ts";
 import { callFor } from "./target/control.ts";
-import { findId, hintForIds, type Kind } from "./target/ids.ts";
+import { findId, hintForIds, type IdKind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
 import { withSandbox } from "./target/with-sandbox.ts";
 
@@ -39,7 +39,7 @@ type OperationCommand<Name extends OperationName, Options> = {
    */
   readonly orStopped?: true;
   /** The kind of id that the argument is. Default: the argument is not an id. */
-  readonly id?: Kind;
+  readonly id?: IdKind;
   /** The remedy for each refusal. Default: for an unknown id, the command that shows such ids. */
   readonly nextAfter?: NextAfter | ((id: string) => NextAfter);
   /** The JSON result, made from the operation's answer. Default: the whole answer. */

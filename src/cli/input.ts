@@ -1,6 +1,6 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
-import { MAX_INPUT_BYTES, readNamed, type ReadFailure } from "../host/named-file.ts";
+import { MAX_INPUT_BYTES, readNamedFile, type ReadFailure } from "../host/named-file.ts";
 import { refuseUsage } from "./problem.ts";
 
 /** The file name that means standard input. */
@@ -12,7 +12,7 @@ export async function readInput(
   path: string,
   flag: string,
 ): Promise<Uint8Array> {
-  const read = path === STDIN ? await readAll(world.stdin) : readNamed(world, path);
+  const read = path === STDIN ? await readAll(world.stdin) : readNamedFile(world, path);
   if (read.ok) return read.value;
   const name = path === STDIN ? "standard input" : path;
   throw refuseUsage(

@@ -4,7 +4,7 @@
 import type { Command, Option } from "commander";
 import { refuseUsage } from "./problem.ts";
 
-/** The rules that combine options of a command, by their names in `Options`. */
+/** Rules for combining the options of a command, which are named as in `Options`. */
 export type OptionRules<Options> = {
   /** Options that must be given; of a list, exactly one. */
   readonly required?: readonly (Name<Options> | readonly Name<Options>[])[];

@@ -14,7 +14,7 @@ export type CreateFields = {
 };
 
 /** The known fields, in the form of the body of a create. */
-export function bodyOf(fields: CreateFields): Readonly<Record<string, unknown>> {
+export function createBody(fields: CreateFields): Readonly<Record<string, unknown>> {
   const names = new Set<string>(CREATE_FIELDS);
   const given = Object.entries(fields).map(([name, value]) => [snakeCase(name), value] as const);
   return Object.fromEntries(given.filter(([name, value]) => names.has(name) && value !== undefined));
@@ -161,7 +161,7 @@ function toNumber(text: string): number {
 }
 
 function firstFault(fields: CreateFields): string | undefined {
-  const body = bodyOf(fields);
+  const body = createBody(fields);
   const faults = CREATE_FIELDS.filter((field) => Object.hasOwn(body, field)).map((field) =>
     fieldFault(field, body[field]),
   );

@@ -63,7 +63,7 @@ const run = z.object({
  * `run.json`: the process that serves a folder. `started` distinguishes the process from a later one with the same pid;
  * `folder` (device and inode) distinguishes the folder from its copies, and is missing in older versions.
  */
-export type Run = z.infer<typeof run>;
+export type RunRecord = z.infer<typeof run>;
 
 const runOwner = z.pick(run, { pid: true, started: true, folder: true });
 

@@ -1,5 +1,5 @@
 import type { SandboxDescription } from "../core/control/sandbox.ts";
-import type { Run } from "../core/state-files.ts";
+import type { RunRecord } from "../core/state-files.ts";
 import type { LogStream } from "../sandbox/runtime/access-log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { GuestWorld } from "../world.ts";
@@ -52,4 +52,4 @@ export type Purpose<Value> = {
 };
 
 /** The folder that this process holds; undefined for a sandbox in memory. */
-export type HeldFolder = { readonly path: string; readonly run: Run } | undefined;
+export type HeldFolder = { readonly path: string; readonly run: RunRecord } | undefined;

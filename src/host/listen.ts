@@ -115,7 +115,7 @@ export function sandboxAt(
 }
 
 /** Listens on a port: an explicit port must be free; an occupied default port moves up, with a message. */
-export async function listen(
+export async function listenOnPort(
   context: Host,
   options: ServeOptions,
   service: PortlessService,

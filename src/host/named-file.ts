@@ -13,7 +13,7 @@ export type ReadFailure = { readonly isMissing: boolean; readonly why: string };
  * The bytes of a file named by the user, also through a link; or why it cannot be read: it is missing, not a regular
  * file, too large, or unreadable. `maxBytes` defaults to 16 MiB.
  */
-export function readNamed(
+export function readNamedFile(
   { cwd, files }: Pick<World, "cwd" | "files">,
   path: string,
   { maxBytes = MAX_INPUT_BYTES }: { readonly maxBytes?: number } = {},
@@ -39,5 +39,5 @@ export function readNamedText(
   path: string,
   options?: { readonly maxBytes?: number },
 ): Outcome<string, ReadFailure> {
-  return mapValue(readNamed(world, path, options), (read) => Buffer.from(read).toString("utf8"));
+  return mapValue(readNamedFile(world, path, options), (read) => Buffer.from(read).toString("utf8"));
 }

@@ -1,6 +1,6 @@
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { PlannedChange } from "../core/config/plan.ts";
-import type { StoreInput } from "../core/config/schema.ts";
+import type { RequestedStore } from "../core/config/schema.ts";
 import type { SandboxDescription } from "../core/control/sandbox.ts";
 import type { StoreClock } from "../core/clock.ts";
 import type { ListenAddress } from "../core/network/address.ts";
@@ -48,7 +48,7 @@ export type ServeOptions = {
 
 /** The stores of a configuration file, and a function that adds the position in the file to a refusal. */
 export type Setup = {
-  readonly stores: readonly StoreInput[];
+  readonly stores: readonly RequestedStore[];
   readonly problem: (refusal: Refusal) => HostFailure;
   /** Called with the changes after they are applied. */
   readonly applied: (changes: readonly PlannedChange[]) => void;

@@ -8,7 +8,7 @@ import { readGivenSecrets, refuseOtherSecret } from "./given-secrets.ts";
 import { readyOf } from "./ready.ts";
 import type { HostFailure } from "./failure.ts";
 import { retryWhileLocked, lostLogWarning } from "./state.ts";
-import { requireOwnHost, noteOpened, listen } from "./listen.ts";
+import { requireOwnHost, noteOpened, listenOnPort } from "./listen.ts";
 import type { ServeOptions } from "./options.ts";
 import type { StateLocation, Host, Purpose } from "./hosting.ts";
 
@@ -65,7 +65,7 @@ function serveFolder<Value>(
   { announce, use, ...source }: ServeRun<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
   return withService(context, options, source, async ({ service, apiKey, run, stopRequested, isUsed }) => {
-    const listening = await listen(context, options, service);
+    const listening = await listenOnPort(context, options, service);
     if (!listening.ok) return listening;
     const { listener, sandbox, description } = listening.value;
     const awake = await retryWhileLocked(sandbox.start);

@@ -52,7 +52,7 @@ export function atCheckout<Value>(
   work: (checkout: Checkout, now: number) => Outcome<Value>,
 ): Promise<Outcome<Value>> {
   return context.store.write(() => {
-    const found = checkoutOf(context.store, ref);
+    const found = findCheckout(context.store, ref);
     if (!found.ok) return found;
     const now = timeIn(context, found.value.storeId);
     return now === undefined ? refuseUnknownStore(found.value.storeId) : work(found.value, now);
@@ -71,7 +71,7 @@ export function endpointOf(
 }
 
 /** A checkout of a store. Refuses with `session_not_found`, for another store's checkout too. */
-export function checkoutOf(
+export function findCheckout(
   store: Pick<Store, "checkouts">,
   { storeId, checkoutId }: CheckoutRef,
 ): Outcome<Checkout> {

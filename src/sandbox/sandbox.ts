@@ -8,7 +8,7 @@ import type { RateLimit } from "../core/rate-limit.ts";
 import { asUnavailable } from "../store/connection/group-commit.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { Store } from "../store/store.ts";
-import { checkRequest } from "../web/guard.ts";
+import { guardRequest } from "../web/guard.ts";
 import { headerLines } from "../web/http.ts";
 import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { HttpRequest, Service, UnreadableRequest, World } from "../world.ts";
@@ -183,7 +183,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   async function answerSafely(request: HttpRequest): Promise<Answer> {
     try {
       const area = areaOf(request);
-      const allowed = checkRequest(request, hosts[area.audience]);
+      const allowed = guardRequest(request, hosts[area.audience]);
       return allowed.ok ? await area.answer(context, request) : answerWithRefusal(context, allowed.refusal);
     } catch (error) {
       const requestId = world.uuid("failed");

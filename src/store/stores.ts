@@ -8,13 +8,13 @@ import { cacheBriefly } from "./connection/remembered.ts";
 type Merchant = { readonly id: string; readonly name: string; readonly createdAt: number };
 
 /** A store with its merchant. */
-export type StoreIdentity = { readonly id: string; readonly merchantId: string };
+export type StoreWithMerchant = { readonly id: string; readonly merchantId: string };
 
 /** The names that customers see: the merchant's and the store's. */
 export type StoreNames = { readonly merchant: string; readonly store: string };
 
 /** A store with its names, its activity, and the time when it was added. */
-export type StoreDetails = StoreIdentity &
+export type StoreDetails = StoreWithMerchant &
   StoreNames & { readonly active: boolean; readonly createdAt: number };
 
 /** The facts of a store that a create needs. */
@@ -57,7 +57,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
   const selectMerchant = connection
     .prepare<[string], string>("SELECT id FROM merchants WHERE id = ?")
     .pluck();
-  const insert = connection.prepare<Merchant & StoreIdentity>(
+  const insert = connection.prepare<Merchant & StoreWithMerchant>(
     `INSERT INTO stores (id, merchant_id, name, active, created_at)
      VALUES (@id, @merchantId, @name, 1, @createdAt)`,
   );
@@ -93,7 +93,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
     hasMerchant: (id: string): boolean => selectMerchant.get(id) !== undefined,
 
     /** Adds an active store without capabilities. */
-    insert: (store: Merchant & StoreIdentity): void => {
+    insert: (store: Merchant & StoreWithMerchant): void => {
       insert.run(store);
       facts.forget();
     },
@@ -125,7 +125,7 @@ function factsOf({ id, active, paymentMethods, currencies, offsetMs, frozenAt }:
 
 /** Merchants and stores for display. */
 function storeDetails(connection: Connection) {
-  const selectFirst = connection.prepare<[], StoreIdentity>(
+  const selectFirst = connection.prepare<[], StoreWithMerchant>(
     "SELECT id, merchant_id AS merchantId FROM stores ORDER BY rowid LIMIT 1",
   );
   const selectNames = connection.prepare<[string], StoreNames>(
@@ -141,7 +141,7 @@ function storeDetails(connection: Connection) {
 
   return {
     /** The first store, which `sandbox start` shows; undefined in a new file. */
-    first: (): StoreIdentity | undefined => selectFirst.get(),
+    first: (): StoreWithMerchant | undefined => selectFirst.get(),
 
     names: (storeId: string): StoreNames | undefined => selectNames.get(storeId),
 

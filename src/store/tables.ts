@@ -27,7 +27,7 @@ import { returnOriginsTable } from "./checkout/return-origins.ts";
 import { signingSecretsTable } from "./webhook/signing-secrets.ts";
 import { settlementsTable } from "./checkout/settlements.ts";
 import { createClearing, erasuresTable } from "./erasures.ts";
-import type { SnapshotParts, Snapshots } from "./snapshot/snapshots.ts";
+import type { RestoreHooks, Snapshots } from "./snapshot/snapshots.ts";
 import { storesTable } from "./stores.ts";
 import { faultsTable } from "./fault/faults.ts";
 
@@ -37,7 +37,7 @@ export function createTables(
   {
     scheduler,
     snapshots,
-  }: { readonly scheduler: Scheduler; readonly snapshots: (parts: SnapshotParts) => Snapshots },
+  }: { readonly scheduler: Scheduler; readonly snapshots: (parts: RestoreHooks) => Snapshots },
 ) {
   const stores = storesTable(connection, scheduler);
   const credentials = credentialsTable(connection, scheduler);

@@ -39,7 +39,7 @@ export type Calls = {
 /** Timeout that is long enough for any answer, in milliseconds: no call here uses a network. */
 const TIMEOUT_MS = 600_000;
 
-/** Creates the calls from the clients of the command line, over a network that reaches only this sandbox. */
+/** Builds the kit's calls from the command line's clients, but sends them to this sandbox in process. */
 export function createCalls(running: Running): Calls {
   const { ready } = running;
   const origin = new URL(ready.base_url).origin;
@@ -72,7 +72,7 @@ export function createCalls(running: Running): Calls {
           )
         : read;
       if (made.ok) return made.value;
-      throw refusal(running, refusalAnswer(made.refusal, requestId));
+      throw refusal(running, answerOfRefusal(made.refusal, requestId));
     },
     create: async ({ path, apiKey, idempotencyKey, body }) => {
       const sent = await sendHere(running, {
@@ -107,7 +107,7 @@ function refusal(running: Running, refused: ConstructorParameters<typeof Checkou
 }
 
 /** A refusal in the form of an answer from the sandbox. */
-export function refusalAnswer(
+export function answerOfRefusal(
   { code, message }: Refusal,
   requestId = "",
 ): ConstructorParameters<typeof CheckoutError>[0] {
@@ -121,10 +121,10 @@ function refuseWrong<Name extends OperationName>(
 ): void {
   if (id !== undefined && !isUuid(id)) {
     const message = `${printableLiteral(id)} is not an id: ids are UUIDs; an order has one beside its order_id`;
-    throw refusal(running, refusalAnswer({ code: "not_found", message }));
+    throw refusal(running, answerOfRefusal({ code: "not_found", message }));
   }
   const checked = checkRequest(name, body);
-  if (!checked.ok) throw refusal(running, refusalAnswer(checked.refusal));
+  if (!checked.ok) throw refusal(running, answerOfRefusal(checked.refusal));
 }
 
 function lostAnswerError(message: string): CheckoutError {

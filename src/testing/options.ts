@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { loadConfig, loadText } from "../host/config/load.ts";
 import { settingsWithLoadedConfig } from "../host/config/start-settings.ts";
 import { stateFile } from "../host/folder/files.ts";
-import { checkFolder } from "../host/folder/trust.ts";
+import { checkFolderTrust } from "../host/folder/trust.ts";
 import { usageFailure, type HostFailure } from "../host/failure.ts";
 import { readConfig } from "../core/config/read.ts";
 import { optionsOf } from "../core/config/settings.ts";
@@ -95,7 +95,7 @@ function folderOf(world: GuestWorld, { state = "memory" }: SandboxOptions): stri
   if (typeof state.folder !== "string" || state.folder === "")
     throw optionError("state", 'must be "memory", or { folder: PATH }');
   const folder = resolve(world.cwd, state.folder);
-  orThrow(checkFolder(world, folder, {}));
+  orThrow(checkFolderTrust(world, folder, {}));
   return folder;
 }
 

@@ -8,7 +8,7 @@ import { checkOptions, type Fields } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
 import { unlessGone } from "./errors.ts";
 import { createLog } from "./store/log.ts";
-import { EVENT_FIELDS } from "./store/logs.ts";
+import { EVENT_FILTER_FIELDS } from "./store/logs.ts";
 import type { Running } from "./running.ts";
 import type { Endpoints, Received, Receiver, ReceiverOptions } from "./types.ts";
 
@@ -48,7 +48,7 @@ const RECEIVED_FIELDS = {
   verified: true,
   problem: true,
   message: true,
-  event: EVENT_FIELDS,
+  event: EVENT_FILTER_FIELDS,
   type: true,
   headers: true,
   rawBody: true,

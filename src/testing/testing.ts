@@ -79,7 +79,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 }
 
 /**
- * Runs an application under every fault at every place of one purchase, then under pairs of faults, each in a new
+ * Runs an application under every fault at every step of one purchase, then under pairs of faults, each in a new
  * store, and reports the broken invariants (docs/explore.md). Rejects if the application does not work without faults.
  */
 export async function explore(options: ExploreOptions): Promise<Exploration> {

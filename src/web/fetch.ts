@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { HttpBody, ServerLimits, Service } from "../world.ts";
 import { isWhole } from "./http.ts";
-import { bodyLimit, tooLarge, type Fault } from "./server/requests.ts";
+import { bodyLimit, tooLarge, type RequestError } from "./server/requests.ts";
 
 /** Statuses whose answers have no body. */
 const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -74,7 +74,7 @@ async function unlessAborted<Value>(request: Request, work: Value | Promise<Valu
   }
 }
 
-async function readBody(request: Request, maxBytes: number): Promise<Outcome<Uint8Array, Fault>> {
+async function readBody(request: Request, maxBytes: number): Promise<Outcome<Uint8Array, RequestError>> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const part of request.body ?? []) {

@@ -11,7 +11,7 @@ import { headerLines } from "./http.ts";
  * that other machines can reach must use an allowed name for such addresses (decision 79). Also refuses CONNECT
  * (`method_not_allowed`), expectations, and targets that are not a path (`invalid_request`).
  */
-export function checkRequest(
+export function guardRequest(
   request: HttpRequest,
   { here, outside }: { readonly here: AllowedHosts; readonly outside: AllowedHosts },
 ): Outcome<void> {

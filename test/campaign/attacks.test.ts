@@ -7,7 +7,7 @@ import { createEvent } from "../../src/core/checkout/event.ts";
 import { parseReturnOrigin } from "../../src/core/checkout/return-origin.ts";
 import { checkoutJson } from "../../src/core/checkout/wire.ts";
 import { HEADERS, signHeaders, verifySignature } from "../../src/core/webhook/signature.ts";
-import { filterAddresses, parseTarget, type Target } from "../../src/core/webhook/target.ts";
+import { filterAddresses, parseTarget, type DeliveryTarget } from "../../src/core/webhook/target.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import { SEED as TABLE_SEED } from "../real/bad-requests.table.ts";
 import { RAW_ATTACK, segmentsOf, SPELLED_ADDRESS, SPELLED_HOST, SPELLED_URL } from "../support/attacks.ts";
@@ -248,7 +248,7 @@ async function inParallel<Item, Result>(
 }
 
 const POLICY = { allowedHosts: ["shop.test", "10.1.2.3"], ownPort: 4242 };
-const NAMED: Target = { url: "http://shop.test/", host: "shop.test", port: 80, addresses: null };
+const NAMED: DeliveryTarget = { url: "http://shop.test/", host: "shop.test", port: 80, addresses: null };
 
 /** Node's own reading: the host is written as it is understood, and is this machine or one that was allowed. */
 function isTarget(text: string): boolean {

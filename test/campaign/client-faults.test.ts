@@ -4,7 +4,7 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { join } from "node:path";
 import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { create, type ClientWorld, type Target } from "../../src/client/api/client.ts";
+import { create, type ClientWorld, type ServiceTarget } from "../../src/client/api/client.ts";
 import type { Journal } from "../../src/core/checkout/journal.ts";
 import { REAL } from "../support/real.ts";
 import { openJournal } from "../../src/store/journal/journal.ts";
@@ -228,7 +228,7 @@ async function waitExactly(milliseconds: number): Promise<void> {
 
 type Client = {
   readonly world: ClientWorld;
-  readonly target: Target;
+  readonly target: ServiceTarget;
   readonly journal: Journal;
 };
 
@@ -265,12 +265,12 @@ async function startBehind(proxy: FaultProxy, cwd: string, port = 0): Promise<Sa
   return sandbox;
 }
 
-function targetOf(sandbox: Pick<SandboxProcess, "ready">): Target {
+function targetOf(sandbox: Pick<SandboxProcess, "ready">): ServiceTarget {
   const { base_url: baseUrl, store_id: storeId } = sandbox.ready;
   return { baseUrl, storeId, apiKey: apiKeyOf(sandbox), service: baseUrl };
 }
 
-function targetBehind(proxy: FaultProxy, sandbox: Pick<SandboxProcess, "ready">): Target {
+function targetBehind(proxy: FaultProxy, sandbox: Pick<SandboxProcess, "ready">): ServiceTarget {
   return { ...targetOf(sandbox), baseUrl: `http://127.0.0.1:${proxy.port}/v1` };
 }
 

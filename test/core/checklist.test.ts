@@ -11,10 +11,10 @@ import type {
 import { isReady, junitXml, reportMarkdown, type ChecklistReport } from "../../src/core/readiness/report.ts";
 import {
   judgeService,
-  type ProbeAnswer,
+  type ServiceAnswer,
   type ServiceProbe,
 } from "../../src/core/readiness/probed-service.ts";
-import { checklistOf, judge } from "../../src/core/readiness/checklist.ts";
+import { checklistOf, judgeItems } from "../../src/core/readiness/checklist.ts";
 import { CHECKLIST_ITEMS, ITEM_COUNT, type ItemName } from "../../src/core/readiness/names.ts";
 import { ORDER_CASE_NAMES } from "../../src/core/readiness/drills/webhook.ts";
 import { duplicatesSubject, webhookSubject } from "../../src/core/readiness/drills/drill.ts";
@@ -465,10 +465,10 @@ const ROWS: readonly Row[] = [
 ];
 
 test("each item in each of its states turns the verdict, and turns it back", () => {
-  expect(judge(READY).verdict).toBe("ready");
+  expect(judgeItems(READY).verdict).toBe("ready");
   const seen = new Set<string>();
   for (const [name, facts, status, reason, next] of ROWS) {
-    const { verdict, items } = judge({ ...READY, ...facts });
+    const { verdict, items } = judgeItems({ ...READY, ...facts });
     const found = items.find((item) => item.name === name);
     expect([name, found]).toEqual([
       name,
@@ -490,7 +490,7 @@ test("each item in each of its states turns the verdict, and turns it back", () 
 
 test("every item says why, and what to type, in a whole command", () => {
   for (const [, differing] of ROWS) {
-    const { items } = judge({ ...READY, ...differing });
+    const { items } = judgeItems({ ...READY, ...differing });
     expect(items.map(({ name }) => name)).toEqual(CHECKLIST_ITEMS);
     for (const { reason, next } of items) {
       expect(reason).not.toBe("");
@@ -510,7 +510,7 @@ test("evidence has the ids, times and steps of what was seen", () => {
     production: productionOf([REQUESTED, act(2, "approve_credential", { note: "seen and signed" })]),
     capabilities: [...READY.capabilities, { kind: "currency", name: "JPY", active: false }],
   };
-  const evidence = Object.fromEntries(judge(facts).items.map((item) => [item.name, item.evidence]));
+  const evidence = Object.fromEntries(judgeItems(facts).items.map((item) => [item.name, item.evidence]));
   expect(evidence).toEqual({
     production_credential: [
       { what: "administrator: approve_credential (seen and signed)", reference: "act 2", at: NOW - 998 },
@@ -556,7 +556,7 @@ test("evidence has the ids, times and steps of what was seen", () => {
 
 test("evidence has every capability of a kind, endpoints that are paused, and drills that run", () => {
   const evidenceOf = (name: ItemName, more: Partial<ReadinessFacts>) =>
-    judge({ ...READY, ...more }).items.find((item) => item.name === name)?.evidence;
+    judgeItems({ ...READY, ...more }).items.find((item) => item.name === name)?.evidence;
   const capabilities = ["EUR", "JPY"].map((one) => ({ kind: "currency", name: one, active: true }) as const);
   expect(evidenceOf("production_credential", {})).toEqual([
     { what: "administrator: approve_credential", reference: "act 2", at: NOW - 998 },
@@ -591,7 +591,7 @@ test("evidence has every capability of a kind, endpoints that are paused, and dr
 
 test("of a drill in which everything failed the first steps are shown", () => {
   const steps = Array.from({ length: 15 }, (_, number) => ({ ...FAILED_STEP, name: `step_${number}` }));
-  const { items } = judge({ ...READY, ...drilled(drill({ passed: false, steps })) });
+  const { items } = judgeItems({ ...READY, ...drilled(drill({ passed: false, steps })) });
   const shown = items.find(({ name }) => name === "webhook_verification")?.evidence ?? [];
   expect(shown.map(({ what }) => what.split(":")[0])).toEqual([
     'the webhook drill of "http',
@@ -627,11 +627,11 @@ test("a pass that leans on a risk is ready with risks, and a risk is no reason t
     [origins(), "not_ready", 0],
   ];
   for (const [facts, verdict, risks] of rows) {
-    const judged = judge({ ...READY, ...facts });
+    const judged = judgeItems({ ...READY, ...facts });
     const leaning = judged.items.flatMap(({ assumptions }) => assumptions);
     expect([facts, judged.verdict, leaning.length]).toEqual([facts, verdict, risks]);
   }
-  const { items } = judge({ ...READY, active: false, ...origins("http://localhost:3000") });
+  const { items } = judgeItems({ ...READY, active: false, ...origins("http://localhost:3000") });
   const only = (name: ItemName) => checklistOf(items.filter((item) => item.name === name)).verdict;
   expect([only("production_gate"), only("return_origins"), only("store_active")]).toEqual([
     "ready",
@@ -688,12 +688,12 @@ test("an item that passes with a risk says what to do about it", () => {
     ],
   ];
   for (const [facts, name, reason, next, risk] of rows) {
-    const found = judge({ ...READY, ...facts }).items.find((item) => item.name === name);
+    const found = judgeItems({ ...READY, ...facts }).items.find((item) => item.name === name);
     const assumptions = [expect.stringMatching(risk)];
     expect(found).toMatchObject({ status: "pass", reason, next, assumptions });
   }
   const both = { ...local, ...waive("browser_return"), browserReturn: null };
-  const { items } = judge({ ...READY, ...both });
+  const { items } = judgeItems({ ...READY, ...both });
   expect(items.find(({ name }) => name === "return_origins")).toMatchObject({
     next: RETURN,
     assumptions: [expect.stringContaining("on this machine"), expect.stringContaining("is skipped")],
@@ -727,11 +727,11 @@ test("a waiver stands in for a drill for 7 days, as a risk; a failure after it o
     [{ returnOrigins: [], ...missing, ...waive() }, "not_ready", 0],
   ];
   for (const [facts, verdict, risks] of rows) {
-    const judged = judge({ ...READY, ...facts });
+    const judged = judgeItems({ ...READY, ...facts });
     const leaning = judged.items.flatMap(({ assumptions }) => assumptions);
     expect([facts, judged.verdict, leaning.length]).toEqual([facts, verdict, risks]);
   }
-  const [risk] = judge({ ...READY, ...missing, ...waive() }).items.flatMap((item) => item.assumptions);
+  const [risk] = judgeItems({ ...READY, ...missing, ...waive() }).items.flatMap((item) => item.assumptions);
   expect(risk).toBe("the drill of browser-return is skipped until 2026-01-22T11:59:59.000Z: no return page");
 });
 
@@ -745,7 +745,7 @@ test("a report names the items by their titles, in their order", () => {
     "Production gate opened by an administrator",
   ];
   const report = {
-    ...judge(READY),
+    ...judgeItems(READY),
     source: "sandbox",
     service: "",
     storeId: STORE,
@@ -768,7 +768,7 @@ test("JUnit has a failure or an error exactly where the exit code is not 0", () 
   ];
   for (const [facts, allowRisks, ready] of rows) {
     const report = {
-      ...judge({ ...READY, ...facts }),
+      ...judgeItems({ ...READY, ...facts }),
       source: "sandbox",
       service: "http://127.0.0.1:4242/v1",
       storeId: STORE,
@@ -855,7 +855,7 @@ test("acts that would change nothing, and a gate without ground, are refused", (
 });
 
 const COMMAND = "checkout checklist --probe --base-url https://pay.example/v1";
-const answer = (more: Partial<ProbeAnswer>): ProbeAnswer => ({
+const answer = (more: Partial<ServiceAnswer>): ServiceAnswer => ({
   status: 404,
   code: "session_not_found",
   requestId: "r",
@@ -877,8 +877,8 @@ const probe = (more: Partial<NonNullable<ServiceProbe["create"]>> = {}): Service
     ...more,
   },
 });
-const asked = (more: Partial<ProbeAnswer>): ServiceProbe => ({ retrieve: answer(more), create: null });
-const repeats = (same: Partial<ProbeAnswer>, other: Partial<ProbeAnswer> = {}) =>
+const asked = (more: Partial<ServiceAnswer>): ServiceProbe => ({ retrieve: answer(more), create: null });
+const repeats = (same: Partial<ServiceAnswer>, other: Partial<ServiceAnswer> = {}) =>
   probe({ repeats: { same: { ...MADE, ...same }, sameBytes: true, other: { ...REUSED, ...other } } });
 
 test("of another service nothing is claimed that v1 does not show", () => {

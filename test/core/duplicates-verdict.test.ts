@@ -23,12 +23,12 @@ import {
   type ViewFact,
 } from "../../src/core/readiness/drills/duplicates.ts";
 import { stepTitle } from "../../src/core/readiness/drills/drill.ts";
-import type { OrderView } from "../../src/core/readiness/drills/order-view.ts";
+import type { OrderReading } from "../../src/core/readiness/drills/order-view.ts";
 
-const OPEN: OrderView = { says: "not_paid", got: "open" };
-const PAID: OrderView = { says: "paid", got: "paid 1" };
-const UNREADABLE: OrderView = { says: "unknown", got: "500" };
-const LIMITED: OrderView = { says: "unknown", got: "429" };
+const OPEN: OrderReading = { says: "not_paid", got: "open" };
+const PAID: OrderReading = { says: "paid", got: "paid 1" };
+const UNREADABLE: OrderReading = { says: "unknown", got: "500" };
+const LIMITED: OrderReading = { says: "unknown", got: "429" };
 const TAKEN = [{ status: 200, error: null }] as const;
 const FAILED = [{ status: 500, error: null }] as const;
 const DOWN = [{ status: null, error: "unreachable" }] as const;
@@ -39,7 +39,7 @@ function of(end: OrderOutcome, kind: CheckoutObject = "order") {
   return { checkoutId: `${kind} ${end}`, kind, end };
 }
 
-function seen(end: OrderOutcome, view: OrderView = OPEN): ViewFact {
+function seen(end: OrderOutcome, view: OrderReading = OPEN): ViewFact {
   return { ...of(end), view };
 }
 
@@ -117,7 +117,7 @@ function each(cause: DuplicatesCause, names: readonly string[]): Partial<Record<
 }
 
 /** A view of the orders that nobody pays, in which one says something else. */
-function but(end: OrderOutcome, view: OrderView): readonly ViewFact[] {
+function but(end: OrderOutcome, view: OrderReading): readonly ViewFact[] {
   return UNPAID.map((one) => (one.end === end ? seen(end, view) : one));
 }
 

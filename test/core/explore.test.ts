@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { RunFacts, SeenDelivery } from "../../src/core/explore/facts.ts";
 import { EXPLORE_CAUSES, type ExploreCause } from "../../src/core/explore/invariants.ts";
-import { brokenVerdicts, canImprove, judge } from "../../src/core/explore/judge.ts";
+import { brokenVerdicts, canImprove, judgeRun } from "../../src/core/explore/judge.ts";
 import {
   closenessOf,
   nextWave,
@@ -277,8 +277,8 @@ const SHOWN: Readonly<Record<ExploreCause, Partial<RunFacts>>> = {
 };
 
 test("a run without damage holds, and each cause is told for a run that shows it", () => {
-  expect(brokenVerdicts(judge(GOOD))).toEqual([]);
-  expect(judge(GOOD).verdicts.map(({ invariant }) => invariant)).toEqual([
+  expect(brokenVerdicts(judgeRun(GOOD))).toEqual([]);
+  expect(judgeRun(GOOD).verdicts.map(({ invariant }) => invariant)).toEqual([
     "one_order",
     "client_ends",
     "never_unpaid",
@@ -290,7 +290,7 @@ test("a run without damage holds, and each cause is told for a run that shows it
   ]);
   const told = Object.entries(SHOWN).map(([cause, facts]) => [
     cause,
-    brokenVerdicts(judge({ ...GOOD, ...facts })).map((one) => one.cause),
+    brokenVerdicts(judgeRun({ ...GOOD, ...facts })).map((one) => one.cause),
   ]);
   expect(told).toEqual(Object.keys(EXPLORE_CAUSES).map((cause) => [cause, [cause]]));
 });
@@ -300,14 +300,14 @@ test("an older event that came again, and was written over the payment, is told 
     faults: [faultAt({ eventType: "order.pending", nth: 1 }, "duplicate")],
     payer: "succeeded",
   };
-  expect(brokenVerdicts(judge({ ...GOOD, ...lost, schedule: doubled }))).toEqual([
+  expect(brokenVerdicts(judgeRun({ ...GOOD, ...lost, schedule: doubled }))).toEqual([
     { invariant: "final_stays", held: false, cause: "goes_back" },
   ]);
 });
 
 test("a missing booking may still come, and all other damage stays", () => {
   const healing = Object.entries(SHOWN)
-    .filter(([, facts]) => canImprove(judge({ ...GOOD, ...facts })))
+    .filter(([, facts]) => canImprove(judgeRun({ ...GOOD, ...facts })))
     .map(([cause]) => cause);
   expect(healing).toEqual([
     "accepts_forged",
@@ -321,7 +321,11 @@ test("a missing booking may still come, and all other damage stays", () => {
 });
 
 test("a payment whose event was dropped is neither held nor broken", () => {
-  const dropped = judge({ ...GOOD, ...lost, deliveries: [{ ...SUCCEEDED, state: "dropped", attempts: [] }] });
+  const dropped = judgeRun({
+    ...GOOD,
+    ...lost,
+    deliveries: [{ ...SUCCEEDED, state: "dropped", attempts: [] }],
+  });
   expect([brokenVerdicts(dropped), dropped.isDropped]).toEqual([[], true]);
   expect(dropped.verdicts.map(({ invariant }) => invariant)).not.toContain("booked_when_paid");
 });
@@ -329,7 +333,7 @@ test("a payment whose event was dropped is neither held nor broken", () => {
 test("a view that says a status alone judges neither how often nor how much, and no view judges nothing of it", () => {
   const status = { paid: true, times: null, amountMinor: null };
   const names = (facts: Partial<RunFacts>): readonly string[] =>
-    judge({ ...GOOD, ...facts }).verdicts.map(({ invariant }) => invariant);
+    judgeRun({ ...GOOD, ...facts }).verdicts.map(({ invariant }) => invariant);
   expect(names({ last: status })).toEqual([
     "one_order",
     "client_ends",

@@ -7,8 +7,8 @@ import {
   isReverted,
   showsBookings,
   removeChangingParts,
-  stillTextOf,
-  type StillText,
+  findStableParts,
+  type StableText,
 } from "../../src/core/readiness/drills/order-view.ts";
 
 /** A merchant's view before the payment, after one booking, and after two. */
@@ -153,7 +153,7 @@ test("what changes by itself is left out, and nothing else", () => {
     [["", "", ""], "", true],
   ];
   for (const [texts, next, isSame] of rows) {
-    const still: StillText | string = stillTextOf(texts);
+    const still: StableText | string = findStableParts(texts);
     const seen = typeof still === "string" ? still : isStill(still, next);
     expect([texts, next, seen]).toEqual([texts, next, isSame]);
   }

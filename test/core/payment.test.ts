@@ -5,7 +5,7 @@ import {
   advance,
   isDue,
   isFinal,
-  MAX_ATTEMPTS,
+  MAX_PAYMENT_ATTEMPTS,
   TRANSITIONS,
   type Command,
 } from "../../src/core/checkout/payment.ts";
@@ -66,7 +66,7 @@ test("each command does to each state what decision 10 says, or is refused", () 
     ["pending", open, finish("declined"), 0, "pending 1:declined"],
     [
       "pending",
-      [...[1, 2, 3, 4].map((n) => attempt(n, "declined")), attempt(MAX_ATTEMPTS)],
+      [...[1, 2, 3, 4].map((n) => attempt(n, "declined")), attempt(MAX_PAYMENT_ATTEMPTS)],
       finish("declined", 5),
       0,
       "failed 5:declined",

@@ -7,12 +7,12 @@ import {
   type ReturnCause,
   type ReturnFacts,
 } from "../../src/core/readiness/drills/browser-return.ts";
-import type { OrderView } from "../../src/core/readiness/drills/order-view.ts";
+import type { OrderReading } from "../../src/core/readiness/drills/order-view.ts";
 
-const OPEN: OrderView = { says: "not_paid", got: "open" };
-const PAID: OrderView = { says: "paid", got: "paid 1" };
-const UNREADABLE: OrderView = { says: "unknown", got: "500" };
-const LIMITED: OrderView = { says: "unknown", got: "429" };
+const OPEN: OrderReading = { says: "not_paid", got: "open" };
+const PAID: OrderReading = { says: "paid", got: "paid 1" };
+const UNREADABLE: OrderReading = { says: "unknown", got: "500" };
+const LIMITED: OrderReading = { says: "unknown", got: "429" };
 const ARRIVED = { arrived: true, got: "200" } as const;
 const LOST = { arrived: false, got: "timeout" } as const;
 

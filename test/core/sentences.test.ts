@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { checkOf } from "../../src/core/explain/checks.ts";
-import { CAUSES } from "../../src/core/explain/delivery.ts";
+import { DELIVERY_CAUSES } from "../../src/core/explain/delivery.ts";
 import { SENTENCES } from "../../src/core/explain/sentences.ts";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import {
@@ -35,7 +35,7 @@ test("each sentence of explanations and of the checklist is there in both langua
     ...sentencesIn(NOT_JUDGED_REASONS),
     DROPPED_ADVICE,
     ...ASSUMPTIONS.flatMap(({ title, chosen, shownBy }) => [title, chosen].concat(shownBy ? [shownBy] : [])),
-    ...Object.values(CAUSES).flatMap((one) => (one === undefined ? [] : [one.cause])),
+    ...Object.values(DELIVERY_CAUSES).flatMap((one) => (one === undefined ? [] : [one.cause])),
     ...ERROR_CODES.map((code) => checkOf(code).expected).filter((one) => one !== null),
   ];
   const isChinese = /\p{Script=Han}/u;

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { EVENT_TYPES, parseEventTypes, matchesPatterns } from "../../src/core/webhook/event-types.ts";
-import { filterAddresses, parseTarget, parseTargetHost, type Target } from "../../src/core/webhook/target.ts";
+import {
+  filterAddresses,
+  parseTarget,
+  parseTargetHost,
+  type DeliveryTarget,
+} from "../../src/core/webhook/target.ts";
 import { createHarness } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
@@ -193,7 +198,7 @@ test("nothing else is, however it is spelled", () => {
   }
 });
 
-function targetOf(url: string): Target {
+function targetOf(url: string): DeliveryTarget {
   const parsed = parseTarget(url, POLICY);
   if (!parsed.ok) throw new Error(parsed.refusal.message);
   return parsed.value;

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { CAUSES, type Diagnosis } from "../../src/core/webhook/diagnosis/causes.ts";
+import { DIAGNOSIS_CAUSES, type Diagnosis } from "../../src/core/webhook/diagnosis/causes.ts";
 import { diagnose, type DiagnoseOptions } from "../../src/core/webhook/diagnosis/diagnose.ts";
 import { HEADERS, signatureOf } from "../../src/core/webhook/signature.ts";
 import type { WebhookHeaders } from "../../src/core/webhook/webhook.ts";
@@ -258,7 +258,7 @@ test("each way of being wrong is named, first things first, with what to do", ()
     expect([at, guessed.includes("unexplained")]).toEqual([at, guessed.length > 0]);
   });
   const named = new Set(ROWS.flatMap(([codes]) => codes.split(" ")));
-  expect(Object.keys(CAUSES).filter((code) => !named.has(code))).toEqual([]);
+  expect(Object.keys(DIAGNOSIS_CAUSES).filter((code) => !named.has(code))).toEqual([]);
 });
 
 test("a request that passes has no diagnosis, and other header names are named", () => {

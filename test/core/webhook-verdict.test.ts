@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
-import { drillSteps, explain } from "../../src/core/readiness/drills/webhook-causes.ts";
+import { drillSteps, explainCases } from "../../src/core/readiness/drills/webhook-causes.ts";
 import {
   isTaken,
   isWorthProbing,
@@ -745,7 +745,7 @@ const ROWS: readonly Row[] = [...ALL, ...NOWHERE, ...SIGNATURES, ...PARTS, ...RE
 
 test("each answer has the cause that all answers together show", () => {
   for (const [what, answers, causes, facts] of ROWS) {
-    const found = explain(drilled(answers, facts));
+    const found = explainCases(drilled(answers, facts));
     expect([what, Object.fromEntries(found.causes)]).toEqual([what, causes]);
     if (found.causes.size > 0) expect([what, found.notes.size]).toEqual([what, 0]);
   }
@@ -756,17 +756,17 @@ test("another mistake beside the first changes no cause, unless all shows that n
     causes.forged_in_the_end === undefined &&
     Object.values(causes).every((cause) => !/sometimes|once_a|presence_only/.test(cause));
   for (const [what, answers, causes, facts] of SIGNATURES.filter(([, , found]) => isAlone(found))) {
-    const found = explain(drilled({ ...answers, no_signature: TAKEN }, facts)).causes;
+    const found = explainCases(drilled({ ...answers, no_signature: TAKEN }, facts)).causes;
     expect([what, Object.fromEntries(found)]).toEqual([
       what,
       { ...causes, no_signature: "skips_without_header" },
     ]);
   }
   for (const [what, answers, causes, facts] of PARTS.filter(([, , found]) => isAlone(found))) {
-    const found = explain(drilled({ ...answers, as_put: TAKEN }, facts)).causes;
+    const found = explainCases(drilled({ ...answers, as_put: TAKEN }, facts)).causes;
     expect([what, Object.fromEntries(found)]).toEqual([what, { ...causes, as_put: "skips_methods" }]);
   }
-  const believed = explain(drilled(each(TAKEN, "forged_on_connection", "as_put"))).causes;
+  const believed = explainCases(drilled(each(TAKEN, "forged_on_connection", "as_put"))).causes;
   expect(believed.get("as_put")).toBe("skips_methods");
 });
 
@@ -796,11 +796,11 @@ test("what passed has its notes, where nothing failed", () => {
     ],
   ];
   for (const [answers, notes] of rows) {
-    const { causes, notes: found } = explain(drilled(answers));
+    const { causes, notes: found } = explainCases(drilled(answers));
     expect([answers, Object.fromEntries(causes), Object.fromEntries(found)]).toEqual([answers, {}, notes]);
   }
   const isKnown = { ...each(204, ...known), other_event_id: 400 };
-  expect(Object.fromEntries(explain(drilled(isKnown)).notes)).toEqual({
+  expect(Object.fromEntries(explainCases(drilled(isKnown)).notes)).toEqual({
     ...strict,
     ...each("dedups_before_age", ...known),
   });
@@ -809,7 +809,7 @@ test("what passed has its notes, where nothing failed", () => {
 test("a limit that was waited for is a note of its case", () => {
   const { results, ...rest } = drilled({});
   const limited = results.map((one) => (one.name === "as_put" ? Object.assign(one, { limited: true }) : one));
-  expect(explain({ ...rest, results: limited }).notes.get("as_put")).toBe("rate_limited_for_a_while");
+  expect(explainCases({ ...rest, results: limited }).notes.get("as_put")).toBe("rate_limited_for_a_while");
 });
 
 test("each case is a step with its answer, and what was not sent is one more", () => {

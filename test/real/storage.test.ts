@@ -6,7 +6,7 @@ import { Writable } from "node:stream";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { REAL } from "../support/real.ts";
-import type { Run } from "../../src/core/state-files.ts";
+import type { RunRecord } from "../../src/core/state-files.ts";
 import { createFailureLog } from "../../src/sandbox/runtime/failure-log.ts";
 import { checkDatabase } from "../../src/store/connection/database-check.ts";
 import { storageFailureOf } from "../../src/store/connection/storage-failure.ts";
@@ -196,7 +196,7 @@ test("no error of the system about a file is a bug: it is 503, and a problem tha
     fill: (path, fill) => (failing === undefined ? REAL.files.fill(path, fill) : fail(failing)),
   };
   const sandbox = await harness.start(["--quiet"], { world: { files } });
-  const { control_token: token } = JSON.parse(harness.readState("run.json")) as Run;
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as RunRecord;
   const headers = { Authorization: `Bearer ${token}` };
   const path = `/__sandbox/stores/default/snapshots`;
   for (const code of Object.keys(constants.errno)) {

@@ -12,7 +12,7 @@ import {
 } from "../../src/core/readiness/drills/webhook.ts";
 import { EVENT_TYPES } from "../../src/core/webhook/event-types.ts";
 import { adviceText, type DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
-import { explain } from "../../src/core/readiness/drills/webhook-causes.ts";
+import { explainCases } from "../../src/core/readiness/drills/webhook-causes.ts";
 import { causesOf, CONSENT, HOOKS, openDrillSite } from "../support/drill-site.ts";
 import {
   digest,
@@ -269,7 +269,7 @@ test("patterns that no receiver here shows", () => {
       const answer = typeof given === "number" ? { status: given, body: "" } : given;
       return { name, eventId: name, milliseconds: 1, answer };
     });
-    const { causes } = explain({
+    const { causes } = explainCases({
       results,
       names: CASE_NAMES,
       usedRetired: false,
@@ -279,7 +279,7 @@ test("patterns that no receiver here shows", () => {
     expect(Object.fromEntries(causes)).toEqual(expected);
   }
   const first = { name: "good_event", eventId: "1", milliseconds: 0, answer: forbidden } as const;
-  const { causes } = explain({
+  const { causes } = explainCases({
     results: [first],
     names: CASE_NAMES,
     usedRetired: false,
@@ -301,7 +301,7 @@ test("what was shown before the drill was given up tells its cause all the same"
     milliseconds: 1,
     answer: answer(name),
   }));
-  const { causes } = explain({
+  const { causes } = explainCases({
     results,
     names: CASE_NAMES,
     usedRetired: false,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { allowedHosts } from "../../src/core/loopback.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { PAGES } from "../../src/sandbox/pages/pages.ts";
-import { checkRequest, refuseBrowsers, refuseForeignPages, requireOwnPage } from "../../src/web/guard.ts";
+import { guardRequest, refuseBrowsers, refuseForeignPages, requireOwnPage } from "../../src/web/guard.ts";
 import type { HttpRequest } from "../../src/world.ts";
 import type { Answered } from "../support/harness.ts";
 import { createHarness, type RunningSandbox } from "../support/harness.ts";
@@ -358,8 +358,8 @@ test("a request is for this server by its Host, and by a path; CONNECT and expec
     [asked([], { target: "http://evil.example/" }), /^invalid_request: the request target .*evil/],
   ];
   for (const [request, expected] of rows)
-    expect(verdictOf(checkRequest(request, { here, outside }))).toMatch(expected);
-  const connect = checkRequest(asked([], { method: "CONNECT" }), { here, outside });
+    expect(verdictOf(guardRequest(request, { here, outside }))).toMatch(expected);
+  const connect = guardRequest(asked([], { method: "CONNECT" }), { here, outside });
   expect(connect).toMatchObject({ refusal: { allow: "GET, POST" } });
   const browser = verdictOf(refuseBrowsers(asked(["Origin", "https://evil.example"])));
   expect(browser).toMatch(/^origin_not_allowed: .* by servers, not by pages; got Origin "https:/);

@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { ownerOfName } from "../../src/host/folder/files.ts";
 import type { LoggedRequest } from "../../src/core/request/logged-request.ts";
-import { readRequest } from "../../src/core/request/read-request.ts";
+import { parseRequestLine } from "../../src/core/request/read-request.ts";
 import { openRequestFile } from "../../src/store/request/request-file.ts";
 import { part, seededRandom, SEED } from "../support/campaign.ts";
 import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
@@ -235,10 +235,10 @@ function orders(stdout: string): readonly unknown[] {
 
 test("a line of the log is a request as it was written, or none", () => {
   for (const fault of [null, { id: "0199a3c4-5d00-7000-8000-000000000001", action: "status" }])
-    expect(readRequest(JSON.stringify({ ...REQUEST, fault }))).toBeDefined();
+    expect(parseRequestLine(JSON.stringify({ ...REQUEST, fault }))).toBeDefined();
   const { fault: _none, ...older } = REQUEST;
-  expect(readRequest(JSON.stringify(older))).toBeUndefined();
-  expect(BAD_LINES.filter((line) => readRequest(line) !== undefined)).toEqual([]);
+  expect(parseRequestLine(JSON.stringify(older))).toBeUndefined();
+  expect(BAD_LINES.filter((line) => parseRequestLine(line) !== undefined)).toEqual([]);
 });
 
 test("a reset takes a log along that was set aside", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { accept, type Outcome } from "../../src/core/outcome.ts";
-import { createStoreGate, type Visit } from "../../src/sandbox/runtime/store-gate.ts";
+import { createStoreGate, type OpenRequest } from "../../src/sandbox/runtime/store-gate.ts";
 
 /** A gate whose time passes where the test says so, and what happened at it. */
 function openGate() {
@@ -15,8 +15,8 @@ function openGate() {
     for (const run of timers.splice(0)) run();
     await settle();
   };
-  const visit = (storeId: string | undefined): Visit => ({ storeOf: () => storeId });
-  const enter = async (name: string, one: Visit): Promise<void> => {
+  const visit = (storeId: string | undefined): OpenRequest => ({ storeOf: () => storeId });
+  const enter = async (name: string, one: OpenRequest): Promise<void> => {
     const entered = (await gate.enter(one)) ?? accept(undefined);
     happened.push(`${name} ${entered.ok ? "in" : entered.refusal.code}`);
   };

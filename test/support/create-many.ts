@@ -1,13 +1,13 @@
 /** A process that sends many creates at the same moment, at each line of its stdin. See parallel-creates.test.ts. */
 import { hash } from "node:crypto";
 import { createInterface } from "node:readline";
-import { createRequest, type CreateIntent, type Target } from "../../src/client/api/client.ts";
+import { createRequest, type CreateIntent, type ServiceTarget } from "../../src/client/api/client.ts";
 import { errorResponse } from "../../src/core/checkout/wire.ts";
 import { REAL } from "./real.ts";
 
 /** What to send, as a line of JSON: one create for each key, all with one body. */
 export type ManyCreates = {
-  readonly target: Target;
+  readonly target: ServiceTarget;
   readonly endpoint: CreateIntent["endpoint"];
   readonly body: string;
   readonly keys: readonly string[];

@@ -1,5 +1,5 @@
 import { calibrate } from "../../client/calibration/calibrate.ts";
-import type { Target } from "../../client/api/client.ts";
+import type { ServiceTarget } from "../../client/api/client.ts";
 import {
   differences,
   judgeCalibration,
@@ -21,7 +21,7 @@ import { confirm } from "../prompts.ts";
 import { CALIBRATION_FILE, readCalibration } from "../../host/folder/calibration-record.ts";
 import { resolvePath } from "../snapshot/place.ts";
 import { untilStopped } from "../stopping.ts";
-import { connectTo } from "../target/connect.ts";
+import { connectToService } from "../target/connect.ts";
 import { targetOptions } from "../target/options.ts";
 import { policyOf } from "../target/service.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
@@ -70,7 +70,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   const record = options.check === true ? readRecord(context, path) : undefined;
   // Before anything says that the key goes there.
   refusePlain(context.around.address()?.value);
-  const { target, settings } = await connectTo(context);
+  const { target, settings } = await connectToService(context);
   refusePlain(target.baseUrl);
   refuseNoTestKey(target);
   const run = world.freshId().slice(-12);
@@ -128,7 +128,7 @@ function refusePlain(baseUrl: string | undefined): void {
     );
 }
 
-function refuseNoTestKey({ apiKey }: Target): void {
+function refuseNoTestKey({ apiKey }: ServiceTarget): void {
   if (!isTestKeyForm(apiKey))
     throw refuseUsage(
       `calibrate needs a test key (svc_test_…); got ${redactKey(apiKey)}`,
@@ -138,7 +138,7 @@ function refuseNoTestKey({ apiKey }: Target): void {
 
 async function agree(
   { world, printer }: Context,
-  { baseUrl }: Target,
+  { baseUrl }: ServiceTarget,
   { yes, payer }: { readonly yes: boolean; readonly payer: Payer | undefined },
 ): Promise<void> {
   if (yes) return;

@@ -1,10 +1,10 @@
 import type { Option } from "commander";
-import type { Target } from "../../client/api/client.ts";
+import type { ServiceTarget } from "../../client/api/client.ts";
 import type { AskOptions } from "../../client/calibration/calibrate.ts";
 import { awaitPayment, MAX_RETRIEVES } from "../../client/calibration/payment.ts";
 import { createCalibrationReceiver, type CalibrationReceiver } from "../../client/calibration/receiver.ts";
 import { HOOK_PATH, RETURN_PATH, type PaymentEvidence } from "../../core/calibration/payment.ts";
-import { checkoutOf, FIRST_PROBE, orderIdOf, type Answers } from "../../core/calibration/probes.ts";
+import { checkoutInAnswer, FIRST_PROBE, probeOrderId, type Answers } from "../../core/calibration/probes.ts";
 import { allowedHosts, LOOPBACK_NAMES } from "../../core/loopback.ts";
 import { printable } from "../../core/text.ts";
 import { portFailure } from "../../host/listen.ts";
@@ -58,7 +58,11 @@ export type Payer = AsyncDisposable & {
   /** The maximum number of requests that the receiver handles. */
   readonly requests: number;
   /** Asks the user to pay, and waits for the payment. */
-  readonly observe: (target: Target, answers: Answers, options: AskOptions) => Promise<PaymentEvidence>;
+  readonly observe: (
+    target: ServiceTarget,
+    answers: Answers,
+    options: AskOptions,
+  ) => Promise<PaymentEvidence>;
 };
 
 /** Opens the receiver for the events of the order of one calibration run. */
@@ -71,7 +75,7 @@ export async function openPayer(context: Context, options: PayerOptions, run: st
   const listening = await world.listen(
     (port) => {
       const hosts = allowedHosts(port, { flag: "--allow-host", added });
-      receiver = createCalibrationReceiver(world, { orderId: orderIdOf(run), hosts });
+      receiver = createCalibrationReceiver(world, { orderId: probeOrderId(run), hosts });
       return receiver.service;
     },
     { port: wanted, limits: { bodyBytes: BODY_BYTES, connections: CONNECTIONS, silenceMs: SILENCE_MS } },
@@ -85,7 +89,7 @@ export async function openPayer(context: Context, options: PayerOptions, run: st
     terms,
     requests: MAX_RETRIEVES,
     observe: async (target, answers, asking) => {
-      const { checkout_url: url } = checkoutOf(answers.get(FIRST_PROBE));
+      const { checkout_url: url } = checkoutInAnswer(answers.get(FIRST_PROBE));
       // Printed in every mode: without it, no payer knows the address.
       printer.trace(`pay the order: ${printable(String(url))}\n${terms}`);
       const seen = await awaitPayment(world, target, { ...asking, answers, receiver: made });

@@ -1,7 +1,7 @@
 import type { ChangeEntry } from "../../core/control/config.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { snakeCase } from "../../core/text.ts";
-import type { StoreInput } from "../../core/config/schema.ts";
+import type { RequestedStore } from "../../core/config/schema.ts";
 import { findDifferentSettings } from "../../core/config/settings.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { callControl } from "../../client/control/control.ts";
@@ -169,7 +169,7 @@ async function send(
   return { answer: unwrapAnswer(done), settings: settingsOf(file, served) };
 }
 
-function secretsOf(stores: readonly StoreInput[]): string[] {
+function secretsOf(stores: readonly RequestedStore[]): string[] {
   return stores.flatMap(({ apiKeys = [], signingSecret = "" }) => [...apiKeys, signingSecret]);
 }
 

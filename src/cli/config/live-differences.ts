@@ -1,5 +1,5 @@
 import { findDifferentSettings, settingsIn } from "../../core/config/settings.ts";
-import type { StoreInput } from "../../core/config/schema.ts";
+import type { RequestedStore } from "../../core/config/schema.ts";
 import type { ChangeEntry } from "../../core/control/config.ts";
 import { snakeCase } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
@@ -90,7 +90,7 @@ async function isKeyOf(
 
 async function storeDifferences(
   context: Context,
-  stores: readonly StoreInput[],
+  stores: readonly RequestedStore[],
   live: Live,
 ): Promise<readonly Difference[]> {
   if (stores.length === 0) return [];
@@ -117,7 +117,7 @@ function differencesOfChange({ action, kind, name, differences }: ChangeEntry): 
 /** The changes that would give the running sandbox these stores. The table of operations is loaded only here. */
 async function planAt(
   context: Context,
-  stores: readonly StoreInput[],
+  stores: readonly RequestedStore[],
   { run }: Live,
 ): Promise<readonly ChangeEntry[]> {
   const { callAt } = await import("../target/call.ts");

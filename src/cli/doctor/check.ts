@@ -1,37 +1,37 @@
 import type { CheckSubjects } from "./scene.ts";
 
 /** The result of a check. `warning`: it works but may surprise. `problem`: it does not work. */
-export type Status = "ok" | "warning" | "problem" | "unknown";
+export type FindingStatus = "ok" | "warning" | "problem" | "unknown";
 
 /** A finding of a check, and the remedy; null if no action is needed. */
-export type Finding = {
-  readonly status: Status;
+export type DoctorFinding = {
+  readonly status: FindingStatus;
   readonly found: string;
   readonly next: string | null;
 };
 
 /** A check and its name. A check changes nothing, and sends requests only to this machine. */
-export type Check = {
+export type DoctorCheck = {
   readonly name: string;
-  readonly run: (scene: CheckSubjects) => Finding | Promise<Finding>;
+  readonly run: (scene: CheckSubjects) => DoctorFinding | Promise<DoctorFinding>;
 };
 
 /** A finding that needs no action. */
-export function ok(found: string): Finding {
+export function ok(found: string): DoctorFinding {
   return { status: "ok", found, next: null };
 }
 
 /** A finding that works but may surprise, with its remedy. */
-export function warning(found: string, next: string): Finding {
+export function warning(found: string, next: string): DoctorFinding {
   return { status: "warning", found, next };
 }
 
 /** A finding that does not work, with its remedy. */
-export function problem(found: string, next: string): Finding {
+export function problem(found: string, next: string): DoctorFinding {
   return { status: "problem", found, next };
 }
 
 /** A finding for a state that could not be determined, with the reason. */
-export function unknown(found: string, next: string | null = null): Finding {
+export function unknown(found: string, next: string | null = null): DoctorFinding {
   return { status: "unknown", found, next };
 }

@@ -6,7 +6,7 @@ import { register, type Context, type Group } from "../command.ts";
 import { hintAsTyped, type Style } from "../printer.ts";
 import { EXIT } from "../problem.ts";
 import { wrapText } from "../wrap.ts";
-import { unknown, type Check, type Finding, type Status } from "./check.ts";
+import { unknown, type DoctorCheck, type DoctorFinding, type FindingStatus } from "./check.ts";
 import { checkProxies, checkService, checkVariables } from "./environment.ts";
 import { DATABASES, checkClock, checkDisk, checkFiles, checkFolder } from "./folder.ts";
 import { checkNode, checkSystem, checkVersion } from "./installation.ts";
@@ -17,7 +17,7 @@ import { createCheckSubjects, type CheckSubjects } from "./scene.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** Every check, in the order of the report. */
-const CHECKS: readonly Check[] = [
+const CHECKS: readonly DoctorCheck[] = [
   { name: "version", run: checkVersion },
   { name: "node", run: checkNode },
   { name: "system", run: checkSystem },
@@ -50,7 +50,7 @@ export function registerDoctor(variables: CheckSubjects["variables"]) {
     });
 }
 
-type Row = { readonly check: string } & Finding;
+type Row = { readonly check: string } & DoctorFinding;
 
 /** Runs all checks. Exits with 1 if one of them finds a problem; a warning or an unknown state is not a failure. */
 async function runDoctor(
@@ -78,7 +78,7 @@ async function runDoctor(
 }
 
 /** Runs a check. If the check itself fails, its failure is a finding. */
-async function runCheck(check: Check, scene: CheckSubjects): Promise<Finding> {
+async function runCheck(check: DoctorCheck, scene: CheckSubjects): Promise<DoctorFinding> {
   try {
     return await check.run(scene);
   } catch (error) {
@@ -90,7 +90,7 @@ async function runCheck(check: Check, scene: CheckSubjects): Promise<Finding> {
 /** Number of columns: reports are pasted into issue forms. */
 const COLUMNS = 80;
 
-const COLOURS: Readonly<Record<Status, "green" | "cyan" | "red" | "dim">> = {
+const COLOURS: Readonly<Record<FindingStatus, "green" | "cyan" | "red" | "dim">> = {
   ok: "green",
   warning: "cyan",
   problem: "red",
@@ -110,7 +110,7 @@ function reportText(head: string, rows: readonly Row[], style: Style): string {
       ...[...rest, ...remedy].map((line) => indent + line),
     ];
   });
-  const counted = (status: Status, many: string): string => {
+  const counted = (status: FindingStatus, many: string): string => {
     const count = rows.filter((row) => row.status === status).length;
     return `${count} ${count === 1 ? status : many}`;
   };

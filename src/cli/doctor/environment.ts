@@ -6,7 +6,7 @@ import { proxyFor, displayProxy } from "../../core/network/proxy.ts";
 import { excerpt } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { isSecretName } from "./redaction.ts";
-import { ok, problem, warning, type Finding } from "./check.ts";
+import { ok, problem, warning, type DoctorFinding } from "./check.ts";
 import { findingOf } from "./folder.ts";
 import type { KnownVariables } from "../variables.ts";
 import { attempt, type Problem } from "../problem.ts";
@@ -21,7 +21,7 @@ const PLAIN_VALUE = /^[a-z0-9][a-z0-9.:,-]{0,40}$/i;
 const HIDDEN_VARIABLES = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 
 /** Checks which service the commands use, and whether there is an API key for it. */
-export function checkService(scene: CheckSubjects): Finding {
+export function checkService(scene: CheckSubjects): DoctorFinding {
   const resolved = settingsOf(scene);
   if (!resolved.ok) return findingOf(resolved.refusal);
   const { baseUrl, apiKey, lacksSandbox, otherSandbox } = resolved.value;
@@ -46,7 +46,7 @@ function settingsOf({ context }: CheckSubjects): Outcome<Settings, Problem> {
 }
 
 /** Checks which proxies the environment names, and whether commands would use one for their service. */
-export function checkProxies(scene: CheckSubjects): Finding {
+export function checkProxies(scene: CheckSubjects): DoctorFinding {
   const { world } = scene.context;
   const named = PROXIES.flatMap((name) => [name, name.toLowerCase()]).flatMap((name) => {
     const value = world.env[name];
@@ -78,7 +78,10 @@ function proxyHost(value: string): string {
 }
 
 /** Checks the variables of checkout: set variables, unknown variables, and invalid values. */
-export async function checkVariables({ context: { world }, variables }: CheckSubjects): Promise<Finding> {
+export async function checkVariables({
+  context: { world },
+  variables,
+}: CheckSubjects): Promise<DoctorFinding> {
   const known = await variables();
   const set = Object.keys(world.env).filter((name) => name.startsWith("CHECKOUT_") && world.env[name] !== "");
   if (set.length === 0) return ok("none");
@@ -94,7 +97,7 @@ export async function checkVariables({ context: { world }, variables }: CheckSub
   };
 }
 
-function judgeVariable(name: string, known: KnownVariables, env: World["env"]): Finding {
+function judgeVariable(name: string, known: KnownVariables, env: World["env"]): DoctorFinding {
   const refuses = known.get(name);
   if (refuses !== undefined) {
     if (refuses(env[name] ?? "") === undefined) return ok(displayValue(name, env));

@@ -14,7 +14,7 @@ import {
 } from "../../host/folder/state-folder.ts";
 import { checkContents } from "../../host/folder/trust.ts";
 import type { Problem } from "../problem.ts";
-import { ok, problem, unknown, warning, type Check, type Finding } from "./check.ts";
+import { ok, problem, unknown, warning, type DoctorCheck, type DoctorFinding } from "./check.ts";
 import type { CheckSubjects } from "./scene.ts";
 
 const MIB = 1024 * 1024;
@@ -30,7 +30,7 @@ const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 const SKIPPED_FOLDER_TEXT = "the state folder is not read";
 
 /** Checks the path of the state folder, the source of the path, and whether the folder is trusted. */
-export function checkFolder(scene: CheckSubjects): Finding {
+export function checkFolder(scene: CheckSubjects): DoctorFinding {
   const { context, folder, trusted } = scene;
   const named = `${folder} (${sourceOf(scene)})`;
   const checked = trusted();
@@ -53,7 +53,7 @@ function sourceOf({ context: { world }, options, folder }: CheckSubjects): strin
 }
 
 /** Checks the contents of the files next to the databases. */
-export function checkFiles({ context: { world }, folder, trusted }: CheckSubjects): Finding {
+export function checkFiles({ context: { world }, folder, trusted }: CheckSubjects): DoctorFinding {
   const checked = trusted();
   if (!checked.ok) return unknown(SKIPPED_FOLDER_TEXT);
   if (checked.value !== "used") return ok("none yet");
@@ -76,14 +76,14 @@ export function checkFiles({ context: { world }, folder, trusted }: CheckSubject
 }
 
 /** Checks of the folder's databases. */
-export const DATABASES: readonly Check[] = [
+export const DATABASES: readonly DoctorCheck[] = [
   { name: "sandbox.db", run: (scene) => checkStateDatabase(scene, { file: "database", kind: SANDBOX_FILE }) },
   { name: "journal.db", run: (scene) => checkStateDatabase(scene, { file: "journal", kind: JOURNAL_FILE }) },
   { name: "requests.db", run: checkRequests },
 ];
 
 /** Checks that `explain` can read the request log; a damaged log repairs itself. */
-function checkRequests(scene: CheckSubjects): Finding {
+function checkRequests(scene: CheckSubjects): DoctorFinding {
   return checkStateDatabase(scene, { file: "requests", kind: REQUESTS_FILE, countUnreadable });
 }
 
@@ -95,7 +95,7 @@ function checkStateDatabase(
   }: Pick<CheckOptions, "kind" | "countUnreadable"> & {
     readonly file: "database" | "journal" | "requests";
   },
-): Finding {
+): DoctorFinding {
   if (!trusted().ok) return unknown(SKIPPED_FOLDER_TEXT);
   const read = checkDatabase(stateFile(folder, file), { ...options, nativeBinding: world.sqliteAddon() });
   if (!read.ok) {
@@ -124,7 +124,7 @@ const DAMAGED_LOG_REMEDY =
   "nothing has to be done: the sandbox sets it aside, and begins a new one, when it next uses it";
 
 /** Checks the free space of the disk, and whether this user may write there. */
-export function checkDisk({ context: { world }, folder }: CheckSubjects): Finding {
+export function checkDisk({ context: { world }, folder }: CheckSubjects): DoctorFinding {
   const place = findExisting(world, folder);
   const { freeBytes, isWritable } = world.files.disk(place);
   const found = `${Math.floor(freeBytes / MIB)} MiB free at ${place}`;
@@ -143,7 +143,7 @@ function findExisting({ files }: Pick<World, "files">, path: string): string {
 }
 
 /** Checks whether the clock of this machine is behind the timestamps of its own files. */
-export function checkClock({ context: { world }, folder, trusted }: CheckSubjects): Finding {
+export function checkClock({ context: { world }, folder, trusted }: CheckSubjects): DoctorFinding {
   const now = world.now();
   const at = new Date(now).toISOString();
   const checked = trusted();
@@ -159,6 +159,6 @@ export function checkClock({ context: { world }, folder, trusted }: CheckSubject
 }
 
 /** The problem that a command would report, as a finding. */
-export function findingOf({ message, next }: Pick<Problem, "message" | "next">): Finding {
+export function findingOf({ message, next }: Pick<Problem, "message" | "next">): DoctorFinding {
   return problem(message, next);
 }

@@ -1,12 +1,12 @@
 import { printable } from "../../core/text.ts";
 import { NEEDED_NODE } from "../../version.ts";
-import { ok, problem, warning, type Finding } from "./check.ts";
+import { ok, problem, warning, type DoctorFinding } from "./check.ts";
 import type { CheckSubjects } from "./scene.ts";
 
 const RESTART_HINT = "restart the sandbox, so that both have one version";
 
 /** Checks whether the running sandbox has the version of this program. */
-export function checkVersion({ context: { version }, lock }: CheckSubjects): Finding {
+export function checkVersion({ context: { version }, lock }: CheckSubjects): DoctorFinding {
   const found = lock();
   if (found?.kind !== "live") return ok(`checkout ${version}; no live sandbox to compare with`);
   const theirs = found.run.version;
@@ -16,7 +16,7 @@ export function checkVersion({ context: { version }, lock }: CheckSubjects): Fin
 }
 
 /** Checks the version and the path of Node. */
-export function checkNode({ context: { world } }: CheckSubjects): Finding {
+export function checkNode({ context: { world } }: CheckSubjects): DoctorFinding {
   const { nodeVersion, node } = world.machine();
   const whose = node.isInside ? `inside ${node.path}` : node.path;
   const found = `Node ${nodeVersion} (${whose}); needed: ${NEEDED_NODE}`;
@@ -25,7 +25,7 @@ export function checkNode({ context: { world } }: CheckSubjects): Finding {
 }
 
 /** Reports the operating system. */
-export function checkSystem({ context: { world } }: CheckSubjects): Finding {
+export function checkSystem({ context: { world } }: CheckSubjects): DoctorFinding {
   return ok(world.machine().system);
 }
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { excerpt } from "../../core/text.ts";
-import { ok, unknown, warning, type Finding } from "./check.ts";
+import { ok, unknown, warning, type DoctorFinding } from "./check.ts";
 import type { CheckSubjects } from "./scene.ts";
 
 /** The log file of a detached sandbox. */
@@ -13,7 +13,7 @@ const MAX_SHOWN_ERRORS = 3;
 const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\w*Error\b|^✗|"ok":false/;
 
 /** Reports the last errors in the log of a detached sandbox. */
-export function checkLog({ context: { world }, folder, trusted }: CheckSubjects): Finding {
+export function checkLog({ context: { world }, folder, trusted }: CheckSubjects): DoctorFinding {
   if (!trusted().ok) return unknown("the state folder is not read");
   const path = join(folder, LOG_FILE);
   const facts = world.files.look(path);

@@ -4,8 +4,8 @@ import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { resultOf } from "../webhook/report.ts";
-import { ok, problem, unknown, warning, type Finding } from "./check.ts";
+import { lastResult } from "../webhook/report.ts";
+import { ok, problem, unknown, warning, type DoctorFinding } from "./check.ts";
 import { REQUEST_TIMEOUT_MS, type CheckSubjects } from "./scene.ts";
 import { attempt } from "../problem.ts";
 import { unwrapAnswer } from "../target/call.ts";
@@ -20,7 +20,7 @@ const CLOCK_TOLERANCE_MS = 5000;
 const NEWEST_DELIVERIES = 5;
 
 /** Checks which process serves the folder. */
-export function checkLock({ folder, lock }: CheckSubjects): Finding {
+export function checkLock({ folder, lock }: CheckSubjects): DoctorFinding {
   const found = lock();
   if (found === undefined) return unknown("the state folder is not read");
   if (found.kind === "none") return ok("no sandbox holds the folder");
@@ -43,7 +43,7 @@ export function checkLock({ folder, lock }: CheckSubjects): Finding {
 }
 
 /** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
-export function checkPort({ context: { world }, lock }: CheckSubjects): Finding {
+export function checkPort({ context: { world }, lock }: CheckSubjects): DoctorFinding {
   const found = lock();
   const live = found?.kind === "live" ? found.run : undefined;
   if (live?.port === null) return unknown(`the sandbox is starting (pid ${live.pid})`, "run it again");
@@ -71,7 +71,7 @@ export function checkPort({ context: { world }, lock }: CheckSubjects): Finding 
 }
 
 /** Checks whether the running sandbox answers, and its response time. */
-export async function checkHealth({ lock, health }: CheckSubjects): Promise<Finding> {
+export async function checkHealth({ lock, health }: CheckSubjects): Promise<DoctorFinding> {
   const found = lock();
   const asked = await health();
   if (asked === undefined) {
@@ -97,7 +97,7 @@ export async function checkHealth({ lock, health }: CheckSubjects): Promise<Find
 }
 
 /** Checks whether the store's clock shows real time. */
-export async function checkStoreClock(scene: CheckSubjects): Promise<Finding> {
+export async function checkStoreClock(scene: CheckSubjects): Promise<DoctorFinding> {
   const asked = await ask(scene, "showClock");
   if (!asked.ok) return asked.finding;
   const { now, frozen } = asked.value;
@@ -108,7 +108,7 @@ export async function checkStoreClock(scene: CheckSubjects): Promise<Finding> {
 }
 
 /** Checks which endpoints fail, and why. */
-export async function checkEndpoints(scene: CheckSubjects): Promise<Finding> {
+export async function checkEndpoints(scene: CheckSubjects): Promise<DoctorFinding> {
   const listed = await ask(scene, "listEndpoints");
   if (!listed.ok) return listed.finding;
   const { endpoints } = listed.value;
@@ -124,7 +124,7 @@ export async function checkEndpoints(scene: CheckSubjects): Promise<Finding> {
   return { status: isProblem ? "problem" : first.status, found, next };
 }
 
-async function judge(scene: CheckSubjects, endpoint: EndpointEntry): Promise<Finding> {
+async function judge(scene: CheckSubjects, endpoint: EndpointEntry): Promise<DoctorFinding> {
   const { id, state, reason, pausedBy } = endpoint;
   // The path of an address can hold a secret.
   const name = `${id} (${URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "no address"})`;
@@ -160,7 +160,7 @@ function failureText(delivery: DeliveryEntry): string {
   const then = delivery.nextAt === null ? "given up" : `next attempt ${iso(delivery.nextAt)}`;
   const told =
     last?.answer === null || last?.answer === undefined ? "" : ` ${JSON.stringify(excerpt(last.answer))}`;
-  return `attempt ${delivery.tries} of ${delivery.type}: ${resultOf(delivery) ?? "none"}${told}; ${then}`;
+  return `attempt ${delivery.tries} of ${delivery.type}: ${lastResult(delivery) ?? "none"}${told}; ${then}`;
 }
 
 /** The remedy for the result of the last attempt. */
@@ -180,7 +180,7 @@ function remedyOf({ eventId, attempts }: DeliveryEntry): string {
 
 type ControlReply<Value> =
   | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly finding: Finding };
+  | { readonly ok: false; readonly finding: DoctorFinding };
 type Question = "showClock" | "listEndpoints" | "listDeliveries";
 
 /** Calls the control API of the sandbox, if a sandbox answers. */

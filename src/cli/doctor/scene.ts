@@ -1,4 +1,4 @@
-import { parseRun, parseRunOwner, type Run } from "../../core/state-files.ts";
+import { parseRun, parseRunOwner, type RunRecord } from "../../core/state-files.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Outcome } from "../../core/outcome.ts";
@@ -6,7 +6,7 @@ import type { OutboundResult } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { isRunningOwner } from "../../host/folder/owner-file.ts";
-import { checkFolder } from "../../host/folder/trust.ts";
+import { checkFolderTrust } from "../../host/folder/trust.ts";
 import type { HostFailure } from "../../host/failure.ts";
 import { attemptAsync, unlessRefused } from "../problem.ts";
 import type { KnownVariables } from "../variables.ts";
@@ -20,7 +20,7 @@ type Lock =
   | { readonly kind: "torn" }
   /** The file has another version; the process that wrote it is running. */
   | { readonly kind: "unreadable" }
-  | { readonly kind: "live" | "stale" | "elsewhere"; readonly run: Run };
+  | { readonly kind: "live" | "stale" | "elsewhere"; readonly run: RunRecord };
 
 /** The subjects of all checks. Each is read when it is first used, and may throw then. */
 export type CheckSubjects = {
@@ -52,7 +52,7 @@ export function createCheckSubjects(
 ): CheckSubjects {
   const { world } = context;
   const folder = context.around.location();
-  const trusted = memoize(() => checkFolder(world, folder, options));
+  const trusted = memoize(() => checkFolderTrust(world, folder, options));
   const lock = memoize(() => (trusted().ok ? lockOf(context, folder) : undefined));
   const health = memoize(() => healthOf(context, lock()));
   return {

@@ -1,5 +1,5 @@
 // `checkout explore`: the options, and which sandbox and application are explored. The search: client/explore/.
-import { exploreAll, type SearchResult } from "../../client/explore/exploration.ts";
+import { exploreAll, type ExplorationResult } from "../../client/explore/exploration.ts";
 import {
   commandStages,
   runningShopStages,
@@ -100,7 +100,7 @@ async function inOwnSandbox(
   context: Context,
   options: ExploreOptions,
   wanted: Wanted,
-): Promise<SearchResult> {
+): Promise<ExplorationResult> {
   const { serve: served, receiverPath } = options;
   const serving = serveSandbox(
     context,
@@ -136,7 +136,7 @@ async function inRunningSandbox(
   context: Context,
   options: ExploreOptions & { readonly receiver: string },
   wanted: Wanted,
-): Promise<SearchResult> {
+): Promise<ExplorationResult> {
   const { world, printer } = context;
   const sandbox = await controlTarget(context);
   const access = await accessIn(context, sandbox);
@@ -228,7 +228,7 @@ async function search(
   context: Context,
   options: ExploreOptions,
   { words, only, view, signal, bench, kills }: Explored,
-): Promise<SearchResult> {
+): Promise<ExplorationResult> {
   const { world, printer } = context;
   const { budget: budgetMs = DEFAULTS.budgetMs, depth = DEFAULTS.depth } = options;
   const hasView = view !== undefined;

@@ -1,4 +1,4 @@
-import type { SearchResult } from "../../client/explore/exploration.ts";
+import type { ExplorationResult } from "../../client/explore/exploration.ts";
 import type { Context } from "../command.ts";
 import { attemptAsync, unlessRefused } from "../problem.ts";
 import { callAt } from "../target/call.ts";
@@ -7,7 +7,7 @@ import { resolveStore, findSandbox } from "../target/control.ts";
 /** Records a search for the launch checklist, in the command's store, if the folder's sandbox is running. */
 export async function recordResult(
   context: Context,
-  { schedules, broken, table: places }: SearchResult,
+  { schedules, broken, table: places }: ExplorationResult,
 ): Promise<void> {
   const sandbox = unlessRefused(() => findSandbox(context));
   if (sandbox === undefined) return;

@@ -1,4 +1,4 @@
-import type { SearchResult } from "../../client/explore/exploration.ts";
+import type { ExplorationResult } from "../../client/explore/exploration.ts";
 import { INVARIANTS, type Invariant } from "../../core/explore/invariants.ts";
 import { english } from "../../core/language.ts";
 import { escapeXml } from "../../core/readiness/report.ts";
@@ -8,7 +8,7 @@ import { table } from "../table.ts";
 import { faultJson } from "./faults.ts";
 
 /** The result as JSON. */
-export function exploreJson(result: SearchResult): object {
+export function exploreJson(result: ExplorationResult): object {
   const { schedules, held, broken, notJudged, advice, seed } = result;
   return {
     schedules,
@@ -25,7 +25,7 @@ export function exploreJson(result: SearchResult): object {
 
 /** The result for people: each finding with its story, the places with their faults, and what was not judged. */
 export async function exploreText(
-  result: SearchResult,
+  result: ExplorationResult,
   { printer: { style, wrap, width } }: Pick<Context, "printer">,
 ): Promise<string> {
   const { schedules, held, broken, notJudged, advice, seed } = result;
@@ -62,7 +62,7 @@ export async function exploreText(
 }
 
 /** The result as JUnit XML: a test for each invariant; invariants that are not judged are skipped. */
-export function exploreJunit({ broken, notJudged, schedules, seed }: SearchResult): string {
+export function exploreJunit({ broken, notJudged, schedules, seed }: ExplorationResult): string {
   const cases = (Object.keys(INVARIANTS) as Invariant[]).map((name) => {
     const found = broken.filter(({ invariant }) => invariant === name);
     const open = notJudged.find(({ invariant }) => invariant === name);

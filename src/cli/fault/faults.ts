@@ -7,7 +7,7 @@ import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/a
 import type { FaultEntry } from "../../core/fault/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import { PARAMETERS } from "../../core/fault/rules.ts";
-import { termsOf } from "../../core/fault/terms.ts";
+import { requestedFaults } from "../../core/fault/terms.ts";
 import { PROBABILITY_FORM, matchText, parametersText, probabilityOf } from "../../core/fault/text.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { calling } from "../calling.ts";
@@ -193,7 +193,7 @@ async function requestOf(
     latencyMs,
     retryAfterS,
   };
-  const terms = termsOf(wanted);
+  const terms = requestedFaults(wanted);
   if (!terms.ok)
     throw refuseUsage(replaceFieldWithFlag(terms.refusal.message), "correct it; nothing was added");
   return wanted;

@@ -1,7 +1,7 @@
 import { decodeRequest } from "../../core/control/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import type { FaultTerms } from "../../core/fault/request.ts";
-import { termsOf } from "../../core/fault/terms.ts";
+import { requestedFaults } from "../../core/fault/terms.ts";
 import { parseJson } from "../../core/json.ts";
 import type { Refusal } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -47,7 +47,7 @@ function faultsIn(world: Context["world"], name: string): FaultRequests {
   return [json].flat().map((one, at) => {
     const read = decodeRequest("addFault", one);
     if (!read.ok) throw wrong(at, read.refusal);
-    const terms = termsOf(read.value);
+    const terms = requestedFaults(read.value);
     if (!terms.ok) throw wrong(at, terms.refusal);
     return read.value;
   });
@@ -55,6 +55,6 @@ function faultsIn(world: Context["world"], name: string): FaultRequests {
 
 /** The terms of a fault that was read. */
 function termsIn(fault: FaultRequests[number]): readonly FaultTerms[] {
-  const terms = termsOf(fault);
+  const terms = requestedFaults(fault);
   return terms.ok ? terms.value : [];
 }

@@ -10,7 +10,7 @@ export type Key = "quit" | "replay" | "details";
  * Yields each pressed key immediately, from `read` until the end of the enclosing block, which restores the terminal.
  * Ignores keys without a function and keys that send several characters.
  */
-export function keysOf(
+export function pressedKeys(
   { stdin }: Pick<World, "stdin">,
   onKey: (key: Key) => void,
 ): Disposable & { readonly read: () => void } {

@@ -6,7 +6,7 @@ import { printable } from "../../core/text.ts";
 import { openSeenEvents } from "../../store/journal/journal.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { STDIN } from "../input.ts";
-import { listenOptions, planOf, type ListenOptions } from "./options.ts";
+import { listenOptions, checkListenOptions, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
 import { unwrapHosting, problemOf, Refused, unlessRefused, usageProblem } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
@@ -44,7 +44,7 @@ async function runListen(context: Context, options: ListenOptions): Promise<numb
   const { world } = context;
   // Registered first, so that a signal during the start is not lost.
   using stopping = untilStopped(world);
-  const plan = await planOf(context, options);
+  const plan = await checkListenOptions(context, options);
   if (options.printSecret === true) return await printSecret(context);
   const sender = await senderOf(context, options);
   using seen = openSeen(context, options);

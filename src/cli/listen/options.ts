@@ -6,7 +6,7 @@ import {
   parseRoute,
   type AddedHeader,
   type ForwardPlan,
-  type Route,
+  type ForwardRoute,
 } from "../../core/webhook/forwarding.ts";
 import { quote } from "../../core/shell/quote.ts";
 import { HEADERS } from "../../core/webhook/signature.ts";
@@ -37,7 +37,7 @@ type Since = "last" | { readonly eventId: string } | { readonly spanMs: number }
 export type ListenOptions = Omit<SecretOptions, "payloadFile"> & {
   readonly forward?: string;
   readonly events?: readonly string[];
-  readonly route?: readonly Route[];
+  readonly route?: readonly ForwardRoute[];
   readonly header?: readonly AddedHeader[];
   readonly timeout?: number;
   readonly allowTarget?: readonly string[];
@@ -123,7 +123,7 @@ export function listenOptions(): Option[] {
 }
 
 /** Checks everything that can be checked before the listener starts. */
-export async function planOf(context: Context, options: ListenOptions): Promise<ListenPlan> {
+export async function checkListenOptions(context: Context, options: ListenOptions): Promise<ListenPlan> {
   const { forward, route: routes = [], allowTarget: allowedHosts = [] } = options;
   const urls = [...(forward === undefined ? [] : [forward]), ...routes.map(({ url }) => url)];
   const policy = { allowedHosts, ownPort: options.port ?? NO_PORT };

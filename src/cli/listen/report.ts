@@ -1,6 +1,6 @@
 import { iso, isoOrNull } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import type { DeliveryAttemptResult, HandledDelivery, NextAttempt } from "../../client/listen/listener.ts";
+import type { ListenerResult, HandledDelivery, NextAttempt } from "../../client/listen/listener.ts";
 import { faultText } from "../../core/fault/fault.ts";
 import { ALL_EVENTS, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { parseStrictJson } from "../../core/json.ts";
@@ -108,7 +108,7 @@ const OUTCOMES = {
   not_wanted: "not_wanted",
   no_target: "no_target",
   not_verified: "not_verified",
-} as const satisfies Record<DeliveryAttemptResult["kind"], string>;
+} as const satisfies Record<ListenerResult["kind"], string>;
 
 /** The style of lines: with the target's address if there are several targets, and aligned with earlier lines. */
 type LineStyle = Pick<Printer, "style" | "wrap"> & { readonly plan: ListenPlan; readonly typeWidth: number };
@@ -141,13 +141,13 @@ export function deliveryLine(delivery: HandledDelivery, look: LineStyle): string
   const verdict = verified ? style.green("✓ verified") : style.red("✗ not verified");
   const [event, object] = [claims.eventId, claims.objectId].map((id) => (id === null ? null : shortId(id)));
   const parts = [
-    timeOf(storeAt ?? at),
+    timeOfDay(storeAt ?? at),
     displayOrDash(event ?? null),
     type,
     displayOrDash(claims.orderId ?? object ?? null),
     verdict,
   ];
-  const real = storeAt === null ? [] : [style.dim(`real time ${timeOf(at)}`)];
+  const real = storeAt === null ? [] : [style.dim(`real time ${timeOfDay(at)}`)];
   const whole = [...parts, ...resultParts(delivery, look), ...real].join("  ");
   const line = wrap(whole, "00:00:00Z  ".length);
   const causes =
@@ -161,13 +161,13 @@ export function deliveryLine(delivery: HandledDelivery, look: LineStyle): string
 }
 
 /** The beginning of the answer from a target that refused an event. */
-function answerLines(result: DeliveryAttemptResult, style: Style): readonly string[] {
+function answerLines(result: ListenerResult, style: Style): readonly string[] {
   const said = result.kind === "answered" && result.status > 299 ? excerpt(result.answer) : "";
   return said === "" ? [] : [`  ${style.dim("<")} ${said}`];
 }
 
 /** The end of an attempt, in the form of deliveries; undefined if there was no attempt. */
-function endOf(result: DeliveryAttemptResult): Pick<StoryAttempt, "status" | "error"> | undefined {
+function endOf(result: ListenerResult): Pick<StoryAttempt, "status" | "error"> | undefined {
   if (result.kind === "answered") return { status: result.status, error: null };
   if (result.kind !== "unanswered") return undefined;
   const { failure } = result;
@@ -175,7 +175,7 @@ function endOf(result: DeliveryAttemptResult): Pick<StoryAttempt, "status" | "er
 }
 
 /** The most likely reasons why a target did not accept an event. */
-function targetCauses(result: DeliveryAttemptResult, style: Style): readonly string[] {
+function targetCauses(result: ListenerResult, style: Style): readonly string[] {
   const end = endOf(result);
   const cause = end && causeText({ ...end, fault: null }, english);
   return cause === undefined ? [] : [`  ${style.cyan("→")} ${cause}`];
@@ -251,7 +251,7 @@ function prettyBody(body: Uint8Array): string[] {
 }
 
 /** The time of day in UTC, such as `09:30:00Z`. */
-export function timeOf(at: number): string {
+export function timeOfDay(at: number): string {
   return `${iso(at).slice(11, 19)}Z`;
 }
 

@@ -13,7 +13,7 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { cut, printable } from "../../core/text.ts";
 import type { Listener, World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import { keysOf, type Key } from "./keys.ts";
+import { pressedKeys, type Key } from "./keys.ts";
 import type { ListenPlan } from "./options.ts";
 import {
   deliveryJson,
@@ -21,7 +21,7 @@ import {
   detailLines,
   readyJson,
   readyText,
-  timeOf,
+  timeOfDay,
   typeWidthAfter,
   typeWidthOf,
 } from "./report.ts";
@@ -104,7 +104,7 @@ async function listenUntil(
   await using session = await open(context, options);
   const unlessStopped = createInterruption(stopping.signal);
   await unlessStopped(start(context, options, session));
-  using keys = keysOf(context.world, keyHandler(context, session, stopping));
+  using keys = pressedKeys(context.world, keyHandler(context, session, stopping));
   if (options.keys) keys.read();
   await watch(context, { ...options, session, unlessStopped });
 }
@@ -136,7 +136,7 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
       onStray: (why) =>
         void momentOf(context, link).then(({ at, real }) =>
           printer.talk(
-            [timeOf(at), `not a delivery: ${printable(cut(why, MAX_REASON_LENGTH))}`, ...real].join("  "),
+            [timeOfDay(at), `not a delivery: ${printable(cut(why, MAX_REASON_LENGTH))}`, ...real].join("  "),
           ),
         ),
       report: (error) => printer.trace(printable(`checkout listen: ${messageOf(error)}`)),
@@ -229,7 +229,7 @@ async function momentOf(
   if (storeAt === null) return { at: realAt, realAt, real: [] };
   // The store's time is unknown.
   if (storeAt === undefined) return { at: realAt, realAt, real: [printer.style.dim("real time")] };
-  return { at: storeAt, realAt, real: [printer.style.dim(`real time ${timeOf(realAt)}`)] };
+  return { at: storeAt, realAt, real: [printer.style.dim(`real time ${timeOfDay(realAt)}`)] };
 }
 
 /** Reports a change; returns the problem if listening has ended. */
@@ -243,7 +243,7 @@ async function tellChange(
   const { at, realAt, real } = await momentOf(context, options.session.link);
   const say = (event: string, fields: Readonly<Record<string, string>>, text: string): void =>
     printer.line({ event, at: iso(at), real_at: iso(realAt), ...fields }, () =>
-      [timeOf(at), printer.style.bold(event), printable(text), ...real].join("  "),
+      [timeOfDay(at), printer.style.bold(event), printable(text), ...real].join("  "),
     );
   switch (change.kind) {
     case "lost":
@@ -299,7 +299,7 @@ function keyHandler(
     asking = false;
     if (replayed.end === "success") {
       const { at, real } = await momentOf(context, link);
-      return printer.talk([timeOf(at), `replaying ${printable(eventId)}`, ...real].join("  "));
+      return printer.talk([timeOfDay(at), `replaying ${printable(eventId)}`, ...real].join("  "));
     }
     const why = replayed.end === "refusal" ? replayed.error.message : "the sandbox does not answer";
     printer.talk(printable(`not replayed: ${why}`));

@@ -4,7 +4,7 @@ import {
   journalIntent,
   retrieve,
   type CreateIntent,
-  type Target,
+  type ServiceTarget,
 } from "../../client/api/client.ts";
 import { variableNamed } from "../option-rules.ts";
 import {
@@ -24,10 +24,10 @@ import { createWithManagedKey } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
 import { parseAmountMinor, parseCurrency } from "../parsers.ts";
 import { EXIT, refuseUsage, rethrowWith, type Problem } from "../problem.ts";
-import { askForMissing, bodyOf, type CreateFields } from "../prompts.ts";
+import { askForMissing, createBody, type CreateFields } from "../prompts.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { pollPolicy, waitForStatus, waitOptions, type WaitOptions } from "./wait.ts";
-import { connectTo } from "../target/connect.ts";
+import { connectToService } from "../target/connect.ts";
 import { policyOf, type Settings } from "../target/service.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
 import { showRequest } from "../target/waiting.ts";
@@ -107,7 +107,7 @@ function fieldOptions(world: World): readonly Option[] {
  */
 async function runCreate(context: Context, options: CreateOptions, noun: CheckoutKind): Promise<number> {
   const { world } = context;
-  const service = await connectTo(context);
+  const service = await connectToService(context);
   const { settings } = service;
   const request = await completeRequest(world, options);
   const { endpoint } = noun;
@@ -125,7 +125,7 @@ async function runCreate(context: Context, options: CreateOptions, noun: Checkou
 async function printCreated(
   context: Context,
   options: CreateOptions,
-  made: { readonly created: CreatedCheckout; readonly target: Target; readonly settings: Settings },
+  made: { readonly created: CreatedCheckout; readonly target: ServiceTarget; readonly settings: Settings },
 ): Promise<number> {
   const { created, target, settings } = made;
   const { id, checkout_url: page } = created.response.data;
@@ -143,7 +143,7 @@ async function printCreated(
 /** A replay returns the status at creation, so the current status is retrieved. */
 async function retrieveCurrent(
   { world, printer }: Context,
-  made: { readonly created: CreatedCheckout; readonly target: Target; readonly settings: Settings },
+  made: { readonly created: CreatedCheckout; readonly target: ServiceTarget; readonly settings: Settings },
 ): Promise<CreatedCheckout> {
   const { created, target, settings } = made;
   if (!created.replayed) return created;
@@ -196,7 +196,7 @@ function findUnreadVariables(flags: readonly string[], { env }: World): string {
 }
 
 function missingFlags(options: CreateFields): string[] {
-  const body = bodyOf(options);
+  const body = createBody(options);
   const required: readonly CreateField[] =
     options.priceId === undefined ? ["order_id", "amount_minor", "currency", "payment_method"] : ["order_id"];
   return required
@@ -206,7 +206,7 @@ function missingFlags(options: CreateFields): string[] {
 
 /** Runs the service's own check, so that a body that the service would refuse is never sent. */
 function parseFields(fields: CreateFields): CreateRequest {
-  const parsed = parseCreateRequest(bodyOf(fields));
+  const parsed = parseCreateRequest(createBody(fields));
   if (parsed.ok) return parsed.value;
   throw refuseUsage(parsed.refusal.message, "correct it; nothing was sent");
 }
@@ -214,7 +214,7 @@ function parseFields(fields: CreateFields): CreateRequest {
 /** Prints the request without sending it; creates no journal, but reads an existing one. */
 async function dryRun(
   { world, printer }: Context,
-  wanted: { readonly intent: CreateIntent; readonly target: Target; readonly settings: Settings },
+  wanted: { readonly intent: CreateIntent; readonly target: ServiceTarget; readonly settings: Settings },
 ): Promise<number> {
   const { intent } = wanted;
   const target = { ...wanted.target, instance: await instanceOf(world, wanted.settings) };

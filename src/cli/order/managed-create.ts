@@ -1,4 +1,4 @@
-import { create, type CreateIntent, type Target } from "../../client/api/client.ts";
+import { create, type CreateIntent, type ServiceTarget } from "../../client/api/client.ts";
 import type { Journal } from "../../core/checkout/journal.ts";
 import type { RetryPolicy } from "../../client/api/retry.ts";
 import type { Context } from "../command.ts";
@@ -14,7 +14,7 @@ import { whileWaiting } from "../target/waiting.ts";
 /** A create, and the labels of its command. */
 type ManagedCreate = { readonly noun: CheckoutKind; readonly intent: CreateIntent };
 /** The service that receives creates. */
-type Service = { readonly target: Target; readonly settings: Settings; readonly policy: RetryPolicy };
+type Service = { readonly target: ServiceTarget; readonly settings: Settings; readonly policy: RetryPolicy };
 
 /** Creates with the key from the journal in the state folder, and judges the result. */
 export async function createWithManagedKey(

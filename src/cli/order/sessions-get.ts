@@ -9,7 +9,7 @@ import { controlTarget } from "../target/control.ts";
 import { findId } from "../target/ids.ts";
 import { selectStoreOfKey } from "../target/store-of-key.ts";
 import { Refused, refuseUsage } from "../problem.ts";
-import { connectTo, type ServiceConnection } from "../target/connect.ts";
+import { connectToService, type ServiceConnection } from "../target/connect.ts";
 import { pollPolicy, waitForStatus, WAIT_EXIT_CODES, waitOptions, type WaitOptions } from "./wait.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
 import { whileWaiting } from "../target/waiting.ts";
@@ -32,7 +32,7 @@ export function registerSessionsGet(group: Group): void {
 
 /** Retrieves once, or with `--wait` until the status is final; exit 1 if the id is unknown. */
 async function runSessionsGet(context: Context, options: WaitOptions, text = ""): Promise<number> {
-  const service = await connectTo(context);
+  const service = await connectToService(context);
   const { target, settings } = service;
   const id = await idAt(context, service, text);
   if (options.wait === true) {

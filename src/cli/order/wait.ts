@@ -1,6 +1,6 @@
 import { nextAfterError } from "../../core/errors.ts";
 import type { Option } from "commander";
-import type { Target } from "../../client/api/client.ts";
+import type { ServiceTarget } from "../../client/api/client.ts";
 import { DEFAULT_WAIT_MS, waitFor, type Goal, type WaitResult } from "../../client/api/wait.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.ts";
 import { STATUSES } from "../../core/checkout/checkout.ts";
@@ -51,7 +51,7 @@ export function pollPolicy(settings: Settings, { wait }: WaitOptions): RetryPoli
 export async function waitForStatus(
   context: Context,
   options: WaitOptions,
-  asked: { readonly target: Target; readonly settings: Settings; readonly id: string },
+  asked: { readonly target: ServiceTarget; readonly settings: Settings; readonly id: string },
 ): Promise<CheckoutResponse> {
   const { target, settings, id } = asked;
   const goal = options.until ?? "final";

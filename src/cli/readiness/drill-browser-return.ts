@@ -7,12 +7,12 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
 import { refuseUsage } from "../problem.ts";
-import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
+import { registerDrill, recordedResult, type ReadyDrill } from "./drill.ts";
 import { createDrillOrders, ordersOfShop, timeLine } from "./drilled-orders.ts";
 import {
   ORDER_VIEW_RULES,
   orderViewOptions,
-  viewOf,
+  orderViewFrom,
   withoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
@@ -54,7 +54,7 @@ async function prepareReturn(
   const target = drillTarget(control, options.returnUrl);
   if (!target.ok)
     throw refuseUsage(`--return-url: ${target.refusal.message}`, "correct it; nothing was done");
-  const view = viewOf(options, control);
+  const view = orderViewFrom(options, control);
   if (view === undefined) return withoutView;
   const { url: page } = target.value;
   return async (signal) => {
@@ -68,7 +68,7 @@ async function prepareReturn(
     const facts = unwrapAnswer(await drillBrowserReturn(context.world, control, returning));
     const judged = judgeReturn(facts);
     const drill = await keep(context, control, { page, judged });
-    return resultOf(judged, { head: headOf(page, judged.verdict), titles: RETURN_STEPS, drill });
+    return recordedResult(judged, { head: headOf(page, judged.verdict), titles: RETURN_STEPS, drill });
   };
 }
 

@@ -24,11 +24,11 @@ import { printable } from "../../core/text.ts";
 import { switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { EXIT, Refused } from "../problem.ts";
 import { createDrillOrders, ordersOfShop, timeLine, type UnpaidOrder } from "./drilled-orders.ts";
-import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
+import { registerDrill, recordedResult, type ReadyDrill } from "./drill.ts";
 import {
   ORDER_VIEW_RULES,
   orderViewOptions,
-  viewOf,
+  orderViewFrom,
   withoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
@@ -69,7 +69,7 @@ export function registerChecklistDuplicates(group: Group): void {
     ],
     ...ORDER_VIEW_RULES,
     prepare: (context, options, control) => {
-      const view = viewOf(options, control);
+      const view = orderViewFrom(options, control);
       return view === undefined ? withoutView : drillWith(context, options, { control, view });
     },
   });
@@ -95,7 +95,7 @@ function drillWith(context: Context, options: DuplicatesOptions, { control, view
       return seen.end === "success" ? keep(context, control, { leaseId, seen: seen.value }) : seen;
     });
     const { judged, drill } = unwrapAnswer(leased, NEXT_AFTER);
-    return resultOf(judged, { head: HEADS[judged.verdict], titles: DUPLICATES_STEPS, drill });
+    return recordedResult(judged, { head: HEADS[judged.verdict], titles: DUPLICATES_STEPS, drill });
   };
 }
 

@@ -77,7 +77,7 @@ async function runDrill<Options extends ServiceOptions>(
 }
 
 /** The result of a drill whose steps ran in this command, and the record; null if the drill was not recorded. */
-export function resultOf(
+export function recordedResult(
   { verdict, steps }: JudgedDrill,
   {
     head,

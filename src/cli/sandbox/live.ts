@@ -1,7 +1,7 @@
 import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { printable } from "../../core/text.ts";
-import type { Run } from "../../core/state-files.ts";
+import type { RunRecord } from "../../core/state-files.ts";
 import { describeLive } from "../../client/control/describe.ts";
 import type { Context } from "../command.ts";
 import { noteVersion } from "../target/notes.ts";
@@ -9,7 +9,7 @@ import { EXIT, interruptedProblem, Refused, type Problem } from "../problem.ts";
 import { readyOf, type Ready } from "../../host/ready.ts";
 
 /** A folder's running sandbox with its description. */
-export type Live = { readonly run: Run; readonly description: SandboxDescription };
+export type Live = { readonly run: RunRecord; readonly description: SandboxDescription };
 
 /** Timeout for a sandbox that is starting, in milliseconds. */
 const START_MS = 30_000;
@@ -34,7 +34,7 @@ export async function findLive(context: Context, signal?: AbortSignal): Promise<
 }
 
 /** Asks a running sandbox for its description; warns once if its version differs. */
-export async function describeRun(context: Context, run: Run): Promise<Live> {
+export async function describeRun(context: Context, run: RunRecord): Promise<Live> {
   const { world } = context;
   noteVersionOf(context, run);
   const origin = localOrigin(run.port ?? 0);
@@ -59,11 +59,11 @@ export async function describeRun(context: Context, run: Run): Promise<Live> {
 }
 
 /** Warns once that a sandbox has another version than this command (decision 65). */
-export function noteVersionOf(context: Context, { version }: Run): void {
+export function noteVersionOf(context: Context, { version }: RunRecord): void {
   if (version !== context.version) noteVersion(context, version);
 }
 
-function startingProblem({ pid }: Run): Problem {
+function startingProblem({ pid }: RunRecord): Problem {
   return {
     exitCode: EXIT.unreachable,
     code: "starting",

@@ -2,7 +2,7 @@ import { iso } from "../../core/clock.ts";
 import { changedSettingTexts, type ServedSettings } from "../../core/config/settings.ts";
 import { snakeCase, printable } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import type { Run } from "../../core/state-files.ts";
+import type { RunRecord } from "../../core/state-files.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
 import { baseUrlOf, shortPath } from "../../host/folder/state-folder.ts";
@@ -68,7 +68,7 @@ async function runStatus(context: Context): Promise<number> {
 
 type StatusResult = { readonly status: Status; readonly served?: ServedSettings };
 
-async function statusOf(context: Context, folder: string, run: Run | undefined): Promise<StatusResult> {
+async function statusOf(context: Context, folder: string, run: RunRecord | undefined): Promise<StatusResult> {
   const unknown = {
     running: false,
     data_dir: folder,
@@ -191,7 +191,7 @@ export function registerSandboxWait(group: Group): void {
 }
 
 /** The result of one health check: the address of the ready sandbox, or why it is not ready. */
-type HealthCheck = { readonly baseUrl: string; readonly run?: Run } | { readonly lacks: string };
+type HealthCheck = { readonly baseUrl: string; readonly run?: RunRecord } | { readonly lacks: string };
 
 async function runWait(context: Context, options: WaitOptions): Promise<number> {
   const { world, printer } = context;

@@ -1,5 +1,5 @@
 import { localOrigin } from "../../core/loopback.ts";
-import type { Run } from "../../core/state-files.ts";
+import type { RunRecord } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
@@ -44,7 +44,7 @@ async function runStop(context: Context): Promise<number> {
  * Stops the process in `run.json`, whose start time has been checked, by a request to the control API, otherwise by a
  * signal. A user's program that hosts a sandbox gets no signal, because a signal would end the whole program.
  */
-async function askToStop(world: World, run: Run): Promise<void> {
+async function askToStop(world: World, run: RunRecord): Promise<void> {
   const refused = await callStop(world, run);
   if (refused === undefined) return;
   if (world.processStart(run.pid) !== run.started) return;
@@ -55,7 +55,7 @@ async function askToStop(world: World, run: Run): Promise<void> {
 }
 
 /** Calls the stop operation; returns why the sandbox does not stop, or undefined if it does. */
-async function callStop(world: World, { port, pid, ...run }: Run): Promise<string | undefined> {
+async function callStop(world: World, { port, pid, ...run }: RunRecord): Promise<string | undefined> {
   if (port === null) return run.is_guest === true ? "it has no port" : "it is still starting";
   const { callControl } = await import("../../client/control/control.ts");
   const target = { origin: localOrigin(port), token: run.control_token, version: run.version ?? "" };
@@ -69,7 +69,7 @@ async function callStop(world: World, { port, pid, ...run }: Run): Promise<strin
  * Waits until the process has ended and the folder is free or used by another sandbox. A user's program that hosts the
  * sandbox need not end.
  */
-async function waitUntilGone({ world, around }: Context, run: Run): Promise<void> {
+async function waitUntilGone({ world, around }: Context, run: RunRecord): Promise<void> {
   using stop = untilStopped(world);
   const { signal } = stop;
   const isTaken = (): boolean => {
@@ -89,7 +89,7 @@ async function waitUntilGone({ world, around }: Context, run: Run): Promise<void
   if (isTaken()) throw new Refused(notStoppedProblem(run, "its folder is still taken"));
 }
 
-function notStoppedProblem({ pid, is_guest: isGuest }: Run, why: string): Problem {
+function notStoppedProblem({ pid, is_guest: isGuest }: RunRecord, why: string): Problem {
   const by = `kill -9 ${pid} (Windows: taskkill /F /PID ${pid}); its state survives that`;
   return {
     exitCode: EXIT.failed,
@@ -99,7 +99,7 @@ function notStoppedProblem({ pid, is_guest: isGuest }: Run, why: string): Proble
   };
 }
 
-function notPermittedProblem({ pid }: Run): Problem {
+function notPermittedProblem({ pid }: RunRecord): Problem {
   const message = `the sandbox (pid ${pid}) belongs to another user`;
   const next = "stop it as that user";
   return { exitCode: EXIT.failed, code: "not_permitted", message, next };

@@ -20,7 +20,7 @@ import {
 } from "./place.ts";
 import { callAt } from "../target/call.ts";
 import { resolveStore } from "../target/control.ts";
-import { readNamed } from "../../host/named-file.ts";
+import { readNamedFile } from "../../host/named-file.ts";
 
 type RestoreAnswer = AnswerOf<"restoreSnapshot">;
 type RestoreOptions = SnapshotOptions & { readonly adopt?: boolean };
@@ -107,7 +107,7 @@ function restoreFrom(
 ): Promise<RestoreAnswer> {
   if (file === undefined || shelf === undefined) return act({ name: name ?? "" });
   const path = resolvePath(world, file);
-  const read = readNamed(world, path, { maxBytes: MAX_SNAPSHOT_BYTES });
+  const read = readNamedFile(world, path, { maxBytes: MAX_SNAPSHOT_BYTES });
   if (!read.ok) {
     const { isMissing, why } = read.refusal;
     const code = isMissing ? "file_missing" : "file_refused";

@@ -4,7 +4,7 @@ import type { StoreAccess } from "./variables.ts";
 import { EXIT, Refused } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { resolveStore } from "../target/control.ts";
-import { isOwn } from "../target/surroundings.ts";
+import { isOwnSandbox } from "../target/surroundings.ts";
 
 /**
  * The settings that an application needs for the command's store: from the store's sandbox, with the key from the
@@ -33,7 +33,7 @@ export async function listRevokedKeyEndings(
  * The kept key of the store; null for another folder's sandbox, because a folder keeps only keys of its own sandbox.
  */
 function keptKeyOf({ around }: Context, { origin }: ControlTarget, storeId: string): string | null {
-  if (!isOwn(around, origin)) return null;
+  if (!isOwnSandbox(around, origin)) return null;
   return around.credentials().stores[storeId]?.api_key ?? null;
 }
 

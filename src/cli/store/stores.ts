@@ -10,7 +10,7 @@ import { fieldLines, secretText, type Printer } from "../printer.ts";
 import { refuseUsage } from "../problem.ts";
 import { table } from "../table.ts";
 import { oneStore } from "../target/named-store.ts";
-import { STORE_VARIABLE, type CommonOptions, isOwn } from "../target/surroundings.ts";
+import { STORE_VARIABLE, type CommonOptions, isOwnSandbox } from "../target/surroundings.ts";
 import { callAt } from "../target/call.ts";
 import { sandboxTarget } from "../target/control.ts";
 
@@ -106,7 +106,7 @@ async function runUse(context: Context, _options: CommonOptions, text = ""): Pro
   const folder = around.folder();
   // Refuses an unreadable run.json, which must not count as another sandbox.
   around.run();
-  if (!isOwn(around, target.origin)) {
+  if (!isOwnSandbox(around, target.origin)) {
     const message = `CHECKOUT_BASE_URL names another sandbox than the one of ${folder}`;
     throw refuseUsage(message, "unset it, or name a store of that sandbox with CHECKOUT_STORE_ID");
   }

@@ -1,5 +1,5 @@
 import { isLoopback, isSameServer } from "../../core/loopback.ts";
-import type { Target } from "../../client/api/client.ts";
+import type { ServiceTarget } from "../../client/api/client.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
@@ -13,7 +13,7 @@ import { awaitSandbox } from "./waiting.ts";
  * The service of a command as a target of requests. Refuses to send the key over plain HTTP without consent, and
  * redacts the key in all output.
  */
-export function connect({ printer }: Context, settings: Settings): Target {
+export function connect({ printer }: Context, settings: Settings): ServiceTarget {
   const target = targetOf(settings);
   const { baseUrl, apiKey, proxy } = target;
   printer.hide(apiKey);
@@ -25,10 +25,10 @@ export function connect({ printer }: Context, settings: Settings): Target {
 }
 
 /** A service to send requests to, and the settings that name it. */
-export type ServiceConnection = { readonly target: Target; readonly settings: Settings };
+export type ServiceConnection = { readonly target: ServiceTarget; readonly settings: Settings };
 
 /** The service of the command; if that is the folder's sandbox, waits until it is running. */
-export async function connectTo(context: Context): Promise<ServiceConnection> {
+export async function connectToService(context: Context): Promise<ServiceConnection> {
   const connected = await connectIn(context);
   noteTarget(context, { url: connected.target.baseUrl });
   return connected;

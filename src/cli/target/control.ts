@@ -25,7 +25,7 @@ import {
   type NamedStore,
 } from "./named-store.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
-import { NO_CREDENTIALS, TOKEN_VARIABLES, type ValueWithSource, isOwn } from "./surroundings.ts";
+import { NO_CREDENTIALS, TOKEN_VARIABLES, type ValueWithSource, isOwnSandbox } from "./surroundings.ts";
 import { callAt, type Call } from "./call.ts";
 import { limitFromVariable, findMisspellings } from "./options.ts";
 import { awaitSandbox } from "./waiting.ts";
@@ -110,7 +110,7 @@ function storeOfFolder(
   const isElsewhere = named !== undefined && !isSameServer(named.value, origin);
   const credentials = attempt(around.folder).ok ? around.credentials() : NO_CREDENTIALS;
   // In-process calls are for the folder's sandbox, which is not running.
-  const isFolders = send !== undefined || isOwn(around, origin);
+  const isFolders = send !== undefined || isOwnSandbox(around, origin);
   return findNamedStore(context, { credentials, isOwn: isFolders, isElsewhere });
 }
 

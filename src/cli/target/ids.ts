@@ -76,7 +76,7 @@ const KINDS = {
 };
 
 /** A kind of id. */
-export type Kind = keyof typeof KINDS;
+export type IdKind = keyof typeof KINDS;
 /** The target to search. Default: the sandbox that the command is about. */
 type SearchScope = { readonly context: Context; readonly target: ControlTarget | undefined };
 
@@ -86,7 +86,7 @@ type SearchScope = { readonly context: Context; readonly target: ControlTarget |
  */
 export async function findId(
   context: Context,
-  kind: Kind,
+  kind: IdKind,
   text: string,
   target?: ControlTarget,
 ): Promise<string> {
@@ -102,7 +102,7 @@ export async function findId(
 /** The id in the value of an option; undefined if the option is not given. */
 export async function findIdOf(
   context: Context,
-  kind: Kind,
+  kind: IdKind,
   text: string | undefined,
   target?: ControlTarget,
 ): Promise<string | undefined> {
@@ -139,11 +139,11 @@ export async function findAnyByEnding(context: Context, text: string): Promise<s
 }
 
 /** A hint that names the command for listing the ids of a kind. */
-export function hintForIds(kind: Kind): string {
+export function hintForIds(kind: IdKind): string {
   return KINDS[kind].shownBy;
 }
 
-async function findByEnding(where: SearchScope, kind: Kind, text: string): Promise<string | undefined> {
+async function findByEnding(where: SearchScope, kind: IdKind, text: string): Promise<string | undefined> {
   if (!isShortId(text)) return undefined;
   const ending = text.toLowerCase();
   const listed = await KINDS[kind].newest(where, ending);
@@ -159,7 +159,7 @@ function requireOne(found: readonly Candidate[], several: (count: string) => str
   throw new Refused({ ...usageProblem(several(count), "type the whole id"), candidates });
 }
 
-function notFoundText(kind: Kind, text: string): Problem {
+function notFoundText(kind: IdKind, text: string): Problem {
   const { noun, shownBy: next } = KINDS[kind];
   const isCheckout = kind === "checkout";
   const tried = [

@@ -3,8 +3,8 @@ import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import { redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { proxyFor } from "../../core/network/proxy.ts";
-import type { Run } from "../../core/state-files.ts";
-import type { Target } from "../../client/api/client.ts";
+import type { RunRecord } from "../../core/state-files.ts";
+import type { ServiceTarget } from "../../client/api/client.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
@@ -17,7 +17,7 @@ import {
   NO_CREDENTIALS,
   UNSET_VALUE,
   type ValueWithSource,
-  isOwn,
+  isOwnSandbox,
 } from "./surroundings.ts";
 import { findMisspellings } from "./options.ts";
 
@@ -43,7 +43,7 @@ export type Settings = Identity & {
    */
   readonly locate?: () => string | undefined;
   /** The folder's running sandbox, if that is the service. */
-  readonly sandbox: Run | undefined;
+  readonly sandbox: RunRecord | undefined;
   /** Whether `checkout explain` works for the service: for the sandbox of the folder or the environment. */
   readonly isExplained: boolean;
   /** The base URL of the folder's running sandbox, if another service is named. */
@@ -84,7 +84,7 @@ export function serviceSettings(
       ? { value: null, source: NO_SANDBOX }
       : { value: running, source: stateFile(folder, "run") });
   const { value: address } = baseUrl;
-  const isSandbox = address !== null && isOwn(around, address);
+  const isSandbox = address !== null && isOwnSandbox(around, address);
   const local = address === null || isLoopback(new URL(address).hostname);
   const identity = identityAt(context, {
     // The owner of the key stays the same while the sandbox is stopped: managed keys must not change.
@@ -98,7 +98,7 @@ export function serviceSettings(
   const locate = (): string | undefined => {
     around.reload();
     if (named === undefined || address === null) return around.ownUrl();
-    return isOwn(around, address) ? address : undefined;
+    return isOwnSandbox(around, address) ? address : undefined;
   };
   const isLocated = named === undefined || apiKey.source === stateFile(folder, "credentials");
   const proxy = resolveProxy(world, address);
@@ -214,7 +214,7 @@ function resolveProxy({ env }: World, address: string | null): ValueWithSource<s
 }
 
 /** The target for these settings. Refuses settings without a service, or without an API key for it. */
-export function targetOf(settings: Settings): Target {
+export function targetOf(settings: Settings): ServiceTarget {
   const { apiKey, baseUrl, service, storeId, locate, folder, proxy, lacksSandbox = "" } = settings;
   const { contradiction, lacksStore, otherSandbox } = settings;
   if (contradiction !== undefined) throw new Refused(contradiction);

@@ -4,7 +4,7 @@ import type { Outcome } from "../../core/outcome.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
-import type { Credentials, Run } from "../../core/state-files.ts";
+import type { Credentials, RunRecord } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { isTyped, variableNamed } from "../option-rules.ts";
 import { attempt, unwrapHosting, Refused, refuseUsage, unlessRefused, type Problem } from "../problem.ts";
@@ -56,7 +56,7 @@ export type Surroundings = {
   /** The state folder, which may not exist. Refuses a folder that another user could have filled. */
   readonly folder: () => string;
   /** The running sandbox of the folder; undefined if none is running. */
-  readonly run: () => Run | undefined;
+  readonly run: () => RunRecord | undefined;
   /** The base URL of the folder's running sandbox; undefined if it is not running, or is still starting. */
   readonly ownUrl: () => string | undefined;
   /** The merchant's copy of the keys of the folder's sandbox; without stores if there is none. */
@@ -130,7 +130,7 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
 }
 
 /** Whether an address is the address of the folder's running sandbox. */
-export function isOwn({ ownUrl }: Surroundings, address: string): boolean {
+export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean {
   const own = ownUrl();
   return own !== undefined && isSameServer(own, address);
 }

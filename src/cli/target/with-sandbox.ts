@@ -4,7 +4,7 @@ import type { Context } from "../command.ts";
 import { EXIT, unwrapHosting, Refused, rethrowWith, type Problem } from "../problem.ts";
 import { findSandbox } from "./control.ts";
 import { noteTarget } from "./notes.ts";
-import { isOwn } from "./surroundings.ts";
+import { isOwnSandbox } from "./surroundings.ts";
 
 /**
  * Calls operations of the command's running sandbox. If none is running, the operations run in this process on the
@@ -18,7 +18,7 @@ export async function withSandbox<Value>(
   const { around, world, version } = context;
   const live = findSandbox(context);
   noteTarget(context, live === undefined ? "folder" : { url: live.origin });
-  if (live !== undefined) return act(live, isOwn(around, live.origin) ? around.location() : undefined);
+  if (live !== undefined) return act(live, isOwnSandbox(around, live.origin) ? around.location() : undefined);
   const folder = around.folder();
   if (!world.files.exists(stateFile(folder, "database"))) throw new Refused(noStateProblem(folder));
   const { inStoppedFolder } = await import("../../host/stopped.ts");

@@ -5,7 +5,7 @@ import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/event-types.ts";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { listOption, register, switchOption, type Context, type Group } from "../command.ts";
-import { resultOf } from "./report.ts";
+import { lastResult } from "./report.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { findId } from "../target/ids.ts";
@@ -167,7 +167,7 @@ async function awaitTest(context: Context, options: WebhookWaitOptions, eventId:
   return context.printer.result(encodeAnswer("showEvent", shown), () => {
     const milliseconds = delivery.attempts.at(-1)?.milliseconds ?? 0;
     const { style } = context.printer;
-    return `${style.green("✓")} webhook.test was accepted: ${resultOf(delivery)} after ${milliseconds} ms\n  ${eventId}`;
+    return `${style.green("✓")} webhook.test was accepted: ${lastResult(delivery)} after ${milliseconds} ms\n  ${eventId}`;
   });
 }
 
@@ -178,7 +178,7 @@ function isAnswered(deliveries: readonly DeliveryEntry[]): boolean {
 }
 
 function notAcceptedProblem({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): Problem {
-  const result = resultOf(delivery) ?? delivery.state;
+  const result = lastResult(delivery) ?? delivery.state;
   return {
     exitCode: EXIT.failed,
     code: "not_delivered",

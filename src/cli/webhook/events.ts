@@ -5,7 +5,7 @@ import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { calling } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { deliveryLinesOfEvent, eventLines, orderIdOf } from "./report.ts";
+import { deliveryLinesOfEvent, eventLines, orderIdOfEvent } from "./report.ts";
 import { idOf, parseAnyId, parseChoice, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";
 import { fieldLines } from "../printer.ts";
@@ -248,7 +248,7 @@ async function eventText(event: AnswerOf<"showEvent">, sheet: TableStyle): Promi
   const fields = fieldLines([
     ["event_id", event.eventId],
     ["type", event.type],
-    ["order_id", orderIdOf(event)],
+    ["order_id", orderIdOfEvent(event)],
     ["checkout", event.checkoutId],
     ["sequence", event.sequence],
     ["created_at", iso(event.createdAt)],

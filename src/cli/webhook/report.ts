@@ -48,20 +48,20 @@ export async function deliveryLinesOfEvent(
 export function eventLines(events: readonly EventEntry[], width: number): Promise<string> {
   return table(
     ["AT", "TYPE", "ORDER ID", "EVENT"],
-    events.map((event) => [iso(event.createdAt), event.type, orderIdOf(event), shortId(event.eventId)]),
+    events.map((event) => [iso(event.createdAt), event.type, orderIdOfEvent(event), shortId(event.eventId)]),
     { width, drop: ["AT"] },
   );
 }
 
 /** The order_id in an event's body; null for an event without an order. */
-export function orderIdOf({ body }: Pick<EventEntry, "body">): string | null {
+export function orderIdOfEvent({ body }: Pick<EventEntry, "body">): string | null {
   const said = parseJson(body);
   const checkout = typeof said === "object" && said !== null && "data" in said ? said.data : undefined;
   return checkoutWire.safeParse(checkout).data?.order_id ?? null;
 }
 
 /** The result of a delivery's last attempt: the endpoint's status, or why there is no status. */
-export function resultOf({ attempts }: Pick<DeliveryEntry, "attempts">): string | null {
+export function lastResult({ attempts }: Pick<DeliveryEntry, "attempts">): string | null {
   const last = attempts.at(-1);
   const result = answerOf(last);
   return last === undefined || last.fault === null ? result : `${result} (${last.fault})`;

@@ -6,7 +6,7 @@ import type { World } from "../../world.ts";
 import { exchange, type ApiRequest, type Exchange, type ExchangeOptions } from "./exchange.ts";
 
 /** The service that a client talks to. */
-export type Target = {
+export type ServiceTarget = {
   /** The URL with the version segment, without a trailing slash: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
   /**
@@ -64,7 +64,7 @@ export type CreateResult =
  */
 export async function create(
   world: ClientWorld,
-  target: Target,
+  target: ServiceTarget,
   options: ExchangeOptions & { readonly intent: CreateIntent; readonly journal: Journal },
 ): Promise<CreateResult> {
   const { intent, journal } = options;
@@ -107,21 +107,21 @@ function answers({ endpoint, request }: CreateIntent, checkout: CheckoutWire): b
 /** Retrieves the current state of a session or an order by its id (decision 9). */
 export function retrieve(
   world: ClientWorld,
-  target: Target,
+  target: ServiceTarget,
   options: ExchangeOptions & { readonly id: string },
 ): Promise<Exchange> {
   return exchange(world, retrieveRequest(target, options.id), options);
 }
 
 /** The request of a retrieve. */
-export function retrieveRequest(target: Target, id: string): ApiRequest {
+export function retrieveRequest(target: ServiceTarget, id: string): ApiRequest {
   const path = `/checkout-sessions/${encodeURIComponent(id)}`;
   return { method: "GET", ...addressOf(target, path), headers: authorization(target) };
 }
 
 /** The request of a create. */
 export function createRequest(
-  target: Target,
+  target: ServiceTarget,
   sent: { readonly endpoint: CreateIntent["endpoint"]; readonly key: string; readonly body: string },
 ): ApiRequest {
   return {
@@ -137,7 +137,7 @@ export function createRequest(
 }
 
 /** The parts of a create that determine the journal entry and the derived key. */
-export function journalIntent(target: Target, intent: CreateIntent): Intent {
+export function journalIntent(target: ServiceTarget, intent: CreateIntent): Intent {
   const { service, storeId, instance = null } = target;
   const { request, ...meant } = intent;
   return { service, storeId, instance, orderId: request.order_id, ...meant };
@@ -164,7 +164,7 @@ function isProof(result: Exchange): boolean {
 }
 
 function addressOf(
-  { baseUrl, locate, proxy }: Target,
+  { baseUrl, locate, proxy }: ServiceTarget,
   path: string,
 ): Pick<ApiRequest, "url" | "locate" | "proxy"> {
   const url = `${baseUrl}${path}`;
@@ -176,7 +176,7 @@ function addressOf(
   return { url, locate: now };
 }
 
-function authorization({ apiKey, agent }: Target): Record<string, string> {
+function authorization({ apiKey, agent }: ServiceTarget): Record<string, string> {
   const headers = { Authorization: `Bearer ${apiKey}`, Accept: "application/json" };
   return agent === undefined ? headers : { ...headers, "User-Agent": agent };
 }

@@ -2,7 +2,7 @@ import {
   BAD_ANSWER,
   isAccepted,
   type CreateProbe,
-  type ProbeAnswer,
+  type ServiceAnswer,
   type ServiceProbe,
 } from "../../core/readiness/probed-service.ts";
 import { parseAuthorization } from "../../core/credential.ts";
@@ -10,7 +10,7 @@ import { parseJson } from "../../core/json.ts";
 import { cut } from "../../core/text.ts";
 import { checkoutResponse, errorResponse } from "../../core/checkout/wire.ts";
 import type { OutboundResult, World } from "../../world.ts";
-import { createRequest, retrieveRequest, type Target } from "./client.ts";
+import { createRequest, retrieveRequest, type ServiceTarget } from "./client.ts";
 import type { ApiRequest } from "./exchange.ts";
 
 /** The order that the probe creates; it is never paid. */
@@ -30,7 +30,7 @@ type ProbeOptions = { readonly timeoutMs: number; readonly signal: AbortSignal }
  */
 export async function probeService(
   world: ProbeWorld,
-  target: Target,
+  target: ServiceTarget,
   options: ProbeOptions,
 ): Promise<ServiceProbe> {
   const ask = (request: ApiRequest): Promise<ProbeResult> => askOnce(world, request, options);
@@ -42,10 +42,10 @@ export async function probeService(
   return { retrieve, create: await probeCreate(target, name, ask) };
 }
 
-type ProbeResult = { readonly answer: ProbeAnswer; readonly body: string };
+type ProbeResult = { readonly answer: ServiceAnswer; readonly body: string };
 
 async function probeCreate(
-  target: Target,
+  target: ServiceTarget,
   name: string,
   ask: (request: ApiRequest) => Promise<ProbeResult>,
 ): Promise<CreateProbe> {
@@ -73,7 +73,7 @@ async function askOnce(
   return { answer: { ...read(result), at: now() }, body: result.ok ? result.body : "" };
 }
 
-function read(result: OutboundResult): Omit<ProbeAnswer, "at"> {
+function read(result: OutboundResult): Omit<ServiceAnswer, "at"> {
   const nothing = { requestId: null, checkoutId: null, live: false };
   if (!result.ok) return { ...nothing, status: null, code: result.failure };
   const { status } = result;

@@ -3,7 +3,7 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import type { CheckoutResponse } from "../../core/checkout/wire.ts";
 import type { World } from "../../world.ts";
 import { poll } from "../poll.ts";
-import { retrieve, type ClientWorld, type Target } from "./client.ts";
+import { retrieve, type ClientWorld, type ServiceTarget } from "./client.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 
 /** The goal of a wait: any final status, or a certain status. */
@@ -25,7 +25,7 @@ const MAX_PAUSE_MS = 2000;
 /** Polls a checkout until it has the expected status, can no longer reach it, or the timeout expires. */
 export async function waitFor(
   world: ClientWorld & Pick<World, "after" | "monotonic">,
-  target: Target,
+  target: ServiceTarget,
   options: ExchangeOptions & { readonly id: string; readonly goal: Goal; readonly waitMs: number },
 ): Promise<WaitResult> {
   const deadline = new AbortController();

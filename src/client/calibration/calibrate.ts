@@ -1,5 +1,5 @@
 import {
-  checkoutOf,
+  checkoutInAnswer,
   FIRST_PROBE,
   probeHeaders,
   PROBES,
@@ -10,7 +10,7 @@ import {
 } from "../../core/calibration/probes.ts";
 import { COMMAND_AGENT } from "../../core/network/headers.ts";
 import type { OutboundResult, World } from "../../world.ts";
-import type { Target } from "../api/client.ts";
+import type { ServiceTarget } from "../api/client.ts";
 
 /** The result of a calibration: with all readable answers, or stopped before its second request. */
 type Calibrated =
@@ -25,7 +25,7 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
  */
 export async function calibrate(
   world: Pick<World, "send">,
-  target: Target,
+  target: ServiceTarget,
   options: AskOptions & { readonly run: string },
 ): Promise<Calibrated> {
   const answers = new Map<string, ProbeAnswer>();
@@ -50,7 +50,7 @@ export type AskOptions = { readonly timeoutMs: number; readonly signal: AbortSig
 /** Sends one request; undefined if the answer is not usable. */
 export async function askForAnswer(
   world: Pick<World, "send">,
-  target: Target,
+  target: ServiceTarget,
   options: AskOptions & { readonly request: ProbeRequest },
 ): Promise<ProbeAnswer | undefined> {
   return usableAnswer(options.request, await ask(world, target, options));
@@ -68,7 +68,7 @@ function usableAnswer({ method }: ProbeRequest, result: OutboundResult): ProbeAn
 
 function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done" }> | undefined {
   if (!result.ok) return { end: "not_this_service", message: `there was no answer: ${result.message}` };
-  const { livemode, id } = checkoutOf(readAnswer(result));
+  const { livemode, id } = checkoutInAnswer(readAnswer(result));
   if (livemode === false) return undefined;
   if (livemode === true)
     return {
@@ -84,7 +84,7 @@ function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done"
 
 function ask(
   { send }: Pick<World, "send">,
-  { baseUrl, apiKey, proxy }: Target,
+  { baseUrl, apiKey, proxy }: ServiceTarget,
   { request, timeoutMs, signal }: AskOptions & { readonly request: ProbeRequest },
 ): Promise<OutboundResult> {
   const { method, path, body } = request;

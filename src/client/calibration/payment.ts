@@ -1,7 +1,7 @@
 import { PAID_STATUS, type PaymentEvidence } from "../../core/calibration/payment.ts";
 import {
-  checkoutOf,
-  checkoutPath,
+  checkoutInAnswer,
+  retrievePath,
   FIRST_PROBE,
   type Answers,
   type ProbeAnswer,
@@ -9,7 +9,7 @@ import {
 import { STATUSES } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { World } from "../../world.ts";
-import type { Target } from "../api/client.ts";
+import type { ServiceTarget } from "../api/client.ts";
 import { poll } from "../poll.ts";
 import { askForAnswer, type AskOptions } from "./calibrate.ts";
 import type { CalibrationReceiver } from "./receiver.ts";
@@ -28,21 +28,21 @@ export const MAX_RETRIEVES = 4;
  */
 export async function awaitPayment(
   world: Pick<World, "send" | "sleep" | "monotonic">,
-  target: Target,
+  target: ServiceTarget,
   {
     answers,
     receiver,
     ...options
   }: AskOptions & { readonly answers: Answers; readonly receiver: CalibrationReceiver },
 ): Promise<Omit<PaymentEvidence, "secrets">> {
-  const { id } = checkoutOf(answers.get(FIRST_PROBE));
+  const { id } = checkoutInAnswer(answers.get(FIRST_PROBE));
   let retrieved: ProbeAnswer | undefined;
   let retrieves = 0;
   let received = 0;
   let endedAt: number | undefined;
   const retrieve = async (): Promise<void> => {
     retrieves += 1;
-    const request = { method: "GET", path: checkoutPath(id) } as const;
+    const request = { method: "GET", path: retrievePath(id) } as const;
     retrieved = (await askForAnswer(world, target, { ...options, request })) ?? retrieved;
     if (isOver(retrieved)) endedAt ??= world.monotonic();
   };
@@ -65,7 +65,7 @@ function countEvents(receiver: CalibrationReceiver): number {
 }
 
 function isOver(answer: ProbeAnswer | undefined): boolean {
-  const status = STATUSES.find((one) => one === checkoutOf(answer)["status"]);
+  const status = STATUSES.find((one) => one === checkoutInAnswer(answer)["status"]);
   return status !== undefined && isFinal(status);
 }
 

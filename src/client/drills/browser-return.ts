@@ -16,7 +16,7 @@ import {
   watchView,
   LOOK_TIMEOUT_MS,
   readView,
-  viewOf,
+  withoutText,
   type Buyer,
   type ViewWorld,
   type ViewRequest,
@@ -89,10 +89,10 @@ export async function drillBrowserReturn(
   const returning = { ...wanted, target, cookies: createCookieJar() };
   const known = await introduce(world, returning);
   const start = { checkoutId: checkout.id, isOwn, ...NO_RETURN_FACTS };
-  if (known.isMissing) return wrapAnswer({ ...start, before: viewOf(known), isUnknown: true });
+  if (known.isMissing) return wrapAnswer({ ...start, before: withoutText(known), isUnknown: true });
   // Then wait for the effects of a new checkout, such as its webhook.
   await world.sleep(SETTLE_MS, signal);
-  const before = viewOf(await readView(world, returning));
+  const before = withoutText(await readView(world, returning));
   const unpaid = await returnOnce(world, returning);
   const isBelieved = unpaid.view.says === "paid";
   const otherwise = isBelieved ? wrapAnswer(null) : await returnOtherwise(world, returning);
@@ -113,7 +113,7 @@ export async function drillBrowserReturn(
     unpaid,
     otherwise: otherwise.value,
     early: paid,
-    confirmed: viewOf(confirmed),
+    confirmed: withoutText(confirmed),
     again,
   });
 }
@@ -145,10 +145,10 @@ async function returnAfterBooking(
   const settled = await readView(world, returning);
   const once = booked.after === "" ? settled.text : booked.after;
   const isBooked = hasGrownTwiceAsFar({ before, after: settled.text }, { before, after: once });
-  if (isBooked) return { view: viewOf(settled), isTwice: true };
+  if (isBooked) return { view: withoutText(settled), isTwice: true };
   await openPage(world, returning, {});
   const { isTwice, ...seen } = await watch(settled.text);
-  return { view: viewOf(seen), isTwice };
+  return { view: withoutText(seen), isTwice };
 }
 
 /** Waits until the shop knows the order, and resends events that a rate limit refused. */
@@ -211,7 +211,7 @@ async function returnOnce(
   returning: ReturnContext,
 ): Promise<NonNullable<ReturnFacts["unpaid"]>> {
   const visit = await openPage(world, returning, {});
-  return { visit, view: viewOf(await awaitPaid(world, returning, BELIEVE_MS)) };
+  return { visit, view: withoutText(await awaitPaid(world, returning, BELIEVE_MS)) };
 }
 
 /**
@@ -224,7 +224,7 @@ async function returnOtherwise(
 ): Promise<ControlResult<ReturnFacts["otherwise"]>> {
   for (const [way, visit] of Object.entries<ReturnRequest>(OTHER_WAYS)) {
     await openPage(world, returning, visit);
-    const view = viewOf(await readView(world, returning));
+    const view = withoutText(await readView(world, returning));
     if (view.says === "paid") return wrapAnswer({ way, view });
   }
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal: returning.signal } as const;
@@ -234,7 +234,7 @@ async function returnOtherwise(
   if (asked.end !== "success" || asked.value !== null) return asked;
   return wrapAnswer({
     way: english(LIST_ITEMS.otherWays),
-    view: viewOf(await awaitPaid(world, returning, BELIEVE_MS)),
+    view: withoutText(await awaitPaid(world, returning, BELIEVE_MS)),
   });
 }
 
@@ -266,7 +266,7 @@ async function returnToPage(
     if (acted.end !== "success") return acted;
     const coming = { ...returning, checkout: back };
     await openPage(world, coming, { session: of.id });
-    const view = viewOf(await readView(world, coming));
+    const view = withoutText(await readView(world, coming));
     if (view.says === "paid") return wrapAnswer({ way, view });
   }
   return wrapAnswer(null);

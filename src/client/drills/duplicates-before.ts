@@ -1,9 +1,9 @@
 import type { DuplicatesFacts } from "../../core/readiness/drills/duplicates.ts";
 import type { DuplicatesCause } from "../../core/readiness/drills/duplicates-causes.ts";
 import { callControl, wrapAnswer, type ControlResult } from "../control/control.ts";
-import { deliverEach, type DrilledOrder, type Run } from "./duplicates-send.ts";
+import { deliverEach, type DrilledOrder, type DrillRun } from "./duplicates-send.ts";
 import { applyOutcomes, factOf, endsPaid, viewRequestOf, read } from "./duplicates-unpaid.ts";
-import { awaitKnown, readView, viewOf } from "./order-view.ts";
+import { awaitKnown, readView, withoutText } from "./order-view.ts";
 
 /** Number of readings that show whether the view retrieves the session every time. */
 const ASKING_READINGS = 3;
@@ -12,7 +12,7 @@ const ASKING_READINGS = 3;
  * Sends the creation events of orders that the drill created (the shop first hears of paid orders by their payment), or
  * of the shop's orders that the shop does not know yet; then reads each view until the shop knows the order.
  */
-export async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["before"]>> {
+export async function introduce(run: DrillRun): Promise<ControlResult<DuplicatesFacts["before"]>> {
   const { scope, orders } = run;
   const mustKnow = ({ end }: DrilledOrder): boolean => !scope.ownOrders || end !== "paid";
   const missing = (await read(run, orders)).filter(({ isMissing, order }) => isMissing && mustKnow(order));
@@ -32,13 +32,13 @@ export async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts
         ? "order_unknown"
         : "own_order_unknown";
     const cause = isKnown && reading.isMissing ? unknown : null;
-    return Object.assign(factOf(order), { view: viewOf(reading), cause });
+    return Object.assign(factOf(order), { view: withoutText(reading), cause });
   });
   return wrapAnswer(await Promise.all(looks));
 }
 
 /** Pays the orders, and reads their views before any event of the payments is sent. */
-export async function payUnheard(run: Run): Promise<ControlResult<DuplicatesFacts["held"]>> {
+export async function payUnheard(run: DrillRun): Promise<ControlResult<DuplicatesFacts["held"]>> {
   const orders = run.orders.filter(endsPaid);
   const paid = await applyOutcomes(
     run,
@@ -50,7 +50,7 @@ export async function payUnheard(run: Run): Promise<ControlResult<DuplicatesFact
     const asked =
       reading.says === "paid" ? await retrieverOf(run, reading.order) : wrapAnswer("nobody" as const);
     if (asked.end !== "success") return asked;
-    held.push({ ...factOf(reading.order), view: viewOf(reading), askedBy: asked.value });
+    held.push({ ...factOf(reading.order), view: withoutText(reading), askedBy: asked.value });
   }
   return wrapAnswer(held);
 }
@@ -60,7 +60,7 @@ export async function payUnheard(run: Run): Promise<ControlResult<DuplicatesFact
  * stores it; a view that does not store it retrieves the session at each reading.
  */
 async function retrieverOf(
-  run: Run,
+  run: DrillRun,
   order: DrilledOrder,
 ): Promise<ControlResult<DuplicatesFacts["held"][number]["askedBy"]>> {
   const { world, target, leaseId: id } = run;

@@ -19,7 +19,7 @@ export type DuplicatesInput = Omit<ViewRequest, "checkout" | "onLimited"> & {
 };
 
 /** A run of the drill. */
-export type Run = DuplicatesInput & {
+export type DrillRun = DuplicatesInput & {
   readonly world: ViewWorld;
   readonly limited: () => void;
   /** The subject of the drill, as the first answer named it, and whether an endpoint was unreachable. */
@@ -34,7 +34,7 @@ const MAX_LIMITED = 5;
 
 /** Sends the events with these statuses of these orders, in this order; returns their number. */
 export async function deliverEach(
-  run: Run,
+  run: DrillRun,
   orders: readonly DrilledOrder[],
   statuses: readonly string[],
 ): Promise<ControlResult<number>> {
@@ -54,7 +54,7 @@ export async function deliverEach(
 
 /** Sends an event to all endpoints, and resends it after a pause if one answers 429. */
 export async function deliver(
-  run: Pick<Run, "target" | "leaseId" | "signal" | "limited" | "noted"> & {
+  run: Pick<DrillRun, "target" | "leaseId" | "signal" | "limited" | "noted"> & {
     readonly world: Pick<World, "send" | "sleep">;
   },
   wanted: Pick<RequestOf<"deliverForDrill">, "eventId" | "forged" | "otherId">,
@@ -81,7 +81,7 @@ export async function deliver(
 
 /** The events of a checkout, oldest first. */
 export async function eventsOf(
-  { world, target }: Run,
+  { world, target }: DrillRun,
   { id }: Buyer,
 ): Promise<ControlResult<readonly { readonly status: string; readonly eventId: string }[]>> {
   const shown = await callControl(world, target, { name: "inspectCheckout", id, body: undefined });
@@ -92,7 +92,7 @@ export async function eventsOf(
 }
 
 /** Sends test events to the first endpoint, so that enough other events are sent. */
-export async function deliverTests(run: Run, count: number): Promise<ControlResult<null>> {
+export async function deliverTests(run: DrillRun, count: number): Promise<ControlResult<null>> {
   const [id = ""] = (run.noted.subject ?? "").split(" ");
   for (let sent = 0; sent < count; sent += 1) {
     const { world, target, signal } = run;

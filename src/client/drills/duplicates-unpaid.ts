@@ -6,10 +6,10 @@ import {
   deliverTests,
   eventsOf,
   type DrilledOrder,
-  type Run,
+  type DrillRun,
 } from "./duplicates-send.ts";
 import { MAX_WATCH_MS, PAID_TIMEOUT_MS, WATCH_MS } from "./duplicates-watch.ts";
-import { readView, viewOf, type ViewRequest, type ViewReading } from "./order-view.ts";
+import { readView, withoutText, type ViewRequest, type ViewReading } from "./order-view.ts";
 
 /**
  * Number of other events between two deliveries of a payment: a shop that remembers only the last ten events has
@@ -30,14 +30,14 @@ export function factOf({ id: checkoutId, kind, end }: DrilledOrder) {
 }
 
 /** The request for an order's view. */
-export function viewRequestOf(run: Run, order: DrilledOrder): ViewRequest {
+export function viewRequestOf(run: DrillRun, order: DrilledOrder): ViewRequest {
   const { target, view, signal, limited } = run;
   return { target, view, signal, checkout: order, onLimited: limited };
 }
 
 /** Reads the views of these orders once. */
 export function read(
-  run: Run,
+  run: DrillRun,
   orders: readonly DrilledOrder[],
 ): Promise<readonly (ViewReading & { order: DrilledOrder })[]> {
   return Promise.all(
@@ -47,7 +47,7 @@ export function read(
 
 /** Declines attempts, and forges payments for unpaid orders; if there are none, for paid orders. */
 export async function declineAndForge(
-  run: Run,
+  run: DrillRun,
 ): Promise<ControlResult<Pick<DuplicatesFacts, "forged" | "declined">>> {
   const declined = run.orders.filter(({ end }) => end === "declined");
   const others = run.orders.filter((order) => !endsPaid(order));
@@ -71,7 +71,10 @@ export async function declineAndForge(
 }
 
 /** Applies the outcome of each order. */
-export async function applyOutcomes(run: Run, orders: readonly DrilledOrder[]): Promise<ControlResult<null>> {
+export async function applyOutcomes(
+  run: DrillRun,
+  orders: readonly DrilledOrder[],
+): Promise<ControlResult<null>> {
   for (const { id, end } of orders) {
     const outcome = end === "paid" ? ("succeeded" as const) : end;
     const body = { outcome, leaseId: run.leaseId };
@@ -83,7 +86,7 @@ export async function applyOutcomes(run: Run, orders: readonly DrilledOrder[]): 
 
 /** Reads these orders' views each second, until an order that must not be paid is paid, or until the timeout. */
 async function watchUnpaid(
-  run: Run,
+  run: DrillRun,
   orders: readonly DrilledOrder[],
   waitMs: number,
 ): Promise<readonly ViewFact[]> {
@@ -92,7 +95,9 @@ async function watchUnpaid(
     const readings = await read(run, orders);
     const isOver = run.signal.aborted || run.world.monotonic() >= until;
     if (isOver || readings.some(({ says }) => says === "paid"))
-      return readings.map(({ order, ...reading }) => Object.assign(factOf(order), { view: viewOf(reading) }));
+      return readings.map(({ order, ...reading }) =>
+        Object.assign(factOf(order), { view: withoutText(reading) }),
+      );
     await run.world.sleep(UNPAID_PAUSE_MS, run.signal);
   }
 }
@@ -102,7 +107,7 @@ async function watchUnpaid(
  * `slowestMs` is the shop's slowest booking, in milliseconds.
  */
 export async function endOtherOrders(
-  run: Run,
+  run: DrillRun,
   slowestMs: number,
 ): Promise<ControlResult<Pick<DuplicatesFacts, "unpaid" | "ended">>> {
   const orders = run.orders.filter((order) => !endsPaid(order));
@@ -119,7 +124,7 @@ export async function endOtherOrders(
 
 /** Reads the views of unpaid orders once more: a shop may book an order late. */
 export async function readAgain(
-  run: Run,
+  run: DrillRun,
   ended: DuplicatesFacts["ended"],
 ): Promise<DuplicatesFacts["ended"]> {
   const unpaid = run.orders.filter((order) => !endsPaid(order));

@@ -4,8 +4,8 @@ import {
   isStill,
   STILL_READINGS,
   removeChangingParts,
-  stillTextOf,
-  type StillText,
+  findStableParts,
+  type StableText,
 } from "../../core/readiness/drills/order-view.ts";
 import {
   awaitPaid,
@@ -37,7 +37,7 @@ const TIME_PAUSE_MS = 5000;
 /** The last reading after a send, and the part of the view that does not change by itself; undefined if unknown. */
 type Observation = Pick<SendFact, "text"> & {
   readonly reading: ViewReading;
-  readonly still: StillText | undefined;
+  readonly still: StableText | undefined;
 };
 
 /**
@@ -45,7 +45,7 @@ type Observation = Pick<SendFact, "text"> & {
  * the time of that change.
  */
 type ViewBaseline = Pick<SendFact, "text"> & {
-  readonly still: StillText | undefined;
+  readonly still: StableText | undefined;
   readonly changedAt: number | undefined;
 };
 
@@ -60,7 +60,7 @@ export async function awaitSettledView(
     known,
     last,
     isProven,
-  }: { readonly known: StillText | undefined; readonly last: SendFact; readonly isProven: boolean },
+  }: { readonly known: StableText | undefined; readonly last: SendFact; readonly isProven: boolean },
 ): Promise<ViewBaseline> {
   const { text } = last;
   const reading = await readView(world, look);
@@ -99,8 +99,8 @@ async function settle(world: ViewWorld, look: ViewRequest): Promise<Omit<ViewBas
   return { still: stillPartOf(texts.slice(-STILL_READINGS)), changedAt: undefined };
 }
 
-function stillPartOf(texts: readonly string[]): StillText | undefined {
-  const still = stillTextOf(texts);
+function stillPartOf(texts: readonly string[]): StableText | undefined {
+  const still = findStableParts(texts);
   return typeof still === "string" ? undefined : still;
 }
 
@@ -115,7 +115,7 @@ export async function watchAfterSend(
     readonly name: SendName;
     readonly wasPaid: boolean;
     readonly isRepeated: boolean;
-    readonly still: StillText | undefined;
+    readonly still: StableText | undefined;
     /** How long the view is watched if it should not change, in milliseconds. */
     readonly waitMs: number;
     /** Whether an earlier change was proven not to come from a clock. */
@@ -152,7 +152,7 @@ async function explainChange(
     still,
     reading,
     isProven,
-  }: { readonly still: StillText; readonly reading: ViewReading; readonly isProven: boolean },
+  }: { readonly still: StableText; readonly reading: ViewReading; readonly isProven: boolean },
 ): Promise<Observation> {
   if (isProven) return { reading, still, text: "changed" };
   const isTime = differsOnlyInTimes(still, reading.text);
@@ -167,7 +167,7 @@ async function explainChange(
   const left = isTime
     ? removeChangingParts(still, texts.slice(TIME_READINGS / 2), 1)
     : removeChangingParts(still, texts, 2);
-  if (left === "restless") return { reading, still: undefined, text: "untold" };
+  if (left === "different_lengths") return { reading, still: undefined, text: "untold" };
   if (!isStill(left, texts.at(-1) ?? "")) return { reading, still, text: "changed" };
   return isTime ? { reading, still: left, text: "same" } : { reading, still: undefined, text: "untold" };
 }

@@ -12,13 +12,19 @@ import {
   isTwice,
   isReverted,
   showsBookings,
-  type StillText,
+  type StableText,
 } from "../../core/readiness/drills/order-view.ts";
 import type { World } from "../../world.ts";
 import { wrapAnswer, type ControlResult } from "../control/control.ts";
 import { limitConcurrency } from "./at-most.ts";
 import { introduce, payUnheard } from "./duplicates-before.ts";
-import { deliver, eventsOf, type DrilledOrder, type DuplicatesInput, type Run } from "./duplicates-send.ts";
+import {
+  deliver,
+  eventsOf,
+  type DrilledOrder,
+  type DuplicatesInput,
+  type DrillRun,
+} from "./duplicates-send.ts";
 import {
   endOtherOrders,
   factOf,
@@ -36,7 +42,7 @@ import {
   awaitSettledView,
   WATCH_MS,
 } from "./duplicates-watch.ts";
-import { readView, viewOf, watchView, type ViewWorld, type ViewReading } from "./order-view.ts";
+import { readView, withoutText, watchView, type ViewWorld, type ViewReading } from "./order-view.ts";
 
 /** The facts of the drill, and its endpoints. */
 export type DuplicatesSeen = { readonly facts: DuplicatesFacts; readonly subject: string };
@@ -66,7 +72,7 @@ type Lane = {
   /** The view's text after the payment, before any repeated event; empty until then. */
   paid: string;
   sends: readonly SendFact[];
-  still: StillText | undefined;
+  still: StableText | undefined;
   paidAt: number;
   slowestMs: number;
 };
@@ -105,7 +111,7 @@ export async function drillDuplicates(
   wanted: DuplicatesInput,
 ): Promise<ControlResult<DuplicatesSeen>> {
   let limited = 0;
-  const run: Run = {
+  const run: DrillRun = {
     ...wanted,
     world: limitConcurrency(world, MAX_AT_ONCE),
     limited: () => (limited += 1),
@@ -135,7 +141,7 @@ const NO_FACTS = {
 type PartialFacts = Partial<Omit<DuplicatesFacts, "scope">> & { readonly showsBookings?: boolean };
 
 async function drillAll(
-  run: Run,
+  run: DrillRun,
   facts: (seen: PartialFacts) => DuplicatesFacts,
 ): Promise<ControlResult<DuplicatesFacts>> {
   const known = await introduce(run);
@@ -177,7 +183,7 @@ function laneFact({ order, sends }: Lane): LaneFact {
 }
 
 async function openLanes(
-  run: Run,
+  run: DrillRun,
   texts: readonly (ViewReading & { readonly order: DrilledOrder })[],
 ): Promise<ControlResult<readonly Lane[]>> {
   const lanes: Lane[] = [];
@@ -216,7 +222,7 @@ function lanesOf(lanes: readonly Lane[], name: SendName): readonly Lane[] {
  * to the other.
  */
 async function sendAll(
-  run: Run,
+  run: DrillRun,
   lanes: readonly Lane[],
 ): Promise<ControlResult<Pick<DuplicatesFacts, "unpaid" | "ended"> & { readonly showsBookings: boolean }>> {
   const names = namesToSend(run);
@@ -240,14 +246,14 @@ async function sendAll(
     const sent = await sendEach(run, at % 2 === 0 ? addressed : addressed.toReversed(), name);
     if (sent.end !== "success") return sent;
     await Promise.all(addressed.map((lane) => look(run, lane, { name, isLast })));
-    for (const [lane, reading] of forgotten) amend(lane, { view: viewOf(reading) });
+    for (const [lane, reading] of forgotten) amend(lane, { view: withoutText(reading) });
     if (name === "after_others") bookings = await compare(run, lanes);
   }
   return wrapAnswer({ ...others, ended: await readAgain(run, others.ended), showsBookings: bookings });
 }
 
 /** Sends to one order after the other; payments are sent to all orders at once, as customers pay. */
-async function sendEach(run: Run, lanes: readonly Lane[], name: SendName): Promise<ControlResult<null>> {
+async function sendEach(run: DrillRun, lanes: readonly Lane[], name: SendName): Promise<ControlResult<null>> {
   if (name === "at_once") {
     const sent = await Promise.all(lanes.map((lane) => sendOnce(run, lane, name)));
     return sent.find(({ end }) => end !== "success") ?? wrapAnswer(null);
@@ -260,7 +266,7 @@ async function sendEach(run: Run, lanes: readonly Lane[], name: SendName): Promi
 }
 
 /** The sends of a run: none that are slow in a quick drill, and none after a restart if there is no restart command. */
-function namesToSend({ scope, restart: command }: Run): readonly SendName[] {
+function namesToSend({ scope, restart: command }: DrillRun): readonly SendName[] {
   return SEND_NAMES.filter((name) => {
     if (name === "after_a_while") return !scope.isQuick;
     return name !== "after_restart" || command !== undefined;
@@ -275,7 +281,7 @@ function amend(lane: Lane, change: Partial<SendFact>): void {
 
 /** Restarts the shop, waits until it answers, and returns the orders that are no longer paid in its view. */
 async function restart(
-  run: Run,
+  run: DrillRun,
   lanes: readonly Lane[],
 ): Promise<readonly (readonly [lane: Lane, reading: ViewReading])[]> {
   await run.restart?.();
@@ -289,7 +295,7 @@ async function restart(
 }
 
 /** Waits until the view has settled after the last send. */
-async function rest(run: Run, lane: Lane): Promise<void> {
+async function rest(run: DrillRun, lane: Lane): Promise<void> {
   const last = lane.sends.at(-1);
   if (last === undefined || last.view.says !== "paid") {
     lane.still = undefined;
@@ -310,14 +316,14 @@ function hasChanged({ sends }: Lane): boolean {
   return sends.some(({ text }) => text === "changed");
 }
 
-async function waitForMemories(run: Run, lanes: readonly Lane[]): Promise<void> {
+async function waitForMemories(run: DrillRun, lanes: readonly Lane[]): Promise<void> {
   const since = Math.max(0, ...lanes.map(({ paidAt }) => paidAt));
   const leftMs = since + MEMORY_MS - run.world.monotonic();
   if (leftMs > 0) await run.world.sleep(leftMs, run.signal);
 }
 
 /** Sends an event once, or twice at the same time, and records the send without a view. */
-async function sendOnce(run: Run, lane: Lane, name: SendName): Promise<ControlResult<null>> {
+async function sendOnce(run: DrillRun, lane: Lane, name: SendName): Promise<ControlResult<null>> {
   const { status } = DUPLICATE_SENDS[name];
   const eventId = lane.events[status];
   const wasPaid = lane.sends.at(-1)?.view.says === "paid";
@@ -354,7 +360,7 @@ async function sendOnce(run: Run, lane: Lane, name: SendName): Promise<ControlRe
  * Reads the view of an order after a send; after a repeated payment for longer than the first payment took to appear.
  */
 async function look(
-  run: Run,
+  run: DrillRun,
   lane: Lane,
   { name, isLast }: { readonly name: SendName; readonly isLast: boolean },
 ): Promise<void> {
@@ -377,14 +383,14 @@ async function look(
   lane.still = looked.still;
   if (!wasPaid && looked.reading.says === "paid")
     lane.slowestMs = Math.max(lane.slowestMs, run.world.monotonic() - lane.paidAt);
-  amend(lane, { view: viewOf(looked.reading), text: looked.text });
+  amend(lane, { view: withoutText(looked.reading), text: looked.text });
 }
 
 /**
  * Compares each order whose payment was sent twice at the same time with the order of its kind whose payment was sent
  * once. Returns whether the views show bookings.
  */
-async function compare(run: Run, lanes: readonly Lane[]): Promise<boolean> {
+async function compare(run: DrillRun, lanes: readonly Lane[]): Promise<boolean> {
   const texts = new Map<Lane, string>();
   await Promise.all(lanes.filter(({ order }) => order.end === "declined").map((lane) => rest(run, lane)));
   for (const lane of lanes) texts.set(lane, (await readView(run.world, viewRequestOf(run, lane.order))).text);

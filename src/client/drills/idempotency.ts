@@ -1,6 +1,6 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import type { ShellResult, World } from "../../world.ts";
-import type { Target } from "../api/client.ts";
+import type { ServiceTarget } from "../api/client.ts";
 import { callControl, wrapAnswer, type ControlResult, type ControlTarget } from "../control/control.ts";
 import { whileLeased, type HeldLease } from "../control/lease.ts";
 import {
@@ -45,7 +45,7 @@ type DrillWorld = Pick<World, "send" | "run" | "sleep" | "after" | "random" | "r
 type ClientDrill = {
   readonly commandLine: string;
   readonly commandTimeoutMs: number;
-  readonly target: Target;
+  readonly target: ServiceTarget;
   readonly signal: AbortSignal;
 };
 

@@ -1,9 +1,9 @@
 import { english } from "../../core/language.ts";
 import { lostAnswerText, QUOTING_RESULTS } from "../../core/readiness/drill-sentences.ts";
-import type { OrderView } from "../../core/readiness/drills/order-view.ts";
+import type { OrderReading } from "../../core/readiness/drills/order-view.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { Outcome } from "../../core/outcome.ts";
-import { parseTarget, type Target } from "../../core/webhook/target.ts";
+import { parseTarget, type DeliveryTarget } from "../../core/webhook/target.ts";
 import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import { poll } from "../poll.ts";
@@ -29,7 +29,7 @@ export type Buyer = Pick<Checkout, "id" | "orderId">;
  * A reading of the merchant's view of an order, with the whole answer as text; the text is empty if the view could not
  * be read. `isMissing`: the answer was 404.
  */
-export type ViewReading = OrderView & { readonly text: string; readonly isMissing: boolean };
+export type ViewReading = OrderReading & { readonly text: string; readonly isMissing: boolean };
 
 /** The view of an order, and the way to read it. */
 export type ViewRequest = {
@@ -55,7 +55,7 @@ const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
 
 /** Parses an address that a drill may open: on this machine, but not the sandbox (the rules of decision 14). */
-export function drillTarget({ origin }: ControlTarget, url: string): Outcome<Target> {
+export function drillTarget({ origin }: ControlTarget, url: string): Outcome<DeliveryTarget> {
   const { port } = new URL(origin);
   return parseTarget(url, { allowedHosts: [], ownPort: Number(port) });
 }
@@ -90,7 +90,7 @@ function ask(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
 }
 
 /** A reading without its text. */
-export function viewOf({ says, got }: ViewReading): OrderView {
+export function withoutText({ says, got }: ViewReading): OrderReading {
   return { says, got };
 }
 

@@ -1,6 +1,13 @@
 // Applications in any language, as stages of `explore`: a command that makes one purchase, alone or with a shop that is
 // started for each schedule (client/explore/shop.ts).
-import { isAtDelivery, MAX_CHECKOUTS, type Bench, type Call, type Stage, type StageEnd } from "./run.ts";
+import {
+  targetsDelivery,
+  MAX_CHECKOUTS,
+  type Bench,
+  type CallOperation,
+  type Stage,
+  type StageEnd,
+} from "./run.ts";
 import type { MadeCheckout, OrderView, SecretPlace } from "../../core/explore/facts.ts";
 import { isKill, type Schedule } from "../../core/explore/schedule.ts";
 import { parseView } from "../../core/explore/view.ts";
@@ -19,7 +26,7 @@ export type Commands = {
   readonly timeoutMs: number;
   readonly baseUrl: string;
   readonly target: ControlTarget;
-  readonly call: Call;
+  readonly call: CallOperation;
   /** Returns an order_id that is not in the merchant's records, which outlive the store of a run. */
   readonly newOrderId: () => string;
   /** Ends the commands when the exploration stops early. */
@@ -114,7 +121,7 @@ async function openIn(
     const { purchase, kill } = purchaseOf(commands, env, secretPlaces);
     return { storeId, secretPlaces, purchase, kill, close: remove };
   }
-  const kills = schedule.faults.filter((fault) => isKill(fault.action) && isAtDelivery(fault));
+  const kills = schedule.faults.filter((fault) => isKill(fault.action) && targetsDelivery(fault));
   const shop = await startShop(commands, served, { env, kills });
   const withPort = { ...env, PORT: String(shop.port) };
   try {

@@ -67,7 +67,7 @@ type Finding = {
 };
 
 /** The result of a search. */
-export type SearchResult = {
+export type ExplorationResult = {
   readonly schedules: number;
   readonly held: number;
   readonly broken: readonly Finding[];
@@ -89,7 +89,7 @@ const CONFIRMATIONS = 3;
  * Explores an application: runs schedules, shrinks and confirms the schedules that break an invariant, and reports
  * what was judged.
  */
-export async function exploreAll(search: Search): Promise<SearchResult | Useless> {
+export async function exploreAll(search: Search): Promise<ExplorationResult | Useless> {
   const { only, seed } = search;
   const plain = await search.run(only ?? NO_FAULTS);
   const useless = only === undefined ? uselessOf(plain, search.hasView) : undefined;
@@ -270,7 +270,7 @@ function findNotJudged(
   runs: readonly ExploreRun[],
   unsteady: readonly Invariant[],
   hasView: boolean,
-): SearchResult["notJudged"] {
+): ExplorationResult["notJudged"] {
   const judged = new Set(
     runs.flatMap(({ judgement }) => judgement.verdicts.map(({ invariant }) => invariant)),
   );
@@ -290,7 +290,7 @@ function findNotJudged(
   ];
 }
 
-function adviceOf(runs: readonly ExploreRun[]): SearchResult["advice"] {
+function adviceOf(runs: readonly ExploreRun[]): ExplorationResult["advice"] {
   const [least] = sortBySize(runs.filter(({ judgement }) => judgement.isDropped));
   if (least === undefined) return [];
   return [{ faults: least.facts.schedule.faults, text: english(DROPPED_ADVICE) }];

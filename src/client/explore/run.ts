@@ -4,7 +4,7 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import type { SimulatedOutcome } from "../../core/checkout/reserved-order-id.ts";
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
 import {
-  checkoutOf,
+  checkoutOfRun,
   isAnsweredWithSecret,
   isRequestWithSecret,
   requestLines,
@@ -15,7 +15,7 @@ import {
   type RunFacts,
   type SecretPlace,
 } from "../../core/explore/facts.ts";
-import { brokenVerdicts, canImprove, judge, type Judgement } from "../../core/explore/judge.ts";
+import { brokenVerdicts, canImprove, judgeRun, type Judgement } from "../../core/explore/judge.ts";
 import {
   faultAt,
   isKill,
@@ -31,7 +31,7 @@ import type { ControlCall } from "../control/control.ts";
 import { poll } from "../poll.ts";
 
 /** Calls an operation of the control API on a store; throws if the call is refused. */
-export type Call = <Name extends OperationName>(
+export type CallOperation = <Name extends OperationName>(
   call: ControlCall<Name> & { readonly storeId?: string },
 ) => Promise<AnswerOf<Name>>;
 
@@ -62,7 +62,7 @@ export type Stage = {
 /** The applications under test, and the sandbox with their stores. */
 export type Bench = {
   readonly world: Pick<World, "sleep" | "monotonic">;
-  readonly call: Call;
+  readonly call: CallOperation;
   readonly open: (schedule: Schedule) => Promise<Stage>;
   readonly signal: AbortSignal;
 };
@@ -172,7 +172,7 @@ function judgedBy(
   { seen: last, error: viewError }: Look,
 ) {
   const facts = { ...known, last, secretPlaces };
-  return { facts, judgement: judge(facts), viewError };
+  return { facts, judgement: judgeRun(facts), viewError };
 }
 
 /** A reading of the view: its answer, or its error. */
@@ -195,7 +195,7 @@ async function addFaults({ call, stage }: Play, { faults }: Schedule): Promise<r
   const { storeId, within } = stage;
   const added: AddedFault[] = [];
   for (const fault of faults) {
-    if (isKill(fault.action) && isAtDelivery(fault)) continue;
+    if (isKill(fault.action) && targetsDelivery(fault)) continue;
     const { action, match, ...rest } = bodyOf(fault);
     const ofRun = within && { orderId: within.orderId };
     const inRun = within && !isApiAction(action) ? { ...ofRun, endpointId: within.endpointId } : ofRun;
@@ -207,7 +207,7 @@ async function addFaults({ call, stage }: Play, { faults }: Schedule): Promise<r
 }
 
 /** Whether a fault applies to a delivery. */
-export function isAtDelivery({ match = {} }: ScheduledFault): boolean {
+export function targetsDelivery({ match = {} }: ScheduledFault): boolean {
   return match.eventType !== undefined;
 }
 
@@ -354,7 +354,7 @@ async function storyOf(
 ): Promise<string> {
   if (brokenVerdicts(judgement).length === 0) return "";
   const { purchase, again } = facts;
-  const checkout = checkoutOf(facts);
+  const checkout = checkoutOfRun(facts);
   const lines =
     checkout === undefined
       ? requestLines(facts)

@@ -1,6 +1,6 @@
 import { ERRORS } from "../../core/errors.ts";
 import { createMutex, type Mutex } from "../../core/mutex.ts";
-import { FAULT_HEADER, readFaultHeader } from "../../core/fault/fault.ts";
+import { FAULT_HEADER, parseFaultHeader } from "../../core/fault/fault.ts";
 import type { AppliedFault } from "../../core/fault/operations.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { targetFor, type ForwardPlan } from "../../core/webhook/forwarding.ts";
@@ -51,7 +51,7 @@ export type DeliverySource = {
  * The result of an attempt of a delivery. `not_wanted`: its type was not requested. `no_target`: the delivery is
  * printed but not forwarded.
  */
-export type DeliveryAttemptResult =
+export type ListenerResult =
   | { readonly kind: "not_verified"; readonly causes: readonly Diagnosis[] }
   | { readonly kind: "duplicate" | "not_wanted" | "no_target" }
   /** `again`: a replay of an event that a target accepted before. */
@@ -70,7 +70,7 @@ export type HandledDelivery = {
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
   /** The injected fault of the delivery. */
   readonly injected: AppliedFault | undefined;
-  readonly result: DeliveryAttemptResult;
+  readonly result: ListenerResult;
   /** The status returned to the sender. */
   readonly answered: number;
   readonly milliseconds: number;
@@ -213,7 +213,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   const verdict = verifyWebhook(asked);
   const verified = verdict.ok || verdict.code === "event_invalid";
   const [named = ""] = headerValues(request.rawHeaders, FAULT_HEADER);
-  const injected = readFaultHeader(named);
+  const injected = parseFaultHeader(named);
   const { storeTime: storeAt } = secrets;
   const arrived = {
     at,
@@ -268,7 +268,7 @@ async function refuseUnverified(
 }
 
 /** Forwards a verified delivery, unless it is a duplicate or has no target. */
-async function handle(context: Context, received: Received): Promise<DeliveryAttemptResult> {
+async function handle(context: Context, received: Received): Promise<ListenerResult> {
   const { world, source, seen, plan, forwarding } = context;
   const target = targetFor(plan, received.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
@@ -290,7 +290,7 @@ async function handle(context: Context, received: Received): Promise<DeliveryAtt
 async function answerAndReport(
   context: Context,
   received: Received,
-  result: DeliveryAttemptResult,
+  result: ListenerResult,
 ): Promise<HttpResponse> {
   const { world, source, onHandled, later } = context;
   const response = answerOf(result);
@@ -310,7 +310,7 @@ async function answerAndReport(
 }
 
 /** Returns the target's answer to the sender; without a target, a 2xx. */
-function answerOf(result: DeliveryAttemptResult): HttpResponse {
+function answerOf(result: ListenerResult): HttpResponse {
   switch (result.kind) {
     case "not_verified":
       return plainAnswer(400, "not verified");

@@ -4,14 +4,14 @@ import { UUID } from "../text.ts";
 import { decodeUtf8 } from "../json.ts";
 import { PAYMENT_JUDGES, type PaidOrder, type PaymentEvidence, type PaymentVerdict } from "./payment.ts";
 import {
-  checkoutOf,
-  checkoutPath,
+  checkoutInAnswer,
+  retrievePath,
   FIRST_PROBE,
-  orderIdOf,
+  probeOrderId,
   probeHeaders,
   PROBES,
   type Answers,
-  type Check,
+  type ProbeCheck,
   type Probe,
   type ProbeAnswer,
   type ProbeRequest,
@@ -82,7 +82,7 @@ export function judgeCalibration(
   answers: Answers,
   payment: PaymentEvidence | undefined,
 ): readonly CalibratedAssumption[] {
-  const order = { id: checkoutOf(answers.get(FIRST_PROBE))["id"], orderId: orderIdOf(run) };
+  const order = { id: checkoutInAnswer(answers.get(FIRST_PROBE))["id"], orderId: probeOrderId(run) };
   return ASSUMPTIONS.map(({ decision }) => {
     const judgePayment = PAYMENT_JUDGES.get(decision);
     if (judgePayment === undefined) return judge(run, answers, decision);
@@ -102,7 +102,7 @@ function unobservedAssumption(decision: number, expected: string): CalibratedAss
 
 type ObservedAnswer = {
   readonly probe: Probe;
-  readonly check: Check;
+  readonly check: ProbeCheck;
   readonly answer: ProbeAnswer | undefined;
 };
 
@@ -152,7 +152,7 @@ function displayEvidence(
 ): Pick<CalibratedAssumption, "request" | "answer"> {
   if (shown === undefined) return { request: null, answer: null };
   if ("text" in shown) {
-    const request = displayRequest(run, { method: "GET", path: checkoutPath(order.id) });
+    const request = displayRequest(run, { method: "GET", path: retrievePath(order.id) });
     return { request, answer: displayAnswer(run, shown) };
   }
   const { method, target, rawHeaders, body, answered } = shown;

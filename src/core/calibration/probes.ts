@@ -27,7 +27,7 @@ export type ProbeAnswer = {
 export type Answers = ReadonlyMap<string, ProbeAnswer>;
 
 /** A statement of a decision that one answer can confirm or contradict. */
-export type Check = {
+export type ProbeCheck = {
   readonly decision: number;
   readonly expected: string;
   readonly holds: (answer: ProbeAnswer, answers: Answers) => boolean;
@@ -40,7 +40,7 @@ export type Probe = {
   readonly summary: string;
   /** `run` is a text unique to this run. Undefined if an earlier answer lacks the id that it needs. */
   readonly request: (run: string, answers: Answers) => ProbeRequest | undefined;
-  readonly checks: readonly Check[];
+  readonly checks: readonly ProbeCheck[];
 };
 
 const V7_UUID = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
@@ -64,7 +64,7 @@ const sum = (orderId: string, more: Readonly<Record<string, unknown>> = {}): str
     ...more,
   });
 /** The order_id of the order that a run creates. */
-export const orderIdOf = (run: string): string => `calibrate-${run}`;
+export const probeOrderId = (run: string): string => `calibrate-${run}`;
 /** Does not contain the order's, by which a receiver recognises the order's events. */
 const sessionOrderIdOf = (run: string): string => `calibrate-session-${run}`;
 const keyOf = (run: string, number = 1): string => `calibrate-${run}-${number}`;
@@ -80,8 +80,8 @@ function createOrder(
 
 function retrieve(created: string): Probe["request"] {
   return (_run, answers) => {
-    const { id } = checkoutOf(answers.get(created));
-    return id === undefined ? undefined : { method: "GET", path: checkoutPath(id) };
+    const { id } = checkoutInAnswer(answers.get(created));
+    return id === undefined ? undefined : { method: "GET", path: retrievePath(id) };
   };
 }
 
@@ -97,7 +97,7 @@ export function probeHeaders(
   };
 }
 
-function refusal(decision: number, status: number, code: ErrorCode): Check {
+function refusal(decision: number, status: number, code: ErrorCode): ProbeCheck {
   return {
     decision,
     expected: `${status} ${code}, as JSON`,
@@ -106,7 +106,7 @@ function refusal(decision: number, status: number, code: ErrorCode): Check {
 }
 
 /** The claims on a created object: the form of its ids (decision 2), and the stated fields (decision 20). */
-function creation(object: CheckoutObject): readonly Check[] {
+function creation(object: CheckoutObject): readonly ProbeCheck[] {
   const fields = {
     object,
     amount_minor: AMOUNT_MINOR,
@@ -119,7 +119,7 @@ function creation(object: CheckoutObject): readonly Check[] {
       decision: 20,
       expected: `201 with livemode false, object ${object} and the values of the request, as JSON`,
       holds: (answer) => {
-        const checkout = checkoutOf(answer);
+        const checkout = checkoutInAnswer(answer);
         const isAsSent = Object.entries(fields).every(([name, value]) => checkout[name] === value);
         return answer.status === 201 && isJson(answer) && isAsSent;
       },
@@ -131,7 +131,8 @@ function creation(object: CheckoutObject): readonly Check[] {
         const requestId = answer.body["request_id"];
         const isV7 = (id: unknown): boolean => typeof id === "string" && V7_UUID.test(id);
         return (
-          [checkoutOf(answer)["id"], requestId].every(isV7) && answer.headers["x-request-id"] === requestId
+          [checkoutInAnswer(answer)["id"], requestId].every(isV7) &&
+          answer.headers["x-request-id"] === requestId
         );
       },
     },
@@ -139,13 +140,13 @@ function creation(object: CheckoutObject): readonly Check[] {
 }
 
 /** The claim on a retrieve of what a probe created. */
-function unchanged(created: string): Check {
+function unchanged(created: string): ProbeCheck {
   return {
     decision: 9,
     expected: "200 with the same checkout, still created",
     holds: (answer, answers) =>
       answer.status === 200 &&
-      JSON.stringify(checkoutOf(answer)) === JSON.stringify(checkoutOf(answers.get(created))),
+      JSON.stringify(checkoutInAnswer(answer)) === JSON.stringify(checkoutInAnswer(answers.get(created))),
   };
 }
 
@@ -158,13 +159,13 @@ function codeOf({ body }: ProbeAnswer): unknown {
 }
 
 /** The checkout in an answer; empty if there is none. */
-export function checkoutOf(answer: ProbeAnswer | undefined): Readonly<Record<string, unknown>> {
+export function checkoutInAnswer(answer: ProbeAnswer | undefined): Readonly<Record<string, unknown>> {
   const data = answer?.body["data"];
   return isRecord(data) ? data : {};
 }
 
 /** The path for retrieving a checkout by the id in an answer. */
-export function checkoutPath(id: unknown): string {
+export function retrievePath(id: unknown): string {
   return `/checkout-sessions/${encodeURIComponent(String(id))}`;
 }
 
@@ -184,13 +185,13 @@ export const PROBES: readonly Probe[] = [
   {
     name: FIRST_PROBE,
     summary: "creates an order of 1.00 EUR",
-    request: createOrder(key1, (run) => sum(orderIdOf(run))),
+    request: createOrder(key1, (run) => sum(probeOrderId(run))),
     checks: creation("order"),
   },
   {
     name: "replay",
     summary: "sends the same create with the same key",
-    request: createOrder(key1, (run) => sum(orderIdOf(run))),
+    request: createOrder(key1, (run) => sum(probeOrderId(run))),
     checks: [
       {
         decision: 5,
@@ -207,19 +208,19 @@ export const PROBES: readonly Probe[] = [
   {
     name: "other-values",
     summary: "sends another amount with the same key",
-    request: createOrder(key1, (run) => sum(orderIdOf(run), { amount_minor: 200 })),
+    request: createOrder(key1, (run) => sum(probeOrderId(run), { amount_minor: 200 })),
     checks: [refusal(5, 409, "idempotency_key_reused")],
   },
   {
     name: "other-path",
     summary: "sends the same body with the same key to /checkout-sessions",
-    request: createOrder(key1, (run) => sum(orderIdOf(run)), { path: "/checkout-sessions" }),
+    request: createOrder(key1, (run) => sum(probeOrderId(run)), { path: "/checkout-sessions" }),
     checks: [refusal(5, 409, "idempotency_key_reused")],
   },
   {
     name: "same-order",
     summary: "creates the open order again, with another key",
-    request: createOrder(key2, (run) => sum(orderIdOf(run))),
+    request: createOrder(key2, (run) => sum(probeOrderId(run))),
     checks: [refusal(8, 409, "order_conflict")],
   },
   {

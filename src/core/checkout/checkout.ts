@@ -60,7 +60,7 @@ export type Capability = {
 };
 
 /** Whether a checkout blocks another checkout of its order_id, because it is open or paid (decision 8). */
-export function isLive(status: Status): boolean {
+export function blocksOrderId(status: Status): boolean {
   return status === "created" || status === "pending" || status === "succeeded";
 }
 

@@ -77,7 +77,7 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
 }
 
 /** The terms of a purchase: from the body, or from the price that it names (decision 7). */
-export function termsOf(request: CreateRequest, price: PriceTerms | undefined): Terms {
+export function purchaseTerms(request: CreateRequest, price: PriceTerms | undefined): Terms {
   const { order_id: orderId, description = price?.description ?? null } = request;
   if (!("price_id" in request)) {
     const { amount_minor: amountMinor, currency, payment_method: paymentMethod } = request;

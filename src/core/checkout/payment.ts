@@ -18,7 +18,7 @@ export const TRANSITIONS = {
 } as const satisfies Record<Status, readonly Status[]>;
 
 /** Maximum number of payment attempts. If the last attempt is declined, the checkout fails (decision 10). */
-export const MAX_ATTEMPTS = 5;
+export const MAX_PAYMENT_ATTEMPTS = 5;
 
 /** The results of an attempt that the payment network can report. */
 export type AttemptResult = LateResult["result"];
@@ -111,7 +111,7 @@ function finish(
   }
   const finished = { ...attempt, outcome: result, finishedAt: now };
   if (result !== "declined") return move(checkout, result, finished);
-  return move(checkout, attempt.number === MAX_ATTEMPTS ? "failed" : "pending", finished);
+  return move(checkout, attempt.number === MAX_PAYMENT_ATTEMPTS ? "failed" : "pending", finished);
 }
 
 function abandon(attempts: readonly Attempt[], now: number): Attempt | null {

@@ -1,9 +1,9 @@
 import { isLoopback } from "../loopback.ts";
 import type { FieldFault, FieldPath } from "./field.ts";
-import type { NamedTarget, StoreInput } from "./schema.ts";
+import type { NamedTarget, RequestedStore } from "./schema.ts";
 import { targetVariable } from "./secrets.ts";
 
-type Store = Omit<StoreInput, "apiKeys" | "signingSecret">;
+type Store = Omit<RequestedStore, "apiKeys" | "signingSecret">;
 /** A name, and its path in the file. */
 export type NamedField = readonly [path: FieldPath, name: string];
 

@@ -9,7 +9,7 @@ import { accept, refuse, type Outcome } from "../outcome.ts";
 import { parseTarget, type TargetPolicy } from "../webhook/target.ts";
 import { canonicalUrl, conflictsIn, findRepeatedNames, type NamedField } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
-import type { PriceInput, StoreInput } from "./schema.ts";
+import type { PriceInput, RequestedStore } from "./schema.ts";
 
 /** The current state of a store. */
 export type StoreState = {
@@ -42,7 +42,7 @@ type ShownValue = ChangeEntry["differences"][number]["from"];
 /** A change with the data to write. */
 export type PlannedChange = Omit<ChangeEntry, "kind"> &
   (
-    | { readonly kind: "store"; readonly wanted?: StoreInput }
+    | { readonly kind: "store"; readonly wanted?: RequestedStore }
     | { readonly kind: "price"; readonly wanted?: PriceInput }
     | { readonly kind: "api_key"; readonly apiKey: string }
     | {
@@ -66,8 +66,8 @@ const ALL_EVENTS = ["*"];
  * unchanged. In a list in the file, all other items are unmanaged, and removed only with `prune`. Refuses every
  * impossible change, with the field at the start of the message, so that applying the plan refuses nothing.
  */
-export function planOf(
-  wanted: readonly StoreInput[],
+export function planChanges(
+  wanted: readonly RequestedStore[],
   state: ConfigState,
   options: PlanOptions,
 ): Outcome<readonly PlannedChange[]> {
@@ -100,7 +100,7 @@ type PlanContext = PlanOptions & {
   readonly path: FieldPath;
 };
 
-function changesOf(wanted: StoreInput, place: PlanContext): PlannedChange[] {
+function changesOf(wanted: RequestedStore, place: PlanContext): PlannedChange[] {
   return [
     storeChange(wanted, place),
     ...merchantChanges(wanted, place),
@@ -113,21 +113,21 @@ function changesOf(wanted: StoreInput, place: PlanContext): PlannedChange[] {
   ];
 }
 
-function storeChange(wanted: StoreInput, { now }: PlanContext): PlannedChange {
+function storeChange(wanted: RequestedStore, { now }: PlanContext): PlannedChange {
   const { id: storeId, name } = wanted;
   if (now === undefined) return { ...head("add", "store", { storeId, name }), wanted };
   return { ...compareItem("store", { storeId, name }, [["name", now.name, name]]), wanted };
 }
 
 /** Renames an existing merchant; the name of a new merchant is set with its first store. */
-function merchantChanges({ id: storeId, merchant }: StoreInput, { state }: PlanContext): PlannedChange[] {
+function merchantChanges({ id: storeId, merchant }: RequestedStore, { state }: PlanContext): PlannedChange[] {
   const now = state.stores.find((store) => store.merchant.id === merchant?.id)?.merchant;
   if (merchant?.name === undefined || now === undefined) return [];
   const about = { storeId, name: merchant.id };
   return [compareItem("merchant", about, [["name", now.name, merchant.name]])];
 }
 
-function keyChanges({ id: storeId, apiKeys = [] }: StoreInput, { state }: PlanContext): PlannedChange[] {
+function keyChanges({ id: storeId, apiKeys = [] }: RequestedStore, { state }: PlanContext): PlannedChange[] {
   return apiKeys.map((apiKey) => {
     const action = state.keys.has(hashKey(apiKey)) ? "keep" : "add";
     return { ...head(action, "api_key", { storeId, name: `…${apiKey.slice(-4)}` }), apiKey };
@@ -136,7 +136,7 @@ function keyChanges({ id: storeId, apiKeys = [] }: StoreInput, { state }: PlanCo
 
 /** A capability that is missing from the list is deactivated, not removed, so that it can be activated again. */
 function capabilityChanges(
-  { id: storeId, capabilities = {} }: StoreInput,
+  { id: storeId, capabilities = {} }: RequestedStore,
   { now }: PlanContext,
   kind: "payment_method" | "currency",
 ): PlannedChange[] {
@@ -155,7 +155,7 @@ function capabilityChanges(
   ];
 }
 
-function priceChanges({ id: storeId, prices }: StoreInput, { now, prune }: PlanContext): PlannedChange[] {
+function priceChanges({ id: storeId, prices }: RequestedStore, { now, prune }: PlanContext): PlannedChange[] {
   if (prices === undefined) return [];
   const known = now?.prices ?? [];
   const rest = known.filter(({ id }) => !prices.some((price) => price.id === id));
@@ -178,7 +178,7 @@ function priceChanges({ id: storeId, prices }: StoreInput, { now, prune }: PlanC
 }
 
 function originChanges(
-  { id: storeId, returnOrigins }: StoreInput,
+  { id: storeId, returnOrigins }: RequestedStore,
   { now, prune }: PlanContext,
 ): PlannedChange[] {
   if (returnOrigins === undefined) return [];
@@ -198,7 +198,7 @@ function originChanges(
 }
 
 function endpointChanges(
-  { id: storeId, endpoints }: StoreInput,
+  { id: storeId, endpoints }: RequestedStore,
   { now, prune }: PlanContext,
 ): PlannedChange[] {
   if (endpoints === undefined) return [];
@@ -224,7 +224,7 @@ function endpointChanges(
 }
 
 /** Refuses changes that no plan can make. */
-function checkStore(wanted: StoreInput, place: PlanContext): Outcome<void> {
+function checkStore(wanted: RequestedStore, place: PlanContext): Outcome<void> {
   const { now, state, path } = place;
   const { merchant, signingSecret, apiKeys = [] } = wanted;
   if (now !== undefined && merchant !== undefined && merchant.id !== now.merchant.id) {
@@ -250,7 +250,7 @@ function checkStore(wanted: StoreInput, place: PlanContext): Outcome<void> {
   return checkLists(wanted, place);
 }
 
-function checkLists(wanted: StoreInput, { now, path, targets, prune }: PlanContext): Outcome<void> {
+function checkLists(wanted: RequestedStore, { now, path, targets, prune }: PlanContext): Outcome<void> {
   const { returnOrigins = [], endpoints = [], prices = [] } = wanted;
   for (const [at, { url }] of endpoints.entries()) {
     const target = parseTarget(url, targets);
@@ -273,7 +273,7 @@ function checkLists(wanted: StoreInput, { now, path, targets, prune }: PlanConte
 }
 
 /** A key must belong to one store only. */
-function keyConflicts(wanted: readonly StoreInput[]): FieldFault[] {
+function keyConflicts(wanted: readonly RequestedStore[]): FieldFault[] {
   const all = wanted.flatMap(({ apiKeys = [] }, store) =>
     apiKeys.map((apiKey, at): NamedField => [["stores", store, "api_keys", at], apiKey]),
   );

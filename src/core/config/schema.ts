@@ -35,7 +35,11 @@ import {
   parseSchedule,
   rateLimitOf,
 } from "./setting-text.ts";
-import { MAX_DELIVERIES_IN_FLIGHT, MAX_ATTEMPTS, type DeliverySchedule } from "../webhook/delivery.ts";
+import {
+  MAX_DELIVERIES_IN_FLIGHT,
+  MAX_DELIVERY_ATTEMPTS,
+  type DeliverySchedule,
+} from "../webhook/delivery.ts";
 import {
   SECRET_DESCRIPTION,
   SECRET_DESCRIPTION_ZH,
@@ -158,7 +162,7 @@ const deliverySchedule = z.codec(
       for (const { at, message } of schedule.ok ? [] : schedule.refusal)
         context.addIssue({ code: "custom", message, path: at === undefined ? [] : [at] });
     }),
-    z.meta({ minItems: 1, maxItems: MAX_ATTEMPTS }),
+    z.meta({ minItems: 1, maxItems: MAX_DELIVERY_ATTEMPTS }),
   ),
   z.custom<DeliverySchedule>(),
   { decode: (texts) => valueOf(parseSchedule(texts)), encode: (schedule) => schedule.map(durationText) },
@@ -216,7 +220,7 @@ const secret = z.strictObject(
 );
 
 /** A requested catalog price, with its optional fields. */
-export const price = z.strictObject({
+export const requestedPrice = z.strictObject({
   id: line(1, 64),
   amountMinor: whole(1),
   currency: z.string().check(z.regex(/^[A-Z]{3}$/, "must be three upper-case letters such as EUR")),
@@ -246,11 +250,11 @@ const storeFields = {
   id: givenId,
   name: storeName,
   merchant: z.optional(z.strictObject({ id: givenId, name: z.optional(merchantName) })),
-  prices: z.optional(z.array(price).check(z.maxLength(MAX_PRICES))),
+  prices: z.optional(z.array(requestedPrice).check(z.maxLength(MAX_PRICES))),
   capabilities: z.optional(
     z.strictObject({
-      paymentMethods: z.optional(onceEach(price.shape.paymentMethod)),
-      currencies: z.optional(onceEach(price.shape.currency)),
+      paymentMethods: z.optional(onceEach(requestedPrice.shape.paymentMethod)),
+      currencies: z.optional(onceEach(requestedPrice.shape.currency)),
     }),
   ),
   returnOrigins: z.optional(z.array(returnOrigin).check(z.maxLength(20))),
@@ -276,9 +280,9 @@ export const resolvedStore = z.strictObject({
   ),
 });
 /** A requested store, with its secrets resolved. */
-export type StoreInput = DomainOf<typeof resolvedStore>;
+export type RequestedStore = DomainOf<typeof resolvedStore>;
 /** A requested catalog price. */
-export type PriceInput = NonNullable<StoreInput["prices"]>[number];
+export type PriceInput = NonNullable<RequestedStore["prices"]>[number];
 
 const target = z.strictObject({
   baseUrl: z

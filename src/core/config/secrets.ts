@@ -2,7 +2,7 @@ import { isTestKey } from "../credential.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { isSigningSecret } from "../sealed-secret.ts";
 import type { FieldFault, FieldPath } from "./field.ts";
-import type { ConfigFile, StoreInput } from "./schema.ts";
+import type { ConfigFile, RequestedStore } from "./schema.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 type StoreInFile = NonNullable<ConfigFile["stores"]>[number];
@@ -13,7 +13,7 @@ type StoreInFile = NonNullable<ConfigFile["stores"]>[number];
 export function resolveStores(
   { stores = [] }: ConfigFile,
   env: Variables,
-): Outcome<readonly StoreInput[], readonly FieldFault[]> {
+): Outcome<readonly RequestedStore[], readonly FieldFault[]> {
   const faults = stores.flatMap((store, at) => faultsOf(store, ["stores", at], env));
   if (faults.length > 0) return { ok: false, refusal: faults };
   return accept(

@@ -5,7 +5,7 @@ import {
   DISABLE_AFTER_MS,
   MAX_DELAY_MS,
   MAX_SCHEDULE_MS,
-  MAX_ATTEMPTS,
+  MAX_DELIVERY_ATTEMPTS,
   type DeliverySchedule,
 } from "../webhook/delivery.ts";
 
@@ -60,8 +60,11 @@ export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedul
     if (delay !== undefined && delay <= MAX_DELAY_MS) return [];
     return [{ at, message: at === 0 ? "must be 0s: the first attempt is immediate" : A_DELAY }];
   });
-  if (texts.length === 0 || texts.length > MAX_ATTEMPTS)
-    faults.push({ at: undefined, message: `must have 1 to ${MAX_ATTEMPTS} delays, one for each attempt` });
+  if (texts.length === 0 || texts.length > MAX_DELIVERY_ATTEMPTS)
+    faults.push({
+      at: undefined,
+      message: `must have 1 to ${MAX_DELIVERY_ATTEMPTS} delays, one for each attempt`,
+    });
   const whole = delays.flatMap((delay) => delay ?? []);
   const sum = whole.reduce((before, delay) => before + delay, 0);
   if (faults.length === 0 && sum > MAX_SCHEDULE_MS)

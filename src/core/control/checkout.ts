@@ -3,7 +3,7 @@ import { PAYMENT_METHODS, BILLING_MODELS } from "../checkout/checkout.ts";
 import { SIMULATED_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { checkoutWire } from "../checkout/wire.ts";
 import { RETURN_ORIGIN_SCHEMA, RETURN_PATH_SCHEMA } from "../checkout/return-origin.ts";
-import { price as wantedPrice, returnOrigin } from "../config/schema.ts";
+import { requestedPrice as wantedPrice, returnOrigin } from "../config/schema.ts";
 import { moment, nonEmpty, storeOperation, whole, wholeInQuery, type DomainOf } from "./operation.ts";
 import { toDomainFields, nameSchemas } from "./wire-names.ts";
 

@@ -2,7 +2,7 @@ import { errorRow, type ErrorCode } from "../errors.ts";
 import type { Words } from "../language.ts";
 
 /** The check that corresponds to an error code, its rule in the interface, and the remedy. */
-export type Check = {
+export type RefusalCheck = {
   /** The check's name in the order of checks (decision 3). */
   readonly name: string;
   /** The rule in INTERFACE.md; null if there is none. */
@@ -19,7 +19,7 @@ export type Check = {
   readonly next: readonly string[];
 };
 
-type Row = Pick<Check, "name"> & Partial<Check>;
+type Row = Pick<RefusalCheck, "name"> & Partial<RefusalCheck>;
 
 const [TRANSPORT, HOST, CREDENTIAL] = ["transport", "host and origin", "credential"];
 const [RATE, SCOPE, CONTENT] = ["rate", "environment and scope", "content"];
@@ -201,7 +201,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
 };
 
 /** The check that corresponds to a code. */
-export function checkOf(code: ErrorCode): Check {
+export function checkOf(code: ErrorCode): RefusalCheck {
   const decision = errorRow(code)?.decision ?? CODES_DECISION;
   return { rule: null, decision, field: null, expected: null, message: null, next: [], ...ROWS[code] };
 }

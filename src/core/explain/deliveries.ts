@@ -50,7 +50,9 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
   );
 }
 
-/** The delayed deliveries for one checkout, oldest first, by the ids of the waiting deliveries to the same endpoint. */
+/**
+ * For each delivery that waits behind a delayed one to the same endpoint, oldest first: its id and the delayed delivery.
+ */
 export function delayedDeliveries(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,

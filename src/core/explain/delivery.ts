@@ -39,7 +39,7 @@ export type StoryDelivery = {
 type LikelyCause = { readonly cause: Words; readonly next: string };
 
 /** Causes by error, or by the status of the answer: the exact status, otherwise its class, such as 4xx. */
-export const CAUSES: Readonly<
+export const DELIVERY_CAUSES: Readonly<
   Record<DeliveryError | "other", LikelyCause> & Partial<Record<string, LikelyCause>>
 > = {
   unreachable: {
@@ -158,10 +158,10 @@ export function likelyCause({
 }: Pick<StoryAttempt, "status" | "error" | "fault">): LikelyCause | undefined {
   if (fault !== null && (error !== null || status !== null) && !isSuccess(status))
     return { cause: SENTENCES.injected(fault), next: "checkout faults list" };
-  if (error !== null) return CAUSES[error];
+  if (error !== null) return DELIVERY_CAUSES[error];
   if (status === null || isSuccess(status)) return undefined;
   const code = String(status);
-  return CAUSES[code] ?? CAUSES[`${code.slice(0, 1)}xx`] ?? CAUSES.other;
+  return DELIVERY_CAUSES[code] ?? DELIVERY_CAUSES[`${code.slice(0, 1)}xx`] ?? DELIVERY_CAUSES.other;
 }
 
 /** The likely cause of a failed attempt in words. */

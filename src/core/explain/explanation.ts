@@ -16,7 +16,7 @@ const difference = z.object({
   this: z.nullable(z.string()),
 });
 /** A field in which a request differs from the first request with its key or order. */
-export type Difference = DomainOf<typeof difference>;
+export type RequestDifference = DomainOf<typeof difference>;
 
 const storyAttempt = z.object({
   /** The time by the store's clock. */

@@ -1,5 +1,5 @@
 import type { Checkout } from "../checkout/checkout.ts";
-import { isFinal, MAX_ATTEMPTS } from "../checkout/payment.ts";
+import { isFinal, MAX_PAYMENT_ATTEMPTS } from "../checkout/payment.ts";
 import { settlementOf } from "../checkout/reserved-order-id.ts";
 import type { Attempt, LastChange, LateResult } from "../control/checkout.ts";
 import { english, type Say } from "../language.ts";
@@ -28,7 +28,7 @@ export function lastChange(life: Life): LastChange {
   const by = status === "expired" ? "clock" : whoActed(checkout, at);
   const number = attempt?.number ?? null;
   if (attempt?.outcome === "declined" && (status === "pending" || status === "failed"))
-    return { at, what: "declined", by, attempt: number, attemptsLeft: MAX_ATTEMPTS - attempt.number };
+    return { at, what: "declined", by, attempt: number, attemptsLeft: MAX_PAYMENT_ATTEMPTS - attempt.number };
   return { at, what: status === "pending" ? "started" : status, by, attempt: number, attemptsLeft: null };
 }
 

@@ -8,8 +8,8 @@ import { isReplay, findHeader, type LoggedRequest, type RefusedRequest } from ".
 import { redactStored } from "../request/redaction.ts";
 import { english, type Say } from "../language.ts";
 import { printable } from "../text.ts";
-import { checkOf, type Check } from "./checks.ts";
-import type { Difference, Explanation } from "./explanation.ts";
+import { checkOf, type RefusalCheck } from "./checks.ts";
+import type { RequestDifference, Explanation } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 import { requestEntry, type StoryRequest } from "./timeline.ts";
 
@@ -109,7 +109,7 @@ type Parts = Pick<Explanation, "field" | "expected" | "received" | "next">;
  * The parts of a refusal. Our messages contain the expected value and, after "; got", the received value (decision 4);
  * other messages are parsed by their check. A command in a message takes precedence over the check's commands.
  */
-function partsOf({ message }: RefusedRequest, check: Check, say: Say): Parts {
+function partsOf({ message }: RefusedRequest, check: RefusalCheck, say: Say): Parts {
   const [said = "", advice] = message.split(/: see (?=checkout )/);
   const at = said.lastIndexOf(GOT_MARKER);
   const [expected, received] =
@@ -161,7 +161,7 @@ export function keyOfRefusal({ refused }: Pick<LoggedRequest, "refused">): strin
 export function differencesOf(
   { path, refused }: Pick<LoggedRequest, "path" | "refused">,
   met: ExistingCheckout | undefined,
-): readonly Difference[] {
+): readonly RequestDifference[] {
   if (refused === null || met === undefined) return [];
   const body = parseJson(refused.body);
   if (typeof body !== "object" || body === null) return [];

@@ -1,6 +1,6 @@
 import type { PageView } from "../checkout/page-view.ts";
 import type { Attempt } from "../control/checkout.ts";
-import { MAX_ATTEMPTS, type AttemptResult } from "../checkout/payment.ts";
+import { MAX_PAYMENT_ATTEMPTS, type AttemptResult } from "../checkout/payment.ts";
 import { faultText } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";
 import { english, type Say, type Words } from "../language.ts";
@@ -13,7 +13,7 @@ import {
   type DeliveryLine,
 } from "./deliveries.ts";
 import type { StoryDelivery } from "./delivery.ts";
-import type { Difference, Explanation, PendingEntry, StoryEntry } from "./explanation.ts";
+import type { RequestDifference, Explanation, PendingEntry, StoryEntry } from "./explanation.ts";
 import { mergeChains, type OrderableLine } from "./order.ts";
 import { SENTENCES } from "./sentences.ts";
 
@@ -22,7 +22,7 @@ export type StoryRequest = LoggedRequest & {
   /** The Idempotency-Key; null if the request had none, or if the key was not stored. */
   readonly key: string | null;
   /** The differences from the first request with its key or order; empty if the refusal has another reason. */
-  readonly differences: readonly Difference[];
+  readonly differences: readonly RequestDifference[];
   /** The stored answer for the key; null if there is none. */
   readonly answer: string | null;
   /** The fingerprint of the request that is stored with the answer. */
@@ -243,7 +243,7 @@ function placeAttempt({ number, startedAt, outcome, finishedAt }: Attempt, say: 
   const line = (at: number, text: Words): StoryEntry => payerEntry("attempt", at, say(text));
   const started: OrderedLine = { entry: line(startedAt, SENTENCES.attemptStarted(number)), place: "start" };
   if (finishedAt === null) return [started];
-  const ended = line(finishedAt, SENTENCES.attemptEnded(number, outcome, MAX_ATTEMPTS - number));
+  const ended = line(finishedAt, SENTENCES.attemptEnded(number, outcome, MAX_PAYMENT_ATTEMPTS - number));
   return [started, { entry: ended, place: "finish" }];
 }
 

@@ -109,7 +109,7 @@ export function isPayment(eventType: string): boolean {
 }
 
 /** The checkout of a run: the checkout that the client received, otherwise the first. */
-export function checkoutOf({ checkouts, purchase, again }: RunFacts): MadeCheckout | undefined {
+export function checkoutOfRun({ checkouts, purchase, again }: RunFacts): MadeCheckout | undefined {
   const ids = new Set([again, purchase].map((end) => (end?.end === "order" ? end.id : undefined)));
   return checkouts.find(({ id }) => ids.has(id)) ?? checkouts[0];
 }

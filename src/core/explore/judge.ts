@@ -1,5 +1,5 @@
 import {
-  checkoutOf,
+  checkoutOfRun,
   isPayment,
   SECRET_PLACES,
   type MadeCheckout,
@@ -18,8 +18,8 @@ type Verdict =
 export type Judgement = { readonly verdicts: readonly Verdict[]; readonly isDropped: boolean };
 
 /** Judges the facts of a run. */
-export function judge(facts: RunFacts): Judgement {
-  const checkout = checkoutOf(facts);
+export function judgeRun(facts: RunFacts): Judgement {
+  const checkout = checkoutOfRun(facts);
   const ofView = checkout === undefined ? [] : viewVerdicts(facts, checkout);
   const isDropped = checkout !== undefined && isDroppedForGood(facts, checkout);
   return { verdicts: [...clientVerdicts(facts), ...ofView, secretVerdict(facts)], isDropped };

@@ -91,7 +91,7 @@ export function scheduleLine({ faults, payer }: Schedule): string {
 }
 
 /** The place of a fault: `POST /v1/orders 1`, `order.succeeded 2`; `any 1` for a fault without a match. */
-export function placeOf({ match = {} }: Pick<ScheduledFault, "match">): string {
+export function placeOfFault({ match = {} }: Pick<ScheduledFault, "match">): string {
   const { method, path, eventType, nth = 1 } = match;
   const names = [method, path, eventType].filter((part) => part !== undefined);
   return [...(names.length === 0 ? ["any"] : names), nth].join(" ");
@@ -100,7 +100,7 @@ export function placeOf({ match = {} }: Pick<ScheduledFault, "match">): string {
 function faultLine(fault: ScheduledFault): string {
   const { action, match = {}, ...rest } = fault;
   const { method: _method, path: _path, eventType: _type, nth: _nth, ...others } = match;
-  const at = placeOf(fault);
+  const at = placeOfFault(fault);
   const given = Object.entries({ ...others, ...rest }).filter(([, value]) => value !== undefined);
   const isUsual = JSON.stringify(rest) === JSON.stringify(PARAMETERS_OF[action] ?? {});
   return `${action} at ${at}${isUsual && Object.keys(others).length === 0 ? "" : ` ${JSON.stringify(given)}`}`;

@@ -1,4 +1,4 @@
-import { placeOf, sizeOf, type Schedule } from "./schedule.ts";
+import { placeOfFault, sizeOf, type Schedule } from "./schedule.ts";
 import type { Place } from "./search.ts";
 
 /** The results of single faults at a place, by action; for the place `payer`, by the end of the payment. */
@@ -19,7 +19,7 @@ const PAYER = "payer";
 function placeName(place: Place): string {
   if (place.kind === "page") return PAYER;
   const { kind: _kind, ...match } = place;
-  return placeOf({ match });
+  return placeOfFault({ match });
 }
 
 /** The results of single faults, grouped by place; the given places come first, in order. */
@@ -34,7 +34,7 @@ export function placeTable(
     if (sizeOf(schedule) !== 1) continue;
     const { faults, payer } = schedule;
     const [fault] = faults;
-    const place = fault === undefined ? PAYER : placeOf(fault);
+    const place = fault === undefined ? PAYER : placeOfFault(fault);
     const known = places.get(place) ?? { held: [], broken: [], not_judged: [] };
     places.set(place, known);
     known[result].push(fault?.action ?? payer);

@@ -28,8 +28,8 @@ export function faultHeader({ id, action }: AppliedFault): string {
   return `${action} ${id}`;
 }
 
-/** Parses the value of the header; undefined if it names no fault. */
-export function readFaultHeader(text: string): AppliedFault | undefined {
+/** Parses the value of `FAULT_HEADER`; undefined if it names no fault. */
+export function parseFaultHeader(text: string): AppliedFault | undefined {
   const [word = "", id = "", ...rest] = text.split(" ");
   const action = FAULT_ACTIONS.find((known) => known === word);
   return action === undefined || rest.length > 0 || !isUuid(id) ? undefined : { id, action };

@@ -4,7 +4,7 @@ import { PROFILES } from "./profiles.ts";
 import { parseFaultTerms, type FaultTerms } from "./request.ts";
 
 /** The requested faults: one, or all faults of a profile. Refuses with `invalid_parameter` and the expected value. */
-export function termsOf({ profile, action, ...rest }: FaultsRequest): Outcome<readonly FaultTerms[]> {
+export function requestedFaults({ profile, action, ...rest }: FaultsRequest): Outcome<readonly FaultTerms[]> {
   if (profile === undefined && action !== undefined) {
     return mapValue(parseFaultTerms({ ...rest, action }), (terms) => [terms]);
   }

@@ -28,7 +28,7 @@ const REQUEST_COMMAND = "checkout production request";
 const APPROVE_COMMAND = "checkout admin approve-credential";
 
 /** The finding for one item. */
-export type Finding = Omit<ChecklistItem, "name" | "evidence" | "assumptions"> &
+export type ItemFinding = Omit<ChecklistItem, "name" | "evidence" | "assumptions"> &
   Partial<Pick<ChecklistItem, "evidence" | "assumptions">>;
 
 /** The judge of each item. */
@@ -39,15 +39,15 @@ const ITEMS = {
   webhook_verification: webhookItem,
   idempotency_replay: idempotencyItem,
   production_gate: gateItem,
-} satisfies Record<ItemName, (facts: ReadinessFacts, say: Say) => Finding>;
+} satisfies Record<ItemName, (facts: ReadinessFacts, say: Say) => ItemFinding>;
 
 /** Judges all items from the facts. */
-export function judge(facts: ReadinessFacts, say: Say = english): Checklist {
+export function judgeItems(facts: ReadinessFacts, say: Say = english): Checklist {
   return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, ITEMS[name](facts, say))));
 }
 
 /** An item with its finding. */
-export function itemOf(name: ItemName, finding: Finding): ChecklistItem {
+export function itemOf(name: ItemName, finding: ItemFinding): ChecklistItem {
   return { name, evidence: [], assumptions: [], ...finding };
 }
 
@@ -58,7 +58,7 @@ export function checklistOf(items: readonly ChecklistItem[]): Checklist {
   return { verdict: leans ? "ready_with_risks" : "ready", items };
 }
 
-function credentialItem({ production }: ReadinessFacts, say: Say): Finding {
+function credentialItem({ production }: ReadinessFacts, say: Say): ItemFinding {
   const { request, approval } = production;
   if (isApproved(production)) {
     const reason = say(READINESS.approved);
@@ -72,7 +72,7 @@ function credentialItem({ production }: ReadinessFacts, say: Say): Finding {
   return { status: "fail", reason, evidence: actionEvidence(request, approval), next: APPROVE_COMMAND };
 }
 
-function gateItem({ production }: ReadinessFacts, say: Say): Finding {
+function gateItem({ production }: ReadinessFacts, say: Say): ItemFinding {
   const { request, gate } = production;
   if (isGateOpen(production)) {
     const reason = say(READINESS.gateOpen);
@@ -97,7 +97,7 @@ function actionEvidence(...acts: readonly (RecordedAction | null)[]): Evidence[]
     }));
 }
 
-function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts, say: Say): Finding {
+function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts, say: Say): ItemFinding {
   const evidence: Evidence[] = [
     { what: say(READINESS.store(say(activity(active)))), reference: storeId, at: activeSince },
     ...capabilityLines(capabilities, say).map((what) => ({ what, reference: null, at: null })),
@@ -149,7 +149,7 @@ function missingCapability(capabilities: readonly Capability[], say: Say): Faile
 }
 
 /** Return origins must be registered, and a drill must show that the shop does not treat a return as a payment. */
-function originsItem(facts: ReadinessFacts, say: Say): Finding {
+function originsItem(facts: ReadinessFacts, say: Say): ItemFinding {
   const { returnOrigins, browserReturn: drill } = facts;
   const add = "checkout return-origins add https://shop.example";
   if (returnOrigins.length === 0) {
@@ -183,7 +183,7 @@ function isOnThisMachine(origin: string): boolean {
  * Every enabled endpoint needs its own passed drill, including an endpoint that a drill is holding, and the shop needs
  * a drill of duplicates. Listeners do not count, because production has none.
  */
-function webhookItem(facts: ReadinessFacts, say: Say): Finding {
+function webhookItem(facts: ReadinessFacts, say: Say): ItemFinding {
   const known = facts.endpoints.filter(({ kind }) => kind === "url");
   const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
   const paused: Evidence[] = known
@@ -234,7 +234,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
  * Only a drill of the merchant's client proves the item. Logged requests are shown but prove nothing: any client can
  * have sent them, and even a client that confuses its keys receives such a refusal.
  */
-function idempotencyItem(facts: ReadinessFacts, say: Say): Finding {
+function idempotencyItem(facts: ReadinessFacts, say: Say): ItemFinding {
   const { storeId, idempotency, underway } = facts;
   const { replayed, refused, drill } = idempotency;
   const claim = {
@@ -257,7 +257,7 @@ function idempotencyItem(facts: ReadinessFacts, say: Say): Finding {
 function judgeByProofs(
   proofs: readonly Proof[],
   { passed, also }: { readonly passed: string; readonly also: readonly Evidence[] },
-): Finding {
+): ItemFinding {
   const worst = worstProof(proofs);
   const evidence = [...proofs.flatMap((proof) => proof.evidence), ...also];
   if (worst !== undefined) {

@@ -1,9 +1,9 @@
-import { checklistOf, itemOf, type Finding } from "./checklist.ts";
+import { checklistOf, itemOf, type ItemFinding } from "./checklist.ts";
 import type { Checklist, Evidence } from "../control/readiness.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 
 /** One answer of a service to a probe. `at` is milliseconds by this machine's clock. */
-export type ProbeAnswer = {
+export type ServiceAnswer = {
   /** Null if there was no answer; `code` says why. */
   readonly status: number | null;
   /** The error code, or the failure of the connection; null if the answer is a checkout. */
@@ -22,19 +22,19 @@ export type CreateProbe = {
   readonly orderId: string;
   /** The order's payment method and currency: `alipay_plus in CNY`. */
   readonly terms: string;
-  readonly first: ProbeAnswer;
+  readonly first: ServiceAnswer;
   /** Null if the first request created no test order that could be repeated. */
   readonly repeats: {
-    readonly same: ProbeAnswer;
+    readonly same: ServiceAnswer;
     readonly sameBytes: boolean;
-    readonly other: ProbeAnswer;
+    readonly other: ServiceAnswer;
   } | null;
 };
 
 /**
  * The answers of a service to v1 requests. `create` is null if the credential was not accepted or is a live credential.
  */
-export type ServiceProbe = { readonly retrieve: ProbeAnswer; readonly create: CreateProbe | null };
+export type ServiceProbe = { readonly retrieve: ServiceAnswer; readonly create: CreateProbe | null };
 
 const PORTAL_HINT = "look in the merchant portal of that service";
 const OWN_REQUESTS =
@@ -47,7 +47,7 @@ const OTHER_BYTES = "a replay came with other bytes than the first answer; the s
  * service.
  */
 export function judgeService(probe: ServiceProbe | null, probeCommand: string): Checklist {
-  const open = (what: string, next = probeCommand): Finding => ({
+  const open = (what: string, next = probeCommand): ItemFinding => ({
     status: "unknown",
     reason: `${what}; ${PORTAL_HINT}`,
     next,
@@ -68,15 +68,15 @@ export function judgeService(probe: ServiceProbe | null, probeCommand: string): 
         ? open("the service was not asked to answer a create twice")
         : idempotencyItem(probe.create, probeCommand),
     production_gate: open("v1 does not show the production gate", "checkout whoami"),
-  } satisfies Record<ItemName, Finding>;
+  } satisfies Record<ItemName, ItemFinding>;
   return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, findings[name])));
 }
 
 /** An accepted test credential proves nothing about a production credential. */
-function credentialItem(retrieve: ProbeAnswer): Finding {
+function credentialItem(retrieve: ServiceAnswer): ItemFinding {
   const { status, code } = retrieve;
   const evidence = [evidenceOf("GET of an unknown session", retrieve)];
-  const conclude = (verdict: "fail" | "unknown", reason: string): Finding => ({
+  const conclude = (verdict: "fail" | "unknown", reason: string): ItemFinding => ({
     status: verdict,
     reason,
     evidence,
@@ -103,16 +103,16 @@ function credentialItem(retrieve: ProbeAnswer): Finding {
 export const BAD_ANSWER = "bad_answer";
 
 /** Whether an answer shows that the credential was accepted; refusals by later checks have other reasons. */
-export function isAccepted({ status, code }: ProbeAnswer): boolean {
+export function isAccepted({ status, code }: ServiceAnswer): boolean {
   if (status === null || code === BAD_ANSWER) return false;
   return status < 500 && ![401, 403, 408, 429].includes(status);
 }
 
-function storeItem(create: CreateProbe | null, next: string): Finding {
+function storeItem(create: CreateProbe | null, next: string): ItemFinding {
   if (create === null) return notTriedFinding(next);
   const { first, terms } = create;
   const evidence = [evidenceOf(`an order by ${terms}`, first)];
-  const conclude = (status: "fail" | "unknown", reason: string): Finding => ({
+  const conclude = (status: "fail" | "unknown", reason: string): ItemFinding => ({
     status,
     reason,
     evidence,
@@ -130,7 +130,7 @@ function storeItem(create: CreateProbe | null, next: string): Finding {
   );
 }
 
-function idempotencyItem(create: CreateProbe | null, next: string): Finding {
+function idempotencyItem(create: CreateProbe | null, next: string): ItemFinding {
   if (create === null) return notTriedFinding(next);
   const { first, repeats, orderId, key } = create;
   const evidence: Evidence[] = [
@@ -156,7 +156,7 @@ function idempotencyItem(create: CreateProbe | null, next: string): Finding {
   };
 }
 
-function notRepeatedText(first: ProbeAnswer): string {
+function notRepeatedText(first: ServiceAnswer): string {
   if (first.live) return "the service created a live order and not a test order, so nothing was repeated";
   const doubt = first.status === null ? "; it may have created it anyway" : "";
   return `the service answered with no order that could be repeated: ${answerText(first)}${doubt}`;
@@ -164,7 +164,7 @@ function notRepeatedText(first: ProbeAnswer): string {
 
 type Fault = { readonly status: "fail" | "unknown"; readonly reason: string };
 
-function faultOf(same: ProbeAnswer, checkoutId: string): Fault | undefined {
+function faultOf(same: ServiceAnswer, checkoutId: string): Fault | undefined {
   if (same.checkoutId === checkoutId) return undefined;
   if (same.checkoutId !== null)
     return { status: "fail", reason: "the same request with the same key created a second order" };
@@ -173,7 +173,7 @@ function faultOf(same: ProbeAnswer, checkoutId: string): Fault | undefined {
 }
 
 /** The fault of an answer to a reused key: an idempotency conflict is a 409 (interface 21). */
-function reuseFaultOf(other: ProbeAnswer): Fault | undefined {
+function reuseFaultOf(other: ServiceAnswer): Fault | undefined {
   if (other.status === 409) return undefined;
   if (other.checkoutId !== null)
     return {
@@ -184,17 +184,17 @@ function reuseFaultOf(other: ProbeAnswer): Fault | undefined {
   return { status: isAccepted(other) ? "fail" : "unknown", reason };
 }
 
-function notTriedFinding(next: string): Finding {
+function notTriedFinding(next: string): ItemFinding {
   const reason = "no order was tried, because the credential was not accepted or is a live one";
   return { status: "unknown", reason, next };
 }
 
-function evidenceOf(what: string, answer: ProbeAnswer): Evidence {
+function evidenceOf(what: string, answer: ServiceAnswer): Evidence {
   const { checkoutId, live, requestId, at } = answer;
   const made = checkoutId === null ? "" : `, ${live ? "live " : ""}order ${checkoutId}`;
   return { what: `${what}: ${answerText(answer)}${made}`, reference: requestId, at };
 }
 
-function answerText({ status, code }: ProbeAnswer): string {
+function answerText({ status, code }: ServiceAnswer): string {
   return [status, code].filter((part) => part !== null).join(" ") || "no answer";
 }

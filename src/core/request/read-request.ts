@@ -5,7 +5,7 @@ import { isUuid } from "../text.ts";
 import type { LoggedRequest, RefusedRequest } from "./logged-request.ts";
 
 /** Parses a line of the request log; undefined for any other text, because other programs can write to the file. */
-export function readRequest(text: string): LoggedRequest | undefined {
+export function parseRequestLine(text: string): LoggedRequest | undefined {
   const value = parseJson(text);
   return isRequest(value) ? value : undefined;
 }

@@ -3,18 +3,18 @@ import { CREATE_FIELDS, fieldFault } from "../checkout/create-request.ts";
 import { parseIdempotencyKey } from "../checkout/idempotency-key.ts";
 import { isFormattedReturnOrigin, parseReturnOrigin, parseReturnPath } from "../checkout/return-origin.ts";
 import { isMoment } from "../clock.ts";
-import { givenId, merchantName, price } from "../config/schema.ts";
+import { givenId, merchantName, requestedPrice } from "../config/schema.ts";
 import { drill } from "../control/drills.ts";
 import { keyScopes } from "../control/keys.ts";
 import { exploration, note } from "../control/readiness.ts";
 import { isEndOfKey } from "../credential.ts";
 import { ERRORS } from "../errors.ts";
 import { DELIVERY_ACTIONS, isApiAction } from "../fault/actions.ts";
-import { readFaultHeader } from "../fault/fault.ts";
+import { parseFaultHeader } from "../fault/fault.ts";
 import type { Outcome } from "../outcome.ts";
 import { ASSUMPTIONS } from "../readiness/assumptions.ts";
 import { isUuid, printableLiteral, redactSecrets } from "../text.ts";
-import { DELIVERY_ERRORS, MAX_ATTEMPTS } from "../webhook/delivery.ts";
+import { DELIVERY_ERRORS, MAX_DELIVERY_ATTEMPTS } from "../webhook/delivery.ts";
 import { parseEventTypes } from "../webhook/event-types.ts";
 import { parseTarget } from "../webhook/target.ts";
 
@@ -101,13 +101,13 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
   },
   prices: {
     store_id: CHECKED_BY_REFERENCE,
-    id: schemaRule(price.shape.id),
-    description: schemaRule(price.shape.description),
-    amount_minor: schemaRule(price.shape.amountMinor),
-    currency: schemaRule(price.shape.currency),
-    payment_method: schemaRule(price.shape.paymentMethod),
+    id: schemaRule(requestedPrice.shape.id),
+    description: schemaRule(requestedPrice.shape.description),
+    amount_minor: schemaRule(requestedPrice.shape.amountMinor),
+    currency: schemaRule(requestedPrice.shape.currency),
+    payment_method: schemaRule(requestedPrice.shape.paymentMethod),
     approved: CHECKED_BY_SQLITE,
-    billing_model: schemaRule(price.shape.billingModel),
+    billing_model: schemaRule(requestedPrice.shape.billingModel),
     retired: CHECKED_BY_SQLITE,
   },
   checkouts: {
@@ -174,7 +174,7 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
     cause: CHECKED_BY_SQLITE,
     in_order: CHECKED_WITH_ROW,
     state: CHECKED_BY_SQLITE,
-    tries: whole(0, MAX_ATTEMPTS),
+    tries: whole(0, MAX_DELIVERY_ATTEMPTS),
     next_at: moment,
     created_at: moment,
     fault: orNull(textRule(isDeliveryFaultHeader, "a fault of deliveries and its id")),
@@ -342,6 +342,6 @@ function addressForm(value: unknown): string | undefined {
 }
 
 function isDeliveryFaultHeader(value: string): boolean {
-  const met = readFaultHeader(value);
+  const met = parseFaultHeader(value);
   return met !== undefined && !isApiAction(met.action);
 }

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { FAULT_HEADER, faultHeader, readFaultHeader } from "../fault/fault.ts";
+import { FAULT_HEADER, faultHeader, parseFaultHeader } from "../fault/fault.ts";
 import type { AppliedFault } from "../fault/operations.ts";
 import { HEADERS, signHeaders } from "./signature.ts";
 
@@ -57,7 +57,7 @@ export function deliveryRequestAgain(
   parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets">,
 ): (DeliveryRequest & Pick<DeliveryParts, "realNow" | "fault">) | undefined {
   const headers = readAuditedHeaders(audited);
-  const fault = readFaultHeader(headers[FAULT_HEADER] ?? "") ?? null;
+  const fault = parseFaultHeader(headers[FAULT_HEADER] ?? "") ?? null;
   const timestamp = Number(headers[HEADERS.timestamp]) + (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
   const realNow = timestamp * 1000;
   const request = deliveryRequest({ ...parts, realNow, fault });

@@ -18,7 +18,7 @@ export const DEFAULT_DELIVERY_SCHEDULE: DeliverySchedule = [
 ];
 
 /** Maximum number of attempts in a schedule. */
-export const MAX_ATTEMPTS = 20;
+export const MAX_DELIVERY_ATTEMPTS = 20;
 /** Maximum delay before an attempt, in milliseconds. */
 export const MAX_DELAY_MS = 24 * 3_600_000;
 /** Maximum sum of a schedule, in milliseconds: even with jitter the schedule ends before its endpoint is disabled. */

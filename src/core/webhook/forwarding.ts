@@ -3,7 +3,7 @@ import { accept, mapValue, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral, refuseValue } from "../text.ts";
 
 /** A target for events of certain types: `order.*=http://localhost:3000/orders`. */
-export type Route = { readonly pattern: string; readonly url: string };
+export type ForwardRoute = { readonly pattern: string; readonly url: string };
 
 /** A header to add to every forwarded event. */
 export type AddedHeader = readonly [name: string, value: string];
@@ -11,7 +11,7 @@ export type AddedHeader = readonly [name: string, value: string];
 /** The events to forward and their targets: the first matching route, otherwise `forward`, if given. */
 export type ForwardPlan = {
   readonly eventTypes: readonly string[];
-  readonly routes: readonly Route[];
+  readonly routes: readonly ForwardRoute[];
   readonly forward: string | undefined;
 };
 
@@ -32,7 +32,7 @@ export function targetFor(
 }
 
 /** Parses `type=URL`; the caller checks the URL. Refuses a pattern that no event type matches. */
-export function parseRoute(text: string): Outcome<Route> {
+export function parseRoute(text: string): Outcome<ForwardRoute> {
   const [, pattern = "", url = ""] = /^([^=]*)=(.+)$/.exec(text) ?? [];
   if (url === "") return refuseValue("a route is TYPE=URL, order.*=http://localhost:3000/orders", text);
   return mapValue(parseEventTypes([pattern]), () => ({ pattern, url }));

@@ -67,7 +67,7 @@ export type TargetPolicy = {
  * An address to deliver to, with its permitted IP addresses: fixed ones, or the addresses that its name resolves to at
  * that moment.
  */
-export type Target = {
+export type DeliveryTarget = {
   readonly url: string;
   readonly port: number;
   readonly host: string;
@@ -90,7 +90,7 @@ function addScheme(text: string): string {
  * Parses the address of an endpoint. It must be in canonical form, because a URL parser silently turns `0x7f.1` or
  * `①27.0.0.1` into another address, which bypasses filters. Refuses with `invalid_parameter`.
  */
-export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target> {
+export function parseTarget(text: string, policy: TargetPolicy): Outcome<DeliveryTarget> {
   const url = codePointLength(text) <= MAX_URL_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
   if (text.includes("@")) {
     return refuse("invalid_parameter", [
@@ -132,7 +132,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
 }
 
 /** A target at a public address or an allowed host, which the network looks up. */
-function publicTarget(url: URL, { allowedHosts, ownPort }: TargetPolicy): Outcome<Target> {
+function publicTarget(url: URL, { allowedHosts, ownPort }: TargetPolicy): Outcome<DeliveryTarget> {
   const { href, hostname: host } = url;
   const port = portOf(url);
   if (port === 0) return refusePortZero();
@@ -199,7 +199,7 @@ export function parseTargetHost(text: string): Outcome<string> {
  * connection uses only these addresses, so that DNS cannot change in between. Refuses with `invalid_parameter`.
  */
 export function filterAddresses(
-  target: Target,
+  target: DeliveryTarget,
   resolved: readonly string[],
   { ownPort }: TargetPolicy,
 ): Outcome<readonly string[]> {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { parseFieldFault, type FieldFault } from "../../core/config/field.ts";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import type { ConfigFault, ReadConfig } from "../../core/config/read.ts";
-import type { ConfigFile, StoreInput } from "../../core/config/schema.ts";
+import type { ConfigFile, RequestedStore } from "../../core/config/schema.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { shortPath } from "../folder/state-folder.ts";
@@ -15,7 +15,7 @@ export type LoadedConfig = {
   readonly path: string;
   readonly config: ConfigFile;
   /** The stores with their secrets; refuses missing variables. */
-  readonly stores: () => Promise<Outcome<readonly StoreInput[], HostFailure>>;
+  readonly stores: () => Promise<Outcome<readonly RequestedStore[], HostFailure>>;
   /** The failure for a fault of a field, with its position in the file. */
   readonly problem: (fault: FieldFault) => HostFailure;
   /** The failure for a refusal of the sandbox, with the position of its field. */

@@ -1,4 +1,4 @@
-import type { Run } from "../../core/state-files.ts";
+import type { RunRecord } from "../../core/state-files.ts";
 import type { Store } from "../../store/store.ts";
 import * as state from "./state-folder.ts";
 import type { HeldFolder, Host } from "../hosting.ts";
@@ -12,7 +12,7 @@ export function runFile(
   held: HeldFolder,
   { store, report }: { readonly store: Store; readonly report: (work: string, error: unknown) => void },
 ) {
-  let served: Pick<Run, "port"> | undefined;
+  let served: Pick<RunRecord, "port"> | undefined;
   const write = (): void => {
     if (held === undefined || served === undefined) return;
     const told = { version, store_id: store.stores.first()?.id, instance_id: store.instance.id() };

@@ -11,13 +11,13 @@ import {
   parseRun,
   parseRunOwner,
   type Credentials,
-  type Run,
+  type RunRecord,
   type RunOwner,
 } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./files.ts";
 import { printable } from "../../core/text.ts";
-import { checkContents, checkFolder, type TrustOptions } from "./trust.ts";
+import { checkContents, checkFolderTrust, type TrustOptions } from "./trust.ts";
 import { claimFile, removeTakeovers, isRunningOwner } from "./owner-file.ts";
 import { stateFailure, type HostFailure } from "../failure.ts";
 
@@ -58,7 +58,7 @@ export function findStateFolder(
   options: FolderOptions,
 ): Outcome<string, HostFailure> {
   const folder = locateStateFolder(world, options.dir);
-  return mapValue(checkFolder(world, folder, options), () => folder);
+  return mapValue(checkFolderTrust(world, folder, options), () => folder);
 }
 
 /**
@@ -71,7 +71,7 @@ export function makeStateFolder(
   options: TrustOptions,
 ): Outcome<void, HostFailure> {
   const { files } = world;
-  const checked = checkFolder(world, folder, options);
+  const checked = checkFolderTrust(world, folder, options);
   if (!checked.ok) return checked;
   if (checked.value === "nothing") files.makeFolder(folder);
   else {
@@ -82,7 +82,10 @@ export function makeStateFolder(
   files.removeUnfinished(folder);
   files.createNew(join(folder, IGNORE_FILE), IGNORE_ALL);
   // Checked again now that the folder has content, because some file systems store no modes.
-  return mapValue(checked.value === "used" ? checked : checkFolder(world, folder, options), () => undefined);
+  return mapValue(
+    checked.value === "used" ? checked : checkFolderTrust(world, folder, options),
+    () => undefined,
+  );
 }
 
 /** The merchant's copy of values that the sandbox showed once; undefined if there is none. */
@@ -212,7 +215,7 @@ export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: Cont
 export function liveRun(
   world: Pick<World, "files" | "processStart">,
   folder: string,
-): Outcome<Run | undefined, HostFailure> {
+): Outcome<RunRecord | undefined, HostFailure> {
   const path = stateFile(folder, "run");
   const text = world.files.read(path);
   const run = text === undefined ? undefined : parseRun(text);
@@ -237,11 +240,11 @@ function idOf({ files }: Pick<World, "files">, folder: string): string {
 export function claimFolder(
   world: Pick<World, "files" | "pid" | "processStart">,
   folder: string,
-  told: Pick<Run, "control_token" | "is_guest">,
-): Outcome<Run, HostFailure> {
+  told: Pick<RunRecord, "control_token" | "is_guest">,
+): Outcome<RunRecord, HostFailure> {
   const started = world.processStart(world.pid) ?? "";
   const own = { pid: world.pid, started, folder: idOf(world, folder) };
-  const run: Run = { ...own, port: null, ...told };
+  const run: RunRecord = { ...own, port: null, ...told };
   const path = stateFile(folder, "run");
   const claim = claimFile(world, path, { text: JSON.stringify(run), ...own });
   if (claim === "own") {
@@ -263,17 +266,17 @@ export function claimFolder(
 /**
  * The base URL of a running sandbox, always on this machine, whatever the file says. Undefined while it is starting.
  */
-export function baseUrlOf({ port }: Run): string | undefined {
+export function baseUrlOf({ port }: RunRecord): string | undefined {
   return port === null ? undefined : `${localOrigin(port)}/v1`;
 }
 
 /** Writes for other processes where this one serves. */
-export function writeRun(world: Pick<World, "files">, folder: string, run: Run): void {
+export function writeRun(world: Pick<World, "files">, folder: string, run: RunRecord): void {
   world.files.write(stateFile(folder, "run"), `${JSON.stringify(run, null, 2)}\n`);
 }
 
 /** Releases the folder, unless another process has claimed it meanwhile. */
-export function releaseFolder(world: Pick<World, "files">, folder: string, own: Run): void {
+export function releaseFolder(world: Pick<World, "files">, folder: string, own: RunRecord): void {
   const path = stateFile(folder, "run");
   const run = parseRun(world.files.read(path) ?? "");
   if (run?.pid === own.pid && run.started === own.started && run.folder === own.folder)

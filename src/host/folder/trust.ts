@@ -18,7 +18,7 @@ const DEVELOPMENT_FILE = "administrator.json";
  * events are sent. The folder and our files in it must not be links, must belong to this user, and must not be
  * accessible to others; files from a repository or an archive usually are. Other programs' files are ignored.
  */
-export function checkFolder(
+export function checkFolderTrust(
   { files }: Pick<World, "files">,
   folder: string,
   options: TrustOptions,

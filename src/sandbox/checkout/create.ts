@@ -1,6 +1,6 @@
-import { termsOf, type CreateRequest } from "../../core/checkout/create-request.ts";
+import { purchaseTerms, type CreateRequest } from "../../core/checkout/create-request.ts";
 import {
-  isLive,
+  blocksOrderId,
   openCheckout,
   type Checkout,
   type CheckoutObject,
@@ -57,7 +57,7 @@ export function createCheckout(
     if (!terms.ok) return terms;
     const open = store.checkouts.live(storeId, terms.value.orderId);
     const current = open && isBehind(context, open, now) ? bringUpToDate(context, open, now) : open;
-    const live = current && isLive(current.status) ? current : undefined;
+    const live = current && blocksOrderId(current.status) ? current : undefined;
     const opened = openCheckout(
       { id: world.uuid(storeId), object: command.object, terms: terms.value, store: facts, live, lifetimeMs },
       now,
@@ -134,8 +134,8 @@ function answerUsed(
 
 /** The amount, currency and payment method of a create. Refuses an unknown price with 400. */
 function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<Terms> {
-  if (!("price_id" in request)) return accept(termsOf(request, undefined));
+  if (!("price_id" in request)) return accept(purchaseTerms(request, undefined));
   return mapValue(priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id)), (found) =>
-    termsOf(request, found),
+    purchaseTerms(request, found),
   );
 }

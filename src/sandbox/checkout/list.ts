@@ -7,7 +7,7 @@ import { isUuid } from "../../core/text.ts";
 import {
   AFTER_ALL,
   type CheckoutFilter,
-  type SearchResult,
+  type CheckoutSearchResult,
   type CheckoutPosition,
   type ListRange,
 } from "../../store/checkout/checkout-lists.ts";
@@ -40,7 +40,7 @@ type SearchPart = {
   readonly places: readonly CheckoutPosition[];
   /** Older checkouts with the same order_id than those searched. */
   readonly older?: readonly CheckoutPosition[];
-  readonly look?: Omit<SearchResult, "places">;
+  readonly look?: Omit<CheckoutSearchResult, "places">;
 };
 
 const DEFAULT_PAGE = 50;

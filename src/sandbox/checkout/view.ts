@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Attempt, LateResult } from "../../core/control/checkout.ts";
 import type { StoreNames } from "../../store/stores.ts";
 import { currentCheckout, waitsToSettle } from "./payments.ts";
-import { checkoutOf, refuseUnknownStore, storeTime, type CheckoutRef } from "../at-store.ts";
+import { findCheckout, refuseUnknownStore, storeTime, type CheckoutRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** The data of a checkout's pages, at one time of the store's clock. */
@@ -28,7 +28,7 @@ export async function viewCheckout(
   ref: CheckoutRef,
 ): Promise<Outcome<CheckoutView>> {
   const { store } = context;
-  const found = checkoutOf(store, ref);
+  const found = findCheckout(store, ref);
   if (!found.ok) return found;
   const { id: checkoutId, storeId } = found.value;
   const clock = store.clocks.of(storeId);

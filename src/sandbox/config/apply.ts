@@ -1,5 +1,5 @@
-import { planOf, wholePrice, type PlannedChange } from "../../core/config/plan.ts";
-import type { StoreInput } from "../../core/config/schema.ts";
+import { planChanges, wholePrice, type PlannedChange } from "../../core/config/plan.ts";
+import type { RequestedStore } from "../../core/config/schema.ts";
 import { hashKey } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { TargetPolicy } from "../../core/webhook/target.ts";
@@ -17,7 +17,7 @@ export type ConfigContext = StoreMaker & { readonly store: Store; readonly targe
 /**
  * The stores of a configuration. `prune` removes list entries of these stores that the configuration does not contain.
  */
-type ConfigInput = { readonly stores: readonly StoreInput[]; readonly prune: boolean };
+type ConfigInput = { readonly stores: readonly RequestedStore[]; readonly prune: boolean };
 
 /** The changes, and the stores that they created. */
 type ApplyResult = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
@@ -28,7 +28,7 @@ export function planConfig(
   { stores, prune }: ConfigInput,
 ): Outcome<readonly PlannedChange[]> {
   const keys = stores.flatMap(({ apiKeys = [] }) => apiKeys);
-  return planOf(stores, configState(context, keys), { prune, targets: context.targets });
+  return planChanges(stores, configState(context, keys), { prune, targets: context.targets });
 }
 
 /** Applies a configuration (decision 84). Runs inside a transaction, and refuses before its first write. */
@@ -89,7 +89,7 @@ function renameStore(
   keepName({ id, name });
 }
 
-function givenStore(wanted: StoreInput) {
+function givenStore(wanted: RequestedStore) {
   const { id, name, merchant, apiKeys = [], signingSecret, prices, capabilities = {} } = wanted;
   return {
     id,

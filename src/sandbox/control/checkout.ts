@@ -11,7 +11,7 @@ import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "../check
 import { createTestOrder } from "../checkout/test-order.ts";
 import { findRefusedOrders } from "../explain/search.ts";
 import { viewCheckout } from "../checkout/view.ts";
-import type { EventEntry } from "../../store/checkout/events.ts";
+import type { EventSummary } from "../../store/checkout/events.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 
 /** The handlers of operations on checkouts. */
@@ -69,6 +69,6 @@ function parsePath(text: string | undefined): Outcome<string | undefined> {
   return text === undefined ? accept(undefined) : addField("path", parseReturnPath(text));
 }
 
-function eventEntry({ id: eventId, ...event }: EventEntry) {
+function eventEntry({ id: eventId, ...event }: EventSummary) {
   return { ...event, eventId };
 }

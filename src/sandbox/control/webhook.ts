@@ -10,7 +10,7 @@ import { endpointOf } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import {
   addEndpoint,
-  eventOf,
+  findEvent,
   registerListener,
   removeEndpoint,
   replayEvent,
@@ -84,7 +84,7 @@ export const webhookHandlers = {
   listEvents: async (context, { storeId, body }) =>
     accept({ events: (await awaitEvents(context, storeId, body)).map(eventEntry) }),
   showEvent: async ({ store }, { storeId, id }) => {
-    const event = eventOf(store, storeId, id);
+    const event = findEvent(store, storeId, id);
     if (!event.ok) return event;
     return accept({
       ...eventEntry(event.value),

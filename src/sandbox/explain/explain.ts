@@ -85,7 +85,7 @@ export async function explain(
 }
 
 function explainRequestById({ context, storeId, id }: ExplainQuery): Explanation | undefined {
-  const told = readRequest(context, storeId, id);
+  const told = readLoggedRequest(context, storeId, id);
   if (!told.ok) return undefined;
   const { request, met, replays } = told.value;
   return explainRequest(request, met, replays);
@@ -101,7 +101,11 @@ type ReadRequest = {
 };
 
 /** Reads a logged request and the state that belongs to it. Refuses with `not_found`. */
-export function readRequest(context: ExplainContext, storeId: string, id: string): Outcome<ReadRequest> {
+export function readLoggedRequest(
+  context: ExplainContext,
+  storeId: string,
+  id: string,
+): Outcome<ReadRequest> {
   const found = context.requests.find(storeId, id);
   if (found === undefined) return refuseUnknownRequest(context.requests, id);
   const { replays, ...request } = found;

@@ -2,12 +2,12 @@ import { iso } from "../../core/clock.ts";
 import { isOver, type Fault } from "../../core/fault/fault.ts";
 import type { FaultsRequest } from "../../core/fault/operations.ts";
 import type { FaultTerms } from "../../core/fault/request.ts";
-import { termsOf } from "../../core/fault/terms.ts";
+import { requestedFaults } from "../../core/fault/terms.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { atStore, endpointOf, storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
-import { eventOf } from "../webhook/endpoints.ts";
+import { findEvent } from "../webhook/endpoints.ts";
 import { removeEndedFaults } from "./active.ts";
 
 /** The context of the verbs on faults. */
@@ -28,7 +28,7 @@ export function addFaults(
   storeId: string,
   wanted: FaultsRequest,
 ): Promise<Outcome<readonly Fault[]>> {
-  const terms = termsOf(wanted);
+  const terms = requestedFaults(wanted);
   return atStore(context, storeId, (store, now) => {
     if (!terms.ok) return terms;
     const known = removeEndedFaults(context, storeId, now);
@@ -89,7 +89,7 @@ function missingOf(
   storeId: string,
   { match: { eventId, endpointId } }: FaultTerms,
 ): Outcome<never> | undefined {
-  const event = eventId === null ? undefined : eventOf(store, storeId, eventId);
+  const event = eventId === null ? undefined : findEvent(store, storeId, eventId);
   if (event?.ok === false) return event;
   const endpoint = endpointId === null ? undefined : endpointOf(store, { storeId, endpointId });
   return endpoint?.ok === false ? endpoint : undefined;

@@ -1,5 +1,5 @@
 import { productionOf } from "../../core/readiness/admin-action.ts";
-import { judge } from "../../core/readiness/checklist.ts";
+import { judgeItems } from "../../core/readiness/checklist.ts";
 import type { EndpointFact, JudgedChecklist, ReadinessFacts } from "../../core/control/readiness.ts";
 import { webhookSubject } from "../../core/readiness/drills/drill.ts";
 import { endpointNow, type Endpoint } from "../../core/webhook/endpoint.ts";
@@ -57,7 +57,7 @@ export function judgeStore(
       storeId,
       judgedAt: facts.now,
       exploration: context.store.explorations.of(storeId) ?? null,
-      ...judge(facts, say),
+      ...judgeItems(facts, say),
     },
   }));
 }

@@ -12,7 +12,7 @@ import { probes } from "../../core/readiness/drills/webhook-probes.ts";
 import {
   casesOf,
   drillRequest,
-  eventOf,
+  eventOfCase,
   shouldContinue,
   buildCaseRequest,
   type DrillEvent,
@@ -152,7 +152,7 @@ function createSender(context: CasesContext, subject: Subject) {
 async function probe(send: Sender, subject: Subject, lanes: number): Promise<DrillCause | undefined> {
   const { endpoint, secret, olderSecrets } = subject;
   const own = send.event();
-  const event = eventOf("good_event", { own, first: own, order: null });
+  const event = eventOfCase("good_event", { own, first: own, order: null });
   let found: DrillCause | undefined;
   await runInLanes(probes(event, { secret, olderSecrets, realNow: own.sentAt }), lanes, async (one) => {
     if (found !== undefined) return;

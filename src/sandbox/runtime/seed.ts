@@ -10,7 +10,7 @@ import {
 } from "../../core/sealed-secret.ts";
 import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
-import type { StoreIdentity } from "../../store/stores.ts";
+import type { StoreWithMerchant } from "../../store/stores.ts";
 import type { World } from "../../world.ts";
 import { createKey, newApiKey } from "./keys.ts";
 
@@ -35,7 +35,7 @@ const SEEDED_PRICES: readonly Price[] = [
  * A store for display, with its secrets. `apiKey` is null unless the store is new or the key was given, because only
  * the hash is stored.
  */
-export type SeededStore = StoreIdentity & {
+export type SeededStore = StoreWithMerchant & {
   readonly name: string;
   readonly apiKey: string | null;
   readonly signingSecret: string;
@@ -132,7 +132,7 @@ export function refusalOfFirst(
 
 function showStore(
   store: Store,
-  { id, merchantId }: StoreIdentity,
+  { id, merchantId }: StoreWithMerchant,
   { masterKey, given = NOT_GIVEN }: Pick<StoreMaker, "masterKey" | "given">,
 ): Outcome<Omit<SeededStore, "name">, SeedRefusal> {
   const { apiKey = null } = given;

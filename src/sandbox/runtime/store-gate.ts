@@ -3,7 +3,7 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 
 /** An open request. Its store is looked up only when a store is erased, which is rare. */
-export type Visit = {
+export type OpenRequest = {
   /** Undefined if the request is not about a store, or is about an unknown store. */
   readonly storeOf: () => string | undefined;
 };
@@ -14,8 +14,8 @@ export type StoreGate = {
    * Lets a request in: immediately, or with a promise if its store is closed. Refuses with `storage_unavailable` if the
    * store does not reopen in time.
    */
-  readonly enter: (visit: Visit) => Promise<Outcome<void>> | undefined;
-  readonly leave: (visit: Visit) => void;
+  readonly enter: (visit: OpenRequest) => Promise<Outcome<void>> | undefined;
+  readonly leave: (visit: OpenRequest) => void;
   /** Whether a store is closed. A request that waits for something in the store then answers without it. */
   readonly isClosed: (storeId: string) => boolean;
   /**
@@ -45,23 +45,23 @@ export function createStoreGate(
   world: Pick<World, "after" | "monotonic">,
   closes: (storeId: string) => void,
 ): StoreGate {
-  const open = new Set<Visit>();
+  const open = new Set<OpenRequest>();
   /** The closed stores, each with a promise that resolves when it reopens. */
   const closed = new Map<string, Promise<void>>();
-  const watchers = new Set<(visit: Visit) => void>();
+  const watchers = new Set<(visit: OpenRequest) => void>();
 
-  const opening = ({ storeOf }: Visit): Promise<void> | undefined => {
+  const opening = ({ storeOf }: OpenRequest): Promise<void> | undefined => {
     const storeId = closed.size === 0 ? undefined : storeOf();
     return storeId === undefined ? undefined : closed.get(storeId);
   };
-  const enter = (visit: Visit): Promise<Outcome<void>> | undefined => {
+  const enter = (visit: OpenRequest): Promise<Outcome<void>> | undefined => {
     const opens = opening(visit);
     if (opens !== undefined) return enterLater(visit, opens);
     open.add(visit);
     return undefined;
   };
 
-  async function enterLater(visit: Visit, opens: Promise<void>): Promise<Outcome<void>> {
+  async function enterLater(visit: OpenRequest, opens: Promise<void>): Promise<Outcome<void>> {
     const until = world.monotonic() + MAX_WAIT_MS;
     for (let next: Promise<void> | undefined = opens; next !== undefined; next = opening(visit))
       if (!(await resolvesWithin(world, until - world.monotonic(), next))) return refuseErased();
@@ -74,7 +74,7 @@ export function createStoreGate(
     const inside = new Set([...open].filter(({ storeOf }) => storeIds.has(storeOf() ?? "")));
     if (inside.size === 0) return true;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const watch = (visit: Visit): void => {
+    const watch = (visit: OpenRequest): void => {
       inside.delete(visit);
       if (inside.size === 0) resolve();
     };

@@ -1,9 +1,9 @@
 import { MAX_PRICES } from "../../core/checkout/checkout.ts";
 import { isMoment, iso, storeNow } from "../../core/clock.ts";
-import { price } from "../../core/config/schema.ts";
+import { requestedPrice } from "../../core/config/schema.ts";
 import { actionRequest, note } from "../../core/control/readiness.ts";
 import { faultRequest } from "../../core/fault/operations.ts";
-import { termsOf } from "../../core/fault/terms.ts";
+import { requestedFaults } from "../../core/fault/terms.ts";
 import type { AdministratorAction } from "../../core/readiness/names.ts";
 import { isSigningSecret, openSecret } from "../../core/sealed-secret.ts";
 import { isReasonOf, type EndpointState } from "../../core/webhook/endpoint.ts";
@@ -41,7 +41,9 @@ export const ROW_RULES: Readonly<Record<string, RowRule>> = {
   capabilities: ({ kind, name }) =>
     messageOf(
       "name",
-      (kind === "currency" ? price.shape.currency : price.shape.paymentMethod).safeParse(name),
+      (kind === "currency" ? requestedPrice.shape.currency : requestedPrice.shape.paymentMethod).safeParse(
+        name,
+      ),
     ),
   endpoints: (row, { targets }) => {
     const [state, reason] = [row["state"] as EndpointState, row["reason"] as string | null];
@@ -129,7 +131,7 @@ function faultRule(row: NamedRow): string | undefined {
     ...nonNullFields({ status, latencyMs, retryAfterS, times, until: ends, seed }),
   });
   if (!asked.success) return messageOf("fault", asked);
-  const terms = termsOf(asked.data);
+  const terms = requestedFaults(asked.data);
   if (!terms.ok) return terms.refusal.message;
   const [made] = terms.value;
   const isSame =

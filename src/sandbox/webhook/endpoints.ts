@@ -179,7 +179,7 @@ export function replayEvent(
   endpointId: string | undefined,
 ): Promise<Outcome<readonly { readonly id: string; readonly endpointId: string }[]>> {
   return atStore(context, storeId, (store, now) => {
-    const event = eventOf(store, storeId, eventId);
+    const event = findEvent(store, storeId, eventId);
     if (!event.ok) return event;
     const known = store.endpoints.of(storeId);
     const chosen = endpointId === undefined ? undefined : endpointOf(store, { storeId, endpointId });
@@ -228,7 +228,7 @@ export function replayFailed(
       const failed = store.deliveryHealth.failedSince({ endpointId: endpoint.id, since, limit: left + 1 });
       more ||= failed.length > left;
       for (const eventId of failed.slice(0, left).toReversed()) {
-        const event = eventOf(store, storeId, eventId);
+        const event = findEvent(store, storeId, eventId);
         if (!event.ok) return event;
         enqueue(context, { event: event.value, endpoint, cause: "replay" }, now);
       }
@@ -245,7 +245,7 @@ function eventsSince(
   since: { readonly eventId: string } | { readonly at: number } | undefined,
 ): Outcome<readonly StoredEvent[]> {
   if (since === undefined) return accept([]);
-  const first = "eventId" in since ? eventOf(store, storeId, since.eventId) : undefined;
+  const first = "eventId" in since ? findEvent(store, storeId, since.eventId) : undefined;
   if (first?.ok === false) return first;
   const from = "at" in since ? since.at : 0;
   const limit = MAX_REPLAYED + 1;
@@ -346,7 +346,7 @@ function checkForm(
 }
 
 /** An event of a store. Refuses with `not_found`, also for another store's event. */
-export function eventOf(
+export function findEvent(
   store: Pick<Store, "events">,
   storeId: string,
   eventId: string,

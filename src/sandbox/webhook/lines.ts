@@ -6,7 +6,7 @@ import { createAlarm } from "../runtime/alarm.ts";
 import { createWorkers } from "../runtime/workers.ts";
 import { recordAttemptResult, type RecordContext } from "./record-result.ts";
 import type { DispatchedEntry } from "../../core/control/webhook.ts";
-import { send, type EndedAttempt, type SendContext } from "./send.ts";
+import { sendAttempt, type EndedAttempt, type SendContext } from "./send.ts";
 import {
   NO_DELIVERIES,
   takeDue,
@@ -105,7 +105,7 @@ export function createLines(
   function launch(line: Line, started: StartedAttempt): void {
     const place = (places += 1);
     line.newest.set(started.delivery.id, place);
-    const sent = send(context, started, report).then((end) => {
+    const sent = sendAttempt(context, started, report).then((end) => {
       line.sending.delete(sent);
       line.ended.push({ place, end });
       workers.wake(started.endpoint.id);

@@ -19,7 +19,7 @@ export type EndedAttempt = StartedAttempt & PostResult;
  * Sends one attempt, outside any transaction, to an address that the policy allows now. Our own failure is reported,
  * and ends the attempt like a lost connection: the attempt may have been sent, and nothing may wait for it forever.
  */
-export async function send(
+export async function sendAttempt(
   context: SendContext,
   started: StartedAttempt,
   report: (error: unknown) => void,

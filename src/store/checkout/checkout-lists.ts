@@ -19,7 +19,7 @@ export type CheckoutFilter = Pick<Checkout, "storeId"> & {
 export type ListRange = { readonly before: CheckoutPosition; readonly limit: number };
 
 /** The result of a search, and how far it went. */
-export type SearchResult = {
+export type CheckoutSearchResult = {
   readonly places: readonly CheckoutPosition[];
   readonly last: CheckoutPosition | undefined;
   readonly isWhole: boolean;
@@ -85,7 +85,11 @@ export function checkoutLists(connection: Connection) {
      * ASCII letters. Null finds all. `last` is the oldest checkout examined; `isWhole` means that there is no older
      * one.
      */
-    look: (filter: CheckoutFilter, text: string | null, { before, limit }: ListRange): SearchResult => {
+    look: (
+      filter: CheckoutFilter,
+      text: string | null,
+      { before, limit }: ListRange,
+    ): CheckoutSearchResult => {
       const { storeId } = filter;
       const newest = sql.newest.get({ storeId, before, limit: 1 });
       const [end, beyond] = sql.endOfLook.all({ storeId, before, skipped: MAX_LOOK - 1 });

@@ -4,7 +4,7 @@ import { columnsOf, prepareByPosition } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /** An event without its bytes, for lists. */
-export type EventEntry = Pick<CheckoutEvent, "id" | "type" | "sequence" | "createdAt">;
+export type EventSummary = Pick<CheckoutEvent, "id" | "type" | "sequence" | "createdAt">;
 
 /** A whole event with its position among all events. */
 export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
@@ -61,7 +61,7 @@ export function eventsTable(connection: Connection) {
     .prepare<[string], number | null>("SELECT max(sequence) FROM events WHERE checkout_id = ?")
     .pluck();
   const selectNewest = connection.prepare<[], number | null>("SELECT max(position) FROM events").pluck();
-  const selectOf = connection.prepare<[string], EventEntry>(
+  const selectOf = connection.prepare<[string], EventSummary>(
     `SELECT ${EVENT.some("id", "type", "sequence", "createdAt")} FROM events WHERE checkout_id = ? ORDER BY sequence`,
   );
   const select = connection.prepare<[string], StoredEvent>(`SELECT ${EVENT.select} FROM events WHERE id = ?`);
@@ -106,7 +106,7 @@ export function eventsTable(connection: Connection) {
     },
 
     /** The events of a checkout, oldest first. */
-    of: (checkoutId: string): EventEntry[] => selectOf.all(checkoutId),
+    of: (checkoutId: string): EventSummary[] => selectOf.all(checkoutId),
   };
 }
 

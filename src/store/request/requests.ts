@@ -5,7 +5,7 @@ import {
   type LoggedRequest,
   type RequestFilter,
 } from "../../core/request/logged-request.ts";
-import { readRequest } from "../../core/request/read-request.ts";
+import { parseRequestLine } from "../../core/request/read-request.ts";
 import type { Connection } from "../connection/connection.ts";
 import { createOrderIndex } from "./order-index.ts";
 import { createRefusedIndex } from "./refused-index.ts";
@@ -114,7 +114,7 @@ function batchReader(noteUnreadable: () => void) {
   return (batch: string, text: string | null = null): LoggedRequest[] => {
     const [lines, held] = [batch.split("\n"), searchTextOf(text)];
     return (held === null ? lines : lines.filter((line) => line.includes(held))).flatMap((line) => {
-      const request = readRequest(line);
+      const request = parseRequestLine(line);
       if (request === undefined) noteUnreadable();
       return request ?? [];
     });

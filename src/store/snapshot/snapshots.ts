@@ -27,13 +27,13 @@ type Replacement = {
   readonly reseal: Reseal;
 };
 
-/** The parts of the tables that a restore uses: `clearing` deletes all rows of a store; `changed` follows each change. */
-export type SnapshotParts = { readonly clearing: Clearing; readonly changed: () => void };
+/** Functions that a restore calls: `clearing` deletes all rows of a store; `changed` runs after each change. */
+export type RestoreHooks = { readonly clearing: Clearing; readonly changed: () => void };
 
 /** Snapshots of the stores of a database. */
 export type Snapshots = ReturnType<typeof snapshotsTable>;
 
-type Options = Omit<SnapshotSource, "connection"> & SnapshotParts;
+type Options = Omit<SnapshotSource, "connection"> & RestoreHooks;
 type CopyContext = Options & {
   readonly connection: FileConnection;
   readonly tables: () => readonly CopiedTable[];

@@ -1,6 +1,6 @@
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
-import { faultHeader, readFaultHeader } from "../../core/fault/fault.ts";
+import { faultHeader, parseFaultHeader } from "../../core/fault/fault.ts";
 import type { AppliedFault } from "../../core/fault/operations.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
@@ -9,7 +9,7 @@ import {
   deliveryQueues,
   hasOpenAttempt,
   IN_ORDER_IN_QUEUE,
-  type Queue,
+  type DeliveryQueue,
 } from "./delivery-queues.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
@@ -144,7 +144,7 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
   return {
     /** Writes the state after an attempt. */
     settle: (
-      delivery: Queue & Pick<Delivery, "id">,
+      delivery: DeliveryQueue & Pick<Delivery, "id">,
       after: Pick<Delivery, "state" | "tries" | "nextAt">,
     ): void => {
       sql.update.run({ ...after, id: delivery.id });
@@ -156,7 +156,7 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
       void sql.noteFault.run({ id, fault: faultHeader(fault) }),
 
     /** Postpones a delivery, and lets the later events of its checkout overtake it. */
-    postpone: (delivery: Queue & Pick<Delivery, "id">, nextAt: number): void => {
+    postpone: (delivery: DeliveryQueue & Pick<Delivery, "id">, nextAt: number): void => {
       sql.postpone.run({ id: delivery.id, nextAt });
       queues.choose(delivery);
     },
@@ -167,7 +167,7 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
     },
 
     /** Makes the later events of a checkout due, after this delivery was settled. */
-    releaseFollowers: (delivery: Queue & SequencePosition, now: number): void => {
+    releaseFollowers: (delivery: DeliveryQueue & SequencePosition, now: number): void => {
       const { endpointId, checkoutId, sequence } = delivery;
       if (checkoutId === null) return;
       const { changes } = sql.releaseFollowers.run({ endpointId, checkoutId, sequence, now });
@@ -244,7 +244,7 @@ function prepare(connection: Connection) {
       `UPDATE deliveries INDEXED BY queued_deliveries SET next_at = @now
        WHERE ${IN_ORDER_IN_QUEUE} AND sequence > @sequence AND tries = 0 AND next_at > @now`,
     ),
-    selectDueAfter: connection.prepare<EndpointMoment, Queue>(
+    selectDueAfter: connection.prepare<EndpointMoment, DeliveryQueue>(
       `SELECT endpoint_id AS endpointId, checkout_id AS checkoutId, event_id AS eventId
        FROM deliveries INDEXED BY due_deliveries
        WHERE endpoint_id = @endpointId AND state = 'due' AND next_at > @now`,
@@ -404,6 +404,6 @@ function fromKnownRow(row: Row): Delivery {
   return {
     ...row,
     inOrder: row.inOrder === 1,
-    fault: fault === null ? null : (readFaultHeader(fault) ?? null),
+    fault: fault === null ? null : (parseFaultHeader(fault) ?? null),
   };
 }

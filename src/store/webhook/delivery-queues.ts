@@ -1,7 +1,7 @@
 import type { Connection } from "../connection/connection.ts";
 
 /** The due deliveries of one checkout to one endpoint; for an event without a checkout, the deliveries of the event. */
-export type Queue = {
+export type DeliveryQueue = {
   readonly endpointId: string;
   readonly checkoutId: string | null;
   readonly eventId: string;
@@ -73,7 +73,7 @@ export function deliveryQueues(connection: Connection) {
   );
   return {
     /** Makes the next delivery of a queue its head. A delivery in flight stays the head. */
-    choose: ({ endpointId, checkoutId, eventId }: Queue): void => {
+    choose: ({ endpointId, checkoutId, eventId }: DeliveryQueue): void => {
       const found = selectCandidates.all({ endpointId, queue: checkoutId ?? eventId });
       const head = found.find(({ isHead }) => isHead === 1);
       if (head?.isUnderWay === 1) return;

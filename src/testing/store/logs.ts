@@ -15,7 +15,7 @@ const PAGE = 1000;
 type StoreLogContext = { readonly calls: Calls; readonly storeId: string };
 
 /** The fields of events. A filter by any other field would match nothing, and is refused. */
-export const EVENT_FIELDS = {
+export const EVENT_FILTER_FIELDS = {
   ...fieldNames(CHECKS.envelope),
   ...fieldNames(CHECKS.change),
   data: fieldNames(CHECKS.checkout),
@@ -60,7 +60,7 @@ export function eventLog(running: Running, { calls, storeId }: StoreLogContext):
     ...createWaiter(running, storeId),
     types: EVENT_TYPES,
     noun: "event",
-    fields: EVENT_FIELDS,
+    fields: EVENT_FILTER_FIELDS,
     open: () => {
       let position = 0;
       return async () => {

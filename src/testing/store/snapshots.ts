@@ -1,6 +1,6 @@
 import { refuse } from "../../core/outcome.ts";
 import { restoreSnapshot, takeSnapshot } from "../../sandbox/runtime/snapshots.ts";
-import { refusalAnswer } from "../calls.ts";
+import { answerOfRefusal } from "../calls.ts";
 import { CheckoutError } from "../errors.ts";
 import { refuseClosed, whileOpen, type Running } from "../running.ts";
 import type { Identities } from "./identities.ts";
@@ -38,7 +38,7 @@ export async function restoreInto(
       ? restoreSnapshot(running.context, scope, snapshot, ADOPT_OPTIONS)
       : NO_BYTES,
   );
-  if (!restored.ok) throw new CheckoutError(refusalAnswer(restored.refusal));
+  if (!restored.ok) throw new CheckoutError(answerOfRefusal(restored.refusal));
   refuseClosed(running);
   running.renewSeed(running.context.store.events.lastPosition());
   forget();

@@ -4,7 +4,7 @@ import type { HttpResponse, ServerLimits, Service, World } from "../../world.ts"
 import { isWhole } from "../http.ts";
 import type { Pending, IdleConnections } from "./connections.ts";
 import { LIMITS } from "./limits.ts";
-import { bodyOf, requestOf } from "./requests.ts";
+import { readBody, requestOf } from "./requests.ts";
 import { sendStream } from "./stream.ts";
 
 /** Answers a request that was not read completely, and closes its connection. */
@@ -21,7 +21,7 @@ export async function answer(
   }: { readonly limits: ServerLimits; readonly refuseUnread: RefuseUnread; readonly rests: IdleConnections },
 ): Promise<void> {
   const { incoming, response } = entry;
-  const reading = bodyOf(incoming, limits);
+  const reading = readBody(incoming, limits);
   entry.isLast = !(reading instanceof Uint8Array || reading instanceof Promise);
   const body = await reading;
   if (body === undefined) return;

@@ -15,7 +15,7 @@ export type Pending = {
 };
 
 /** The requests of one connection: all unanswered ones, and those among them that have not been started. */
-export type Queue = { readonly pending: Set<Pending>; readonly waiting: Pending[] };
+export type RequestQueue = { readonly pending: Set<Pending>; readonly waiting: Pending[] };
 
 /** Tracks idle connections, which can be closed to make room. */
 export type IdleConnections = {
@@ -92,7 +92,7 @@ export function isFromOutside(socket: Socket): boolean {
 }
 
 /** Whether a request of a connection is in progress. */
-export function isWorkedOn({ pending }: Queue): boolean {
+export function isWorkedOn({ pending }: RequestQueue): boolean {
   for (const { isServed } of pending) if (isServed) return true;
   return false;
 }
@@ -101,7 +101,7 @@ export function isWorkedOn({ pending }: Queue): boolean {
  * Processes the requests of a connection in order, as far as its client reads the answers. A client that sends requests
  * without reading gets little work done, and little is kept in memory for it.
  */
-export function processInOrder(queue: Queue, work: (entry: Pending) => Promise<unknown>): void {
+export function processInOrder(queue: RequestQueue, work: (entry: Pending) => Promise<unknown>): void {
   const { pending, waiting } = queue;
   while (waiting.length > 0 && mayWork(queue)) {
     const next = waiting.shift();
@@ -111,7 +111,7 @@ export function processInOrder(queue: Queue, work: (entry: Pending) => Promise<u
   }
 }
 
-function mayWork({ pending, waiting }: Queue): boolean {
+function mayWork({ pending, waiting }: RequestQueue): boolean {
   // The usual case: a client that waits for each answer.
   if (pending.size === 1) return true;
   for (const { isLast } of pending) if (isLast) return false;

@@ -4,8 +4,8 @@ import { toOriginForm } from "../http.ts";
 import { isFromOutside } from "./connections.ts";
 import { LIMITS, OWN_LIMITS } from "./limits.ts";
 
-/** Why a request could not be read. */
-export type Fault = Pick<UnreadableRequest, "code" | "message">;
+/** The reason why a request could not be read. */
+export type RequestError = Pick<UnreadableRequest, "code" | "message">;
 
 /** Maximum number of bytes in the body of a request. */
 export function bodyLimit(
@@ -23,20 +23,22 @@ export function requestOf(
   return toOriginForm({ method, target, rawHeaders, body, fromOutside: isFromOutside(socket) });
 }
 
-/** The whole body; the fault if the request is invalid; undefined if the client disconnected. */
-export function bodyOf(
+/** Reads the whole body; the error if the request is invalid; undefined if the client disconnected. */
+export function readBody(
   incoming: IncomingMessage,
   limits: ServerLimits,
-): Uint8Array | Fault | Promise<Uint8Array | Fault | undefined> {
+): Uint8Array | RequestError | Promise<Uint8Array | RequestError | undefined> {
   const bodyBytes = bodyLimit(incoming.url ?? "", limits);
-  return faultOf(incoming, bodyBytes) ?? headFaultOf(incoming, limits) ?? readBody(incoming, bodyBytes);
+  return (
+    readErrorOf(incoming, bodyBytes) ?? headErrorOf(incoming, limits) ?? receiveBody(incoming, bodyBytes)
+  );
 }
 
-/** Faults that Node's parser does not report: HTTP version, number of headers, transfer coding, declared size. */
-function faultOf(
+/** Errors that Node's parser does not report: HTTP version, number of headers, transfer coding, declared size. */
+function readErrorOf(
   { httpVersion, headers, rawHeaders }: IncomingMessage,
   bodyBytes: number,
-): Fault | undefined {
+): RequestError | undefined {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
     return { code: "invalid_request", message: `HTTP/1.1 was expected; got HTTP/${httpVersion}` };
   }
@@ -51,19 +53,19 @@ function faultOf(
   return declared !== undefined && Number(declared) > bodyBytes ? tooLarge(bodyBytes) : undefined;
 }
 
-/** The fault of a head above its path's limit; Node's parser accepts larger heads. */
-function headFaultOf(
+/** The error for a head above its path's limit; Node's parser accepts larger heads. */
+function headErrorOf(
   { method = "", url = "", rawHeaders }: IncomingMessage,
   { largerHeads }: ServerLimits,
-): Fault | undefined {
+): RequestError | undefined {
   if (largerHeads === undefined) return undefined;
   const { below, headBytes } = largerHeads;
   const isLarger = below.some((path) => url.startsWith(path) && /^[/?]?$/.test(url.charAt(path.length)));
   const limit = isLarger ? headBytes : LIMITS.headBytes;
-  return method.length + url.length + bytesOf(rawHeaders) > limit ? headFault(limit) : undefined;
+  return method.length + url.length + bytesOf(rawHeaders) > limit ? headError(limit) : undefined;
 }
 
-function headFault(limit: number): Fault {
+function headError(limit: number): RequestError {
   return { code: "headers_too_large", message: `the request line and headers may have ${limit} bytes` };
 }
 
@@ -77,16 +79,16 @@ function bytesOf(rawHeaders: readonly string[]): number {
 /** The empty body. */
 export const NO_BODY = new Uint8Array();
 
-/** The fault of a body above its limit. */
-export function tooLarge(bodyBytes: number): Fault {
+/** The error for a body above its limit. */
+export function tooLarge(bodyBytes: number): RequestError {
   return { code: "body_too_large", message: `a body may have ${bodyBytes} bytes` };
 }
 
-/** The whole body; a fault if it is above the limit; undefined if the client disconnected. */
-function readBody(
+/** Receives the whole body; an error if it is above the limit; undefined if the client disconnected. */
+function receiveBody(
   incoming: IncomingMessage,
   bodyBytes: number,
-): Uint8Array | Promise<Uint8Array | Fault | undefined> {
+): Uint8Array | Promise<Uint8Array | RequestError | undefined> {
   const { headers } = incoming;
   if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return NO_BODY;
   return new Promise((resolve) => {
@@ -98,7 +100,7 @@ function readBody(
       else chunks.push(chunk);
     });
     incoming.on("end", () => {
-      if (bytesOf(incoming.rawTrailers) > LIMITS.headBytes) resolve(headFault(LIMITS.headBytes));
+      if (bytesOf(incoming.rawTrailers) > LIMITS.headBytes) resolve(headError(LIMITS.headBytes));
       else resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
     });
     incoming.on("close", () => resolve(undefined));
@@ -106,7 +108,7 @@ function readBody(
 }
 
 /** Errors of Node's parser with a specific code; all others are `invalid_request`. */
-const PARSER_REFUSALS: ReadonlyMap<string, Fault> = new Map(
+const PARSER_REFUSALS: ReadonlyMap<string, RequestError> = new Map(
   Object.entries({
     HPE_HEADER_OVERFLOW: {
       code: "headers_too_large",
@@ -120,7 +122,7 @@ const PARSER_REFUSALS: ReadonlyMap<string, Fault> = new Map(
 );
 
 /** The fault that Node's parser reports. */
-export function parserFault(error: NodeJS.ErrnoException): Fault {
+export function parserError(error: NodeJS.ErrnoException): RequestError {
   const known = PARSER_REFUSALS.get(error.code ?? "");
   return known ?? { code: "invalid_request", message: `the request is not valid HTTP/1.1: ${error.message}` };
 }

@@ -10,11 +10,11 @@ import {
   setUpConnection,
   processInOrder,
   type Pending,
-  type Queue,
+  type RequestQueue,
   type IdleConnections,
 } from "./connections.ts";
 import { LIMITS, OWN_LIMITS } from "./limits.ts";
-import { NO_BODY, parserFault, requestOf } from "./requests.ts";
+import { NO_BODY, parserError, requestOf } from "./requests.ts";
 
 /**
  * Serves on 127.0.0.1, on ::1 if the machine has it, and on the addresses of the options. Port 0 selects any free port.
@@ -81,7 +81,7 @@ type Connections = {
 
 /** Passes every request to the service, whichever of Node's events reports it, and answers unreadable requests. */
 function attach(server: Server, { service, rests, after, limits, isOpen }: Connections): void {
-  const queues = new WeakMap<Socket, Queue>();
+  const queues = new WeakMap<Socket, RequestQueue>();
   // A complete request is answered before anything after it on the connection, because its work may already be done.
   const afterPending = (socket: Socket): Promise<unknown> => {
     const whole = [...(queues.get(socket)?.pending ?? [])].filter(({ incoming }) => incoming.complete);
@@ -141,7 +141,7 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
       if (socket.writableEnded && error.code !== "ECONNRESET") return;
       if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
       else
-        writePast(socket, await service.refuse({ ...parserFault(error), method: "?", target: "?" }), {
+        writePast(socket, await service.refuse({ ...parserError(error), method: "?", target: "?" }), {
           after,
         });
     });

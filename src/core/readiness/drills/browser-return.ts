@@ -1,7 +1,7 @@
 import { english, type Words } from "../../language.ts";
 import { EXPECTED_RESULTS, STEP_RESULTS, LIST_ITEMS } from "../drill-sentences.ts";
 import type { JudgedDrill } from "./drill.ts";
-import { readingText, type OrderView } from "./order-view.ts";
+import { readingText, type OrderReading } from "./order-view.ts";
 
 /** A visit to the page to which customers return. */
 export type Visit = { readonly arrived: boolean; readonly got: string };
@@ -13,23 +13,23 @@ export type ReturnFacts = {
   /** Whether the drill, not the shop, created the checkout. */
   readonly isOwn: boolean;
   /** The view before any return. `isUnknown`: the view answered 404, and the drill ended. */
-  readonly before: OrderView;
+  readonly before: OrderReading;
   readonly isUnknown: boolean;
   /** The visit and the view after the customer returned without paying. */
-  readonly unpaid: { readonly visit: Visit; readonly view: OrderView } | null;
+  readonly unpaid: { readonly visit: Visit; readonly view: OrderReading } | null;
   /** After the customer returned in other ways, still without paying: the way that the shop trusted, if any. */
-  readonly otherwise: { readonly way: string; readonly view: OrderView } | null;
+  readonly otherwise: { readonly way: string; readonly view: OrderReading } | null;
   /** After the customer paid and returned, but before the webhook. */
   readonly early: {
     readonly visit: Visit;
-    readonly view: OrderView;
+    readonly view: OrderReading;
     /** Whether the merchant has meanwhile retrieved the session and received `succeeded`. */
     readonly asked: boolean;
   } | null;
   /** The view after the webhooks. */
-  readonly confirmed: OrderView | null;
+  readonly confirmed: OrderReading | null;
   /** The view after the customer returned once more. `isTwice`: it shows twice as much as after the first booking. */
-  readonly again: { readonly view: OrderView; readonly isTwice: boolean } | null;
+  readonly again: { readonly view: OrderReading; readonly isTwice: boolean } | null;
 };
 
 /** The requests of a customer who returns to a page that retrieves the session. */
@@ -244,7 +244,7 @@ function cannotTell({ visit, view }: NonNullable<ReturnFacts["unpaid"]>): Return
   return visit.arrived ? readable(view) : "page_unreachable";
 }
 
-function readable({ says, got }: OrderView): ReturnCause | undefined {
+function readable({ says, got }: OrderReading): ReturnCause | undefined {
   if (says !== "unknown") return undefined;
   return got === "429" ? "view_limited" : "view_unreadable";
 }

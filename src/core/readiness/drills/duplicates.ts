@@ -6,7 +6,7 @@ import { EXPECTED_RESULTS, STEP_RESULTS, LIST_ITEMS } from "../drill-sentences.t
 import type { JudgedDrill } from "./drill.ts";
 import { DUPLICATES_CAUSES, DUPLICATES_FAILURES, type DuplicatesCause } from "./duplicates-causes.ts";
 import { scopeSteps, SCOPE_STEPS, type DuplicatesScope, type OrderOutcome } from "./duplicates-scope.ts";
-import { readingText, type OrderView } from "./order-view.ts";
+import { readingText, type OrderReading } from "./order-view.ts";
 
 /** The statuses whose events the drill sends to a paid order. */
 export type SentStatus = "created" | "pending" | "succeeded";
@@ -74,7 +74,7 @@ export type SendFact = {
   /** Whether the merchant's view had shown "paid" before the send. */
   readonly wasPaid: boolean;
   /** The view after the send; of several readings, the first that is not `paid`, if the order was paid before. */
-  readonly view: OrderView;
+  readonly view: OrderReading;
   /**
    * How the view changed otherwise. `twice`: it shows twice as much as the view of an order whose payment was sent
    * once. `kept`: the view changed in that way after the event for which the payment was kept. `undone`: the effect of
@@ -91,7 +91,7 @@ type DrilledFact = {
 };
 
 /** The merchant's view of an order. */
-export type ViewFact = DrilledFact & { readonly view: OrderView };
+export type ViewFact = DrilledFact & { readonly view: OrderReading };
 
 /** The sends to an order that is paid in the end. */
 export type LaneFact = DrilledFact & { readonly sends: readonly SendFact[] };
@@ -443,7 +443,7 @@ function answersOf(answers: SendFact["answers"]): string {
   return [...new Set(said)].reduce((one, other) => english(LIST_ITEMS.and(one, other)));
 }
 
-function readable({ says, got }: OrderView): DuplicatesCause | undefined {
+function readable({ says, got }: OrderReading): DuplicatesCause | undefined {
   if (says !== "unknown") return undefined;
   return got === "429" ? "view_limited" : "view_unreadable";
 }

@@ -2,10 +2,10 @@ import { english } from "../../language.ts";
 import { STEP_RESULTS, QUOTING_RESULTS } from "../drill-sentences.ts";
 
 /** A reading of the merchant's page; `unknown` if the page could not be read. `got` is the answer as text. */
-export type OrderView = { readonly says: "paid" | "not_paid" | "unknown"; readonly got: string };
+export type OrderReading = { readonly says: "paid" | "not_paid" | "unknown"; readonly got: string };
 
 /** A reading as text. */
-export function readingText({ says, got }: OrderView): string {
+export function readingText({ says, got }: OrderReading): string {
   return english(READING_SENTENCES[says](got));
 }
 
@@ -16,7 +16,7 @@ const READING_SENTENCES = {
 } as const;
 
 /** The parts of a text that do not change by themselves; null for each part that does. */
-export type StillText = readonly (string | null)[];
+export type StableText = readonly (string | null)[];
 
 /** Number of consecutive readings that are compared to find parts that change by themselves. */
 export const STILL_READINGS = 4;
@@ -26,41 +26,41 @@ const A_TIME = /\d:\d\d/;
 const SEPARATORS = /([\s"',;<>{}[\]()=&|]+)/;
 
 /**
- * Compares readings of one text between two events, oldest first. A part that differs more than once changes by itself,
- * like a clock. `unsettled`: a part differs once, which may be the end of an earlier change. `restless`: the texts do
- * not have the same number of parts.
+ * Finds the parts of one text that stay the same across readings between two events, oldest first. A part that differs
+ * more than once changes by itself, like a clock. `unsettled`: a part differs once, which may be the end of an earlier
+ * change. `different_lengths`: the texts do not have the same number of parts.
  */
-export function stillTextOf(texts: readonly string[]): StillText | "unsettled" | "restless" {
+export function findStableParts(texts: readonly string[]): StableText | "unsettled" | "different_lengths" {
   const readings = texts.map(partsOf);
   const [first = []] = readings;
-  if (readings.some(({ length }) => length !== first.length)) return "restless";
+  if (readings.some(({ length }) => length !== first.length)) return "different_lengths";
   const changes = first.map((_part, at) => changesAt(readings, at));
   if (changes.includes(1)) return "unsettled";
   return first.map((part, at) => (changes[at] === 0 ? part : null));
 }
 
 /** Whether the still parts of a text are unchanged. */
-export function isStill(still: StillText, text: string): boolean {
+export function isStill(still: StableText, text: string): boolean {
   const parts = partsOf(text);
   return parts.length === still.length && still.every((part, at) => part === null || part === parts[at]);
 }
 
 /**
  * The still parts without those that differ at least `minChanges` times in later readings between two events, because
- * these also change by themselves. `restless` as in `stillTextOf`.
+ * these also change by themselves. `different_lengths` as in `findStableParts`.
  */
 export function removeChangingParts(
-  still: StillText,
+  still: StableText,
   texts: readonly string[],
   minChanges: number,
-): StillText | "restless" {
+): StableText | "different_lengths" {
   const readings = texts.map(partsOf);
-  if (readings.some(({ length }) => length !== readings[0]?.length)) return "restless";
+  if (readings.some(({ length }) => length !== readings[0]?.length)) return "different_lengths";
   return still.map((part, at) => (changesAt(readings, at) >= minChanges ? null : part));
 }
 
 /** Whether only times differ; such texts may have to be watched for longer than a minute. */
-export function differsOnlyInTimes(still: StillText, text: string): boolean {
+export function differsOnlyInTimes(still: StableText, text: string): boolean {
   const parts = partsOf(text);
   return (
     parts.length === still.length &&

@@ -18,7 +18,7 @@ import {
   patternOf,
   REORDERED_CASES,
   type DrillResults,
-  type Kind,
+  type AnswerKind,
   type Pattern,
 } from "./webhook-pattern.ts";
 
@@ -37,7 +37,7 @@ const FIRST_SENT_CASES: ReadonlySet<CaseName> = new Set(
  */
 export function drillSteps(drilled: DrillResults, endpointId: string): DrillStep[] {
   const { results, names } = drilled;
-  const { causes, notes } = explain(drilled);
+  const { causes, notes } = explainCases(drilled);
   const sent = names.flatMap((name): DrillStep[] => {
     const result = results.find((one) => one.name === name);
     if (result === undefined) return [];
@@ -68,7 +68,7 @@ export function drillSteps(drilled: DrillResults, endpointId: string): DrillStep
 }
 
 /** The most likely cause of each failed case, from the pattern of all cases; notes if no case failed. */
-export function explain(drilled: DrillResults): {
+export function explainCases(drilled: DrillResults): {
   readonly causes: ReadonlyMap<CaseName, DrillCause>;
   readonly notes: ReadonlyMap<CaseName, DrillNote>;
 } {
@@ -109,7 +109,7 @@ function isOtherRoute(name: CaseName, { alike }: Pattern): boolean {
 }
 
 /** The correct results of a request that the service never sends. */
-const NOT_ACCEPTED_KINDS: ReadonlySet<Kind> = new Set(["refused", "failed", "redirected", "lost"]);
+const NOT_ACCEPTED_KINDS: ReadonlySet<AnswerKind> = new Set(["refused", "failed", "redirected", "lost"]);
 
 /**
  * Whether a receiver that checks the age of events accepted a known event with another timestamp: then it recognises

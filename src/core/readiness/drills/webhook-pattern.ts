@@ -3,7 +3,7 @@ import type { DrillCause } from "./webhook-advice.ts";
 import { DRILL_CASES, FIRST_CASES, twinOf, type CaseName, type CaseResult } from "./webhook.ts";
 
 /** The kinds of answers. `limited`: 429. `unsent`: the drill had already stopped. */
-export type Kind =
+export type AnswerKind =
   | "taken"
   | "redirected"
   | "refused"
@@ -17,9 +17,9 @@ export type Kind =
 
 /** The results of all cases. */
 export type Pattern = Pick<DrillResults, "probed"> & {
-  readonly kind: (name: CaseName) => Kind;
+  readonly kind: (name: CaseName) => AnswerKind;
   /** Whether each of these cases has this result. */
-  readonly all: (kind: Kind, names: readonly CaseName[]) => boolean;
+  readonly all: (kind: AnswerKind, names: readonly CaseName[]) => boolean;
   /** The cases that were answered. */
   readonly answered: readonly CaseName[];
   /** The cases that differ from a request of the service only in signature and time. */
@@ -123,7 +123,7 @@ export function isTaken({ answer }: Pick<CaseResult, "answer">): boolean {
   return "status" in answer && answer.status >= 200 && answer.status < 300;
 }
 
-function kindOf({ answer }: CaseResult): Kind {
+function kindOf({ answer }: CaseResult): AnswerKind {
   if ("status" in answer) {
     const { status } = answer;
     if (status === 429) return "limited";

@@ -3,7 +3,7 @@ import { bodyVariants, type Variant } from "../../webhook/diagnosis/body-variant
 import { keyVariants, signedContentVariants } from "../../webhook/diagnosis/signing-variants.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
 import { HEADERS } from "../../webhook/signature.ts";
-import type { Finding } from "../../webhook/diagnosis/causes.ts";
+import type { CauseFinding } from "../../webhook/diagnosis/causes.ts";
 import type { DrillCause } from "./webhook-advice.ts";
 
 /** An event signed with one mistake: a receiver that accepts it makes that mistake. */
@@ -73,14 +73,16 @@ function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): 
 }
 
 /** The variants with exactly one fault. */
-function withOneFault<Value>(variants: readonly Variant<Value>[]): (readonly [Finding["code"], Value])[] {
+function withOneFault<Value>(
+  variants: readonly Variant<Value>[],
+): (readonly [CauseFinding["code"], Value])[] {
   return variants.flatMap(({ findings, value }) => {
     const [only, ...more] = findings;
     return only === undefined || more.length > 0 ? [] : [[only.code, value] as const];
   });
 }
 
-function causeOf(code: Finding["code"]): DrillCause {
+function causeOf(code: CauseFinding["code"]): DrillCause {
   if (code === "secret_not_set") return "secret_unset";
   if (code === "retired_secret" || code === "other_secret") return "replaced_secret";
   if (code.startsWith("secret_")) return "secret_spelled";
@@ -89,7 +91,7 @@ function causeOf(code: Finding["code"]): DrillCause {
 }
 
 /** Changes to a body's text that do not parse the body. */
-const TEXT_CHANGES: ReadonlySet<Finding["code"]> = new Set([
+const TEXT_CHANGES: ReadonlySet<CauseFinding["code"]> = new Set([
   "body_whitespace_added",
   "body_whitespace_removed",
   "body_line_endings",

@@ -71,7 +71,7 @@ export function drillRequest(
 ): { readonly eventId: string; readonly headers: Readonly<Record<string, string>>; readonly body: string } {
   const one = DRILL_CASES[name];
   const { signed = keepText, sent = keepText, age = 0, signature = keepText, without = [] } = one;
-  const event = eventOf(name, events);
+  const event = eventOfCase(name, events);
   const secret = secretOf(name, events, keys);
   const body = signed(event.body);
   const { sentAt = keys.realNow } = events.first;
@@ -80,7 +80,7 @@ export function drillRequest(
   const { headers } = deliveryRequest({ ...parts, body, secrets: [secret] });
   const { [HEADERS.timestamp]: ofNow = "" } = headers;
   const timestamp = one.timestamp ?? ofNow;
-  const signedBody = one.reused === true ? eventOf("duplicate", events).body : body;
+  const signedBody = one.reused === true ? eventOfCase("duplicate", events).body : body;
   const right = signatureOf(secret, { timestamp, rawBody: Buffer.from(signedBody) });
   const ours = {
     [HEADERS.eventId]: one.otherEventId === true ? events.own.id : event.id,
@@ -138,7 +138,7 @@ function secretOf(
 }
 
 /** The event of a case. Throws for a case of an order if there is no order. */
-export function eventOf(name: CaseName, { own, first, order }: DrillEvents): OrderEvent {
+export function eventOfCase(name: CaseName, { own, first, order }: DrillEvents): OrderEvent {
   const { event: which, accepted } = DRILL_CASES[name];
   if (accepted !== undefined) {
     const known = order?.others?.find(({ type }) => type === accepted);

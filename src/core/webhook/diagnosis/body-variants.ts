@@ -1,16 +1,16 @@
-import type { Finding } from "./causes.ts";
+import type { CauseFinding } from "./causes.ts";
 import { isRecord, parseJson } from "../../json.ts";
 import { FIELDS_OF_CHECKOUT, EVENT_FIELDS } from "../verify.ts";
 
 /** A body that may have been signed instead of the received one, with the cause that this would prove. */
-export type Variant<Value> = { readonly findings: readonly Finding[]; readonly value: Value };
+export type Variant<Value> = { readonly findings: readonly CauseFinding[]; readonly value: Value };
 
 /**
  * A cause with its detail, and the value that was signed in that case; the value is undefined if the cause is
  * impossible.
  */
-export type Row<Value> = readonly [
-  code: Finding["code"],
+export type VariantRow<Value> = readonly [
+  code: CauseFinding["code"],
   detail: string | undefined,
   value: Value | undefined,
 ];
@@ -56,7 +56,7 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
 }
 
 /** One variant for each row; a row without a value is dropped. */
-export function variantsOf<Value>(rows: readonly Row<Value>[]): Variant<Value>[] {
+export function variantsOf<Value>(rows: readonly VariantRow<Value>[]): Variant<Value>[] {
   return rows.flatMap(([code, detail, value]) =>
     value === undefined ? [] : [{ findings: [{ code, detail }], value }],
   );
@@ -71,7 +71,7 @@ export function compactJson(text: string): string | undefined {
 /** A body; a text stands for its UTF-8 bytes. */
 type Body = Uint8Array | string;
 
-function whiteSpace(latin1: string): Row<Body>[] {
+function whiteSpace(latin1: string): VariantRow<Body>[] {
   const rows = [
     ["body_whitespace_added", "the line break at its end", latin1.replace(/\r?\n$/, "")],
     ["body_whitespace_added", "the white space at its end", trimEnd(latin1)],
@@ -104,7 +104,7 @@ function trimStart(latin1: string): string {
   return latin1.slice(start);
 }
 
-function byteOrderMark(latin1: string): Row<Body> {
+function byteOrderMark(latin1: string): VariantRow<Body> {
   return latin1.startsWith(BOM)
     ? ["body_bom_added", undefined, Buffer.from(latin1.slice(BOM.length), "latin1")]
     : ["body_bom_removed", undefined, Buffer.from(BOM + latin1, "latin1")];
@@ -133,11 +133,11 @@ const ORDERS: readonly (readonly [detail: string, order: (value: unknown) => unk
 ];
 
 /** The JSON as other programs write it. */
-function json(text: string): Row<Body>[] {
+function json(text: string): VariantRow<Body>[] {
   const value = shallowJson(text.replace(/^\ufeff/, ""));
   if (value === undefined) return [];
   const changes: readonly Change[] = [...ESCAPES.slice(1), ["in place of \\u escapes", unescapeUnits]];
-  const inPlace = changes.map(([detail, change]): Row<Body> => [
+  const inPlace = changes.map(([detail, change]): VariantRow<Body> => [
     "body_unicode_escaped",
     detail,
     change(text),
@@ -145,7 +145,7 @@ function json(text: string): Row<Body>[] {
   const rewritten = ORDERS.flatMap(([keys, order]) =>
     LAYOUTS.flatMap(([layout, write]) => {
       const written = write(order(value));
-      return ESCAPES.map(([escapes, change], at): Row<Body> => {
+      return ESCAPES.map(([escapes, change], at): VariantRow<Body> => {
         const how = at === 0 ? layout : `${layout}; characters ${escapes}`;
         return keys === ""
           ? [
@@ -160,7 +160,7 @@ function json(text: string): Row<Body>[] {
   return [...inPlace, ...rewritten];
 }
 
-function charset(bytes: Buffer, text: string): Row<Body>[] {
+function charset(bytes: Buffer, text: string): VariantRow<Body>[] {
   return [
     ["body_charset", "in Latin-1 bytes", toBytes(text, (character) => character.charCodeAt(0))],
     ["body_charset", "in Windows-1252 bytes", toBytes(text, (character) => WINDOWS_1252.get(character))],
@@ -185,7 +185,7 @@ function charset(bytes: Buffer, text: string): Row<Body>[] {
   ];
 }
 
-function wrappedRow(bytes: Buffer, text: string): Row<Body>[] {
+function wrappedRow(bytes: Buffer, text: string): VariantRow<Body>[] {
   const inner = parseJson(text);
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}\s*$/.test(text);
   return [
@@ -200,7 +200,7 @@ function wrappedRow(bytes: Buffer, text: string): Row<Body>[] {
   ];
 }
 
-const PLACEHOLDERS = ["", "[object Object]", "undefined", "null", "{}"].map((text): Row<Body> => [
+const PLACEHOLDERS = ["", "[object Object]", "undefined", "null", "{}"].map((text): VariantRow<Body> => [
   "body_left_out",
   text === "" ? "nothing" : `the text ${text}`,
   text,

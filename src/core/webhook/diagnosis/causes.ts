@@ -7,7 +7,7 @@ const TWO_SIDES =
  * All causes that a diagnosis can name (decision 46), with their messages. The detail, in braces, is the specific
  * finding; it never contains a secret or a digest.
  */
-export const CAUSES = {
+export const DIAGNOSIS_CAUSES = {
   secret_missing:
     "No signing secret reached the verification. Check the setting that contains it: a variable that is not set reads as empty.",
   secret_is_api_key:
@@ -94,10 +94,10 @@ export const CAUSES = {
 } as const satisfies Record<string, string>;
 
 /** A code of the closed list. */
-type CauseCode = keyof typeof CAUSES;
+type CauseCode = keyof typeof DIAGNOSIS_CAUSES;
 
 /** A cause that was found, without its message. */
-export type Finding = { readonly code: CauseCode; readonly detail?: string | undefined };
+export type CauseFinding = { readonly code: CauseCode; readonly detail?: string | undefined };
 
 /** Why a verification failed. */
 export type Diagnosis = {
@@ -109,6 +109,6 @@ export type Diagnosis = {
 };
 
 /** Adds the message to a finding. */
-export function explain({ code, detail = "" }: Finding, proven: boolean): Diagnosis {
-  return { code, message: CAUSES[code].replace(/\{\w+\}/, () => detail), proven };
+export function withMessage({ code, detail = "" }: CauseFinding, proven: boolean): Diagnosis {
+  return { code, message: DIAGNOSIS_CAUSES[code].replace(/\{\w+\}/, () => detail), proven };
 }

@@ -10,7 +10,7 @@ export type Claims = {
 
 /** Parses the claims of a webhook's body. Only for lists: before verification, nothing may depend on them. */
 export function claimsOf(rawBody: Uint8Array): Claims {
-  const body = bodyOf(rawBody);
+  const body = parseJsonBody(rawBody);
   const object = fieldOf(body, "data");
   return {
     eventId: text(fieldOf(body, "event_id")),
@@ -21,7 +21,7 @@ export function claimsOf(rawBody: Uint8Array): Claims {
 }
 
 /** A body as JSON; undefined if it is not JSON. */
-export function bodyOf(rawBody: Uint8Array): unknown {
+export function parseJsonBody(rawBody: Uint8Array): unknown {
   return parseJson(Buffer.from(rawBody).toString("utf8"));
 }
 

@@ -1,15 +1,15 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { bodyVariants, MAX_VARIED_BYTES, type Variant } from "./body-variants.ts";
-import { bodyOf, fieldOf } from "./claims.ts";
+import { parseJsonBody, fieldOf } from "./claims.ts";
 import {
   keyVariants,
   readSignature,
   signedContentVariants,
-  type Candidate,
+  type DigestVariant,
   type KnownSecret,
   type SignedParts,
 } from "./signing-variants.ts";
-import { explain, type Diagnosis, type Finding } from "./causes.ts";
+import { withMessage, type Diagnosis, type CauseFinding } from "./causes.ts";
 import {
   missingHeaders,
   ageFindings,
@@ -78,7 +78,7 @@ export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, re
 /** Searches for faults that are visible in the request, and for causes without which the signature would be valid. */
 function* searchCauses(
   options: DiagnoseOptions,
-  { rawBody, age }: { readonly rawBody: Uint8Array; readonly age: readonly Finding[] },
+  { rawBody, age }: { readonly rawBody: Uint8Array; readonly age: readonly CauseFinding[] },
 ): Generator<number, Diagnosis[]> {
   const { timestamp, signature } = namesOf(options);
   const timestampText = headerValues(options.headers, timestamp)[0] ?? "";
@@ -96,24 +96,26 @@ function* searchCauses(
   if (ofSecrets.some(({ code }) => code !== "secret_whitespace")) return certain;
   return [
     ...certain,
-    ...[...bodyHints(rawBody), { code: "unexplained" } as const].map((finding) => explain(finding, false)),
+    ...[...bodyHints(rawBody), { code: "unexplained" } as const].map((finding) =>
+      withMessage(finding, false),
+    ),
   ];
 }
 
-function provenDiagnoses(findings: readonly Finding[]): Diagnosis[] {
-  return findings.map((finding) => explain(finding, true));
+function provenDiagnoses(findings: readonly CauseFinding[]): Diagnosis[] {
+  return findings.map((finding) => withMessage(finding, true));
 }
 
 /** A hypothesis about the signed bytes, with its causes. */
 type Trial = {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly CauseFinding[];
   readonly key: string | Uint8Array;
   readonly parts: readonly (string | Uint8Array)[];
 };
 
 type Request = {
   readonly rawBody: Uint8Array;
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly DigestVariant[];
   readonly timestampText: string;
 };
 
@@ -121,7 +123,7 @@ type Request = {
 function* prove(
   options: DiagnoseOptions,
   request: Request,
-): Generator<number, readonly Finding[] | undefined> {
+): Generator<number, readonly CauseFinding[] | undefined> {
   if (request.candidates.length === 0) return undefined;
   // Making the variants of a body costs about as much as hashing them.
   if (request.rawBody.length <= MAX_VARIED_BYTES) yield request.rawBody.length * VARIANTS;
@@ -183,7 +185,7 @@ function* combinations(
 function* otherTimestamps(
   options: DiagnoseOptions,
   { rawBody, timestampText }: Request,
-): Generator<{ readonly seconds: number; readonly finding: Finding }> {
+): Generator<{ readonly seconds: number; readonly finding: CauseFinding }> {
   const [claimed] = secondsIn(timestampText);
   const bases = [claimed, Math.floor(options.now / 1000), creationSeconds(rawBody)].filter(
     (base) => base !== undefined,
@@ -199,7 +201,7 @@ function* otherTimestamps(
 
 /** Compares in constant time, because the duration must not reveal how good a guess was. */
 function isDigestOf(
-  { algorithm, hex }: Candidate,
+  { algorithm, hex }: DigestVariant,
   key: string | Uint8Array,
   parts: readonly (string | Uint8Array)[],
 ): boolean {
@@ -215,7 +217,7 @@ function namesOf({ headerNames = HEADERS }: VerifyOptions): HeaderNames {
 
 /** The creation time in the event's body, in Unix seconds. */
 function creationSeconds(rawBody: Uint8Array): number | undefined {
-  const created = Date.parse(String(fieldOf(bodyOf(rawBody), "created_at")));
+  const created = Date.parse(String(fieldOf(parseJsonBody(rawBody), "created_at")));
   return Number.isNaN(created) ? undefined : Math.floor(created / 1000);
 }
 

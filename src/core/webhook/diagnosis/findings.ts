@@ -1,5 +1,5 @@
 import { compactJson } from "./body-variants.ts";
-import type { Finding } from "./causes.ts";
+import type { CauseFinding } from "./causes.ts";
 import { DEFAULT_TOLERANCE_SECONDS, headerValues, secretFault, TIMESTAMP } from "../signature.ts";
 import type { HeaderNames, VerifyOptions, WebhookHeaders } from "../webhook.ts";
 
@@ -13,8 +13,8 @@ const TIME_ZONE_MAX_SECONDS = 14 * 3600;
 const MAX_PARTS = 3;
 
 /** Faults of the two headers: missing, empty or repeated. */
-export function missingHeaders(headers: WebhookHeaders, names: HeaderNames): readonly Finding[] {
-  return (["timestamp", "signature"] as const).flatMap((kind): Finding[] => {
+export function missingHeaders(headers: WebhookHeaders, names: HeaderNames): readonly CauseFinding[] {
+  return (["timestamp", "signature"] as const).flatMap((kind): CauseFinding[] => {
     const name = names[kind];
     const values = headerValues(headers, name);
     if (values.length === 0) return [{ code: `${kind}_missing`, detail: name }];
@@ -24,8 +24,8 @@ export function missingHeaders(headers: WebhookHeaders, names: HeaderNames): rea
 }
 
 /** Visible faults of the secrets that were used to verify. */
-export function secretFindings(secrets: readonly string[]): readonly Finding[] {
-  return secrets.flatMap((secret): Finding[] => {
+export function secretFindings(secrets: readonly string[]): readonly CauseFinding[] {
+  return secrets.flatMap((secret): CauseFinding[] => {
     if (secretFault(secret) === undefined) return [];
     if (secret.startsWith("svc_")) return [{ code: "secret_is_api_key" }];
     const detail = "The secret that was verified with has white space in or around it.";
@@ -34,7 +34,7 @@ export function secretFindings(secrets: readonly string[]): readonly Finding[] {
 }
 
 /** Faults in the form of a timestamp. */
-export function timestampFindings(text: string, name: string): readonly Finding[] {
+export function timestampFindings(text: string, name: string): readonly CauseFinding[] {
   if (TIMESTAMP.test(text)) return [];
   if (/^\d{13}$/.test(text)) return [{ code: "timestamp_milliseconds" }];
   if (text.includes(",")) return [{ code: "timestamp_doubled", detail: name }];
@@ -64,15 +64,15 @@ export function secondsIn(text: string): readonly number[] {
 export function ageFindings(
   options: VerifyOptions & { readonly now: number },
   name: string,
-): readonly Finding[] {
+): readonly CauseFinding[] {
   const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options;
   const text = headerValues(headers, name)[0] ?? "";
   const age = Math.floor(now / 1000) - Number(text);
   if (!TIMESTAMP.test(text) || Math.abs(age) <= toleranceSeconds) return [];
   const distance = span(Math.abs(age));
-  const skew: Finding = { code: "clock_skew", detail: `${distance} ${age > 0 ? "behind" : "ahead of"}` };
+  const skew: CauseFinding = { code: "clock_skew", detail: `${distance} ${age > 0 ? "behind" : "ahead of"}` };
   if (age < 0) return [skew];
-  const replay: Finding = { code: "stale_replay", detail: distance };
+  const replay: CauseFinding = { code: "stale_replay", detail: distance };
   return age < LIKELY_SKEW_SECONDS || isTimeZone(age) ? [skew, replay] : [replay, skew];
 }
 
@@ -83,7 +83,7 @@ function isTimeZone(seconds: number): boolean {
 }
 
 /** Likely causes, derived from the form of the body, if no cause is proven. */
-export function bodyHints(rawBody: Uint8Array): readonly Finding[] {
+export function bodyHints(rawBody: Uint8Array): readonly CauseFinding[] {
   if (rawBody.length === 0) return [{ code: "body_empty" }];
   const text = Buffer.from(rawBody).toString("utf8");
   if (/^\[object \w+\]$/.test(text))

@@ -1,5 +1,5 @@
-import { variantsOf, type Row, type Variant } from "./body-variants.ts";
-import type { Finding } from "./causes.ts";
+import { variantsOf, type VariantRow, type Variant } from "./body-variants.ts";
+import type { CauseFinding } from "./causes.ts";
 import { MAX_SIGNATURES, SIGNATURES } from "../signature.ts";
 
 /** A secret that may have signed, with a label for display. */
@@ -12,11 +12,11 @@ export type KnownSecret = {
 };
 
 /** A digest that the signature header may contain. */
-export type Candidate = {
+export type DigestVariant = {
   readonly algorithm: "sha1" | "sha256" | "sha384" | "sha512";
   /** Lower-case hex; only the first digits if the header was cut off. */
   readonly hex: string;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly CauseFinding[];
 };
 
 /** The signed parts, whose bytes are concatenated. */
@@ -32,7 +32,7 @@ const MAX_CANDIDATES = 8;
  */
 const MIN_PROVABLE_DIGITS = 32;
 /** The digests of other algorithms by their length, in hex digits. */
-const LENGTHS = new Map<number, Candidate["algorithm"]>([
+const LENGTHS = new Map<number, DigestVariant["algorithm"]>([
   [40, "sha1"],
   [96, "sha384"],
   [128, "sha512"],
@@ -56,7 +56,7 @@ export function keyVariants(
 ): readonly Variant<string | Uint8Array>[] {
   const others = known
     .filter(({ secret }) => !secrets.includes(secret))
-    .map(({ label, secret, retired }): Row<string> => [
+    .map(({ label, secret, retired }): VariantRow<string> => [
       retired ? "retired_secret" : "other_secret",
       label,
       secret,
@@ -82,8 +82,8 @@ export function signedContentVariants(
     findings: [],
     value: (body: Uint8Array) => [timestamp, ".", body],
   }));
-  const wrong = timestamps.flatMap((timestamp): Row<SignedParts>[] => [
-    ...SEPARATORS.map(([detail, separator]): Row<SignedParts> => [
+  const wrong = timestamps.flatMap((timestamp): VariantRow<SignedParts>[] => [
+    ...SEPARATORS.map(([detail, separator]): VariantRow<SignedParts> => [
       "wrong_separator",
       detail,
       (body) => [timestamp, separator, body],
@@ -105,7 +105,7 @@ export function signedContentVariants(
 export function readSignature(
   header: string,
   name: string,
-): { readonly candidates: readonly Candidate[]; readonly findings: readonly Finding[] } {
+): { readonly candidates: readonly DigestVariant[]; readonly findings: readonly CauseFinding[] } {
   const general = headerFindings(header, name);
   const items = header
     .slice(0, MAX_HEADER)
@@ -127,18 +127,18 @@ function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
   const isPrefixed = bare.startsWith(PREFIX);
   const unprefixed = isPrefixed ? bare.slice(PREFIX.length) : bare;
   const unquoted = /^(["'`])(.*)\1$/.exec(bare)?.[2];
-  const decoded = (how: string, value: Uint8Array | undefined): Row<Uint8Array> => [
+  const decoded = (how: string, value: Uint8Array | undefined): VariantRow<Uint8Array> => [
     "secret_decoded",
     `The signature was made with the secret decoded ${how}.`,
     value,
   ];
-  const rows: readonly Row<string | Uint8Array>[] = [
+  const rows: readonly VariantRow<string | Uint8Array>[] = [
     [
       "secret_whitespace",
       "The secret that was verified with has white space around it; the signature was made without.",
       bare === secret ? undefined : bare,
     ],
-    ...["\n", "\r\n", " "].map((end): Row<string> => [
+    ...["\n", "\r\n", " "].map((end): VariantRow<string> => [
       "secret_whitespace",
       "The signature was made with white space behind the secret.",
       bare + end,
@@ -148,7 +148,7 @@ function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
       "The secret that was verified with has quotes around it; the signature was made without.",
       unquoted,
     ],
-    ...['"', "'"].map((quote): Row<string> => [
+    ...['"', "'"].map((quote): VariantRow<string> => [
       "secret_quoted",
       "The signature was made with quotes around the secret.",
       quote + bare + quote,
@@ -167,17 +167,17 @@ function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
 }
 
 const NOT_SET = variantsOf(
-  ["", "undefined", "null"].map((value): Row<string> => [
+  ["", "undefined", "null"].map((value): VariantRow<string> => [
     "secret_not_set",
     `The signature was made with ${value === "" ? "an empty secret" : `the word ${value}`}.`,
     value,
   ]),
 );
 
-const MALFORMED_SIGNATURE: Finding = { code: "signature_malformed" };
+const MALFORMED_SIGNATURE: CauseFinding = { code: "signature_malformed" };
 
 /** Faults of the header as a whole. */
-function headerFindings(header: string, name: string): Finding[] {
+function headerFindings(header: string, name: string): CauseFinding[] {
   const items = header.split(",");
   if (/^[0-9a-f]{64}(?:, [0-9a-f]{64})+$/.test(header)) return [{ code: "signature_doubled", detail: name }];
   const tooMany = items.length > MAX_SIGNATURES && items.every((item) => /^[0-9a-f]{64}$/.test(item));
@@ -197,26 +197,30 @@ function bareItem(item: string): string {
   return unquoted.replace(/^[a-z][a-z0-9_-]{0,15}[=:](?=.)/i, "");
 }
 
-function candidatesOf(item: string): Candidate[] {
+function candidatesOf(item: string): DigestVariant[] {
   const lowerCase = item.toLowerCase();
-  const spelling: Finding[] = lowerCase === item ? [] : [{ code: "signature_upper_case" }];
+  const spelling: CauseFinding[] = lowerCase === item ? [] : [{ code: "signature_upper_case" }];
   if (/^[0-9a-f]+$/.test(lowerCase)) return ofLength(lowerCase, spelling);
   const decoded = Buffer.from(item, "base64").toString("hex");
   if (!/^[A-Za-z0-9+/_-]{27,86}={0,2}$/.test(item)) return [];
-  const base64: Finding = { code: "signature_base64" };
+  const base64: CauseFinding = { code: "signature_base64" };
   if (decoded.length === 64) return [{ algorithm: "sha256", hex: decoded, findings: [base64] }];
   return otherAlgorithms(decoded, [base64]);
 }
 
-function ofLength(hex: string, spelling: readonly Finding[]): Candidate[] {
+function ofLength(hex: string, spelling: readonly CauseFinding[]): DigestVariant[] {
   const algorithm = "sha256" as const;
   if (hex.length === 64) return [{ algorithm, hex, findings: spelling }];
-  const truncated: Candidate = { algorithm, hex: hex.slice(0, 64), findings: [...spelling, shapeOf(hex)] };
+  const truncated: DigestVariant = {
+    algorithm,
+    hex: hex.slice(0, 64),
+    findings: [...spelling, shapeOf(hex)],
+  };
   if (hex.length < MIN_PROVABLE_DIGITS) return [];
   return [...otherAlgorithms(hex, spelling), truncated];
 }
 
-function otherAlgorithms(hex: string, spelling: readonly Finding[]): Candidate[] {
+function otherAlgorithms(hex: string, spelling: readonly CauseFinding[]): DigestVariant[] {
   const algorithm = LENGTHS.get(hex.length);
   if (algorithm === undefined) return [];
   const detail = `HMAC-${algorithm.toUpperCase()}`;
@@ -224,7 +228,7 @@ function otherAlgorithms(hex: string, spelling: readonly Finding[]): Candidate[]
 }
 
 /** The form of an item that is not a valid digest. */
-function shapeOf(item: string): Finding {
+function shapeOf(item: string): CauseFinding {
   if (!/^[0-9a-f]+$/i.test(item)) return MALFORMED_SIGNATURE;
   const detail = String(item.length);
   return { code: item.length < 64 ? "signature_truncated" : "signature_overlong", detail };

@@ -1,5 +1,5 @@
 import { renderSVG } from "uqr";
-import { isFinal, MAX_ATTEMPTS, type FinalStatus } from "../../../core/checkout/payment.ts";
+import { isFinal, MAX_PAYMENT_ATTEMPTS, type FinalStatus } from "../../../core/checkout/payment.ts";
 import { returnAddress } from "../../../core/checkout/return-origin.ts";
 import { isLoopback } from "../../../core/loopback.ts";
 import { html, joinTexts, trustMarkup, type Html } from "../../../web/html.ts";
@@ -12,7 +12,7 @@ import {
   methodMark,
   moment,
   paidAt,
-  price,
+  priceText,
   stateInWords,
   timeLeft,
   walletPath,
@@ -32,7 +32,7 @@ export function checkoutPage(context: PageContext): Html {
   const { view } = context;
   const { status } = view.checkout;
   const address = `${checkoutPath(view.checkout)}${context.stays ? `?${STAY_QUERY}` : ""}`;
-  const titled = (title: Words): Html => html`${title} · ${price(context)}`;
+  const titled = (title: Words): Html => html`${title} · ${priceText(context)}`;
   if (isFinal(status)) {
     const content = result(context, status);
     const main = liveMain(context, {
@@ -106,7 +106,7 @@ function startStep(context: PageContext): Html {
   const tried = view.attempts.length;
   const settles = view.clockStands ? TEXTS.settlesFrozen : TEXTS.settlesItself;
   return html`<h2>${TEXTS.paymentMethod}</h2>
-    ${tried === 0 ? "" : html`<p class="notice warn">${TEXTS.declined(MAX_ATTEMPTS - tried)}</p>`}
+    ${tried === 0 ? "" : html`<p class="notice warn">${TEXTS.declined(MAX_PAYMENT_ATTEMPTS - tried)}</p>`}
     ${view.settlesItself ? html`<p class="notice">${settles}</p>` : ""}
     <p class="method">${methodMark(context)} <span>${TEXTS.method[paymentMethod]}</span></p>
     ${button(context, { action: `${checkoutPath(view.checkout)}/start`, label: TEXTS.payWith[paymentMethod], style: "primary" })}

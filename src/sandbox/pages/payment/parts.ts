@@ -1,7 +1,7 @@
 import type { Checkout } from "../../../core/checkout/checkout.ts";
 import { iso } from "../../../core/clock.ts";
 import { formatPrice, pricePieces } from "../../../core/money.ts";
-import { isFinal, MAX_ATTEMPTS } from "../../../core/checkout/payment.ts";
+import { isFinal, MAX_PAYMENT_ATTEMPTS } from "../../../core/checkout/payment.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { Language, Words } from "../../../core/language.ts";
 import { textInLanguage, tagOf } from "../../../web/language.ts";
@@ -32,7 +32,7 @@ export function walletPath(checkout: Pick<Checkout, "id">, attempt: number): str
 }
 
 /** The amount in the currency's format, as plain text. */
-export function price({ view }: PageContext): (language: Language) => string {
+export function priceText({ view }: PageContext): (language: Language) => string {
   const { amountMinor, currency } = view.checkout;
   return (language) => formatPrice(amountMinor, currency, tagOf(language));
 }
@@ -109,7 +109,7 @@ export function stateInWords({ view }: PageContext): Words {
   const { checkout, attempts } = view;
   if (isFinal(checkout.status)) return wasPaidLate(view) ? TEXTS.late : TEXTS.result[checkout.status];
   if (attempts.some(({ outcome }) => outcome === null)) return TEXTS.waiting;
-  return attempts.length === 0 ? TEXTS.ready : TEXTS.declined(MAX_ATTEMPTS - attempts.length);
+  return attempts.length === 0 ? TEXTS.ready : TEXTS.declined(MAX_PAYMENT_ATTEMPTS - attempts.length);
 }
 
 /** Whether the customer paid after the checkout had ended, the only late result that matters to the customer. */

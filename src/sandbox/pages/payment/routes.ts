@@ -16,7 +16,7 @@ import { emptyResponse, pageResponse, readForm, redirect } from "../../../web/pa
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, Call } from "../../area.ts";
-import { checkoutOf, storeTime } from "../../at-store.ts";
+import { findCheckout, storeTime } from "../../at-store.ts";
 import { viewCheckout } from "../../checkout/view.ts";
 import type { PageViews } from "../../checkout/page-views.ts";
 import { actAsPayer, type PayerAction } from "../../checkout/payments.ts";
@@ -126,7 +126,7 @@ function showCheckout(_context: PagesContext, shown: PageContext): Outcome<Html>
 function noteView(context: PagesContext, call: Call): Outcome<Answer> {
   const fields = readOwnForm(context, call);
   if (!fields.ok) return fields;
-  const checkout = checkoutOf(context.store, { storeId: null, checkoutId: checkoutIdIn(call) });
+  const checkout = findCheckout(context.store, { storeId: null, checkoutId: checkoutIdIn(call) });
   if (!checkout.ok) return checkout;
   const { id, storeId } = checkout.value;
   const kind = PAGE_VIEWS.find((one) => one === fields.value.get("kind"));

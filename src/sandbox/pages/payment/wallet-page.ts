@@ -1,5 +1,5 @@
 import { displayStoreName } from "../../../core/config/store-name.ts";
-import { isFinal, MAX_ATTEMPTS } from "../../../core/checkout/payment.ts";
+import { isFinal, MAX_PAYMENT_ATTEMPTS } from "../../../core/checkout/payment.ts";
 import type { Attempt } from "../../../core/control/checkout.ts";
 import { html, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
@@ -10,7 +10,7 @@ import {
   button,
   checkoutPath,
   methodMark,
-  price,
+  priceText,
   stateInWords,
   walletPath,
   wasPaidLate,
@@ -38,7 +38,7 @@ export function walletPage(context: PageContext, attempt: Attempt): Html {
     style: "single",
     content,
   });
-  return layout({ title: html`${walletName(context)} · ${price(context)}`, main });
+  return layout({ title: html`${walletName(context)} · ${priceText(context)}`, main });
 }
 
 /** The page for a payer who has closed the wallet without acting; the wallet itself if the attempt is over. */
@@ -121,7 +121,7 @@ function wordsAfter(
   const { checkout, attempts } = view;
   if (!isFinal(checkout.status)) {
     const another = attempts.some((one) => one.outcome === null);
-    const hint = another ? TEXTS.triesAgain : TEXTS.tryAgain(MAX_ATTEMPTS - attempts.length);
+    const hint = another ? TEXTS.triesAgain : TEXTS.tryAgain(MAX_PAYMENT_ATTEMPTS - attempts.length);
     return { heading: TEXTS.walletDeclined, hint };
   }
   const result = TEXTS.result[checkout.status];

@@ -67,7 +67,7 @@ function idOf(action: string, fields: Readonly<Record<string, string>>): string 
   return ["do", ...action.split("/").slice(2), ...Object.values(fields)].join("-").replace(/[^\w-]+/g, "_");
 }
 
-/** The button on lists that an order fills: checkouts, events and deliveries. */
+/** The test-order button, shown on the empty lists that a test order would add to: checkouts, events, deliveries. */
 export function testOrderForm(view: View): Html {
   return actionForm(view, {
     action: storePath(view, "/checkouts/test-orders"),

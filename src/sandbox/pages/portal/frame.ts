@@ -12,7 +12,7 @@ import { fails } from "./frame/menu-counts.ts";
 import { bar, menu, plainBar } from "./frame/header.ts";
 import { keysHelp } from "./frame/keys-help.ts";
 import { liveAttributes, liveScripts } from "./live/parts.ts";
-import { copyable, inWords, timeOf } from "./parts.ts";
+import { copyable, inWords, listTime } from "./parts.ts";
 import { FRAME_TEXTS } from "./texts.ts";
 import type { Content, PortalContext, View } from "./view.ts";
 
@@ -44,7 +44,7 @@ function noticePart(context: PortalContext, { said, storeId, language, refused }
   // Why a form was refused that its page does not have any more.
   const focus = refused === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">
-    <p class="notice ${said.tone}" role="status" ${focus}>${inWords(text, (at) => timeOf(at, now))}</p>
+    <p class="notice ${said.tone}" role="status" ${focus}>${inWords(text, (at) => listTime(at, now))}</p>
   </div>`;
 }
 

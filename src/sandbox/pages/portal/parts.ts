@@ -94,13 +94,13 @@ type CellKind =
   | "whole";
 
 /** A row of a table. */
-export type Row = readonly Cell[];
+export type TableRow = readonly Cell[];
 
 /** A table with the column names of the first row's cells. On a narrow screen, the cells of a row are stacked. */
 export function table<Item>(
   caption: Text,
   items: readonly Item[],
-  cellsOf: (item: Item) => Row,
+  cellsOf: (item: Item) => TableRow,
   {
     none = html``,
     opens = false,
@@ -272,7 +272,7 @@ function depthOf(value: unknown): number {
  * A moment as lists show it: without the date if that is today's in UTC; in the browser's time zone today may be
  * another day.
  */
-export function timeOf(time: number, now: number): Html {
+export function listTime(time: number, now: number): Html {
   const [whole, today] = [iso(time), iso(now)];
   const shown = whole.slice(0, 10) === today.slice(0, 10) ? timeIn(whole) : dayAndTimeIn(whole);
   return html`<time datetime="${whole}" title="${whole}" data-now="${today}">${shown}</time>`;

@@ -84,7 +84,7 @@ function removeEmptyFields({ call, query }: View): string | undefined {
   return filled.length === 0 ? call.path : `${call.path}?${new URLSearchParams(filled).toString()}`;
 }
 
-/** A page that shows the answer of an operation of the control API without fields. */
+/** A page that shows the answer of a control API operation that takes no fields. */
 export function pageOf<Name extends OperationName>(
   path: string,
   operation: Name,
@@ -111,8 +111,8 @@ function noFields(operation: OperationName): unknown {
   return takes(operation) === "nothing" ? undefined : {};
 }
 
-/** A page for a user who is not signed in. */
-export function openPage(path: string, show: (view: View) => Content): PortalRoute {
+/** A page that does not require a signed-in user. */
+export function publicPage(path: string, show: (view: View) => Content): PortalRoute {
   return {
     methods: ["GET"],
     path,

@@ -10,7 +10,7 @@ import type { Production } from "../../../../core/control/readiness.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { StoreDetails } from "../../../../store/stores.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
-import { either, linkTo, table, type Row } from "../parts.ts";
+import { either, linkTo, table, type TableRow } from "../parts.ts";
 import type { Content, PortalContext } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -19,7 +19,7 @@ import { TEXTS } from "./texts.ts";
 const MAX_SHOWN = 100;
 
 /** All stores for the administrator; stores with an open request come first. */
-export function overviewPage({ store }: PortalContext): Promise<Outcome<Content>> {
+export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<Content>> {
   const all = store.stores.all();
   const shown = all.slice(-MAX_SHOWN).map((details) => ({
     details,
@@ -50,7 +50,7 @@ function row({
   readonly details: StoreDetails;
   readonly production: Production;
   readonly unapproved: number;
-}): Row {
+}): TableRow {
   const { id, store, merchant, active } = details;
   const [approved, open] = [isApproved(production), isGateOpen(production)];
   const warning = (text: Text): Html => html`<span class="badge warn">${text}</span>`;

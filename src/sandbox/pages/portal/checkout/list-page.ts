@@ -19,8 +19,8 @@ import {
   noMatch,
   statusBadge,
   table,
-  timeOf,
-  type Row,
+  listTime,
+  type TableRow,
 } from "../parts.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { ask } from "../route.ts";
@@ -45,7 +45,7 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   const answers = context.store.deliveryAttempts.lastAnswers(checkouts.map(({ id }) => id));
   const now = storeTime(context, view.storeId);
   const ids = checkouts.map(rowId);
-  const rowOf = (one: CheckoutEntry): Row => row(view, one, { now, answers: answers.get(one.id) ?? [] });
+  const rowOf = (one: CheckoutEntry): TableRow => row(view, one, { now, answers: answers.get(one.id) ?? [] });
   const list = table(FRAME_TEXTS.checkouts, checkouts, rowOf, { opens: true, ids });
   const main = html`${filters(view)} ${searchExtent(listed.value)}
   ${checkouts.length === 0 ? emptyList(view) : html`<div class="checkouts">${list}</div>`}
@@ -87,12 +87,12 @@ function row(
   view: View,
   checkout: CheckoutEntry,
   { now, answers }: { readonly now: number; readonly answers: readonly LastAnswer[] },
-): Row {
+): TableRow {
   const { id, object, orderId, paymentMethod, status, createdAt, last } = checkout;
   const kind = object === "order" ? "" : html` <span class="badge">${TEXTS.session}</span>`;
   const page = linkTo(storePath(view, `/checkouts/${id}`), merchantText(orderId));
   return [
-    [WORDS.created, timeOf(createdAt, now)],
+    [WORDS.created, listTime(createdAt, now)],
     [TEXTS.order, html`${page}${kind}`, "head"],
     [WORDS.amount, amount(checkout), "number"],
     [

@@ -1,5 +1,5 @@
 import type { LivePosition, LiveTopic, PortalContext } from "../view.ts";
-import { createTopic, keysOf, type Follower, type Topic } from "./topic.ts";
+import { createTopic, watchedKeys, type Follower, type Topic } from "./topic.ts";
 import { createWatched, type StoreWatch } from "./watched.ts";
 
 /** Notifies open pages of the writes that concern them (decision 99). Kept in memory, like the sessions. */
@@ -93,7 +93,7 @@ function createHub(context: HubContext): LiveHub {
     follow: (storeId, wanted, follower) => {
       const { watched, topics } = watch(storeId);
       const key = "id" in wanted ? `${wanted.kind} ${wanted.id}` : wanted.kind;
-      const keys = keysOf(context, storeId, wanted);
+      const keys = watchedKeys(context, storeId, wanted);
       const topic = topics.get(key) ?? createTopic(world, watched, { kind: wanted.kind, keys });
       topics.set(key, topic);
       topic.add(follower);

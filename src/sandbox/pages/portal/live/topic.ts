@@ -70,7 +70,7 @@ export function requireTopic(
 }
 
 /** The keys whose changes concern a topic. */
-export function keysOf(
+export function watchedKeys(
   { store }: Pick<PortalContext, "store">,
   storeId: string,
   topic: LiveTopic,

@@ -9,7 +9,7 @@ import { merchantText } from "../../shared/merchant-text.ts";
 import { storeTime } from "../../../at-store.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { isFailing } from "../frame/menu-counts.ts";
-import { ago, answerBadge, buttonTo, linkTo, table, timeOf } from "../parts.ts";
+import { ago, answerBadge, buttonTo, linkTo, table, listTime } from "../parts.ts";
 import { dueUntil, type PendingItem } from "../store/due.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -59,7 +59,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
       const last = lastAttempt(context, endpoint);
       const cause = last === undefined ? undefined : causeText(last, selectorOf(view.language));
       const { due: waiting } = healthOf(context, view, id);
-      const since = failingSince === null ? reason : html`${TEXTS.since} ${timeOf(failingSince, now)}`;
+      const since = failingSince === null ? reason : html`${TEXTS.since} ${listTime(failingSince, now)}`;
       return [
         [TEXTS.endpoint, linkTo(endpointPath(view, id), url.replace(/^http:\/\//, "")), "head"],
         [
@@ -105,7 +105,7 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
         [WORDS.status, answerBadge(status)],
         [TEXTS.code, html`<code>${code ?? ""}</code>`],
         [WORDS.order, orderId === null ? "" : merchantText(orderId)],
-        [WORDS.time, timeOf(storeAt, now)],
+        [WORDS.time, listTime(storeAt, now)],
       ];
     },
     { none: hintPart(TEXTS.noneRefused), opens: true },
@@ -134,7 +134,7 @@ function due(context: PortalContext, view: View, now: number): Html {
     TEXTS.due,
     items,
     ({ at, what, of, path }: PendingItem) => [
-      [WORDS.time, timeOf(at, now)],
+      [WORDS.time, listTime(at, now)],
       [TEXTS.what, TEXTS.kinds[what]],
       [WORDS.of, linkTo(storePath(view, path), of), "head"],
     ],

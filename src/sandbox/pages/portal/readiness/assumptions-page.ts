@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
-import { ago, buttonTo, empty, linkTo, table, type Row } from "../parts.ts";
+import { ago, buttonTo, empty, linkTo, table, type TableRow } from "../parts.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { calibrationNotice } from "./calibration.ts";
@@ -29,7 +29,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
     "checkout assumptions --used",
     buttonTo(storePath(view, "/connect"), WORDS.connect),
   );
-  const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof used)[number]): Row => [
+  const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof used)[number]): TableRow => [
     [WORDS.decision, html`${String(decision)} · ${title}`, "head"],
     [TEXTS.chosen, html`${chosen}`],
     [TEXTS.shownBy, html`${shownBy ?? ""}`],
@@ -43,7 +43,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
 }
 
 /** The verdict on a decision, with its age by this machine's clock, which also dated the calibration. */
-function calibratedCell(record: Calibration, decision: number, now: number): Row[number] {
+function calibratedCell(record: Calibration, decision: number, now: number): TableRow[number] {
   const verdict = verdictOn(record, decision);
   const badge = html`<span class="badge ${TONES[verdict]}">${TEXTS.verdicts[verdict]}</span>`;
   const cell = verdict === "not_observed" ? badge : html`${badge} ${ago(Date.parse(record.at), now)}`;

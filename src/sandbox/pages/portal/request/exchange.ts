@@ -1,6 +1,6 @@
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { errorBody } from "../../../../core/checkout/wire.ts";
-import type { Difference } from "../../../../core/explain/explanation.ts";
+import type { RequestDifference } from "../../../../core/explain/explanation.ts";
 import { firstBody } from "../../../../core/explain/request.ts";
 import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import { curlOf } from "../../../../core/request/curl.ts";
@@ -31,7 +31,7 @@ export function requestDetails(request: StoryRequest, checkout?: Checkout): Html
 }
 
 /** The differences between a request and the checkout that it conflicts with, by field. */
-export function differencesTable(differences: readonly Difference[]): Html {
+export function differencesTable(differences: readonly RequestDifference[]): Html {
   const cell = (value: string | null): Html =>
     value === null ? html`<span class="hint">${TEXTS.absent}</span>` : html`<code>${value}</code>`;
   return table(TEXTS.differences, differences, ({ field, first, this: now }) => [

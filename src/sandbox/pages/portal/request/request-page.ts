@@ -9,7 +9,7 @@ import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { selectorOf, type Words } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { readRequest } from "../../../explain/explain.ts";
+import { readLoggedRequest } from "../../../explain/explain.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { answerBadge, copyable, momentWithDate, facts, linkTo } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -20,7 +20,7 @@ import { CHECK_NAMES, TEXTS } from "./texts.ts";
 /** The page of a request: why it was answered in this way, in the words of `checkout explain`, and its bytes. */
 export async function requestPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   // Once: the log has no index of ids.
-  const told = readRequest(context, view.storeId, view.id);
+  const told = readLoggedRequest(context, view.storeId, view.id);
   if (!told.ok) return told;
   const { request, met, replays } = told.value;
   const explained = explainRequest(request, met, replays, selectorOf(view.language));

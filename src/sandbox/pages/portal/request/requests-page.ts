@@ -16,8 +16,8 @@ import {
   nextPart,
   noMatch,
   table,
-  timeOf,
-  type Row,
+  listTime,
+  type TableRow,
 } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -153,14 +153,14 @@ function requestRow(
   context: PortalContext,
   view: View,
   { request, now }: { readonly request: LoggedRequest; readonly now: number },
-): Row {
+): TableRow {
   const { requestId, storeAt, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
   const mark = fault === null ? "" : html` <span class="badge warn">${WORDS.fault}: ${fault.action}</span>`;
   const maker = byDrill === true ? html` <span class="badge">${TEXTS.byDrill}</span>` : "";
   return [
     [
       WORDS.time,
-      html`${linkTo(storePath(view, `/requests/${requestId}`), timeOf(storeAt, now))}
+      html`${linkTo(storePath(view, `/requests/${requestId}`), listTime(storeAt, now))}
       ${realTime(request, now)}`,
     ],
     [WORDS.method, html`<code>${method}</code>`],
@@ -184,7 +184,7 @@ function orderOf({ store }: PortalContext, view: View, orderId: string): Html {
 
 /** The time of arrival by the real clock, labelled, if the store's clock shows another time. */
 function realTime({ at, storeAt }: LoggedRequest, now: number): Html {
-  return at === storeAt ? html`` : html`<small class="real">${WORDS.realTime} ${timeOf(at, now)}</small>`;
+  return at === storeAt ? html`` : html`<small class="real">${WORDS.realTime} ${listTime(at, now)}</small>`;
 }
 
 function pager(view: View, { status, path, q }: RequestQuery, { requests, read, next }: LogPart): Html {

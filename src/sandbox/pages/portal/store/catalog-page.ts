@@ -7,7 +7,7 @@ import { printableLiteral, displayText } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { choice, field, suggestions, tick, filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { amount, empty, table, type Row } from "../parts.ts";
+import { amount, empty, table, type TableRow } from "../parts.ts";
 import type { Content, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
@@ -45,7 +45,7 @@ export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown>
   return accept({ ...rest, id, description, amount_minor: Number(text), currency, approved });
 }
 
-function row(view: View, price: Price, active: ReadonlySet<string>): Row {
+function row(view: View, price: Price, active: ReadonlySet<string>): TableRow {
   const { id, description, currency, paymentMethod } = price;
   const lacks = [paymentMethod, currency].filter((name) => !active.has(name));
   const retire = formWithConfirmation(

@@ -7,7 +7,7 @@ import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { field } from "../fields.ts";
 import { actionForm, storePath, typedValues } from "../forms.ts";
-import { momentWithDate, facts, linkTo, table, type Facts, type Row } from "../parts.ts";
+import { momentWithDate, facts, linkTo, table, type Facts, type TableRow } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { isMoving, movePart } from "./clock-move.ts";
 import { dueUntil, MAX_DUE, type PendingItem, type PendingItems } from "./due.ts";
@@ -145,7 +145,7 @@ function preview(view: View, { items, isMore }: PendingItems, now: number): Html
   </section>`;
 }
 
-function dueRow(view: View, { at, what, of, outcome, path }: PendingItem, now: number): Row {
+function dueRow(view: View, { at, what, of, outcome, path }: PendingItem, now: number): TableRow {
   return [
     [WORDS.at, momentWithDate(at)],
     [TEXTS.in, at <= now ? TEXTS.waiting : spanText(at - now)],

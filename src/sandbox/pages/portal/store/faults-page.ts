@@ -13,7 +13,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
-import { copyable, momentWithDate, table, type Row } from "../parts.ts";
+import { copyable, momentWithDate, table, type TableRow } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { addFault } from "./fault-form.ts";
@@ -97,7 +97,7 @@ function refuseField(name: string, [english, chinese]: Words, got: string): Outc
   );
 }
 
-function row(view: View, fault: FaultEntry): Row {
+function row(view: View, fault: FaultEntry): TableRow {
   const { id, action, matched, applied, times, until } = fault;
   const remove = actionForm(view, { action: storePath(view, `/faults/${id}/remove`), label: WORDS.remove });
   return [

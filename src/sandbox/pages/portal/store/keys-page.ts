@@ -3,7 +3,7 @@ import { SCOPES } from "../../../../core/credential.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { refusalText, tick } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { momentWithDate, empty, table, type Row } from "../parts.ts";
+import { momentWithDate, empty, table, type TableRow } from "../parts.ts";
 import type { Content, View } from "../view.ts";
 import { revealedSecret } from "./connect-page.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -26,7 +26,7 @@ export function readScopes(fields: ReadonlyMap<string, string>): unknown {
   return { scopes: SCOPES.filter((scope) => fields.get(scope) === "yes") };
 }
 
-function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Row {
+function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): TableRow {
   const { keyId, lastFour, scopes, createdAt, revokedAt } = key;
   const question = html`${TEXTS.revokeQuestion(lastFour)}${isLast ? html` ${TEXTS.revokeLast}` : ""}`;
   const revoke = formWithConfirmation(

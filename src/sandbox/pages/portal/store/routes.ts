@@ -15,7 +15,7 @@ import { keysPage, readScopes } from "./keys-page.ts";
 import { readOrigin, settingsPage } from "./settings-page.ts";
 import { connectPage } from "./connect-page.ts";
 import { isConnected } from "./first-steps.ts";
-import { readNamed, readStore, storesPage, storesPageOf } from "./stores-page.ts";
+import { confirmedStore, readStore, storesPage, storesPageOf } from "./stores-page.ts";
 import { NOTICE_TEXTS } from "./texts.ts";
 
 type Fields = ReadonlyMap<string, string>;
@@ -130,7 +130,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   actionRoute("/portal/{store_id}/delete", {
     operation: "deleteStore",
     parse: (fields, { context, view }) =>
-      mapValue(readNamed(fields, { context, storeId: view.storeId }), () => ({})),
+      mapValue(confirmedStore(fields, { context, storeId: view.storeId }), () => ({})),
     leadsTo: (_view, _done, { store }) =>
       storesOf(store.stores.all().map(({ id: storeId }) => ({ storeId }))),
     says: ({ name }) => good(SAYS.storeDeleted(displayStoreName(name))),
@@ -207,7 +207,7 @@ function nameIn(fields: Fields): unknown {
 }
 
 function resetNamed(fields: Fields, { context }: { readonly context: PortalContext }): Outcome<unknown> {
-  return mapValue(readNamed(fields, { context, storeId: fields.get("store") ?? "" }), (named) => ({
+  return mapValue(confirmedStore(fields, { context, storeId: fields.get("store") ?? "" }), (named) => ({
     store: named,
   }));
 }

@@ -7,7 +7,7 @@ import { html, type Html, type Text } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { choice, field, filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { copyable, momentWithDate, empty, goodOrBad, linkTo, table, type Row } from "../parts.ts";
+import { copyable, momentWithDate, empty, goodOrBad, linkTo, table, type TableRow } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -46,7 +46,7 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
 }
 
 /** The store that a form names, if the user typed its exact name. Refuses with `invalid_parameter` otherwise. */
-export function readNamed(
+export function confirmedStore(
   fields: ReadonlyMap<string, string>,
   { context, storeId }: { readonly context: PortalContext; readonly storeId: string },
 ): Outcome<string> {
@@ -69,7 +69,7 @@ export function readStore(fields: ReadonlyMap<string, string>): unknown {
   return filledFields(fields, ["name", "merchant"]);
 }
 
-function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boolean }): Row {
+function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boolean }): TableRow {
   const { storeId, name, merchantName, active, createdAt } = store;
   const isCurrent = storeId === view.storeId;
   const named = html`${linkTo(storePath(store, "/start"), displayStoreName(name))}
@@ -169,7 +169,7 @@ async function snapshotSection(context: PortalContext, view: View): Promise<Outc
   const listed = isDetailed ? await ask(context, "listSnapshots", { ...view, body: undefined }) : undefined;
   if (listed?.ok === false) return listed;
   const details = new Map(listed?.value.snapshots.map((one) => [one.name, one]));
-  const rowOf = (name: string): Row => snapshotRow(view, name, details.get(name));
+  const rowOf = (name: string): TableRow => snapshotRow(view, name, details.get(name));
   const none = empty(TEXTS.noSnapshots, "checkout snapshots create before-the-sale");
   const link = html`<p>
     <a href="${storePath(view, "/stores")}?snapshots=details#snapshots">${TEXTS.details}</a>
@@ -192,7 +192,7 @@ function snapshotForm(view: View, label: Words, action: string): Html {
   return actionForm(view, { action, label, content });
 }
 
-function snapshotRow(view: View, name: string, found: Snapshot | undefined): Row {
+function snapshotRow(view: View, name: string, found: Snapshot | undefined): TableRow {
   const fields = { name };
   const restore = formWithConfirmation(
     view,
@@ -221,7 +221,7 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Row
   ];
 }
 
-function detailCells({ storeId, takenAt, bytes, problem }: Snapshot): Row {
+function detailCells({ storeId, takenAt, bytes, problem }: Snapshot): TableRow {
   const holds = storeId ?? TEXTS.wholeSandbox;
   return [
     [TEXTS.holds, problem === null ? holds : html`<span class="badge bad">${problem}</span>`],

@@ -10,7 +10,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath, testOrderForm } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { answerBadge, empty, linkTo, nextPart, noMatch, table, timeOf, type Row } from "../parts.ts";
+import { answerBadge, empty, linkTo, nextPart, noMatch, table, listTime, type TableRow } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -125,7 +125,7 @@ export function deliveryTable(
 /** The state of a delivery, with a mark that does not depend on colour; for a due delivery, its time. */
 export function deliveryState({ state, nextAt }: Pick<Delivery, "state" | "nextAt">, now: number): Html {
   const kind = { due: "pending", succeeded: "succeeded", failed: "failed", dropped: "cancelled" }[state];
-  const when = state === "due" ? html` ${timeOf(nextAt, now)}` : "";
+  const when = state === "due" ? html` ${listTime(nextAt, now)}` : "";
   return html`<span class="badge ${kind}">${TEXTS.states[state]}</span>${when}`;
 }
 
@@ -155,7 +155,7 @@ function deliveryRow(
   context: ListContext,
   view: View,
   { delivery, isOfOne }: { readonly delivery: Delivery; readonly isOfOne: boolean },
-): Row {
+): TableRow {
   const { store } = context;
   const now = storeTime(context, view.storeId);
   const { id, createdAt, endpointId, eventId, tries, cause } = delivery;
@@ -176,8 +176,8 @@ function deliveryRow(
         : html`${answerBadge(last.status)}${took}`;
   const why = cause === "event" ? "" : html` <span class="hint why">${TEXTS.causes[cause]}</span>`;
   const page = storePath(view, `/webhooks/deliveries/${id}`);
-  const cells: Row = [
-    [WORDS.time, linkTo(page, timeOf(createdAt, now))],
+  const cells: TableRow = [
+    [WORDS.time, linkTo(page, listTime(createdAt, now))],
     [WORDS.event, html`${event?.type ?? eventId}${why}`],
     [WORDS.order, html`<span class="address">${order}</span>`],
     [TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],

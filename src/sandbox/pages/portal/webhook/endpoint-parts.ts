@@ -7,7 +7,7 @@ import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { field, refusalText } from "../fields.ts";
 import { actionForm, storePath, typedValues } from "../forms.ts";
-import { copyable, momentWithDate, labelledValue, table, timeOf } from "../parts.ts";
+import { copyable, momentWithDate, labelledValue, table, listTime } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -69,7 +69,7 @@ export function nextDue(
   if (nextAt === null) return html`<span class="hint">${TEXTS.nothingDue}</span>`;
   const when =
     state === "enabled"
-      ? labelledValue(TEXTS.nextAttemptColumn, timeOf(nextAt, now))
+      ? labelledValue(TEXTS.nextAttemptColumn, listTime(nextAt, now))
       : html`${TEXTS.untilEnabled}`;
   return html`${when} <span class="hint">${TEXTS.dueCount(due > 99 ? "99+" : String(due))}</span>`;
 }

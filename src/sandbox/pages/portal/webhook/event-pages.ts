@@ -4,7 +4,17 @@ import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { actionForm, listAddress, storePath, testOrderForm } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { bytes, copyable, momentWithDate, empty, facts, linkTo, nextPart, table, timeOf } from "../parts.ts";
+import {
+  bytes,
+  copyable,
+  momentWithDate,
+  empty,
+  facts,
+  linkTo,
+  nextPart,
+  table,
+  listTime,
+} from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryTable, orderLink } from "./deliveries.ts";
@@ -115,7 +125,7 @@ function eventTable(view: View, events: readonly StoredEvent[], now: number): Ht
     TEXTS.newestEvents,
     events,
     (event) => [
-      [WORDS.time, linkTo(storePath(view, `/webhooks/events/${event.id}`), timeOf(event.createdAt, now))],
+      [WORDS.time, linkTo(storePath(view, `/webhooks/events/${event.id}`), listTime(event.createdAt, now))],
       [WORDS.eventType, event.type],
       [WORDS.order, orderLink(view, event)],
       [TEXTS.sequence, String(event.sequence)],

@@ -1,6 +1,6 @@
 import { createEvent, createTestEvent } from "../../../../core/checkout/event.ts";
 import { STATUSES, type Checkout, type Status } from "../../../../core/checkout/checkout.ts";
-import { termsOf } from "../../../../core/checkout/create-request.ts";
+import { purchaseTerms } from "../../../../core/checkout/create-request.ts";
 import { checkoutJson } from "../../../../core/checkout/wire.ts";
 import { storeTime } from "../../../at-store.ts";
 import type { PortalContext } from "../view.ts";
@@ -8,7 +8,7 @@ import type { PortalContext } from "../view.ts";
 const EVENT_ID = "00000000-0000-7000-8000-000000000001";
 const SAMPLE_ID = "00000000-0000-7000-8000-000000000002";
 
-const SAMPLE_TERMS = termsOf(
+const SAMPLE_TERMS = purchaseTerms(
   { order_id: "order-1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" },
   undefined,
 );
