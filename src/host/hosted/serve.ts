@@ -8,7 +8,7 @@ import { isRecord, parseJson } from "../../core/json.ts";
 import { localOrigin, LOOPBACK_NAMES, loopbackAddresses } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote } from "../../core/shell/quote.ts";
-import type { Run } from "../../core/state-files.ts";
+import type { RunRecord } from "../../core/state-files.ts";
 import type { ShellResult, World } from "../../world.ts";
 import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
 import { stateFile } from "../folder/files.ts";
@@ -86,7 +86,7 @@ type Service = {
   readonly controlToken: string;
   readonly adminToken: string;
   readonly masterKey: Uint8Array;
-  readonly run: Run;
+  readonly run: RunRecord;
 };
 
 async function serveAt<Value>(
