@@ -24,6 +24,7 @@ import {
   type Client,
   type Parts,
 } from "../support/shop-clients.ts";
+import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
 /** A checklist as it is printed. */
@@ -165,7 +166,7 @@ const WRONG: { readonly [Name in Slot]: () => Shop[Name] } = {
 
 /** A store that lacks nothing but what a shop has to show, and a shop of right parts that has shown it. */
 async function openStore() {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const { harness } = site;
   const run = (line: string) => harness.run([...line.split(" "), "--json"]);
   // Right clients of one store share a disk: a count that began again would use a key twice.

@@ -7,6 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { openShopOn, rightBooks, SHOP, waitingPage } from "../support/harness-shop.ts";
 import { right } from "../support/merchant-receivers.ts";
 import { installClient, rightClient } from "../support/shop-clients.ts";
+import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
 
@@ -28,7 +29,7 @@ const OTHERS = [
 
 /** A right shop whose store lacks the drill of duplicates alone. */
 async function openSite() {
-  const site = await openWebhookSite();
+  const site = await openWebhookSite(EPHEMERAL);
   const { harness } = site;
   const added = await harness.run(["endpoints", "add", SHOP.hooks, "--json"]);
   const { signing_secret: secret } = JSON.parse(added.stdout) as { readonly signing_secret: string };
