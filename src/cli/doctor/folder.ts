@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { SANDBOX_FILE } from "../../store/schema.ts";
 import { JOURNAL_FILE } from "../../store/journal/journal.ts";
-import { isToBeSetAside, REQUESTS_FILE } from "../../store/request/request-file.ts";
+import { mustBeSetAside, REQUESTS_FILE } from "../../store/request/request-file.ts";
 import { countUnreadable } from "../../store/request/requests.ts";
 import { checkDatabase, type CheckOptions } from "../../store/connection/database-check.ts";
 import type { World } from "../../world.ts";
@@ -100,7 +100,7 @@ function checkStateDatabase(
   const read = checkDatabase(stateFile(folder, file), { ...options, nativeBinding: world.sqliteAddon() });
   if (!read.ok) {
     const { message, remedy } = read.refusal;
-    const isMended = file === "requests" && isToBeSetAside(read.refusal);
+    const isMended = file === "requests" && mustBeSetAside(read.refusal);
     return isMended ? warning(message, DAMAGED_LOG_REMEDY) : problem(message, remedy);
   }
   if (read.value === undefined) return ok("not there yet");

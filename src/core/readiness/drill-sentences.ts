@@ -119,7 +119,7 @@ export const LIMITATIONS = {
   ],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** Items of a list, and lists. */
+/** The items of the lists in the sentences above, and the words that join them. */
 export const LIST_ITEMS = {
   paid: ["a payment", "支付"],
   failed: ["a payment that fails", "支付失败"],

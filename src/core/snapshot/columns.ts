@@ -18,7 +18,7 @@ import { DELIVERY_ERRORS, MAX_DELIVERY_ATTEMPTS } from "../webhook/delivery.ts";
 import { parseEventTypes } from "../webhook/event-types.ts";
 import { parseTarget } from "../webhook/target.ts";
 
-/** The fault of a column's value; undefined if one of the sandbox's verbs could have written the value. */
+/** The fault of a column's value; undefined if one of the sandbox's operations could have written the value. */
 type ColumnRule = (value: unknown) => string | undefined;
 
 /** SQLite has already checked the value: a CHECK of the table repeats the core's rule. */
@@ -46,7 +46,7 @@ const KNOWN_DECISIONS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * The rule of each column in each table that a snapshot restores: the functions that the verbs use. A column without a
+ * The rule of each column in each table that a snapshot restores: the checks that the operations use. A column without a
  * rule cannot be restored.
  */
 export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, ColumnRule>>>> = {

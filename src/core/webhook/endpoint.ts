@@ -8,7 +8,7 @@ export type EndpointState = Endpoint["state"];
 export type Endpoint = Omit<EndpointEntry, "pausedBy"> & { readonly storeId: string };
 
 /** An endpoint in its current state, and the cause of its pause. */
-export type EndpointNow = EndpointEntry & Pick<Endpoint, "storeId">;
+export type EffectiveEndpoint = EndpointEntry & Pick<Endpoint, "storeId">;
 
 /** The reasons of an endpoint that was disabled manually; any other reason is a failure. */
 export const MANUAL_REASONS = { off: "it was switched off", removed: "it was removed" } as const;
@@ -43,7 +43,7 @@ export function reasonWords(reason: string): Words {
 }
 
 /** The current state of an endpoint; `heldBy` is the drill that holds the store's webhooks, if any (decision 66). */
-export function endpointNow(endpoint: Endpoint, heldBy: string | undefined): EndpointNow {
+export function effectiveEndpoint(endpoint: Endpoint, heldBy: string | undefined): EffectiveEndpoint {
   const { state, reason } = endpoint;
   if (state === "enabled" && heldBy !== undefined) {
     return { ...endpoint, state: "paused", reason: heldByDrill(heldBy), pausedBy: "drill" };

@@ -75,13 +75,13 @@ export async function listCheckouts(
   const found = find(lists, filter, { text: query.q, range: { before, limit: limit + 1 } });
   const { checkouts, ...rest } = pageOf(lists, found, { storeId, before, limit });
   const told = checkouts.map((checkout) =>
-    Object.assign({}, checkout, { last: lastOf(context.store, checkout) }),
+    Object.assign({}, checkout, { last: lastChangeOf(context.store, checkout) }),
   );
   return accept({ ...rest, checkouts: told, now: storeTime(context, storeId) });
 }
 
 /** The last change of a checkout. */
-export function lastOf({ attempts, events }: Store, checkout: Checkout): LastChange {
+export function lastChangeOf({ attempts, events }: Store, checkout: Checkout): LastChange {
   const { id, status, createdAt } = checkout;
   // Most checkouts of a list have not changed since their creation.
   const isNew = status === "created";

@@ -2,7 +2,7 @@ import { DEFAULT_OVERLAP_MS, type DeliveryEntry, type EventEntry } from "../../c
 import type { RequestOf } from "../../core/control/operations.ts";
 import { REAL_CLOCK, storeNow } from "../../core/clock.ts";
 import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
-import { endpointNow, type Endpoint, type EndpointNow } from "../../core/webhook/endpoint.ts";
+import { effectiveEndpoint, type Endpoint, type EffectiveEndpoint } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
@@ -112,8 +112,8 @@ export const webhookHandlers = {
   },
 } satisfies HandlersOf<"webhooks">;
 
-function currentEndpoint({ leases }: OperationContext, endpoint: Endpoint): EndpointNow {
-  return endpointNow(endpoint, leases.webhooksHeldBy(endpoint.storeId));
+function currentEndpoint({ leases }: OperationContext, endpoint: Endpoint): EffectiveEndpoint {
+  return effectiveEndpoint(endpoint, leases.webhooksHeldBy(endpoint.storeId));
 }
 
 /** The time of a store's clock if it differs from real time, otherwise null. */
@@ -134,9 +134,9 @@ function endpointOnceChanged(
   context: OperationContext,
   { storeId, id: endpointId }: { readonly storeId: string; readonly id: string },
   { url, waitMs }: RequestOf<"showEndpoint">,
-): Promise<Outcome<EndpointNow>> {
+): Promise<Outcome<EffectiveEndpoint>> {
   const { store, eventArrivals } = context;
-  return lookUntil<Outcome<EndpointNow>>(
+  return lookUntil<Outcome<EffectiveEndpoint>>(
     context,
     { storeId, waitMs },
     {

@@ -38,7 +38,7 @@ export function pageInStore(context: FindContext, storeId: string, text: string)
 }
 
 /** The portal page of an object in the first store that has it. */
-export function pageAnywhere(context: FindContext, text: string): string | undefined {
+export function pageInAnyStore(context: FindContext, text: string): string | undefined {
   for (const { id } of context.store.stores.all().slice(0, MAX_STORES)) {
     const path = pageInStore(context, id, text);
     if (path !== undefined) return path;
@@ -53,7 +53,7 @@ export function requireFound(context: FindContext, address: string): Outcome<voi
   const id = new URLSearchParams(query).get("q")?.trim() ?? "";
   if (!isUuid(id)) return accept(undefined);
   if (storeId === undefined)
-    return stores.all().length > MAX_STORES || pageAnywhere(context, id) !== undefined
+    return stores.all().length > MAX_STORES || pageInAnyStore(context, id) !== undefined
       ? accept(undefined)
       : refuse("not_found", `nothing in this sandbox has the id ${id}`);
   if (stores.names(storeId) === undefined) return refuseUnknownStore(storeId);

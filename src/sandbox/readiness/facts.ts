@@ -2,7 +2,7 @@ import { productionOf } from "../../core/readiness/admin-action.ts";
 import { judgeItems } from "../../core/readiness/checklist.ts";
 import type { EndpointFact, JudgedChecklist, ReadinessFacts } from "../../core/control/readiness.ts";
 import { webhookSubject } from "../../core/readiness/drills/drill.ts";
-import { endpointNow, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { effectiveEndpoint, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { Say } from "../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
@@ -66,5 +66,5 @@ function endpointFact(context: ReadinessContext, endpoint: Endpoint, now: number
   const heldBy = context.leases.webhooksHeldBy(endpoint.storeId);
   const [secret = ""] = endpointSecrets(context, endpoint, now).inForce;
   const drill = context.store.drills.latestOf(endpoint) ?? null;
-  return { ...endpointNow(endpoint, heldBy), subject: webhookSubject(endpoint, secret), drill };
+  return { ...effectiveEndpoint(endpoint, heldBy), subject: webhookSubject(endpoint, secret), drill };
 }

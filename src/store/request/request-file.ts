@@ -58,7 +58,7 @@ const USELESS_REASONS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal[
 ]);
 
 /** Whether a request log refused for this reason is set aside at its next use. */
-export function isToBeSetAside({ reason }: Pick<FileRefusal, "reason">): boolean {
+export function mustBeSetAside({ reason }: Pick<FileRefusal, "reason">): boolean {
   return USELESS_REASONS.has(reason);
 }
 
@@ -72,7 +72,7 @@ export function openRequestFile(
   options: RequestFileOptions,
 ): Outcome<RequestFile, FileRefusal> {
   const opened = openFile(path, options);
-  if (opened.ok || path === IN_MEMORY || !isToBeSetAside(opened.refusal)) return opened;
+  if (opened.ok || path === IN_MEMORY || !mustBeSetAside(opened.refusal)) return opened;
   return withFileRefusal(path, options, () => {
     setAside(path, options, opened.refusal.message);
     return openFile(path, options);

@@ -8,7 +8,7 @@ import {
   DELIVERY_QUEUES_DDL,
   deliveryQueues,
   hasOpenAttempt,
-  IN_ORDER_IN_QUEUE,
+  IS_ORDERED_IN_QUEUE,
   type DeliveryQueue,
 } from "./delivery-queues.ts";
 
@@ -214,7 +214,7 @@ function prepare(connection: Connection) {
     selectHeldUntil: connection
       .prepare<SequencePosition, number | null>(
         `SELECT max(next_at) FROM deliveries INDEXED BY queued_deliveries
-         WHERE ${IN_ORDER_IN_QUEUE} AND sequence < @sequence`,
+         WHERE ${IS_ORDERED_IN_QUEUE} AND sequence < @sequence`,
       )
       .pluck(),
     select: connection.prepare<[string], Row>(`SELECT ${DELIVERY.select} FROM deliveries WHERE id = ?`),
@@ -238,11 +238,11 @@ function prepare(connection: Connection) {
     ),
     holdFollowers: connection.prepare<SequencePosition & Pick<Delivery, "nextAt">>(
       `UPDATE deliveries INDEXED BY queued_deliveries SET next_at = @nextAt
-       WHERE ${IN_ORDER_IN_QUEUE} AND sequence > @sequence AND next_at < @nextAt`,
+       WHERE ${IS_ORDERED_IN_QUEUE} AND sequence > @sequence AND next_at < @nextAt`,
     ),
     releaseFollowers: connection.prepare<SequencePosition & EndpointMoment>(
       `UPDATE deliveries INDEXED BY queued_deliveries SET next_at = @now
-       WHERE ${IN_ORDER_IN_QUEUE} AND sequence > @sequence AND tries = 0 AND next_at > @now`,
+       WHERE ${IS_ORDERED_IN_QUEUE} AND sequence > @sequence AND tries = 0 AND next_at > @now`,
     ),
     selectDueAfter: connection.prepare<EndpointMoment, DeliveryQueue>(
       `SELECT endpoint_id AS endpointId, checkout_id AS checkoutId, event_id AS eventId

@@ -11,8 +11,8 @@ const QUEUE = "coalesce(checkout_id, event_id)";
 /** The order within a queue: ordered deliveries by the sequence of their events, all others by their time. */
 const PLACE = "CASE in_order WHEN 1 THEN sequence ELSE next_at END";
 
-/** Deliveries of a queue that are sent in the order of their events. */
-export const IN_ORDER_IN_QUEUE = `endpoint_id = @endpointId AND ${QUEUE} = @checkoutId AND state = 'due'
+/** SQL condition for the deliveries of a queue that are sent in the order of their events. */
+export const IS_ORDERED_IN_QUEUE = `endpoint_id = @endpointId AND ${QUEUE} = @checkoutId AND state = 'due'
   AND is_head IN (0, 1) AND in_order = 1`;
 
 /**

@@ -46,8 +46,8 @@ export function isStill(still: StableText, text: string): boolean {
 }
 
 /**
- * The still parts without those that differ at least `minChanges` times in later readings between two events, because
- * these also change by themselves. `different_lengths` as in `findStableParts`.
+ * Removes from the still parts those that differ at least `minChanges` times in later readings between two events,
+ * because these also change by themselves. `different_lengths` as in `findStableParts`.
  */
 export function removeChangingParts(
   still: StableText,

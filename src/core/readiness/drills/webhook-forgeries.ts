@@ -279,7 +279,7 @@ export const REUSES = {
 
 /** A badly signed payment of an order that does not exist. */
 export const UNKNOWN_ORDER = badCase(
-  ["a forged payment of an order that there is not", "伪造的支付，订单不存在"],
+  ["a forged payment of an order that does not exist", "伪造的支付，订单不存在"],
   {
     taken: "skips_orders",
     event: "payment",

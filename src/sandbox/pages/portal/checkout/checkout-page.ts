@@ -11,7 +11,7 @@ import {
 import { explainCheckout } from "../../../../core/explain/checkout.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html } from "../../../../web/html.ts";
-import { lastOf } from "../../../checkout/list.ts";
+import { lastChangeOf } from "../../../checkout/list.ts";
 import { viewCheckout } from "../../../checkout/view.ts";
 import { readStory } from "../../../explain/explain.ts";
 import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
@@ -36,7 +36,7 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
       <p class="row sum">
         ${amount(checkout)} <span>${PAYMENT_TEXTS.method[checkout.paymentMethod]}</span>
         ${statusBadge(checkout.status)}
-        ${lastChangeText(view, lastOf(context.store, checkout), viewed.value.now)}
+        ${lastChangeText(view, lastChangeOf(context.store, checkout), viewed.value.now)}
       </p>
       <p class="hint">${inWords(summary)}</p>
       ${facts(terms(context, view, { checkout, command, ofOrder }))}

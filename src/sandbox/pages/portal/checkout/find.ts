@@ -2,7 +2,7 @@ import { DEFAULT_STORE } from "../../../../core/control/protocol.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import type { Answer } from "../../../answer.ts";
 import type { Call } from "../../../area.ts";
-import { pageAnywhere, pageInStore } from "../../../explain/portal-page.ts";
+import { pageInAnyStore, pageInStore } from "../../../explain/portal-page.ts";
 import { search } from "../../../explain/search.ts";
 import { refuseUnknownStore } from "../../../at-store.ts";
 import { redirectAfterForm, answerWithPage } from "../route.ts";
@@ -33,7 +33,7 @@ export async function findInStore(context: PortalContext, call: Call<Viewer>): P
 /** Searches all stores, if no store is named; the first store with a result is used. */
 export function findAnywhere(context: PortalContext, call: Call<Viewer>): Outcome<Answer> {
   const text = searchTextOf(call);
-  const path = pageAnywhere(context, text);
+  const path = pageInAnyStore(context, text);
   if (path !== undefined) return accept(redirectAfterForm(call, path));
   const first = context.store.stores.first();
   if (first === undefined) return refuse("not_found", ["this sandbox has no store", "本沙箱没有商店"]);

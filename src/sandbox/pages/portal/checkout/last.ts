@@ -6,7 +6,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { inBothLanguages } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
-import { lastOf } from "../../../checkout/list.ts";
+import { lastChangeOf } from "../../../checkout/list.ts";
 import type { ActionContext } from "../route.ts";
 import { WORDS } from "../texts.ts";
 import type { Notice, View } from "../view.ts";
@@ -28,7 +28,7 @@ export function paidNotice({ id, status, late }: AnswerOf<"pay">, { context, vie
   const at = iso(storeTime(context, view.storeId));
   const checkout = store.checkouts.find(view.storeId, id);
   const words = inBothLanguages((say) => {
-    const happened = checkout === undefined ? "" : lastText(lastOf(store, checkout), say);
+    const happened = checkout === undefined ? "" : lastText(lastChangeOf(store, checkout), say);
     return `${say(TEXTS.done(at))}${say(WORDS.statuses[status])}${happened === "" ? "" : ` · ${happened}`}`;
   });
   return { words, tone: late ? "warn" : "good" };

@@ -5,7 +5,7 @@ import type { World } from "../../../../world.ts";
 import type { PortalSession } from "../../../runtime/portal-access.ts";
 import type { LiveTopic, PortalContext } from "../view.ts";
 import {
-  countFor,
+  pageCount,
   EVERY_REQUEST,
   EVERY_WRITE,
   NO_CHECKOUT,
@@ -134,7 +134,7 @@ export function createTopic(
       const position = watched.position();
       const since = readSince(follower.since, position);
       if (since === undefined) follower.hear({ kind: "reload" });
-      else if (isWide(keys) ? countFor(kind, position) > since : watched.wasToldOf(keys, since))
+      else if (isWide(keys) ? pageCount(kind, position) > since : watched.wasToldOf(keys, since))
         follower.hear(changed(1));
     },
     remove: (follower) => {

@@ -108,7 +108,7 @@ function createChanges() {
   };
 }
 
-/** The position of each kind of page. */
+/** The field of a position that each kind of page follows. */
 const COUNTS = {
   checkouts: "written",
   requests: "told",
@@ -118,14 +118,14 @@ const COUNTS = {
   store: "told",
 } as const satisfies Record<LiveTopic["kind"], keyof LivePosition>;
 
-/** The number of a position that counts for a kind of page. */
-export function countFor(kind: LiveTopic["kind"], position: LivePosition): number {
+/** The count in a position that a kind of page follows. */
+export function pageCount(kind: LiveTopic["kind"], position: LivePosition): number {
   return position[COUNTS[kind]];
 }
 
 /** The position of a page of this kind, as in its address. */
 export function sinceOf(kind: LiveTopic["kind"], position: LivePosition): string {
-  return `${position.epoch}-${countFor(kind, position)}`;
+  return `${position.epoch}-${pageCount(kind, position)}`;
 }
 
 /** Parses the number of such a position; undefined for a position of another epoch. */

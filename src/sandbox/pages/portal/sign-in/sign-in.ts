@@ -6,7 +6,7 @@ import { readForm } from "../../../../web/page.ts";
 import type { PortalAccess, PortalRole } from "../../../runtime/portal-access.ts";
 import { copyable } from "../parts.ts";
 import { actionRoute, publicPage, requireOwnForm, redirectAfterForm, type PortalRoute } from "../route.ts";
-import { beginCookie, endCookie, homeOf, sessionOf, SIGN_OUT_EVERYWHERE } from "./session-cookie.ts";
+import { startingCookie, endingCookie, homeOf, sessionOf, SIGN_OUT_EVERYWHERE } from "./session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { Content } from "../view.ts";
 
@@ -94,7 +94,7 @@ function signIn(role: PortalRole): PortalRoute {
       const answer = redirectAfterForm(call, pathWithin(portal, fields.value.get("to")) ?? homeOf(role));
       return accept({
         ...answer,
-        headers: { ...answer.headers, "Set-Cookie": beginCookie(portal, begun.value) },
+        headers: { ...answer.headers, "Set-Cookie": startingCookie(portal, begun.value) },
       });
     },
   };
@@ -118,7 +118,7 @@ function signOut(role: PortalRole): PortalRoute {
       const answer = redirectAfterForm(call, `${homeOf(role)}/sign-in`);
       return accept({
         ...answer,
-        headers: { ...answer.headers, "Set-Cookie": endCookie(context.portal, role) },
+        headers: { ...answer.headers, "Set-Cookie": endingCookie(context.portal, role) },
       });
     },
   };

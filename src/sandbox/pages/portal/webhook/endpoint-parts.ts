@@ -1,6 +1,6 @@
 import { reasonWords } from "../../../../core/webhook/endpoint.ts";
 import { ALL_EVENTS, EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
-import type { EndpointNow } from "../../../../core/webhook/endpoint.ts";
+import type { EffectiveEndpoint } from "../../../../core/webhook/endpoint.ts";
 import type { EndpointEntry } from "../../../../core/control/webhook.ts";
 import type { EndpointHealth } from "../../../../store/webhook/delivery-health.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
@@ -85,7 +85,7 @@ export function endpointState({
   reason,
   pausedBy,
   failingSince,
-}: Pick<EndpointNow, "state" | "reason" | "pausedBy" | "failingSince">): Html {
+}: Pick<EffectiveEndpoint, "state" | "reason" | "pausedBy" | "failingSince">): Html {
   const isFailing = state === "enabled" && failingSince !== null;
   const kind = isFailing ? "bad" : { enabled: "good", paused: "warn", disabled: "bad" }[state];
   const by = pausedBy === null ? "" : html` <span class="hint">${TEXTS.pausedBy[pausedBy]}</span>`;
