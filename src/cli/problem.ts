@@ -142,7 +142,7 @@ export function storageProblem(error: unknown): Problem | undefined {
   const cause = causeOfError(error);
   if (cause === undefined) return undefined;
   const { failure, detail } = cause;
-  // That one begins with the sentence.
+  // The detail of StorageUnavailable already begins with the failure's sentence.
   const message = error instanceof StorageUnavailable ? detail : `${failure.sentence} (${detail})`;
   return { exitCode: EXIT.failed, code: failure.code, message, next: failure.next };
 }

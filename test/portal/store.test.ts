@@ -337,7 +337,7 @@ test("a fault is added with every field, listed with its counts, and removed", a
   ] as const)
     expect(await refused("/faults", { ...none, ...fields })).toEqual([400, expect.stringContaining(why)]);
   const cleared = await act("/faults/clear");
-  expect(cleared.text).toContain("The faults that can still hit will be here");
+  expect(cleared.text).toContain("Faults that can still apply will appear here");
   expect((await read<Faults>("faults", "list")).faults).toEqual([]);
 });
 

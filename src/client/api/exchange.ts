@@ -102,7 +102,7 @@ async function attemptOnce(
   const url = locate === undefined ? request.url : locate();
   if (url === undefined) return NOT_THERE;
   observer?.onAttempt?.({ ...request, url });
-  // The service can tell what this program's commands send from what the merchant's client does.
+  // The service can distinguish requests of this program's commands from requests of the merchant's client.
   const headers = { "User-Agent": COMMAND_AGENT, ...request.headers };
   return send({ ...request, url, headers, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
 }

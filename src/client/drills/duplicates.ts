@@ -103,8 +103,8 @@ export function duplicatesTime(
 
 /**
  * Pays orders and sessions before the merchant has received any of their events, or after only the creation event, and
- * lets others fail, be declined, expire and be cancelled. Sends their events out of order and repeatedly, and reads the merchant's view
- * after each. Forges payments first. To be called under a lease, which holds the store's webhooks.
+ * lets others fail, be declined, expire and be cancelled. Sends their events out of order and repeatedly, and reads the
+ * merchant's view after each. Forges payments first. To be called under a lease, which holds the store's webhooks.
  */
 export async function drillDuplicates(
   world: ViewWorld & Pick<World, "send">,

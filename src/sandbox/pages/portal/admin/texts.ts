@@ -20,7 +20,7 @@ export const TEXTS = {
   another: ["Another one", "其他"],
   anotherHint: ["a currency of ISO 4217, such as GBP", "ISO 4217 货币，例如 GBP"],
   catalog: ["Prices", "价格"],
-  noPrices: ["The prices of this store's catalog will be here.", "此商店的价格将显示在此处。"],
+  noPrices: ["The prices of this store's catalog will appear here.", "此商店的价格将显示在此处。"],
   addPrice: ["Add a price as the merchant", "以商户身份添加价格"],
   note: ["Note for the audit log (optional)", "审计日志备注（可选）"],
   log: ["Audit log", "审计日志"],

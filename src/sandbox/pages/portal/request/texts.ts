@@ -30,7 +30,7 @@ export const TEXTS = {
   search: ["Order, code or request id", "订单、错误码或请求 ID"],
   lookOn: ["Look further back", "继续往前查找"],
   noRequests: [
-    "Each request of your program to v1 will be here, newest first, with its answer.",
+    "Each v1 request of your program will appear here, newest first, with its answer.",
     "您的程序对 v1 的每个请求及其响应都会显示在这里，新的在前。",
   ],
   noMatch: ["No request matches these filters.", "没有符合筛选条件的请求。"],

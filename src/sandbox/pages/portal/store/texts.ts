@@ -36,7 +36,7 @@ export const CONNECT_TEXTS = {
 
 /** The texts of the prices of a store. */
 export const CATALOG_TEXTS = {
-  none: ["The prices that orders name by their id will be here.", "订单可按 ID 引用的价格将显示在此处。"],
+  none: ["Prices that orders can name by id will appear here.", "订单可按 ID 引用的价格将显示在此处。"],
   idHint: (most: number) => [`1 to ${most} characters, such as oolong`, `1 至 ${most} 个字符，例如 oolong`],
   description: ["Description", "描述"],
   lacks: (names: string) => [`the store cannot be paid with ${names}`, `商店不支持 ${names}`],
@@ -58,7 +58,7 @@ export const CATALOG_TEXTS = {
 
 /** The texts of the API keys of a store. */
 export const KEYS_TEXTS = {
-  none: ["The API keys of this store will be here.", "此商店的 API 密钥将显示在此处。"],
+  none: ["The API keys of this store will appear here.", "此商店的 API 密钥将显示在此处。"],
   key: ["Key", "密钥"],
   scopes: ["Scopes", "权限"],
   inForce: ["active", "有效"],
@@ -94,7 +94,7 @@ export const SETTINGS_TEXTS = {
     "顾客只会被送回这些地址及其路径。",
   ],
   noOrigins: [
-    "The origins that customers may be sent back to will be here.",
+    "The origins to which customers may return will appear here.",
     "允许顾客返回的地址将显示在此处。",
   ],
   origin: ["Origin", "地址"],
@@ -165,7 +165,7 @@ export const CLOCK_TEXTS = {
 /** The texts of the faults of a store. */
 export const FAULTS_TEXTS = {
   none: [
-    "The faults that can still hit will be here: failures on demand, for your client and for your receiver.",
+    "Faults that can still apply will appear here: failures on demand, for your client and for your receiver.",
     "仍会生效的故障将显示在此处：可按需为客户端和接收端注入故障。",
   ],
   action: ["Action", "动作"],
@@ -292,7 +292,7 @@ export const STORES_TEXTS = {
   sameMerchant: ["the merchant of the first store", "与第一个商店相同"],
   newMerchant: ["a new merchant", "新商户"],
   snapshots: ["Snapshots", "快照"],
-  noSnapshots: ["The states that you can come back to will be here.", "可以恢复的状态将显示在此处。"],
+  noSnapshots: ["States that you can restore will appear here.", "可以恢复的状态将显示在此处。"],
   snapshot: ["Snapshot", "快照"],
   holds: ["Holds", "内容"],
   taken: ["Taken", "时间"],

@@ -101,7 +101,7 @@ export function endpointState({
 }
 
 /** The form that adds an endpoint. */
-export function addForm(view: View): Html {
+export function addEndpointForm(view: View): Html {
   const groups = Map.groupBy(EVENT_TYPES, (type) => type.split(".")[0] ?? "");
   const action = storePath(view, "/webhooks/endpoints");
   const typed = typedValues(view, action);

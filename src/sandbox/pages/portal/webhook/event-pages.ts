@@ -18,7 +18,7 @@ import {
 import type { Content, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryTable, orderLink } from "./deliveries.ts";
-import { addForm } from "./endpoint-parts.ts";
+import { addEndpointForm } from "./endpoint-parts.ts";
 import { sampleBody } from "./sample-body.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -108,7 +108,11 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
 /** The part of an event without deliveries: the form that delivers it, or first the one that adds an endpoint. */
 function undelivered(context: PortalContext, view: View, event: StoredEvent): Html {
   return context.store.endpoints.of(view.storeId).length === 0
-    ? empty(TEXTS.noEndpointWanted, "checkout endpoints add http://localhost:3000/hooks", addForm(view))
+    ? empty(
+        TEXTS.noEndpointWanted,
+        "checkout endpoints add http://localhost:3000/hooks",
+        addEndpointForm(view),
+      )
     : empty(TEXTS.nobodyWanted, `checkout events replay ${event.id}`, replayAll(context, view, event));
 }
 

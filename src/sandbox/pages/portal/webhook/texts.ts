@@ -70,7 +70,7 @@ export const TEXTS = {
     disabled: ["disabled", "已停用"],
   },
   noEndpoints: [
-    "Your endpoints will be here, each with its answers of the last day. checkout listen is one too while it runs.",
+    "Your endpoints will appear here, each with its answers of the last day. A running checkout listen is also an endpoint.",
     "您的接收端会显示在这里，并附上最近一天的响应。checkout listen 运行时也是一个接收端。",
   ],
   addEndpoint: ["Add an endpoint", "添加接收端"],
@@ -100,7 +100,7 @@ export const TEXTS = {
     duplicate: ["doubled by a fault", "故障造成的重复"],
   },
   noDeliveries: [
-    "Each delivery of an event to an endpoint will be here, with its last answer.",
+    "Each delivery of an event to an endpoint will appear here, with its last answer.",
     "事件向接收端的每次推送都会显示在这里，并附上最后的响应。",
   ],
   noMatch: ["No delivery matches these filters.", "没有符合筛选条件的推送。"],
@@ -172,7 +172,7 @@ export const TEXTS = {
   ],
   waitsForEndpoint: ["(its endpoint is not enabled: it waits)", "（接收端未启用：等待中）"],
   noEvents: [
-    "Each change of an order will be here as an event, with its exact bytes.",
+    "Each change of an order will appear here as an event, with its exact bytes.",
     "订单的每次变化都会作为事件显示在这里，并附上原始字节。",
   ],
   newestEvents: ["Newest events", "最新事件"],
@@ -185,7 +185,7 @@ export const TEXTS = {
   ],
   exactBody: ["Body", "内容"],
   nobodyWanted: [
-    "No endpoint wanted it when it happened. Deliveries of it will be here.",
+    "No endpoint received this type when the event happened. Deliveries of the event will appear here.",
     "事件发生时没有接收端需要它。它的推送会显示在这里。",
   ],
   noEndpointWanted: [

@@ -7,7 +7,7 @@ import { empty } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { deliveryList, filterForm, parseDeliveryFilter } from "./deliveries.ts";
-import { addForm, endpointTable } from "./endpoint-parts.ts";
+import { addEndpointForm, endpointTable } from "./endpoint-parts.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -34,7 +34,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
         ${endpoints.length === 0 || typedValues(view, storePath(view, "/webhooks/endpoints")) !== undefined ? html`open` : ""}
       >
         <summary>${TEXTS.addEndpoint}</summary>
-        ${addForm(view)}
+        ${addEndpointForm(view)}
       </details>
     </section>
     <section>
