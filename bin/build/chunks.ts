@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { build, type ImportKind, type Metafile, type Plugin } from "esbuild";
 import { ALIAS, common } from "./bundle.ts";
+import { loadLazily } from "./builtins.ts";
 import { CHUNKS } from "./output.ts";
 
 /** The file that `bin/checkout.cjs` loads. */
@@ -24,11 +25,6 @@ const parts = {
 
 /** The import of another chunk. */
 const REQUIRE = /require\("\.\/([\w-]+\.js)"\)/g;
-
-/** The import of a module of Node, as esbuild writes it. Every use of it is a member: `import_node_crypto.hash`. */
-const BUILTIN = /\b(import_node_\w+)=(__toESM\(require\("node:[\w/]+"\)(?:,1)?\)|require\("node:[\w/]+"\))/g;
-const BUILTIN_MEMBER = /\b(import_node_\w+)\./g;
-const LAZILY = "const lazily=(load)=>{let own;return{get own(){return own??=load()}}};";
 
 /** Chunks are joined into one file where at least this share of their users, lazily loaded parts, is the same. */
 const ALIKE = 0.5;
@@ -133,21 +129,6 @@ function joinChunks(folder: string, outputs: Metafile["outputs"]): ReadonlyMap<s
     .map((path) => basename(path))
     .filter((name) => !groupOf.has(name));
   return new Map([...alone.map((name) => [name, source(name)] as const), ...joined]);
-}
-
-/**
- * Loads each module of Node at its first use: `node:crypto` and `node:stream` take up to a tenth of a start, and most
- * commands never use them.
- */
-function loadLazily(text: string): string {
-  const names = new Set<string>();
-  const loaded = text.replaceAll(BUILTIN, (_, name: string, load: string) => {
-    names.add(name);
-    return `${name}=lazily(()=>${load})`;
-  });
-  return loaded
-    .replaceAll(BUILTIN_MEMBER, (use, name: string) => (names.has(name) ? `${name}.own.` : use))
-    .replace('"use strict";', (directive) => directive + (names.size > 0 ? LAZILY : ""));
 }
 
 /** The chunks that are joined into one file, by its name. */

@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { build } from "esbuild";
 import { SQLITE_ASSET } from "../../src/world/addon.ts";
+import { loadLazily } from "./builtins.ts";
 import { ALIAS, bundled, common } from "./bundle.ts";
 import { LICENSES, licenseTexts, nodeLicense } from "./licenses.ts";
 
@@ -54,6 +55,8 @@ export async function bundleScript(folder: string): Promise<void> {
       js: 'const __non_webpack_require__ = require("node:module").createRequire(process.execPath);',
     },
   });
+  const script = join(folder, SCRIPT);
+  writeFileSync(script, loadLazily(readFileSync(script, "utf8")));
 }
 
 /** The path of the licence texts that belong to the executables of a folder. */

@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeRelease, makeRelease, RELEASE, UNPACKED, VERSION } from "../release.ts";
 import { describeMac } from "./mac.ts";
 import { buildTwice } from "./repeat.ts";
 import { run } from "./run.ts";
+import { lintTarball, tryTarball } from "./tarball.ts";
 import { makeDebian, tryDebianPackage, tryExecutable, tryImage } from "./debian.ts";
 import { tryEmulated } from "./emulated.ts";
 
@@ -14,6 +15,8 @@ export type Row = { readonly name: string; readonly detail: string; readonly fai
 /** Makes a release and runs every check. A failed check does not end the others. */
 export async function checkRelease(tell: (step: string) => void): Promise<readonly Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "checkout-release-"));
+  // Some checks run as another user.
+  chmodSync(folder, 0o755);
   const rows: Row[] = [];
   const check = async (name: string, attempt: () => Promise<string> | string): Promise<boolean> => {
     tell(name);
@@ -34,6 +37,9 @@ export async function checkRelease(tell: (step: string) => void): Promise<readon
     await check("sums", () => run("sha256sum", ["--check", "--quiet", "SHA256SUMS"], RELEASE) || "all right");
     await check("files for macOS", () => describeMac(folder));
     await check("npm package, made twice", () => buildTwice(folder));
+    const tarball = join(RELEASE, `hosted-checkout-${VERSION}.tgz`);
+    await check("npm package: publint, attw", () => lintTarball(tarball));
+    await check("npm package: Node and package managers", () => tryTarball(folder, tarball));
     const debian = join(folder, "debian");
     if (!(await check("a Debian without Node", () => makeDebian(debian)))) return rows;
     const executable = join(UNPACKED, "checkout-linux-x64");

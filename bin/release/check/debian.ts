@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { IMAGE_USER, readImage } from "../image.ts";
@@ -32,8 +33,8 @@ npx() { "$@"; }
 eval "$1"
 checkout orders create --order-id trial-1 --price-id price_coffee
 checkout sandbox pay trial-1 --outcome succeeded
-python3 shop.py > shop.log 2>&1 &
-trap 'kill $! 2>/dev/null; checkout sandbox stop >/dev/null 2>&1 || true' EXIT
+python3 shop.py > shop.log 2>&1 & shop=$!
+trap 'kill $shop || true; checkout sandbox stop > stop.log 2>&1 || true' EXIT
 checkout listen --forward http://localhost:3000/hooks > listen.log 2>&1 & listener=$!
 for _ in 1 2 3 4 5 6 7 8 9 10; do curl -fs -d order_id=trial-2 http://localhost:3000/buy >/dev/null && break; sleep 1; done
 sleep 3
@@ -97,7 +98,8 @@ export function tryImage(root: string, { folder, executable }: ImageTrial): stri
   const bundle = join(folder, "bundle");
   makeBundle(bundle, keys);
   const name = `checkout-release-${process.pid}`;
-  run("runc", ["run", "--detach", "--bundle", bundle, name]);
+  // A container that keeps a pipe of ours would keep us waiting for its end.
+  execFileSync("runc", ["run", "--detach", "--bundle", bundle, name], { stdio: "ignore" });
   try {
     run("runc", ["exec", name, "/usr/bin/checkout", "sandbox", "wait", "--timeout", "20s"]);
     const state = JSON.parse(run("runc", ["state", name])) as { readonly pid: number };

@@ -23,12 +23,16 @@ export async function tryEmulated(folder: string): Promise<string> {
   const cwd = join(folder, "arm64-state");
   mkdirSync(cwd);
   const program = ["-L", root, resolve(UNPACKED, "checkout-linux-arm64")];
-  const checkout = (...words: readonly string[]): string =>
-    execFileSync("qemu-aarch64-static", [...program, ...words], { cwd })
+  const checkout = (words: readonly string[], env = process.env): string =>
+    execFileSync("qemu-aarch64-static", [...program, ...words], { cwd, env })
       .toString()
       .trim();
+  // Within the emulator a process cannot be found by its start time, so commands are told the service and its keys.
+  const keys = checkout(["keys", "generate"]).split("\n");
+  const given = Object.fromEntries(keys.map((line) => line.split("=") as [string, string]));
   const sandbox = spawn("qemu-aarch64-static", [...program, "sandbox", "start", "--port", "0", "--json"], {
     cwd,
+    env: { ...process.env, ...given },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(sandbox, "exit");
@@ -37,14 +41,19 @@ export async function tryEmulated(folder: string): Promise<string> {
     const ready = await Promise.race([once(lines, "line"), ended]);
     if (typeof ready[0] !== "string")
       throw new Error(`the sandbox ended before it was ready: ${String(ready[0])}`);
-    checkout("orders", "create", "--order-id", "arm64-1", "--price-id", "price_coffee");
-    checkout("sandbox", "pay", "arm64-1", "--outcome", "succeeded");
-    const status = checkout("orders", "get", "arm64-1", "--json");
+    const { base_url: baseUrl } = JSON.parse(ready[0]) as { readonly base_url: string };
+    const named = keys.map(
+      (line) => line.replace("CHECKOUT_SANDBOX_", "CHECKOUT_").split("=") as [string, string],
+    );
+    const env = { ...process.env, ...Object.fromEntries(named), CHECKOUT_BASE_URL: baseUrl };
+    checkout(["orders", "create", "--order-id", "arm64-1", "--price-id", "price_coffee"], env);
+    checkout(["sandbox", "pay", "arm64-1", "--outcome", "succeeded"], env);
+    const status = checkout(["orders", "get", "arm64-1", "--json"], env);
     if (!status.includes('"status":"succeeded"')) throw new Error(`the order is not paid: ${status}`);
   } finally {
     sandbox.kill("SIGTERM");
   }
   const [code] = await ended;
   if (code !== 0) throw new Error(`the sandbox ended with ${String(code)}`);
-  return `${checkout("--version")}: started, created and paid an order, stopped`;
+  return `${checkout(["--version"])}: started, created and paid an order, stopped`;
 }
