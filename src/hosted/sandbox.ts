@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { SandboxDescription } from "../core/control/sandbox.ts";
 import type { HostedSettings } from "../core/config/hosted-settings.ts";
-import { DEFAULT_RATE_LIMIT, rateLimitText } from "../core/rate-limit.ts";
+import { rateLimitText } from "../core/rate-limit.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";
 import {
   DEFAULT_DELIVERIES_IN_FLIGHT,
@@ -43,7 +43,7 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: P
     publicUrl: SETTINGS.origin,
     // Portal and payment pages must not share an origin; the portal is not part of a hosted service.
     portalUrl: undefined,
-    rateLimit: DEFAULT_RATE_LIMIT,
+    rateLimit: SETTINGS.rateLimit,
     targetReach: "public",
     folderHold: undefined,
     log: SILENT_LOG,
@@ -80,7 +80,7 @@ export function storeMakerOf({ MASTER_KEY }: Pick<HostedEnv, "MASTER_KEY">) {
 
 /** The description of a sandbox, apart from its first store, which `describeSandbox` adds. */
 function describe(settings: HostedSettings, store: Store): SandboxDescription {
-  const { port, origin, allowTargets, dataDir, pid, startedAt, version } = settings;
+  const { port, origin, rateLimit, allowTargets, dataDir, pid, startedAt, version } = settings;
   return {
     baseUrl: `${origin}/v1`,
     portalUrl: null,
@@ -100,7 +100,7 @@ function describe(settings: HostedSettings, store: Store): SandboxDescription {
     activeFaults: 0,
     settings: {
       port,
-      rateLimit: rateLimitText(DEFAULT_RATE_LIMIT),
+      rateLimit: rateLimitText(rateLimit),
       checkoutLifetimeMs: DEFAULT_CHECKOUT_LIFETIME_MS,
       allowHosts: [],
       allowControlHosts: [new URL(origin).host],

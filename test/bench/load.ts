@@ -5,10 +5,10 @@
 import { connect, type Socket } from "node:net";
 import { SEED, seededRandom } from "../support/campaign.ts";
 
-/** What to send: the same GETs in turn, or creates of which no two have the same key or order_id. */
+/** What to send: the same GETs in turn, or creates of which no two have the same key or order_id, for each API key in turn. */
 export type Traffic =
   | { readonly kind: "get"; readonly targets: readonly string[]; readonly apiKey: string | null }
-  | { readonly kind: "create"; readonly apiKey: string | null };
+  | { readonly kind: "create"; readonly apiKey: string | readonly string[] | null };
 
 /** One run against one server. Answers count from `warmMs` until `measureMs` later. */
 export type LoadOrder = {
@@ -197,17 +197,21 @@ function createRequests(port: number, { apiKey }: Extract<Traffic, { kind: "crea
   const orderOf = (number: number): string => `bench-${String(number).padStart(9, "0")}`;
   const [afterBody = ""] = body("|").split("|").slice(1);
   const beforeBody = body("|").slice(0, -afterBody.length - 1);
-  const head = [
-    "POST /v1/orders HTTP/1.1",
-    `Host: 127.0.0.1:${port}`,
-    `${authorizationLine(apiKey)}Content-Type: application/json`,
-    `Content-Length: ${body(orderOf(0)).length}`,
-    "Idempotency-Key: ",
-  ].join("\r\n");
+  const heads = [apiKey]
+    .flat()
+    .map((key) =>
+      [
+        "POST /v1/orders HTTP/1.1",
+        `Host: 127.0.0.1:${port}`,
+        `${authorizationLine(key)}Content-Type: application/json`,
+        `Content-Length: ${body(orderOf(0)).length}`,
+        "Idempotency-Key: ",
+      ].join("\r\n"),
+    );
   return () => {
     serial += 1;
     const scattered = Math.floor(random() * 2 ** 32).toString(16);
-    return `${head}${scattered}-bench-${serial}\r\n\r\n${beforeBody}${orderOf(serial)}${afterBody}`;
+    return `${heads[serial % heads.length]}${scattered}-bench-${serial}\r\n\r\n${beforeBody}${orderOf(serial)}${afterBody}`;
   };
 }
 

@@ -2,7 +2,7 @@
  * Holds the program against the targets of its design, each as a ratio to a baseline of the same run.
  * `--million` measures a file with a million checkouts instead, `--stores` a thousand stores, `--lists` lists of
  * 100,000, `--portal` pages of the portal of as many, `--webhooks` webhooks alone, `--kit` the test kit, `--explore` a
- * command under explore, `--log` what the log of requests costs, `--stalls` how long an answer waits for a snapshot, a
+ * command under explore, `--hosted` the service in workerd, `--log` what the log of requests costs, `--stalls` how long an answer waits for a snapshot, a
  * move of the clock, a backlog or a reset;
  * `--json` prints one object.
  * Exits with 1 where a target is missed.
@@ -10,6 +10,7 @@
 import { measureErasure } from "./erasure.ts";
 import { measureExploreCommand } from "./explore.ts";
 import { formatJson, formatTable, meets, type Figure } from "./figures.ts";
+import { measureHosted } from "./hosted.ts";
 import { measureIdle } from "./idle.ts";
 import { measureKit } from "./kit.ts";
 import { measureLists } from "./lists.ts";
@@ -47,6 +48,7 @@ function measureChosen(): Promise<Figure[]> {
   if (options.has("--webhooks")) return measureWebhooks(bench);
   if (options.has("--kit")) return measureKit();
   if (options.has("--explore")) return measureExploreCommand(bench);
+  if (options.has("--hosted")) return measureHosted(bench);
   if (options.has("--stalls")) return measureStalls(bench);
   if (options.has("--log")) return measureRequestLog(bench);
   if (options.has("--portal")) return measureAllOfPortal();

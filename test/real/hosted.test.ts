@@ -1,6 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterAll, expect, test, vi } from "vitest";
+import { WORKER_FILE } from "../../src/core/config/hosted-settings.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import {
@@ -44,6 +48,12 @@ test("all scenarios pass against the service in workerd", async () => {
   expect(ran.toSorted()).toEqual(WORKFLOWS.toSorted());
 });
 
+test("the Worker is small, and has nothing of better-sqlite3 or of Node's processes", () => {
+  const text = readFileSync(join(import.meta.dirname, "../../dist", WORKER_FILE));
+  expect(gzipSync(text).length).toBeLessThan(1_000_000);
+  expect(String(text)).not.toMatch(/from"(?:better-sqlite3|node:(?:child_process|sea|https?|net))"/);
+});
+
 test("an endpoint may have a public or an allowed address, and every other one is refused with the reason", async () => {
   const { storeId } = await createHostedStore(service);
   const add = (url: string) => service.control(`/stores/${storeId}/endpoints`, { url });
@@ -51,7 +61,7 @@ test("an endpoint may have a public or an allowed address, and every other one i
     expect(await add(url)).toMatchObject({ url, state: "enabled" });
   for (const host of ["10.1.2.3", "192.168.0.9", "169.254.169.254", "[::1]", "[fd00:ec2::254]", "localhost"])
     await expect(add(`http://${host}/hooks`)).rejects.toThrow(
-      /400 .*events are sent to public addresses alone; got .*--allow-target/,
+      /400 .*events are sent only to public addresses; got .*--allow-target/,
     );
 });
 

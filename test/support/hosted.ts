@@ -8,6 +8,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { Answered } from "./harness.ts";
 import type { V1Sandbox } from "./v1-sandboxes.ts";
+import { WORKER_FILE } from "../../src/core/config/hosted-settings.ts";
 import { stateFile } from "../../src/host/folder/files.ts";
 import { SECRET_BINDINGS, workerdConfig } from "../../src/host/hosted/workerd-config.ts";
 
@@ -38,16 +39,22 @@ export type HostedStore = { readonly storeId: string; readonly merchantId: strin
 /** Starts `workerd serve` with the built Worker, in a new folder, which is removed at the end. */
 export async function startHosted({
   allowTargets = ["127.0.0.1"],
-}: { readonly allowTargets?: readonly string[] } = {}): Promise<HostedService> {
+  worker = join(ROOT, "dist", WORKER_FILE),
+}: {
+  readonly allowTargets?: readonly string[];
+  /** Another Worker, with the same objects. */
+  readonly worker?: string;
+} = {}): Promise<HostedService> {
   const folder = mkdtempSync(join(tmpdir(), "checkout-test-"));
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const [controlToken, adminToken] = ["svc_control_", "svc_admin_"].map(
     (prefix) => prefix + randomBytes(24).toString("hex"),
   ) as [string, string];
-  const settings = { port, origin, allowTargets, dataDir: folder, pid: 1, startedAt: 0, version: "0.1.0" };
+  const about = { dataDir: folder, pid: 1, startedAt: 0, version: "0.1.0" };
+  const settings = { port, origin, rateLimit: "off", allowTargets, ...about } as const;
   mkdirSync(stateFile(folder, "objects"));
-  copyFileSync(join(ROOT, "dist/hosted-worker.mjs"), stateFile(folder, "worker"));
+  copyFileSync(worker, stateFile(folder, "worker"));
   writeFileSync(
     stateFile(folder, "workerdConfig"),
     workerdConfig({ settings, objects: stateFile(folder, "objects"), allowAddresses: allowTargets }),

@@ -1,3 +1,5 @@
+import type { RateLimit } from "../rate-limit.ts";
+
 /** The Worker of a hosted service: a file of this program, which is copied beside the configuration of its runtime. */
 export const WORKER_FILE = "hosted-worker.mjs";
 
@@ -7,6 +9,8 @@ export type HostedSettings = {
   readonly port: number;
   /** The origin at which merchants and payers reach the service. */
   readonly origin: string;
+  /** The limit of each API key. */
+  readonly rateLimit: RateLimit | "off";
   /** Hosts to which events may be sent in addition to public addresses. */
   readonly allowTargets: readonly string[];
   /** The folder of the state; null on a platform. */

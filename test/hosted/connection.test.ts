@@ -1,0 +1,47 @@
+import type { ObjectStorage } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { connectTo } from "../../src/hosted/connection.ts";
+
+/** The SQL of an object that only notes what it is asked for. */
+function notingStorage(changes: number) {
+  const asked: (readonly unknown[])[] = [];
+  const exec = (...call: readonly unknown[]) => {
+    asked.push(call);
+    return { toArray: () => [], raw: () => [[changes]].values() };
+  };
+  const storage = { sql: { exec }, transactionSync: <Value>(work: () => Value) => work() };
+  return { asked, storage: storage as unknown as ObjectStorage };
+}
+
+test("named parameters become positional, each value once, and what is not there becomes null", () => {
+  const { asked, storage } = notingStorage(0);
+  const insert = connectTo(storage).prepare<object>("INSERT INTO t VALUES (@b, @a, @b)");
+  insert.run({ a: 1, b: "two", c: 3 });
+  insert.run({ a: new Uint8Array([7]) });
+  expect(asked).toEqual([
+    ["INSERT INTO t VALUES (?1, ?2, ?1)", "two", 1],
+    ["INSERT INTO t VALUES (?1, ?2, ?1)", null, new Uint8Array([7]).buffer],
+  ]);
+});
+
+test("the changes of a statement are read only before the next one runs", () => {
+  const { storage } = notingStorage(3);
+  const update = connectTo(storage).prepare("UPDATE t SET a = 1");
+  expect(update.run().changes).toBe(3);
+  const first = update.run();
+  update.run();
+  expect(() => first.changes).toThrow("another statement has run since");
+});
+
+test("values that make a row of more than 2 MB are refused before they are written", () => {
+  const { asked, storage } = notingStorage(0);
+  const insert = connectTo(storage).prepare("INSERT INTO t VALUES (?, ?)");
+  insert.run("a".repeat(1_999_000), 1);
+  for (const values of [
+    ["a".repeat(2_000_001)],
+    ["é".repeat(1_000_001)],
+    [new Uint8Array(1_500_000), "a".repeat(600_000)],
+  ])
+    expect(() => insert.run(...values)).toThrow("a row is larger than this database allows");
+  expect(asked).toHaveLength(1);
+});
