@@ -7,7 +7,7 @@ import { IDEMPOTENCY_CAUSES } from "../../src/core/readiness/idempotency-causes.
 import { WAITS_MS } from "../../src/client/drills/idempotency.ts";
 import { BROKEN, UNSEEN } from "../support/broken.table.ts";
 import { SEED, size } from "../support/campaign.ts";
-import { createHarness, type Harness } from "../support/harness.ts";
+import { createHarness, EPHEMERAL, type Harness } from "../support/harness.ts";
 import {
   BROKEN_CLIENTS,
   clientOf,
@@ -56,7 +56,7 @@ test("no broken client passes, no right one is refused, and each cause is the ri
 
 test("wrong clients that no drill can see are those of the list, which the documents have", async () => {
   const harness = createHarness();
-  await harness.start(["--ephemeral"]);
+  await harness.start(EPHEMERAL);
   const found = [];
   for (const { name, client } of UNSEEN_CLIENTS) found.push([name, ...(await drill(harness, client))]);
   expect(found).toEqual(Object.keys(UNSEEN.idempotency).map((name) => [name, 0, {}]));
@@ -64,7 +64,7 @@ test("wrong clients that no drill can see are those of the list, which the docum
 
 test("a command that ends before its create is sent is named as a queue, and shows nothing", async () => {
   const harness = createHarness();
-  await harness.start(["--ephemeral"]);
+  await harness.start(EPHEMERAL);
   installClient(harness, ({ later, post, orderId }) => {
     later(1000, () => void post(`order:${orderId}`));
     return Promise.resolve(0);
@@ -87,7 +87,7 @@ test("a command that ends before its create is sent is named as a queue, and sho
 
 test("the drill of a client that makes no mistake takes no longer than it says", async () => {
   const harness = createHarness();
-  await harness.start(["--ephemeral"]);
+  await harness.start(EPHEMERAL);
   installClient(harness, rightClient);
   const since = harness.clock.now();
   await harness.run("checklist run idempotency --json --client-command client".split(" "));
@@ -97,7 +97,7 @@ test("the drill of a client that makes no mistake takes no longer than it says",
 
 test("it is said whether the other attempts came when the command was run again", async () => {
   const harness = createHarness();
-  await harness.start(["--ephemeral"]);
+  await harness.start(EPHEMERAL);
   const said = async (client: Client) => {
     installClient(harness, client);
     const line = "checklist run idempotency --json --client-command client".split(" ");
@@ -112,7 +112,7 @@ test("it is said whether the other attempts came when the command was run again"
 
 test("what it did not come to is no step", async () => {
   const harness = createHarness();
-  await harness.start(["--ephemeral"]);
+  await harness.start(EPHEMERAL);
   installClient(harness, ({ post }) => post("one-key-for-all").then((status) => Number(status !== 201)));
   const line = "checklist run idempotency --json --client-command client".split(" ");
   const { stdout } = await harness.run(line);
@@ -123,7 +123,7 @@ test("what it did not come to is no step", async () => {
 
 test("a command that there is not is named as such", async () => {
   const harness = createHarness();
-  await harness.start(["--ephemeral"]);
+  await harness.start(EPHEMERAL);
   installClient(harness, () => Promise.resolve(127));
   const line = "checklist run idempotency --json --client-command client".split(" ");
   const { code, stdout } = await harness.run(line);
@@ -134,7 +134,7 @@ test("a command that there is not is named as such", async () => {
 
 test("a command that ends with 0 and sends nothing may have left its create to a queue, which is said", async () => {
   const harness = createHarness();
-  await harness.start(["--ephemeral"]);
+  await harness.start(EPHEMERAL);
   installClient(harness, () => Promise.resolve(0));
   const line = "checklist run idempotency --json --client-command client".split(" ");
   const { code, stdout } = await harness.run(line);
@@ -190,7 +190,7 @@ function partsOf({
 
 test("a client of right parts passes, and with one wrong part among them never", async () => {
   const harness = createHarness();
-  await harness.start(["--ephemeral"]);
+  await harness.start(EPHEMERAL);
   await fc.assert(
     fc.asyncProperty(right, wrong, async (parts, { name, part }) => {
       expect(await drill(harness, clientOf(partsOf(parts)))).toEqual([0, {}]);

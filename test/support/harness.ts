@@ -20,8 +20,14 @@ import type {
 import { seededRandom } from "./campaign.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** Starts a sandbox that keeps nothing: half of the time of most tests is the disk, and few are about it. */
-export const EPHEMERAL: readonly string[] = ["--ephemeral"];
+/** A word for the harness alone: the commands get the variables of the sandbox, as `checkout exec` gives them. */
+const WITH_ACCESS = "(with access)";
+
+/**
+ * Starts a sandbox that keeps nothing, and lets commands find it: half of the time of most tests is the disk, and few are
+ * about it. With `--ephemeral` alone commands know nothing of it, as of the real one.
+ */
+export const EPHEMERAL: readonly string[] = ["--ephemeral", WITH_ACCESS];
 
 /** What a command line printed and returned. */
 export type Result = { readonly code: number; readonly stdout: string; readonly stderr: string };
@@ -264,9 +270,10 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
 
   /** Runs `sandbox start --json` until it is ready; it ends with the test. */
   async function start(args: readonly string[] = [], command: CommandOptions = {}): Promise<RunningSandbox> {
-    const keepsNothing = args.includes("--ephemeral");
-    const env = keepsNothing ? { CHECKOUT_SANDBOX_ADMIN_TOKEN: ADMIN_TOKEN, ...command.env } : command.env;
-    const world = createWorld(["sandbox", "start", "--json", ...args], {
+    const isFound = args.includes(WITH_ACCESS);
+    const own = args.filter((word) => word !== WITH_ACCESS);
+    const env = isFound ? { CHECKOUT_SANDBOX_ADMIN_TOKEN: ADMIN_TOKEN, ...command.env } : command.env;
+    const world = createWorld(["sandbox", "start", "--json", ...own], {
       ...command,
       ...(env === undefined ? {} : { env }),
     });
@@ -280,7 +287,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       throw new Error(`the sandbox did not start: ${(await ended).stderr}`);
     }
     const ready = JSON.parse(world.output.text().stdout) as Ready;
-    if (keepsNothing) access = variablesOf(ready);
+    if (isFound) access = variablesOf(ready);
     return {
       ready,
       request: (call) => request(ports, ready, call),
