@@ -8,6 +8,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 export const LONG: readonly string[] = [
   "campaign/shops",
   "real/whole-shops",
+  "real/skill",
   "real/idempotency-drill",
   "real/payment-page",
   "real/browser-return",
