@@ -31,6 +31,8 @@ const AT_ONCE = 8;
 /** One process for all tests of this file. */
 const service = await startHosted();
 afterAll(service.end);
+// The first store, which is never deleted.
+await createHostedStore(service);
 
 // The tests of v1 once more: they are registered by being loaded.
 vi.resetModules();
@@ -155,6 +157,26 @@ function filledDatabases(running: HostedService): readonly string[] {
     readDatabase(path, (rows) => rows.prepare("SELECT 1 FROM sqlite_schema").get() !== undefined);
   return objectDatabases(running, "stores").filter(hasRows).toSorted();
 }
+
+test("a fault that drops a connection is a lost answer here too, and leaves what it leaves on a machine", async () => {
+  const { storeId, apiKey } = await createHostedStore(service);
+  const own = serviceOf({ storeId, apiKey, merchantId: "" });
+  const outcomes: unknown[] = [];
+  for (const action of ["reset", "lose_request", "lose_answer", "truncate"]) {
+    await service.control(`/stores/${storeId}/faults`, { action, times: 1 });
+    const create = { key: `dropped-${action}`, orderId: action };
+    const lost = await sendCreate(own, create);
+    const again = await sendCreate(own, create);
+    outcomes.push([action, lost, again?.status, again?.replayed]);
+  }
+  own.agent.destroy();
+  expect(outcomes).toEqual([
+    ["reset", undefined, 201, false],
+    ["lose_request", undefined, 201, false],
+    ["lose_answer", undefined, 201, true],
+    ["truncate", undefined, 201, true],
+  ]);
+});
 
 test("kill -9 under load loses nothing acknowledged, no delivery, and no alarm", async () => {
   const store = await createHostedStore(service);
