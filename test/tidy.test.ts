@@ -60,6 +60,9 @@ const LAYERS: Readonly<
     folders: ["host", "sandbox", "client", "store", "web", "core", "world.ts", "version.ts"],
     packages: [
       "commander",
+      "@modelcontextprotocol/sdk/server/index.js",
+      "@modelcontextprotocol/sdk/server/stdio.js",
+      "@modelcontextprotocol/sdk/types.js",
       "@inquirer/confirm",
       "@inquirer/input",
       "@inquirer/select",
@@ -68,6 +71,7 @@ const LAYERS: Readonly<
       "string-width",
       "node:path",
       "node:readline",
+      "node:stream",
       "node:url",
       "node:util",
     ],

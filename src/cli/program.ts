@@ -196,6 +196,13 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     summary: "list, show and forget idempotency keys (not API keys)",
     load: async () => [(await import("./order/idempotency.ts")).registerIdempotency],
   },
+  mcp: {
+    summary: "serve tools that look into the sandbox to an agent (MCP)",
+    load: async (_typed, registry) => {
+      const { registerMcp } = await import("./mcp/commands.ts");
+      return [registerMcp((world, exit) => createProgram({ ...registry, world, exit }))];
+    },
+  },
   completion: {
     summary: "complete commands, options and values in bash, zsh, fish and PowerShell",
     load: async () => [(await import("./completion/commands.ts")).registerCompletion],

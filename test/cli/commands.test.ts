@@ -35,9 +35,10 @@ test("every command refuses with the same exit code and words", async () => {
   for (const path of all) {
     const isGroup = all.some((one) => one.startsWith(`${path} `));
     const row = isGroup ? path : (rows.find((one) => `${one} `.startsWith(`${path} `)) ?? path);
-    // In a folder without a sandbox most are refused; one would run on, and what succeeds has no such option.
+    // In a folder without a sandbox most are refused; two would run on, and what succeeds has no such option.
     const refused =
-      (path === "sandbox start" ? undefined : await refusal(row)) ?? (await refusal(`${path} --unknown`));
+      (["sandbox start", "mcp"].includes(path) ? undefined : await refusal(row)) ??
+      (await refusal(`${path} --unknown`));
     expect([path, refused]).toEqual([path, expect.any(String)]);
     shown.push(`$ checkout ${refused}`);
   }

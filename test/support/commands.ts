@@ -81,6 +81,7 @@ export const ALONE: readonly string[] = [
   "keys generate",
   ...["bash", "zsh", "fish", "powershell", "uninstall"].map((a) => `completion ${a}`),
   "completion install ksh",
+  "mcp config",
 ];
 
 /** The words of a row. */

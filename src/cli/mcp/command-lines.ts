@@ -1,0 +1,66 @@
+import type { ToolInput, ToolName } from "../../core/mcp/tools.ts";
+
+type CommandLines = {
+  readonly [Name in ToolName]: (input: ToolInput<Name>) => readonly (readonly string[])[];
+};
+
+/** The command lines that each tool runs in order; the last result is the tool's. Values are words, never a shell's. */
+export const COMMAND_LINES: CommandLines = {
+  status: () => [["sandbox", "status"]],
+  explain: ({ id }) => [["explain", id]],
+  list: ({ what, order_id: orderId, limit }) => [
+    [
+      what,
+      "list",
+      ...(what === "faults" || what === "endpoints"
+        ? []
+        : [...optional("order-id", orderId), ...optional("limit", limit ?? 20)]),
+    ],
+  ],
+  wait_for: ({ type, order_id: orderId, timeout_s: timeoutS = 30 }) => [
+    [
+      "events",
+      "list",
+      "--wait",
+      `--type=${type}`,
+      `--timeout=${timeoutS}s`,
+      ...optional("order-id", orderId),
+      ...(orderId === undefined ? [] : ["--since=0"]),
+    ],
+  ],
+  checklist: () => [["checklist"]],
+  assumptions: ({ used }) => [["assumptions", ...(used === true ? ["--used"] : [])]],
+  diagnose_webhook: ({ event_id: eventId }) => [["events", "get", eventId]],
+  create: ({ object, ...fields }) => [
+    [
+      object === "order" ? "orders" : "sessions",
+      "create",
+      ...Object.entries(fields).flatMap(([field, value]) => optional(field.replaceAll("_", "-"), value)),
+    ],
+  ],
+  pay: ({ id, outcome, advance }) => [
+    ["sandbox", "pay", id, ...optional("outcome", outcome)],
+    ...(advance === undefined ? [] : [["sandbox", "clock", "advance", advance]]),
+  ],
+  fault: ({ action, path, order_id: orderId, event, times }) => [
+    [
+      "faults",
+      "add",
+      action,
+      ...optional("path", path),
+      ...optional("order-id", orderId),
+      ...optional("event", event),
+      ...optional("times", times),
+    ],
+  ],
+  replay_or_restore: ({ event_id: eventId, snapshot }) => [
+    // With both, or with none, the command itself refuses the words.
+    eventId === undefined
+      ? ["snapshots", "restore", ...(snapshot === undefined ? [] : [snapshot])]
+      : ["events", "replay", eventId, ...(snapshot === undefined ? [] : [snapshot])],
+  ],
+};
+
+function optional(name: string, value: string | number | undefined): readonly string[] {
+  return value === undefined ? [] : [`--${name}=${value}`];
+}

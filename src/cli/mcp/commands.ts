@@ -1,0 +1,69 @@
+import { register, registerOn, switchOption, valueOption, type Context, type Group } from "../command.ts";
+import { parseChoice } from "../parsers.ts";
+import { EXIT } from "../problem.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
+import type { ProgramMaker } from "./server.ts";
+
+type McpOptions = CommonOptions & { readonly allowWrite?: boolean };
+type ConfigOptions = CommonOptions & { readonly client?: Client; readonly allowWrite?: boolean };
+
+const CLIENTS = ["claude", "cursor", "vscode", "codex"] as const;
+type Client = (typeof CLIENTS)[number];
+
+/** `checkout mcp` and `checkout mcp config`. */
+export function registerMcp(makeProgram: ProgramMaker) {
+  return (group: Group): void => {
+    registerOn<McpOptions>(group, {
+      summary: "serve tools that look into the sandbox to an agent, by the Model Context Protocol over stdio",
+      examples: ["checkout mcp", "checkout mcp --allow-write", "checkout mcp --dir /srv/shop/.checkout"],
+      options: [allowWriteOption()],
+      run: async (context, options) => {
+        const { serveTools } = await import("./server.ts");
+        const { dir, store, trustFolder, allowWrite = false } = options;
+        const common = [
+          ...(dir === undefined ? [] : [`--dir=${dir}`]),
+          ...(store === undefined ? [] : [`--store=${store}`]),
+          ...(trustFolder === true ? ["--trust-folder"] : []),
+        ];
+        await serveTools(context, makeProgram, { allowWrite, common });
+        return EXIT.done;
+      },
+    });
+    register<ConfigOptions>(group, {
+      name: "config",
+      ofStore: false,
+      summary: "print what to add to the configuration of an agent",
+      examples: ["checkout mcp config --client claude", "checkout mcp config --client vscode --allow-write"],
+      options: [
+        valueOption("--client <name>", `the agent: ${CLIENTS.join(", ")}`, parseChoice(CLIENTS)),
+        allowWriteOption(),
+      ],
+      required: ["client"],
+      run: printConfig,
+    });
+  };
+}
+
+function allowWriteOption() {
+  return switchOption(
+    "--allow-write",
+    "also offer the tools that create, pay, inject faults, replay and restore",
+  );
+}
+
+function printConfig({ printer }: Context, { client, allowWrite, dir }: ConfigOptions): Promise<number> {
+  const args = [
+    "checkout",
+    "mcp",
+    ...(allowWrite === true ? ["--allow-write"] : []),
+    ...(dir === undefined ? [] : ["--dir", dir]),
+  ];
+  const server = { command: "npx", args };
+  if (client === "codex") {
+    const text = `[mcp_servers.checkout]\ncommand = "npx"\nargs = ${JSON.stringify(args)}`;
+    return printer.result({ file: "~/.codex/config.toml", text }, () => text);
+  }
+  const named =
+    client === "vscode" ? { servers: { checkout: server } } : { mcpServers: { checkout: server } };
+  return printer.result(named, () => JSON.stringify(named, null, 2));
+}

@@ -1,0 +1,138 @@
+// The tools of `checkout mcp`. To add a tool: its row here, and its command line in cli/mcp/command-lines.ts.
+import * as z from "zod/mini";
+import { SIMULATED_OUTCOMES } from "../checkout/reserved-order-id.ts";
+import { PAYMENT_METHODS } from "../checkout/checkout.ts";
+import { accept, type Outcome } from "../outcome.ts";
+
+/** An argument that becomes a word of a command line: never an option, and without control characters. */
+const word = z.string().check(z.minLength(1), z.maxLength(256), z.regex(/^[^-\p{Cc}][^\p{Cc}]*$/u));
+const limit = z.optional(z.int().check(z.gte(1), z.lte(100)));
+const seconds = z.optional(z.int().check(z.gte(1), z.lte(60)));
+
+/** What `list` can list. */
+const LISTS = ["orders", "sessions", "events", "deliveries", "requests", "faults", "endpoints"] as const;
+
+const INPUTS = {
+  status: z.strictObject({}),
+  explain: z.strictObject({ id: word }),
+  list: z.strictObject({ what: z.enum(LISTS), order_id: z.optional(word), limit }),
+  wait_for: z.strictObject({ type: word, order_id: z.optional(word), timeout_s: seconds }),
+  checklist: z.strictObject({}),
+  assumptions: z.strictObject({ used: z.optional(z.boolean()) }),
+  diagnose_webhook: z.strictObject({ event_id: word }),
+  create: z.strictObject({
+    object: z.enum(["order", "checkout_session"]),
+    order_id: word,
+    price_id: z.optional(word),
+    amount_minor: z.optional(z.int().check(z.gte(1))),
+    currency: z.optional(word),
+    payment_method: z.optional(z.enum(PAYMENT_METHODS)),
+  }),
+  pay: z.strictObject({
+    id: word,
+    outcome: z.optional(z.enum(SIMULATED_OUTCOMES)),
+    advance: z.optional(word),
+  }),
+  fault: z.strictObject({
+    action: word,
+    path: z.optional(word),
+    order_id: z.optional(word),
+    event: z.optional(word),
+    times: z.optional(z.int().check(z.gte(1), z.lte(1000))),
+  }),
+  replay_or_restore: z.strictObject({ event_id: z.optional(word), snapshot: z.optional(word) }),
+} as const;
+
+/** The name of a tool. */
+export type ToolName = keyof typeof INPUTS;
+/** The arguments of a tool. */
+export type ToolInput<Name extends ToolName> = z.infer<(typeof INPUTS)[Name]>;
+
+/** The tools: what each returns, with an example of its arguments. `writes` needs --allow-write. */
+export const TOOLS = {
+  status: {
+    writes: false,
+    description:
+      "Whether the sandbox of this folder runs: its address, version, stores and what to do if it does not run. Example: {}",
+  },
+  explain: {
+    writes: false,
+    description:
+      'What happened to an order, session, event, delivery or request, in order of time, and why: each step with its rule. `id` is an id, its last 8 characters, or an order_id. Example: {"id":"order-1001"}',
+  },
+  list: {
+    writes: false,
+    description:
+      'The newest orders, sessions, events, deliveries, requests (with status and answer), faults or endpoints of the store, with their ids. `order_id` selects those of one order (not faults, endpoints). Example: {"what":"events","order_id":"order-1001"}',
+  },
+  wait_for: {
+    writes: false,
+    description:
+      'Waits for the next event of a type, at most `timeout_s` seconds (default 30), and returns it; an event that is already there counts if `order_id` is given. Example: {"type":"order.succeeded","order_id":"order-1001"}',
+  },
+  checklist: {
+    writes: false,
+    description:
+      "The six items of the launch checklist: the status of each, its reason, its evidence, and the next command. Example: {}",
+  },
+  assumptions: {
+    writes: false,
+    description:
+      'Gaps in the interface and how this sandbox fills them; with `used` those that this integration relied on. Example: {"used":true}',
+  },
+  diagnose_webhook: {
+    writes: false,
+    description:
+      'An event with its body and every attempt to deliver it: endpoint, status, answer, and the likely mistake in the receiver. Example: {"event_id":"019bc1f0-3d10-7aaa-8000-000000000005"}',
+  },
+  create: {
+    writes: true,
+    description:
+      'Creates an order or a session, or returns the existing one of this order_id: id, status and checkout_url. Either `price_id`, or `amount_minor`, `currency` and `payment_method`. Example: {"object":"order","order_id":"order-1001","price_id":"price_coffee"}',
+  },
+  pay: {
+    writes: true,
+    description:
+      'Pays an order or a session as its payer, or lets it end otherwise (`outcome`), and returns each change of status. `advance` then moves the clock of the store, such as 1h. Example: {"id":"order-1001","outcome":"declined"}',
+  },
+  fault: {
+    writes: true,
+    description:
+      'Makes the next matching request or delivery fail, and returns the fault: status, latency, lose_answer, lose_request, rate_limit, duplicate, reorder, drop. Example: {"action":"lose_answer","path":"/v1/orders"}',
+  },
+  replay_or_restore: {
+    writes: true,
+    description:
+      'Delivers an event again (`event_id`), or puts the store back to a snapshot (`snapshot`); exactly one of them. Example: {"event_id":"019bc1f0-3d10-7aaa-8000-000000000005"}',
+  },
+} as const satisfies Readonly<Record<ToolName, { readonly writes: boolean; readonly description: string }>>;
+
+/** The tool with this name; undefined if there is none. */
+export function toolNamed(name: string): ToolName | undefined {
+  return toolNames().find((one) => one === name);
+}
+
+/** The names of all tools. */
+export function toolNames(): readonly ToolName[] {
+  return Object.keys(INPUTS) as ToolName[];
+}
+
+/** The JSON Schema of a tool's arguments. */
+export function inputSchema(name: ToolName): Readonly<Record<string, unknown>> & { readonly type: "object" } {
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(INPUTS[name]);
+  return { ...schema, type: "object" };
+}
+
+/** Parses the arguments of a tool; a refusal names the wrong fields. */
+export function parseInput<Name extends ToolName>(
+  name: Name,
+  given: unknown,
+): Outcome<ToolInput<Name>, string> {
+  const parsed = INPUTS[name].safeParse(given ?? {});
+  if (parsed.success) return accept(parsed.data as ToolInput<Name>);
+  const fields = parsed.error.issues.map(({ path, code, ...issue }) => {
+    const unknown = "keys" in issue ? `: ${issue.keys.join(", ")}` : "";
+    return `${path.length === 0 ? "arguments" : path.join(".")} (${code}${unknown})`;
+  });
+  return { ok: false, refusal: `wrong arguments: ${fields.join("; ")}` };
+}
