@@ -1,4 +1,5 @@
 import { answerFetch } from "../web/fetch.ts";
+import { isWhole } from "../web/http.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 
 /**
@@ -12,6 +13,21 @@ export async function answerIn({ service }: Pick<Sandbox, "service">, request: R
     if (!(error instanceof TypeError) || error.message !== "fetch failed") throw error;
     return new Response(brokenBody(error), { status: 502, headers: { "Content-Length": "1" } });
   }
+}
+
+/** The refusal of a request that cannot be read: its Host or its target is no part of an address. */
+export async function refuseIn(
+  { service }: Pick<Sandbox, "service">,
+  { method }: Pick<Request, "method">,
+): Promise<Response> {
+  const message = "exactly one Host and a target that is a path were expected";
+  const { status, headers, body } = await service.refuse({
+    code: "invalid_request",
+    message,
+    method,
+    target: "/",
+  });
+  return new Response(isWhole(body) ? body.toString() : null, { status, headers });
 }
 
 function brokenBody(error: Error): ReadableStream<Uint8Array> {

@@ -1,7 +1,7 @@
 // The Worker of a hosted service (decision 124). Where a request goes: hosted/routing.ts; what an object is:
 // hosted/store-object.ts, hosted/index-object.ts; how it is bundled: bin/build/worker.ts.
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { answerIn } from "./answer.ts";
+import { answerIn, refuseIn } from "./answer.ts";
 import { INDEX_NAME, type HostedEnv } from "./env.ts";
 import { objectName } from "./marks.ts";
 import { createNowhere } from "./nowhere.ts";
@@ -14,6 +14,7 @@ export { StoreObject } from "./store-object.ts";
 export class HostedService extends WorkerEntrypoint<HostedEnv> {
   async fetch(request: Request): Promise<Response> {
     const { STORES, INDEX } = this.env;
+    if (!URL.canParse(request.url)) return refuseIn(createNowhere(this.env), request);
     const place = placeOf(new URL(request.url).pathname, request.headers.get("authorization"));
     switch (place.kind) {
       case "store":

@@ -13,6 +13,7 @@ import {
   databaseOf,
   hostedV1,
   objectDatabases,
+  openHostedSite,
   readDatabase,
   startHosted,
   type HostedService,
@@ -20,7 +21,10 @@ import {
 } from "../support/hosted.ts";
 import { openHttpReceiver, readBody } from "../support/http-receiver.ts";
 import { connect, loadUntilGone, sendCreate, type Answer, type Create } from "../support/load.ts";
+import { judge, readAnswers, render, rowCounts, send } from "../support/raw-requests.ts";
 import { runScenarios, WORKFLOWS } from "../support/scenarios.ts";
+
+import { BAD_REQUESTS, WRONG_IN_SEVERAL_WAYS } from "./bad-requests.table.ts";
 
 const CONNECTIONS = 8;
 const KILLS = size(5, 50);
@@ -65,6 +69,61 @@ test("an endpoint may have a public or an allowed address, and every other one i
     await expect(add(`http://${host}/hooks`)).rejects.toThrow(
       /400 .*events are sent only to public addresses; got .*--allow-target/,
     );
+});
+
+/** What a Worker does not see as it was sent: the runtime refuses it, resolves it or joins it before. */
+const SEEN_BY_THE_RUNTIME: ReadonlySet<string> = new Set(
+  [
+    // The Host becomes a part of the address of the request.
+    ["an empty Host", "two hosts in one line", "a space in the Host", "a Host in Latin-1", "a Host in UTF-8"],
+    [
+      "an absolute target elsewhere",
+      "an absolute target with a user",
+      "CONNECT",
+      "CONNECT with a foreign Host",
+    ],
+    // The steps of a path are resolved.
+    ["a step up", "a step up, encoded", "a backslash", "a step up in place of a session id"],
+    // Lines of one header are joined, and an empty one is none.
+    ["an empty Origin", "an empty Authorization", "two Idempotency-Keys", "the same Idempotency-Key twice"],
+    ["an Idempotency-Key and an empty one", "two Idempotency-Keys in two spellings"],
+    // The body is read whole.
+    ["a body over 16 KiB that is announced only", "a body over 16 KiB that asks first"],
+    ["a body over 16 KiB and a foreign Host", "a body over 16 KiB and no credential"],
+  ].flat(),
+);
+/** Two lines of a key, which are joined, with further mistakes. */
+const TWO_KEYS = /^two keys \+ /;
+/** What the parser of the runtime reads or refuses in its own way. */
+const BY_THE_PARSER = /^(?:400 invalid_request|431 headers_too_large)/;
+
+test("a bad request that reaches the Worker gets the same refusal as on a machine, and leaves no trace", async () => {
+  const site = await openHostedSite(service);
+  const before = rowCounts(site);
+  const faults: string[] = [];
+  const rows = [...BAD_REQUESTS, ...WRONG_IN_SEVERAL_WAYS].filter(
+    ([name, verdict]) =>
+      !BY_THE_PARSER.test(verdict) && !TWO_KEYS.test(name) && !SEEN_BY_THE_RUNTIME.has(name),
+  );
+  expect(rows.length).toBeGreaterThan(300);
+  for (const [index, [name, expected, change]] of rows.entries()) {
+    const method = change.line?.trimStart().split(" ")[0] ?? "POST";
+    const received = await send(site, render(site, change, index + 1), change.halfClosed === true);
+    const got = readAnswers(received, method).map((answer) => judge(site, answer, method));
+    if (got.join(", then ") !== expected)
+      faults.push(`${name}: expected ${expected}; got ${got.join(", then ")}`);
+  }
+  expect(faults).toEqual([]);
+  expect(rowCounts(site)).toEqual(before);
+});
+
+test("a request whose Host is no Host is refused in the form of the service", async () => {
+  const site = await openHostedSite(service);
+  const twice = render(site, { headers: { Host: ["{host}", "{host}"] } }, 1);
+  const verdicts = readAnswers(await send(site, twice, false), "POST").map((answer) =>
+    judge(site, answer, "POST"),
+  );
+  expect(verdicts).toEqual(["400 invalid_request"]);
 });
 
 /** Requests to a service with what belongs to a store: its key, its id, and a checkout of it. */

@@ -7,7 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { Answered } from "./harness.ts";
+import { markedKeyBytes, markOfId } from "../../src/hosted/marks.ts";
+import { createSeeded, type Site } from "./raw-requests.ts";
 import type { V1Sandbox } from "./v1-sandboxes.ts";
+import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey } from "../../src/core/credential.ts";
 import { WORKER_FILE } from "../../src/core/config/hosted-settings.ts";
 import { stateFile } from "../../src/host/folder/files.ts";
 import { SECRET_BINDINGS, workerdConfig } from "../../src/host/hosted/workerd-config.ts";
@@ -166,6 +169,52 @@ export async function hostedV1(service: HostedService, now: string): Promise<V1S
       );
     },
   };
+}
+
+/**
+ * A store as the rows of bad requests speak of it: with a live order, beside a store that is not active and has one too.
+ * The rows that no operation makes are written beside the running service.
+ */
+export async function openHostedSite(service: HostedService): Promise<Site> {
+  const [{ storeId, apiKey }, inactive] = [
+    await createHostedStore(service),
+    await createHostedStore(service),
+  ];
+  const newKey = (id: string): string =>
+    formatTestKey(markedKeyBytes(markOfId(id) ?? 0, randomBytes(API_KEY_RANDOM_BYTES)));
+  const words: Record<string, string> = {
+    host: `127.0.0.1:${service.port}`,
+    port: String(service.port),
+    apiKey,
+    mistypedKey: apiKey.slice(0, -1) + (apiKey.endsWith("0") ? "1" : "0"),
+    cutKey: apiKey.slice(0, -1),
+    shoutedKey: apiKey.replace("svc_test_", "SVC_TEST_"),
+    signingSecret: "whsec_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG",
+    inactiveKey: inactive.apiKey,
+    scopelessKey: newKey(inactive.storeId),
+    unknownKey: newKey(storeId),
+  };
+  const served = {
+    sandbox: { port: service.port },
+    database: databaseOf(service, storeId),
+    words,
+    requestIds: [],
+  };
+  // Of a sandbox the rows need its port alone.
+  const site = served as unknown as Site;
+  await createSeeded(site, apiKey);
+  words["foreignSession"] = await createSeeded(site, inactive.apiKey);
+  const rows = new Database(databaseOf(service, inactive.storeId), { fileMustExist: true });
+  const scopeless = words["scopelessKey"] ?? "";
+  rows
+    .prepare(
+      `INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at, for_drill)
+       VALUES ('scopeless', ?, ?, ?, '', 0, 0)`,
+    )
+    .run(inactive.storeId, hashKey(scopeless), scopeless.slice(-4));
+  rows.prepare("UPDATE stores SET active = 0").run();
+  rows.close();
+  return site;
 }
 
 function sendRaw(options: RequestOptions, body: string | Uint8Array | undefined): Promise<Answered> {

@@ -122,7 +122,8 @@ export function withDatabase<Value>(
   }
 }
 
-async function createSeeded(site: Site, apiKey: string): Promise<string> {
+/** Creates the live order that rows speak of; returns its id. */
+export async function createSeeded(site: Site, apiKey: string): Promise<string> {
   const headers = { Authorization: [`Bearer ${apiKey}`], "Idempotency-Key": [SEED.idempotencyKey] };
   const fields = { order_id: SEED.orderId, amount_minor: SEED.amountMinor };
   return createGood(site, { headers, fields });
