@@ -74,7 +74,6 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["init", 2, /unknown command 'init'\n.*nothing has to be set up; checkout sandbox start/],
   ["update", 2, /unknown command 'update'\n.*install the newer package with npm/],
   ["upgrade", 2, /unknown command 'upgrade'\n.*install the newer package with npm/],
-  ["completion bash", 2, /unknown command 'completion'\n.*no completion for shells yet; checkout --help/],
   ["man orders", 2, /unknown command 'man'\n.*no manual page; checkout help <command>/],
   ["webhooks listen", 2, /\(Did you mean listen\?\)\n.*checkout listen --help/],
   ["events tail", 2, /\(Did you mean listen\?\)/],

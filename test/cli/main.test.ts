@@ -785,7 +785,7 @@ test("help has examples, environment names and every exit code", async () => {
   const harness = createHarness();
   const top = await harness.run(["--help"]);
   expect(top.code).toBe(0);
-  expect(top.stdout).toContain("130 interrupted");
+  expect(top.stdout).toContain("130  interrupted");
   const create = await harness.run(["orders", "create", "--help"]);
   expect(create.stdout).toContain("[CHECKOUT_BASE_URL]");
   expect(create.stdout).not.toContain("CHECKOUT_IDEMPOTENCY_KEY");
