@@ -60,8 +60,8 @@ const ROWS: readonly Row[] = [
     "unknown",
     {
       before_the_return: "paid_from_the_start",
-      return_without_payment: "believes_return",
-      return_before_webhook: "believes_return",
+      return_without_payment: "paid_from_the_start",
+      return_before_webhook: "paid_from_the_start",
     },
   ],
   ["an unreadable view", { before: UNREADABLE }, "unknown", { before_the_return: "view_unreadable" }],
