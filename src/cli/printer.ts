@@ -194,7 +194,7 @@ function problemText(problem: Problem, style: Style, wrap: Printer["wrap"]): str
   const facts: readonly Field[] = [
     ...Object.entries(details ?? {}),
     ...differences.map(
-      ({ field, expected, live }) => [field, `expected ${expected}, running with ${live}`] as const,
+      ({ field, expected, live }) => [field, `expected ${expected}, found ${live}`] as const,
     ),
     ...candidates.map(({ id, about }) => [id, about] as const),
   ];

@@ -38,6 +38,7 @@ const NO_DOUBT = new Set([
   "idempotency",
   "keys generate",
   "env",
+  "mcp config",
 ]);
 
 const ADDRESS_ALONE = { CHECKOUT_API_KEY: "", CHECKOUT_STORE_ID: "", CHECKOUT_SIGNING_SECRET: "" };

@@ -162,8 +162,8 @@ test("what was given has to be as the live sandbox has it, field by field; what 
   expect([both.code, both.stderr]).toEqual([
     2,
     `✗ the running sandbox (pid 1001) has different settings from the requested ones
-  port        expected 1, live 4300
-  rate_limit  expected off, live 5/s
+  port        expected 1, found 4300
+  rate_limit  expected off, found 5/s
   → leave these settings out, or run checkout sandbox stop first
 `,
   ]);
@@ -187,9 +187,9 @@ test("a configuration that asks for something else than what runs is refused, an
   file("broken.json", "{");
   const rows: readonly (readonly [config: string, code: number, said: string])[] = [
     ["", 0, ""],
-    ["--config other.json", 2, "store Other  expected there, live missing"],
-    ["--config dearer.json", 2, "price tea amount_minor  expected 800, live 700"],
-    ["--config faster.json", 2, "rate_limit  expected 5/s, live 1000/s"],
+    ["--config other.json", 2, "store Other  expected there, found missing"],
+    ["--config dearer.json", 2, "price tea amount_minor  expected 800, found 700"],
+    ["--config faster.json", 2, "rate_limit  expected 5/s, found 1000/s"],
     ["--config faster.json --rate-limit 1000/s", 0, ""],
     ["--config broken.json", 2, "broken.json:1"],
     ["--config missing.json", 2, "there is no file"],

@@ -1086,5 +1086,5 @@ test("command lines that make no sense end with 2 or say what is missing, and ch
   expect(help.stdout).toContain("$ checkout checklist --json --junit readiness.xml");
   for (const name of ["run", "waive"])
     expect(help.stdout).toMatch(new RegExp(`Commands:\n(?:.*\n)*? {2}${name} `));
-  expect((await type("--help")).stdout).toContain("3 not ready");
+  expect((await type("--help")).stdout).toContain("3    not ready");
 });

@@ -41,7 +41,7 @@ const REFUSED: readonly Refused[] = [
   {
     what: "another API key",
     code: "usage",
-    env: { CHECKOUT_SANDBOX_API_KEY: newApiKey({ randomBytes }) },
+    env: { CHECKOUT_SANDBOX_API_KEY: newApiKey({ randomBytes: (length) => randomBytes(length) }) },
   },
   {
     what: "another signing secret",

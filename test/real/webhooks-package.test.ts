@@ -101,7 +101,7 @@ async function installPackage(): Promise<{ readonly project: string; readonly fi
     mkdirSync(dirname(join(source, file)), { recursive: true });
     copyFileSync(join(ROOT, file), join(source, file));
   }
-  for (const copied of ["docs", "fixtures/ci", "fixtures/pictures", "fixtures/shops"])
+  for (const copied of ["docs", "fixtures/ci", "fixtures/pictures", "fixtures/shops", "skills"])
     cpSync(join(ROOT, copied), join(source, copied), { recursive: true });
   copyBuilt(join(source, "dist"));
   // What an earlier build and one of the executable have left.
