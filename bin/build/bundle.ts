@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import type { BuildOptions, Plugin } from "esbuild";
 import { notePackages } from "./licenses.ts";
+import { ownZod } from "./own-zod.ts";
 
 /** The folders of the bundled packages. */
 export const bundled = new Set<string>();
@@ -27,7 +28,7 @@ export const common = {
   platform: "node",
   target: "node22",
   bundle: true,
-  plugins: [rawText, notePackages(bundled)],
+  plugins: [rawText, ownZod, notePackages(bundled)],
   // Names stay, so that stack traces are readable.
   minifyWhitespace: true,
   minifySyntax: true,

@@ -18,7 +18,7 @@ export function notePackages(folders: Set<string>): Plugin {
       bundler.onEnd(({ metafile }) => {
         for (const path of Object.keys(metafile?.inputs ?? {})) {
           // A file loaded by a plugin has the plugin's namespace as prefix, and the separators of the system.
-          const [folder] = PACKAGE.exec(path.replace(/^raw:/, "").replaceAll("\\", "/")) ?? [];
+          const [folder] = PACKAGE.exec(path.replace(/^[^:/\\]{2,}:/, "").replaceAll("\\", "/")) ?? [];
           if (folder !== undefined) folders.add(folder);
         }
       });

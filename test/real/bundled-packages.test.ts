@@ -29,7 +29,7 @@ async function bundledFiles(): Promise<string[]> {
     external: ["better-sqlite3"],
     alias: ALIAS,
   });
-  return Object.keys(metafile.inputs).map((path) => path.replace(/^raw:/, ""));
+  return Object.keys(metafile.inputs).map((path) => path.replace(/^[^:/\\]{2,}:/, ""));
 }
 
 test("the licence text of every bundled package is in the package, and no unwanted one is bundled", async () => {
