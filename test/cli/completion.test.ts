@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { SCRIPTS } from "../../src/cli/completion/commands.ts";
-import { kindOfArgument, kindOfOption } from "../../src/cli/completion/values.ts";
+import { kindOfArgument, kindOfOption } from "../../src/cli/completion/kinds.ts";
 import { commandPaths, createProgram } from "../../src/cli/program.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";

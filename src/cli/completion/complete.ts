@@ -3,10 +3,9 @@ import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { isList } from "../command.ts";
 import { TOPIC_SUMMARIES } from "../help/topic-names.ts";
-import { createPrinter } from "../printer.ts";
 import { createProgram } from "../program.ts";
-import { surroundingsOf, type CommonOptions } from "../target/surroundings.ts";
-import { kindOfArgument, kindOfOption, liveValues, type Candidate, type LiveKind } from "./values.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
+import { kindOfArgument, kindOfOption, type Candidate, type LiveKind } from "./kinds.ts";
 
 /** Values with these characters could not be inserted, or would change the terminal. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
@@ -91,6 +90,10 @@ async function valuesOf(
     ...given("dir", valueAfter("--dir") ?? world.env["CHECKOUT_DIR"]),
     ...(before.includes("--trust-folder") ? { trustFolder: true } : {}),
   };
+  // Most Tabs need neither the folder nor the control API.
+  const { liveValues } = await import("./values.ts");
+  const { createPrinter } = await import("../printer.ts");
+  const { surroundingsOf } = await import("../target/surroundings.ts");
   // Nothing but values is printed.
   const printer = createPrinter({ ...world, stderr: world.stdout }, { json: true });
   const silent = { ...printer, talk: () => undefined, trace: () => undefined, traceOnce: () => undefined };

@@ -1,14 +1,10 @@
-// The values of the running sandbox that completion offers. To add some: a row in `LISTERS`, and the arguments or
-// options that take them in `ARGUMENTS` or `OPTIONS`.
-import type { Option } from "commander";
+// The values of the running sandbox that completion offers. To add some: a row here and in cli/completion/kinds.ts.
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
 import type { Context } from "../command.ts";
 import { attemptAsync, unlessRefused } from "../problem.ts";
 import { findSandbox, resolveStore } from "../target/control.ts";
-
-/** A value that can be inserted, and its description. */
-export type Candidate = { readonly value: string; readonly about: string };
+import type { Candidate, LiveKind } from "./kinds.ts";
 
 /** A Tab waits for the sandbox at most this long. */
 const TIMEOUT_MS = 1000;
@@ -88,46 +84,7 @@ const LISTERS = {
         about: storeId === null ? "the whole sandbox" : `store ${storeId}`,
       })),
   ),
-} as const;
-
-/** A kind of values of the sandbox. */
-export type LiveKind = keyof typeof LISTERS;
-
-/** The kind of the argument of a command, by its words. */
-const ARGUMENTS: ReadonlyMap<string, LiveKind> = new Map([
-  ...["sandbox pay", "orders get", "sessions get", "explain", "open"].map(
-    (words) => [words, "checkout"] as const,
-  ),
-  ...["events get", "events replay"].map((words) => [words, "event"] as const),
-  ["requests get", "request"],
-  ...["remove", "enable", "disable", "pause", "test", "secret", "rotate-secret"].map(
-    (verb) => [`endpoints ${verb}`, "endpoint"] as const,
-  ),
-  ["faults remove", "fault"],
-  ["keys revoke", "key"],
-  ...["prices retire", "admin approve-price", "admin revoke-price"].map((words) => [words, "price"] as const),
-  ["return-origins remove", "origin"],
-  ...["stores use", "stores show", "stores delete"].map((words) => [words, "store"] as const),
-  ...["snapshots restore", "snapshots remove"].map((words) => [words, "snapshot"] as const),
-]);
-
-const OPTIONS: ReadonlyMap<string, LiveKind> = new Map([
-  ["order-id", "orderId"],
-  ["checkout", "checkout"],
-  ["endpoint", "endpoint"],
-  ["price-id", "price"],
-  ["store", "store"],
-]);
-
-/** The kind of values that the argument of a command takes; undefined if the sandbox has none. */
-export function kindOfArgument(words: string): LiveKind | undefined {
-  return ARGUMENTS.get(words);
-}
-
-/** The kind of values that an option takes; undefined if the sandbox has none. */
-export function kindOfOption(option: Option): LiveKind | undefined {
-  return OPTIONS.get(option.name());
-}
+} as const satisfies Readonly<Record<LiveKind, unknown>>;
 
 /** The values of the command's sandbox that begin with the typed text; empty if no sandbox answers in time. */
 export async function liveValues(

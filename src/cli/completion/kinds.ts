@@ -1,0 +1,56 @@
+// Which arguments and options take values of the running sandbox. The values: cli/completion/values.ts, which is loaded
+// only where there are some.
+import type { Option } from "commander";
+
+/** A value that can be inserted, and its description. */
+export type Candidate = { readonly value: string; readonly about: string };
+
+/** A kind of values of the sandbox. */
+export type LiveKind =
+  | "checkout"
+  | "orderId"
+  | "event"
+  | "request"
+  | "endpoint"
+  | "fault"
+  | "key"
+  | "price"
+  | "origin"
+  | "store"
+  | "snapshot";
+
+/** The kind of the argument of a command, by its words. */
+const ARGUMENTS: ReadonlyMap<string, LiveKind> = new Map([
+  ...["sandbox pay", "orders get", "sessions get", "explain", "open"].map(
+    (words) => [words, "checkout"] as const,
+  ),
+  ...["events get", "events replay"].map((words) => [words, "event"] as const),
+  ["requests get", "request"],
+  ...["remove", "enable", "disable", "pause", "test", "secret", "rotate-secret"].map(
+    (verb) => [`endpoints ${verb}`, "endpoint"] as const,
+  ),
+  ["faults remove", "fault"],
+  ["keys revoke", "key"],
+  ...["prices retire", "admin approve-price", "admin revoke-price"].map((words) => [words, "price"] as const),
+  ["return-origins remove", "origin"],
+  ...["stores use", "stores show", "stores delete"].map((words) => [words, "store"] as const),
+  ...["snapshots restore", "snapshots remove"].map((words) => [words, "snapshot"] as const),
+]);
+
+const OPTIONS: ReadonlyMap<string, LiveKind> = new Map([
+  ["order-id", "orderId"],
+  ["checkout", "checkout"],
+  ["endpoint", "endpoint"],
+  ["price-id", "price"],
+  ["store", "store"],
+]);
+
+/** The kind of values that the argument of a command takes; undefined if the sandbox has none. */
+export function kindOfArgument(words: string): LiveKind | undefined {
+  return ARGUMENTS.get(words);
+}
+
+/** The kind of values that an option takes; undefined if the sandbox has none. */
+export function kindOfOption(option: Option): LiveKind | undefined {
+  return OPTIONS.get(option.name());
+}
