@@ -104,6 +104,12 @@ function overwrite(path: string, bytes: Uint8Array, at = 0): void {
   closeSync(file);
 }
 
+/** Changes one byte of a file; any fixed byte could be there already, because salts and sums are random. */
+function invert(path: string, at: number): void {
+  const bytes = readFileSync(path);
+  overwrite(path, Buffer.from([bytes.readUInt8(at) ^ 0xff]), at);
+}
+
 /** A log has 32 bytes of its own, then pages of 4096 bytes with 24 before each. */
 const FRAME_BYTES = 4096 + 24;
 const CHANGES: readonly (readonly [string, (used: Used) => void])[] = [
@@ -129,9 +135,9 @@ const CHANGES: readonly (readonly [string, (used: Used) => void])[] = [
     "zeroes behind the header",
     ({ path }) => overwrite(`${path}-wal`, Buffer.alloc(statSync(`${path}-wal`).size - 32), 32),
   ],
-  ["one byte", ({ path }) => overwrite(`${path}-wal`, Buffer.from([0xa5]), 32 + 24 + 100)],
-  ["one byte of the sum of its header", ({ path }) => overwrite(`${path}-wal`, Buffer.from([0xa5]), 24)],
-  ["one byte of the salt of a page", ({ path }) => overwrite(`${path}-wal`, Buffer.from([0xa5]), 32 + 8)],
+  ["one byte", ({ path }) => invert(`${path}-wal`, 32 + 24 + 100)],
+  ["one byte of the sum of its header", ({ path }) => invert(`${path}-wal`, 24)],
+  ["one byte of the salt of a page", ({ path }) => invert(`${path}-wal`, 32 + 8)],
   ["nothing at all", ({ path }) => truncateSync(`${path}-wal`)],
   ["the half of it", ({ path }) => truncateSync(`${path}-wal`, statSync(`${path}-wal`).size / 2)],
   ["another's index", ({ path, other }) => overwrite(`${path}-shm`, readFileSync(`${other}-shm`))],
