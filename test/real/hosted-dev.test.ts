@@ -55,9 +55,16 @@ test("hosted dev runs the service, the command line works against it, and a rest
   expect(again.ready).toMatchObject({ api_key, store_id });
   const listed = await runHere(["orders", "list", "--dir", folder, "--json"], { cwd });
   expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining("order-1")]);
+  const doctor = await runHere(["doctor", "--dir", folder, "--json"], { cwd });
+  const found = (JSON.parse(doctor.stdout) as { checks: { check: string; status: string }[] }).checks;
+  const wrong = found.filter(({ status }) => status === "problem" || status === "warning");
+  expect(wrong.map(({ check }) => check)).toEqual(["store_clock"]);
   expect(await again.stop("SIGTERM")).toBe(0);
   const sandbox = await runHere(["sandbox", "start", "--dir", folder], { cwd });
-  expect([sandbox.code, sandbox.stderr]).toEqual([1, expect.stringContaining("sandbox.db is missing")]);
+  expect([sandbox.code, sandbox.stderr]).toEqual([
+    2,
+    expect.stringContaining("has the state of checkout hosted dev"),
+  ]);
 });
 
 test("hosted dev leaves the state of a sandbox alone, and says where workerd cannot be had", async () => {

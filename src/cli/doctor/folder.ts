@@ -8,6 +8,7 @@ import type { World } from "../../world.ts";
 import { ownerOfName, stateFile } from "../../host/folder/files.ts";
 import {
   checkDatabaseIsThere,
+  isHostedFolder,
   masterKey,
   readAdminToken,
   readCredentials,
@@ -61,7 +62,7 @@ export function checkFiles({ context: { world }, folder, trusted }: CheckSubject
   const refused = [
     readCredentials(world, folder),
     readAdminToken(world, folder),
-    checkDatabaseIsThere(world, folder),
+    ...(isHostedFolder(world, folder) ? [] : [checkDatabaseIsThere(world, folder)]),
     // If there is a database, its key is only read; no key is created.
     ...(isSeeded ? [masterKey(world, folder, "filled")] : []),
   ].find((read) => !read.ok);

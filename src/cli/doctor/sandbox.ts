@@ -4,6 +4,7 @@ import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
+import { isHostedFolder } from "../../host/folder/state-folder.ts";
 import { lastResult } from "../webhook/report.ts";
 import { ok, problem, unknown, warning, type DoctorFinding } from "./check.ts";
 import { REQUEST_TIMEOUT_MS, type CheckSubjects } from "./scene.ts";
@@ -43,7 +44,7 @@ export function checkLock({ folder, lock }: CheckSubjects): DoctorFinding {
 }
 
 /** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
-export function checkPort({ context: { world }, lock }: CheckSubjects): DoctorFinding {
+export function checkPort({ context: { world }, lock, folder }: CheckSubjects): DoctorFinding {
   const found = lock();
   const live = found?.kind === "live" ? found.run : undefined;
   if (live?.port === null) return unknown(`the sandbox is starting (pid ${live.pid})`, "run it again");
@@ -51,7 +52,8 @@ export function checkPort({ context: { world }, lock }: CheckSubjects): DoctorFi
   const port = live?.port ?? Number(named ?? DEFAULT_PORT);
   const owner = printable(world.portOwner(port) ?? "");
   if (live !== undefined) {
-    const isOther = owner !== "" && !owner.includes(String(live.pid));
+    // The port of a hosted service belongs to a process of its own, workerd.
+    const isOther = owner !== "" && !owner.includes(String(live.pid)) && !isHostedFolder(world, folder);
     if (!isOther) return ok(`${port}, of the live sandbox`);
     return warning(
       `${port}, of the live sandbox, is held by ${owner}`,

@@ -19,7 +19,7 @@ import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./files.ts";
 import { printable } from "../../core/text.ts";
 import { checkContents, checkFolderTrust, type TrustOptions } from "./trust.ts";
 import { claimFile, removeTakeovers, isRunningOwner } from "./owner-file.ts";
-import { stateFailure, type HostFailure } from "../failure.ts";
+import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
 
 /** The folder's name in a project (decision 54). */
 export const FOLDER_NAME = ".checkout";
@@ -168,11 +168,25 @@ export function masterKey(
   return unreadable(path, "64 hexadecimal digits");
 }
 
-/** Refuses a folder that has lost its database: the other files are created after it. */
+/** Whether a folder has the state of `checkout hosted dev`, which has no database of a sandbox. */
+export function isHostedFolder({ files }: Pick<World, "files">, folder: string): boolean {
+  return files.exists(stateFile(folder, "objects"));
+}
+
+/**
+ * Refuses a folder that has lost its database, because the other files are created after it, and a folder with the state
+ * of a hosted service.
+ */
 export function checkDatabaseIsThere(
-  { files }: Pick<World, "files">,
+  world: Pick<World, "files">,
   folder: string,
 ): Outcome<void, HostFailure> {
+  const { files } = world;
+  if (isHostedFolder(world, folder))
+    return usageFailure(
+      `${folder} has the state of checkout hosted dev, which a sandbox cannot use`,
+      "name another folder with --dir, or run checkout hosted dev",
+    );
   const path = stateFile(folder, "database");
   if (files.exists(path)) return accept(undefined);
   const later = [stateFile(folder, "masterKey"), stateFile(folder, "credentials")];
