@@ -106,6 +106,13 @@ test("an agent looks into the sandbox: right, wrong and hostile arguments, no se
     expect([name, isError, text]).toEqual([name, true, expect.stringContaining("--allow-write")]);
   }
   expect((await call("shell")).isError).toBe(true);
+  // What was expected, and what came.
+  for (const [given, said] of [
+    [{ what: "keys" }, /^wrong arguments of list: what: expected \{.*"orders".*\}, got "keys"$/],
+    [{}, /what: expected .*, got nothing$/],
+    [{ what: "orders", colour: 1 }, /no argument colour; there are: what, order_id, limit$/],
+  ] as const)
+    expect((await call("list", given)).text).toMatch(said);
   const orders = (await call("list", { what: "orders" })).text;
   answers.push(
     orders,

@@ -2,7 +2,9 @@
 import * as z from "zod/mini";
 import { SIMULATED_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { PAYMENT_METHODS } from "../checkout/checkout.ts";
+import { isRecord } from "../json.ts";
 import { accept, type Outcome } from "../outcome.ts";
+import { excerpt } from "../text.ts";
 
 /** An argument that becomes a word of a command line: never an option, and without control characters. */
 const word = z.string().check(z.minLength(1), z.maxLength(256), z.regex(/^[^-\p{Cc}][^\p{Cc}]*$/u));
@@ -123,16 +125,22 @@ export function inputSchema(name: ToolName): Readonly<Record<string, unknown>> &
   return { ...schema, type: "object" };
 }
 
-/** Parses the arguments of a tool; a refusal names the wrong fields. */
+/** Parses the arguments of a tool. A refusal says for each wrong field what is expected and what came. */
 export function parseInput<Name extends ToolName>(
   name: Name,
   given: unknown,
 ): Outcome<ToolInput<Name>, string> {
   const parsed = INPUTS[name].safeParse(given ?? {});
   if (parsed.success) return accept(parsed.data as ToolInput<Name>);
-  const fields = parsed.error.issues.map(({ path, code, ...issue }) => {
-    const unknown = "keys" in issue ? `: ${issue.keys.join(", ")}` : "";
-    return `${path.length === 0 ? "arguments" : path.join(".")} (${code}${unknown})`;
+  const { properties } = inputSchema(name);
+  const fields = isRecord(properties) ? properties : {};
+  const wrong = parsed.error.issues.map((issue) => {
+    const [field] = issue.path;
+    if (issue.code === "unrecognized_keys")
+      return `no argument ${issue.keys.join(", ")}; there are: ${Object.keys(fields).join(", ") || "none"}`;
+    if (typeof field !== "string") return `expected an object with ${Object.keys(fields).join(", ")}`;
+    const came = isRecord(given) && field in given ? excerpt(JSON.stringify(given[field])) : "nothing";
+    return `${field}: expected ${JSON.stringify(fields[field])}, got ${came}`;
   });
-  return { ok: false, refusal: `wrong arguments: ${fields.join("; ")}` };
+  return { ok: false, refusal: `wrong arguments of ${name}: ${wrong.join("; ")}` };
 }
