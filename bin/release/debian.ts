@@ -40,10 +40,9 @@ export function packDebian(folder: string, input: DebianInput): string {
   };
   try {
     put("DEBIAN/control", template("control", values));
-    put(
-      `usr/share/doc/${NAME}/copyright`,
-      template("copyright", values) + readFileSync(input.licenses, "utf8"),
-    );
+    put(`usr/share/doc/${NAME}/copyright`, template("copyright", values));
+    const licenses = gzipSync(readFileSync(input.licenses), { level: 9 });
+    put(`usr/share/doc/${NAME}/THIRD-PARTY-LICENSES.txt.gz`, licenses);
     put(`usr/share/doc/${NAME}/changelog.gz`, gzipSync(template("changelog", values), { level: 9 }));
     put(`usr/share/lintian/overrides/${NAME}`, template("lintian-overrides", values));
     put("usr/bin/checkout", "", 0o755);

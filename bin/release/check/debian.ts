@@ -109,7 +109,6 @@ export function tryImage(root: string, { folder, executable }: ImageTrial): stri
       `export CHECKOUT_BASE_URL=http://127.0.0.1:4242/v1\n${variables.join("\n")}\n`,
     );
     const seen = tryToReady(root, ". /image.env", state.pid);
-    run("runc", ["exec", name, "/usr/bin/checkout", "sandbox", "stop"]);
     return `${seen}; read-only, as user ${IMAGE_USER}`;
   } finally {
     run("runc", ["delete", "--force", name]);

@@ -21,7 +21,7 @@ export function buildTwice(folder: string): string {
       import { packTarball } from "./bin/release/tarball.ts";
       import { REPOSITORY } from "./bin/release/owner.ts";
       packTarball("out", REPOSITORY);`;
-    const script = `umask ${umask}; export HOME="$PWD/home"; mkdir -p out home; node build.ts && node --input-type=module --eval '${make}'`;
+    const script = `umask ${umask}; export HOME="$PWD/home" npm_config_cache="$PWD/home"; mkdir -p out home; node build.ts && node --input-type=module --eval '${make}'`;
     mkdirSync(out, { recursive: true });
     run("chown", ["-R", user, clone]);
     run("setpriv", ["--reuid", user, "--clear-groups", "sh", "-c", script], clone);
