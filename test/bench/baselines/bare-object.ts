@@ -6,23 +6,17 @@ import { randomBytes } from "node:crypto";
 import { DurableObject, WorkerEntrypoint, type ObjectState, type Objects } from "cloudflare:workers";
 import { markedUuid } from "../../../src/hosted/marks.ts";
 import { SANDBOX_FILE } from "../../../src/store/schema.ts";
+import {
+  bareCreate,
+  FINGERPRINT,
+  INSERT_CHECKOUT,
+  INSERT_EVENT,
+  INSERT_KEY,
+  LIFETIME_MS,
+  type Create,
+} from "./bare-create.ts";
 
-type Create = {
-  readonly order_id: string;
-  readonly amount_minor: number;
-  readonly currency: string;
-  readonly payment_method: string;
-};
 type Env = { readonly STORES: Objects<object> };
-
-const LIFETIME_MS = 3_600_000;
-const FINGERPRINT = "0".repeat(64);
-const INSERT_CHECKOUT = `INSERT INTO checkouts (id, store_id, object, order_id, amount_minor, currency, payment_method, status, created_at, expires_at)
-  VALUES (?, ?, 'order', ?, ?, ?, ?, 'created', ?, ?)`;
-const INSERT_KEY = `INSERT INTO idempotency_keys (store_id, key, fingerprint, status, request_id, body, checkout_id, created_at)
-  VALUES (?, ?, ?, 201, ?, ?, ?, ?)`;
-const INSERT_EVENT = `INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
-  VALUES (?, ?, ?, 'order.created', 1, ?, ?)`;
 
 const uuid = (): string => markedUuid(1, Date.now(), randomBytes(6));
 
@@ -54,33 +48,12 @@ export class StoreObject extends DurableObject<Env> {
   }
 
   /** The rows of one create, with bodies as long as the service's; returns the answer. */
-  private insertRows({ order_id, amount_minor, currency, payment_method }: Create, key: string): string {
+  private insertRows(create: Create, key: string): string {
     const { sql } = this.ctx.storage;
     const { storeId } = this;
     const now = Date.now();
-    const [id, requestId, eventId] = [uuid(), uuid(), uuid()];
-    const checkout = {
-      id,
-      object: "order",
-      order_id,
-      amount_minor,
-      currency,
-      status: "created",
-      checkout_url: `http://127.0.0.1:42420/pay/${id}`,
-      livemode: false,
-    };
-    const body = JSON.stringify({ ok: true, request_id: requestId, data: checkout });
-    const event = JSON.stringify({
-      event_id: eventId,
-      type: "order.created",
-      created_at: new Date(now).toISOString(),
-      api_version: "1.0.0-test",
-      livemode: false,
-      store_id: storeId,
-      sequence: 1,
-      previous_status: null,
-      data: checkout,
-    });
+    const { id, requestId, eventId, body, event } = bareCreate(create, { storeId, now, uuid });
+    const { order_id, amount_minor, currency, payment_method } = create;
     const terms = [order_id, amount_minor, currency, payment_method] as const;
     sql.exec(INSERT_CHECKOUT, id, storeId, ...terms, now, now + LIFETIME_MS);
     sql.exec(INSERT_KEY, storeId, key, FINGERPRINT, requestId, body, id, now);

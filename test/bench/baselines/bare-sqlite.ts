@@ -9,18 +9,19 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { v7 } from "uuid";
 import { SANDBOX_FILE } from "../../../src/store/schema.ts";
 import { announce } from "./announce.ts";
+import {
+  bareCreate,
+  FINGERPRINT,
+  INSERT_CHECKOUT,
+  INSERT_EVENT,
+  INSERT_KEY,
+  LIFETIME_MS,
+  type Create,
+} from "./bare-create.ts";
 
-type Create = {
-  readonly order_id: string;
-  readonly amount_minor: number;
-  readonly currency: string;
-  readonly payment_method: string;
-};
 type Job = { readonly request: Create; readonly key: string; readonly response: ServerResponse };
 
 const SYNCHRONOUS_FULL = 2;
-const LIFETIME_MS = 3_600_000;
-const FINGERPRINT = "0".repeat(64);
 const RANDOM_POOL_BYTES = 4096;
 const UUID_RANDOM_BYTES = 16;
 
@@ -29,18 +30,9 @@ if (path === undefined) throw new Error("the path of a new database file is miss
 const database = openNew(path);
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
-const insertCheckout = database.prepare(
-  `INSERT INTO checkouts (id, store_id, object, order_id, amount_minor, currency, payment_method, status, created_at, expires_at)
-   VALUES (?, ?, 'order', ?, ?, ?, ?, 'created', ?, ?)`,
-);
-const insertKey = database.prepare(
-  `INSERT INTO idempotency_keys (store_id, key, fingerprint, status, request_id, body, checkout_id, created_at)
-   VALUES (?, ?, ?, 201, ?, ?, ?, ?)`,
-);
-const insertEvent = database.prepare(
-  `INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
-   VALUES (?, ?, ?, 'order.created', 1, ?, ?)`,
-);
+const insertCheckout = database.prepare(INSERT_CHECKOUT);
+const insertKey = database.prepare(INSERT_KEY);
+const insertEvent = database.prepare(INSERT_EVENT);
 let randomPool = new Uint8Array(0);
 const storeId = seedStore();
 let queue: Job[] = [];
@@ -98,29 +90,7 @@ function flush(): void {
 /** The rows of one create, with bodies as long as the service's; returns the answer. */
 function insertRows({ request, key }: Job): string {
   const now = Date.now();
-  const [id, requestId, eventId] = [uuid(), uuid(), uuid()];
-  const checkout = {
-    id,
-    object: "order",
-    order_id: request.order_id,
-    amount_minor: request.amount_minor,
-    currency: request.currency,
-    status: "created",
-    checkout_url: `http://127.0.0.1:42420/pay/${id}`,
-    livemode: false,
-  };
-  const body = JSON.stringify({ ok: true, request_id: requestId, data: checkout });
-  const event = JSON.stringify({
-    event_id: eventId,
-    type: "order.created",
-    created_at: new Date(now).toISOString(),
-    api_version: "1.0.0-test",
-    livemode: false,
-    store_id: storeId,
-    sequence: 1,
-    previous_status: null,
-    data: checkout,
-  });
+  const { id, requestId, eventId, body, event } = bareCreate(request, { storeId, now, uuid });
   const { order_id, amount_minor, currency, payment_method } = request;
   insertCheckout.run(id, storeId, order_id, amount_minor, currency, payment_method, now, now + LIFETIME_MS);
   insertKey.run(storeId, key, FINGERPRINT, requestId, body, id, now);
