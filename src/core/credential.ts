@@ -82,6 +82,15 @@ export function isTestKey(text: string): boolean {
   return digits !== undefined && checksum(secret) === digits;
 }
 
+/** The random bits of a test key as a number, from which `formatTestKey` made it; undefined for any other text. */
+export function testKeyBits(text: string): bigint | undefined {
+  if (!isTestKey(text)) return undefined;
+  const secret = text.slice(TEST_PREFIX.length, TEST_PREFIX.length + SECRET_LENGTH);
+  let bits = 0n;
+  for (const digit of secret) bits = bits * 62n + BigInt(BASE62.indexOf(digit));
+  return bits;
+}
+
 /** Whether a text has the prefix of test keys, which every service of this kind uses (interface 22). */
 export function isTestKeyForm(text: string): boolean {
   return text.startsWith(TEST_PREFIX);

@@ -1,6 +1,6 @@
 // How an id or a key leads to the object of its store. Who makes them: hosted/world.ts; who reads them:
 // hosted/routing.ts.
-import { API_KEY_RANDOM_BYTES, isTestKey } from "../core/credential.ts";
+import { API_KEY_RANDOM_BYTES, testKeyBits } from "../core/credential.ts";
 import { isUuid } from "../core/text.ts";
 
 /**
@@ -15,8 +15,6 @@ export const MARKS = 2 ** 26;
 
 /** Ids and keys keep the other bits: 48 random ones of each millisecond, and 134. */
 const [KEY_BITS, MARK_BITS] = [API_KEY_RANDOM_BYTES * 8, 26];
-const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const KEY_DIGITS = /^svc_test_([0-9A-Za-z]{27})/;
 
 /** The name of a store's object. */
 export function objectName(mark: Mark): string {
@@ -52,9 +50,6 @@ export function markedKeyBytes(mark: Mark, random: Uint8Array): Uint8Array {
 
 /** The mark of an API key; undefined for a text that is no test key. */
 export function markOfKey(apiKey: string): Mark | undefined {
-  const [, digits] = KEY_DIGITS.exec(apiKey) ?? [];
-  if (digits === undefined || !isTestKey(apiKey)) return undefined;
-  let whole = 0n;
-  for (const digit of digits) whole = whole * 62n + BigInt(BASE62.indexOf(digit));
-  return Number(whole >> BigInt(KEY_BITS - MARK_BITS)) % MARKS;
+  const bits = testKeyBits(apiKey);
+  return bits === undefined ? undefined : Number(bits >> BigInt(KEY_BITS - MARK_BITS)) % MARKS;
 }

@@ -33,4 +33,4 @@ const EMPTY = {
   exec: () => undefined,
   transaction: <Values extends unknown[], Value>(work: (...values: Values) => Value) =>
     Object.assign((...values: Values) => work(...values), { immediate: work }),
-} as unknown as Connection;
+} as Connection;
