@@ -1,18 +1,11 @@
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { environmentOf, type Commit } from "./commit.ts";
 import { MAINTAINER } from "./owner.ts";
+import { fillFields } from "./template.ts";
+import { inTemporaryFolder } from "./temporary.ts";
 
 /** The name of the package; `checkout` alone would be taken for something of version control. */
 const NAME = "hosted-checkout";
@@ -31,14 +24,13 @@ export type DebianInput = {
 /** Makes a Debian package in a folder and returns its name. */
 export function packDebian(folder: string, input: DebianInput): string {
   const { version, architecture, commit } = input;
-  const root = mkdtempSync(join(tmpdir(), "checkout-debian-"));
   const values = { version, architecture, maintainer: MAINTAINER, date: rfcDate(commit.time) };
-  const put = (path: string, content: Uint8Array | string, mode = 0o644): void => {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), content);
-    chmodSync(join(root, path), mode);
-  };
-  try {
+  return inTemporaryFolder((root) => {
+    const put = (path: string, content: Uint8Array | string, mode = 0o644): void => {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), content);
+      chmodSync(join(root, path), mode);
+    };
     put("DEBIAN/control", template("control", values));
     put(`usr/share/doc/${NAME}/copyright`, template("copyright", values));
     const licenses = gzipSync(readFileSync(input.licenses), { level: 9 });
@@ -53,17 +45,16 @@ export function packDebian(folder: string, input: DebianInput): string {
     const options = ["--root-owner-group", "-Zxz", "--build", root, join(folder, name)];
     execFileSync("dpkg-deb", options, { env: environmentOf(commit), stdio: ["ignore", "ignore", "inherit"] });
     return name;
-  } finally {
-    rmSync(root, { recursive: true });
-  }
+  });
 }
 
 function template(name: string, values: Readonly<Record<string, string>>): string {
-  return readFileSync(join(TEMPLATES, name), "utf8").replaceAll(/\{\{(\w+)\}\}/g, (_, field: string) => {
-    const value = values[field];
-    if (value === undefined) throw new Error(`${TEMPLATES}/${name} names ${field}, which has no value`);
-    return value;
-  });
+  const filled = fillFields(readFileSync(join(TEMPLATES, name), "utf8"), (field) => values[field]);
+  if (filled === undefined)
+    throw new Error(
+      `${TEMPLATES}/${name} has a field without a value: ${Object.keys(values).join(", ")} are known`,
+    );
+  return filled;
 }
 
 /** A time in the form of a Debian changelog: `Thu, 26 Nov 2026 23:55:57 +0000`. */

@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { environmentOf, type Commit } from "./commit.ts";
+import { DEBIAN } from "./platforms.ts";
+import { inTemporaryFolder } from "./temporary.ts";
 
-/** The Debian release of the base, and the only packages in it: what the executable loads, and an init. */
-const SUITE = "bookworm";
-const PACKAGES = ["base-files", "ca-certificates", "libatomic1", "libc6", "libgcc-s1", "libstdc++6", "tini"];
+/** The only packages of the base: what the executable loads, and an init. */
+const PACKAGES = ["base-files", "ca-certificates", "tini", ...DEBIAN.libraries];
 /** The user of the container, who owns the state folder and nothing else. */
 const USER = "checkout";
 /** The number of that user, who is in no base system. */
@@ -89,10 +89,11 @@ export function packImage(layout: string, inputs: readonly ImageInput[], commit:
   umoci("init", "--layout", layout);
   const manifests = inputs.map(({ architecture, executable }): Descriptor => {
     const image = `${layout}:${architecture}`;
-    const layer = packLayer(architecture, executable, commit);
     umoci("new", "--image", image);
-    umoci("raw", "add-layer", "--image", image, join(layer, "layer.tar"));
-    rmSync(layer, { recursive: true });
+    inTemporaryFolder((folder) => {
+      const layer = packLayer(folder, { architecture, executable }, commit);
+      umoci("raw", "add-layer", "--image", image, layer);
+    });
     const settings = {
       "--os": ["linux"],
       "--architecture": [architecture],
@@ -116,9 +117,8 @@ export function packImage(layout: string, inputs: readonly ImageInput[], commit:
   writeIndex(layout, manifests);
 }
 
-/** The folder with `layer.tar`: the base system, the executable, and the user. */
-function packLayer(architecture: string, executable: string, commit: Commit): string {
-  const folder = mkdtempSync(join(tmpdir(), "checkout-image-"));
+/** Packs a layer in a folder and returns its path: the base system, the executable, and the user. */
+function packLayer(folder: string, { architecture, executable }: ImageInput, commit: Commit): string {
   const root = join(folder, "root");
   const options = [
     "--quiet",
@@ -126,7 +126,7 @@ function packLayer(architecture: string, executable: string, commit: Commit): st
     `--arch=${architecture}`,
     `--include=${PACKAGES.join(",")}`,
   ];
-  execFileSync("mmdebstrap", [...options, SUITE, root], {
+  execFileSync("mmdebstrap", [...options, DEBIAN.suite, root], {
     env: environmentOf(commit),
     stdio: ["ignore", "ignore", "inherit"],
   });
@@ -150,9 +150,9 @@ function packLayer(architecture: string, executable: string, commit: Commit): st
   execFileSync("chown", [`${IMAGE_USER}:${IMAGE_USER}`, join(root, STATE)]);
   execFileSync("chmod", ["0755", join(root, "usr/bin/checkout"), root]);
   const fixed = ["--sort=name", `--mtime=@${commit.time.getTime() / 1000}`, "--numeric-owner"];
-  execFileSync("tar", ["-cf", join(folder, "layer.tar"), ...fixed, "-C", root, "."]);
-  rmSync(root, { recursive: true });
-  return folder;
+  const layer = join(folder, "layer.tar");
+  execFileSync("tar", ["-cf", layer, ...fixed, "-C", root, "."]);
+  return layer;
 }
 
 /** Adds the health check to the configuration of an image that umoci has made, and returns its new manifest. */

@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { MISSING_REPOSITORY } from "./owner.ts";
+import { fillFields } from "./template.ts";
 
 /** A file of a release, with its SHA-256 in hexadecimal digits. */
 export type ReleasedFile = { readonly name: string; readonly sha256: string };
@@ -15,8 +17,10 @@ export type Release = {
 const TEMPLATES = "fixtures/packages";
 /** Package managers whose manifests are made from templates. */
 const MANAGERS = ["homebrew", "scoop", "winget"];
-/** `{{version}}`, `{{repository}}`, or `{{url NAME}}` and `{{sha256 NAME}}` of the file that ends with NAME. */
-const FIELD = /\{\{(\w+)(?: ([\w.-]+))?\}\}/g;
+/** The SHA-256 of a file, in hexadecimal digits. */
+export function sha256Of(path: string): string {
+  return createHash("sha256").update(readFileSync(path)).digest("hex");
+}
 
 /** The lines of `SHA256SUMS`, in the form that `sha256sum --check` reads. */
 export function sumsOf(files: readonly ReleasedFile[]): string {
@@ -38,7 +42,7 @@ export function manifestsOf(release: Release): ReadonlyMap<string, string> {
   return new Map(made.filter(([, text]) => text !== ""));
 }
 
-/** Fills in a template. */
+/** Fills in a template: `version`, `repository`, or `url`, `sha256` and `name` of the file that ends with the argument. */
 export function fill(template: string, { version, files, repository }: Release): string {
   const address = repository === "" ? MISSING_REPOSITORY : repository;
   const valueOf = (field: string, wanted: string): string | undefined => {
@@ -49,15 +53,7 @@ export function fill(template: string, { version, files, repository }: Release):
     return field === "url" ? `${address}/releases/download/v${version}/${file.name}` : file[fieldOf(field)];
   };
   const paragraphs = template.trimEnd().split("\n\n");
-  const filled = paragraphs.flatMap((paragraph) => {
-    let isComplete = true;
-    const text = paragraph.replaceAll(FIELD, (_, field: string, wanted = "") => {
-      const value = valueOf(field, String(wanted));
-      isComplete &&= value !== undefined;
-      return value ?? "";
-    });
-    return isComplete ? [text] : [];
-  });
+  const filled = paragraphs.flatMap((paragraph) => fillFields(paragraph, valueOf) ?? []);
   return filled.length === 0 ? "" : `${filled.join("\n\n")}\n`;
 }
 

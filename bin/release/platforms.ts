@@ -72,3 +72,9 @@ export const PLATFORMS: readonly ReleasedPlatform[] = [
 export function releasedHere(platform: NodeJS.Platform): readonly ReleasedPlatform[] {
   return PLATFORMS.filter(({ name }) => name.startsWith("darwin-") === (platform === "darwin"));
 }
+
+/** The Debian release that executables are tried and packed in, and the packages of the libraries that they load. */
+export const DEBIAN = {
+  suite: "bookworm",
+  libraries: ["libatomic1", "libc6", "libgcc-s1", "libstdc++6"],
+} as const;

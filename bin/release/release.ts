@@ -1,7 +1,6 @@
 // A release from end to end: platforms.ts names the executables, executables.ts makes one, and describeRelease() writes
 // the sums and manifests of the files in dist/release/. check.ts tries all of it on this machine.
-import { createHash } from "node:crypto";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import packageJson from "../../package.json" with { type: "json" };
@@ -12,7 +11,7 @@ import { readCommit } from "./commit.ts";
 import { packDebian } from "./debian.ts";
 import { crossBuild } from "./executables.ts";
 import { packImage, type ImageInput } from "./image.ts";
-import { manifestsOf, sumsOf, type ReleasedFile } from "./manifests.ts";
+import { manifestsOf, sha256Of, sumsOf, type ReleasedFile } from "./manifests.ts";
 import { REPOSITORY } from "./owner.ts";
 import { NODE_VERSION, releasedHere } from "./platforms.ts";
 import { packagesIn, sbomOf } from "./sbom.ts";
@@ -78,12 +77,7 @@ export function describeRelease(folder = RELEASE): readonly ReleasedFile[] {
     .filter((entry) => entry.isFile() && entry.name !== SUMS)
     .map((entry) => entry.name)
     .toSorted();
-  const files = names.map((name) => ({
-    name,
-    sha256: createHash("sha256")
-      .update(readFileSync(join(folder, name)))
-      .digest("hex"),
-  }));
+  const files = names.map((name) => ({ name, sha256: sha256Of(join(folder, name)) }));
   writeFileSync(join(folder, SUMS), sumsOf(files));
   for (const [path, text] of manifestsOf({ version, files, repository: REPOSITORY })) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });

@@ -1,16 +1,8 @@
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { repositoryFields } from "./owner.ts";
+import { inTemporaryFolder } from "./temporary.ts";
 
 /** What npm says about a package that it would make. */
 type Listing = readonly { readonly filename: string; readonly files: readonly { readonly path: string }[] }[];
@@ -27,8 +19,7 @@ export function packTarball(folder: string, repository: string): string {
         maxBuffer: 64 * 1024 * 1024,
       }).toString(),
     ) as Listing;
-  const copy = mkdtempSync(join(tmpdir(), "checkout-package-"));
-  try {
+  return inTemporaryFolder((copy) => {
     for (const { path } of pack(".", "--dry-run")[0]?.files ?? []) {
       mkdirSync(join(copy, dirname(path)), { recursive: true });
       copyFileSync(path, join(copy, path));
@@ -40,7 +31,5 @@ export function packTarball(folder: string, repository: string): string {
     const [packed] = pack(copy, "--pack-destination", resolve(folder));
     if (packed === undefined) throw new Error("npm pack made no package");
     return packed.filename;
-  } finally {
-    rmSync(copy, { recursive: true });
-  }
+  });
 }

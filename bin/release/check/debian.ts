@@ -2,19 +2,23 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { IMAGE_USER, readImage } from "../image.ts";
+import { DEBIAN } from "../platforms.ts";
 import { IMAGE } from "../release.ts";
 import { run } from "./run.ts";
 
-/** The Debian release in which executables are tried, and what a shop in Python and the executable need. */
-const SUITE = "bookworm";
-const PACKAGES = ["libatomic1", "libstdc++6", "python3", "curl"];
-/** A user without rights in that Debian. */
-const USER = "10001";
+/** What the executable and a shop in Python need. */
+const PACKAGES = [...DEBIAN.libraries, "python3", "curl"];
 const SHOP = "fixtures/shops/python/shop.py";
 
 /** Makes a minimal Debian without Node in a folder. */
 export function makeDebian(root: string): string {
-  run("mmdebstrap", ["--quiet", "--variant=essential", `--include=${PACKAGES.join(",")}`, SUITE, root]);
+  run("mmdebstrap", [
+    "--quiet",
+    "--variant=essential",
+    `--include=${PACKAGES.join(",")}`,
+    DEBIAN.suite,
+    root,
+  ]);
   copyFileSync(SHOP, join(root, "shop.py"));
   writeFileSync(join(root, "trial.sh"), TRIAL);
   mkdirSync(join(root, "reader"), { recursive: true, mode: 0o555 });
@@ -59,7 +63,7 @@ function inside(root: string, command: string, beside?: number): string {
     `mount -t proc proc '${root}/proc'`,
     `mount --bind /dev '${root}/dev'`,
     "ip link set lo up",
-    `exec chroot --userspec=${USER}:${USER} '${root}' sh -c "$1"`,
+    `exec chroot --userspec=${IMAGE_USER}:${IMAGE_USER} '${root}' sh -c "$1"`,
   ].join(" && ");
   const apart = ["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh", command];
   if (beside === undefined) return run("unshare", ["--net", ...apart]);

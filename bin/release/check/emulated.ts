@@ -3,11 +3,9 @@ import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
+import { DEBIAN } from "../platforms.ts";
 import { UNPACKED } from "../release.ts";
 import { run } from "./run.ts";
-
-/** The libraries that the executable loads. */
-const LIBRARIES = ["libatomic1", "libc6", "libgcc-s1", "libstdc++6"];
 
 /** Runs the arm64 executable in an emulator: start, create, pay, and the state after a stop. */
 export async function tryEmulated(folder: string): Promise<string> {
@@ -16,8 +14,8 @@ export async function tryEmulated(folder: string): Promise<string> {
     "--quiet",
     "--variant=extract",
     "--arch=arm64",
-    `--include=${LIBRARIES.join(",")}`,
-    "bookworm",
+    `--include=${DEBIAN.libraries.join(",")}`,
+    DEBIAN.suite,
     root,
   ]);
   const cwd = join(folder, "arm64-state");

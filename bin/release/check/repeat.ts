@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { sha256Of } from "../manifests.ts";
 import { run } from "./run.ts";
 
 /** Where and how the two packages are made: another folder, another umask, another user. */
@@ -15,7 +15,6 @@ export function buildTwice(folder: string): string {
     const clone = join(folder, name);
     run("git", ["clone", "--quiet", "--no-hardlinks", ".", clone]);
     run("cp", ["-a", "node_modules", join(clone, "node_modules")]);
-    run("chown", ["-R", user, clone]);
     const out = join(clone, "out");
     const make = `
       import { packTarball } from "./bin/release/tarball.ts";
@@ -26,9 +25,7 @@ export function buildTwice(folder: string): string {
     run("chown", ["-R", user, clone]);
     run("setpriv", ["--reuid", user, "--clear-groups", "sh", "-c", script], clone);
     const [file = ""] = readdirSync(out);
-    return createHash("sha256")
-      .update(readFileSync(join(out, file)))
-      .digest("hex");
+    return sha256Of(join(out, file));
   });
   if (new Set(made).size !== 1) throw new Error(`two builds made different packages: ${made.join(", ")}`);
   return `two folders, users and umasks: sha256 ${made[0]?.slice(0, 16) ?? ""}…`;

@@ -1,0 +1,16 @@
+/** A field of a template: `{{version}}`, or with an argument `{{url linux-x64.xz}}`. */
+const FIELD = /\{\{(\w+)(?: ([\w.-]+))?\}\}/g;
+
+/** Fills in the fields of a text; undefined if one of them has no value. */
+export function fillFields(
+  text: string,
+  valueOf: (field: string, argument: string) => string | undefined,
+): string | undefined {
+  let isComplete = true;
+  const filled = text.replaceAll(FIELD, (_, field: string, argument = "") => {
+    const value = valueOf(field, String(argument));
+    isComplete &&= value !== undefined;
+    return value ?? "";
+  });
+  return isComplete ? filled : undefined;
+}
