@@ -5,13 +5,13 @@ import { expect, onTestFinished, test } from "vitest";
 import type { CreateIntent } from "../../src/client/api/client.ts";
 import type { ManyAnswer, ManyCreates } from "../support/create-many.ts";
 import { SEED, size } from "../support/campaign.ts";
-import { apiKeyOf, openRows, purchase } from "../support/load.ts";
-import { startSandbox, type SandboxProcess } from "../support/program.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+import { purchase } from "../support/load.ts";
+import { runtimeHere, type ServiceProcess } from "../support/runtimes.ts";
 
 const SCRIPT = join(import.meta.dirname, "../support/create-many.ts");
 const CREATES_PER_PROCESS = 100;
 const ROUNDS = size(1, 25);
+const RUNTIME = runtimeHere();
 
 type Race = {
   readonly name: string;
@@ -50,9 +50,8 @@ const RACES: readonly Race[] = [
 ];
 
 test("creates that race for one key or one order_id make one order, whatever their endpoints", async () => {
-  const sandbox = await startSandbox({ cwd: tempFolder(), args: ["--rate-limit", "off", "--quiet"] });
-  const rows = openRows(sandbox);
-  const counts = rows.prepare(
+  const service = await RUNTIME.startProcess();
+  const counts = service.openRows().prepare(
     `SELECT (SELECT count(*) FROM checkouts) AS checkouts, (SELECT count(*) FROM idempotency_keys) AS keys,
      (SELECT count(*) FROM events) AS events`,
   );
@@ -62,7 +61,7 @@ test("creates that race for one key or one order_id make one order, whatever the
     for (let round = 1; round <= ROUNDS; round += 1) {
       races += 1;
       const where = `${race.name}: round ${round}, seed ${SEED}`;
-      const answers = await runRace(sandbox, clients, { race, number: races });
+      const answers = await runRace(service, clients, { race, number: races });
       expect(tally(answers), where).toEqual(race.expected);
       const bodies = answers
         .filter(({ outcome }) => outcome.startsWith("201"))
@@ -76,12 +75,11 @@ type Client = Awaited<ReturnType<typeof startClient>>;
 
 /** Both processes are up before either sends. */
 async function runRace(
-  sandbox: SandboxProcess,
+  { baseUrl, storeId, apiKey }: ServiceProcess,
   clients: readonly Client[],
   { race, number }: { readonly race: Race; readonly number: number },
 ): Promise<readonly ManyAnswer[]> {
-  const { base_url: baseUrl, store_id: storeId } = sandbox.ready;
-  const target = { baseUrl, storeId, apiKey: apiKeyOf(sandbox), service: baseUrl };
+  const target = { baseUrl, storeId, apiKey, service: baseUrl };
   const body = JSON.stringify(purchase(`race-${number}`));
   const answers = clients.map((send, client) => {
     const keys = Array.from({ length: CREATES_PER_PROCESS }, (_, index) =>

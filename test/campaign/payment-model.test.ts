@@ -1,11 +1,10 @@
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { AttemptResult } from "../../src/core/checkout/payment.ts";
 import { PAY_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
 import type { Answered } from "../support/harness.ts";
 import { seededRandom, SEED, size } from "../support/campaign.ts";
-import { createHarness, type ApiCall, type Harness, type RunningSandbox } from "../support/harness.ts";
+import type { ApiCall } from "../support/harness.ts";
 import {
   brokenPromises,
   lastStatuses,
@@ -24,7 +23,13 @@ import {
   type Act,
   type Payment,
 } from "../support/payment-model.ts";
+import { runtimeHere, type PaymentService } from "../support/runtimes.ts";
+import { tempFolder } from "../support/temp-folder.ts";
 
+const RUNTIME = runtimeHere();
+const HISTORIES = RUNTIME.share(size(10, 400));
+/** How often each race is run; never less than a small run, because each has to end in different ways. */
+const RACES_OF_EACH = Math.max(6, RUNTIME.share(size(6, 1000)));
 const STEPS = 60;
 const ORDERS = ["order-0", "order-1", "order-2", "order-3", ...PAY_OUTCOMES.map((one) => `order-4~${one}`)];
 const MAX_ADVANCE_MS = 3_500_000;
@@ -34,15 +39,12 @@ const ENOUGH = 50;
 const RESULTS = ["succeeded", "declined", "failed"] as const satisfies readonly AttemptResult[];
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
 
-/** The service as its callers see it, its tables, and how to restart it. */
+/** The service as its callers see it, and its tables. */
 type Site = {
-  readonly harness: Harness;
   readonly random: () => number;
   /** The token of each checkout's forms, as its first page has it. */
   readonly tokens: Map<string, string>;
-  sandbox: RunningSandbox;
-  controlToken: string;
-  rows: Database.Database;
+  service: PaymentService;
   keys: number;
 };
 
@@ -56,14 +58,14 @@ const aged: Step["allows"] = (_id, before) => agesOf(before, before.settles);
 test("random commands with restarts at any step keep every promise of decision 10", async ({ annotate }) => {
   const counts = new Map<string, { done: number; effective: number }>();
   const checkouts: Payment[] = [];
-  for (let round = 0; round < size(10, 400); round += 1) {
+  for (let round = 0; round < HISTORIES; round += 1) {
     const site = await openSite(SEED + round);
     for (let number = 0; number < STEPS; number += 1) {
       const where = `seed ${SEED + round}, step ${number}`;
-      const before = paymentRows(site.rows);
+      const before = paymentRows(site.service.rows);
       const step = await takeStep(site, before);
       const said = await retrieveAll(site);
-      const after = paymentRows(site.rows);
+      const after = paymentRows(site.service.rows);
       for (const [id, row] of before)
         expect(
           step.allows(id, row).map((one) => paymentOf(one)),
@@ -73,14 +75,13 @@ test("random commands with restarts at any step keep every promise of decision 1
         if (!before.has(id)) expect(paymentOf(row), `${where}: ${step.did} made ${id}`).toEqual(CREATED);
       const statuses = new Map([...after].map(([id, { status }]) => [id, status]));
       expect(said, where).toEqual(statuses);
-      expect(lastStatuses(site.rows), where).toEqual(statuses);
+      expect(lastStatuses(site.service.rows), where).toEqual(statuses);
       const { done = 0, effective = 0 } = counts.get(step.did) ?? {};
       counts.set(step.did, { done: done + 1, effective: effective + (isSame(before, after) ? 0 : 1) });
     }
-    expect(brokenPromises(site.rows), `seed ${SEED + round}`).toEqual([]);
-    checkouts.push(...paymentRows(site.rows).values());
-    await site.sandbox.stop();
-    site.rows.close();
+    expect(brokenPromises(site.service.rows), `seed ${SEED + round}`).toEqual([]);
+    checkouts.push(...paymentRows(site.service.rows).values());
+    await site.service.close();
   }
   const idle = [...counts].flatMap(([did, { done, effective }]) =>
     effective === 0 && done >= ENOUGH ? [did] : [],
@@ -123,7 +124,7 @@ const RACES: readonly (readonly [what: string, left: readonly Act[], right: read
 test("in a race two commands never both win", async ({ annotate }) => {
   const site = await openSite(SEED);
   const seen = new Map<string, Set<string>>();
-  for (let round = 0; round < size(6, 1000) * RACES.length; round += 1) {
+  for (let round = 0; round < RACES_OF_EACH * RACES.length; round += 1) {
     const [what, left, right] = RACES[round % RACES.length] ?? ["none", [], []];
     const id = await create(site, `race-${round}`);
     if (id === undefined) throw new Error(`race-${round} was not created`);
@@ -132,7 +133,7 @@ test("in a race two commands never both win", async ({ annotate }) => {
     // At first each side is ahead once; then chance decides.
     const maxTurns = run < 2 ? 0 : 3;
     const answers = await Promise.all(racers.map((acts) => actInOrder(site, { id, acts, maxTurns })));
-    const ended = paymentOf(paymentRows(site.rows, id).get(id));
+    const ended = paymentOf(paymentRows(site.service.rows, id).get(id));
     const where = `seed ${SEED}, round ${round}, ${what}`;
     expect(endsOf(CREATED, racers), where).toContainEqual(ended);
     const told = answers.flat().map((answer) => statusIn(answer) ?? "");
@@ -140,14 +141,14 @@ test("in a race two commands never both win", async ({ annotate }) => {
     expect(await retrieve(site, id), where).toBe(ended.status);
     seen.set(what, (seen.get(what) ?? new Set()).add(JSON.stringify(ended)));
   }
-  expect(brokenPromises(site.rows)).toEqual([]);
+  expect(brokenPromises(site.service.rows)).toEqual([]);
   for (const [what, left, right] of RACES) {
     const possible = new Set(endsOf(CREATED, [left, right]).map((one) => JSON.stringify(one)));
     // A race that always ends in the same way is none.
     expect(seen.get(what)?.size, what).toBeGreaterThanOrEqual(Math.min(2, possible.size));
   }
   const ends = [...seen].map(([what, { size: different }]) => `${what} ${different}`);
-  await annotate(`seed ${SEED}, ${size(6, 1000)} rounds each, different ends: ${ends.join(", ")}`);
+  await annotate(`seed ${SEED}, ${RACES_OF_EACH} rounds each, different ends: ${ends.join(", ")}`);
 });
 
 test("the check of the promises finds what breaks each of them", async () => {
@@ -157,8 +158,9 @@ test("the check of the promises finds what breaks each of them", async () => {
   const decline: Act = { kind: "finish", attempt: 1, result: "declined" };
   const pay: Act = { kind: "finish", attempt: 2, result: "succeeded" };
   await actInOrder(site, { id: id ?? "", acts: [START, decline, START, pay, late], maxTurns: 0 });
-  await site.sandbox.stop();
-  const rows = openUnguarded(site.rows.name);
+  const copy = join(tempFolder(), "copy.db");
+  site.service.rows.prepare("VACUUM INTO ?").run(copy);
+  const rows = openUnguarded(copy);
   expect(brokenPromises(rows)).toEqual([]);
   for (const [promise, sql] of DAMAGE) {
     rows.exec("BEGIN");
@@ -192,7 +194,7 @@ async function takeStep(site: Site, before: ReadonlyMap<string, PaymentRow>): Pr
     return { did: "at once", allows: (one, was) => (one === id ? endsOf(was, payers) : [was]) };
   }
   if (choice < 0.8) {
-    site.harness.clock.advance(someTime(random));
+    await site.service.passTime(someTime(random));
     // Sometimes the pages are the first to see what time it is.
     if (random() < 0.5) await lookAround(site, [...before.keys()]);
     return { did: "time", allows: aged };
@@ -207,7 +209,7 @@ async function takeStep(site: Site, before: ReadonlyMap<string, PaymentRow>): Pr
     await lookAround(site, [...before.keys()]);
     return { did: "look", allows: unchanged };
   }
-  await restart(site);
+  site.service = await site.service.restart();
   return { did: "restart", allows: aged };
 }
 
@@ -298,22 +300,8 @@ async function lookAround(site: Site, ids: readonly string[]): Promise<void> {
 }
 
 async function openSite(seed: number): Promise<Site> {
-  const harness = createHarness({ seed });
-  const running = await start(harness);
-  return { harness, random: seededRandom(seed), tokens: new Map(), keys: 0, ...running };
-}
-
-async function restart(site: Site): Promise<void> {
-  site.rows.close();
-  await site.sandbox.stop();
-  Object.assign(site, await start(site.harness));
-}
-
-async function start(harness: Harness): Promise<Pick<Site, "sandbox" | "controlToken" | "rows">> {
-  const sandbox = await harness.start(["--quiet", "--rate-limit", "off"]);
-  const run = JSON.parse(harness.readState("run.json")) as { readonly control_token: string };
-  const rows = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
-  return { sandbox, controlToken: run.control_token, rows };
+  const service = await RUNTIME.openPayments(seed);
+  return { random: seededRandom(seed), tokens: new Map(), keys: 0, service };
 }
 
 /** Creates an order and opens its page. Undefined where the order is open or paid. */
@@ -335,7 +323,7 @@ async function create(site: Site, orderId: string): Promise<string | undefined> 
 /** What v1 says of every checkout, after what time has brought it. */
 async function retrieveAll(site: Site): Promise<Map<string, string | undefined>> {
   const said = new Map<string, string | undefined>();
-  for (const id of paymentRows(site.rows).keys()) said.set(id, await retrieve(site, id));
+  for (const id of paymentRows(site.service.rows).keys()) said.set(id, await retrieve(site, id));
   return said;
 }
 
@@ -343,24 +331,22 @@ async function retrieve(site: Site, id: string): Promise<string | undefined> {
   return statusIn(await send(site, { path: `/v1/checkout-sessions/${id}` }));
 }
 
-function control(site: Site, path: string, body?: object): Promise<Answered> {
-  const headers = { Authorization: `Bearer ${site.controlToken}` };
-  return send(site, {
-    path: `/__sandbox/stores/default${path}`,
-    headers,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+async function control({ service }: Site, path: string, body?: object): Promise<Answered> {
+  return unlessFailed(path, await service.control(path, body));
 }
 
 /** Asks as a browser does. */
 function visit(site: Site, path: string, call: Partial<ApiCall> = {}): Promise<Answered> {
-  const { host } = new URL(site.sandbox.ready.checkout_origin);
-  return send(site, { ...call, path, headers: { Host: host, Authorization: "", ...call.headers } });
+  const headers = { Host: site.service.checkoutHost, Authorization: "", ...call.headers };
+  return send(site, { ...call, path, headers });
 }
 
-async function send(site: Site, call: Partial<ApiCall> & Pick<ApiCall, "path">): Promise<Answered> {
-  const answer = await site.sandbox.request(call);
-  expect(answer.status, `${call.method ?? ""} ${call.path}: ${String(answer.body)}`).toBeLessThan(500);
+async function send({ service }: Site, call: Partial<ApiCall> & Pick<ApiCall, "path">): Promise<Answered> {
+  return unlessFailed(`${call.method ?? ""} ${call.path}`, await service.request(call));
+}
+
+function unlessFailed(what: string, answer: Answered): Answered {
+  expect(answer.status, `${what}: ${String(answer.body)}`).toBeLessThan(500);
   return answer;
 }
 

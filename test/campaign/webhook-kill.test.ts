@@ -5,7 +5,7 @@ import { DEFAULT_DELIVERIES_IN_FLIGHT } from "../../src/core/webhook/delivery.ts
 import { PAY_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
 import { checkoutResponse } from "../../src/core/checkout/wire.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
-import { NETWORK, openControl, type Control } from "../support/control.ts";
+import { NETWORK } from "../support/control.ts";
 import {
   auditFaults,
   openWitness,
@@ -14,11 +14,11 @@ import {
   type Witness,
 } from "../support/delivery-audit.ts";
 import { eventually } from "../support/eventually.ts";
-import { apiKeyOf, openRows, purchase } from "../support/load.ts";
-import { startSandbox, type SandboxProcess } from "../support/program.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+import { purchase } from "../support/load.ts";
+import { runtimeHere, type ServiceProcess } from "../support/runtimes.ts";
 
 const CYCLES = size(3, 100);
+const RUNTIME = runtimeHere();
 const SHOPPERS = 3;
 /** How long a shopper rests at most between two orders, so that deliveries can nearly keep up. */
 const MAX_PAUSE_MS = 8;
@@ -34,10 +34,9 @@ const MOMENTS = ["any", "request", "answer"] as const;
 /** An endpoint, and how many deliveries are in flight to it at most. */
 type Endpoint = Audited & { readonly atOnce: number };
 
-/** A sandbox that runs, and who buys there. */
+/** A service that runs, and who buys there. */
 type Shop = {
-  readonly sandbox: SandboxProcess;
-  readonly control: Control;
+  readonly service: ServiceProcess;
   readonly random: () => number;
   readonly cycle: number;
 };
@@ -45,19 +44,18 @@ type Shop = {
 test("kill -9 during delivery: each event is delivered at least once, those of a checkout in order, all audited", async ({
   annotate,
 }) => {
-  const cwd = tempFolder();
   const random = seededRandom(SEED);
   const acknowledged = new Set<string>();
-  let sandbox = await start(cwd);
-  const endpoints = await addEndpoints(sandbox, random);
-  let interrupted = countInterrupted(sandbox, endpoints);
+  let service = await RUNTIME.startProcess();
+  const endpoints = await addEndpoints(service, random);
+  let interrupted = countInterrupted(service, endpoints);
   let hit = 0;
 
   for (let cycle = 1; cycle <= CYCLES; cycle += 1) {
     const moment = MOMENTS[cycle % MOMENTS.length] ?? "any";
     const loadMs = MIN_LOAD_MS + random() * (MAX_LOAD_MS - MIN_LOAD_MS);
     const where = `seed ${SEED}, cycle ${cycle}, killed after ${loadMs.toFixed(1)} ms, moment: ${moment}`;
-    const shop = { sandbox, control: controlOf(sandbox), random, cycle };
+    const shop = { service, random, cycle };
     await tradeAndKill(shop, {
       moment,
       loadMs,
@@ -65,30 +63,30 @@ test("kill -9 during delivery: each event is delivered at least once, those of a
       witnesses: endpoints.map(({ witness }) => witness),
     });
     for (const { witness } of endpoints) witness.nextRun();
-    sandbox = await start(cwd);
+    service = await service.restart();
 
     const before = interrupted;
-    interrupted = countInterrupted(sandbox, endpoints);
+    interrupted = countInterrupted(service, endpoints);
     const cut = interrupted.map((count, index) => count - (before[index] ?? 0));
     for (const [index, { name, atOnce }] of endpoints.entries())
       expect(cut[index], `${where}: attempts that the kill cut off at ${name}`).toBeLessThanOrEqual(atOnce);
     hit += Math.min(1, Math.max(...cut));
-    await controlOf(sandbox).call("moveClock", { body: { action: "advance", byMs: 1 } });
+    await service.control.call("moveClock", { body: { action: "advance", byMs: 1 } });
     expect(
       endpoints.flatMap(({ witness }) => witness.faults),
       where,
     ).toEqual([]);
   }
 
-  const rows = openRows(sandbox);
+  const rows = service.openRows();
   const count = (table: string): number =>
     rows.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
   for (let hours = 0; count("deliveries WHERE state = 'due'") > 0 && hours < 5; hours += 1)
-    await controlOf(sandbox).call("moveClock", { body: { action: "advance", byMs: HOUR_MS } });
-  expect(await sandbox.stop("SIGTERM"), `seed ${SEED}, the last stop`).toBe(0);
+    await service.control.call("moveClock", { body: { action: "advance", byMs: HOUR_MS } });
+  await service.stop();
   const faults = [...endpoints.flatMap(({ witness }) => witness.faults), ...auditFaults(rows, endpoints)];
   expect(faults, `seed ${SEED}`).toEqual([]);
-  expect(countInterrupted(sandbox, endpoints), `seed ${SEED}, nothing else cuts off`).toEqual(interrupted);
+  expect(countInterrupted(service, endpoints), `seed ${SEED}, nothing else cuts off`).toEqual(interrupted);
   const created = rows.prepare<[], string>("SELECT checkout_id FROM events WHERE sequence = 1").pluck().all();
   expect(
     [...acknowledged].filter((id) => !created.includes(id)),
@@ -122,17 +120,11 @@ test("kill -9 during delivery: each event is delivered at least once, those of a
   );
 });
 
-function start(cwd: string): Promise<SandboxProcess> {
-  return startSandbox({ cwd, args: ["--rate-limit", "off", "--quiet"] });
-}
-
-function controlOf({ port, ready }: SandboxProcess): Control {
-  return openControl(port, ready.data_dir ?? "");
-}
-
 /** Receivers that take everything at once, take a while for each, or refuse or dawdle now and then. */
-async function addEndpoints(sandbox: SandboxProcess, random: () => number): Promise<Endpoint[]> {
-  const secret = sandbox.ready.signing_secret;
+async function addEndpoints(
+  { control, signingSecret: secret }: ServiceProcess,
+  random: () => number,
+): Promise<Endpoint[]> {
   const capricious = (refusals: number): Reply => {
     const choice = random();
     if (choice < 0.15 && refusals < MAX_REFUSALS) return { status: 500, afterMs: 0 };
@@ -154,7 +146,7 @@ async function addEndpoints(sandbox: SandboxProcess, random: () => number): Prom
     const atOnce = inOrder ? 1 : DEFAULT_DELIVERIES_IN_FLIGHT;
     const witness = await openWitness({ name, secret, atOnce, reply });
     const body = { url: witness.url, eventTypes, inOrder };
-    const { id } = await controlOf(sandbox).call("addEndpoint", { body });
+    const { id } = await control.call("addEndpoint", { body });
     added.push({ name, id, eventTypes, witness, atOnce });
   }
   return added;
@@ -170,17 +162,17 @@ async function tradeAndKill(
     readonly witnesses: readonly Witness[];
   },
 ): Promise<void> {
-  const { sandbox, control, random } = shop;
+  const { service, random } = shop;
   const { moment, loadMs, acknowledged, witnesses } = options;
   const before = acknowledged.size;
   const work = Array.from({ length: SHOPPERS }, (_unused, shopper) => trade(shop, { shopper, acknowledged }));
   await sleep(loadMs / 2);
   const body = { action: "advance", byMs: 1 + Math.floor(random() * HOUR_MS) } as const;
-  const moving = random() < 1 / 3 ? control.attempt("moveClock", { body }) : undefined;
+  const moving = random() < 1 / 3 ? service.control.attempt("moveClock", { body }) : undefined;
   await sleep(loadMs / 2);
   await eventually("some checkouts are made", () => expect(acknowledged.size).toBeGreaterThan(before + 1));
-  if (moment !== "any") await untilNext(moment, witnesses, () => sandbox.process.kill("SIGKILL"));
-  expect(await sandbox.stop("SIGKILL"), `the sandbox ended by itself: ${sandbox.output.stderr}`).toBeNull();
+  if (moment !== "any") await untilNext(moment, witnesses, service.kill);
+  else await service.kill();
   await Promise.all([...work, moving]);
 }
 
@@ -188,25 +180,26 @@ async function tradeAndKill(
 async function untilNext(
   moment: "request" | "answer",
   witnesses: readonly Witness[],
-  act: () => void,
+  act: () => Promise<void>,
 ): Promise<void> {
-  let isMet = false;
+  let acted: Promise<void> | undefined;
   const watch: Witness["watch"] = (now) => {
     if (now !== moment) return;
     for (const witness of witnesses) witness.watch = () => undefined;
-    act();
-    isMet = true;
+    acted = act();
   };
   for (const witness of witnesses) witness.watch = watch;
-  await eventually(`a receiver has its next ${moment}`, () => expect(isMet).toBe(true));
+  await eventually(`a receiver has its next ${moment}`, () => expect(acted).toBeDefined());
+  await acted;
 }
 
 /** Creates and pays until the sandbox is gone. */
 async function trade(
-  { sandbox, control, random, cycle }: Shop,
+  { service, random, cycle }: Shop,
   { shopper, acknowledged }: { readonly shopper: number; readonly acknowledged: Set<string> },
 ): Promise<void> {
-  const target = { baseUrl: sandbox.ready.base_url, apiKey: apiKeyOf(sandbox), service: "", storeId: null };
+  const { baseUrl, apiKey, control } = service;
+  const target = { baseUrl, apiKey, service: "", storeId: null };
   for (let turn = 1; ; turn += 1) {
     const endpoint = random() < 0.7 ? "orders" : "checkout-sessions";
     const key = `webhook-kill-${cycle}-${shopper}-${turn}`;
@@ -223,8 +216,8 @@ async function trade(
 }
 
 /** How many attempts at each endpoint the end of a process has cut off. */
-function countInterrupted(sandbox: SandboxProcess, endpoints: readonly Audited[]): number[] {
-  const rows = openRows(sandbox);
+function countInterrupted({ openRows }: ServiceProcess, endpoints: readonly Audited[]): number[] {
+  const rows = openRows();
   const select = rows.prepare<[string], number>(
     `SELECT count(*) FROM delivery_attempts JOIN deliveries ON deliveries.id = delivery_id
      WHERE error = 'interrupted' AND endpoint_id = ?`,

@@ -19,6 +19,7 @@ import {
   type HostedService,
   type HostedStore,
 } from "../support/hosted.ts";
+import { hostedRuntime } from "../support/hosted-runtime.ts";
 import { openHttpReceiver, readBody } from "../support/http-receiver.ts";
 import { connect, loadUntilGone, sendCreate, type Answer, type Create } from "../support/load.ts";
 import { judge, readAnswers, render, rowCounts, send } from "../support/raw-requests.ts";
@@ -43,6 +44,12 @@ vi.resetModules();
 const { askAnother } = await import("../support/v1-sandboxes.ts");
 askAnother((now) => hostedV1(service, now));
 await import("../sandbox/api-v1.test.ts");
+// And the campaigns on payments, on creates that race, and on deliveries.
+const { runIn } = await import("../support/runtimes.ts");
+runIn(hostedRuntime(service));
+await import("../campaign/payment-model.test.ts");
+await import("../campaign/parallel-creates.test.ts");
+await import("../campaign/webhook-kill.test.ts");
 vi.resetModules();
 
 test("all scenarios pass against the service in workerd", async () => {

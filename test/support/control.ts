@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { callControl, type ControlResult } from "../../src/client/control/control.ts";
+import { callControl, type ControlResult, type ControlTarget } from "../../src/client/control/control.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../src/core/control/operations.ts";
 import { sendHttp } from "../../src/web/send.ts";
 import type { World } from "../../src/world.ts";
@@ -33,7 +33,12 @@ export function openControl(port: number, folder: string): Control {
   const { control_token: token } = JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as {
     readonly control_token: string;
   };
-  const target = { origin: `http://127.0.0.1:${port}`, token, version: "0.1.0" };
+  return controlOf({ origin: `http://127.0.0.1:${port}`, token });
+}
+
+/** The control API of a service, as its operator calls it with a token. */
+export function controlOf(service: Pick<ControlTarget, "origin" | "token" | "storeId">): Control {
+  const target = { ...service, version: "0.1.0" };
   const attempt: Control["attempt"] = (name, { id, body }) =>
     callControl(NETWORK, target, {
       name,

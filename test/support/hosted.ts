@@ -217,7 +217,8 @@ export async function openHostedSite(service: HostedService): Promise<Site> {
   return site;
 }
 
-function sendRaw(options: RequestOptions, body: string | Uint8Array | undefined): Promise<Answered> {
+/** Sends a request with exactly these headers, and reads its answer. */
+export function sendRaw(options: RequestOptions, body: string | Uint8Array | undefined): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const sent = request({ host: "127.0.0.1", ...options }, (answer) => {
       const parts: Buffer[] = [];

@@ -1,0 +1,95 @@
+import Database from "better-sqlite3";
+import { onTestFinished } from "vitest";
+import { controlOf } from "./control.ts";
+import { createHostedStore, databaseOf, sendRaw, type HostedService } from "./hosted.ts";
+import type { Answered } from "./harness.ts";
+import type { PaymentService, Runtime, ServiceProcess } from "./runtimes.ts";
+
+/** How many times fewer rounds are run in workerd, where a request takes a connection of its own. */
+const FEWER = 10;
+
+/** A hosted service as a runtime of the campaigns: each of them has a new store of it. */
+export function hostedRuntime(service: HostedService): Runtime {
+  return {
+    startProcess: () => openStore(service),
+    openPayments: () => openPayments(service),
+    share: (rounds) => Math.ceil(rounds / FEWER),
+  };
+}
+
+async function openStore(service: HostedService): Promise<ServiceProcess> {
+  const { storeId, apiKey } = await createHostedStore(service);
+  const access = await service.control(`/stores/${storeId}/access`);
+  const { origin, controlToken: token } = service;
+  const control = controlOf({ origin, token, storeId });
+  const restart = async (): Promise<ServiceProcess> => {
+    await service.restart();
+    // An object starts with the first request that leads to it.
+    await control.call("showClock", {});
+    return made;
+  };
+  const made: ServiceProcess = {
+    baseUrl: `${origin}/v1`,
+    storeId,
+    apiKey,
+    signingSecret: String(access["signing_secret"]),
+    control,
+    openRows: () => openRows(service, storeId),
+    kill: service.kill,
+    restart,
+    // Open workerd has no other end.
+    stop: async () => {
+      await service.kill();
+      await restart();
+    },
+  };
+  return made;
+}
+
+function openRows(service: HostedService, storeId: string): Database.Database {
+  const rows = new Database(databaseOf(service, storeId), { readonly: true, fileMustExist: true });
+  onTestFinished(() => void rows.close());
+  return rows;
+}
+
+async function openPayments(service: HostedService): Promise<PaymentService> {
+  const { port, origin, controlToken } = service;
+  const { storeId, apiKey } = await createHostedStore(service);
+  const request: PaymentService["request"] = ({ method, path, headers, body }) => {
+    const sent = {
+      Authorization: `Bearer ${apiKey}`,
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...headers,
+    };
+    const isGet = method === undefined && body === undefined;
+    return sendRaw({ port, method: method ?? (isGet ? "GET" : "POST"), path, headers: sent }, body);
+  };
+  const ask = (path: string, body?: object): Promise<Answered> =>
+    request({
+      path: `/__sandbox/stores/${storeId}${path}`,
+      headers: { Authorization: `Bearer ${controlToken}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  /** Real time passes meanwhile: the clock stands before and after each move. */
+  const moveClock = async (body: object): Promise<Answered> => {
+    const answer = await ask("/clock", body);
+    await ask("/clock", { action: "freeze" });
+    return answer;
+  };
+  await moveClock({ action: "freeze" });
+  const rows = openRows(service, storeId);
+  const made: PaymentService = {
+    request,
+    control: (path, body) => (path === "/clock" && body !== undefined ? moveClock(body) : ask(path, body)),
+    checkoutHost: new URL(origin).host,
+    rows,
+    passTime: async (milliseconds) => void (await moveClock({ action: "advance", by_ms: milliseconds })),
+    restart: async () => {
+      await service.kill();
+      await service.restart();
+      return made;
+    },
+    close: () => Promise.resolve(void rows.close()),
+  };
+  return made;
+}

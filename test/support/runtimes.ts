@@ -1,0 +1,114 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect } from "vitest";
+import { openControl, type Control } from "./control.ts";
+import { createHarness, type ApiCall, type Answered } from "./harness.ts";
+import { apiKeyOf, openRows } from "./load.ts";
+import { startSandbox, type SandboxProcess } from "./program.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+/** A new store of a service in a process of its own, which a test kills and starts again. */
+export type ServiceProcess = {
+  readonly baseUrl: string;
+  readonly storeId: string;
+  readonly apiKey: string;
+  readonly signingSecret: string;
+  readonly control: Control;
+  /** Opens the tables, to read only. They are closed with the test. */
+  readonly openRows: () => Database.Database;
+  /** Kills the process at once, as SIGKILL does, and waits until it is gone. Fails if it ended by itself before. */
+  readonly kill: () => Promise<void>;
+  /** Starts it again on its state. */
+  readonly restart: () => Promise<ServiceProcess>;
+  /** Ends it in the way in which its users end it. */
+  readonly stop: () => Promise<void>;
+};
+
+/** A new store whose payments a test makes, with a clock that stands until the test moves it. */
+export type PaymentService = {
+  /** Sends a request to v1, with the API key of the store, or to a page. */
+  readonly request: (call: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<Answered>;
+  /** Asks the control API at a path of the store. */
+  readonly control: (path: string, body?: object) => Promise<Answered>;
+  readonly checkoutHost: string;
+  readonly rows: Database.Database;
+  readonly passTime: (milliseconds: number) => Promise<void>;
+  readonly restart: () => Promise<PaymentService>;
+  readonly close: () => Promise<void>;
+};
+
+/** What runs the service that a campaign asks. */
+export type Runtime = {
+  readonly startProcess: () => Promise<ServiceProcess>;
+  readonly openPayments: (seed: number) => Promise<PaymentService>;
+  /** The part of this number of rounds that is run in this runtime: fewer where each request takes longer. */
+  readonly share: (rounds: number) => number;
+};
+
+let runtime: Runtime = {
+  startProcess: () => startProcess(tempFolder()),
+  openPayments,
+  share: (rounds) => rounds,
+};
+
+/** Lets the campaigns that are registered from now on ask another runtime. */
+export function runIn(other: Runtime): void {
+  runtime = other;
+}
+
+/** The runtime of the campaigns that are registered now. */
+export function runtimeHere(): Runtime {
+  return runtime;
+}
+
+async function startProcess(cwd: string): Promise<ServiceProcess> {
+  const sandbox = await startSandbox({ cwd, args: ["--rate-limit", "off", "--quiet"] });
+  const { ready, port } = sandbox;
+  return {
+    baseUrl: ready.base_url,
+    storeId: ready.store_id,
+    apiKey: apiKeyOf(sandbox),
+    signingSecret: ready.signing_secret,
+    control: openControl(port, ready.data_dir ?? ""),
+    openRows: () => openRows(sandbox),
+    kill: async () =>
+      expect(await sandbox.stop("SIGKILL"), `it ended by itself: ${sandbox.output.stderr}`).toBeNull(),
+    restart: () => startProcess(cwd),
+    stop: async () => expect(await sandbox.stop("SIGTERM"), saidBy(sandbox)).toBe(0),
+  };
+}
+
+function saidBy({ output }: SandboxProcess): string {
+  return output.stderr;
+}
+
+async function openPayments(seed: number): Promise<PaymentService> {
+  const harness = createHarness({ seed });
+  const start = async (): Promise<PaymentService> => {
+    const sandbox = await harness.start(["--quiet", "--rate-limit", "off"]);
+    const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+    const rows = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
+    const close = async (): Promise<void> => {
+      rows.close();
+      await sandbox.stop();
+    };
+    return {
+      request: sandbox.request,
+      control: (path, body) =>
+        sandbox.request({
+          path: `/__sandbox/stores/default${path}`,
+          headers: { Authorization: `Bearer ${token}` },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        }),
+      checkoutHost: new URL(sandbox.ready.checkout_origin).host,
+      rows,
+      passTime: (milliseconds) => Promise.resolve(harness.clock.advance(milliseconds)),
+      restart: async () => {
+        await close();
+        return start();
+      },
+      close,
+    };
+  };
+  return start();
+}
