@@ -35,7 +35,8 @@ export type Area<Context, Caller = void> = {
   /** Refuses before routing, so that refusals do not reveal whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
   /**
-   * The store that a request is about and enters, for which an erasure waits; undefined for requests without a store.
+   * The store that a request enters: an erasure of the store waits for the request. Undefined for requests without a
+   * store.
    */
   readonly storeOf: (context: Context, request: HttpRequest) => string | undefined;
   readonly refuse: (
@@ -43,11 +44,11 @@ export type Area<Context, Caller = void> = {
     call: { readonly request: HttpRequest; readonly requestId: string },
     refusal: Refusal,
   ) => Answer;
-  /** The answer to our own failure, created without reading the state. */
+  /** The answer to an internal error, created without reading the state. */
   readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Answer;
   /**
-   * For an area whose public addresses differ from its table: calls `answer` with the request as in the table, and
-   * returns the answer with public addresses; answers all other addresses itself. Default: none.
+   * For an area whose public addresses differ from its table: calls `answer` with the address as in the table, and
+   * returns the answer with public addresses. Answers requests to all other addresses itself. Default: none.
    */
   readonly edge?: (
     context: Context,

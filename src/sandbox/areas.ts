@@ -63,7 +63,7 @@ const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
     methods: ["GET"],
     path: "/healthz",
     role: "anyone",
-    // Says only that the service is ready, or why not (decision 43).
+    // Reports only whether the service is ready, and if not, why (decision 43).
     answer: async ({ store, isReady }, { requestId }) => {
       if (!(await isReady()))
         return refuse("storage_unavailable", "the sandbox is starting; try again", { retryAfterSeconds: 1 });

@@ -6,7 +6,7 @@ import type { Endpoint } from "../core/webhook/endpoint.ts";
 import type { Store } from "../store/store.ts";
 import type { ServiceContext } from "./context.ts";
 
-/** The dependencies of every operation on a store: the tables and real time. */
+/** The dependencies of every verb on a store: the tables and real time. */
 type Tables = Pick<ServiceContext, "store"> & { readonly world: Pick<ServiceContext["world"], "now"> };
 
 /**
@@ -18,7 +18,7 @@ export type CheckoutRef = { readonly storeId: string | null; readonly checkoutId
 export type EndpointRef = { readonly storeId: string; readonly endpointId: string };
 
 /**
- * Runs an operation on a store: one transaction with one `now`, in milliseconds by the store's clock. Refuses with
+ * Runs a verb on a store: one transaction with one `now`, in milliseconds by the store's clock. Refuses with
  * `not_found` if there is no such store, or it is being erased.
  */
 export function atStore<Value>(
@@ -33,7 +33,7 @@ export function atStore<Value>(
   });
 }
 
-/** Runs an operation on an endpoint, as `atStore` does. Refuses with `not_found`, for another store's endpoint too. */
+/** Runs a verb on an endpoint, as `atStore` does. Refuses with `not_found`, for another store's endpoint too. */
 export function atEndpoint<Value>(
   context: Tables,
   { storeId, endpointId }: EndpointRef,
@@ -45,9 +45,7 @@ export function atEndpoint<Value>(
   });
 }
 
-/**
- * Runs an operation on a checkout, as `atStore` does. Refuses with `session_not_found`, for another store's checkout too.
- */
+/** Runs a verb on a checkout, as `atStore` does. Refuses with `session_not_found`, for another store's checkout too. */
 export function atCheckout<Value>(
   context: Tables,
   ref: CheckoutRef,

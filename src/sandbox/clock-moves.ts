@@ -49,7 +49,7 @@ export function createClockMoves(): ClockMoves {
       let move: ClockMove = { ...times, number, isOver: false, changes, attempts };
       const keep = (next: Partial<ClockMove>): void => {
         move = { ...move, ...next };
-        // A later move of the store may have begun, which must stay.
+        // Keeps a later move of the store, which may have begun.
         if ((moves.get(storeId)?.number ?? 0) <= move.number) moves.set(storeId, move);
       };
       moves.delete(storeId);

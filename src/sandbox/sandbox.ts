@@ -97,16 +97,16 @@ export type SandboxOptions = {
   readonly operations?: OperationContext["operations"] & {};
   /** The calibration record of the project; undefined if there is none. */
   readonly calibration: () => Calibration | undefined;
-  /** Whether to leave due work for the next start. */
+  /** Whether due work is left for the next start. */
   readonly isAsleep?: boolean;
-  /** Called for our own failures, with the request_id that the caller received. */
+  /** Called for internal errors, with the request_id that the caller received. */
   readonly report: (requestId: string, error: unknown) => void;
 };
 
 /** The whole service: answers requests, and processes due work. */
 export type Sandbox = {
   readonly service: Service;
-  /** The dependencies of the verbs, for a program that hosts the sandbox in its own process. */
+  /** The dependencies of the operations, for a program that hosts the sandbox in its own process. */
   readonly context: SandboxContext;
   /** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
   readonly start: () => Promise<void>;
@@ -159,7 +159,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     answer: async (request) => {
       const startedAt = world.monotonic();
       const answer = await answerSafely(request);
-      // Held back where its store does not wait for it.
+      // Delayed here, where no erasure of the store waits for the request.
       if (answer.delayMs !== undefined) await context.pause(answer.delayMs);
       return note(request, answer, startedAt);
     },
@@ -179,7 +179,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     },
   };
 
-  /** The only catch of the service: what was thrown becomes a refusal. */
+  /** The only catch of the service: turns a thrown error into a refusal. */
   async function answerSafely(request: HttpRequest): Promise<Answer> {
     try {
       const area = areaOf(request);
@@ -293,7 +293,7 @@ function hostsOf(options: SandboxOptions): HostsOf {
   return {
     merchant: { here: merchant, outside: merchant },
     browser: { here: browser, outside: browser },
-    // Anybody can write a loopback name into a Host: from outside it opens nothing.
+    // A client on another machine can send a loopback name as Host, so from outside that name permits nothing.
     control: { here: allowedHosts(port, control), outside: allowedHosts(port, { ...control, own: [] }) },
     // Without a portal, its address answers 404 under every name.
     portal: hasPortal
@@ -308,8 +308,8 @@ function publicHosts(publicUrl: string | undefined): string[] {
 }
 
 /**
- * Whether the access log shows a request. Requests of the sandbox's own tools would hide the merchant's requests; their
- * failures are in the failure log.
+ * Whether the access log shows a request. Requests of the sandbox's own tools are not shown, because they would bury
+ * the merchant's requests; their failures are in the failure log.
  */
 function isShown(request: Pick<HttpRequest, "target">, { unlogged }: Answer): boolean {
   const { audience } = areaOf(request);

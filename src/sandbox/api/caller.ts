@@ -52,7 +52,7 @@ export function isByDrill(request: Pick<HttpRequest, "rawHeaders">): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(DRILL_AGENT));
 }
 
-/** Limits the rate of each credential (decision 17). Only this file knows which bucket a request uses. */
+/** Limits the rate of each credential (decision 17). This file alone decides which bucket a request uses. */
 export type RateLimiter = { readonly take: (caller: CredentialInStore, realNow: number) => Outcome<void> };
 
 /**

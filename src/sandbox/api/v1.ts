@@ -38,17 +38,14 @@ export type ApiContext = ServiceContext &
     readonly rateLimiter: RateLimiter;
     readonly idempotencyWatch: Pick<IdempotencyWatch, "look">;
     readonly retrieveWatch: Pick<RetrieveWatch, "look">;
-    /**
-     * The tokens of this sandbox, by which they are recognised in a create: tokens from the environment can have any
-     * form.
-     */
+    /** The tokens of this sandbox, to recognise them in a create: a token from the environment can have any form. */
     readonly controlToken: string;
     readonly adminToken: string;
   };
 
 /**
- * The v1 API (interface 14 to 16; decision 15). The steps follow the order of decision 3: browser, route,
- * credential, rate, scope, content; the verbs do the rest inside their transaction.
+ * The v1 API (interface 14 to 16; decision 15). The steps follow the order of decision 3: browser, route, credential,
+ * rate, scope, content; the verbs check the rest inside their transaction.
  */
 const ROUTES: readonly AreaRoute<ApiContext>[] = [
   creates(CREATE_PATHS.order, "order", "orders:write"),
@@ -195,8 +192,8 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
 }
 
 /**
- * Refuses a live credential: v1 accepts only test credentials, even after an approval for production. A live key
- * belongs to no store, so the answer depends on the first store.
+ * Refuses a live credential: v1 accepts only test credentials, even after production was approved. A live key belongs
+ * to no store, so the answer depends on the first store.
  */
 function refuseLive({ store }: ApiContext): Outcome<never> {
   const first = store.stores.first();

@@ -36,8 +36,8 @@ type CreatedCheckout = Pick<StoredResponse, "requestId" | "body"> & { readonly r
 
 /**
  * Creates an order or a session, or replays the stored response of its key (interface 19 to 21; decision 5). Writes the
- * key, the checkout and the event in one transaction with one `now`; for a used key, a row in the log of key uses.
- * Refuses in the order of decision 3.
+ * key, the checkout and the event in one transaction with one `now`; for a used key, writes a row in the log of key
+ * uses. Refuses in the order of decision 3.
  */
 export function createCheckout(
   context: ServiceContext,
@@ -102,7 +102,7 @@ export async function retrieveCheckout(
   return accept(await currentCheckout(context, checkout, now));
 }
 
-/** Schedules the settlement of a checkout with a reserved order_id: after one second (decision 37). */
+/** Schedules the settlement of a checkout with a reserved order_id, one second from now (decision 37). */
 function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock): void {
   const { id: checkoutId, storeId, expiresAt } = checkout;
   const settlement = settlementOf(checkout);

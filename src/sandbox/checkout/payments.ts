@@ -18,13 +18,13 @@ import type { ServiceContext } from "../context.ts";
 /** The result of a change: the checkout, its status changes, and whether a result came too late to be applied. */
 type Change = { readonly checkout: Checkout; readonly moves: readonly MoveEntry[]; readonly late: boolean };
 
-/** Maximum number of due items in one transaction, for which other requests wait. */
+/** Maximum number of due items in one transaction, because other requests wait for it. */
 export const MAX_DUE_AT_ONCE = 100;
 
 /** An action of a payer on the hosted pages; `attempt` is the attempt shown on the page. */
 export type PayerAction =
   | { readonly kind: "start" }
-  /** `attempt`: cancelled in the wallet of that attempt; null: on the checkout page. */
+  /** `attempt`: the attempt in whose wallet the payer cancelled; null if the payer cancelled on the checkout page. */
   | { readonly kind: "cancel"; readonly attempt: number | null }
   | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
   /** Confirms after the checkout has expired: recorded as a late result (decision 10). */
@@ -112,7 +112,7 @@ export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: 
 }
 
 /**
- * Applies items of a store that are due by a time, in order, and at most `most`, so that the write stays short. Returns
+ * Applies at most `most` items of a store that are due by a time, in order; the maximum keeps the write short. Returns
  * how many were applied, and whether there are more. Runs inside a write.
  */
 export function settleDue(
@@ -170,14 +170,14 @@ function settle(
   return accept({ ...finished.value, moves: [...started.value.moves, ...finished.value.moves] });
 }
 
-/** Expires a checkout now, as if the payer did not return: its remaining lifetime is removed. */
+/** Expires a checkout now, as if the payer had not returned: its remaining lifetime is removed. */
 function expireNow(context: ServiceContext, checkout: Checkout, now: number): Outcome<Change> {
   const expiresAt = Math.min(checkout.expiresAt, Math.max(now, checkout.createdAt + 1));
   if (!isFinal(checkout.status)) context.store.checkouts.setExpiry(checkout.id, expiresAt);
   return apply(context, { checkout: { ...checkout, expiresAt }, command: { kind: "expire" } }, expiresAt);
 }
 
-/** Expires a checkout while the payer is in the wallet, and confirms the payment after that. */
+/** Expires a checkout while the payer is in the wallet, and then confirms the payment. */
 function finishLate(
   context: ServiceContext,
   wanted: { readonly checkout: Checkout; readonly attempt: number },

@@ -10,8 +10,8 @@ const AMOUNT_MINOR = 1000;
 type TestOrder = Pick<Checkout, "id" | "orderId" | "status">;
 
 /**
- * Creates an order with the first active payment method and currency of a store, for a user who wants to see an order's
- * course before any application creates orders. Refuses with `state_conflict` if one of them is missing.
+ * Creates an order with the first active payment method and currency of a store, so that a user can follow an order
+ * before an application creates one. Refuses with `state_conflict` if one of them is missing.
  */
 export async function createTestOrder(
   context: ServiceContext,

@@ -3,7 +3,7 @@ import { hashKey } from "../../core/credential.ts";
 import { openSecret } from "../../core/sealed-secret.ts";
 import type { Store } from "../../store/store.ts";
 
-/** The state that a configuration is read from. */
+/** The tables and the key from which a configuration is read. */
 type Tables = { readonly store: Store; readonly masterKey: Uint8Array };
 
 /** The current state of all stores, and the owners of these API keys. */

@@ -114,7 +114,7 @@ async function answerAs(
   const data = await encodeAnswer(context, name, answer.value);
   const { bare, lasting } = CONTROL_OPERATIONS[name];
   const text = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
-  // The line break tells a reader that the result is complete, and that the rest of the body is only waiting.
+  // The line break marks the end of the result; the rest of the body only keeps the lease.
   const body = lasting ? context.leases.hold(requestId, `${text}\n`) : text;
   return accept({ status: 200, headers: jsonHeaders(requestId), body });
 }
@@ -152,7 +152,7 @@ async function run<Name extends OperationName>(
 ): Promise<Outcome<AnswerOf<Name>>> {
   const body = decodeRequest(name, call.body);
   if (!body.ok) return body;
-  // Nothing is awaited between this check and the operation's write, so what the end of a lease undoes comes later.
+  // Nothing is awaited between this check and the operation's write, so a lease that ends later also undoes this write.
   const leased: Outcome<void> =
     leaseId === undefined ? accept(undefined) : context.leases.check({ storeId: call.storeId, id: leaseId });
   return leased.ok ? runOperation(context, name, { ...call, body: body.value }) : leased;
@@ -179,7 +179,7 @@ function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
   return accept(Object.fromEntries(fields));
 }
 
-/** The role of the request's token. Both comparisons take constant time, and a token is valid only for its own role. */
+/** The role of the request's token. Each comparison takes constant time; a token is valid only for its own role. */
 function identify({ controlToken, adminToken }: ControlContext, request: HttpRequest): Outcome<ControlRole> {
   const lines = headerLines(request, "authorization");
   const [, token = ""] = /^bearer +(\S+)$/i.exec(lines[0] ?? "") ?? [];

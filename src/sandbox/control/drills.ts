@@ -46,7 +46,7 @@ export const drillHandlers = {
     if (!concluded.ok) return concluded;
     const { seen: creates } = concluded.value;
     const { verdict, steps } = judgeIdempotencyDrill(concluded.value);
-    // A drill without a verdict is not recorded: the last drill with a verdict stays.
+    // A drill without a verdict is not recorded; it does not replace the last drill with a verdict.
     if (verdict === "unknown") return accept({ verdict, steps, creates, drillId: null });
     const kept = await recordDrill(context, { storeId, kind: "idempotency", subject: storeId, steps });
     return mapValue(kept, ({ id: drillId }) => ({ verdict, steps, creates, drillId }));

@@ -164,8 +164,8 @@ function conflictOf(
 }
 
 /**
- * The checkout that a refusal names. For rows from before refusals named it: the checkout of the request's key,
- * otherwise the open or paid checkout of its order. For an accepted request, the newest checkout of its order.
+ * The checkout that a refusal names. For older rows, which do not name it: the checkout of the request's key, otherwise
+ * the open or paid checkout of its order. For an accepted request, the newest checkout of its order.
  */
 function conflictingCheckout(
   store: Store,

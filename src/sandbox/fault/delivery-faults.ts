@@ -16,7 +16,7 @@ export function takeDeliveryFault(
 ): DeliveryFault | undefined {
   const { store } = context;
   const { storeId } = delivery;
-  // A delivery that a fault created is never hit by another fault.
+  // No fault applies to a delivery that a fault created.
   if (delivery.cause === "duplicate" || !store.faults.of(storeId).some(isDeliveryFault)) return undefined;
   const matches = (fault: Fault): fault is DeliveryFault =>
     isDeliveryFault(fault) &&

@@ -27,7 +27,7 @@ const WORK = "assumptions";
 
 /**
  * Creates a log that keeps known uses in memory, so that requests do not write them again. A use is committed
- * separately, after its request: a crash in between loses it, and the next use is recorded.
+ * separately, after its request: a crash in between loses the use, and the next use is recorded.
  */
 export function createAssumptionLog(
   store: Pick<Store, "assumptionUses" | "write">,

@@ -82,7 +82,7 @@ function subjectsOf(
     return mapValue(drilled, (endpoints) =>
       endpoints.map((endpoint) => {
         const { inForce, retired } = endpointSecrets(context, endpoint, now);
-        // Only the newest secret, so that the result also holds after the overlap of a rotation.
+        // Only the newest secret, so that the result stays true after the overlap of a rotation.
         const [secret, ...older] = inForce;
         if (secret === undefined) throw new Error(`endpoint ${endpoint.id} has no signing secret`);
         const order = orderEvents ? findAcceptedOrder(store, endpoint) : null;
@@ -175,7 +175,7 @@ async function drillEndpoint(
     steps: drillSteps({ ...drilled, names }, endpoint.id),
   } as const;
   const of = { endpointId: endpoint.id, url: endpoint.url, order: order?.checkout ?? null };
-  // A drill without a verdict is not recorded: the last drill with a verdict stays.
+  // A drill without a verdict is not recorded; it does not replace the last drill with a verdict.
   if (isUnknown) return accept({ ...shown, ...of, verdict: "unknown", id: null, passed: false, at: now });
   const kept = await recordDrill(context, shown);
   if (!kept.ok) throw new Error(`the store of endpoint ${endpoint.id} is gone`);

@@ -15,9 +15,10 @@ type ExploreLeaseContext = UndoContext & {
 };
 
 /**
- * Opens the lease of `checkout explore --receiver` for at most this long. When it ends, for any reason, the clock of the
- * store is real and its faults are gone; if the sandbox is killed, its next start does that. Refuses with `state_conflict` a store whose clock was moved, or that has faults
- * or another lease, because the end of this lease would undo those too.
+ * Opens the lease of `checkout explore --receiver` for at most this long. When it ends, for any reason, the store's
+ * clock is set to real time and its faults are removed; if the sandbox is killed, its next start does both. Refuses
+ * with `state_conflict` a store whose clock was moved, or that has faults or another lease, because the end of this
+ * lease would undo those too.
  */
 export function openExploreLease(
   context: ExploreLeaseContext,
@@ -53,14 +54,14 @@ export function openExploreLease(
 }
 
 /**
- * Undoes the explorations that were running when the sandbox was killed: their leases were in its memory alone. Must be
- * called before any due work, which the moved clocks would make due.
+ * Undoes the explorations that were running when the sandbox was killed: their leases existed only in memory. Must be
+ * called before due work is processed, because the moved clocks make more work due.
  */
 export async function undoLostExplorations(context: UndoContext): Promise<void> {
   for (const storeId of context.store.exploreLeases.all()) await undoExploration(context, storeId);
 }
 
-/** Removes the faults of a store and makes its clock real. A store that was deleted meanwhile needs neither. */
+/** Removes the faults of a store and sets its clock to real time. A store that was deleted meanwhile needs neither. */
 async function undoExploration(context: UndoContext, storeId: string): Promise<void> {
   await clearFaults(context, storeId);
   await moveClock(context, storeId, { action: "real" });

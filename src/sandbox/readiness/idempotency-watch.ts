@@ -55,7 +55,7 @@ export type IdempotencyWatch = {
 };
 
 type Watch = WatchedDrill & {
-  /** The current run, and how often the command was started for its purchase; undefined between runs. */
+  /** The current run, with the number of starts of the command for its purchase; undefined between runs. */
   readonly current: (WatchedRun & { readonly start: number; readonly answered: boolean }) | undefined;
   readonly runs: readonly RunFact[];
   readonly seen: readonly SeenCreate[];
@@ -198,7 +198,7 @@ function watchCreate(watch: Watch, answered: CommittedCreate): WatchResult {
     const isOfStore = caller.storeId === watch.storeId && isForIt;
     return { watch: isOfStore ? noteOtherKey(watch, request) : watch, answer: outcome };
   }
-  // A caller without a valid key is the client if it creates the order that the client was told to create.
+  // A caller without a valid key counts as the client if it creates the order that the client was told to create.
   if (!isClient && !isForIt) return { watch, answer: outcome };
   // A create of an earlier purchase, such as from a worker process that survived the kill.
   const isLate = !isForIt && watch.runs.some(({ orderId }) => orderId === create.orderId);
@@ -230,7 +230,7 @@ const RETRY_AFTER_SECONDS = 1;
 /** Maximum number of early requests: after that, a client that never waits is answered, so that it exits. */
 const MAX_EARLY = 20;
 
-/** The loss of the next answer, and whether the client came earlier than it was told to. */
+/** The loss of the next answer, and whether the client retried earlier than it was told to. */
 type NextLoss = { readonly loss: Loss; readonly early: boolean };
 
 function nextLoss({ current, seen, waitsUntil }: Watch, at: number): NextLoss | undefined {
@@ -335,8 +335,8 @@ function remember(watch: Watch, create: SeenCreate): Watch {
 }
 
 /**
- * The creates seen, and the number of checkouts of each purchase in the database: those that the client was seen to
- * create, and all whose order_id has the purchase's prefix.
+ * The creates seen, and the number of checkouts of each purchase in the database: the checkouts that the client was
+ * seen to create, and all checkouts whose order_id has the purchase's prefix.
  */
 function factsOf(watch: Watch, { checkouts }: Pick<Store, "checkouts">): IdempotencyFacts {
   const { storeId, seen, runs, otherKeys, lastFour, hasOwnCommand, hasLate, refusedRequestId } = watch;

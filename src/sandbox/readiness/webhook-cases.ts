@@ -121,7 +121,7 @@ function createSender(context: CasesContext, subject: Subject) {
   const begun = world.now();
   let newest = now - 1;
   const event = (): Required<DrillEvent> => {
-    // Each event has a time of its own, as the service's events have.
+    // Each event has its own time, like the service's events.
     newest = Math.max(newest + 1, now + world.now() - begun);
     return { id: world.uuid(), storeId, createdAt: newest, sentAt: world.now() };
   };
@@ -167,7 +167,7 @@ async function probe(send: Sender, subject: Subject, lanes: number): Promise<Dri
   return found;
 }
 
-/** Posts as deliveries do: again over a new connection if the kept connection was lost. */
+/** Posts as deliveries do: if the kept connection was lost, again over a new connection. */
 async function postOnce(
   context: PostContext,
   request: DrillRequest & Pick<OutboundRequest, "connection"> & { readonly storeId: string },

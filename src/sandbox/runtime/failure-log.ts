@@ -7,7 +7,7 @@ import type { LogFormat, LogStream } from "./access-log.ts";
 import { isError } from "../../core/outcome.ts";
 import { SecretUnreadable } from "../webhook/signing-secret.ts";
 
-/** A log of our own failures: the first of each kind in full, later ones as a count. */
+/** A log of internal errors: the first of each kind in full, later ones as a count. */
 type FailureLog = {
   /** Logs a failure under the id of its request, or under the name of the work that failed. */
   readonly report: (id: string, error: unknown) => void;
@@ -91,7 +91,7 @@ function failureOf(error: unknown): Failure {
     return { kind: message, code: refusal.code, message, stack: undefined };
   }
   const code = "internal_error";
-  // A sentence of ours, which identifies its kind, is no bug.
+  // A problem reported as a sentence is not a bug; the sentence identifies its kind.
   if (!isError(error)) {
     const message = String(error);
     return { kind: message, code, message, stack: undefined };

@@ -6,7 +6,7 @@ const FOREIGN_STORE_REASON =
   "came with a snapshot of another sandbox; checkout snapshots restore <name> --adopt delivers its events, as checkout sandbox start --adopt does";
 
 /**
- * Why nothing is delivered from a store: its folder delivers nothing, or the store was restored and not adopted
+ * Why nothing is delivered from a store: its folder delivers nothing, or the store was restored but not adopted
  * (decision 95).
  */
 export function holdOfStore({ store, folderHold }: HoldContext, storeId: string): string | undefined {

@@ -32,7 +32,8 @@ export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
   { storeId, apiKey = newApiKey(world), scopes = SCOPES, forDrill = false }: KeyInput,
 ): MadeKey {
-  // Not from the stream of store ids: stores that are created at the same time draw those before their transactions.
+  // Not from the stream of store ids: stores that are created at the same time draw their ids before their
+  // transactions.
   const made = { id: world.uuid(`${storeId} credentials`), lastFour: apiKey.slice(-4), scopes };
   store.credentials.insert({
     ...made,
@@ -63,7 +64,7 @@ export function revokeKey(
   });
 }
 
-/** Those of the keys that v1 accepts. */
+/** The keys that v1 accepts. */
 export function selectActiveKeys(keys: readonly ShownKey[]): readonly ShownKey[] {
   return keys.filter(({ revokedAt }) => revokedAt === null);
 }

@@ -103,7 +103,7 @@ export async function seed(
     const first = store.stores.first();
     const shown = first && showStore(store, first, maker);
     if (shown !== undefined && !shown.ok) return shown;
-    // Kept from then on by the file; in memory there is none yet.
+    // A file keeps its instance id; a state in memory has none yet.
     if (store.instance.id() === undefined) store.instance.renew(maker.world.freshId());
     const made = before();
     if (!made.ok) return made;
@@ -118,8 +118,8 @@ export async function seed(
 }
 
 /**
- * The refusal of a file whose first store has secrets other than the given ones; undefined if there is none. Writes
- * nothing.
+ * The refusal of a file whose first store has other secrets than the given ones; undefined if nothing is refused.
+ * Writes nothing.
  */
 export function refusalOfFirst(
   store: Store,
@@ -148,7 +148,7 @@ function showStore(
 
 /**
  * Creates a store for an existing merchant (by default the first store's) or for a new one. Its key is stored before
- * the transaction, so that stores created at the same time share one write of the file. Refuses with `not_found` if
+ * the transaction, so that stores created at the same time share one write of the key file. Refuses with `not_found` if
  * there is no such merchant.
  */
 export async function createStore(

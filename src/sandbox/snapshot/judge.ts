@@ -41,7 +41,7 @@ export function judgeRows(image: SnapshotImage, context: Omit<RuleContext, "key"
     if (error instanceof BrokenRule) return error.message;
     throw error;
   } finally {
-    // A read that has not ended would keep the image open.
+    // An unfinished read would keep the image open.
     for (const rows of reading) rows.return(undefined);
   }
 }

@@ -55,8 +55,8 @@ export function judgeDeliveries(read: RowReader): string | undefined {
 }
 
 /**
- * Returns a function that reads the rows of one parent after the other, without the parent's column. Parents must be
- * requested in the order of the rows.
+ * Returns a function that reads the rows of a parent, without the parent's column. Parents must be requested in the
+ * order of the rows.
  */
 function groupsOf(rows: Iterator<NamedRow>, column: string): (parent: string | null) => Values[] {
   let next = rows.next();

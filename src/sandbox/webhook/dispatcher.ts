@@ -49,7 +49,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
   };
 }
 
-/** Number of due deliveries for each endpoint that has some. */
+/** Number of due deliveries of each endpoint with due deliveries. */
 function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string, number> {
   const { store } = context;
   const now = storeTime(context, storeId);
@@ -72,7 +72,7 @@ function collectAttempts(
     if (count === undefined) return;
     tried.push(ended);
     const { at, nextAt } = ended.dispatched;
-    // A delivery whose attempt is repeated at once is still due.
+    // A delivery whose attempt is repeated immediately is still due.
     if (nextAt !== null && nextAt <= at) return;
     if (count === 1) left.delete(endpointId);
     else left.set(endpointId, count - 1);

@@ -93,7 +93,7 @@ export function createLines(
       isStopped: () => stopped,
       report,
     });
-    // Attempts that ended meanwhile are behind them.
+    // Attempts that ended meanwhile come after these in the list.
     forgetEnded(line, ended);
     line.isFull = isFull;
     for (const next of started) launch(line, next);

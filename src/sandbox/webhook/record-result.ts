@@ -38,7 +38,7 @@ export function recordAttemptResult(
     endpoint.url === ended.endpoint.url &&
     "error" in outcome &&
     outcome.error === "unreachable";
-  // The attempt is undone and repeated at once, over a fresh connection.
+  // The attempt does not count, and is repeated immediately over a new connection.
   const isFree = isPaused || hasKeptConnectionFailed(result);
   const tries = isFree ? delivery.tries : delivery.tries + 1;
   const verdict = isFree

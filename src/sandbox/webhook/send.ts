@@ -16,7 +16,7 @@ export type SendContext = PostContext & {
 export type EndedAttempt = StartedAttempt & PostResult;
 
 /**
- * Sends one attempt, outside any transaction, to an address that the policy allows now. Our own failure is reported,
+ * Sends one attempt, outside any transaction, to an address that the policy allows now. An internal error is reported,
  * and ends the attempt like a lost connection: the attempt may have been sent, and nothing may wait for it forever.
  */
 export async function sendAttempt(

@@ -21,7 +21,7 @@ export type TakeContext = ServiceContext &
     readonly deliveriesInFlight: number;
   };
 
-/** How an attempt is sent: over a kept connection, or a fresh one. */
+/** How an attempt is sent: over a kept connection, or a new one. */
 type Route = Pick<OutboundRequest, "connection">;
 
 /** An attempt to send now; its row is on disk. */

@@ -120,7 +120,7 @@ function showCheckout(_context: PagesContext, shown: PageContext): Outcome<Html>
 }
 
 /**
- * Records that a browser has opened the page, or is going back to the shop; our page's script reports it. A GET proves
+ * Records that a browser has opened the page, or is going back to the shop, as the page's script reports. A GET proves
  * nothing, because any page may send one.
  */
 function noteView(context: PagesContext, call: Call): Outcome<Answer> {
@@ -139,8 +139,8 @@ function noteView(context: PagesContext, call: Call): Outcome<Answer> {
 }
 
 /**
- * Records, when a form is sent, that the next page links to the shop (if it does): the form comes from our own page,
- * but a GET of the page can come from any site.
+ * Records that the next page links to the shop, if it does. Called when a form is sent, because only our own page can
+ * send a form, but any site can send a GET.
  */
 function noteReturn(context: PagesContext, { requestId }: Call, { storeId }: Checkout): void {
   const [offered] = context.store.returnOrigins.list(storeId);
@@ -240,8 +240,8 @@ function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): 
 
 /**
  * Redirects away from `localhost`, which belongs to the portal (decision 1): no page of a checkout may share the
- * portal's origin. The redirect stays on this machine, so that a proxy which writes `localhost` into each Host causes
- * no loop.
+ * portal's origin. The redirect stays on this machine, so that a proxy that writes `localhost` into each Host causes no
+ * loop.
  */
 function awayFromPortal(context: PagesContext, { request, requestId }: Call): Answer | undefined {
   const isPortals = /^(localhost|\[::1\])(:|$)/.test(hostIn(request));

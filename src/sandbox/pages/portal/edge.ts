@@ -27,7 +27,7 @@ export async function atPortalPath(
   return addSecretPath(portal, await answer({ ...request, target }));
 }
 
-/** The answer to every request without the secret path; it is the same however close the guess is. */
+/** The answer to every request without the secret path; it does not depend on the requested path. */
 function closedPage(refused: RefusedRequest): Answer {
   const main = html`<main id="page" class="single">
     <section class="card">

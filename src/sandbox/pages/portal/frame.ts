@@ -41,7 +41,7 @@ function noticePart(context: PortalContext, { said, storeId, language, refused }
   if (said === undefined) return html``;
   const now = storeTime(context, storeId);
   const text = selectorOf(language)(said.words);
-  // Why a form was refused that its page does not have any more.
+  // Focused if it is the refusal of a form that the page no longer contains.
   const focus = refused === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">
     <p class="notice ${said.tone}" role="status" ${focus}>${inWords(text, (at) => listTime(at, now))}</p>

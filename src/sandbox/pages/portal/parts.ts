@@ -65,12 +65,12 @@ export function answerBadge(status: number | null): Html {
   return html`<span class="badge ${kind}">${text}</span>`;
 }
 
-/** A badge for one of two states, the first of which is good. */
+/** A badge for one of two states; the first is good. */
 export function either(is: boolean, yes: Text, no: Text): Html {
   return is ? html`<span class="badge good">${yes}</span>` : html`<span class="badge">${no}</span>`;
 }
 
-/** A badge for one of two states, the second of which is bad. */
+/** A badge for one of two states: the first is good, the second bad. */
 export function goodOrBad(is: boolean, good: Text, bad: Text): Html {
   return html`<span class="badge ${is ? "good" : "bad"}">${is ? good : bad}</span>`;
 }
@@ -179,7 +179,7 @@ export function buttonTo(address: string, label: Text, style: "primary" | "plain
   return html`<a class="${style}" href="${address}">${label}</a>`;
 }
 
-/** The content of a list of which no row matches the filters, and the link to the list without filters. */
+/** The content of a list without rows that match the filters, and the link to the list without filters. */
 export function noMatch(words: Text, all: string): Html {
   return html`<p class="hint">${words}</p>
     <p>${buttonTo(all, WORDS.showAll, "plain")}</p>`;
@@ -252,7 +252,7 @@ const LINE_BREAK = trustMarkup("\n");
 const MAX_PRETTY_DEPTH = 32;
 
 function prettyJson(text: string): string | undefined {
-  // An error for every text that is no JSON would cost a page with many of them a tenth of its time.
+  // A page with many texts that are not JSON would spend a tenth of its time on parsing errors.
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);

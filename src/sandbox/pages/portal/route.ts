@@ -36,7 +36,10 @@ import {
 export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
   /** Whether the route waits while its store is being erased, as its operation does (decision 91). */
   readonly entersStore: boolean;
-  /** Whether a link on another site must not lead here: to a stream, or a file of our pages. Default: it may. */
+  /**
+   * Whether only our own pages may request this route, such as a stream or a script. Default: links on other sites may
+   * lead here.
+   */
   readonly onlyOwnPages?: true;
 };
 
@@ -242,14 +245,14 @@ async function shouldContinue(
 ): Promise<boolean> {
   if (storeGate.isClosed(storeId)) return false;
   const visit = { storeOf: () => storeId };
-  // At once, because the store is open.
+  // Enters immediately, because the store is open.
   void storeGate.enter(visit);
   const ended = asking.then(
     () => storeGate.leave(visit),
     () => storeGate.leave(visit),
   );
   const isDone = await resolvesWithin(world, PATIENCE_MS, ended);
-  // No caller is left to get its failure.
+  // No caller waits for the action any more, so its failure is reported here.
   if (!isDone) asking.catch((error: unknown) => report(call.requestId, error));
   return !isDone;
 }
@@ -329,7 +332,7 @@ async function refusedPage(
   const { title, main } = content.value;
   const { status } = ERRORS[refusal.code];
   const hasForm = String(main(language)).includes(REFUSED_MARK);
-  // A form that no page has.
+  // No page contains this form.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
   const said: Notice = { words: wordsOf(refusal), tone: "bad" };
   const markup = framePage(context, hasForm ? again : { ...again, said }, { title, main });

@@ -15,7 +15,7 @@ export type PortalContext = ControlContext &
     /** The calibration record of the project; undefined if there is none. */
     readonly calibration: () => Calibration | undefined;
     readonly world: Pick<World, "after">;
-    /** Called for our own failures, with the request_id that the caller received. */
+    /** Called for internal errors, with the request_id that the caller received. */
     readonly report: (requestId: string, error: unknown) => void;
   };
 
@@ -111,7 +111,7 @@ export function viewOf({ portal }: Pick<PortalContext, "portal">, call: Call<Vie
     query,
     formToken: caller === undefined ? "" : `${caller.formToken}${PAGE_MARK}${portal.numberPage()}`,
     shownOnce: taken("shown"),
-    // Written by us as such a value.
+    // Our own code wrote this JSON.
     said: said === undefined ? undefined : (JSON.parse(said) as Notice),
   };
 }

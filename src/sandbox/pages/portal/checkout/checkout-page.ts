@@ -70,7 +70,7 @@ function terms(
   const paymentPage = html`<a href="${checkoutUrl(checkout, checkoutOrigin)}" target="_blank" rel="noopener"
     >${TEXTS.openPage} <span aria-hidden="true">↗</span></a
   >`;
-  // The amount and the status stand above, and so does the order_id.
+  // The page shows the amount, the status and the order_id above.
   const shown = {
     id: [WORDS.id, copyable(id)],
     object: [WORDS.kind, TEXTS.kinds[object]],

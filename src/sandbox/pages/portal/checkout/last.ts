@@ -12,7 +12,7 @@ import { WORDS } from "../texts.ts";
 import type { Notice, View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
-/** The last change of a checkout, with its time and actor, to follow the status; `now` is the store's time. */
+/** The last change of a checkout, with its time and actor, to print after the status; `now` is the store's time. */
 export function lastChangeText({ language }: Pick<View, "language">, last: LastChange, now: number): Html {
   const say = selectorOf(language);
   const text = lastText(last, say);

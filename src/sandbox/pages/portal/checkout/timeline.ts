@@ -66,7 +66,7 @@ function pendingSection(pending: readonly PendingEntry[]): Html {
 function indexOf(told: ReadStory): StoryIndex {
   const deliveries = new Map(told.story.deliveries.map((one) => [one.id, one]));
   const positions = told.requests.map(({ requestId, position }) => [requestId, position] as const);
-  // Of two with one key a map keeps the last.
+  // Reversed, because of two entries with one key a map keeps the last.
   return { dayAt: dayMarks(), told, deliveries, firstPositions: new Map(positions.toReversed()) };
 }
 

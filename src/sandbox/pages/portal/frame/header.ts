@@ -208,7 +208,7 @@ function signOutEverywhere(view: View): Html {
 /** The token, and the page on which the choice was made. */
 function originFields({ call, query, formToken }: View): Html {
   const rest = new URLSearchParams(query);
-  // A value that is shown once has no second address.
+  // A value or notice that is shown once is not shown again after the redirect.
   rest.delete("shown");
   rest.delete("said");
   const back = rest.size === 0 ? call.path : `${call.path}?${rest.toString()}`;

@@ -31,5 +31,5 @@ function nameOf({ address }: Asset): string {
   return address.slice(address.lastIndexOf("/") + 1);
 }
 
-/** The mark in the bar; the style has its picture. */
+/** The logo in the bar; the stylesheet contains its image. */
 export const MARK = html`<span class="brand" aria-hidden="true"></span>`;

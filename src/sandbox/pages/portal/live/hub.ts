@@ -54,7 +54,7 @@ function createHub(context: HubContext): LiveHub {
   const { eventArrivals, requests, world } = context;
   const stores = new Map<string, WatchedStore>();
   const streams = createStreams(context);
-  // No position of an earlier run is one of this.
+  // Starts at the current time, so that no position of an earlier run is valid in this run.
   let epochs = world.now();
   const nextEpoch = (): number => (epochs += 1);
 

@@ -68,8 +68,8 @@ export function createWatched(firstEpoch: number): StoreWatch {
 }
 
 /**
- * The last changes by their keys, and who hears of a key. The changes are a ring, which is searched only when a page
- * connects: a map of them would cost a create five times as much.
+ * The last changes by their keys, and the callbacks for each key. The changes are a ring, which is searched only when a
+ * page connects: a map would make recording a change five times as slow.
  */
 function createChanges() {
   const hearers = new Map<string, Set<() => void>>();

@@ -10,7 +10,7 @@ export function calibrationNotice({ calibration, world }: PortalContext): Html {
   if (record === undefined) return html``;
   const { confirmed, contradicted, not_observed: unobserved } = verdictsOf(record);
   const counts = TEXTS.verdictCounts([confirmed.length, contradicted.length, unobserved.length]);
-  // By this machine's clock, which the calibration was dated by.
+  // By this machine's clock, which also dated the calibration.
   return html`<p>
     ${TEXTS.calibratedWith(record.service)} ${ago(Date.parse(record.at), world.now())} · ${counts}
   </p>`;

@@ -12,11 +12,11 @@ const FORM = { page: launchPage };
 export const READINESS_ROUTES: readonly PortalRoute[] = [
   page("/portal/{store_id}/launch", launchPage),
   page("/portal/{store_id}/launch/assumptions", assumptionsPage),
-  // Without a lease: no command is there that could end before it.
+  // Without a lease, because there is no command that could end before the drill.
   actionRoute("/portal/{store_id}/launch/webhooks", {
     operation: "runWebhookDrill",
     read: (fields) => (fields.get("order_events") === "yes" ? { order_events: true } : {}),
-    // The page shows the progress of a drill that goes on, and its results once it has ended.
+    // The page shows the progress of a running drill, and its results once it has ended.
     meanwhile: (view) => storePath(view, "/launch"),
     reveals: findingLines,
     form: FORM,

@@ -65,7 +65,7 @@ function partsOfRepetition(
   const credential = ["Authorization", ""];
   if (refused !== null) return { ...refused, isRedacted: refused.body.includes("…") };
   if (method !== "POST") return { headers: credential };
-  // Its key keeps the answer: then this is the checkout that it made.
+  // If the answer is stored with the request's key, the request created this checkout.
   if (key === null || answer === null || checkout === undefined) return undefined;
   const headers = [...credential, "Content-Type", "application/json", "Idempotency-Key", key];
   const body = JSON.stringify(firstBody({ ...checkout, fingerprint }));

@@ -19,7 +19,7 @@ import { CHECK_NAMES, TEXTS } from "./texts.ts";
 
 /** The page of a request: why it was answered in this way, in the words of `checkout explain`, and its bytes. */
 export async function requestPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  // Once: the log has no index of ids.
+  // Read only once, because the log has no index of ids.
   const told = readLoggedRequest(context, view.storeId, view.id);
   if (!told.ok) return told;
   const { request, met, replays } = told.value;

@@ -45,7 +45,7 @@ export function portalRefusalPage(context: PortalContext, refused: RefusedReques
   return refusalAnswer(refused, refusal, markup, view.language);
 }
 
-/** Our own failure as a page of the portal, created without reading the state. */
+/** An internal error as a page of the portal, created without reading the state. */
 export function failurePage(refused: RefusedRequest, refusal: Refusal): Answer {
   const role = roleOfPath(splitTarget(refused.request.target).path);
   const content = refusalContent(refusal, html``);
@@ -62,7 +62,7 @@ function signInRefusal(
   const role = roleOfPath(path);
   const to = request.method === "POST" ? (readTo(portal, request) ?? null) : request.target;
   const content = isSignIn ? signInPage(role, { to, refusal }) : refusalContent(refusal, html``);
-  // A browser that another site has led here did not send the cookie. It does when the page loads itself.
+  // A browser that followed a link on another site did not send the cookie, but sends it when the page reloads itself.
   const reloads = refusal.code === "credential_missing" && isNavigation(request) && isFromElsewhere(request);
   return refusalAnswer(refused, refusal, signedOutPage(role, content, { reloads }));
 }

@@ -27,7 +27,7 @@ export function sessionOf(
     const [before = "", value = ""] = pair.trim().split("=");
     return before === name ? [value] : [];
   });
-  // Two of one name: another server of this host has set one of them.
+  // With two cookies of this name, another server on this host has set one of them.
   return values.map((value) => portal.find(role, value)).find((session) => session !== undefined);
 }
 

@@ -151,7 +151,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     says: saysTaken,
     form: STORES,
   }),
-  // Not below a store, like `reset`: it waits until the requests of the replaced stores have ended.
+  // Not below a store, as with `reset`: a restore waits until the requests of the replaced stores have ended.
   actionRoute("/portal/snapshots/restore", {
     operation: "restoreSnapshot",
     read: nameIn,

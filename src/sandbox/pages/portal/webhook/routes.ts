@@ -88,7 +88,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   }),
 ];
 
-/** Tests a new endpoint immediately, so that its page says whether it answers. */
+/** Tests a new endpoint immediately, so that its page shows whether it answers. */
 async function saysAdded({ id }: AnswerOf<"addEndpoint">, at: ActionContext): Promise<Notice> {
   const { context, view } = at;
   const tested = await ask(context, "testEndpoint", { ...view, id, body: {} });
