@@ -158,7 +158,7 @@ export type PathFacts = {
 /** Facts about the disk of a path. */
 export type DiskFacts = {
   readonly freeBytes: number;
-  /** Whether this process may write there, as far as the system reports it without an attempt. */
+  /** Whether this process may write there, as far as the system reports that without a write. */
   readonly isWritable: boolean;
   /** The name of the file system; undefined if it is not a known one. */
   readonly fileSystem: string | undefined;
@@ -191,7 +191,10 @@ export type Files = {
   readonly size: (path: string) => number | undefined;
   /** Replaces a file atomically: readers and crashes see the old content or the new. */
   readonly write: (path: string, content: string | Uint8Array) => void;
-  /** Replaces a file atomically with one that `fill` writes to a temporary path; it is flushed without blocking. */
+  /**
+   * Replaces a file atomically with the file that `fill` writes to a temporary path; the file is flushed without
+   * blocking.
+   */
   readonly fill: <Value>(path: string, fill: (unfinished: string) => Promise<Value>) => Promise<Value>;
   /** Creates a file; false if it already exists. */
   readonly createNew: (path: string, content: string | Uint8Array) => boolean;
@@ -250,9 +253,9 @@ export type DetachedProcess = {
   readonly told: Promise<string | undefined>;
   /** The end of the process in words: `exit code 1`. */
   readonly ended: Promise<string>;
-  /** Releases it. An unreleased process stops when its starter ends. */
+  /** Releases the process. An unreleased process stops when its starter ends. */
   readonly letGo: () => Promise<void>;
-  /** Requests the process to stop. */
+  /** Asks the process to stop. */
   readonly abandon: () => void;
 };
 
@@ -264,7 +267,7 @@ export type Starter = {
   readonly tell: (text: string) => Promise<boolean>;
 };
 
-/** A signal that requests the end of a program. */
+/** A signal that asks a program to stop. */
 export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
 /** A program with its arguments, run without a shell. */
@@ -319,9 +322,9 @@ export type World = {
   readonly uuid: (stream?: string) => string;
   /** A UUID that does not depend on a seed, different in every run (decision 96). */
   readonly freshId: () => string;
-  /** Random bytes; those of an API key may begin with the mark of the place of its store (decision 124). */
+  /** Random bytes. The bytes of an API key may begin with the mark of its store (decision 124). */
   readonly randomBytes: (length: number, use?: "api key") => Uint8Array;
-  /** A number from 0 to below 1; drawn from streams, as ids are. */
+  /** A number from 0 to below 1, drawn from a stream like an id. */
   readonly random: (stream?: string) => number;
 
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;

@@ -27,7 +27,10 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   readonly summary: string;
   /** Complete command lines, for the help. */
   readonly examples: readonly string[];
-  /** The meaning of exit codes that mean more for this command than for every command (`EXIT_CODES`), for the help. */
+  /**
+   * The exit codes with a specific meaning for this command, in addition to the meanings for every command; for the
+   * help.
+   */
   readonly exitCodes?: ExitCodes;
   /** The values of the first argument, for help and completion; the command itself refuses other values. */
   readonly choices?: readonly string[];
@@ -37,8 +40,8 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   /** True if the words after the first argument belong to another program, as in `checkout exec`. */
   readonly passThrough?: true;
   /**
-   * Receives the options, then the arguments in order. Returns the exit code: the command's own, or that of the program
-   * that it ran. Throws a failure as `Refused`.
+   * Receives the options, then the arguments in order. Returns the exit code of the command, or of the program that it
+   * ran. Throws a failure as `Refused`.
    */
   readonly run: (context: Context, options: Options, ...args: string[]) => Promise<number>;
 };
@@ -148,7 +151,10 @@ export function repeatedOption<Value>(
   return option;
 }
 
-/** The parser of an option. A parser of a few words says them (`parseChoice`), for the map and completion. */
+/**
+ * The parser of an option. A parser that accepts only a few words lists them (`parseChoice`), for the map and
+ * completion.
+ */
 type Parser<Value> = ((text: string) => Value) & { readonly choices?: readonly string[] };
 
 const LISTS = new WeakSet<Option>();
@@ -158,13 +164,16 @@ export function isList(option: Option): boolean {
   return LISTS.has(option);
 }
 
-/** Tells commander the values of an option. Its description names them, so the help does not add them again. */
+/**
+ * Passes the values of an option to commander. The option's description names them, so the help does not add them
+ * again.
+ */
 function withChoices(option: Option, { choices }: { readonly choices?: readonly string[] }): Option {
   if (choices !== undefined) option.argChoices = [...choices];
   return option;
 }
 
-/** commander would repeat the whole value, which may contain a secret; the parser's message is enough. */
+/** Adds a parser to an option. commander's own message would repeat the value, which may contain a secret. */
 function parsedOption<Value>(
   flags: string,
   description: string,
@@ -180,7 +189,8 @@ function parsedOption<Value>(
 }
 
 /**
- * The error of an option that refused its value, which is not repeated here. commander passes this error on unchanged.
+ * The error for an option with an invalid value; its message does not repeat the value. commander rethrows it
+ * unchanged.
  */
 class RefusedValue extends CommanderError {
   readonly why: string;
@@ -210,7 +220,7 @@ export function invalidOption(expected: string, got: string): InvalidArgumentErr
   return new InvalidArgumentError(`Expected ${expected}; got ${printableLiteral(got)}.`);
 }
 
-/** The variable accepts only an id, because a name is known in one sandbox only. */
+/** `--store`. Its variable accepts only an id, because a name is known only in one sandbox. */
 function storeOption(): Option {
   const option = valueOption(
     "--store <id|name>",
@@ -221,7 +231,7 @@ function storeOption(): Option {
 
 const COMMON = new WeakSet<Option>();
 
-/** Whether an option is one of every command, or of every command about a store. */
+/** Whether every command, or every command about a store, has the option. */
 export function isCommon(option: Option): boolean {
   return COMMON.has(option);
 }

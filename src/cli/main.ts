@@ -18,7 +18,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
     stdout.write(`${wantsJson(world) ? JSON.stringify({ version }) : version}\n`);
     return EXIT.done;
   }
-  // The scripts of completion call this at each Tab; it is not a command for people.
+  // The completion scripts call this at each Tab; it is not a command for people.
   if (argv[0] === "complete" && argv.includes("--"))
     return (await import("./completion/complete.ts")).printCompletions(world, version);
   const { CommanderError } = await import("commander");
@@ -51,8 +51,8 @@ export async function main(world: World, version = VERSION): Promise<number> {
 }
 
 /**
- * Prints the help that commander does not have, and returns the exit code: `help <topic>`, and every help with `--json`.
- * Undefined for every other command line.
+ * Prints the help that commander does not provide, and returns the exit code: `help <topic>`, and every help with
+ * `--json`. Undefined for every other command line.
  */
 async function printHelp({ world, words, argv }: Line, version: string): Promise<number | undefined> {
   const [first, name, ...others] = wordsBeforeSeparator(world.argv).filter((word) => !word.startsWith("-"));
@@ -82,7 +82,7 @@ function optionWithoutValue({ words, command, argv }: Line): Option | undefined 
   return undefined;
 }
 
-/** An option without a value that stands before its command, or after a group. */
+/** An option without a value before its command, or after a group. */
 function commonWithoutValue(argv: readonly string[], arrangedWords: readonly string[]): string | undefined {
   const last = wordsBeforeSeparator(argv).at(-1) ?? "";
   const flags = { "--dir": "--dir <folder>", "--store": "--store <id|name>" } as const;
@@ -100,7 +100,7 @@ function defectOf(error: unknown): Problem {
   };
 }
 
-/** Whether the arguments ask for JSON, for arguments that could not be parsed. */
+/** Whether the arguments request JSON; for arguments that could not be parsed. */
 function wantsJson({ argv }: World): boolean {
   return wordsBeforeSeparator(argv).includes("--json");
 }

@@ -117,7 +117,7 @@ export function parseCurrency(text: string): string {
   return /^[a-z]{3}$/i.test(text) ? text.toUpperCase() : text;
 }
 
-/** Parses one of a few words, which the parser also says: `choices`. */
+/** Parses one of a few words, which the parser lists as `choices`. */
 export function parseChoice<Choice extends string>(
   choices: readonly Choice[],
   said = choices.join(" or "),

@@ -105,7 +105,7 @@ export function createPrinter(
       traced.add(text);
     },
     problem: (problem) => {
-      // The command that started this process detached prints the problem instead, if it is still running.
+      // If this process was started detached, the command that started it prints the problem, if it is still running.
       void world.starter?.tell(JSON.stringify({ problem }));
       const typed = { ...problem, next: hintAsTyped(problem.next, world) };
       errorLine(json ? problemJson(typed) : problemText(typed, talkStyle, wrapFor(world.stderr)));
@@ -198,7 +198,7 @@ function problemText(problem: Problem, style: Style, wrap: Printer["wrap"]): str
     ),
     ...candidates.map(({ id, about }) => [id, about] as const),
   ];
-  // Users can look up a code of the service; codes of commands are for programs.
+  // Users can look up a code of the service; a command's own codes are for programs.
   const shownCode = errorRow(code) === undefined ? "" : style.dim(` (${code})`);
   return [
     wrap(`${style.red("✗")} ${printable(message)}${shownCode}`, 2),

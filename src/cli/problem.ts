@@ -1,5 +1,5 @@
 // To refuse a command: throw `Refused` or `refuseUsage`; `register` in cli/command.ts prints it, and nothing else
-// catches it. To go on after a refusal: `attempt`, `unlessRefused`, `rethrowWith`. Other floors return refusals as
+// catches it. To continue after a refusal: `attempt`, `unlessRefused`, `rethrowWith`. Other floors return refusals as
 // values.
 import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
 import { causeOfError, StorageUnavailable } from "../store/connection/storage-failure.ts";

@@ -268,7 +268,7 @@ export async function createProgram(registry: Registry): Promise<Command> {
     .description("The Hosted Checkout and Orders Service v1 on your own machine.")
     .version(version, "-v, --version", "print the version")
     .exitOverride()
-    // Options behind a command belong to that command, even if a parent command has an option of the same name.
+    // Options after a command belong to that command, even if a parent command has an option of the same name.
     .enablePositionalOptions()
     // The description of an option names its choices.
     .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP, optionDescription: ({ description }) => description })
@@ -296,8 +296,8 @@ export async function createProgram(registry: Registry): Promise<Command> {
 }
 
 /**
- * Rearranges a command line for commander: options of every command (`--json`, `--dir`, `--store`) that stand before or
- * between the command's words move after them, and `help` in any of these places becomes `--help`.
+ * Rearranges a command line for commander: options of every command (`--json`, `--dir`, `--store`) before or between
+ * the command's words move after them, and `help` in any of these places becomes `--help`.
  */
 export function arrangeArguments(program: Command, argv: readonly string[]): readonly string[] {
   const [words, common]: [string[], string[]] = [[], []];
@@ -316,7 +316,7 @@ export function arrangeArguments(program: Command, argv: readonly string[]): rea
   }
   const rest = argv.slice(at);
   const isUnknown = group.commands.length > 0 && rest[0]?.startsWith("-") === false;
-  // An unknown word is an error, even beside `help`.
+  // An unknown word is an error, even with `help`.
   if (isUnknown) return [...words, ...rest.filter((word) => !HELP.has(word))];
   // `orders create help` asks for help, because `create` takes no argument.
   if (rest[0] === "help" && group.registeredArguments.length === 0) helps = true;

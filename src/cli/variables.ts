@@ -1,4 +1,4 @@
-// A variable that is no option is added here with its meaning. A test compares this table with the code.
+// A variable without an option is added here with its meaning. A test compares this table with the code.
 import type { Command } from "commander";
 import { variableProblem } from "./command.ts";
 import { environmentVariableOf } from "./option-rules.ts";

@@ -7,7 +7,10 @@ import type { World } from "../world.ts";
 import { readNamedText } from "./named-file.ts";
 import { usageFailure, type HostFailure } from "./failure.ts";
 
-/** Secrets that can be given to a sandbox before it starts, each by its variable or by a file (decision 78). */
+/**
+ * Secrets that can be given to a sandbox before it starts, each in a variable or in a file that a variable names
+ * (decision 78).
+ */
 const SECRETS = {
   apiKey: {
     variable: "CHECKOUT_SANDBOX_API_KEY",
@@ -37,7 +40,7 @@ export type SecretName = keyof typeof SECRETS;
 /** A given secret, and the variable that contains it. */
 export type GivenSecret = { readonly value: string; readonly source: string };
 
-/** The given secrets; undefined for secrets that are to be generated. */
+/** The given secrets; an undefined secret is generated. */
 export type GivenSecrets = Readonly<Record<SecretName, GivenSecret | undefined>>;
 
 /** The variable of each secret, for the environment of a sandbox. */

@@ -43,7 +43,7 @@ export type Host = {
   readonly isGuest?: boolean;
 };
 
-/** What a sandbox is served for. */
+/** The functions that run while a sandbox is served. */
 export type Purpose<Value> = {
   /** Announces readiness; `/healthz` reports it only after this has returned. */
   readonly announce?: (served: ServedSandbox) => Promise<void>;

@@ -128,7 +128,7 @@ export async function listenOnPort(
   const { world, printer } = context;
   const { port: named, listen: addresses = [], publicUrl, portalUrl } = options;
   const wanted = named ?? DEFAULT_PORT;
-  // A proxy or tunnel behind such a URL would not find the sandbox on another port.
+  // A proxy or tunnel for such a URL would not find the sandbox on another port.
   const isLedTo = publicUrl !== undefined || portalUrl !== undefined;
   const last = named === undefined && !isLedTo ? wanted + MAX_PORT_MOVES : wanted;
   for (let port = wanted; ; port += 1) {

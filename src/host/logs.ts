@@ -11,7 +11,7 @@ import { stateFile } from "./folder/files.ts";
 import type { HeldFolder, StateLocation } from "./hosting.ts";
 import type { ServeOptions } from "./options.ts";
 
-/** Opens the logs: lines of requests, our own failures, and the v1 request log. */
+/** Opens the logs: the access log, the failure log, and the v1 request log. */
 export function openLogs(
   world: GuestWorld,
   {

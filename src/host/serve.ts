@@ -1,4 +1,4 @@
-// The life of a sandbox between start and stop. Its ready message: cli/sandbox/ready.ts; the environment of `exec`:
+// Serves a sandbox from its start to its stop. Its ready message: cli/sandbox/ready.ts; the environment of `exec`:
 // cli/sandbox/exec.ts; its secrets from outside: host/given-secrets.ts, sandbox/runtime/seed.ts.
 import { withService, type Source } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
@@ -56,7 +56,7 @@ export async function serveSandbox<Value>(
   }
 }
 
-/** The source of a sandbox, and what it is served for. */
+/** The source of a sandbox, and the functions that run while it is served. */
 type ServeRun<Value> = Source & Purpose<Value>;
 
 function serveFolder<Value>(

@@ -54,7 +54,8 @@ export async function firstStore(
   const seeded = seeding.value;
   const confirmed = await confirmStore(context.world, held, store);
   if (!confirmed.ok) return confirmed;
-  // Read again: a start whose first attempt failed after the commit has stored the key of the store that it now finds.
+  // Reads the key again: if the first attempt of this start failed after its commit, it has stored the key of the store
+  // that is now found.
   const apiKey = seeded.apiKey ?? confirmed.value?.stores[seeded.id]?.api_key ?? null;
   return accept({ seeded, apiKey, folderHold });
 }
@@ -108,7 +109,7 @@ function forgetStart({ files }: Pick<World, "files">, database: string): void {
 }
 
 /**
- * The master key; refuses a key that cannot decrypt the first store's secrets, and a store with secrets other than the
+ * The master key; refuses a key that cannot decrypt the first store's secrets, and a store with other secrets than the
  * given ones.
  */
 function checkKey(
@@ -171,7 +172,7 @@ async function setUp(
     changes = applied.value.changes;
     return accept(applied.value.made);
   };
-  // Only now it is on disk; the transaction may have run twice.
+  // Reported only now, after the commit, because the transaction may have run twice.
   return { before, done: () => setup.applied(changes) };
 }
 
@@ -221,7 +222,7 @@ function refuseStore(
   });
 }
 
-/** Nothing is recorded before the sandbox answers. */
+/** No assumption is recorded before the sandbox answers requests. */
 const NO_ASSUMPTIONS = { forget: () => undefined };
 
 /**

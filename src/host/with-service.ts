@@ -24,7 +24,7 @@ export type Source = {
   readonly given: GivenSecrets;
 };
 
-/** A service without a port, with its resources. */
+/** A service without a port, and its resources. */
 type MadeService = {
   readonly service: PortlessService;
   /** The key of the first store; null if the key was not stored. */

@@ -4,8 +4,8 @@ import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
 /**
- * How long work that a write has made due may wait for the alarm, in milliseconds, if the timers of the object are
- * gone: after a crash, or after the runtime has removed an idle object from memory.
+ * Maximum delay of due work in milliseconds if the timers of the object are gone: after a crash, or after the runtime
+ * has removed an idle object from memory.
  */
 const RESCUE_MS = 10_000;
 
@@ -18,8 +18,8 @@ export type ObjectAlarm = {
 };
 
 /**
- * Creates the alarm. Timers do the work when the object is in memory; the alarm is durable, and does no more than start
- * the object, whose start does everything that is due. An object without due work has none.
+ * Creates the alarm. Timers do the work while the object is in memory. The alarm is durable and only starts the object,
+ * whose start does all due work. An object without due work has no alarm.
  */
 export function createObjectAlarm(
   storage: Pick<ObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">,
@@ -33,7 +33,7 @@ export function createObjectAlarm(
   };
   return {
     wrote: () => {
-      // Not awaited: the runtime writes it together with the rows.
+      // Not awaited: the runtime writes the alarm together with the rows.
       if (at > now() + RESCUE_MS || at <= now()) void arm(now() + RESCUE_MS);
     },
     settle: async (store) => {

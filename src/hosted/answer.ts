@@ -4,7 +4,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 
 /**
  * The answer of a sandbox to a request of a Worker. A Worker cannot close a connection without an answer: a dropped
- * answer is one whose body breaks off.
+ * answer becomes an answer with a truncated body.
  */
 export async function answerIn({ service }: Pick<Sandbox, "service">, request: Request): Promise<Response> {
   try {
@@ -15,7 +15,7 @@ export async function answerIn({ service }: Pick<Sandbox, "service">, request: R
   }
 }
 
-/** The refusal of a request that cannot be read: its Host or its target is no part of an address. */
+/** The refusal of a request whose Host or target is invalid, so that it has no URL. */
 export async function refuseIn(
   { service }: Pick<Sandbox, "service">,
   { method }: Pick<Request, "method">,

@@ -3,22 +3,22 @@ import type { ObjectStorage } from "cloudflare:workers";
 import type { Connection, Statement } from "../store/connection/connection.ts";
 import { storageFailure, StorageUnavailable } from "../store/connection/storage-failure.ts";
 
-/** The largest row, in bytes: the limit of the platform, which the open runtime does not enforce. */
+/** Maximum size of a row, in bytes: the limit of the platform, which the open-source runtime does not enforce. */
 const MAX_ROW_BYTES = 2_000_000;
 
-/** A parameter by name. No string literal in our statements contains such a text. */
+/** Matches a named parameter. No string literal in our statements contains such a text. */
 const NAMED = /@(\w+)/g;
 
 type Value = string | number | ArrayBuffer | null;
 type Shape = "object" | "first column" | "columns";
 
 /**
- * The tables' connection over the SQL of a Durable Object. Named parameters become positional, blobs bytes in both
- * directions, and a nested transaction a nested `transactionSync`; statements are compiled and kept by the runtime.
+ * The tables' connection over the SQL of a Durable Object. Converts named parameters to positional ones, blobs to and
+ * from bytes, and a nested transaction to a nested `transactionSync`. The runtime compiles and caches the statements.
  */
 export function connectTo(storage: ObjectStorage): Connection {
   const { sql } = storage;
-  /** The number of statements that have run, so that `changes` is never read too late. */
+  /** The number of statements that have run, to detect that `changes` is read too late. */
   let ran = 0;
   const prepare = (text: string): Statement => {
     const names: string[] = [];
@@ -85,7 +85,7 @@ function valueOf(value: unknown): Value {
   return value === undefined ? null : (value as Value);
 }
 
-/** The size of a value; of a text the number of bytes that it has at most. */
+/** The size of a value in bytes. A text that fits into a row in any encoding counts one byte for each character. */
 function sizeOf(value: Value): number {
   if (typeof value === "string")
     return value.length * 3 <= MAX_ROW_BYTES ? value.length : Buffer.byteLength(value);

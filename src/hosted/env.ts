@@ -18,20 +18,20 @@ export type StoreInput = {
 
 /** The calls of the index to the object of a store. */
 export type StoreCalls = {
-  /** Creates the store, and has it listed; undefined if the object already has one. */
+  /** Creates the store, and adds it to the index; undefined if the object already has a store. */
   create(input: StoreInput): Promise<NewStore | undefined>;
   describe(): Promise<Outcome<SandboxDescription>>;
-  /** Deletes the history of the store. Does nothing where there is none. */
+  /** Deletes the history of the store. Does nothing if there is no store. */
   reset(): Promise<void>;
-  /** Deletes everything, without a row or an alarm left. Does nothing where there is nothing. */
+  /** Deletes all rows and the alarm. Does nothing if there are none. */
   erase(): Promise<void>;
 };
 
 /** The calls of the Worker and of the stores to the index. */
 export type IndexCalls = {
-  /** The mark of the first store, which `default` stands for; undefined if there is none. */
+  /** The mark of the first store, which the path segment `default` names; undefined if there is no store. */
   first(): Mark | undefined;
-  /** Takes the entry of a store into the list, or changes it there. */
+  /** Adds or updates the entry of a store. */
   note(details: StoreDetails): Promise<void>;
 };
 
@@ -46,5 +46,5 @@ export type HostedEnv = {
   readonly MASTER_KEY: string;
 };
 
-/** The name of the one index object. */
+/** The name of the only index object. */
 export const INDEX_NAME = "index";

@@ -17,8 +17,8 @@ import { migrate, storeOver } from "./store.ts";
 import { drawMark, workerWorld } from "./world.ts";
 
 /**
- * The list of all stores, for the operator: a sandbox whose stores are only entries, and whose erasures are done in the
- * object of the store. No v1 request, webhook or page passes here.
+ * The index of all stores, for the operator: a sandbox whose stores are only entries, and which erases a store in the
+ * store's own object. It handles no v1 request, webhook or page.
  */
 export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls {
   private list: { readonly store: Store; readonly sandbox: Sandbox; readonly alarm: ObjectAlarm } | undefined;
@@ -34,7 +34,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
     return answerIn(this.opened().sandbox, request);
   }
 
-  /** The durable alarm: the constructor has finished what was interrupted. */
+  /** Called by the durable alarm, after the constructor has finished interrupted work. */
   async alarm(): Promise<void> {
     const { store, alarm } = this.opened();
     await alarm.settle(store);
@@ -64,7 +64,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
 
 async function openIndex({ storage }: ObjectState, env: HostedEnv) {
   migrate(storage);
-  // Ids of the index lead to no object.
+  // Ids drawn by the index name no object.
   const world = workerWorld(0);
   const connection = connectTo(storage);
   const alarm = createObjectAlarm(storage, world, await storage.getAlarm());
@@ -108,7 +108,10 @@ function operationsOn(store: Store, env: HostedEnv): OwnOperations {
   };
 }
 
-/** Erases a store in its object. Called again at the next start if it was interrupted, so it may be done already. */
+/**
+ * Deletes or resets a store in its object. If this was interrupted, it is called again at the next start; the object
+ * may then have finished.
+ */
 async function forgetIn(env: HostedEnv, { storeId, kind }: Erasure): Promise<void> {
   const object = objectOf(env, storeId);
   await (kind === "reset" ? object.reset() : object.erase());

@@ -1,19 +1,19 @@
-// How an id or a key leads to the object of its store. Who makes them: hosted/world.ts; who reads them:
-// hosted/routing.ts.
+// How an id or an API key names the object of its store. Marked ids and keys are created in hosted/world.ts, and read
+// in hosted/routing.ts.
 import { API_KEY_RANDOM_BYTES, testKeyBits } from "../core/credential.ts";
 import { isUuid } from "../core/text.ts";
 
 /**
- * The mark of a store: 26 bits, the same in every id and API key that its object makes, and the name of the object. So
- * nothing has to be looked up on the way to a store, and nothing is left behind when it is deleted. A mark opens
- * nothing: the store itself decides whether it knows an id or a key.
+ * The mark of a store: 26 bits that every id and API key of its object contains, and that name the object. So routing a
+ * request to a store needs no lookup, and deleting a store leaves nothing behind. A mark grants no access: the store
+ * itself decides whether it knows an id or a key.
  */
 export type Mark = number;
 
 /** The number of marks. */
 export const MARKS = 2 ** 26;
 
-/** Ids and keys keep the other bits: 48 random ones of each millisecond, and 134. */
+/** The other bits stay random: 48 of an id, 134 of a key. */
 const [KEY_BITS, MARK_BITS] = [API_KEY_RANDOM_BYTES * 8, 26];
 
 /** The name of a store's object. */
@@ -22,8 +22,8 @@ export function objectName(mark: Mark): string {
 }
 
 /**
- * A UUID v7 with a mark: the milliseconds, the 12 bits and the first 14 bits that v7 leaves to chance are the mark, and
- * 48 bits stay random. The last 8 characters are among these, so that a short id still names one thing.
+ * A UUID v7 with a mark: after the milliseconds, the first 26 random bits of v7 are the mark, and the other 48 stay
+ * random. They include the last 8 characters, so that a short id still identifies one object.
  */
 export function markedUuid(mark: Mark, milliseconds: number, random: Uint8Array): string {
   const time = milliseconds.toString(16).padStart(12, "0");
@@ -33,7 +33,7 @@ export function markedUuid(mark: Mark, milliseconds: number, random: Uint8Array)
   return `${time.slice(0, 8)}-${time.slice(8)}-7${high}-${low}-${rest}`;
 }
 
-/** The mark of an id; undefined for a text that is no UUID v7. */
+/** The mark of an id; undefined for a text that is not a UUID v7. */
 export function markOfId(id: string): Mark | undefined {
   const text = id.toLowerCase();
   if (!isUuid(text) || text[14] !== "7") return undefined;
@@ -48,7 +48,7 @@ export function markedKeyBytes(mark: Mark, random: Uint8Array): Uint8Array {
   return Buffer.from(whole.toString(16).padStart(KEY_BITS / 4, "0"), "hex");
 }
 
-/** The mark of an API key; undefined for a text that is no test key. */
+/** The mark of an API key; undefined for a text that is not a test key. */
 export function markOfKey(apiKey: string): Mark | undefined {
   const bits = testKeyBits(apiKey);
   return bits === undefined ? undefined : Number(bits >> BigInt(KEY_BITS - MARK_BITS)) % MARKS;

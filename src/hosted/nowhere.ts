@@ -7,9 +7,9 @@ import { storeOver } from "./store.ts";
 import { workerWorld } from "./world.ts";
 
 /**
- * A sandbox without a store, for requests that lead to none: it refuses them in the same words and order, and serves
- * the static files of the pages. It reads and writes nothing. Created for each request, because the timers of a Worker
- * end with their request.
+ * A sandbox without a store, for requests that name no store: it refuses them with the same messages in the same order,
+ * and serves the static files of the pages. It reads and writes nothing. Created for each request, because the timers
+ * of a Worker end with their request.
  */
 export function createNowhere(env: HostedEnv): Sandbox {
   const world = workerWorld(0);
@@ -27,7 +27,7 @@ const EMPTY_STATEMENT: Statement = {
   raw: () => EMPTY_STATEMENT,
 };
 
-/** A database in which nothing is found, and which forgets everything. */
+/** An empty database that ignores writes. */
 const EMPTY = {
   prepare: () => EMPTY_STATEMENT,
   exec: () => undefined,

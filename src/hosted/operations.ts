@@ -1,7 +1,7 @@
 import { refuse, type Outcome } from "../core/outcome.ts";
 import type { SandboxContext } from "../sandbox/sandbox.ts";
 
-/** Operations that a sandbox runs in its own way. */
+/** Operations that a sandbox implements itself. */
 export type OwnOperations = SandboxContext["operations"] & {};
 
 const SNAPSHOTS = refuseHere("snapshots", "快照");

@@ -7,7 +7,7 @@ import { requestsTable, type RequestBatch } from "../store/request/requests.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
-/** The number of requests in a row: with the largest details of each, a row stays below the limit of its size. */
+/** Number of requests in one row: even with the largest details, the row stays below its maximum size. */
 const REQUESTS_IN_ROW = 50;
 
 /** The request log in the database of an object. */

@@ -2,7 +2,9 @@ import { parseAuthorization } from "../core/credential.ts";
 import { CONTROL_PREFIX, DEFAULT_STORE } from "../core/control/protocol.ts";
 import { markOfId, markOfKey, type Mark } from "./marks.ts";
 
-/** Where a request is answered: in the object of a store, of the first store, of the index, or in the Worker itself. */
+/**
+ * The place that answers a request: the object of a store, of the first store or of the index, or the Worker itself.
+ */
 type Place =
   | { readonly kind: "store"; readonly mark: Mark }
   | { readonly kind: "first store" | "index" | "nowhere" };
@@ -14,9 +16,9 @@ const INDEX: Place = { kind: "index" };
 const DELETE = "delete";
 
 /**
- * Finds the place of a request from the request alone: of v1 by the API key, of a payment page by the id of its
- * checkout, of the control API by the store in the path. The place judges the request: a wrong key, id or store is as
- * unknown there as anywhere else.
+ * Finds the place of a request from the request alone: for v1 by the API key, for a payment page by the id of its
+ * checkout, for the control API by the store in the path. The place then checks the request: it refuses a wrong key, id
+ * or store as unknown.
  */
 export function placeOf(path: string, authorization: string | null): Place {
   if (path.startsWith("/v1/")) return placeOfKey(authorization);

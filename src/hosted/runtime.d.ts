@@ -1,6 +1,7 @@
-// The part of the Workers runtime that this folder uses. Its own package of types would replace the types of Node.
+// The part of the Workers runtime that this folder uses. The runtime's own type package would replace the types of
+// Node.
 declare module "cloudflare:workers" {
-  /** A value that SQL takes and returns. */
+  /** A parameter or a column of SQL. */
   type SqlValue = string | number | ArrayBuffer | null;
 
   /** The rows of a statement, read once. */
@@ -40,7 +41,7 @@ declare module "cloudflare:workers" {
     protected readonly env: Env;
   }
 
-  /** The objects of a class, by name; their methods are called from outside, and are then all asynchronous. */
+  /** The objects of a class, by name. Their methods are called remotely, so all of them are asynchronous. */
   export type Objects<Instance> = {
     readonly getByName: (name: string) => Stub<Instance>;
   };

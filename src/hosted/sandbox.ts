@@ -19,16 +19,19 @@ import type { HostedEnv } from "./env.ts";
 import { openRequestLog } from "./request-log.ts";
 import { consoleStream, type WorkerWorld } from "./world.ts";
 
-/** What differs between the sandboxes of a hosted service: of a store, of the index, and of no store. */
+/**
+ * The parts that differ between the sandboxes of a hosted service: the sandbox of a store, of the index, and of no
+ * store.
+ */
 type Parts = {
   readonly connection: Connection;
   readonly store: Store;
   readonly operations: SandboxOptions["operations"] & {};
-  /** Deletes or resets a store of the index in its own object. Default: there is nothing elsewhere. */
+  /** Deletes or resets a store of the index in its own object. Default: nothing is stored elsewhere. */
   readonly forgetStore?: SandboxOptions["forgetStore"];
 };
 
-/** Creates a sandbox of the service: the same service as on a machine, with what a Worker has in place of files. */
+/** Creates a sandbox of the service: the same service as on a machine, with the Worker's bindings in place of files. */
 export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: Parts): Sandbox {
   const { connection, store, operations, forgetStore } = parts;
   const { SETTINGS, CONTROL_TOKEN, ADMIN_TOKEN } = env;
@@ -67,7 +70,7 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: P
   return sandbox;
 }
 
-/** The parts for creating stores. Nobody but the caller gets a copy of a key. */
+/** The parts for creating stores. Only the caller gets a copy of a key. */
 export function storeMakerOf({ MASTER_KEY }: Pick<HostedEnv, "MASTER_KEY">) {
   return {
     masterKey: Buffer.from(MASTER_KEY, "hex"),

@@ -17,7 +17,7 @@ import { createHostedSandbox, storeMakerOf } from "./sandbox.ts";
 import { hasTables, migrate, storeOver } from "./store.ts";
 import { workerWorld } from "./world.ts";
 
-/** A store that is in memory. */
+/** A store whose tables and service are in memory. */
 type OpenStore = {
   readonly storeId: string;
   readonly store: Store;
@@ -27,11 +27,11 @@ type OpenStore = {
 
 /**
  * One store: its tables, its service and its alarm. Before the store is created and after it is deleted, the object has
- * no row, and answers like a service that does not know the store.
+ * no rows, and answers like a service without this store.
  */
 export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls {
   private open: OpenStore | undefined;
-  /** The last word to the index; an erasure waits for it. */
+  /** The last report to the index; an erasure waits for it. */
   private telling: Promise<void> = Promise.resolve();
 
   constructor(state: ObjectState, env: HostedEnv) {
@@ -50,7 +50,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     return response;
   }
 
-  /** The durable alarm: the constructor has started the due work. */
+  /** Called by the durable alarm, after the constructor has started the due work. */
   async alarm(): Promise<void> {
     await this.tellIndex();
     await this.open?.alarm.settle(this.open.store);
@@ -91,8 +91,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   }
 
   /**
-   * Tells the index how its list shows the store, if that has changed. The rescue of the alarm repeats it after a
-   * crash.
+   * Reports the details of the store to the index, if they have changed. After a crash, the alarm repeats the report.
    */
   private async tellIndex(): Promise<void> {
     const { open, env } = this;
@@ -108,7 +107,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   }
 }
 
-/** The DDL of what only an object knows: its mark, and what the index was told last. */
+/** The DDL of the facts that only an object has: its mark, and the details that it last reported to the index. */
 const HOSTED_DDL = "CREATE TABLE hosted_store (mark INTEGER NOT NULL, told TEXT) STRICT";
 
 function insert(
@@ -125,7 +124,7 @@ function insert(
   return insertStore(store, { world, ...storeMakerOf(env) }, { ...(name && { name }), merchant });
 }
 
-/** Opens the store of an object, and does what has become due. */
+/** Opens the store of an object, and does the work that has become due. */
 async function openStore(storage: ObjectStorage, env: HostedEnv): Promise<OpenStore> {
   migrate(storage);
   const mark = Number(storage.sql.exec("SELECT mark FROM hosted_store").raw().next().value?.[0]);

@@ -7,17 +7,17 @@ import type { Snapshots } from "../store/snapshot/snapshots.ts";
 import type { Store } from "../store/store.ts";
 import { createTables } from "../store/tables.ts";
 
-/** The migrations of an object: those of a state file, with the request log, which is in the same database. */
+/** The migrations of an object: the migrations of a state file, and the request log, which is in the same database. */
 const MIGRATIONS = [...SANDBOX_FILE.migrations, REQUESTS_DDL] as const;
 
-/** Whether an object has tables. An object that nothing was written to has none. */
+/** Whether an object has tables. A new object has none. */
 export function hasTables({ sql }: ObjectStorage): boolean {
   return sql.exec("SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'").toArray().length > 0;
 }
 
 /**
- * Brings the tables of an object up to date, in one transaction. The schema version is a row, because SQLite's own
- * number is not available here; it counts these migrations.
+ * Brings the tables of an object up to date, in one transaction. The schema version is a row, because `user_version` is
+ * not available here; it counts these migrations.
  */
 export function migrate(storage: ObjectStorage): void {
   const { sql } = storage;
@@ -32,8 +32,9 @@ export function migrate(storage: ObjectStorage): void {
 }
 
 /**
- * The state of an object. A write runs at once, in one transaction; the runtime commits all writes of a moment together
- * and holds every answer and every request to a receiver back until they are on disk. `wrote` is called with each.
+ * The state of an object. A write runs immediately, in one transaction. The runtime commits simultaneous writes
+ * together, and delays every answer and every request to a receiver until they are on disk. `wrote` is called after
+ * each write.
  */
 export function storeOver(
   connection: Connection,
@@ -59,7 +60,7 @@ export function storeOver(
   };
 }
 
-/** The operations that take or restore snapshots are refused before they get here. */
+/** Never called: the operations that take or restore snapshots are refused before. */
 const NO_SNAPSHOTS: Snapshots = {
   take: refuseSnapshot,
   write: refuseSnapshot,

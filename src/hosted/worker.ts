@@ -1,5 +1,5 @@
-// The Worker of a hosted service (decision 124). Where a request goes: hosted/routing.ts; what an object is:
-// hosted/store-object.ts, hosted/index-object.ts; how it is bundled: bin/build/worker.ts.
+// The Worker of a hosted service (decision 124). Routing: hosted/routing.ts; objects: hosted/store-object.ts,
+// hosted/index-object.ts; bundling: bin/build/worker.ts.
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { answerIn, refuseIn } from "./answer.ts";
 import { INDEX_NAME, type HostedEnv } from "./env.ts";
@@ -10,7 +10,7 @@ import { placeOf } from "./routing.ts";
 export { IndexObject } from "./index-object.ts";
 export { StoreObject } from "./store-object.ts";
 
-/** Leads each request to its object. It keeps nothing, so any number of instances can run at any place. */
+/** Forwards each request to its object. It has no state, so any number of instances can run anywhere. */
 export class HostedService extends WorkerEntrypoint<HostedEnv> {
   async fetch(request: Request): Promise<Response> {
     const { STORES, INDEX } = this.env;

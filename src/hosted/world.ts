@@ -20,7 +20,7 @@ export type WorkerWorld = Pick<
   | "resolve"
 >;
 
-/** Everything outside a Worker; ids and keys of this world carry the mark. */
+/** Everything outside a Worker. The ids and keys that this world creates contain the mark. */
 export function workerWorld(mark: Mark): WorkerWorld {
   return {
     now: () => Date.now(),
@@ -39,7 +39,7 @@ export function workerWorld(mark: Mark): WorkerWorld {
   };
 }
 
-/** A mark for a new store. It may be taken. */
+/** A random mark for a new store. Another store may already have it. */
 export function drawMark(): Mark {
   return randomBytes(4).readUInt32BE() % MARKS;
 }
@@ -58,8 +58,8 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Sends a request. The network of the Worker does not say why it did not connect: an address that it refuses is told
- * like a name without an address.
+ * Sends a request. The network of the Worker does not report why it did not connect: a refused address and a name
+ * without an address look the same.
  */
 async function send({ url, method, headers, body, ...limits }: OutboundRequest): Promise<OutboundResult> {
   const { timeoutMs, maxResponseBytes, larger } = limits;
@@ -88,7 +88,7 @@ async function send({ url, method, headers, body, ...limits }: OutboundRequest):
     if (signal.aborted)
       return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };
     const message = isError(error) ? error.message : String(error);
-    // Of a connection that was established the runtime says so.
+    // The runtime reports the loss of an established connection.
     if (isAnswered || /connection lost/i.test(message))
       return { ok: false, failure: "connection_lost", message };
     return { ok: false, failure: "unreachable", message: NOT_CONNECTED };
@@ -113,7 +113,7 @@ async function readUpTo(
   return { body: whole.toString("utf8", 0, maxBytes), isCut: size > maxBytes };
 }
 
-/** The output of a Worker for the lines of our own failures. */
+/** The output of a Worker for internal errors. */
 export const consoleStream = {
   writableNeedDrain: false,
   write: (text: string): void => console.error(text.trimEnd()),

@@ -4,7 +4,7 @@ import { CheckoutError } from "./errors.ts";
 /** The rule for an option: the expected value in words, and the check of a value. */
 type Rule = readonly [expected: string, isRight: (value: unknown) => boolean];
 
-/** The longest timeout of a Node timer, in milliseconds. */
+/** Maximum timeout of a Node timer, in milliseconds. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** Maximum number of faults in one schedule of `explore`. */
@@ -101,7 +101,7 @@ export function checkFilter(
       call,
       `a filter must be an object with fields of the ${noun}; got ${printableLiteral(filter)}`,
     );
-  // The shape of `Fields`.
+  // The items' fields have the type `Fields`.
   if (fields !== null) checkFields(call, filter, { noun, at: "", fields: fields as AnyFields });
   if (types !== undefined && "type" in filter && typeof filter.type === "string")
     checkType(call, filter.type, types);

@@ -25,7 +25,7 @@ export type Calls = {
   readonly control: <Name extends OperationName>(
     call: ControlCall<Name> & { readonly storeId?: string },
   ) => Promise<AnswerOf<Name>>;
-  /** Creates a store without HTTP and JSON, which would double its time: a suite creates a store for each test. */
+  /** Creates a store without HTTP and JSON, which would double the time: a suite creates a store for each test. */
   readonly createStore: (wanted: StoreOptions) => Promise<AnswerOf<"createStore">>;
   /** Creates an order or a session through v1. */
   readonly create: (request: {
@@ -135,7 +135,7 @@ function lostAnswerError(message: string): CheckoutError {
 async function sendHere(running: Running, request: OutboundRequest): Promise<WithinResult> {
   refuseClosed(running);
   const sent = await sendWithin(running.answer, request);
-  // A request that fails while the sandbox closes gets that as its reason.
+  // If the request failed because the sandbox is closing, reports that as the reason.
   if (sent.ok && sent.status === ERRORS.internal_error.status) refuseClosed(running);
   return sent;
 }

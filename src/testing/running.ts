@@ -1,5 +1,5 @@
-// Starts the sandbox of the test kit. Types: testing/types.ts; a store: testing/store.ts; the limits of a guest in the
-// user's process: `guestWorld` in world/real.ts; requests without a socket: web/fetch.ts.
+// Starts the sandbox of the test kit. Types: testing/types.ts; a store: testing/store.ts; restrictions in the user's
+// process: `guestWorld` in world/real.ts; requests without a socket: web/fetch.ts.
 import type { LogStream } from "../sandbox/runtime/access-log.ts";
 import type { Ready } from "../host/ready.ts";
 import { serveSandbox } from "../host/serve.ts";

@@ -115,7 +115,7 @@ function sandboxOf(running: Running, calls: Calls, identity: StoreIdentity): San
   const forget = (): void => receivers.forget();
   const { fetch: send, handler } = createFetch(running);
   const close = async (): Promise<void> => {
-    // The sandbox first: receivers still accept its deliveries in flight.
+    // Closes the sandbox first, so that receivers still accept its deliveries in flight.
     await running.close();
     await receivers.end();
     running.end();

@@ -30,7 +30,7 @@ export async function answerFetch(
   try {
     return await unlessAborted(asked, answered);
   } catch (error) {
-    // The answer has no reader any more.
+    // No one reads the answer any more.
     answered.then(({ body }) => body?.cancel()).catch(() => undefined);
     throw error;
   }
@@ -86,8 +86,8 @@ async function readBody(request: Request, maxBytes: number): Promise<Outcome<Uin
 }
 
 /**
- * A body whose parts are read on demand, and which ends when the reader does. If the body is incomplete, it fails like
- * the body of `fetch`.
+ * A body whose parts are read on demand, and which ends when its reader cancels it. An incomplete body fails like the
+ * body of `fetch`.
  */
 function bodyOf(
   body: HttpBody,
@@ -105,7 +105,7 @@ function bodyOf(
           if (next.done === true) controller.close();
           else controller.enqueue(next.value);
         } catch (error) {
-          // Not awaited: it ends when its own wait does.
+          // Not awaited: `return` waits for the pending `next`, which may never resolve.
           end().catch(() => undefined);
           throw asked.signal.aborted ? error : new TypeError("terminated", { cause: error });
         }

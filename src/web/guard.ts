@@ -1,4 +1,4 @@
-// Why a request from elsewhere is refused. Names and addresses: `hostsOf` in sandbox/sandbox.ts. Proxies:
+// Refuses requests from elsewhere. Names and addresses: `hostsOf` in sandbox/sandbox.ts. Proxies:
 // core/network/proxy.ts, web/proxy.ts.
 import { checkHost, type AllowedHosts } from "../core/loopback.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";

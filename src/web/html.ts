@@ -9,7 +9,7 @@ type Markup = ReturnType<typeof raw>;
 /** Markup that is safe to send, for a page in any language. Only `html` and `trustMarkup` create it. */
 export type Html = (language: Language) => Markup;
 
-/** A value in markup: a string always becomes text, and words become text in the page's language. */
+/** A value in markup: a string always becomes text, and words become their text in the page's language. */
 export type Text = string | Words | ((language: Language) => string);
 
 /** The texts of pages; texts with values are functions. */

@@ -16,7 +16,7 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
   const target = `${hostname}:${port === "" ? "443" : port}`;
   const { request } = await clientFor(proxy);
   const headers = { Host: target, ...authorizationOf(proxy) };
-  // Without user name and password, which would be sent on as the service's.
+  // Without user name and password, which would be sent on as credentials of the service.
   const asked = request(displayProxy(proxy), {
     method: "CONNECT",
     path: target,
@@ -28,7 +28,7 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
     const fail = (error: Error): void => resolve({ ok: false, error });
     const refuse = (status = 0): void => fail(new Error(refusalOf(status, target)));
     asked.on("connect", ({ statusCode }, socket, head) => {
-      // In TLS the client speaks first; earlier bytes come from something else.
+      // In TLS the client sends first; earlier bytes are not from the server.
       if (statusCode === 200 && head.length === 0) return resolve({ ok: true, socket });
       socket.destroy();
       return refuse(statusCode);

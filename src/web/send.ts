@@ -68,7 +68,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       );
     });
     sent.on("socket", (socket) => {
-      // With TLS, only the handshake shows that a server may get the request.
+      // With TLS, the server can get the request only after the handshake.
       onKept = sent.reusedSocket;
       connected = onKept || (!isTls && !socket.connecting);
       address = socket.remoteAddress;
@@ -81,7 +81,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       upgraded.destroy();
       end({ ok: false, failure: "bad_answer", message: "status 101 is no answer to this request" });
     });
-    // Any other end of the connection: the caller must not wait for ever.
+    // Any other end of the connection, so that the caller does not wait for ever.
     sent.on("close", () =>
       end({ ok: false, failure: "connection_lost", message: "the connection was closed" }),
     );
@@ -125,7 +125,7 @@ async function findKeptRoute({
   const known = agents.get(key);
   if (known !== undefined && connection === "kept") return { agent: known };
   const agent = closeOnStrayBytes(new Agent(options));
-  // An agent that was dropped closes by itself.
+  // A dropped agent closes by itself when its connections are idle.
   const [oldest] = agents.keys();
   if (oldest !== undefined && agents.size >= MAX_AGENTS) agents.delete(oldest);
   agents.set(key, agent);

@@ -20,7 +20,7 @@ export function unpackAddon(): string {
   try {
     return keepAddon(folder, addon);
   } catch {
-    // No home, a read-only one, or another user's folder, as in containers.
+    // There is no home folder, or it is read-only or another user's, as in containers.
     return keepAddon(mkdtempSync(join(os.tmpdir(), "hosted-checkout-")), addon);
   }
 }

@@ -6,11 +6,11 @@ import { isError } from "../core/outcome.ts";
 /**
  * How long to wait for the system's opener, in milliseconds. If it finds no browser, it exits with an error within this
  * time; if it is still running, it has become the browser. On Windows it must exit first, because it ends together with
- * us.
+ * this process.
  */
 const OPENER_MS = process.platform === "win32" ? 10_000 : 1000;
 
-/** Opens an address with the system's opener, which does not inherit our streams and can outlive us. */
+/** Opens an address with the system's opener, which does not inherit our streams and may outlive this process. */
 export async function openBrowser(url: string): ReturnType<World["openBrowser"]> {
   try {
     const { default: open } = await import("open");

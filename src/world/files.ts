@@ -215,7 +215,7 @@ function isWritable(path: string): boolean {
     accessSync(path, constants.W_OK);
     return true;
   } catch {
-    // Its mode, its owner or a read-only disk: the answer is the same.
+    // The reason does not matter: mode, owner or a read-only disk.
     return false;
   }
 }

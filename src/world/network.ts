@@ -11,7 +11,7 @@ let sender: Promise<typeof import("../web/send.ts")> | undefined;
 export async function send(request: OutboundRequest): Promise<OutboundResult> {
   const { sendHttp, timeoutResult } = await (sender ??= import("../web/send.ts"));
   const { timeoutMs, signal } = request;
-  // A timer that is cleared with the answer; the timer of AbortSignal.timeout would run until its end.
+  // Our own timer is cleared when the answer arrives; the timer of AbortSignal.timeout would run to its end.
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), Math.ceil(timeoutMs)).unref();
   const both = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
@@ -46,7 +46,7 @@ export const listen: World["listen"] = async (makeService, options) => {
   });
 };
 
-/** Runs a function later, without keeping the program alive until then. */
+/** Runs a function after a delay, without keeping the program alive until then. */
 function background(milliseconds: number, run: () => void): void {
   setTimeout(run, milliseconds).unref();
 }

@@ -15,7 +15,7 @@ import { isError } from "../core/outcome.ts";
 import { starterNotified } from "./detached.ts";
 import { discard, temporaryName } from "./files.ts";
 
-/** Whether a result could not be printed; then the program has failed, whatever the command returned. */
+/** Whether a result could not be printed: the program has then failed, whatever exit code the command returned. */
 const lost = { stdout: false };
 
 /** stdout and stderr of this process; `logFile` is the file of stderr in a detached process. */
@@ -39,7 +39,7 @@ export function standardOutputs(
 const LAST_WORDS_MS = 500;
 
 /**
- * Ends the program after its output was read, or when it cannot be read. A program without its result has failed with a
+ * Ends the program after its output was read, or cannot be read. A program whose result was not printed ends with a
  * separate exit code: a script that reads exit 3 as "not ready" would otherwise trust a missing answer.
  */
 export async function leave(exitCode: number): Promise<void> {
@@ -118,14 +118,14 @@ function isFile({ fd, isTTY }: ProcessOutput): boolean {
     const stats = fstatSync(fd);
     return stats.isFile() || (stats.isCharacterDevice() && !isTTY);
   } catch {
-    // It was closed before the program began; Node's own stream accepts the writes.
+    // The descriptor was closed before the program started; Node's own stream accepts the writes.
     return false;
   }
 }
 
 /**
- * Output to a file on a disk that can be full and have space again: bytes that cannot be written are dropped and
- * counted. A truncated line is ended before the next one.
+ * Output to a file whose disk may be full for a while: bytes that cannot be written are dropped and counted. A
+ * truncated line is ended before the next one.
  */
 export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLoss = {}): Writable {
   let dropped = 0;

@@ -20,14 +20,14 @@ export function realWorld(): World {
   // Before the first file is opened, because SQLite creates its files with the umask.
   const usersMask = process.umask(0o077);
   const starter = takeStarter();
-  // If the program ends before the command returned, it has failed.
+  // A program that ends before its command has returned has failed.
   process.exitCode = 1;
   return {
     argv: process.argv.slice(2),
     env: process.env,
     cwd: process.cwd(),
     pid: process.pid,
-    // Most commands never read stdin, and Node loads its stream with the first look.
+    // A getter, because Node loads the stream of stdin at the first access, and most commands never read it.
     get interactive() {
       return (
         process.stderr.isTTY &&

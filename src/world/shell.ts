@@ -83,7 +83,7 @@ function killTree({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch (error) {
-    // It has already ended; macOS says EPERM if only zombies are left.
+    // The process has already ended; macOS reports EPERM if only zombies are left.
     if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;
   }
 }

@@ -68,7 +68,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   const { world } = context;
   const path = options.out === undefined ? recordPath(context) : resolvePath(world, options.out);
   const record = options.check === true ? readRecord(context, path) : undefined;
-  // Before anything says that the key goes there.
+  // Refuses the address before a message says that the key is sent there.
   refusePlain(context.around.address()?.value);
   const { target, settings } = await connectToService(context);
   refusePlain(target.baseUrl);

@@ -90,7 +90,7 @@ export async function openPayer(context: Context, options: PayerOptions, run: st
     requests: MAX_RETRIEVES,
     observe: async (target, answers, asking) => {
       const { checkout_url: url } = checkoutInAnswer(answers.get(FIRST_PROBE));
-      // Printed in every mode: without it, no payer knows the address.
+      // Printed in every mode, because otherwise no payer knows the address.
       printer.trace(`pay the order: ${printable(String(url))}\n${terms}`);
       const seen = await awaitPayment(world, target, { ...asking, answers, receiver: made });
       return { ...seen, secrets };

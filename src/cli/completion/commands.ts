@@ -15,7 +15,7 @@ type CompletedShell = keyof typeof SCRIPTS;
 
 const SHELLS = Object.keys(SCRIPTS) as CompletedShell[];
 
-/** The place of a script in the user's home folder, and what else the shell needs to find it. */
+/** The path of each script in the user's home folder, and the further steps that the shell needs to find it. */
 const PLACES: Readonly<
   Record<
     CompletedShell,

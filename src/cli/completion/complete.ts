@@ -10,11 +10,11 @@ import { kindOfArgument, kindOfOption, type Candidate, type LiveKind } from "./k
 /** Values with these characters could not be inserted, or would change the terminal. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
-/** What stands at the place of the last word. */
+/** The kind of word that is completed. */
 type Place = {
   readonly choices?: readonly string[] | undefined;
   readonly kind?: LiveKind | undefined;
-  /** Whether any file fits. */
+  /** Whether the word can be a file name. */
   readonly isFile: boolean;
   readonly isList: boolean;
   readonly isArgument: boolean;
@@ -24,8 +24,8 @@ type Answer = { readonly candidates: readonly Candidate[]; readonly isFile: bool
 
 /**
  * Answers `checkout complete -- WORDS`, which the script of a shell calls at each Tab: a line for each value that the
- * last word may become, with a tab and its description, and then `:4`, or `:0` where file names fit as well. With
- * `--next` before `--`, an empty word follows the words.
+ * last word may become, with a tab and its description, and then `:4`, or `:0` if the word can also be a file name.
+ * With `--next` before `--`, an empty word follows the words.
  */
 export async function printCompletions(world: World, version: string): Promise<number> {
   const end = world.argv.indexOf("--");
@@ -94,7 +94,7 @@ async function valuesOf(
   const { liveValues } = await import("./values.ts");
   const { createPrinter } = await import("../printer.ts");
   const { surroundingsOf } = await import("../target/surroundings.ts");
-  // Nothing but values is printed.
+  // Only values may be printed.
   const printer = createPrinter({ ...world, stderr: world.stdout }, { json: true });
   const silent = { ...printer, talk: () => undefined, trace: () => undefined, traceOnce: () => undefined };
   const typedWorld = { ...world, argv: before };
@@ -151,7 +151,7 @@ function walk(program: Command, before: readonly string[]): Walked {
       continue;
     }
     if (word.startsWith("-")) {
-      // `--dir` may stand before the command that has it.
+      // `--dir` may precede the command that has it.
       const found =
         optionNamed(command, word) ?? optionBelow(program, word) ?? optionNamed(BEFORE_COMMANDS, word);
       if (found?.required === true) option = found;
@@ -167,7 +167,7 @@ function walk(program: Command, before: readonly string[]): Walked {
   return { command, words, argumentCount, option };
 }
 
-/** Options with a value that may stand before the words of a command; the loaded commands may lack them. */
+/** Options with a value that may precede the words of a command; they may be missing in the loaded commands. */
 const BEFORE_COMMANDS = {
   options: [new Option("--dir <folder>"), new Option("--store <id|name>")],
 } as const;

@@ -1,5 +1,5 @@
 // Which arguments and options take values of the running sandbox. The values: cli/completion/values.ts, which is loaded
-// only where there are some.
+// only if there are any.
 import type { Option } from "commander";
 
 /** A value that can be inserted, and its description. */

@@ -6,12 +6,12 @@ import { attemptAsync, unlessRefused } from "../problem.ts";
 import { findSandbox, resolveStore } from "../target/control.ts";
 import type { Candidate, LiveKind } from "./kinds.ts";
 
-/** A Tab waits for the sandbox at most this long. */
+/** Maximum time for which a Tab waits for the sandbox, in milliseconds. */
 const TIMEOUT_MS = 1000;
-/** The most values of a kind, newest first. */
+/** Maximum number of values of a kind, newest first. */
 const MAX_VALUES = 200;
 
-/** `q` finds an order_id by its beginning among many, but no id. */
+/** `q` finds order_ids by their beginning, but not ids. */
 const newestCheckouts = (typed: string) => ({
   limit: MAX_VALUES,
   ...(typed === "" || /^[0-9a-f-]+$/i.test(typed) ? {} : { q: typed }),
@@ -26,7 +26,7 @@ const orderIds = ({ checkouts }: AnswerOf<"listCheckouts">): readonly Candidate[
 const LISTERS = {
   checkout: lister("listCheckouts", newestCheckouts, (answer, typed) => [
     ...orderIds(answer),
-    // Ids only where one is typed, because a person reads order_ids.
+    // Offers ids only after a character was typed, because order_ids are easier to read.
     ...(typed === "" ? [] : answer.checkouts.map(({ id, orderId }) => ({ value: id, about: orderId }))),
   ]),
   orderId: lister("listCheckouts", newestCheckouts, orderIds),

@@ -75,7 +75,7 @@ async function runExplore(
       ? await inOwnSandbox(context, options, wanted)
       : await inRunningSandbox(context, { ...options, receiver }, wanted);
   if (only === undefined) await recordResult(context, result);
-  // What checkout exec --fault can do.
+  // Only schedules without kills, because `checkout exec --fault` cannot kill.
   const first = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
   if (path !== undefined && first !== undefined)
     world.files.write(path, `${JSON.stringify(first.faults.map(faultJson), null, 2)}\n`);
@@ -84,7 +84,9 @@ async function runExplore(
   return result.broken.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** What the user asked for besides the options of the search, and the signal that asks the exploration to stop. */
+/**
+ * The rest of the user's request, in addition to the options of the search, and the signal that stops the exploration.
+ */
 type Wanted = {
   /** The command line of the purchase. */
   readonly words: readonly string[];

@@ -36,14 +36,14 @@ export function scheduleOf(text: string, payer: PayerOutcome): Schedule {
     const kill = KILLS.find((action) => isRecord(one) && one["action"] === action);
     const read = decodeRequest("addFault", kill === undefined ? one : Object.assign(one as object, STAND_IN));
     if (!read.ok) throw refused(`cannot be used: ${read.refusal.message}`);
-    // A fault that the API takes has the fields of a fault of a schedule.
+    // A fault that the API accepts has the fields of a fault of a schedule.
     const fault = read.value as ScheduledFault;
     return kill === undefined ? fault : { action: kill, match: fault.match ?? {} };
   });
   return { faults, payer };
 }
 
-/** Replaces a kill while its match is checked: this action allows every match of a kill. */
+/** Replaces a kill while its match is checked: this action permits every match that a kill permits. */
 const STAND_IN = { action: "latency" } as const;
 
 /** The options that a rerun repeats, with their flags. */

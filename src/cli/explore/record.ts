@@ -17,6 +17,6 @@ export async function recordResult(
     await callAt(context, target, { name: "recordExploration", body });
   };
   const recorded = await attemptAsync(record());
-  // A sandbox that has stopped, or is of another version, has no part in the result.
+  // A failure is ignored: the sandbox may have stopped, or have another version.
   if (recorded.ok) context.printer.talk("explore: recorded for checkout checklist");
 }

@@ -7,7 +7,7 @@ import { callAt } from "../target/call.ts";
 /** The faults of a command line, as requests of the control API. */
 export type FaultRequests = readonly RequestOf<"addFault">[];
 
-/** Faults of a store. The end of the enclosing block removes them unless `stay` was called. */
+/** Faults of a store until the end of the enclosing block, unless `stay` is called. */
 export function holdFaults(context: Context, target: ControlTarget) {
   const held: string[] = [];
   return {

@@ -10,7 +10,7 @@ import type { FaultRequests } from "./held-faults.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
 import { readNamedText } from "../../host/named-file.ts";
 
-/** Far larger than any file of faults written by hand. */
+/** Maximum size of a file of faults, in bytes. */
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
 const FAULTS_HINT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"action": "lose_answer"}]`;
@@ -53,7 +53,7 @@ function faultsIn(world: Context["world"], name: string): FaultRequests {
   });
 }
 
-/** The terms of a fault that was read. */
+/** The terms of a fault, or of each fault of a profile. */
 function termsIn(fault: FaultRequests[number]): readonly FaultTerms[] {
   const terms = requestedFaults(fault);
   return terms.ok ? terms.value : [];

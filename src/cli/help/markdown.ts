@@ -1,7 +1,7 @@
 import type { Printer } from "../printer.ts";
 import { wrapText } from "../wrap.ts";
 
-/** Lines of code in a document begin after this indent. */
+/** The indent of lines of code in a document. */
 const INDENT = "  ";
 
 /** A page of Markdown for a terminal: paragraphs wrapped, code indented, tables as lists, links as their texts. */

@@ -1,18 +1,18 @@
 /** Suggested commands, or a sentence if this program has no such command. */
 export type Suggestion = readonly string[] | string;
 
-/** The suggestion of the longest row that these words begin with; undefined if there is no such row. */
+/** The suggestion of the longest row with which these words begin; undefined if there is no such row. */
 export function commandsFor(words: readonly string[]): Suggestion | undefined {
   const starts = words.map((_word, at) => words.slice(0, words.length - at).join(" "));
   return starts.map((start) => COMMANDS.get(start)).find((meant) => meant !== undefined);
 }
 
-/** The verbs of this program for another tool's verb, likeliest first. */
+/** The subcommands of this program for another tool's subcommand, likeliest first. */
 export function verbsFor(verb: string): readonly string[] {
   return VERBS.get(verb) ?? [];
 }
 
-/** Words of this program's options for another tool's option. */
+/** The words in this program's options that correspond to another tool's option. */
 export function optionWordsFor(name: string): readonly string[] {
   return OPTIONS.get(name) ?? [];
 }
@@ -23,7 +23,7 @@ export function didYouMean(meant: readonly string[]): string {
   return ` (Did you mean ${meant.length === 1 ? "" : "one of "}${meant.join(", ")}?)`;
 }
 
-/** Commands, verbs and options of other tools, and ours that correspond; `a | b` have the same counterpart. */
+/** Commands, subcommands and options of other tools with our counterparts; `a | b` have the same counterpart. */
 const EQUIVALENTS = {
   commands: {
     "up | serve": ["sandbox start"],

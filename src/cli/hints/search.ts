@@ -5,9 +5,9 @@ type CommandPaths = readonly (readonly string[])[];
 
 type WordComparison = (one: string, other: string) => boolean;
 
-/** Maximum number of suggestions; if there are more, none is shown. */
+/** Maximum number of suggestions; if more commands match, none is shown. */
 const MAX_MEANT = 3;
-/** The number of letters of a word that allow one mistyped letter. */
+/** The number of letters of a word for each of which one mistyped letter is allowed. */
 const LETTERS_FOR_AN_ERROR = 3;
 
 /** Typed words; the first `known` words name a command group. */
@@ -31,13 +31,13 @@ export function commandsLike(
   const attempts: readonly CommandPaths[] = [
     // The same words in another order, or in the singular: `create order`.
     commandsWithWords(paths, words),
-    // Another tool's verb, after the group (`orders show`) or before it (`show orders`).
+    // Another tool's subcommand, after the group (`orders show`) or before it (`show orders`).
     ...verbsFor(rest[0] ?? "").map((verb) => commandsWithWords(paths, words.with(known, verb))),
     // A command without its group: `start` for `sandbox start`.
     behind(1, Object.is).filter(isWhole),
     behind(1, isSame).filter(isWhole),
     behind(2, isSame),
-    // Commander itself suggests commands within a group.
+    // Not within a group, where commander itself suggests commands.
     known === 0 ? behind(1, isNear).filter(isWhole) : [],
     behind(1, isSame),
   ];

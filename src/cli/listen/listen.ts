@@ -66,11 +66,11 @@ async function runListen(context: Context, options: ListenOptions): Promise<numb
 async function senderOf(context: Context, options: ListenOptions): Promise<Sender> {
   if (options.secretFile !== undefined) return serviceOf(context, options);
   const given = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
-  // A service may be meant, so a sandbox that is not there is not waited for.
+  // With a secret in the environment, the user may mean a service, so the command does not wait for a sandbox.
   const target = given ? await targetIfThere(context) : await controlTarget(context);
   if (target === undefined) return serviceOf(context, options);
   if (options.headerNames !== undefined) throw new Refused(OWN_NAMES);
-  // The same store as long as it listens, wherever the sandbox is by then.
+  // The store stays the same while the command listens, even if the sandbox gets another address.
   const { storeId } = target;
   const store = storeId === undefined ? {} : { storeId };
   const locate = (): ControlTarget | undefined => {
@@ -121,7 +121,7 @@ async function sinceOf(
 ): Promise<RequestOf<"registerListener">["since"]> {
   if (since === "last") return undefined;
   if ("eventId" in since) {
-    // Looked up before anything is registered: a slip must not take the events away from a listener that runs.
+    // Looked up before the registration, so that a mistyped id does not take the events from a running listener.
     const { eventId } = since;
     const nextAfter = NEXT_AFTER_EVENT;
     await callAt(context, target, { name: "showEvent", id: eventId, body: undefined, nextAfter });

@@ -155,7 +155,7 @@ export function deliveryLine(delivery: HandledDelivery, look: LineStyle): string
       ? result.causes.map((cause) => causeLine(cause, style))
       : targetCauses(result, style);
   const strange = fault === undefined ? [] : [`  ${style.cyan("→")} ${fault.message}`];
-  // An injected fault is the cause, so no other cause is looked for.
+  // An injected fault is the cause, so other causes are not shown.
   const why = injected === undefined ? causes : [`  ${style.cyan("→")} ${faultText(injected)}`];
   return [line, ...answerLines(result, style), ...strange, ...why].join("\n");
 }

@@ -73,7 +73,7 @@ const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
 /** Maximum length of the shown reason why a request is not a delivery, in characters. */
 const MAX_REASON_LENGTH = 200;
-/** Time for the rest of the way, in addition to the target's timeout, in milliseconds. */
+/** Additional idle time of a connection beyond the target's timeout, in milliseconds. */
 const SILENCE_MS = 30_000;
 
 /** Listens until `stopping`, until another listener takes over, or until the loss of the sandbox ends the session. */
@@ -313,8 +313,8 @@ function keyHandler(
 }
 
 /**
- * Holds deliveries for the next listener, unless it has already registered. Events in progress are forwarded and
- * reported.
+ * Holds deliveries for the next listener, unless that listener has already registered. Events in progress are forwarded
+ * and reported.
  */
 async function finish({ listener, webhooks, link }: Session): Promise<void> {
   await link?.leave();
@@ -327,7 +327,7 @@ function waitWithin(world: Pick<World, "after">, milliseconds: number, work: Pro
   return Promise.race([work, new Promise<void>((resolve) => world.after(milliseconds, resolve))]);
 }
 
-/** Waits for one piece of work at a time, or for the stop, whichever comes first. */
+/** Waits for one piece of work at a time, or for the stop, whichever happens first. */
 type Interruption = <Value>(work: Promise<Value>) => Promise<Value | "stopped">;
 
 /** Keeps only the last wait: a promise that lives as long as the session would accumulate all of them. */

@@ -173,7 +173,7 @@ function resumeCommand(
   return `run the same command again with the idempotency key ${printableLiteral(idempotencyKey)}; its values cannot be copied`;
 }
 
-/** The service answered with another checkout: the answer is not used, and the entry stays pending. */
+/** The problem if the service answered with another checkout: the answer is not used, and the entry stays pending. */
 function mismatch({ request }: CreateReport, entry: JournalEntry, got: CheckoutWire): Problem {
   const sum = formatAmount(got.amount_minor, got.currency);
   return {

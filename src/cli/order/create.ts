@@ -155,7 +155,7 @@ async function retrieveCurrent(
   return created;
 }
 
-/** The wait failed, but the create succeeded: the problem names the created checkout. */
+/** The problem of a wait that failed after the create succeeded; it names the created checkout. */
 function afterCreate(
   problem: Problem,
   { id, page, key }: { readonly id: string; readonly page: string; readonly key: string },

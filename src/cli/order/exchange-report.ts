@@ -26,8 +26,8 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
 
 /**
  * Adds help to a problem. A sandbox's refusal gets the command that explains it, in the named store. An unreachable
- * service gets the source of its address, and how to start a sandbox there. An address without the path /v1 gets the
- * hint that it must end with it.
+ * service gets the source of its address, and how to start a sandbox there. An address that does not end with /v1 gets
+ * a hint about that.
  */
 export function addExplanation(
   problem: Problem,

@@ -57,7 +57,7 @@ async function createWith(
   );
   const named = options.dir === undefined ? {} : { dir: settings.folder.value };
   const store = target.storeId === null ? {} : { store: target.storeId };
-  // The folder's sandbox needs no address: it is found again, even on another port.
+  // The folder's sandbox needs no address, because it is found even on another port.
   const address = target.locate === undefined ? { "base-url": target.baseUrl } : {};
   const { target: targetName } = settings;
   const service = targetName === undefined ? address : { target: targetName };

@@ -80,7 +80,8 @@ function drillWith(context: Context, options: DuplicatesOptions, { control, view
   return async (signal) => {
     const lease = { drill: "duplicates", timeoutMs: DUPLICATES_LEASE_MS, signal } as const;
     const leased = await whileLeased<ShownVerdict>(world, control, lease, async ({ id: leaseId }) => {
-      // New orders are created after the webhooks are held back, so that the shop first hears of a payment.
+      // New orders are created while the webhooks are held, so that the payment is the first event that the shop
+      // receives.
       const given = await ordersOfShop(context, options, { control, view, ...LIMITS, signal });
       const orders = assignOutcomes(given ?? (await createOwnOrders(context, options, { control, view })));
       const sellsBoth = await hasCreatesOfBoth(context, control);

@@ -135,7 +135,10 @@ function lastOutputLines({ stdout, stderr }: IdempotencyDrill["client"]): string
     .map(printable);
 }
 
-/** The drill without a command: the evidence about the client in the sandbox's log, and the missing evidence. */
+/**
+ * The result of the drill without a command: the evidence about the client in the sandbox's log, and the missing
+ * evidence.
+ */
 async function evidence(context: Context, control: ControlTarget): Promise<DrillResult> {
   const { items } = await callAt(context, control, { name: "checklist", body: undefined });
   const item = items.find(({ name }) => name === "idempotency_replay");

@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 import type { World } from "../../world.ts";
 import { EXIT, Refused } from "../problem.ts";
 
-/** The path of a JUnit file. Refuses a missing folder before the work starts whose report is written there. */
+/** The JUnit file of a report. Refuses a missing folder immediately, before the reported work starts. */
 export function junitFile({ cwd, files }: Pick<World, "cwd" | "files">, path: string): JunitFile {
   const file = resolve(cwd, path);
   const refused = (why: string): Refused =>

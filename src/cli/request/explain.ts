@@ -46,7 +46,7 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
   );
 }
 
-/** Commands that take no store. */
+/** Matches commands without `--store`. */
 const OF_NO_STORE = /^checkout (sandbox (start|logs)|doctor)\b/;
 
 /** A command of an explanation, with the explanation's store. */

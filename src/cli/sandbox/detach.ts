@@ -243,7 +243,7 @@ export async function serveDetached(
         activeFaults,
         ...(heldBack === undefined ? {} : { heldBack }),
       };
-      // The starter lets this process go after it has printed the ready line.
+      // The starter releases this process after it has printed the ready line.
       if (!(await starter.tell(JSON.stringify(told)))) throw new Refused(abandonedProblem());
     },
     use: async ({ ready, stopRequested }) => {

@@ -55,7 +55,7 @@ export function registerExec(group: Group): void {
         "--store <new|id|name>",
         "use the running sandbox, with a new store or an existing one (default: a fresh sandbox)",
       ),
-      // No variable: the port of the folder's sandbox must not be taken by this one.
+      // Without a variable, so that this sandbox does not take the port of the folder's sandbox.
       valueOption(
         "--port <port>",
         "port to listen on, or 0 for any free port (default: 0)",
@@ -89,7 +89,7 @@ export function registerExec(group: Group): void {
 /** A program with its arguments. */
 type Program = { readonly program: string; readonly args: readonly string[] };
 
-/** Added to the number of the signal that ended a command to get the exit code, as in a shell. */
+/** The exit code of a command that a signal ended is this number plus the signal's number, as in a shell. */
 const SIGNAL_EXIT_BASE = 128;
 const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 

@@ -30,7 +30,7 @@ async function runLogs(context: Context, options: LogsOptions): Promise<number> 
   noteTarget(context, "folder");
   await checkLog(context, folder);
   using stop = untilStopped(world);
-  // The reader of the lines may have ended.
+  // The reader of the output has exited.
   world.stdout.once("close", () => stop.abort());
   const log = readLog(world.files, folder);
   const lines = createLines(context);
@@ -88,7 +88,7 @@ function readLog({ readFrom }: World["files"], folder: string): LogReader {
     next: () => {
       const found = readFrom(path, offset);
       if (found === undefined) return [];
-      // The file is shorter than before, so its old content has moved into the older file.
+      // The file is shorter than before, so the log was rotated: its old content is in the older file.
       const isNew = found.size < offset;
       const parts = isNew ? [...older(offset), readFrom(path, 0)?.bytes ?? new Uint8Array(0)] : [found.bytes];
       offset = (isNew ? 0 : offset) + (parts.at(-1)?.length ?? 0);

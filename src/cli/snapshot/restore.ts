@@ -71,7 +71,7 @@ function restore(
   options: RestoreOptions,
   name: string | undefined,
 ): Promise<RestoreAnswer> {
-  // The store of a variable is only for commands that have to act on one store.
+  // A store in a variable counts only for commands that need one store.
   const isOfStore = isStoreTyped(context.world);
   return withSandbox<RestoreAnswer>(context, async (target, folder) => {
     const shelf = options.file === undefined ? undefined : shelfOf(context, folder);

@@ -104,7 +104,7 @@ async function runUse(context: Context, _options: CommonOptions, text = ""): Pro
   const { world, printer, around } = context;
   const target = await sandboxTarget(context);
   const folder = around.folder();
-  // Refuses an unreadable run.json, which must not count as another sandbox.
+  // Refuses an unreadable run.json, which would otherwise count as another sandbox.
   around.run();
   if (!isOwnSandbox(around, target.origin)) {
     const message = `CHECKOUT_BASE_URL names another sandbox than the one of ${folder}`;

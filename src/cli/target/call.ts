@@ -35,7 +35,7 @@ export async function callAt<Name extends OperationName>(
   throw unreachableProblem(`${result.message}; the address is from ${source}`);
 }
 
-/** A call, with the remedies for its refusals. */
+/** A call of an operation, with the remedies for its refusals. */
 export type Call<Name extends OperationName> = ControlCall<Name> & { readonly nextAfter?: NextAfter };
 
 /** The value of a call. Throws a refusal or failure; `nextAfter` contains the remedy for each code. */

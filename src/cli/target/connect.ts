@@ -38,7 +38,7 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
   const named = await loadNamedTarget(context);
   const settings = await awaitSandbox(context, {
     look: () => serviceSettings(context, named),
-    // A contradiction in the settings does not depend on the sandbox, so there is no wait.
+    // Does not wait if the settings contradict each other, because that does not depend on the sandbox.
     isThere: ({ lacksSandbox, contradiction }) => lacksSandbox === undefined || contradiction !== undefined,
   });
   const { sandbox } = settings;

@@ -109,14 +109,15 @@ function storeOfFolder(
   const named = unlessRefused(around.addressOfKey);
   const isElsewhere = named !== undefined && !isSameServer(named.value, origin);
   const credentials = attempt(around.folder).ok ? around.credentials() : NO_CREDENTIALS;
-  // In-process calls are for the folder's sandbox, which is not running.
+  // In-process calls are to the folder's sandbox, which is not running.
   const isFolders = send !== undefined || isOwnSandbox(around, origin);
   return findNamedStore(context, { credentials, isOwn: isFolders, isElsewhere });
 }
 
 /**
- * The sandbox in the environment, otherwise the running sandbox of the folder; waits until that is running. Says which
- * sandbox it is if the two differ (decision 64). Neither a token nor the API key is ever sent to another machine.
+ * The sandbox in the environment, otherwise the running sandbox of the folder; waits until that is running. Prints a
+ * note with the sandbox if the two differ (decision 64). Neither a token nor the API key is ever sent to another
+ * machine.
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   const { world, around } = context;

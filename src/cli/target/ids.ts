@@ -12,11 +12,11 @@ import { selectStoreOfKey } from "./store-of-key.ts";
 import { controlTarget, callFor } from "./control.ts";
 import type { CommonOptions } from "./surroundings.ts";
 
-/** A short id is searched for among this many of a store's newest items. */
+/** Number of a store's newest items among which a short id is searched for. */
 const MAX_SEARCHED = 1000;
-/** The largest page of a list of checkouts. */
+/** Maximum number of checkouts on a page. */
 const MAX_CHECKOUTS = 200;
-/** The most candidates that a message lists. */
+/** Maximum number of candidates in a message. */
 const MAX_CHOICES = 10;
 
 /**
@@ -77,7 +77,7 @@ const KINDS = {
 
 /** A kind of id. */
 export type IdKind = keyof typeof KINDS;
-/** The target to search. Default: the sandbox that the command is about. */
+/** The context, and the sandbox to search. Default: the sandbox that the command is about. */
 type SearchScope = { readonly context: Context; readonly target: ControlTarget | undefined };
 
 /**

@@ -61,9 +61,9 @@ export type Settings = Identity & {
 };
 
 /**
- * The settings of a command's service; a flag overrides the environment, which overrides `.checkout/`, which overrides
- * the default. An API key is never a flag; the folder's key is only for the folder's running sandbox (decision 25).
- * `target` is a service in the configuration.
+ * The settings of a command's service. Their order of precedence: flag, environment, `.checkout/`, default. An API key
+ * is never a flag; the folder's key is only for the folder's running sandbox (decision 25). `target` is a service in
+ * the configuration.
  */
 export function serviceSettings(
   context: Pick<Context, "world" | "around">,
@@ -231,7 +231,7 @@ export function targetOf(settings: Settings): ServiceTarget {
     return locate === undefined ? target : { ...target, locate };
   }
   const local = isLoopback(new URL(baseUrl.value).hostname);
-  // The value of a variable from a file with Windows line endings.
+  // A variable that was read from a file with Windows line endings ends with a carriage return.
   const ending = /^\S+\s+$/.test(apiKey.value ?? "") ? ": a blank or a line break stands at its end" : "";
   throw new Refused({
     exitCode: EXIT.credential,

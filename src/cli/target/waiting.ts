@@ -11,8 +11,8 @@ import { untilStopped } from "../stopping.ts";
 import { limitFromVariable } from "./options.ts";
 
 /**
- * Waits until the sandbox of the folder is running, with the number and delays of a request's retries: the sandbox may
- * be starting. Returns the last state seen, which the caller judges.
+ * Waits for the folder's sandbox, which may be starting, as often and as long as a request is retried. Returns the last
+ * state seen, which the caller judges.
  */
 export async function awaitSandbox<Seen>(
   context: Context,

@@ -106,7 +106,7 @@ async function findOnlyEndpoint(context: Context): Promise<string> {
   throw refuseUsage(message, `checkout endpoints secret ${only.id}`);
 }
 
-/** The service's own check limits the overlap. */
+/** Parses the overlap with the service's own check. */
 function parseOverlap(text: string): Overlap {
   const milliseconds = /^0(ms|s|m|h|d)?$/.test(text) ? 0 : durationOf(text);
   if (milliseconds === undefined || !isRequestOf("rotateSecret", { overlapMs: milliseconds }))

@@ -30,7 +30,7 @@ export function webhookWaitOptions(what: string): Option[] {
   ];
 }
 
-/** Waits until the deliveries of an event satisfy `until`, or until the timeout; the caller has to check which. */
+/** Waits until the deliveries of an event satisfy `until`, or until the timeout; the caller checks the result. */
 export async function waitForDelivery(
   context: Context,
   options: WebhookWaitOptions,

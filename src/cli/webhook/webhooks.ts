@@ -117,7 +117,7 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
     const verdict = verifySignature({ ...request, secrets: source.inForce });
     return { source, verdict };
   });
-  // A signature that is too old was made with this secret; a signature that does not match was not.
+  // Any failure except a mismatch means that this secret created the signature.
   const best =
     verdicts.find(({ verdict }) => verdict.ok) ??
     verdicts.find(({ verdict }) => !verdict.ok && verdict.code !== "signature_mismatch");

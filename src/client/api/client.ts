@@ -45,9 +45,12 @@ export type CreateResult =
       readonly end: "sent";
       readonly entry: JournalEntry;
       readonly exchange: Exchange;
-      /** Whether the service may have created a checkout without our knowledge, in this run or an earlier one. */
+      /**
+       * Whether the service may have created a checkout of which this client does not know, in this run or an earlier
+       * one.
+       */
       readonly inDoubt: boolean;
-      /** The answer is about a different checkout. */
+      /** Whether the answer is about a different checkout. */
       readonly mismatch: boolean;
       /**
        * Why the final answer could not be written to the journal; undefined if it was. The next run asks the service

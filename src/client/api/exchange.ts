@@ -41,7 +41,7 @@ type Failure = {
 /** The result of an exchange, after all its attempts. */
 export type Exchange = {
   readonly tries: number;
-  /** Whether an attempt may have reached the service without a final answer: then its effect is unknown. */
+  /** Whether an attempt may have reached the service without a final answer, so that its effect is unknown. */
   readonly uncertain: boolean;
   readonly headers: Readonly<Record<string, string>>;
 } & (Final | ({ readonly end: "gave_up" } & Failure));
@@ -144,7 +144,7 @@ function judge(result: OutboundResult, now: number): Verdict {
   return retryVerdict({ ...error, uncertain: status !== 429, status, retryAfterMs });
 }
 
-/** Whether the request can have another answer later, so that a retry makes sense. */
+/** Whether a later attempt can have another answer. */
 function isPassing(status: number, code: string): boolean {
   return status === 408 || status === 429 || status >= 500 || code === "idempotency_in_progress";
 }

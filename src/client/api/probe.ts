@@ -13,7 +13,7 @@ import type { OutboundResult, World } from "../../world.ts";
 import { createRequest, retrieveRequest, type ServiceTarget } from "./client.ts";
 import type { ApiRequest } from "./exchange.ts";
 
-/** The order that the probe creates; it is never paid. */
+/** The order that the probe creates and nobody pays. */
 export const PROBE_TERMS = { amount_minor: 100, currency: "CNY", payment_method: "alipay_plus" } as const;
 
 const MAX_RESPONSE_BYTES = 64 * 1024;

@@ -11,7 +11,7 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 5, timeoutMs: 10_000
 
 const BASE_DELAY_MS = 200;
 const MAX_DELAY_MS = 5000;
-/** If `Retry-After` is longer than this, the command ends and says when to repeat it. */
+/** Maximum `Retry-After` to wait for; after a longer one, the command ends and prints when to repeat it. */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
 /**

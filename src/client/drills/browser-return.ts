@@ -38,7 +38,7 @@ type BrowserReturn = Omit<ViewRequest, "target"> & {
 type ReturnWorld = ViewWorld & Pick<World, "after">;
 type ReturnContext = ViewRequest &
   Pick<BrowserReturn, "page" | "others"> & {
-    /** The customer's browser is the same at every visit, so the session that a shop gives it returns. */
+    /** The cookies of the customer's browser, kept for all visits, so that the shop recognises its session. */
     readonly cookies: CookieJar;
   };
 
@@ -50,15 +50,15 @@ const SETTLE_MS = 1000;
 const BELIEVE_MS = 6000;
 /**
  * Time for the merchant to accept the webhooks after they are released, in milliseconds: the drill's webhooks follow
- * those that were held, and a correct receiver may be slow.
+ * the held ones, and a correct receiver may be slow.
  */
 const CONFIRM_MS = 90_000;
-/** When, during that time, the drill resends events that a rate limit refused, in milliseconds. */
+/** Time after which the drill resends events that a rate limit refused, in milliseconds. */
 const CONFIRM_SOON_MS = 10_000;
 /** Time for the shop to process a payment, and how long the view is watched after the last visit, in milliseconds. */
 const FULFIL_MS = 4000;
 const AGAIN_MS = 3000;
-/** Pause before a page that answered 429 is opened again, in milliseconds. */
+/** Pause before a page that answered 429 is reopened, in milliseconds. */
 const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
 /**
@@ -283,7 +283,7 @@ type ReturnRequest = {
 };
 
 const PAID_QUERY = "&status=succeeded&paid=true&redirect_status=succeeded&trade_status=TRADE_SUCCESS";
-/** A query that reports success in the words of other services. */
+/** A query that reports success with the parameters of other services. */
 const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
 const THIRD_QUERY = "&status=success&state=completed&success=1&paid=1";
 
@@ -342,7 +342,7 @@ async function openDespiteLimit(
   }
 }
 
-/** The `Referer` that a browser sends when it comes from a page. */
+/** The `Referer` that a browser sends after leaving a page. */
 function refererOf(
   from: ReturnRequest["from"],
   { shop, origin }: { readonly shop: string; readonly origin: string },

@@ -34,7 +34,10 @@ const MAX_READINGS = 15;
 const TIME_READINGS = 14;
 const TIME_PAUSE_MS = 5000;
 
-/** The last reading after a send, and the part of the view that does not change by itself; undefined if unknown. */
+/**
+ * The result of the last reading after a send, and the part of the view that does not change by itself; undefined if
+ * unknown.
+ */
 type Observation = Pick<SendFact, "text"> & {
   readonly reading: ViewReading;
   readonly still: StableText | undefined;
@@ -74,7 +77,7 @@ export async function awaitSettledView(
   const late = await explainChange(world, look, { still: known, reading, isProven });
   if (late.text === "same") return { still: late.still, changedAt: undefined, text };
   const settled = await settle(world, look);
-  // An earlier finding stays.
+  // Keeps an earlier finding.
   return { still: settled.still, changedAt, text: text === "same" ? late.text : text };
 }
 
@@ -128,7 +131,7 @@ export async function watchAfterSend(
     const reading = await awaitPaid(world, look, isPayment ? PAID_TIMEOUT_MS : WATCH_MS);
     return { reading, still, text: "not_compared" };
   }
-  // A change of the view by an event that is new to the merchant is no booking.
+  // A change of the view after an event that is new to the merchant is not a booking.
   const differs = ({ text }: ViewReading): boolean =>
     isRepeated && still !== undefined && !isStill(still, text);
   const reading = await watchView(world, look, {

@@ -51,7 +51,7 @@ export type DuplicatesSeen = { readonly facts: DuplicatesFacts; readonly subject
 const MAX_AT_ONCE = 4;
 /** How long the view is watched after the last send, in milliseconds. */
 const LAST_WATCH_MS = 6000;
-/** Time after which a short-lived memory of events has expired, in milliseconds. */
+/** Time after which a shop's short-lived memory of events has expired, in milliseconds. */
 const MEMORY_MS = 31_000;
 /** Time for the shop's view to answer after a restart, in milliseconds. */
 const RESTART_MS = 15_000;
@@ -92,8 +92,8 @@ export function duplicatesTime(
   );
   const watches = again.length * WATCH_MS + (isAlone ? PAID_TIMEOUT_MS : WATCH_MS) + REST_MS;
   const unpaid = isAlone ? 0 : WATCH_MS;
-  // The view of a second order settles before it is compared, while memories of events end; a single order needs a
-  // wait.
+  // While the view of a second order settles, the shop's short-lived memory of events expires; a single order needs a
+  // separate wait.
   const hasSecond = ends.includes("declined");
   const memories = hasSecond || isQuick ? 0 : MEMORY_MS - WATCH_MS;
   const last = isQuick ? LAST_WATCH_MS - WATCH_MS : LAST_WATCH_MS;
@@ -265,7 +265,10 @@ async function sendEach(run: DrillRun, lanes: readonly Lane[], name: SendName): 
   return wrapAnswer(null);
 }
 
-/** The sends of a run: none that are slow in a quick drill, and none after a restart if there is no restart command. */
+/**
+ * The sends of a run: without the slow ones in a quick drill, and without the one after a restart if there is no
+ * restart command.
+ */
 function namesToSend({ scope, restart: command }: DrillRun): readonly SendName[] {
   return SEND_NAMES.filter((name) => {
     if (name === "after_a_while") return !scope.isQuick;
@@ -338,7 +341,7 @@ async function sendOnce(run: DrillRun, lane: Lane, name: SendName): Promise<Cont
     answers.push(one.value);
   }
   if (name === "payment_last") {
-    // A receiver may refuse this one, or accept it without effect.
+    // A receiver may refuse this delivery, or accept it without effect.
     const disguised = await deliver(run, { eventId, otherId: true });
     if (disguised.end !== "success") return disguised;
   }
@@ -357,7 +360,8 @@ async function sendOnce(run: DrillRun, lane: Lane, name: SendName): Promise<Cont
 }
 
 /**
- * Reads the view of an order after a send; after a repeated payment for longer than the first payment took to appear.
+ * Reads the view of an order after a send; after a repeated payment, it is read for longer than the first payment took
+ * to appear.
  */
 async function look(
   run: DrillRun,

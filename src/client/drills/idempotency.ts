@@ -94,7 +94,7 @@ async function runAll(world: DrillWorld, watched: WatchedDrill): Promise<Control
   if (ids.end !== "success") return ids;
   const { first: firstId, second: secondId, third: thirdId, alike } = ids.value;
   const first = await runUntilAnswered(world, watched, { run: "first", orderId: firstId });
-  // Without a first purchase, a second one proves nothing.
+  // If the first purchase fails, a second one proves nothing.
   if (first.end !== "success") return first;
   if (!first.value.hasCome && first.value.client.exitCode === 0) await world.sleep(LATE_MS, watched.signal);
   if (!first.value.hasLost) return clientOf(first);
@@ -156,7 +156,7 @@ async function runOnce(
   const waiting = run.run === "killed" ? killWhenLost(world, watched, kill) : undefined;
   const client = await running;
   const wasKilled = kill.signal.aborted && !signal.aborted;
-  // A command that was killed although the sandbox did not say so shows nothing.
+  // If the call that waited for the lost answer failed, the killed command proves nothing.
   const waited = wasKilled ? await waiting : undefined;
   if (waited !== undefined && waited.end !== "success") return waited;
   if (client.ending === "aborted" && !wasKilled) return { end: "interrupted" };

@@ -24,7 +24,7 @@ export async function deliverRateLimitedEvents(
   const deliveries = listed.end === "success" ? listed.value.deliveries : [];
   const isLimited = deliveries.some(({ attempts }) => attempts.at(-1)?.status === TOO_MANY);
   if (!isLimited) return 0;
-  // Deliveries after a refused one have no attempt yet.
+  // Deliveries that wait for a refused delivery have no attempt yet.
   const eventIds = new Set(deliveries.map(({ eventId }) => eventId).toReversed());
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal } as const;
   await whileLeased<null>(world, target, lease, async ({ id: leaseId }) => {

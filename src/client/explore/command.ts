@@ -78,7 +78,7 @@ export function runningShopStages(
   const { call, view } = commands;
   return async () => {
     const { state } = await call({ name: "showEndpoint", storeId, id: endpointId, body: {} });
-    // The failures of earlier schedules may have disabled it.
+    // The failures of earlier schedules may have disabled the endpoint.
     if (state !== "enabled")
       await call({ name: "setEndpointState", storeId, id: endpointId, body: { action: "enable" } });
     const { checkouts } = await call({ name: "listCheckouts", storeId, body: { limit: MAX_CHECKOUTS } });
@@ -178,7 +178,7 @@ function purchaseOf(
   };
 }
 
-/** The result of a command. A successful command does not say which order it created. */
+/** The result of a command. The exit code of a successful command does not name the order that it created. */
 function endOf(result: ShellResult): StageEnd {
   if (result.ending === "timeout") return { end: "timeout" };
   if (result.exitCode === 0) return { end: "unnamed" };

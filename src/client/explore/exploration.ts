@@ -1,5 +1,5 @@
-// The search of `explore`, run: for the test kit (testing/explore/) and for commands (client/explore/command.ts). Which
-// schedules: core/explore/search.ts; what a run means: core/explore/judge.ts.
+// The search of `explore`, run: for the test kit (testing/explore/) and for commands (client/explore/command.ts). The
+// schedules: core/explore/search.ts; the judgement of a run: core/explore/judge.ts.
 import {
   DROPPED_ADVICE,
   EXPLORE_CAUSES,

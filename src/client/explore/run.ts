@@ -1,5 +1,6 @@
-// One run of a schedule: the purchase under its faults, the payer, the time until nothing is due, and the view. The
-// application is a `Stage`: functions (testing/explore/stage.ts) or commands (client/explore/command.ts).
+// Runs one schedule: makes the purchase under its faults, acts as the payer, moves the clock until nothing is due, and
+// reads the view. The application is a `Stage`: functions (testing/explore/stage.ts) or commands
+// (client/explore/command.ts).
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { SimulatedOutcome } from "../../core/checkout/reserved-order-id.ts";
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
@@ -226,7 +227,7 @@ async function removeFaults({ call, stage: { storeId } }: Play, added: readonly 
   if (ids.size === 0) return;
   const { faults } = await call({ name: "listFaults", storeId, body: undefined });
   for (const { id } of faults.filter((fault) => ids.has(fault.id)))
-    // It may be met between the two calls.
+    // The fault may have been applied, and so removed, between the two calls.
     await call({ name: "removeFault", storeId, id, body: undefined }).catch(() => undefined);
 }
 
@@ -253,7 +254,7 @@ function watchKills(
     }
   };
   const watching = watch();
-  // Its failure is the failure of `end`.
+  // `end` reports its failure.
   watching.catch(() => undefined);
   return {
     end: () => {

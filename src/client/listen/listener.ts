@@ -36,7 +36,7 @@ export type AttemptInFlight = {
 /** The time of the next attempt, by the store's clock, and the delay until then; null if the delivery is given up. */
 export type NextAttempt = { readonly at: number | null; readonly waitMs: number | null };
 
-/** The sender of the deliveries, with the operations that it may support. */
+/** The sender of the deliveries, as functions that it may support. */
 export type DeliverySource = {
   readonly secrets: () => Promise<Secrets>;
   /** The instance id of the sender at the last request; null if it has none or it is unknown. */
@@ -92,7 +92,7 @@ type ListenerOptions = {
   readonly onHandled: (delivery: HandledDelivery) => void;
   /** Called for requests that are not deliveries, with the reason. */
   readonly onStray: (why: string) => void;
-  /** Called for our own failures. */
+  /** Called for internal errors. */
   readonly report: (error: unknown) => void;
 };
 
@@ -247,12 +247,12 @@ async function refuseUnverified(
 ): Promise<HttpResponse> {
   const { since, ...told } = arrived;
   const [eventId] = headerValues(arrived.request.rawHeaders, headerNames.eventId);
-  // One look-up if the sender may be ours: the sandbox knows the open attempt only until the answer.
+  // Looked up before the answer, because the sandbox knows the open attempt only until then.
   const tried = eventId !== undefined && mayLookCloser() ? await source.underway(eventId) : undefined;
   const response = answerOf({ kind: "not_verified", causes: [] });
   const milliseconds = Math.round(world.monotonic() - since);
   const report = async (): Promise<void> => {
-    // After the answer, and after requests that arrived meanwhile.
+    // Continues after the answer, and after requests that arrived meanwhile.
     await new Promise<void>((resolve) => world.soon(resolve));
     const [causes, next] = await Promise.all([
       search.causesOf(asked),
@@ -273,13 +273,13 @@ async function handle(context: Context, received: Received): Promise<ListenerRes
   const target = targetFor(plan, received.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
   const eventId = eventIdOf(context, received);
-  // The secrets were requested for this delivery, so this sender has sent it.
+  // The secrets were requested for this delivery, so the current sender has sent it.
   const event = eventId === undefined ? undefined : { eventId, instance: source.instance() };
   const again = event !== undefined && seen.has(event);
   // Only the sender knows whether this is a requested replay or a duplicate.
   if (again && (await source.underway(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
   const forwarded = await forward(world, { request: received.request, url: target.url }, forwarding);
-  // Only now: an event that no target accepted must be delivered again.
+  // Recorded only now, because an event that no target accepted must be delivered again.
   if (event !== undefined && isTaken(forwarded)) seen.add(event, world.now());
   return { ...forwarded, again };
 }

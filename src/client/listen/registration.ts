@@ -115,7 +115,7 @@ async function registerNow(place: LinkState, since: Since | undefined): Answer<"
 
 /** Called for each delivery, so that a secret that has just been retired is no longer accepted. */
 async function secretsOf(place: LinkState): Promise<Secrets> {
-  // A delivery can arrive before the answer to the registration.
+  // Waits, because a delivery can arrive before the answer to the registration.
   await place.registeredOnce.promise;
   await place.registering;
   const shown = await ask(place, { name: "showSecret", id: place.endpointId, body: undefined });

@@ -35,8 +35,8 @@ export function stateFile(folder: string, file: keyof typeof FILES): string {
 }
 
 /**
- * Whose file a name in a state folder is: checkout's (including files with SQLite's endings and ours), the system's, or
- * another program's.
+ * The owner of a name in a state folder: checkout (including files with SQLite's suffixes and ours), the system, or
+ * another program.
  */
 export function ownerOfName(name: string): "checkout" | "system" | "other" {
   if (OF_THE_SYSTEM.test(name)) return "system";
@@ -46,7 +46,7 @@ export function ownerOfName(name: string): "checkout" | "system" | "other" {
   return isOurs ? "checkout" : "other";
 }
 
-/** Whether one of our names can be a folder. */
+/** Whether a name of ours may be a folder. */
 export function isFolderOfOurs(name: string): boolean {
   return name === SNAPSHOTS_FOLDER || name === FILES.objects || isUnfinished(name);
 }

@@ -5,15 +5,15 @@ import { dirname, basename, join } from "node:path";
 type OwnerWorld = Pick<World, "files" | "processStart">;
 
 /**
- * A process: the id with the start time, because ids are reused; and the folder of the owned file, because files are
- * copied with their folder.
+ * A process: its id with its start time, because ids are reused; and the folder of the owned file, because a folder may
+ * be copied with its files.
  */
 type Owner = { readonly pid: number; readonly started: string; readonly folder?: string | undefined };
 
 /** The current owner of a file: this process, or another running one. */
 export type Claim = "own" | Owner;
 
-/** Stands for an ended or missing owner; processes that take over the file queue after it. */
+/** Represents an ended or missing owner; processes that take over the file queue after it. */
 const NO_OWNER: Owner = { pid: 0, started: "" };
 
 /**

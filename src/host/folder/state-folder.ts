@@ -122,8 +122,8 @@ export function writeChosenStore(world: Pick<World, "files">, folder: string, st
 }
 
 /**
- * Removes a deleted store from the files of a folder: its key, and its choice as default. Unreadable files stay
- * unchanged.
+ * Removes a deleted store from the files of a folder: its key, and the folder's default store if it is this one.
+ * Unreadable files stay unchanged.
  */
 export function dropStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   const chosen = readChosenStore(world, folder);
@@ -223,8 +223,8 @@ export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: Cont
 }
 
 /**
- * The running sandbox of a folder; undefined if none is running, also after a kill, or if it serves the original of
- * this copy. Refuses an unreadable run.json of a running process, which has another version.
+ * The running sandbox of a folder; undefined if none is running, if it was killed, or if this folder is a copy of the
+ * folder that it serves. Refuses an unreadable run.json of a running process, because its process has another version.
  */
 export function liveRun(
   world: Pick<World, "files" | "processStart">,
@@ -284,7 +284,7 @@ export function baseUrlOf({ port }: RunRecord): string | undefined {
   return port === null ? undefined : `${localOrigin(port)}/v1`;
 }
 
-/** Writes for other processes where this one serves. */
+/** Writes the address of this process for other processes. */
 export function writeRun(world: Pick<World, "files">, folder: string, run: RunRecord): void {
   world.files.write(stateFile(folder, "run"), `${JSON.stringify(run, null, 2)}\n`);
 }

@@ -1,5 +1,6 @@
-// Decides whether a state folder is trusted, and why it is refused. A missing file: host/folder/state-folder.ts; the
-// folder's database: store/connection/database.ts; the database's log: store/connection/log-mark.ts.
+// Decides whether a state folder is trusted, and why it is refused. Checks for missing files:
+// host/folder/state-folder.ts; for the database: store/connection/database.ts; for the database's log:
+// store/connection/log-mark.ts.
 import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote } from "../../core/shell/quote.ts";
@@ -46,8 +47,7 @@ export function checkFolderTrust(
 }
 
 /**
- * Refuses a folder with other content that is not a state folder: `--dir .` must not turn a project into a state
- * folder.
+ * Refuses a folder with the content of other programs, so that `--dir .` does not turn a project into a state folder.
  */
 export function checkContents({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const names = files.list(folder);

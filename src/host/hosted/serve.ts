@@ -32,7 +32,7 @@ export type HostedOptions = {
   readonly allowTarget?: readonly string[];
 };
 
-/** What a hosted service is served for. */
+/** The folder of a hosted service, and the functions that run while it is served. */
 type Purpose<Value> = {
   readonly folder: string;
   readonly announce: (ready: Ready) => Promise<void>;
@@ -40,10 +40,10 @@ type Purpose<Value> = {
   readonly use: (ended: Promise<void>) => Promise<Value>;
 };
 
-/** How long the first start may take, in which npx fetches workerd, in milliseconds. */
+/** Timeout of a start, in milliseconds: at the first start npx fetches workerd. */
 const MAX_START_MS = 180_000;
 const LOOK_MS = 25;
-/** The longest time that a timer can measure; nothing ends a service but its user. */
+/** The longest timeout of a Node timer: only the user ends a service. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const CALL_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
@@ -129,7 +129,7 @@ function readKeys(
   return accept({ adminToken: adminToken.value, masterKey: masterKey.value });
 }
 
-/** A free port: the given one, or the default port, or any free one if that is taken. */
+/** A free port: the given port; otherwise the default port, or any free port if the default port is taken. */
 async function choosePort(
   { world, printer }: Host,
   named: number | undefined,
@@ -153,7 +153,7 @@ function refuseAll(): never {
   throw new Error("nothing is served yet");
 }
 
-/** Writes the configuration. An allowed name is looked up now, because the network knows only addresses. */
+/** Writes the configuration. Allowed names are looked up now, because workerd's network accepts only addresses. */
 async function writeConfig(
   { world, version }: Host,
   { allowTarget = [] }: HostedOptions,
@@ -177,7 +177,7 @@ async function writeConfig(
   world.files.write(stateFile(folder, "workerdConfig"), workerdConfig({ settings, objects, allowAddresses }));
 }
 
-/** Runs workerd until the signal, or until it ends by itself. What it prints goes to the log of the folder. */
+/** Runs workerd until the signal, or until it ends by itself. Its stderr is appended to the log of the folder. */
 function runWorkerd(
   { world }: HostedHost,
   {
@@ -202,7 +202,7 @@ function runWorkerd(
   });
 }
 
-/** The program of the pinned version: of this project or one above it, else through npx, which fetches it. */
+/** The command of the pinned version: installed in this folder or a parent folder, otherwise npx, which fetches it. */
 function workerdProgram({ files, cwd }: Host["world"]): string {
   for (let folder = cwd; ; folder = join(folder, "..")) {
     const modules = join(folder, "node_modules");
@@ -247,7 +247,7 @@ async function untilReady(
   });
 }
 
-/** The ready message, with the first store, which a first start creates. */
+/** The ready message, with the first store; the first start creates the store. */
 async function firstStore(
   context: HostedHost,
   folder: string,

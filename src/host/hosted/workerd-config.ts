@@ -1,11 +1,10 @@
-// What workerd runs: the configuration of a hosted service on this machine (decision 124). The Worker itself:
-// hosted/worker.ts.
+// The configuration of workerd for a hosted service on this machine (decision 124). The Worker: hosted/worker.ts.
 import { WORKER_FILE, type HostedSettings } from "../../core/config/hosted-settings.ts";
 
-/** The version of workerd that the Worker is tested with; its rules change with the dates of its versions. */
+/** The version of workerd that the Worker is tested with. */
 export const WORKERD_VERSION = "1.20261117.1";
 
-/** The date whose rules the Worker runs by. */
+/** The compatibility date of the Worker. */
 const COMPATIBILITY_DATE = "2026-04-01";
 
 /** The variables from which workerd reads the secrets, so that no file and no command line contains them. */
@@ -18,15 +17,15 @@ export const SECRET_BINDINGS = {
 /** The values of a configuration. */
 type WorkerdOptions = {
   readonly settings: HostedSettings;
-  /** The folder of the objects: its whole path. */
+  /** The absolute path of the folder of the objects. */
   readonly objects: string;
-  /** Addresses to which the network may connect in addition to public ones. */
+  /** Addresses to which the network may connect in addition to public addresses. */
   readonly allowAddresses: readonly string[];
 };
 
 /**
- * The configuration of workerd. The network of the Worker connects to public addresses, which is checked for each
- * connection after the name was looked up, and to the allowed ones.
+ * The configuration of workerd. The network of the Worker connects only to public and to allowed addresses; workerd
+ * checks each connection after the name was looked up.
  */
 export function workerdConfig({ settings, objects, allowAddresses }: WorkerdOptions): string {
   const allow = ["public", ...allowAddresses.map(blockOf)].map(quoted).join(", ");
@@ -64,13 +63,13 @@ ${secrets.join("\n")}
 `;
 }
 
-/** The addresses of a loopback host, or one address, as a block. */
+/** An address as a CIDR block. */
 function blockOf(address: string): string {
   const plain = address.replace(/[[\]]/g, "");
   return `${plain}/${plain.includes(":") ? 128 : 32}`;
 }
 
-/** A text of the configuration's language. */
+/** A string literal of the configuration's language. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }

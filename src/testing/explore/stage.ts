@@ -7,16 +7,16 @@ import { unlessGone } from "../errors.ts";
 import type { Sandbox, Store } from "../types.ts";
 import type { ExploreOptions, View } from "./types.ts";
 
-/** The application under test, and the sandbox that its stores are in. */
+/** The application under test, and the sandbox with its stores. */
 type Application = Pick<ExploreOptions, "purchase" | "view" | "start"> & {
   readonly sandbox: Sandbox;
   readonly world: Pick<World, "sleep">;
 };
 
-/** The real time that a purchase may take, in milliseconds: retries with pauses and timeouts included. */
+/** Timeout of a purchase in real time, in milliseconds, with its retries, pauses and timeouts. */
 const PURCHASE_LIMIT_MS = 20_000;
 
-/** Opens a stage for each schedule: the application's functions in a store of its own. */
+/** Opens a stage for each schedule: the application's functions with a new store. */
 export function stagesOf({ sandbox, world, purchase, view, start }: Application): Bench["open"] {
   return async () => {
     const store = await sandbox.createStore();
@@ -51,7 +51,7 @@ export function stagesOf({ sandbox, world, purchase, view, start }: Application)
   };
 }
 
-/** Makes the purchase, within its time. */
+/** Makes the purchase, within the timeout. */
 async function attempt(
   { sleep }: Pick<World, "sleep">,
   purchase: ExploreOptions["purchase"],
@@ -62,7 +62,7 @@ async function attempt(
   const made = Promise.resolve()
     .then(() => purchase(store))
     .then(
-      // A caller without types, or one who reads half an answer, can return anything.
+      // An untyped application can return anything, such as an incomplete answer.
       (order: Partial<Awaited<ReturnType<typeof purchase>>> | undefined): PurchaseResult => ({
         end: "order",
         id: String(order?.id),

@@ -100,7 +100,7 @@ export type BrokenInvariant = {
   readonly cause: string;
   /** The invariant, the likely cause and the remedy, in words. */
   readonly text: string;
-  /** The course of the run, as the timeline of the order. */
+  /** The events of the run, as the timeline of the order. */
   readonly story: string;
   /** The call that reruns exactly this schedule. */
   readonly rerun: string;

@@ -110,7 +110,7 @@ export function requestLog(running: Running, { calls, storeId }: StoreLogContext
     ...createWaiter(running, storeId),
     noun: "request",
     fields: REQUEST_FIELDS,
-    // Wakes when the log writes its collected requests, at most a tenth of a second after a request.
+    // Notified when the log writes its collected requests, at most 0.1 s after a request.
     follow: (hear) => running.context.requests.follow(storeId, hear),
     open: () => async () => {
       const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE } });
@@ -136,7 +136,7 @@ function createWaiter(
 function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
   return {
     ...entry,
-    // The sandbox made it, so it is one of the types.
+    // The sandbox created the type, so it is one of the known types.
     type: entry.type as EventType,
     nextAt: dateOrNull(entry.nextAt),
     createdAt: new Date(entry.createdAt),

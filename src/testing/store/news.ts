@@ -58,7 +58,7 @@ function follow<Item>({ open, follow: hear }: LogUpdateSource<Item>): FollowedLo
       coming = come();
       return { items, next: coming };
     });
-    // A wait gets the failure from its own await; without any wait, it must not be an unhandled rejection.
+    // A wait receives the failure from its own await; without a wait, it must not become an unhandled rejection.
     news.catch(() => undefined);
     return news;
   };

@@ -7,7 +7,7 @@ import type { Identities } from "./identities.ts";
 
 const NO_BYTES = refuse("invalid_parameter", "the snapshot must be a Uint8Array, as snapshot() returns it");
 
-/** A restore without consent: a test passes the bytes itself and runs with all rights. */
+/** The options of every restore: a test passes the bytes itself and has all rights, so no consent is needed. */
 const ADOPT_OPTIONS = { adopt: true, isAdministrator: true };
 
 type Scope = Parameters<typeof takeSnapshot>[1];
@@ -33,7 +33,7 @@ export async function restoreInto(
   }: { readonly snapshot: Uint8Array; readonly forget: () => void; readonly identities: Identities },
 ): Promise<readonly string[]> {
   const restored = await whileOpen(running, async () =>
-    // A caller without types can pass anything. In jest, a Uint8Array may be of another realm.
+    // A caller without types can pass anything. In jest, a Uint8Array may be from another realm.
     ArrayBuffer.isView(snapshot)
       ? restoreSnapshot(running.context, scope, snapshot, ADOPT_OPTIONS)
       : NO_BYTES,

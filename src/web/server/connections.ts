@@ -115,7 +115,7 @@ function mayWork({ pending, waiting }: RequestQueue): boolean {
   // The usual case: a client that waits for each answer.
   if (pending.size === 1) return true;
   for (const { isLast } of pending) if (isLast) return false;
-  // Waiting requests came last.
+  // The waiting requests are the last in `pending`.
   const taken = [...pending].slice(0, pending.size - waiting.length);
   const unread = taken.reduce((bytes, { response }) => bytes + response.writableLength, 0);
   const unanswered = taken.filter(({ response }) => !response.writableEnded).length;

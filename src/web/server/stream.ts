@@ -29,7 +29,7 @@ export async function sendStream(
       if (!response.write(next.value)) await Promise.race([awaitDrain(response), gone]);
     }
   } finally {
-    // Not awaited: a waiting stream ends when its wait does. Errors no longer matter, because there is no reader.
+    // Not awaited: `return` waits for the pending `next`. Errors no longer matter, because there is no reader.
     Promise.resolve(chunks.return?.()).catch(() => undefined);
   }
 }
