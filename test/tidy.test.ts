@@ -198,7 +198,7 @@ test("outside the store, which reads its own databases, one function reads files
   const opened = rest.flatMap(({ name, text }) =>
     [...text.matchAll(/openSync\([^;]*O_RDONLY/g)].map(() => name),
   );
-  // makePrivate, which opens a folder, and readOrdinary.
+  // makePrivate, which opens a folder, and readRegularFile.
   expect(opened).toEqual(["world/files.ts", "world/read.ts"]);
 });
 

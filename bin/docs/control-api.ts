@@ -3,7 +3,7 @@ import {
   CONTROL_OPERATIONS,
   OPERATION_NAMES,
   SUBJECTS,
-  takes,
+  inputKind,
   type OperationName,
 } from "../../src/core/control/operations.ts";
 import { code, page, prose, table, wrapped } from "./markdown.ts";
@@ -73,7 +73,7 @@ function partOf(name: OperationName): string {
 }
 
 function taken(name: OperationName): readonly string[] {
-  const kind = takes(name);
+  const kind = inputKind(name);
   if (kind === "nothing") return [];
   const { path, method } = CONTROL_OPERATIONS[name];
   const described = DOCUMENT.paths[path]?.[method.toLowerCase()] ?? {};

@@ -1,5 +1,5 @@
 // To refuse a command: throw `Refused` or `refuseUsage`; `register` in cli/command.ts prints it, and nothing else
-// catches it. To continue after a refusal: `attempt`, `unlessRefused`, `rethrowWith`. Other floors return refusals as
+// catches it. To continue after a refusal: `catchRefusal`, `unlessRefused`, `rethrowWith`. Other floors return refusals as
 // values.
 import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
 import { causeOfError, StorageUnavailable } from "../store/connection/storage-failure.ts";
@@ -73,7 +73,7 @@ export function refuseUsage(message: string, next: string): Refused {
 }
 
 /** The outcome of work, for a caller that continues after a refusal. */
-export function attempt<Value>(work: () => Value): Outcome<Value, Problem> {
+export function catchRefusal<Value>(work: () => Value): Outcome<Value, Problem> {
   try {
     return accept(work());
   } catch (error) {
@@ -83,12 +83,12 @@ export function attempt<Value>(work: () => Value): Outcome<Value, Problem> {
 
 /** The result of work, or undefined if it is refused, for a caller that can continue without it. */
 export function unlessRefused<Value>(find: () => Value): Value | undefined {
-  const found = attempt(find);
+  const found = catchRefusal(find);
   return found.ok ? found.value : undefined;
 }
 
 /** The outcome of asynchronous work, for a caller that continues after a refusal. */
-export function attemptAsync<Value>(work: Promise<Value>): Promise<Outcome<Value, Problem>> {
+export function catchRefusalAsync<Value>(work: Promise<Value>): Promise<Outcome<Value, Problem>> {
   return work.then(accept, (error: unknown) => ({ ok: false, refusal: problemIn(error) }));
 }
 

@@ -30,7 +30,7 @@ export function ownerOf({ stores }: Credentials, apiKey: string): string | undef
 }
 
 /** The stores that match a text: by id, otherwise by name, which several stores can share. */
-export function storesMeant<Named extends { readonly id: string; readonly name: string }>(
+export function matchingStores<Named extends { readonly id: string; readonly name: string }>(
   stores: readonly Named[],
   text: string,
 ): readonly Named[] {
@@ -86,7 +86,7 @@ const allowed = z.object({
  * `allowed.json` of a user: variables whose values may be sent as API keys, each for the folder of a configuration and
  * the origin of a service (decision 85). The file contains names, never values.
  */
-export type Allowed = z.infer<typeof allowed>;
+export type AllowedVariables = z.infer<typeof allowed>;
 
 /** Parses `allowed.json`; undefined if the text is invalid. */
 export const parseAllowed = reader(allowed);

@@ -11,7 +11,7 @@ import type { Store } from "../store/store.ts";
 import type { StateLocation, Host } from "./hosting.ts";
 
 /** The sandbox's description of itself, when its port is known. */
-export function describe(
+export function describeSandbox(
   { world, version }: Host,
   options: ServeOptions,
   found: { readonly port: number; readonly place: StateLocation; readonly seeded: SeededStore } & {

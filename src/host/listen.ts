@@ -26,7 +26,7 @@ export type PortlessService = Pick<
   | "startClock"
   | "forgetStore"
   | "instanceChanged"
-  | "snapshotShelf"
+  | "snapshotStorage"
   | "calibration"
   | "isAsleep"
 > &

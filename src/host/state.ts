@@ -6,7 +6,7 @@ import { printable } from "../core/text.ts";
 import { finishErasures } from "../sandbox/runtime/erase.ts";
 import { recordHome } from "../sandbox/runtime/home.ts";
 import {
-  refusalOfFirst,
+  refusalOfFirstStore,
   seed,
   type BeforeSeed,
   type SeedRefusal,
@@ -118,7 +118,7 @@ function checkKey(
 ): Outcome<Uint8Array, HostFailure> {
   const key = masterKeyOf(world, held, store);
   if (!key.ok) return key;
-  const refusal = refusalOfFirst(store, { masterKey: key.value, given: secretsOf(given) });
+  const refusal = refusalOfFirstStore(store, { masterKey: key.value, given: secretsOf(given) });
   return refusal === undefined ? key : refuseStore(refusal, { held, given });
 }
 

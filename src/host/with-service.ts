@@ -1,9 +1,9 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { Erasure } from "../store/erasures.ts";
 import type { StoreMaker } from "../sandbox/runtime/seed.ts";
-import { shelfInMemory } from "../sandbox/snapshot/shelf.ts";
+import { snapshotsInMemory } from "../sandbox/snapshot/storage.ts";
 import type { GuestWorld } from "../world.ts";
-import { describe } from "./description.ts";
+import { describeSandbox } from "./description.ts";
 import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
 import { calibrationPath, readCalibration } from "./folder/calibration-record.ts";
@@ -76,9 +76,10 @@ export async function withService<Value>(
       ...storeCreationParts(maker),
       forgetStore,
       instanceChanged: run.renew,
-      snapshotShelf: held === undefined ? shelfInMemory() : snapshotsIn(world, held.path),
+      snapshotStorage: held === undefined ? snapshotsInMemory() : snapshotsIn(world, held.path),
       calibration: () => readCalibration(world, calibrationPath(world, held?.path)),
-      describe: (port) => describe(context, options, { port, place, seeded, store, masterKey, folderHold }),
+      describe: (port) =>
+        describeSandbox(context, options, { port, place, seeded, store, masterKey, folderHold }),
     };
     const isUsed = (): void => void (end = store.close);
     return await use({ service, apiKey, run, stopRequested: stop.promise, isUsed });

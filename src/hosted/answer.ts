@@ -6,7 +6,10 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
  * The answer of a sandbox to a request of a Worker. A Worker cannot close a connection without an answer: a dropped
  * answer becomes an answer with a truncated body.
  */
-export async function answerIn({ service }: Pick<Sandbox, "service">, request: Request): Promise<Response> {
+export async function toWorkerResponse(
+  { service }: Pick<Sandbox, "service">,
+  request: Request,
+): Promise<Response> {
   try {
     return await answerFetch(service, request, { limits: {}, isStreamed: false });
   } catch (error) {

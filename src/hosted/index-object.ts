@@ -7,7 +7,7 @@ import type { Erasure } from "../store/erasures.ts";
 import type { Store } from "../store/store.ts";
 import type { StoreDetails } from "../store/stores.ts";
 import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
-import { answerIn } from "./answer.ts";
+import { toWorkerResponse } from "./answer.ts";
 import { connectTo } from "./connection.ts";
 import type { HostedEnv, IndexCalls } from "./env.ts";
 import { markOfId, objectName, type Mark } from "./marks.ts";
@@ -31,7 +31,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
   }
 
   fetch(request: Request): Promise<Response> {
-    return answerIn(this.opened().sandbox, request);
+    return toWorkerResponse(this.opened().sandbox, request);
   }
 
   /** Called by the durable alarm, after the constructor has finished interrupted work. */

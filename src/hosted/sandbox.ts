@@ -12,7 +12,7 @@ import {
 import { SILENT_LOG } from "../sandbox/runtime/access-log.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
-import { shelfInMemory } from "../sandbox/snapshot/shelf.ts";
+import { snapshotsInMemory } from "../sandbox/snapshot/storage.ts";
 import type { Connection } from "../store/connection/connection.ts";
 import type { Store } from "../store/store.ts";
 import type { HostedEnv } from "./env.ts";
@@ -61,7 +61,7 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: P
       await forgetStore?.(erasure);
     },
     instanceChanged: () => undefined,
-    snapshotShelf: shelfInMemory(),
+    snapshotStorage: snapshotsInMemory(),
     calibration: () => undefined,
     operations,
     report: failures.report,

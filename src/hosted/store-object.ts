@@ -8,7 +8,7 @@ import { insertStore, type NewStore } from "../sandbox/runtime/seed.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Store } from "../store/store.ts";
 import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
-import { answerIn } from "./answer.ts";
+import { toWorkerResponse } from "./answer.ts";
 import { connectTo } from "./connection.ts";
 import { INDEX_NAME, type HostedEnv, type StoreCalls, type StoreInput } from "./env.ts";
 import { createNowhere } from "./nowhere.ts";
@@ -43,8 +43,8 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
 
   async fetch(request: Request): Promise<Response> {
     const { open } = this;
-    if (open === undefined) return answerIn(createNowhere(this.env), request);
-    const response = await answerIn(open.sandbox, request);
+    if (open === undefined) return toWorkerResponse(createNowhere(this.env), request);
+    const response = await toWorkerResponse(open.sandbox, request);
     const { pathname } = new URL(request.url);
     if (request.method !== "GET" && pathname.startsWith(CONTROL_PREFIX)) await this.tellIndex();
     return response;

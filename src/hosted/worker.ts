@@ -1,7 +1,7 @@
 // The Worker of a hosted service (decision 124). Routing: hosted/routing.ts; objects: hosted/store-object.ts,
 // hosted/index-object.ts; bundling: bin/build/worker.ts.
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { answerIn, refuseIn } from "./answer.ts";
+import { toWorkerResponse, refuseIn } from "./answer.ts";
 import { INDEX_NAME, type HostedEnv } from "./env.ts";
 import { objectName } from "./marks.ts";
 import { createNowhere } from "./nowhere.ts";
@@ -22,13 +22,13 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
       case "first store": {
         const mark = await INDEX.getByName(INDEX_NAME).first();
         return mark === undefined
-          ? answerIn(createNowhere(this.env), request)
+          ? toWorkerResponse(createNowhere(this.env), request)
           : STORES.getByName(objectName(mark)).fetch(request);
       }
       case "index":
         return INDEX.getByName(INDEX_NAME).fetch(request);
       case "nowhere":
-        return answerIn(createNowhere(this.env), request);
+        return toWorkerResponse(createNowhere(this.env), request);
     }
   }
 }

@@ -6,7 +6,7 @@ import type { Answer } from "./answer.ts";
 import type { ServiceContext } from "./context.ts";
 
 /** A request, as handlers receive it. */
-export type Call<Caller = void> = {
+export type AreaRequest<Caller = void> = {
   readonly request: HttpRequest;
   readonly requestId: string;
   /** Path and query of the request target, as received. */
@@ -20,7 +20,10 @@ export type Call<Caller = void> = {
 
 /** A row of an area's table, with its handler. */
 export type AreaRoute<Context, Caller = void> = Route & {
-  readonly answer: (context: Context, call: Call<Caller>) => Outcome<Answer> | Promise<Outcome<Answer>>;
+  readonly answer: (
+    context: Context,
+    call: AreaRequest<Caller>,
+  ) => Outcome<Answer> | Promise<Outcome<Answer>>;
 };
 
 /** A part of the server with its own paths, callers and format of refusals. */

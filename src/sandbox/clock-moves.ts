@@ -1,9 +1,9 @@
 import type { Status } from "../core/checkout/checkout.ts";
-import type { MoveEntry } from "../core/control/checkout.ts";
+import type { StatusChangeEntry } from "../core/control/checkout.ts";
 import type { DispatchedEntry } from "../core/control/webhook.ts";
 
 /** Changes to one status: their number, and the first of them. */
-type Changes = { readonly count: number; readonly first: readonly MoveEntry[] };
+type Changes = { readonly count: number; readonly first: readonly StatusChangeEntry[] };
 
 /** A move of a store's clock, during and after the move. Times are milliseconds by that clock. */
 export type ClockMove = {
@@ -20,7 +20,7 @@ export type ClockMove = {
 /** A move in progress. */
 export type MoveUnderWay = {
   readonly heads: (to: number) => void;
-  readonly fire: (moves: readonly MoveEntry[]) => void;
+  readonly fire: (moves: readonly StatusChangeEntry[]) => void;
   readonly deliver: (attempts: readonly DispatchedEntry[]) => void;
   readonly end: () => void;
 };
@@ -72,7 +72,7 @@ export function createClockMoves(): ClockMoves {
   };
 }
 
-function addChange(before: Changes | undefined, one: MoveEntry): Changes {
+function addChange(before: Changes | undefined, one: StatusChangeEntry): Changes {
   const { count = 0, first = [] } = before ?? {};
   return { count: count + 1, first: count < MAX_KEPT ? first.concat(one) : first };
 }

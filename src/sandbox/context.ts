@@ -1,7 +1,7 @@
 import type { Store } from "../store/store.ts";
 import type { World } from "../world.ts";
 import type { AssumptionLog } from "./readiness/assumption-log.ts";
-import type { Arrivals } from "./runtime/arrivals.ts";
+import type { WriteSignals } from "./runtime/write-signals.ts";
 import type { StoreGate } from "./runtime/store-gate.ts";
 
 /** The context of all verbs: the state, time and ids, and the address of the payment pages. */
@@ -16,7 +16,7 @@ export type ServiceContext = {
   /** Called when a delivery to an endpoint may be due. */
   readonly wakeDispatcher: (endpointId: string) => void;
   /** Wakes requests that wait for an event of a store, or for the end of a delivery attempt. */
-  readonly eventArrivals: Pick<Arrivals, "tell">;
+  readonly writeSignals: Pick<WriteSignals, "tell">;
   /** Keeps requests out of a store that is being erased. */
   readonly storeGate: StoreGate;
   /** Records which gaps of the interface integrations rely on. */

@@ -14,7 +14,7 @@ import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { HttpRequest, Service, UnreadableRequest, World } from "../world.ts";
 import { createClockMoves } from "./clock-moves.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
-import { createArrivals, type Arrivals } from "./runtime/arrivals.ts";
+import { createWriteSignals, type WriteSignals } from "./runtime/write-signals.ts";
 import { createPortalAccess, type PortalAccess } from "./runtime/portal-access.ts";
 import type { RequestLog } from "./runtime/request-log.ts";
 import { createPageViews } from "./checkout/page-views.ts";
@@ -24,7 +24,7 @@ import { redactValues } from "../core/text.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
 import { areaOf, type AreasContext, type HostsOf } from "./areas.ts";
 import type { ApiContext } from "./api/v1.ts";
-import type { DispatchContext } from "./webhook/lines.ts";
+import type { DispatchContext } from "./webhook/endpoint-queues.ts";
 import { SecretUnreadable } from "./webhook/signing-secret.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
 import { revokeDrillKeys } from "./readiness/drill-lease.ts";
@@ -37,7 +37,7 @@ import { createRetrieveWatch } from "./readiness/retrieve-watch.ts";
 import { createWebhookWatch } from "./readiness/webhook-watch.ts";
 import type { ErasureContext } from "./runtime/erase.ts";
 import type { StoreMaker } from "./runtime/seed.ts";
-import type { SnapshotShelf } from "./snapshot/shelf.ts";
+import type { SnapshotStorage } from "./snapshot/storage.ts";
 import { holdOfStore } from "./runtime/home.ts";
 import { resolvesWithin, createStoreGate } from "./runtime/store-gate.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
@@ -93,7 +93,7 @@ export type SandboxOptions = {
   readonly startClock: StoreMaker["startClock"];
   readonly forgetStore: ErasureContext["forgetStore"];
   readonly instanceChanged: ErasureContext["instanceChanged"];
-  readonly snapshotShelf: SnapshotShelf;
+  readonly snapshotStorage: SnapshotStorage;
   readonly operations?: OperationContext["operations"] & {};
   /** The calibration record of the project; undefined if there is none. */
   readonly calibration: () => Calibration | undefined;
@@ -125,7 +125,7 @@ type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes
 export function createSandbox(world: SandboxWorld, options: SandboxOptions): Sandbox {
   const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
-  const eventArrivals = createArrivals(world);
+  const writeSignals = createWriteSignals(world);
   const stopping = new AbortController();
   const portal = portalOf(world, options);
   const note = logInto({ ...options, portal }, world);
@@ -137,9 +137,9 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     ...deriveValues(options),
     portal,
     assumptions: createAssumptionLog(options.store, report("assumptions")),
-    pageViews: createPageViews({ store: options.store, world, eventArrivals }, report("page views")),
-    ...drillsOf(world, options.store, { report: report("lease"), eventArrivals }),
-    eventArrivals,
+    pageViews: createPageViews({ store: options.store, world, writeSignals }, report("page views")),
+    ...drillsOf(world, options.store, { report: report("lease"), writeSignals }),
+    writeSignals,
     expectDue: (storeId, realTime) => timekeeper.expect(storeId, realTime),
     wakeDispatcher: (endpointId) => dispatcher.wake(endpointId),
     wakeStores: async (storeIds) => {
@@ -147,7 +147,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
       dispatcher.wakeStores(storeIds);
     },
     ...(options.isAsleep === true ? IDLE_TIMERS : {}),
-    storeGate: createStoreGate(world, (storeId) => eventArrivals.tell(storeId)),
+    storeGate: createStoreGate(world, (storeId) => writeSignals.tell(storeId)),
     clockMutex: createMutex(),
     clockMoves: createClockMoves(),
     pause: (milliseconds) => world.sleep(milliseconds, stopping.signal),
@@ -172,7 +172,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     start: () => catchUp(context),
     announced,
     stop: async (graceMs) => {
-      for (const end of [() => stopping.abort(), timekeeper.stop, eventArrivals.end]) end();
+      for (const end of [() => stopping.abort(), timekeeper.stop, writeSignals.end]) end();
       const idle = Promise.all([context.assumptions.idle(), context.pageViews.idle()]);
       const noted = Promise.race([idle, new Promise<void>((resolve) => world.after(graceMs, resolve))]);
       await Promise.all([dispatcher.stop(graceMs), noted, context.leases.endAll()]);
@@ -236,10 +236,10 @@ function drillsOf(
   store: SandboxOptions["store"],
   {
     report,
-    eventArrivals,
-  }: { readonly report: (error: unknown) => void; readonly eventArrivals: Pick<Arrivals, "tell"> },
+    writeSignals,
+  }: { readonly report: (error: unknown) => void; readonly writeSignals: Pick<WriteSignals, "tell"> },
 ) {
-  const changed = (storeId: string): void => eventArrivals.tell(storeId, { checkoutId: null });
+  const changed = (storeId: string): void => writeSignals.tell(storeId, { checkoutId: null });
   return {
     idempotencyWatch: createIdempotencyWatch(store, world),
     retrieveWatch: createRetrieveWatch(),

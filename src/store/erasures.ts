@@ -95,7 +95,7 @@ export const LONE_MERCHANT =
   "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
 
 /** The deletion of all rows of a store within one transaction, for a caller that then writes new ones. */
-export type Clearing = {
+export type StoreClearer = {
   /** Deletes the rows, and returns the keys of drills, which continue if the store is replaced. */
   readonly clear: (storeId: string, kind: "replaced" | "gone") => readonly DrillKey[];
   readonly putBack: (keys: readonly DrillKey[]) => void;
@@ -150,7 +150,7 @@ export function erasuresTable(connection: Connection, changed: () => void) {
 }
 
 /** Creates the deletion of stores' rows, for a caller that then writes new ones. */
-export function createClearing(connection: Connection): Clearing {
+export function createStoreClearer(connection: Connection): StoreClearer {
   const statements = {
     ...prepare(connection),
     selectDrillKeys: connection.prepare<[string], DrillKey>(

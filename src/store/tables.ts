@@ -26,7 +26,7 @@ import { pricesTable } from "./checkout/prices.ts";
 import { returnOriginsTable } from "./checkout/return-origins.ts";
 import { signingSecretsTable } from "./webhook/signing-secrets.ts";
 import { settlementsTable } from "./checkout/settlements.ts";
-import { createClearing, erasuresTable } from "./erasures.ts";
+import { createStoreClearer, erasuresTable } from "./erasures.ts";
 import type { RestoreHooks, Snapshots } from "./snapshot/snapshots.ts";
 import { storesTable } from "./stores.ts";
 import { faultsTable } from "./fault/faults.ts";
@@ -87,6 +87,6 @@ export function createTables(
     home: homeTable(connection),
     heldStores,
     instance: instanceTable(connection),
-    snapshots: snapshots({ clearing: createClearing(connection), changed: forgetAll }),
+    snapshots: snapshots({ clearing: createStoreClearer(connection), changed: forgetAll }),
   };
 }

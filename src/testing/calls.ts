@@ -16,7 +16,7 @@ import { sendWithin, type WithinResult } from "../host/within.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
 import { storesHandlers } from "../sandbox/control/stores.ts";
 import { CheckoutError } from "./errors.ts";
-import { refuseClosed, whileOpen, type Running } from "./running.ts";
+import { refuseClosed, whileOpen, type InProcessSandbox } from "./in-process.ts";
 import type { StoreOptions } from "./types.ts";
 
 /** Calls to the sandbox in this process; a refused call throws a CheckoutError. */
@@ -40,7 +40,7 @@ export type Calls = {
 const TIMEOUT_MS = 600_000;
 
 /** Builds the kit's calls from the command line's clients, but sends them to this sandbox in process. */
-export function createCalls(running: Running): Calls {
+export function createCalls(running: InProcessSandbox): Calls {
   const { ready } = running;
   const origin = new URL(ready.base_url).origin;
   return {
@@ -101,7 +101,10 @@ export function createCalls(running: Running): Calls {
   };
 }
 
-function refusal(running: Running, refused: ConstructorParameters<typeof CheckoutError>[0]): CheckoutError {
+function refusal(
+  running: InProcessSandbox,
+  refused: ConstructorParameters<typeof CheckoutError>[0],
+): CheckoutError {
   const cause = running.failureOf(refused.requestId);
   return new CheckoutError(refused, cause === undefined ? {} : { cause });
 }
@@ -116,7 +119,7 @@ export function answerOfRefusal(
 
 /** Refuses a call that cannot be sent: a text that is not an id, or a request that only an untyped caller can make. */
 function refuseWrong<Name extends OperationName>(
-  running: Running,
+  running: InProcessSandbox,
   { name, id, body }: ControlCall<Name>,
 ): void {
   if (id !== undefined && !isUuid(id)) {
@@ -132,7 +135,7 @@ function lostAnswerError(message: string): CheckoutError {
 }
 
 /** Sends a request to the sandbox in the form in which a client's request arrives. */
-async function sendHere(running: Running, request: OutboundRequest): Promise<WithinResult> {
+async function sendHere(running: InProcessSandbox, request: OutboundRequest): Promise<WithinResult> {
   refuseClosed(running);
   const sent = await sendWithin(running.answer, request);
   // If the request failed because the sandbox is closing, reports that as the reason.

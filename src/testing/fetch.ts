@@ -1,5 +1,5 @@
 import { answerFetch } from "../web/fetch.ts";
-import type { Running } from "./running.ts";
+import type { InProcessSandbox } from "./in-process.ts";
 import type { Sandbox } from "./types.ts";
 
 /** The status of a redirect that is followed with a GET, the only kind that the sandbox sends. */
@@ -10,7 +10,7 @@ const MAX_REDIRECTS = 20;
  * `fetch` and a handler that reach only the sandbox. A redirect within the sandbox is followed; a redirect to another
  * origin is returned as the answer.
  */
-export function createFetch(running: Running): Pick<Sandbox, "fetch" | "handler"> {
+export function createFetch(running: InProcessSandbox): Pick<Sandbox, "fetch" | "handler"> {
   const { ready, service, limits, isClosed } = running;
   const { origin } = new URL(ready.base_url);
   const own = new Set([origin, ready.checkout_origin]);

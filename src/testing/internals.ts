@@ -1,9 +1,9 @@
 import type { Calls } from "./calls.ts";
-import type { Running } from "./running.ts";
+import type { InProcessSandbox } from "./in-process.ts";
 import type { Sandbox } from "./types.ts";
 
 /** The internals of a sandbox, for parts of the kit that get its handle from the user. */
-type Internals = { readonly running: Running; readonly calls: Calls };
+type Internals = { readonly running: InProcessSandbox; readonly calls: Calls };
 
 const known = new WeakMap<Sandbox, Internals>();
 

@@ -6,14 +6,14 @@ import { settingsWithLoadedConfig } from "../host/config/start-settings.ts";
 import { stateFile } from "../host/folder/files.ts";
 import { checkFolderTrust } from "../host/folder/trust.ts";
 import { usageFailure, type HostFailure } from "../host/failure.ts";
-import { readConfig } from "../core/config/read.ts";
+import { parseConfig } from "../core/config/read.ts";
 import { optionsOf } from "../core/config/settings.ts";
 import { camelCase } from "../core/text.ts";
 import { isError, type Outcome } from "../core/outcome.ts";
 import type { GuestWorld } from "../world.ts";
 import { TIMEOUT } from "./call-options.ts";
 import { StartError } from "./errors.ts";
-import type { RunningOptions } from "./running.ts";
+import type { InProcessOptions } from "./in-process.ts";
 import { createSeededSource } from "./seeded.ts";
 import type { SandboxOptions } from "./types.ts";
 import type { ServeOptions } from "../host/options.ts";
@@ -22,7 +22,7 @@ import type { ServeOptions } from "../host/options.ts";
 const START_OF_TIME = Date.UTC(2026, 0, 1);
 
 /** The settings of a sandbox, and the world that it runs in. */
-type Read = RunningOptions & { readonly world: GuestWorld };
+type Read = InProcessOptions & { readonly world: GuestWorld };
 
 /** The names of all options. Any other name is refused: ignoring a misspelled option would use its default. */
 const NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
@@ -140,7 +140,7 @@ function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: Sandbox
     checkout_lifetime: checkoutLifetime,
     allow_targets: allowTargets,
   };
-  const read = readConfig(JSON.stringify({ sandbox }));
+  const read = parseConfig(JSON.stringify({ sandbox }));
   if (read.ok) return optionsOf(read.value.config.sandbox ?? {});
   const [fault] = read.refusal;
   throw optionError(camelCase(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");

@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from "../core/webhook/event-types.ts";
 import { verifyWebhook } from "../core/webhook/verify.ts";
-import { createArrivals } from "../sandbox/runtime/arrivals.ts";
+import { createWriteSignals } from "../sandbox/runtime/write-signals.ts";
 import type { HttpRequest, Listener, Service } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
@@ -9,7 +9,7 @@ import type { Calls } from "./calls.ts";
 import { unlessGone } from "./errors.ts";
 import { createLog } from "./store/log.ts";
 import { EVENT_FILTER_FIELDS } from "./store/logs.ts";
-import type { Running } from "./running.ts";
+import type { InProcessSandbox } from "./in-process.ts";
 import type { Endpoints, Received, Receiver, ReceiverOptions } from "./types.ts";
 
 /** A running receiver of a store. */
@@ -60,7 +60,7 @@ const GRACE_MS = 100;
 
 /** Starts a receiver on a free loopback port, and adds it as an endpoint of a store. */
 export async function startReceiver(
-  running: Running,
+  running: InProcessSandbox,
   {
     calls,
     storeId,
@@ -78,7 +78,7 @@ export async function startReceiver(
   const { answer = ({ verified }) => (verified ? 200 : 400), events } = options;
   const { world } = running;
   const received: Received[] = [];
-  const arrivals = createArrivals(world);
+  const signals = createWriteSignals(world);
   // Read for each request, because a secret can be rotated.
   const secrets = async (): Promise<readonly string[]> => {
     const { inForce } = await calls.control({ name: "showSecret", storeId, id: endpointId, body: undefined });
@@ -87,7 +87,7 @@ export async function startReceiver(
   const take = async (request: HttpRequest): Promise<number> => {
     const webhook = createReceived(request, { secrets: await secrets(), now: world.now() });
     received.push(webhook);
-    arrivals.tell(ARRIVAL_EVENT);
+    signals.tell(ARRIVAL_EVENT);
     return checkStatus(await answer(webhook));
   };
   const listener = await listen(running, take);
@@ -122,7 +122,7 @@ export async function startReceiver(
     noun: "webhook",
     fields: RECEIVED_FIELDS,
     open: () => () => Promise.resolve(received),
-    follow: (hear) => arrivals.follow(ARRIVAL_EVENT, hear),
+    follow: (hear) => signals.follow(ARRIVAL_EVENT, hear),
     names: ({ type, event }) => [type, event?.event_id ?? null],
     line: ({ type, problem, message }) => type ?? `refused: ${problem ?? ""}: ${message ?? ""}`,
   });
@@ -130,7 +130,7 @@ export async function startReceiver(
 }
 
 async function listen(
-  { world }: Running,
+  { world }: InProcessSandbox,
   take: (request: HttpRequest) => Promise<number>,
 ): Promise<Listener> {
   const respond = (status: number, body = "") => ({ status, headers: {}, body });

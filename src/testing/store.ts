@@ -9,7 +9,7 @@ import { faultsOf } from "./store/faults.ts";
 import { deliveryLog, eventLog, requestLog } from "./store/logs.ts";
 import { momentOf, spanOf } from "./options.ts";
 import { startReceiver, type Receivers } from "./receiver.ts";
-import type { Running } from "./running.ts";
+import type { InProcessSandbox } from "./in-process.ts";
 import type { Identities, StoreIdentity } from "./store/identities.ts";
 import { restoreInto, snapshotOf } from "./store/snapshots.ts";
 import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store, StoreEnv, Timeline } from "./types.ts";
@@ -22,7 +22,7 @@ type Shared = {
 };
 
 /** Creates a handle for a known store. Disposing of the handle deletes the store; the first store is only reset. */
-export function storeOf(running: Running, shared: Shared, storeId: string): Store {
+export function storeOf(running: InProcessSandbox, shared: Shared, storeId: string): Store {
   const { calls, receivers, identities } = shared;
   const identity = (): StoreIdentity => identities.of(storeId);
   const ofStore = { calls, storeId };
@@ -120,11 +120,11 @@ async function checkoutId(
   throw new CheckoutError({ status: 404, code: "not_found", requestId: "", message });
 }
 
-function isFirst({ context }: Running, storeId: string): boolean {
+function isFirst({ context }: InProcessSandbox, storeId: string): boolean {
   return context.store.stores.first()?.id === storeId;
 }
 
-function envOf({ baseUrl }: Running, { id, apiKey, signingSecret }: StoreIdentity): StoreEnv {
+function envOf({ baseUrl }: InProcessSandbox, { id, apiKey, signingSecret }: StoreIdentity): StoreEnv {
   return {
     CHECKOUT_BASE_URL: baseUrl,
     CHECKOUT_API_KEY: apiKey,

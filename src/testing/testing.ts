@@ -9,7 +9,7 @@ import type { Exploration, ExploreOptions } from "./explore/types.ts";
 import { setInternals } from "./internals.ts";
 import { readOptions } from "./options.ts";
 import { createReceivers } from "./receiver.ts";
-import { refuseClosed, run, type Running } from "./running.ts";
+import { refuseClosed, startInProcess, type InProcessSandbox } from "./in-process.ts";
 import { createFetch } from "./fetch.ts";
 import { restoreInto, snapshotOf } from "./store/snapshots.ts";
 import { createIdentities, type StoreIdentity } from "./store/identities.ts";
@@ -69,7 +69,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const guest = guestWorld();
   try {
     const { world, ...read } = await readOptions(guest.world, options);
-    const running = await run({ ...guest, world }, read);
+    const running = await startInProcess({ ...guest, world }, read);
     const calls = createCalls(running);
     return sandboxOf(running, calls, await firstStore(running, calls));
   } catch (error) {
@@ -102,7 +102,7 @@ function drawSeed(): string {
   return seed;
 }
 
-function sandboxOf(running: Running, calls: Calls, identity: StoreIdentity): Sandbox {
+function sandboxOf(running: InProcessSandbox, calls: Calls, identity: StoreIdentity): Sandbox {
   const { ready } = running;
   const receivers = createReceivers();
   const identities = createIdentities(running, calls);
@@ -155,7 +155,7 @@ function sandboxOf(running: Running, calls: Calls, identity: StoreIdentity): San
 }
 
 /** The first store. If its folder has lost the API key, a new key is created. */
-async function firstStore({ ready }: Running, calls: Calls): Promise<StoreIdentity> {
+async function firstStore({ ready }: InProcessSandbox, calls: Calls): Promise<StoreIdentity> {
   const { store_id: id, merchant_id: merchantId, store_name: name, signing_secret: signingSecret } = ready;
   const apiKey = ready.api_key ?? (await calls.control({ name: "createKey", storeId: id, body: {} })).apiKey;
   return { id, merchantId, name, apiKey, signingSecret };

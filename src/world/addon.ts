@@ -3,7 +3,7 @@ import { isAbsolute, join } from "node:path";
 import type { PathFacts } from "../world.ts";
 import { files } from "./files.ts";
 import { crypto, sea } from "./node.ts";
-import { readOrdinary } from "./read.ts";
+import { readRegularFile } from "./read.ts";
 
 /** Name of the SQLite addon inside the single executable. */
 export const SQLITE_ASSET = "better_sqlite3.node";
@@ -38,7 +38,7 @@ export function keepAddon(folder: string, addon: Uint8Array): string {
 }
 
 function holds(path: string, content: Uint8Array): boolean {
-  return files.size(path) === content.length && readOrdinary(path)?.bytes.equals(content) === true;
+  return files.size(path) === content.length && readRegularFile(path)?.bytes.equals(content) === true;
 }
 
 /** Whether a path exists, belongs to this user, and cannot be read or written by others. */

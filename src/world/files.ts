@@ -23,13 +23,13 @@ import { dirname, join } from "node:path";
 import type { DiskFacts, Files, PathFacts } from "../world.ts";
 import { codeOf } from "./node.ts";
 import { processStart } from "./processes.ts";
-import { readOrdinary, readText } from "./read.ts";
+import { readRegularFile, readText } from "./read.ts";
 
 /** The files of this machine. Files written here are readable only by the user. */
 export const files: Files = {
   read: readText,
-  readBytes: (path, options) => readOrdinary(path, options)?.bytes,
-  size: (path) => readOrdinary(path, { from: Number.MAX_SAFE_INTEGER })?.size,
+  readBytes: (path, options) => readRegularFile(path, options)?.bytes,
+  size: (path) => readRegularFile(path, { from: Number.MAX_SAFE_INTEGER })?.size,
   write: (path, content) => writeNamed(path, content, (unfinished) => renameSync(unfinished, path)),
   fill: async (path, fill) => {
     const unfinished = temporaryName(path);
@@ -88,7 +88,7 @@ export const files: Files = {
   },
   exists: (path) => existsSync(path),
   disk: diskOf,
-  readFrom: (path, from) => readOrdinary(path, { from }),
+  readFrom: (path, from) => readRegularFile(path, { from }),
 };
 
 /**

@@ -22,7 +22,7 @@ const MAX_READ_BYTES = 16 * 1024 * 1024;
  * only if the user named it. Other files may be endless (`/dev/zero`) or block (a pipe). Undefined if there is nothing
  * at the path.
  */
-export function readOrdinary(
+export function readRegularFile(
   path: string,
   {
     followsLinks = false,
@@ -47,7 +47,7 @@ export function readOrdinary(
 
 /** A regular file as text; undefined if there is none. */
 export function readText(path: string, options?: ReadOptions): string | undefined {
-  return readOrdinary(path, options)?.bytes.toString("utf8");
+  return readRegularFile(path, options)?.bytes.toString("utf8");
 }
 
 function requireOrdinary(path: string, stats: Stats): void {

@@ -4,7 +4,7 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { join } from "node:path";
 import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { create, type ClientWorld, type ServiceTarget } from "../../src/client/api/client.ts";
+import { sendCreate, type ClientWorld, type ServiceTarget } from "../../src/client/api/client.ts";
 import type { Journal } from "../../src/core/checkout/journal.ts";
 import { REAL } from "../support/real.ts";
 import { openJournal } from "../../src/store/journal/journal.ts";
@@ -242,7 +242,7 @@ async function createOrder({ world, target, journal }: Client, orderId: string):
     newAttempt: false,
     idempotencyKey: null,
   } as const;
-  const result = await create(world, target, { intent, journal, policy: PATIENT });
+  const result = await sendCreate(world, target, { intent, journal, policy: PATIENT });
   if (result.end !== "sent" || result.exchange.end !== "success") {
     throw new Error(`${orderId}: ${JSON.stringify(result)}`);
   }

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { REAL } from "../support/real.ts";
-import { currentFormat, type FileKind } from "../../src/store/connection/database.ts";
+import { currentSchemaVersion, type FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
@@ -228,7 +228,7 @@ function migrate(template: string, seen: Acknowledged): Scenario {
 
 const MIGRATE = join(import.meta.dirname, "../support/migrate-program.ts");
 /** The format that a file may have, and what is in it then of the made-up migrations. */
-const PRESENT = currentFormat(SANDBOX_FILE);
+const PRESENT = currentSchemaVersion(SANDBOX_FILE);
 const FORMATS = [
   `${PRESENT}`,
   `${PRESENT + 1} checkouts.label labels`,

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
-import type { CreateIntent } from "../../src/client/api/client.ts";
+import type { RequestedCreate } from "../../src/client/api/client.ts";
 import type { ManyAnswer, ManyCreates } from "../support/create-many.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { purchase } from "../support/load.ts";
@@ -16,7 +16,7 @@ const RUNTIME = runtimeHere();
 type Race = {
   readonly name: string;
   /** One client process for each. */
-  readonly endpoints: readonly CreateIntent["endpoint"][];
+  readonly endpoints: readonly RequestedCreate["endpoint"][];
   readonly keys: "one key" | "a key for each";
   /** How often each outcome comes, over both processes. */
   readonly expected: Readonly<Record<string, number>>;

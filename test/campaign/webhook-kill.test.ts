@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createRequest } from "../../src/client/api/client.ts";
+import { buildCreateRequest } from "../../src/client/api/client.ts";
 import { DEFAULT_DELIVERIES_IN_FLIGHT } from "../../src/core/webhook/delivery.ts";
 import { PAY_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
 import { checkoutResponse } from "../../src/core/checkout/wire.ts";
@@ -203,7 +203,7 @@ async function trade(
   for (let turn = 1; ; turn += 1) {
     const endpoint = random() < 0.7 ? "orders" : "checkout-sessions";
     const key = `webhook-kill-${cycle}-${shopper}-${turn}`;
-    const request = createRequest(target, { endpoint, key, body: JSON.stringify(purchase(key)) });
+    const request = buildCreateRequest(target, { endpoint, key, body: JSON.stringify(purchase(key)) });
     const answer = await NETWORK.send({ ...request, timeoutMs: 60_000, maxResponseBytes: 64 * 1024 });
     if (!answer.ok) return;
     expect(answer.status, answer.body).toBe(201);

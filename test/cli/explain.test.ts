@@ -3,7 +3,7 @@ import { addStoreOption } from "../../src/cli/request/explain.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import { checkOf } from "../../src/core/explain/checks.ts";
-import { deliveryLines, endpointLabels } from "../../src/core/explain/deliveries.ts";
+import { groupDeliveries, endpointLabels } from "../../src/core/explain/deliveries.ts";
 import { likelyCause, type StoryDelivery } from "../../src/core/explain/delivery.ts";
 import { DELIVERY_ERRORS } from "../../src/core/webhook/delivery.ts";
 import type { Service } from "../../src/world.ts";
@@ -554,7 +554,7 @@ test("an event and a delivery say why they did not arrive, and what to type", as
   const [delivery] = deliveries;
   const told = await explain(delivery?.id ?? "");
   const lineOf = (one: StoryDelivery): readonly string[] =>
-    deliveryLines({ id: "event", createdAt: 0 }, [one], {
+    groupDeliveries({ id: "event", createdAt: 0 }, [one], {
       now: 0,
       labels: endpointLabels([one]),
       say: english,
@@ -619,7 +619,7 @@ test("a line in Chinese names the fault of a delivery, the one that it waits for
   ];
   for (const [delivery, said] of rows) {
     const context = { now: 0, labels: new Map([["endpoint", "shop"]]), say: selectorOf("zh"), holders };
-    const [line] = deliveryLines({ id: "event", createdAt: 0 }, [delivery], context);
+    const [line] = groupDeliveries({ id: "event", createdAt: 0 }, [delivery], context);
     expect(line?.entry.text).toBe(`→ shop  ${said}`);
   }
 });

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { environmentVariableOf } from "../../src/cli/option-rules.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { OTHER_VARIABLES } from "../../src/cli/variables.ts";
-import { readConfig } from "../../src/core/config/read.ts";
+import { parseConfig } from "../../src/core/config/read.ts";
 import { targetVariable } from "../../src/core/config/secrets.ts";
 import { REAL } from "../support/real.ts";
 import { createHarness } from "../support/harness.ts";
@@ -68,7 +68,7 @@ test("only settings have a variable, and one of the sandbox is not one of a clie
 test("no configuration has the key of a target in a variable of another use", () => {
   const faultsOf = (env: string): string[] => {
     const targets = { shop: { base_url: "https://pay.example/v1", api_key: { env } } };
-    const read = readConfig(JSON.stringify({ targets }));
+    const read = parseConfig(JSON.stringify({ targets }));
     return read.ok ? [] : read.refusal.map(({ field, message }) => `${field}: ${message}`);
   };
   const odd = ["checkout_api_key", "Checkout_Target_Live_Api_Key", "CHECKOUT_X", "https_proxy", "NO_PROXY"];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { describeControlApi } from "../../src/core/control/openapi.ts";
-import { OPERATION_NAMES, takes } from "../../src/core/control/operations.ts";
+import { OPERATION_NAMES, inputKind } from "../../src/core/control/operations.ts";
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 type Found = { readonly at: string; readonly value: { readonly [name: string]: Json } };
@@ -47,7 +47,7 @@ test("what an operation takes and answers has a name", () => {
   const schemas = objects.filter(({ at }) =>
     /\/(requestBody|responses\/200)\/content\/[^/]+\/json\/schema$/.test(at),
   );
-  const bodies = OPERATION_NAMES.filter((name) => takes(name) === "body");
+  const bodies = OPERATION_NAMES.filter((name) => inputKind(name) === "body");
   expect(schemas).toHaveLength(OPERATION_NAMES.length + bodies.length);
   const named = { $ref: expect.stringMatching(/^#\/components\/schemas\/[A-Z]\w+$/) as string };
   for (const { at, value } of schemas) expect([at, value]).toEqual([at, named]);

@@ -17,7 +17,7 @@ import {
   judgeDuplicates,
   SEND_NAMES,
   type DuplicatesFacts,
-  type LaneFact,
+  type OrderSends,
   type SendFact,
   type SendName,
   type ViewFact,
@@ -66,7 +66,7 @@ function lane(
   end: "paid" | "declined",
   changes: Partial<Record<SendName, Partial<SendFact>>> = {},
   kind?: CheckoutObject,
-): LaneFact {
+): OrderSends {
   const names: readonly SendName[] = end === "paid" ? PAID_SENDS : ["at_once", "after_a_while"];
   return { ...of(end, kind), sends: names.map((name) => send(name, changes[name])) };
 }

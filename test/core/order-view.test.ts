@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import {
   differsOnlyInTimes,
-  isStill,
+  isUnchanged,
   isTwice,
   hasGrownTwiceAsFar,
   isReverted,
@@ -154,7 +154,7 @@ test("what changes by itself is left out, and nothing else", () => {
   ];
   for (const [texts, next, isSame] of rows) {
     const still: StableText | string = findStableParts(texts);
-    const seen = typeof still === "string" ? still : isStill(still, next);
+    const seen = typeof still === "string" ? still : isUnchanged(still, next);
     expect([texts, next, seen]).toEqual([texts, next, isSame]);
   }
 });

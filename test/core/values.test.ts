@@ -18,7 +18,7 @@ import {
   replay,
   type LogicalCreate,
 } from "../../src/core/checkout/idempotency-key.ts";
-import { chooseKey, type Intent } from "../../src/core/checkout/journal.ts";
+import { chooseKey, type CreateIntent } from "../../src/core/checkout/journal.ts";
 import { formatAmount, isCurrency, minorUnitsOf } from "../../src/core/money.ts";
 import { takeToken, type Bucket } from "../../src/core/rate-limit.ts";
 import { formatSigningSecret, openSecret, sealSecret } from "../../src/core/sealed-secret.ts";
@@ -204,7 +204,7 @@ test("a managed key is the same in every version, so that a client that lost its
 test("only a new attempt goes past the latest one, and only where that one is settled", () => {
   const created = (attempt: number) => ({ attempt, state: "created" }) as const;
   const pending = (attempt: number) => ({ attempt, state: "pending" }) as const;
-  const intent: Intent = {
+  const intent: CreateIntent = {
     service: "s",
     storeId: null,
     instance: null,

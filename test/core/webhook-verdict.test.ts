@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
 import { drillSteps, explainCases } from "../../src/core/readiness/drills/webhook-causes.ts";
 import {
-  isTaken,
+  isAccepted,
   isWorthProbing,
-  toRepeat,
+  forgeriesToRepeat,
   type DrillResults,
 } from "../../src/core/readiness/drills/webhook-pattern.ts";
 import {
@@ -845,7 +845,7 @@ test("each case is a step with its answer, and what was not sent is one more", (
 });
 
 test("a forged request that was accepted is sent again, eight at most, and none that chance accepts", () => {
-  const repeated = (answers: Answers) => toRepeat(drilled(answers).results);
+  const repeated = (answers: Answers) => forgeriesToRepeat(drilled(answers).results);
   expect(repeated({})).toEqual([]);
   const eight = FORGED.filter(
     (name) => !/signature|secret|byte|connection|digits|forgery|bytes$/.test(name),
@@ -862,7 +862,7 @@ test("a forged request that was accepted is sent again, eight at most, and none 
 
 test("an answer of 2xx alone is an acceptance", () => {
   const rows = [199, 200, 299, 300, "timeout"] as const;
-  expect(rows.map((answer) => isTaken(resultOf("good_event", answer)))).toEqual([
+  expect(rows.map((answer) => isAccepted(resultOf("good_event", answer)))).toEqual([
     false,
     true,
     true,

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readConfig } from "../../src/core/config/read.ts";
+import { parseConfig } from "../../src/core/config/read.ts";
 import { isTargetVariable, targetVariable } from "../../src/core/config/secrets.ts";
 import { createHarness, type CommandOptions } from "../support/harness.ts";
 import { run } from "../support/program.ts";
@@ -287,6 +287,6 @@ function open() {
 }
 
 function faultsOf(targets: unknown): string[] {
-  const read = readConfig(JSON.stringify({ targets }));
+  const read = parseConfig(JSON.stringify({ targets }));
   return read.ok ? [] : read.refusal.map(({ field, message }) => `${field}: ${message}`);
 }

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { deriveIdempotencyKey, LOCAL_SANDBOX } from "../../src/core/checkout/idempotency-key.ts";
 import { environmentVariableOf } from "../../src/cli/option-rules.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { readConfig } from "../../src/core/config/read.ts";
+import { parseConfig } from "../../src/core/config/read.ts";
 import { configJsonSchema } from "../../src/core/config/schema.ts";
 import { formatTestKey } from "../../src/core/credential.ts";
 import { REAL } from "../support/real.ts";
@@ -310,7 +310,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
 ];
 
 test.each(FAULTS)("a file with %s is refused, with field, line and column", (_what, text, place, message) => {
-  const read = readConfig(text);
+  const read = parseConfig(text);
   const faults = read.ok ? [] : read.refusal;
   const [fault] = faults;
   expect(`${fault?.field}:${fault?.line}:${fault?.column}`).toBe(place);
@@ -342,7 +342,7 @@ test("the schema for editors takes and refuses what the reader does, and comment
   };
   expect([validate(whole), validate.errors]).toEqual([true, null]);
   const commented = `\ufeff// a shop\n${JSON.stringify(whole, null, 2).replaceAll(",\n", ", /* and */\n")}`;
-  expect(readConfig(commented)).toMatchObject({ ok: true });
+  expect(parseConfig(commented)).toMatchObject({ ok: true });
   for (const wrong of [
     { shops: [] },
     { stores: [{ ...TEA, api_keys: ["x"] }] },
@@ -352,7 +352,7 @@ test("the schema for editors takes and refuses what the reader does, and comment
     { stores: [{ ...TEA, id: "a" }] },
   ]) {
     expect(validate(wrong)).toBe(false);
-    expect(readConfig(JSON.stringify(wrong)).ok).toBe(false);
+    expect(parseConfig(JSON.stringify(wrong)).ok).toBe(false);
   }
 });
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
-import { createRequest } from "../../src/client/api/client.ts";
+import { buildCreateRequest } from "../../src/client/api/client.ts";
 import type { DeliveryEntry } from "../../src/core/control/webhook.ts";
 import type { DeliveryError } from "../../src/core/webhook/delivery.ts";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
@@ -259,7 +259,7 @@ function siteOf(sandbox: Pick<SandboxProcess, "ready" | "port">) {
       for (let index = 0; index < count; index += 1) {
         const key = `receivers-${(created += 1)}`;
         const body = JSON.stringify(purchase(key));
-        const request = createRequest(target, { endpoint: "orders", key, body });
+        const request = buildCreateRequest(target, { endpoint: "orders", key, body });
         const answer = await NETWORK.send({ ...request, timeoutMs: 60_000, maxResponseBytes: MEBIBYTE });
         expect(answer).toMatchObject({ ok: true, status: 201 });
       }

@@ -6,7 +6,7 @@ import { describeControlApi } from "../../src/core/control/openapi.ts";
 import {
   CONTROL_OPERATIONS,
   OPERATION_NAMES,
-  takes,
+  inputKind,
   type OperationName,
 } from "../../src/core/control/operations.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
@@ -77,7 +77,7 @@ function schemaOf(name: OperationName): Schema {
 type Sent = { readonly read: unknown; readonly query: string; readonly body: string | undefined };
 
 function sentAs(name: OperationName, value: unknown): Sent {
-  if (takes(name) === "body") return { read: value, query: "", body: JSON.stringify(value) };
+  if (inputKind(name) === "body") return { read: value, query: "", body: JSON.stringify(value) };
   const fields = Object.entries(value as object).map(([field, one]) => [field, textOf(one)] as const);
   const query = new URLSearchParams(Object.fromEntries(fields)).toString();
   const read = [...new URLSearchParams(query)].map(
@@ -172,7 +172,7 @@ function leadsElsewhere(value: unknown): boolean {
   return urls.some((url) => OTHER_HOST.test(url) || /:4242([/?]|$)/.test(url));
 }
 
-const READING = OPERATION_NAMES.filter((name) => takes(name) !== "nothing");
+const READING = OPERATION_NAMES.filter((name) => inputKind(name) !== "nothing");
 
 test.each(READING)("%s refuses with 400 what its schema refuses, and nothing else", async (name) => {
   const harness = createHarness();

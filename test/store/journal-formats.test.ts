@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { currentFormat, schemaVersion, type FileKind } from "../../src/store/connection/database.ts";
+import { currentSchemaVersion, schemaVersion, type FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { JOURNAL_FILE, openJournal, openSeenEvents } from "../../src/store/journal/journal.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -15,7 +15,7 @@ function upTo(format: number): FileKind {
 }
 
 test("a journal of each format keeps its entries and its events, and is what a new one is", () => {
-  const newest = currentFormat(JOURNAL_FILE);
+  const newest = currentSchemaVersion(JOURNAL_FILE);
   const schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
   const fresh = openDatabase(":memory:", { kind: JOURNAL_FILE });
   if (!fresh.ok) throw new Error(fresh.refusal.message);

@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFile
 import { join } from "node:path";
 import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { currentFormat, type FileKind } from "../../src/store/connection/database.ts";
+import { currentSchemaVersion, type FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { createGroupCommit } from "../../src/store/connection/group-commit.ts";
 import { LOG_MARK_DDL, createMarker } from "../../src/store/connection/log-mark.ts";
@@ -314,7 +314,7 @@ test("a backup from before a migration does not take the log of what was migrate
     [KIND, NEXT],
   ] as const) {
     const path = closedWith([1, 2, 3], from);
-    const backup = `${path}.v${currentFormat(from)}.backup`;
+    const backup = `${path}.v${currentSchemaVersion(from)}.backup`;
     openLine(path, to).connection.close();
     const line = openLine(path, to);
     line.write([4]);

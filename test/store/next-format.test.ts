@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { currentFormat, schemaVersion, type FileKind } from "../../src/store/connection/database.ts";
+import { currentSchemaVersion, schemaVersion, type FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { createMarker } from "../../src/store/connection/log-mark.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
@@ -12,7 +12,7 @@ import { newImage, openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/sto
 import { NEXT_FORMATS } from "../support/migrate.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const PRESENT = currentFormat(SANDBOX_FILE);
+const PRESENT = currentSchemaVersion(SANDBOX_FILE);
 const STORE = "00000000-0000-4000-8000-00000000000a";
 const ROWS = `
   INSERT INTO merchants VALUES ('m', 'Merchant', 1);
@@ -49,7 +49,7 @@ function sandboxFile({ killed = false } = {}): string {
 test("the formats are what they are", () => {
   const formats = [SANDBOX_FILE, REQUESTS_FILE, SNAPSHOT_FILE, JOURNAL_FILE].map((kind) => [
     kind.firstFormat,
-    currentFormat(kind),
+    currentSchemaVersion(kind),
   ]);
   expect(formats).toEqual([
     [30, 33],
@@ -101,7 +101,7 @@ test("a program refuses each file of a later format as a newer version's, and do
   for (const kind of [SANDBOX_FILE, REQUESTS_FILE, JOURNAL_FILE]) {
     const path = join(tempFolder(), "later.db");
     const later = open(path, withNext(kind));
-    const format = currentFormat(kind) + 1;
+    const format = currentSchemaVersion(kind) + 1;
     later.exec("INSERT INTO planted VALUES (1)");
     later.close();
     // Migrated, but only in the log: what a killed process left.

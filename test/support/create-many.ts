@@ -1,14 +1,14 @@
 /** A process that sends many creates at the same moment, at each line of its stdin. See parallel-creates.test.ts. */
 import { hash } from "node:crypto";
 import { createInterface } from "node:readline";
-import { createRequest, type CreateIntent, type ServiceTarget } from "../../src/client/api/client.ts";
+import { buildCreateRequest, type RequestedCreate, type ServiceTarget } from "../../src/client/api/client.ts";
 import { errorResponse } from "../../src/core/checkout/wire.ts";
 import { REAL } from "./real.ts";
 
 /** What to send, as a line of JSON: one create for each key, all with one body. */
 export type ManyCreates = {
   readonly target: ServiceTarget;
-  readonly endpoint: CreateIntent["endpoint"];
+  readonly endpoint: RequestedCreate["endpoint"];
   readonly body: string;
   readonly keys: readonly string[];
 };
@@ -35,7 +35,7 @@ async function sendOne(
   { target, endpoint, body }: Omit<ManyCreates, "keys">,
   key: string,
 ): Promise<ManyAnswer> {
-  const request = createRequest(target, { endpoint, key, body });
+  const request = buildCreateRequest(target, { endpoint, key, body });
   const result = await REAL.send({
     ...request,
     timeoutMs: TIMEOUT_MS,

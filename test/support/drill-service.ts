@@ -2,7 +2,7 @@ import {
   CONTROL_OPERATIONS,
   decodeRequest,
   encodeAnswer,
-  takes,
+  inputKind,
   type AnswerOf,
   type OperationName,
   type RequestOf,
@@ -57,8 +57,8 @@ export function serveControl(answers: ControlAnswers, refused?: ControlCallPoint
     const nth = calls.filter((call) => call.name === name).length + 1;
     calls.push({ name, nth });
     if (refused?.name === name && refused.nth === nth) return refusal();
-    const input = takes(name) === "body" ? (JSON.parse(String(request.body)) as unknown) : undefined;
-    const asked = takes(name) === "query" ? Object.fromEntries(searchParams) : input;
+    const input = inputKind(name) === "body" ? (JSON.parse(String(request.body)) as unknown) : undefined;
+    const asked = inputKind(name) === "query" ? Object.fromEntries(searchParams) : input;
     const body = decodeRequest(name, asked);
     if (!body.ok) throw new Error(body.refusal.message);
     const answer = answers[name] as (

@@ -5,7 +5,7 @@ import { isList } from "../command.ts";
 import { TOPIC_SUMMARIES } from "../help/topic-names.ts";
 import { createProgram } from "../program.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import { kindOfArgument, kindOfOption, type Candidate, type LiveKind } from "./kinds.ts";
+import { kindOfArgument, kindOfOption, type Completion, type LiveKind } from "./kinds.ts";
 
 /** Values with these characters could not be inserted, or would change the terminal. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
@@ -20,7 +20,7 @@ type Place = {
   readonly isArgument: boolean;
 };
 
-type Answer = { readonly candidates: readonly Candidate[]; readonly isFile: boolean };
+type Answer = { readonly candidates: readonly Completion[]; readonly isFile: boolean };
 
 /**
  * Answers `checkout complete -- WORDS`, which the script of a shell calls at each Tab: a line for each value that the
@@ -79,7 +79,7 @@ async function valuesOf(
   world: World,
   version: string,
   { place, before, typed }: Line & { readonly place: Place },
-): Promise<readonly Candidate[]> {
+): Promise<readonly Completion[]> {
   const { choices, kind } = place;
   if (choices !== undefined) return choices.map((value) => ({ value, about: "" }));
   if (kind === undefined) return [];
@@ -111,7 +111,7 @@ function given<Name extends string>(name: Name, value: string | undefined): { [K
 function findPlace(
   program: Command,
   { before, typed }: Line,
-): { readonly place?: Place; readonly candidates: readonly Candidate[] } {
+): { readonly place?: Place; readonly candidates: readonly Completion[] } {
   const { command, words, argumentCount, option } = walk(program, before);
   if (option !== undefined) return { place: placeOfOption(option), candidates: [] };
   const argument = command.registeredArguments[argumentCount] ?? command.registeredArguments.at(-1);
@@ -184,7 +184,7 @@ function optionBelow(command: Command, flag: string): Option | undefined {
   return undefined;
 }
 
-function optionsOf({ options }: Command): readonly Candidate[] {
+function optionsOf({ options }: Command): readonly Completion[] {
   const own = options.map(({ long, flags, description }) => ({ value: long ?? flags, about: description }));
   return [...own, { value: "--help", about: "display help for command" }];
 }

@@ -3,7 +3,7 @@
 import type { Option } from "commander";
 
 /** A value that can be inserted, and its description. */
-export type Candidate = { readonly value: string; readonly about: string };
+export type Completion = { readonly value: string; readonly about: string };
 
 /** A kind of values of the sandbox. */
 export type LiveKind =

@@ -2,9 +2,9 @@
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
 import type { Context } from "../command.ts";
-import { attemptAsync, unlessRefused } from "../problem.ts";
+import { catchRefusalAsync, unlessRefused } from "../problem.ts";
 import { findSandbox, resolveStore } from "../target/control.ts";
-import type { Candidate, LiveKind } from "./kinds.ts";
+import type { Completion, LiveKind } from "./kinds.ts";
 
 /** Maximum time for which a Tab waits for the sandbox, in milliseconds. */
 const TIMEOUT_MS = 1000;
@@ -17,7 +17,7 @@ const newestCheckouts = (typed: string) => ({
   ...(typed === "" || /^[0-9a-f-]+$/i.test(typed) ? {} : { q: typed }),
 });
 
-const orderIds = ({ checkouts }: AnswerOf<"listCheckouts">): readonly Candidate[] =>
+const orderIds = ({ checkouts }: AnswerOf<"listCheckouts">): readonly Completion[] =>
   checkouts.map(({ object, orderId, status }) => ({
     value: orderId,
     about: `${object === "order" ? "order" : "session"}, ${status}`,
@@ -91,19 +91,19 @@ export async function liveValues(
   context: Context,
   kind: LiveKind,
   typed: string,
-): Promise<readonly Candidate[]> {
+): Promise<readonly Completion[]> {
   const sandbox = unlessRefused(() => findSandbox(context));
   if (sandbox === undefined) return [];
-  const target = await attemptAsync(resolveStore(context, { ...sandbox, timeoutMs: TIMEOUT_MS }));
+  const target = await catchRefusalAsync(resolveStore(context, { ...sandbox, timeoutMs: TIMEOUT_MS }));
   return target.ok ? LISTERS[kind](context, target.value, typed) : [];
 }
 
 function lister<Name extends OperationName>(
   name: Name,
   body: (typed: string) => RequestOf<Name>,
-  candidates: (answer: AnswerOf<Name>, typed: string) => readonly Candidate[],
+  candidates: (answer: AnswerOf<Name>, typed: string) => readonly Completion[],
 ) {
-  return async ({ world }: Context, target: ControlTarget, typed: string): Promise<readonly Candidate[]> => {
+  return async ({ world }: Context, target: ControlTarget, typed: string): Promise<readonly Completion[]> => {
     const listed = await callControl(world, target, { name, body: body(typed) });
     return listed.end === "success" ? candidates(listed.value, typed) : [];
   };

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { parseAllowed, type Allowed } from "../../core/state-files.ts";
+import { parseAllowed, type AllowedVariables } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
 import { storageFailureOf } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
@@ -12,7 +12,7 @@ import { EXIT, Refused } from "../problem.ts";
  * A variable whose value is sent as an API key: its name, the real folder of the configuration, and the origin of the
  * service.
  */
-export type AllowedUse = Allowed["variables"][number];
+export type AllowedUse = AllowedVariables["variables"][number];
 
 const ALLOWED_FILE = "allowed.json";
 
@@ -46,14 +46,14 @@ function tryToKeep(world: PersonalWorld, use: AllowedUse): Outcome<string, strin
     const { variables } = readAllowed(world, folder);
     world.files.makeFolder(folder);
     const path = join(folder, ALLOWED_FILE);
-    const allowed: Allowed = { variables: [...variables, use] };
+    const allowed: AllowedVariables = { variables: [...variables, use] };
     world.files.write(path, `${JSON.stringify(allowed, null, 2)}\n`);
     return path;
   });
 }
 
 /** The allowed variables; none if the file is missing or empty. Throws the reason if the file is not trusted. */
-function readAllowed(world: PersonalWorld, folder: string): Allowed {
+function readAllowed(world: PersonalWorld, folder: string): AllowedVariables {
   const path = join(folder, ALLOWED_FILE);
   for (const [place, kind] of [
     [folder, "folder"],

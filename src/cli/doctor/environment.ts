@@ -9,7 +9,7 @@ import { isSecretName } from "./redaction.ts";
 import { ok, problem, warning, type DoctorFinding } from "./check.ts";
 import { findingOf } from "./folder.ts";
 import type { KnownVariables } from "../variables.ts";
-import { attempt, type Problem } from "../problem.ts";
+import { catchRefusal, type Problem } from "../problem.ts";
 import type { CheckSubjects } from "./scene.ts";
 import { serviceSettings, type Settings } from "../target/service.ts";
 
@@ -42,7 +42,7 @@ export function checkService(scene: CheckSubjects): DoctorFinding {
 
 /** The settings of the service, resolved as the commands do. */
 function settingsOf({ context }: CheckSubjects): Outcome<Settings, Problem> {
-  return attempt(() => serviceSettings(context, undefined));
+  return catchRefusal(() => serviceSettings(context, undefined));
 }
 
 /** Checks which proxies the environment names, and whether commands would use one for their service. */

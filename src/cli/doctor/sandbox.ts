@@ -8,7 +8,7 @@ import { isHostedFolder } from "../../host/folder/state-folder.ts";
 import { lastResult } from "../webhook/report.ts";
 import { ok, problem, unknown, warning, type DoctorFinding } from "./check.ts";
 import { REQUEST_TIMEOUT_MS, type CheckSubjects } from "./scene.ts";
-import { attempt } from "../problem.ts";
+import { catchRefusal } from "../problem.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../host/options.ts";
 
@@ -197,7 +197,7 @@ async function ask<Name extends Question>(
     return { ok: false, finding: unknown("there is no sandbox to ask") };
   const call = { name, body, timeoutMs: REQUEST_TIMEOUT_MS };
   const result = await callControl(world, target, call as Parameters<typeof callControl<Name>>[2]);
-  const told = attempt(() => unwrapAnswer(result));
+  const told = catchRefusal(() => unwrapAnswer(result));
   if (told.ok) return told;
   return { ok: false, finding: unknown(told.refusal.message, told.refusal.next) };
 }

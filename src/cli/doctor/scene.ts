@@ -8,7 +8,7 @@ import { stateFile } from "../../host/folder/files.ts";
 import { isRunningOwner } from "../../host/folder/owner-file.ts";
 import { checkFolderTrust } from "../../host/folder/trust.ts";
 import type { HostFailure } from "../../host/failure.ts";
-import { attemptAsync, unlessRefused } from "../problem.ts";
+import { catchRefusalAsync, unlessRefused } from "../problem.ts";
 import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -102,7 +102,9 @@ async function healthOf({ world }: Context, lock: Lock | undefined) {
 async function controlOf(context: Context): Promise<ControlTarget | undefined> {
   const target = unlessRefused(() => sandboxOfFolder(context)) ?? unlessRefused(() => findSandbox(context));
   if (target === undefined) return undefined;
-  const found = await attemptAsync(resolveStore(context, { ...target, onOtherVersion: () => undefined }));
+  const found = await catchRefusalAsync(
+    resolveStore(context, { ...target, onOtherVersion: () => undefined }),
+  );
   return found.ok ? found.value : undefined;
 }
 

@@ -6,7 +6,7 @@ import {
   type Commands,
   type ShownOrder,
 } from "../../client/explore/command.ts";
-import { runSchedule, type Bench } from "../../client/explore/run.ts";
+import { runSchedule, type StageFactory } from "../../client/explore/run.ts";
 import { ShopFailure } from "../../client/explore/shop.ts";
 import { brokenVerdicts } from "../../core/explore/judge.ts";
 import { isKill, scheduleLine, type Schedule } from "../../core/explore/schedule.ts";
@@ -125,8 +125,8 @@ async function inOwnSandbox(
           request: ["kill"],
           delivery: view === undefined ? [] : ["kill", "kill_after_answer"],
         };
-        const bench = { ...commands, open: commandStages(commands) };
-        return search(context, options, { ...wanted, bench, kills });
+        const stages = { ...commands, open: commandStages(commands) };
+        return search(context, options, { ...wanted, stages, kills });
       },
     },
   );
@@ -170,8 +170,8 @@ async function inRunningSandbox(
       ...(view && { view }),
     };
     const open = runningShopStages(commands, { env, storeId, endpointId: endpoint.id });
-    const bench = { ...commands, open };
-    return wrapAnswer(await search(context, options, { ...wanted, bench, kills: NO_KILLS }));
+    const stages = { ...commands, open };
+    return wrapAnswer(await search(context, options, { ...wanted, stages, kills: NO_KILLS }));
   });
   return unwrapAnswer(leased, {
     state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again",
@@ -224,12 +224,12 @@ function viewOf({ orderView, orderViewCommand, paidWhen }: ExploreOptions): Show
   return { from: orderView.startsWith("/") ? { path: orderView } : { url: orderView }, paidWhen };
 }
 
-type Explored = Wanted & { readonly bench: Bench; readonly kills: KillsAt };
+type Explored = Wanted & { readonly stages: StageFactory; readonly kills: KillsAt };
 
 async function search(
   context: Context,
   options: ExploreOptions,
-  { words, only, view, signal, bench, kills }: Explored,
+  { words, only, view, signal, stages, kills }: Explored,
 ): Promise<ExplorationResult> {
   const { world, printer } = context;
   const { budget: budgetMs = DEFAULTS.budgetMs, depth = DEFAULTS.depth } = options;
@@ -237,7 +237,7 @@ async function search(
   const progress = progressOf(context);
   const found = await exploreAll({
     run: async (schedule) => {
-      const run = await runSchedule(bench, schedule).catch((error: unknown) => {
+      const run = await runSchedule(stages, schedule).catch((error: unknown) => {
         if (signal.aborted) throw new Refused(interruptedProblem(progress.soFar()));
         throw error;
       });

@@ -1,6 +1,6 @@
 import type { ExplorationResult } from "../../client/explore/exploration.ts";
 import type { Context } from "../command.ts";
-import { attemptAsync, unlessRefused } from "../problem.ts";
+import { catchRefusalAsync, unlessRefused } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { resolveStore, findSandbox } from "../target/control.ts";
 
@@ -16,7 +16,7 @@ export async function recordResult(
     const body = { schedules, broken: broken.length, places };
     await callAt(context, target, { name: "recordExploration", body });
   };
-  const recorded = await attemptAsync(record());
+  const recorded = await catchRefusalAsync(record());
   // A failure is ignored: the sandbox may have stopped, or have another version.
   if (recorded.ok) context.printer.talk("explore: recorded for checkout checklist");
 }

@@ -157,7 +157,7 @@ function matchOptions(): Option[] {
 }
 
 async function gotAction(text: string): Promise<string> {
-  const { commandsFor, didYouMean } = await import("../hints/meant.ts");
+  const { commandsFor, didYouMean } = await import("../hints/equivalents.ts");
   const near = closestMatch(text, FAULT_ACTIONS, { maxDistance: MAX_TYPING_ERRORS });
   const meant = near === undefined ? commandsFor(["faults", "add", text]) : [near];
   return `${printableLiteral(text)}${didYouMean([meant ?? []].flat())}`;

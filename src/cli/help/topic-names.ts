@@ -9,9 +9,9 @@ export const TOPIC_SUMMARIES = {
 } as const;
 
 /** The name of a topic. */
-export type Topic = keyof typeof TOPIC_SUMMARIES;
+export type HelpTopic = keyof typeof TOPIC_SUMMARIES;
 
 /** The topic with this name; undefined if there is none. */
-export function topicNamed(name: string | undefined): Topic | undefined {
-  return (Object.keys(TOPIC_SUMMARIES) as Topic[]).find((topic) => topic === name);
+export function topicNamed(name: string | undefined): HelpTopic | undefined {
+  return (Object.keys(TOPIC_SUMMARIES) as HelpTopic[]).find((topic) => topic === name);
 }

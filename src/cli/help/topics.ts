@@ -1,7 +1,7 @@
 import type { World } from "../../world.ts";
 import { createPrinter } from "../printer.ts";
 import { formatMarkdown } from "./markdown.ts";
-import { TOPIC_SUMMARIES, type Topic } from "./topic-names.ts";
+import { TOPIC_SUMMARIES, type HelpTopic } from "./topic-names.ts";
 
 /** The page of each topic, and its section if the page has other subjects. */
 const PAGES = {
@@ -21,7 +21,7 @@ const PAGES = {
   ci: { load: () => import("../../../docs/ci.md?raw"), more: "checkout exec --help" },
 } satisfies Readonly<
   Record<
-    Topic,
+    HelpTopic,
     {
       readonly load: () => Promise<{ readonly default: string }>;
       readonly heading?: string;
@@ -33,7 +33,7 @@ const PAGES = {
 /** Prints the page of a topic, or its Markdown as a field of one line of JSON. */
 export async function printTopic(
   world: World,
-  topic: Topic,
+  topic: HelpTopic,
   options: { readonly json: boolean },
 ): Promise<number> {
   const printer = createPrinter(world, options);

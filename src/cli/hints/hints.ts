@@ -4,7 +4,7 @@ import type { World } from "../../world.ts";
 import { wordsBeforeSeparator, variableNamed } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedCommand } from "../program.ts";
-import { commandsFor, didYouMean, type Suggestion } from "./meant.ts";
+import { commandsFor, didYouMean, type Suggestion } from "./equivalents.ts";
 import { commandsLike, optionsLike } from "./search.ts";
 
 /** An error of commander: its code and message. */

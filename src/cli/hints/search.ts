@@ -1,4 +1,4 @@
-import { optionWordsFor, verbsFor } from "./meant.ts";
+import { optionWordsFor, subcommandsFor } from "./equivalents.ts";
 
 /** The words of each command. */
 type CommandPaths = readonly (readonly string[])[];
@@ -32,7 +32,7 @@ export function commandsLike(
     // The same words in another order, or in the singular: `create order`.
     commandsWithWords(paths, words),
     // Another tool's subcommand, after the group (`orders show`) or before it (`show orders`).
-    ...verbsFor(rest[0] ?? "").map((verb) => commandsWithWords(paths, words.with(known, verb))),
+    ...subcommandsFor(rest[0] ?? "").map((name) => commandsWithWords(paths, words.with(known, name))),
     // A command without its group: `start` for `sandbox start`.
     behind(1, Object.is).filter(isWhole),
     behind(1, isSame).filter(isWhole),

@@ -1,7 +1,7 @@
 import { iso, isoOrNull } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { ListenerResult, HandledDelivery, NextAttempt } from "../../client/listen/listener.ts";
-import { faultText } from "../../core/fault/fault.ts";
+import { faultReason } from "../../core/fault/fault.ts";
 import { ALL_EVENTS, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { cut, excerpt, printable, displayText } from "../../core/text.ts";
@@ -156,7 +156,7 @@ export function deliveryLine(delivery: HandledDelivery, look: LineStyle): string
       : targetCauses(result, style);
   const strange = fault === undefined ? [] : [`  ${style.cyan("→")} ${fault.message}`];
   // An injected fault is the cause, so other causes are not shown.
-  const why = injected === undefined ? causes : [`  ${style.cyan("→")} ${faultText(injected)}`];
+  const why = injected === undefined ? causes : [`  ${style.cyan("→")} ${faultReason(injected)}`];
   return [line, ...answerLines(result, style), ...strange, ...why].join("\n");
 }
 

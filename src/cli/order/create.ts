@@ -1,9 +1,9 @@
 import type { Option } from "commander";
 import {
-  createRequest,
+  buildCreateRequest,
   journalIntent,
-  retrieve,
-  type CreateIntent,
+  sendRetrieve,
+  type RequestedCreate,
   type ServiceTarget,
 } from "../../client/api/client.ts";
 import { variableNamed } from "../option-rules.ts";
@@ -13,7 +13,7 @@ import {
   type CreateRequest,
 } from "../../core/checkout/create-request.ts";
 import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
-import { chooseKey, type Intent, type LatestAttempt } from "../../core/checkout/journal.ts";
+import { chooseKey, type CreateIntent, type LatestAttempt } from "../../core/checkout/journal.ts";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
@@ -113,7 +113,7 @@ async function runCreate(context: Context, options: CreateOptions, noun: Checkou
   const { endpoint } = noun;
   const { newAttempt = false, idempotencyKey = null } = options;
   checkOwnKey(idempotencyKey);
-  const intent: CreateIntent = { endpoint, request, newAttempt, idempotencyKey };
+  const intent: RequestedCreate = { endpoint, request, newAttempt, idempotencyKey };
   const wanted = { intent, ...service };
   if (options.dryRun === true) return dryRun(context, wanted);
   const policy = pollPolicy(settings, options);
@@ -148,7 +148,7 @@ async function retrieveCurrent(
   const { created, target, settings } = made;
   if (!created.replayed) return created;
   const policy = { ...policyOf(settings), retries: 0 };
-  const read = await retrieve(world, target, { id: created.response.data.id, policy });
+  const read = await sendRetrieve(world, target, { id: created.response.data.id, policy });
   if (read.end === "success")
     return { ...created, response: { ...created.response, data: read.response.data } };
   printer.trace("note: the status is the one at its creation; the present status could not be read");
@@ -214,14 +214,14 @@ function parseFields(fields: CreateFields): CreateRequest {
 /** Prints the request without sending it; creates no journal, but reads an existing one. */
 async function dryRun(
   { world, printer }: Context,
-  wanted: { readonly intent: CreateIntent; readonly target: ServiceTarget; readonly settings: Settings },
+  wanted: { readonly intent: RequestedCreate; readonly target: ServiceTarget; readonly settings: Settings },
 ): Promise<number> {
   const { intent } = wanted;
   const target = { ...wanted.target, instance: await instanceOf(world, wanted.settings) };
   const meant = journalIntent(target, intent);
   const latest = findLatestAttempt(world, wanted.settings.folder.value, meant);
   const { key } = chooseKey(meant, latest);
-  const request = createRequest(target, {
+  const request = buildCreateRequest(target, {
     endpoint: intent.endpoint,
     key,
     body: JSON.stringify(intent.request),
@@ -237,7 +237,7 @@ async function dryRun(
   return printer.result(json, () => shown.text);
 }
 
-function findLatestAttempt(world: World, folder: string, meant: Intent): LatestAttempt | undefined {
+function findLatestAttempt(world: World, folder: string, meant: CreateIntent): LatestAttempt | undefined {
   if (!world.files.exists(stateFile(folder, "journal"))) return undefined;
   using journal = openFolderJournal(world, folder);
   return journal.latestAttempt(meant);

@@ -22,7 +22,7 @@ export async function instanceOf(
   const { origin, hostname } = new URL(baseUrl.value);
   if (!isLoopback(hostname)) return null;
   // Loaded on demand: most folders have a run.json.
-  const { describeLive } = await import("../../client/control/describe.ts");
-  const described = await describeLive(world, { origin, token, timeoutMs: TIMEOUT_MS });
+  const { describeRunning } = await import("../../client/control/describe.ts");
+  const described = await describeRunning(world, { origin, token, timeoutMs: TIMEOUT_MS });
   return described.ok ? described.value.instanceId : null;
 }

@@ -1,4 +1,4 @@
-import { create, type CreateIntent, type ServiceTarget } from "../../client/api/client.ts";
+import { sendCreate, type RequestedCreate, type ServiceTarget } from "../../client/api/client.ts";
 import type { Journal } from "../../core/checkout/journal.ts";
 import type { RetryPolicy } from "../../client/api/retry.ts";
 import type { Context } from "../command.ts";
@@ -12,7 +12,7 @@ import type { Settings } from "../target/service.ts";
 import { whileWaiting } from "../target/waiting.ts";
 
 /** A create, and the labels of its command. */
-type ManagedCreate = { readonly noun: CheckoutKind; readonly intent: CreateIntent };
+type ManagedCreate = { readonly noun: CheckoutKind; readonly intent: RequestedCreate };
 /** The service that receives creates. */
 type Service = { readonly target: ServiceTarget; readonly settings: Settings; readonly policy: RetryPolicy };
 
@@ -53,7 +53,7 @@ async function createWith(
   const { world } = context;
   const { noun, intent, policy, target, settings, journal } = wanted;
   const result = await whileWaiting(context, (watch) =>
-    create(world, target, { intent, journal, policy, ...watch }),
+    sendCreate(world, target, { intent, journal, policy, ...watch }),
   );
   const named = options.dir === undefined ? {} : { dir: settings.folder.value };
   const store = target.storeId === null ? {} : { store: target.storeId };

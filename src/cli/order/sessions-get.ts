@@ -1,5 +1,5 @@
 import { nextAfterError } from "../../core/errors.ts";
-import { retrieve } from "../../client/api/client.ts";
+import { sendRetrieve } from "../../client/api/client.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { checkoutFields, exchangeProblem, addExplanation } from "./exchange-report.ts";
 import { isLoopback } from "../../core/loopback.ts";
@@ -41,7 +41,7 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
   }
   const policy = pollPolicy(settings, options);
   const exchange = await whileWaiting(context, (watch) =>
-    retrieve(context.world, target, { id, policy, ...watch }),
+    sendRetrieve(context.world, target, { id, policy, ...watch }),
   );
   if (exchange.end === "success") {
     const { response } = exchange;

@@ -13,7 +13,7 @@ import { checklistText } from "./text.ts";
 import { listOption, registerOn, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseChoice, parseDuration } from "../parsers.ts";
 import { addSetting } from "../option-rules.ts";
-import { attemptAsync, EXIT, Refused } from "../problem.ts";
+import { catchRefusalAsync, EXIT, Refused } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
 
 type ChecklistOptions = JudgeOptions & {
@@ -116,7 +116,7 @@ async function watch(
 ): Promise<number> {
   let shown: number = EXIT.done;
   for (let before = ""; ;) {
-    const report = await attemptAsync(judge(signal));
+    const report = await catchRefusalAsync(judge(signal));
     if (signal.aborted) return shown;
     if (!report.ok) throw new Refused(report.refusal);
     const { verdict, items } = narrow(report.value);

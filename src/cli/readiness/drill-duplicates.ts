@@ -2,7 +2,7 @@ import {
   drillDuplicates,
   duplicatesTime,
   DUPLICATES_LEASE_MS,
-  type DuplicatesSeen,
+  type DuplicatesObservations,
 } from "../../client/drills/duplicates.ts";
 import {
   callControl,
@@ -175,7 +175,7 @@ const NEXT_AFTER: NextAfter = {
 async function keep(
   { world }: Context,
   control: ControlTarget,
-  { leaseId, seen }: { readonly leaseId: string; readonly seen: DuplicatesSeen },
+  { leaseId, seen }: { readonly leaseId: string; readonly seen: DuplicatesObservations },
 ): Promise<ControlResult<ShownVerdict>> {
   const judged = judgeDuplicates(seen.facts);
   if (judged.verdict === "unknown") return wrapAnswer({ judged, drill: null });

@@ -4,7 +4,7 @@ import {
   MIN_RUNS,
   PURCHASES,
   WAITS_MS,
-  type IdempotencyDrill,
+  type IdempotencyDrillResult,
 } from "../../client/drills/idempotency.ts";
 import { evidenceJson, evidenceLine } from "../../core/readiness/report.ts";
 import type { SeenCreate } from "../../core/control/drills.ts";
@@ -87,7 +87,7 @@ const HEADS = {
   unknown: "no create succeeded, so no answer could be lost",
 };
 
-function resultOf({ drill, client }: IdempotencyDrill): DrillResult {
+function resultOf({ drill, client }: IdempotencyDrillResult): DrillResult {
   const { verdict, steps, creates } = drill;
   const { ending, exitCode, stdout, stderr } = client;
   return {
@@ -127,7 +127,7 @@ async function createLines(
 }
 
 /** The last lines of the command's output, which may say why it failed. */
-function lastOutputLines({ stdout, stderr }: IdempotencyDrill["client"]): string[] {
+function lastOutputLines({ stdout, stderr }: IdempotencyDrillResult["client"]): string[] {
   return `${stdout}\n${stderr}`
     .split(/\r?\n/)
     .filter((line) => line.trim() !== "")

@@ -1,7 +1,7 @@
 import { callControl } from "../../client/control/control.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
-import { faultText } from "../../core/fault/fault.ts";
+import { faultReason } from "../../core/fault/fault.ts";
 import { MAX_REQUEST_WAIT_MS, type RequestEntry } from "../../core/control/requests.ts";
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
@@ -188,7 +188,7 @@ function requestLine({
     `${durationMs.toFixed(1)} ms`,
     orderId === null ? null : displayText(orderId),
     code,
-    fault === null ? null : faultText(fault),
+    fault === null ? null : faultReason(fault),
     at === realAt ? null : `real time ${iso(realAt).slice(11)}`,
   ];
   return printable(facts.filter((fact) => fact !== null).join("  "));
@@ -208,7 +208,7 @@ function requestText(request: AnswerOf<"showRequest">): string {
     ["order_id", request.orderId],
     ["duration", `${request.durationMs.toFixed(1)} ms`],
     ["decisions", request.decisions.length === 0 ? null : request.decisions.join(", ")],
-    ["fault", request.fault === null ? null : faultText(request.fault)],
+    ["fault", request.fault === null ? null : faultReason(request.fault)],
     ["made by", request.byDrill ? "a drill" : null],
     ["replays", lastReplay === undefined ? null : `${replayedAt.length}, the last at ${iso(lastReplay)}`],
   ]);

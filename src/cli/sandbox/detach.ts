@@ -9,7 +9,7 @@ import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import {
-  attemptAsync,
+  catchRefusalAsync,
   EXIT,
   unwrapHosting,
   interruptedProblem,
@@ -19,7 +19,7 @@ import {
 } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
-import { findLive, readyOfLive, type Live } from "./live.ts";
+import { findRunningSandbox, readyOfRunning, type RunningSandbox } from "./running.ts";
 import { banner, readyLineProblem } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import type { StartOptions } from "./serving-options.ts";
@@ -57,10 +57,10 @@ export async function startOrReuse(
   using stop = options.detach === true ? untilStopped(world) : undefined;
   const folder = context.around.folder();
   for (let races = 0; ; races += 1) {
-    const live = await findLive(context, stop?.signal);
+    const live = await findRunningSandbox(context, stop?.signal);
     if (live !== undefined) return await useLive(context, options, { folder, live });
     const starting = stop ? startDetached(context, options, { folder, signal: stop.signal }) : serve();
-    const started = await attemptAsync(starting);
+    const started = await catchRefusalAsync(starting);
     if (started.ok) return started.value;
     const isLost = started.refusal.code === "already_running" && races < MAX_LOST_RACES;
     if (!isLost) throw new Refused(started.refusal);
@@ -80,14 +80,14 @@ function refuseEphemeral({ detach }: StartOptions): Refused {
 async function useLive(
   context: Context,
   options: StartOptions,
-  { folder, live }: { readonly folder: string; readonly live: Live },
+  { folder, live }: { readonly folder: string; readonly live: RunningSandbox },
 ): Promise<number> {
   const { description } = live;
   const given = unwrapHosting(readGivenSecrets(context.world));
   const wanted = unwrapHosting(await settingsWithConfig(context, options));
-  const { liveDifferences } = await import("../config/live-differences.ts");
+  const { runningDifferences } = await import("../config/running-differences.ts");
   const asked = { options: wanted, given };
-  const { all, ofStores } = await liveDifferences(context, asked, { folder, live });
+  const { all, ofStores } = await runningDifferences(context, asked, { folder, live });
   if (all.length > 0) {
     const apply = ofStores ? "; to change stores: checkout config apply" : "";
     throw new Refused({
@@ -99,7 +99,7 @@ async function useLive(
     });
   }
   const signInUrl = await newSignInUrl(context.world, live);
-  const ready = readyOfLive(context, { ...live, signInUrl });
+  const ready = readyOfRunning(context, { ...live, signInUrl });
   if (description.heldBack !== null) warnHeldBack(context, description.heldBack);
   noteTarget(context, "folder");
   return context.printer.result(ready, () =>
@@ -113,7 +113,7 @@ async function useLive(
 }
 
 /** A new sign-in link to the portal of a running sandbox; null if its portal is off. */
-async function newSignInUrl(world: World, { run, description }: Live): Promise<string | null> {
+async function newSignInUrl(world: World, { run, description }: RunningSandbox): Promise<string | null> {
   if (description.portalUrl === null) return null;
   const { callControl } = await import("../../client/control/control.ts");
   const { port, control_token: token, version = "" } = run;

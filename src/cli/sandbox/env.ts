@@ -4,7 +4,7 @@ import { notRunning, Refused } from "../problem.ts";
 import { assignment } from "../../core/shell/quote.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
-import { findLive, readyOfLive, type Live } from "./live.ts";
+import { findRunningSandbox, readyOfRunning, type RunningSandbox } from "./running.ts";
 import { type CommonOptions, withoutOwnStore } from "../target/surroundings.ts";
 
 const FORMATS = ["sh", "fish", "powershell", "dotenv", "json", "github"] as const;
@@ -48,7 +48,7 @@ export function registerEnv(group: Group): void {
 async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   const { printer, around } = context;
   const found = around.folder();
-  const live = await findLive(context);
+  const live = await findRunningSandbox(context);
   if (live === undefined) {
     const named = around.address()?.value;
     const next = "checkout sandbox start; within checkout exec the environment has these variables already";
@@ -72,13 +72,17 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
 }
 
 /** The sandbox's description covers its first store; only another store needs the operations, which load slowly. */
-async function accessTo(context: Context, options: EnvOptions, live: Live): Promise<Access> {
+async function accessTo(context: Context, options: EnvOptions, live: RunningSandbox): Promise<Access> {
   const { version, around } = context;
   const { port, control_token: token } = live.run;
   const origin = localOrigin(port ?? 0);
   const chosen = around.chosenStore();
   if (options.store === undefined && chosen === undefined) {
-    const { api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = readyOfLive(context, live);
+    const {
+      api_key: apiKey,
+      store_id: storeId,
+      signing_secret: signingSecret,
+    } = readyOfRunning(context, live);
     const { revokedKeyEnds: revoked = [], ownSecrets } = live.description;
     return { baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revoked };
   }

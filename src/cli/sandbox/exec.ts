@@ -4,14 +4,14 @@ import { settingsWithConfig } from "../../host/config/start-settings.ts";
 import { createKeptLog, showLog } from "./exec-log.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, addSetting } from "../option-rules.ts";
-import { holdFaults } from "../fault/held-faults.ts";
-import type { WantedFaults } from "../fault/wanted-faults.ts";
+import { scopedFaults } from "../fault/scoped-faults.ts";
+import type { RequestedFaults } from "../fault/requested-faults.ts";
 import { accessIn, refuseWithoutKey } from "../store/access.ts";
 import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { parseWhole } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { attemptAsync, EXIT, unwrapHosting, Refused, refuseUsage, rethrowWith } from "../problem.ts";
+import { catchRefusalAsync, EXIT, unwrapHosting, Refused, refuseUsage, rethrowWith } from "../problem.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { configOption, servingSettings } from "./serving-options.ts";
 import { callAt } from "../target/call.ts";
@@ -109,7 +109,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
     use: async (served) => {
       const { base_url: baseUrl, control_token: token } = served.ready;
       const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-      await holdFaults(context, target).add(wanted.faults);
+      await scopedFaults(context, target).add(wanted.faults);
       reached = true;
       const stopped = stop.signal();
       if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
@@ -161,7 +161,7 @@ async function runInStore(
   const access = fresh ?? (await accessIn(context, target));
   if (access.apiKey === null)
     throw refuseWithoutKey(access, "run it in a new store: checkout exec --store new");
-  await using faults = holdFaults(context, { ...target, storeId: access.storeId });
+  await using faults = scopedFaults(context, { ...target, storeId: access.storeId });
   await faults.add(wanted.faults);
   const stopped = stop.signal();
   if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
@@ -187,7 +187,7 @@ async function removeFreshStore(
   const { storeId } = target;
   const byHand = `checkout stores delete ${storeId} --yes`;
   if (keep) return context.printer.talk(`checkout exec: the store ${storeId} stays; to delete it: ${byHand}`);
-  const deleted = await attemptAsync(callAt(context, target, { name: "deleteStore", body: {} }));
+  const deleted = await catchRefusalAsync(callAt(context, target, { name: "deleteStore", body: {} }));
   if (!deleted.ok)
     context.printer.trace(
       `warning: the store was not deleted (${deleted.refusal.message}); to delete it: ${byHand}`,
@@ -210,7 +210,7 @@ function recordStopSignal({ onStop }: World): {
 }
 
 /** The faults of `--fault`, with their seed: the given seed, or a seed drawn here so that it can be printed. */
-type ExecFaults = WantedFaults & { readonly seed: string };
+type ExecFaults = RequestedFaults & { readonly seed: string };
 
 const SEED_BYTES = 4;
 
@@ -218,7 +218,7 @@ const SEED_BYTES = 4;
 async function faultsOf(context: Context, { fault: names, seed: given }: ExecOptions): Promise<ExecFaults> {
   if (names === undefined) return { faults: [], isDrawn: false, seed: "" };
   const seed = given ?? Buffer.from(context.world.randomBytes(SEED_BYTES)).toString("hex");
-  const { readFaults } = await import("../fault/wanted-faults.ts");
+  const { readFaults } = await import("../fault/requested-faults.ts");
   return { ...readFaults(context, names, seed), seed };
 }
 

@@ -3,9 +3,9 @@ import type { World } from "../../world.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
-import { attemptAsync, EXIT, notRunning, Refused, type Problem } from "../problem.ts";
+import { catchRefusalAsync, EXIT, notRunning, Refused, type Problem } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
-import { describeRun } from "./live.ts";
+import { describeRun } from "./running.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type LogsOptions = CommonOptions & { readonly follow?: boolean };
@@ -49,7 +49,7 @@ async function checkLog(context: Context, folder: string): Promise<void> {
   const { world, around } = context;
   const live = around.run();
   if (live !== undefined && live.port !== null) {
-    const described = await attemptAsync(describeRun(context, live));
+    const described = await catchRefusalAsync(describeRun(context, live));
     // The log of a sandbox that does not answer may say why.
     if (described.ok && described.value.description.logFile === null)
       throw new Refused(terminalLogProblem(live.pid));

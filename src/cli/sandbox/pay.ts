@@ -2,7 +2,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { SIMULATED_OUTCOMES, type SimulatedOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { calling } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
-import { moveLines } from "../webhook/report.ts";
+import { statusChangeLines } from "../webhook/report.ts";
 import { parseChoice } from "../parsers.ts";
 import { hintForIds } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -29,7 +29,8 @@ export function registerSandboxPay(group: Group): void {
         state_conflict: `checkout sessions get ${id} shows its state`,
         session_not_found: hintForIds("checkout"),
       }),
-      text: (paid, { width }) => (paid.moves.length > 0 ? moveLines(paid.moves, width) : unchangedText(paid)),
+      text: (paid, { width }) =>
+        paid.moves.length > 0 ? statusChangeLines(paid.moves, width) : unchangedText(paid),
     }),
   });
 }

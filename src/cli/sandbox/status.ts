@@ -11,7 +11,7 @@ import { durationText, parseBaseUrl } from "../../core/config/setting-text.ts";
 import { parseDuration } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import {
-  attemptAsync,
+  catchRefusalAsync,
   EXIT,
   interruptedProblem,
   NO_SANDBOX,
@@ -20,7 +20,7 @@ import {
   type Problem,
 } from "../problem.ts";
 import { activeFaultsText } from "./ready.ts";
-import { describeRun, noteVersionOf } from "./live.ts";
+import { describeRun, noteVersionOf } from "./running.ts";
 import { untilStopped } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -87,7 +87,7 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
   const { pid, version = null } = run;
   const known = { ...unknown, pid, version, base_url: baseUrlOf(run) ?? null };
   if (run.port === null) return { status: { ...known, state: "starting" } };
-  const live = await attemptAsync(describeRun(context, run));
+  const live = await catchRefusalAsync(describeRun(context, run));
   if (live.ok) {
     const {
       startedAt,

@@ -8,7 +8,7 @@ import {
   checkCommand,
   fileOption,
   NEXT_AFTER_SNAPSHOT as nextAfter,
-  shelfOf,
+  snapshotFilesOf,
   resolvePath,
   type TemporaryName,
   type SnapshotOptions,
@@ -49,9 +49,9 @@ async function runCreate(context: Context, options: SnapshotOptions, name = ""):
 
 function create(context: Context, options: SnapshotOptions, name: string): Promise<SnapshotAnswer> {
   return withSandbox<SnapshotAnswer>(context, async (target, folder) => {
-    const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
+    const snapshots = options.file === undefined ? undefined : snapshotFilesOf(context, folder);
     const store = options.all === true ? target : await resolveStore(context, target);
-    return takeToFile(context, options, { name, shelf }, ({ name: taken, signal }) => {
+    return takeToFile(context, options, { name, snapshots }, ({ name: taken, signal }) => {
       const body = { name: taken };
       return options.all === true
         ? callAt(context, target, { name: "createSnapshot", body, signal, nextAfter })
@@ -64,16 +64,16 @@ function create(context: Context, options: SnapshotOptions, name: string): Promi
 function takeToFile(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
-  { name, shelf }: { readonly name: string; readonly shelf: SnapshotFiles | undefined },
+  { name, snapshots }: { readonly name: string; readonly snapshots: SnapshotFiles | undefined },
   act: (taken: TemporaryName) => Promise<SnapshotAnswer>,
 ): Promise<SnapshotAnswer> {
-  if (file === undefined || shelf === undefined) return act({ name });
-  return withTemporaryName(world, { shelf, name }, async (beside) => {
+  if (file === undefined || snapshots === undefined) return act({ name });
+  return withTemporaryName(world, { snapshots, name }, async (beside) => {
     const created = await act(beside);
-    const bytes = shelf.read(beside.name);
+    const bytes = snapshots.read(beside.name);
     if (bytes === undefined) return created;
     world.files.write(resolvePath(world, file), bytes);
     const { snapshot } = created;
-    return { snapshot: { ...snapshot, name }, replaced: shelf.size(name) !== undefined };
+    return { snapshot: { ...snapshot, name }, replaced: snapshots.size(name) !== undefined };
   });
 }

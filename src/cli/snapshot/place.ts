@@ -42,7 +42,10 @@ export function checkCommand(
 }
 
 /** The snapshots in a sandbox's folder, for a command with `--file`. */
-export function shelfOf({ world }: Pick<Context, "world">, folder: string | undefined): SnapshotFiles {
+export function snapshotFilesOf(
+  { world }: Pick<Context, "world">,
+  folder: string | undefined,
+): SnapshotFiles {
   if (folder !== undefined) return snapshotsIn(world, folder);
   const message =
     "--file works only with a sandbox that has a state folder on this machine, and this one has none";
@@ -59,17 +62,17 @@ export type TemporaryName = { readonly name: string; readonly signal?: AbortSign
  */
 export async function withTemporaryName<Value>(
   world: Pick<World, "freshId" | "onStop">,
-  { shelf, name }: { readonly shelf: SnapshotFiles; readonly name: string | undefined },
+  { snapshots, name }: { readonly snapshots: SnapshotFiles; readonly name: string | undefined },
   act: (beside: TemporaryName) => Promise<Value>,
 ): Promise<Value> {
   const beside = `unfinished-${world.freshId()}`;
   using stop = untilStopped(world);
   try {
     const done = await act({ name: beside, signal: stop.signal });
-    if (name !== undefined) shelf.rename(beside, name);
+    if (name !== undefined) snapshots.rename(beside, name);
     return done;
   } finally {
-    shelf.remove(beside);
+    snapshots.remove(beside);
   }
 }
 

@@ -13,7 +13,7 @@ import {
   checkCommand,
   fileOption,
   NEXT_AFTER_SNAPSHOT as nextAfter,
-  shelfOf,
+  snapshotFilesOf,
   resolvePath,
   type TemporaryName,
   type SnapshotOptions,
@@ -74,11 +74,11 @@ function restore(
   // A store in a variable counts only for commands that need one store.
   const isOfStore = isStoreTyped(context.world);
   return withSandbox<RestoreAnswer>(context, async (target, folder) => {
-    const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
+    const snapshots = options.file === undefined ? undefined : snapshotFilesOf(context, folder);
     const store = isOfStore ? await resolveStore(context, target) : target;
     const all = options.all === true ? { all: true } : {};
     const adopt = options.adopt === true ? { adopt: true } : {};
-    const done = await restoreFrom(context, options, { name, shelf }, (taken) =>
+    const done = await restoreFrom(context, options, { name, snapshots }, (taken) =>
       isOfStore
         ? callAt(context, store, {
             name: "restoreStoreSnapshot",
@@ -102,10 +102,10 @@ function restore(
 function restoreFrom(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
-  { name, shelf }: { readonly name: string | undefined; readonly shelf: SnapshotFiles | undefined },
+  { name, snapshots }: { readonly name: string | undefined; readonly snapshots: SnapshotFiles | undefined },
   act: (taken: TemporaryName) => Promise<RestoreAnswer>,
 ): Promise<RestoreAnswer> {
-  if (file === undefined || shelf === undefined) return act({ name: name ?? "" });
+  if (file === undefined || snapshots === undefined) return act({ name: name ?? "" });
   const path = resolvePath(world, file);
   const read = readNamedFile(world, path, { maxBytes: MAX_SNAPSHOT_BYTES });
   if (!read.ok) {
@@ -114,8 +114,8 @@ function restoreFrom(
     const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${why}`;
     throw new Refused({ exitCode: EXIT.failed, code, message, next: "check the path of --file" });
   }
-  return withTemporaryName(world, { shelf, name }, (beside) => {
-    shelf.write(beside.name, read.value);
+  return withTemporaryName(world, { snapshots, name }, (beside) => {
+    snapshots.write(beside.name, read.value);
     return act(beside);
   });
 }

@@ -27,7 +27,7 @@ export type NextAfter = Readonly<Partial<Record<ErrorCode, string>>>;
 export async function callAt<Name extends OperationName>(
   { world, around }: Pick<Context, "world" | "around">,
   target: ControlTarget,
-  call: Call<Name>,
+  call: CallWithRemedies<Name>,
 ): Promise<AnswerOf<Name>> {
   const result = await callControl(world, target, call);
   if (result.end !== "unreachable") return unwrapAnswer(result, call.nextAfter);
@@ -36,7 +36,9 @@ export async function callAt<Name extends OperationName>(
 }
 
 /** A call of an operation, with the remedies for its refusals. */
-export type Call<Name extends OperationName> = ControlCall<Name> & { readonly nextAfter?: NextAfter };
+export type CallWithRemedies<Name extends OperationName> = ControlCall<Name> & {
+  readonly nextAfter?: NextAfter;
+};
 
 /** The value of a call. Throws a refusal or failure; `nextAfter` contains the remedy for each code. */
 export function unwrapAnswer<Value>(result: ControlResult<Value>, nextAfter: NextAfter = {}): Value {

@@ -4,7 +4,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
-import { attempt, refuseUsage } from "../problem.ts";
+import { catchRefusal, refuseUsage } from "../problem.ts";
 import { withoutOwnStore } from "./surroundings.ts";
 import { type Settings, type TargetSettings, serviceSettings, targetOf } from "./service.ts";
 import { awaitSandbox } from "./waiting.ts";
@@ -66,7 +66,7 @@ export function connectToSandbox(
   { origin, storeId }: ControlTarget,
 ): Promise<ServiceConnection> {
   const { around } = context;
-  const named = attempt(around.addressOfKey);
+  const named = catchRefusal(around.addressOfKey);
   const isNamed = named.ok && (named.value === undefined || isSameServer(named.value.value, origin));
   // The environment can name another service, but the command is about the sandbox.
   const { target: _target, ...options } = around.options;

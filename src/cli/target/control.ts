@@ -7,7 +7,7 @@ import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { stateFolderHint } from "../../host/folder/state-folder.ts";
 import {
-  attempt,
+  catchRefusal,
   EXIT,
   noSandbox,
   Refused,
@@ -26,14 +26,14 @@ import {
 } from "./named-store.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
 import { NO_CREDENTIALS, TOKEN_VARIABLES, type ValueWithSource, isOwnSandbox } from "./surroundings.ts";
-import { callAt, type Call } from "./call.ts";
+import { callAt, type CallWithRemedies } from "./call.ts";
 import { limitFromVariable, findMisspellings } from "./options.ts";
 import { awaitSandbox } from "./waiting.ts";
 
 /** Calls an operation of the command's sandbox, with the token of the operation's role. */
 export async function callSandbox<Name extends OperationName>(
   context: Context,
-  call: Call<Name>,
+  call: CallWithRemedies<Name>,
 ): Promise<AnswerOf<Name>> {
   const { role, path } = CONTROL_OPERATIONS[call.name];
   const find = path.includes("{store_id}") ? controlTarget : sandboxTarget;
@@ -54,7 +54,7 @@ export async function momentFromNow(
 export function callFor<Name extends OperationName>(
   context: Context,
   target: ControlTarget | undefined,
-  call: Call<Name>,
+  call: CallWithRemedies<Name>,
 ): Promise<AnswerOf<Name>> {
   return target === undefined ? callSandbox(context, call) : callAt(context, target, call);
 }
@@ -108,7 +108,7 @@ function storeOfFolder(
   // The store of the environment belongs to the service of the environment, even if a flag names another service.
   const named = unlessRefused(around.addressOfKey);
   const isElsewhere = named !== undefined && !isSameServer(named.value, origin);
-  const credentials = attempt(around.folder).ok ? around.credentials() : NO_CREDENTIALS;
+  const credentials = catchRefusal(around.folder).ok ? around.credentials() : NO_CREDENTIALS;
   // In-process calls are to the folder's sandbox, which is not running.
   const isFolders = send !== undefined || isOwnSandbox(around, origin);
   return findNamedStore(context, { credentials, isOwn: isFolders, isElsewhere });

@@ -2,7 +2,7 @@ import { ownerOf, type Credentials } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { attempt, EXIT, usageProblem, type Problem } from "../problem.ts";
+import { catchRefusal, EXIT, usageProblem, type Problem } from "../problem.ts";
 import { isStoreId, findNamedStore, oneStore, type NamedStore } from "./named-store.ts";
 import { UNSET_VALUE, type ValueWithSource } from "./surroundings.ts";
 
@@ -51,7 +51,7 @@ function identityWithKeptKey(
   named: NamedStore | undefined,
 ): Omit<Identity, "storeName"> {
   const { source, credentials, isOwn, first } = scene;
-  const meant = attempt(() => named && findStoreId(scene, named));
+  const meant = catchRefusal(() => named && findStoreId(scene, named));
   if (!meant.ok)
     return { apiKey: UNSET_VALUE, storeId: UNSET_VALUE, contradiction: undefined, lacksStore: meant.refusal };
   const id = meant.value ?? (isOwn ? first : undefined);
@@ -83,7 +83,7 @@ function identityWithOwnKey(
   const kept = ownerOf(scene.credentials, value);
   // Store and key of the environment belong together.
   const owner = kept ?? (named?.by === "flag" ? variable : undefined);
-  const meant = attempt(() => named && findStoreId(scene, named));
+  const meant = catchRefusal(() => named && findStoreId(scene, named));
   if (!meant.ok) return { apiKey, storeId: UNSET_VALUE, contradiction: undefined, lacksStore: meant.refusal };
   const id = meant.value;
   const isOther = id !== undefined && owner !== undefined && id !== owner;

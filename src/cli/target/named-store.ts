@@ -1,6 +1,6 @@
 // The store that a command is about, and its sources by rank. Its key: cli/target/identity.ts; the control API:
 // `resolveStore` in cli/target/control.ts.
-import { ownerOf, storesMeant, type Credentials } from "../../core/state-files.ts";
+import { ownerOf, matchingStores, type Credentials } from "../../core/state-files.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { isTyped } from "../option-rules.ts";
@@ -59,7 +59,7 @@ export function oneStore<Named extends { readonly id: string; readonly name: str
   stores: readonly Named[],
   text: string,
 ): Named {
-  const meant = storesMeant(stores, text);
+  const meant = matchingStores(stores, text);
   const [only, second] = meant;
   if (only === undefined) throw new Refused(unknownStore(text, stores));
   if (second !== undefined) throw new Refused(ambiguousStore(text, meant));

@@ -5,7 +5,7 @@ import { cut, printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { isTyped } from "../option-rules.ts";
-import { attempt } from "../problem.ts";
+import { catchRefusal } from "../problem.ts";
 
 /**
  * Prints a note with the sandbox of the command if the environment names another sandbox than the folder's (decision
@@ -16,7 +16,7 @@ export function noteTarget(
   about: { readonly url: string } | "folder",
 ): void {
   const named = findEnvironmentSandbox(world);
-  if (named === undefined || !attempt(around.folder).ok) return;
+  if (named === undefined || !catchRefusal(around.folder).ok) return;
   const own = around.ownUrl();
   const isOwn = (url: string | undefined): boolean =>
     own !== undefined && url !== undefined && isSameServer(url, own);

@@ -7,7 +7,14 @@ import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import type { Credentials, RunRecord } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { isTyped, variableNamed } from "../option-rules.ts";
-import { attempt, unwrapHosting, Refused, refuseUsage, unlessRefused, type Problem } from "../problem.ts";
+import {
+  catchRefusal,
+  unwrapHosting,
+  Refused,
+  refuseUsage,
+  unlessRefused,
+  type Problem,
+} from "../problem.ts";
 import {
   baseUrlOf,
   findStateFolder,
@@ -94,7 +101,7 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
     let kept: Outcome<Value, Problem> | undefined;
     return () => {
       if (kept === undefined) forget.push(() => (kept = undefined));
-      kept ??= attempt(read);
+      kept ??= catchRefusal(read);
       if (kept.ok) return kept.value;
       throw new Refused(kept.refusal);
     };

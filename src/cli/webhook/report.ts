@@ -1,7 +1,7 @@
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import type { Style } from "../printer.ts";
 import { iso, isoOrNull } from "../../core/clock.ts";
-import type { MoveEntry } from "../../core/control/checkout.ts";
+import type { StatusChangeEntry } from "../../core/control/checkout.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { parseJson } from "../../core/json.ts";
 import type { DeliveryEntry, DispatchedEntry, EventEntry } from "../../core/control/webhook.ts";
@@ -77,10 +77,10 @@ function answerOf(last: DeliveryEntry["attempts"][number] | undefined): string |
  * attempts of deliveries. The id is the checkout's or the event's.
  */
 export function historyLines(
-  moves: readonly MoveEntry[],
+  moves: readonly StatusChangeEntry[],
   { tried, width }: { readonly tried: readonly DispatchedEntry[]; readonly width: number },
 ): Promise<string> {
-  if (tried.length === 0) return moveLines(moves, width);
+  if (tried.length === 0) return statusChangeLines(moves, width);
   const moved = moves.map(({ at, orderId, from, to, checkoutId }) => [
     iso(at),
     orderId,
@@ -143,7 +143,7 @@ function addressOf({ attempts, endpointId }: DeliveryEntry): string {
 }
 
 /** Changes of checkouts, one per line, in the given order, in lines of `width` columns. */
-export function moveLines(moves: readonly MoveEntry[], width: number): Promise<string> {
+export function statusChangeLines(moves: readonly StatusChangeEntry[], width: number): Promise<string> {
   const rows = moves.map(({ at, orderId, from, to, checkoutId }) => [
     iso(at),
     orderId,

@@ -1,6 +1,12 @@
 import { errorRow } from "../../core/errors.ts";
 import type { CreateRequest } from "../../core/checkout/create-request.ts";
-import type { Intent, Journal, JournalEntry, KeyRefusal, Settlement } from "../../core/checkout/journal.ts";
+import type {
+  CreateIntent,
+  Journal,
+  JournalEntry,
+  KeyRefusal,
+  FinalAnswer,
+} from "../../core/checkout/journal.ts";
 import type { CheckoutWire } from "../../core/checkout/wire.ts";
 import type { World } from "../../world.ts";
 import { exchange, type ApiRequest, type Exchange, type ExchangeOptions } from "./exchange.ts";
@@ -34,7 +40,7 @@ export type ServiceTarget = {
 export type ClientWorld = Pick<World, "send" | "sleep" | "random" | "now">;
 
 /** A create that the user requests. */
-export type CreateIntent = Pick<Intent, "newAttempt" | "idempotencyKey"> & {
+export type RequestedCreate = Pick<CreateIntent, "newAttempt" | "idempotencyKey"> & {
   readonly endpoint: "orders" | "checkout-sessions";
   readonly request: CreateRequest;
 };
@@ -65,10 +71,10 @@ export type CreateResult =
  * Creates an order or a session, and never two for one intent: the key is in the journal before the first byte is sent,
  * and is the same in every attempt and in every later run of the command.
  */
-export async function create(
+export async function sendCreate(
   world: ClientWorld,
   target: ServiceTarget,
-  options: ExchangeOptions & { readonly intent: CreateIntent; readonly journal: Journal },
+  options: ExchangeOptions & { readonly intent: RequestedCreate; readonly journal: Journal },
 ): Promise<CreateResult> {
   const { intent, journal } = options;
   const body = JSON.stringify(intent.request);
@@ -76,7 +82,7 @@ export async function create(
   if (!begun.ok) return { end: "not_sent", ...begun.refusal };
 
   const entry = begun.value;
-  const request = createRequest(target, { endpoint: intent.endpoint, key: entry.key, body });
+  const request = buildCreateRequest(target, { endpoint: intent.endpoint, key: entry.key, body });
   const result = await exchange(world, request, options);
   const mismatch = result.end === "success" && !answers(intent, result.response.data);
   const inDoubt = (entry.inDoubt || result.uncertain) && !isProof(result);
@@ -89,7 +95,7 @@ export async function create(
 function settle(
   journal: Journal,
   key: string,
-  { settlement, now }: { readonly settlement: Settlement; readonly now: number },
+  { settlement, now }: { readonly settlement: FinalAnswer; readonly now: number },
 ): string | undefined {
   try {
     journal.settle(key, settlement, now);
@@ -100,7 +106,7 @@ function settle(
 }
 
 /** Whether a checkout matches the request. */
-function answers({ endpoint, request }: CreateIntent, checkout: CheckoutWire): boolean {
+function answers({ endpoint, request }: RequestedCreate, checkout: CheckoutWire): boolean {
   const object = endpoint === "orders" ? "order" : "checkout_session";
   if (checkout.object !== object || checkout.order_id !== request.order_id) return false;
   if (!("amount_minor" in request)) return true;
@@ -108,24 +114,24 @@ function answers({ endpoint, request }: CreateIntent, checkout: CheckoutWire): b
 }
 
 /** Retrieves the current state of a session or an order by its id (decision 9). */
-export function retrieve(
+export function sendRetrieve(
   world: ClientWorld,
   target: ServiceTarget,
   options: ExchangeOptions & { readonly id: string },
 ): Promise<Exchange> {
-  return exchange(world, retrieveRequest(target, options.id), options);
+  return exchange(world, buildRetrieveRequest(target, options.id), options);
 }
 
 /** The request of a retrieve. */
-export function retrieveRequest(target: ServiceTarget, id: string): ApiRequest {
+export function buildRetrieveRequest(target: ServiceTarget, id: string): ApiRequest {
   const path = `/checkout-sessions/${encodeURIComponent(id)}`;
   return { method: "GET", ...addressOf(target, path), headers: authorization(target) };
 }
 
 /** The request of a create. */
-export function createRequest(
+export function buildCreateRequest(
   target: ServiceTarget,
-  sent: { readonly endpoint: CreateIntent["endpoint"]; readonly key: string; readonly body: string },
+  sent: { readonly endpoint: RequestedCreate["endpoint"]; readonly key: string; readonly body: string },
 ): ApiRequest {
   return {
     method: "POST",
@@ -140,7 +146,7 @@ export function createRequest(
 }
 
 /** The parts of a create that determine the journal entry and the derived key. */
-export function journalIntent(target: ServiceTarget, intent: CreateIntent): Intent {
+export function journalIntent(target: ServiceTarget, intent: RequestedCreate): CreateIntent {
   const { service, storeId, instance = null } = target;
   const { request, ...meant } = intent;
   return { service, storeId, instance, orderId: request.order_id, ...meant };
@@ -149,7 +155,7 @@ export function journalIntent(target: ServiceTarget, intent: CreateIntent): Inte
 /**
  * The result for the journal. If an earlier attempt may have succeeded, only a conclusive refusal settles the entry.
  */
-function settlementOf(result: Exchange): Settlement | undefined {
+function settlementOf(result: Exchange): FinalAnswer | undefined {
   if (result.end === "success") {
     return { state: "created", checkoutId: result.response.data.id, code: null, proof: true };
   }

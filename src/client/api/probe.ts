@@ -10,7 +10,7 @@ import { parseJson } from "../../core/json.ts";
 import { cut } from "../../core/text.ts";
 import { checkoutResponse, errorResponse } from "../../core/checkout/wire.ts";
 import type { OutboundResult, World } from "../../world.ts";
-import { createRequest, retrieveRequest, type ServiceTarget } from "./client.ts";
+import { buildCreateRequest, buildRetrieveRequest, type ServiceTarget } from "./client.ts";
 import type { ApiRequest } from "./exchange.ts";
 
 /** The order that the probe creates and nobody pays. */
@@ -34,7 +34,7 @@ export async function probeService(
   options: ProbeOptions,
 ): Promise<ServiceProbe> {
   const ask = (request: ApiRequest): Promise<ProbeResult> => askOnce(world, request, options);
-  const { answer: retrieve } = await ask(retrieveRequest(target, world.uuid()));
+  const { answer: retrieve } = await ask(buildRetrieveRequest(target, world.uuid()));
   const presented = parseAuthorization([`Bearer ${target.apiKey}`]);
   const isLive = presented.ok && presented.value.kind === "live";
   if (isLive || !isAccepted(retrieve)) return { retrieve, create: null };
@@ -52,7 +52,7 @@ async function probeCreate(
   const [orderId, key] = [`checklist-${name}`, `checkout-checklist-${name}`];
   const request = (amountMinor: number): ApiRequest => {
     const body = { order_id: orderId, ...PROBE_TERMS, amount_minor: amountMinor };
-    return createRequest(target, { endpoint: "orders", key, body: JSON.stringify(body) });
+    return buildCreateRequest(target, { endpoint: "orders", key, body: JSON.stringify(body) });
   };
   const terms = `${PROBE_TERMS.payment_method} in ${PROBE_TERMS.currency}`;
   const first = await ask(request(PROBE_TERMS.amount_minor));

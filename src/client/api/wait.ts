@@ -3,7 +3,7 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import type { CheckoutResponse } from "../../core/checkout/wire.ts";
 import type { World } from "../../world.ts";
 import { poll } from "../poll.ts";
-import { retrieve, type ClientWorld, type ServiceTarget } from "./client.ts";
+import { sendRetrieve, type ClientWorld, type ServiceTarget } from "./client.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 
 /** The goal of a wait: any final status, or a certain status. */
@@ -34,7 +34,7 @@ export async function waitFor(
   const signal = AbortSignal.any(signals);
   let response: CheckoutResponse | undefined;
   const look = async (): Promise<Exchange> => {
-    const exchange = await retrieve(world, target, { ...options, signal });
+    const exchange = await sendRetrieve(world, target, { ...options, signal });
     if (exchange.end === "success") response = exchange.response;
     return exchange;
   };

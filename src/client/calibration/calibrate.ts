@@ -3,7 +3,7 @@ import {
   FIRST_PROBE,
   probeHeaders,
   PROBES,
-  readAnswer,
+  parseProbeAnswer,
   type Answers,
   type ProbeAnswer,
   type ProbeRequest,
@@ -63,12 +63,12 @@ export async function askForAnswer(
 function usableAnswer({ method }: ProbeRequest, result: OutboundResult): ProbeAnswer | undefined {
   if (!result.ok || result.status === 429 || result.status >= 500) return undefined;
   if (method === "POST" && result.status === 403) return undefined;
-  return readAnswer(result);
+  return parseProbeAnswer(result);
 }
 
 function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done" }> | undefined {
   if (!result.ok) return { end: "not_this_service", message: `there was no answer: ${result.message}` };
-  const { livemode, id } = checkoutInAnswer(readAnswer(result));
+  const { livemode, id } = checkoutInAnswer(parseProbeAnswer(result));
   if (livemode === false) return undefined;
   if (livemode === true)
     return {

@@ -10,7 +10,7 @@ import {
   decodeAnswer,
   encodeRequest,
   pathOf,
-  takes,
+  inputKind,
   type AnswerOf,
   type OperationName,
   type RequestOf,
@@ -79,7 +79,11 @@ export async function callControl<Name extends OperationName>(
   target: ControlTarget,
   call: ControlCall<Name>,
 ): Promise<ControlResult<AnswerOf<Name>>> {
-  return readSent(target, call.name, await (target.send ?? world.send)(controlRequest(target, call)));
+  return parseControlResult(
+    target,
+    call.name,
+    await (target.send ?? world.send)(controlRequest(target, call)),
+  );
 }
 
 /** The request that calls an operation. */
@@ -90,13 +94,13 @@ export function controlRequest<Name extends OperationName>(
   const request = encodeRequest(name, body);
   return {
     method: CONTROL_OPERATIONS[name].method,
-    url: `${origin}${pathOf(name, { storeId, id })}${takes(name) === "query" ? queryOf(request) : ""}`,
+    url: `${origin}${pathOf(name, { storeId, id })}${inputKind(name) === "query" ? queryOf(request) : ""}`,
     headers: {
       Authorization: `Bearer ${token}`,
       "Content-Type": "application/json",
       ...(leaseId !== undefined && { [LEASE_HEADER]: leaseId }),
     },
-    ...(takes(name) === "body" ? { body: JSON.stringify(request) } : {}),
+    ...(inputKind(name) === "body" ? { body: JSON.stringify(request) } : {}),
     timeoutMs,
     maxResponseBytes: MAX_RESPONSE_BYTES,
     signal,
@@ -118,7 +122,7 @@ function timeoutOf<Name extends OperationName>(
 }
 
 /** The result of a call. */
-export function readSent<Name extends OperationName>(
+export function parseControlResult<Name extends OperationName>(
   target: ControlTarget,
   name: Name,
   sent: OutboundResult,

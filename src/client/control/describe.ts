@@ -11,7 +11,7 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
  * Asks a sandbox for its description without loading the table of all operations, for commands that scripts run often.
  * Refuses with a message if the sandbox did not answer, or if its version lacks this operation.
  */
-export async function describeLive(
+export async function describeRunning(
   { send }: Pick<World, "send">,
   {
     origin,

@@ -1,7 +1,13 @@
 import { decodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
 import type { World } from "../../world.ts";
-import { callControl, controlRequest, readSent, type ControlResult, type ControlTarget } from "./control.ts";
+import {
+  callControl,
+  controlRequest,
+  parseControlResult,
+  type ControlResult,
+  type ControlTarget,
+} from "./control.ts";
 
 /** A held lease, with its id and its store. */
 export type HeldLease = AnswerOf<"openLease">;
@@ -65,7 +71,9 @@ async function open(
       const value = text.endsWith("\n") ? decodeAnswer("openLease", parseJson(text)) : undefined;
       if (value !== undefined) resolve({ end: "success", value });
     };
-    world.send({ ...request, onPart }).then((sent) => resolve(readSent(target, "openLease", sent)), reject);
+    world
+      .send({ ...request, onPart })
+      .then((sent) => resolve(parseControlResult(target, "openLease", sent)), reject);
     world.after(OPEN_TIMEOUT_MS, giveUp);
   });
   isOpening = false;

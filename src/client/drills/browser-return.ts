@@ -14,7 +14,7 @@ import {
   awaitPaid,
   sendLocally,
   watchView,
-  LOOK_TIMEOUT_MS,
+  VIEW_TIMEOUT_MS,
   readView,
   withoutText,
   type Buyer,
@@ -65,7 +65,7 @@ const MAX_LIMITED = 5;
  * Maximum time for which webhooks are held, in milliseconds: longer than a page with all its redirects and the views
  * can take.
  */
-const LEASE_MS = (MAX_REDIRECTS + 3) * LOOK_TIMEOUT_MS + BELIEVE_MS;
+const LEASE_MS = (MAX_REDIRECTS + 3) * VIEW_TIMEOUT_MS + BELIEVE_MS;
 /** Duration of the drill without its waits, with a shop that answers in 50 ms, in milliseconds. */
 const WORK_MS = 4000;
 /** Duration of the drill with a shop that waits for the webhook, and its waits, in milliseconds. */

@@ -2,7 +2,7 @@ import type { DuplicatesFacts } from "../../core/readiness/drills/duplicates.ts"
 import type { DuplicatesCause } from "../../core/readiness/drills/duplicates-causes.ts";
 import { callControl, wrapAnswer, type ControlResult } from "../control/control.ts";
 import { deliverEach, type DrilledOrder, type DrillRun } from "./duplicates-send.ts";
-import { applyOutcomes, factOf, endsPaid, viewRequestOf, read } from "./duplicates-unpaid.ts";
+import { applyOutcomes, factOf, endsPaid, viewRequestOf, readViews } from "./duplicates-unpaid.ts";
 import { awaitKnown, readView, withoutText } from "./order-view.ts";
 
 /** Number of readings that show whether the view retrieves the session every time. */
@@ -12,10 +12,12 @@ const ASKING_READINGS = 3;
  * Sends the creation events of orders that the drill created (the shop first hears of paid orders by their payment), or
  * of the shop's orders that the shop does not know yet; then reads each view until the shop knows the order.
  */
-export async function introduce(run: DrillRun): Promise<ControlResult<DuplicatesFacts["before"]>> {
+export async function sendCreationEvents(run: DrillRun): Promise<ControlResult<DuplicatesFacts["before"]>> {
   const { scope, orders } = run;
   const mustKnow = ({ end }: DrilledOrder): boolean => !scope.ownOrders || end !== "paid";
-  const missing = (await read(run, orders)).filter(({ isMissing, order }) => isMissing && mustKnow(order));
+  const missing = (await readViews(run, orders)).filter(
+    ({ isMissing, order }) => isMissing && mustKnow(order),
+  );
   const told = await deliverEach(
     run,
     scope.ownOrders ? orders.filter(mustKnow) : missing.map(({ order }) => order),
@@ -38,7 +40,7 @@ export async function introduce(run: DrillRun): Promise<ControlResult<Duplicates
 }
 
 /** Pays the orders, and reads their views before any event of the payments is sent. */
-export async function payUnheard(run: DrillRun): Promise<ControlResult<DuplicatesFacts["held"]>> {
+export async function payBeforeEvents(run: DrillRun): Promise<ControlResult<DuplicatesFacts["held"]>> {
   const orders = run.orders.filter(endsPaid);
   const paid = await applyOutcomes(
     run,
@@ -46,7 +48,7 @@ export async function payUnheard(run: DrillRun): Promise<ControlResult<Duplicate
   );
   if (paid.end !== "success") return paid;
   const held: DuplicatesFacts["held"][number][] = [];
-  for (const reading of await read(run, orders)) {
+  for (const reading of await readViews(run, orders)) {
     const asked =
       reading.says === "paid" ? await retrieverOf(run, reading.order) : wrapAnswer("nobody" as const);
     if (asked.end !== "success") return asked;

@@ -36,7 +36,7 @@ export function viewRequestOf(run: DrillRun, order: DrilledOrder): ViewRequest {
 }
 
 /** Reads the views of these orders once. */
-export function read(
+export function readViews(
   run: DrillRun,
   orders: readonly DrilledOrder[],
 ): Promise<readonly (ViewReading & { order: DrilledOrder })[]> {
@@ -92,7 +92,7 @@ async function watchUnpaid(
 ): Promise<readonly ViewFact[]> {
   const until = run.world.monotonic() + waitMs;
   for (;;) {
-    const readings = await read(run, orders);
+    const readings = await readViews(run, orders);
     const isOver = run.signal.aborted || run.world.monotonic() >= until;
     if (isOver || readings.some(({ says }) => says === "paid"))
       return readings.map(({ order, ...reading }) =>
@@ -123,7 +123,7 @@ export async function endOtherOrders(
 }
 
 /** Reads the views of unpaid orders once more: a shop may book an order late. */
-export async function readAgain(
+export async function rereadUnpaidViews(
   run: DrillRun,
   ended: DuplicatesFacts["ended"],
 ): Promise<DuplicatesFacts["ended"]> {

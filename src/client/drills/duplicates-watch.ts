@@ -1,8 +1,8 @@
 import { DUPLICATE_SENDS, type SendFact, type SendName } from "../../core/readiness/drills/duplicates.ts";
 import {
   differsOnlyInTimes,
-  isStill,
-  STILL_READINGS,
+  isUnchanged,
+  STABLE_READINGS,
   removeChangingParts,
   findStableParts,
   type StableText,
@@ -27,7 +27,7 @@ const FULFIL_MS = 4000;
 /** Pause between two readings that show which parts of a view change by themselves, in milliseconds. */
 const READING_PAUSE_MS = 1000;
 /** Minimum time until a view has settled, in milliseconds. */
-export const REST_MS = FULFIL_MS + (STILL_READINGS - 1) * READING_PAUSE_MS;
+export const REST_MS = FULFIL_MS + (STABLE_READINGS - 1) * READING_PAUSE_MS;
 /** Maximum number of readings until the view has settled. A part that still changes after that changes by itself. */
 const MAX_READINGS = 15;
 /** Number of readings of a view that shows times without seconds: the readings take longer than a minute. */
@@ -68,7 +68,7 @@ export async function awaitSettledView(
   const { text } = last;
   const reading = await readView(world, look);
   if (known === undefined) return { ...(await settle(world, look)), text };
-  if (isStill(known, reading.text)) return { still: known, changedAt: undefined, text };
+  if (isUnchanged(known, reading.text)) return { still: known, changedAt: undefined, text };
   const changedAt = world.monotonic();
   if (text === "not_compared") {
     const settled = await settle(world, look);
@@ -94,12 +94,12 @@ async function settle(world: ViewWorld, look: ViewRequest): Promise<Omit<ViewBas
     const { text } = await readView(world, look);
     if (texts.length > 0 && texts.at(-1) !== text) changedAt = world.monotonic();
     texts.push(text);
-    const last = texts.slice(-STILL_READINGS);
+    const last = texts.slice(-STABLE_READINGS);
     // A view that is still changing may show the merchant's work after the payment, which gets its time.
-    if (last.length !== STILL_READINGS || new Set(last).size > 1) continue;
+    if (last.length !== STABLE_READINGS || new Set(last).size > 1) continue;
     return { still: stillPartOf(last), changedAt };
   }
-  return { still: stillPartOf(texts.slice(-STILL_READINGS)), changedAt: undefined };
+  return { still: stillPartOf(texts.slice(-STABLE_READINGS)), changedAt: undefined };
 }
 
 function stillPartOf(texts: readonly string[]): StableText | undefined {
@@ -133,7 +133,7 @@ export async function watchAfterSend(
   }
   // A change of the view after an event that is new to the merchant is not a booking.
   const differs = ({ text }: ViewReading): boolean =>
-    isRepeated && still !== undefined && !isStill(still, text);
+    isRepeated && still !== undefined && !isUnchanged(still, text);
   const reading = await watchView(world, look, {
     isEnough: (seen) => seen.says !== "paid" || differs(seen),
     waitMs,
@@ -160,7 +160,7 @@ async function explainChange(
   if (isProven) return { reading, still, text: "changed" };
   const isTime = differsOnlyInTimes(still, reading.text);
   const readings = [reading];
-  while (readings.length < (isTime ? TIME_READINGS : STILL_READINGS) && !look.signal.aborted) {
+  while (readings.length < (isTime ? TIME_READINGS : STABLE_READINGS) && !look.signal.aborted) {
     await world.sleep(isTime ? TIME_PAUSE_MS : READING_PAUSE_MS, look.signal);
     readings.push(await readView(world, look));
   }
@@ -171,6 +171,6 @@ async function explainChange(
     ? removeChangingParts(still, texts.slice(TIME_READINGS / 2), 1)
     : removeChangingParts(still, texts, 2);
   if (left === "different_lengths") return { reading, still: undefined, text: "untold" };
-  if (!isStill(left, texts.at(-1) ?? "")) return { reading, still, text: "changed" };
+  if (!isUnchanged(left, texts.at(-1) ?? "")) return { reading, still, text: "changed" };
   return isTime ? { reading, still: left, text: "same" } : { reading, still: undefined, text: "untold" };
 }

@@ -2,7 +2,7 @@ import {
   DUPLICATE_SENDS,
   SEND_NAMES,
   type DuplicatesFacts,
-  type LaneFact,
+  type OrderSends,
   type SendFact,
   type SendName,
   type SentStatus,
@@ -17,7 +17,7 @@ import {
 import type { World } from "../../world.ts";
 import { wrapAnswer, type ControlResult } from "../control/control.ts";
 import { limitConcurrency } from "./at-most.ts";
-import { introduce, payUnheard } from "./duplicates-before.ts";
+import { sendCreationEvents, payBeforeEvents } from "./duplicates-before.ts";
 import {
   deliver,
   eventsOf,
@@ -29,9 +29,9 @@ import {
   endOtherOrders,
   factOf,
   endsPaid,
-  readAgain,
+  rereadUnpaidViews,
   viewRequestOf,
-  read,
+  readViews,
   declineAndForge,
 } from "./duplicates-unpaid.ts";
 import {
@@ -45,7 +45,7 @@ import {
 import { readView, withoutText, watchView, type ViewWorld, type ViewReading } from "./order-view.ts";
 
 /** The facts of the drill, and its endpoints. */
-export type DuplicatesSeen = { readonly facts: DuplicatesFacts; readonly subject: string };
+export type DuplicatesObservations = { readonly facts: DuplicatesFacts; readonly subject: string };
 
 /** Maximum number of concurrent requests to the shop; two simultaneous deliveries count as one. */
 const MAX_AT_ONCE = 4;
@@ -109,7 +109,7 @@ export function duplicatesTime(
 export async function drillDuplicates(
   world: ViewWorld & Pick<World, "send">,
   wanted: DuplicatesInput,
-): Promise<ControlResult<DuplicatesSeen>> {
+): Promise<ControlResult<DuplicatesObservations>> {
   let limited = 0;
   const run: DrillRun = {
     ...wanted,
@@ -144,7 +144,7 @@ async function drillAll(
   run: DrillRun,
   facts: (seen: PartialFacts) => DuplicatesFacts,
 ): Promise<ControlResult<DuplicatesFacts>> {
-  const known = await introduce(run);
+  const known = await sendCreationEvents(run);
   if (known.end !== "success") return known;
   const before = known.value;
   if (before.some(({ view, cause }) => view.says !== "not_paid" || cause !== null))
@@ -155,8 +155,8 @@ async function drillAll(
     .flat()
     .some(({ view }) => view.says === "paid");
   if (isEarly) return wrapAnswer(facts({ before, ...early.value }));
-  const texts = await read(run, run.orders.filter(endsPaid));
-  const paid = await payUnheard(run);
+  const texts = await readViews(run, run.orders.filter(endsPaid));
+  const paid = await payBeforeEvents(run);
   if (paid.end !== "success") return paid;
   const held = paid.value;
   const start = { before, ...early.value, held };
@@ -178,7 +178,7 @@ async function drillAll(
   );
 }
 
-function laneFact({ order, sends }: Lane): LaneFact {
+function laneFact({ order, sends }: Lane): OrderSends {
   return { ...factOf(order), sends };
 }
 
@@ -249,7 +249,11 @@ async function sendAll(
     for (const [lane, reading] of forgotten) amend(lane, { view: withoutText(reading) });
     if (name === "after_others") bookings = await compare(run, lanes);
   }
-  return wrapAnswer({ ...others, ended: await readAgain(run, others.ended), showsBookings: bookings });
+  return wrapAnswer({
+    ...others,
+    ended: await rereadUnpaidViews(run, others.ended),
+    showsBookings: bookings,
+  });
 }
 
 /** Sends to one order after the other; payments are sent to all orders at once, as customers pay. */

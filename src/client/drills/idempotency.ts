@@ -15,7 +15,7 @@ import { merchantOrderId } from "./merchant-order.ts";
 import { DEFAULT_RETRY_POLICY } from "../api/retry.ts";
 
 /** The result of a drill, and how the merchant's command exited. */
-export type IdempotencyDrill = {
+export type IdempotencyDrillResult = {
   readonly drill: AnswerOf<"judgeIdempotencyDrill">;
   readonly client: ShellResult;
 };
@@ -62,7 +62,7 @@ export function drillIdempotency(
   world: DrillWorld,
   control: ControlTarget,
   wanted: ClientDrill,
-): Promise<ControlResult<IdempotencyDrill>> {
+): Promise<ControlResult<IdempotencyDrillResult>> {
   const { commandTimeoutMs, signal } = wanted;
   const timeoutMs = MAX_RUNS * commandTimeoutMs + LEASE_MARGIN_MS;
   return whileLeased(world, control, { drill: "idempotency", timeoutMs, signal }, (lease) =>
@@ -73,7 +73,7 @@ export function drillIdempotency(
 async function runWatchedDrill(
   world: DrillWorld,
   watched: WatchedDrill,
-): Promise<ControlResult<IdempotencyDrill>> {
+): Promise<ControlResult<IdempotencyDrillResult>> {
   const { control, lease, signal } = watched;
   const { id } = lease;
   const client = await runAll(world, watched);

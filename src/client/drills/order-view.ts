@@ -45,7 +45,7 @@ export type ViewRequest = {
 export type ViewWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
 
 /** Timeout of each request and each run of the command, in milliseconds. */
-export const LOOK_TIMEOUT_MS = 15_000;
+export const VIEW_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const LOOK_AGAIN_MS = 250;
 /** Time for the shop to know an order after its first event, in milliseconds. */
@@ -141,7 +141,7 @@ async function askCommand(
   const { ending, exitCode, stdout, stderr } = await world.run({
     commandLine,
     env,
-    timeoutMs: LOOK_TIMEOUT_MS,
+    timeoutMs: VIEW_TIMEOUT_MS,
     maxOutputBytes: MAX_ANSWER_BYTES,
     signal,
   });
@@ -184,7 +184,7 @@ export async function sendLocally(
     url,
     headers: wanted.headers,
     ...(wanted.body === undefined ? {} : { body: wanted.body }),
-    timeoutMs: LOOK_TIMEOUT_MS,
+    timeoutMs: VIEW_TIMEOUT_MS,
     maxResponseBytes: MAX_ANSWER_BYTES,
     ...(addresses === null ? {} : { addresses }),
     signal: wanted.signal,

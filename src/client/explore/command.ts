@@ -3,10 +3,10 @@
 import {
   targetsDelivery,
   MAX_CHECKOUTS,
-  type Bench,
+  type StageFactory,
   type CallOperation,
   type Stage,
-  type StageEnd,
+  type StageResult,
 } from "./run.ts";
 import type { MadeCheckout, OrderView, SecretPlace } from "../../core/explore/facts.ts";
 import { isKill, type Schedule } from "../../core/explore/schedule.ts";
@@ -48,7 +48,7 @@ export type ShownOrder = {
 const MAX_OUTPUT_BYTES = 4096;
 
 /** Returns a function that opens a stage for each schedule, in a new store that is deleted afterwards. */
-export function commandStages(commands: Commands): Bench["open"] {
+export function commandStages(commands: Commands): StageFactory["open"] {
   const { call } = commands;
   return async (schedule) => {
     const made = await call({ name: "createStore", body: { name: "checkout explore" } });
@@ -74,7 +74,7 @@ export function runningShopStages(
     storeId,
     endpointId,
   }: { readonly env: Variables; readonly storeId: string; readonly endpointId: string },
-): Bench["open"] {
+): StageFactory["open"] {
   const { call, view } = commands;
   return async () => {
     const { state } = await call({ name: "showEndpoint", storeId, id: endpointId, body: {} });
@@ -163,7 +163,7 @@ function purchaseOf(
   { world, commandLine, timeoutMs, signal }: Pick<Commands, "world" | "commandLine" | "timeoutMs" | "signal">,
   env: Variables,
   secretPlaces: Set<SecretPlace>,
-): { readonly purchase: () => Promise<StageEnd>; readonly kill: () => Promise<void> } {
+): { readonly purchase: () => Promise<StageResult>; readonly kill: () => Promise<void> } {
   let current = new AbortController();
   return {
     purchase: async () => {
@@ -179,7 +179,7 @@ function purchaseOf(
 }
 
 /** The result of a command. The exit code of a successful command does not name the order that it created. */
-function endOf(result: ShellResult): StageEnd {
+function endOf(result: ShellResult): StageResult {
   if (result.ending === "timeout") return { end: "timeout" };
   if (result.exitCode === 0) return { end: "unnamed" };
   return { end: "failure", message: endText(result) };

@@ -37,7 +37,7 @@ export type CallOperation = <Name extends OperationName>(
 ) => Promise<AnswerOf<Name>>;
 
 /** The result of a purchase. `unnamed`: a success that does not say which order was created. */
-export type StageEnd = PurchaseResult | { readonly end: "unnamed" };
+export type StageResult = PurchaseResult | { readonly end: "unnamed" };
 
 /** An application and its store, for one schedule. */
 export type Stage = {
@@ -48,7 +48,7 @@ export type Stage = {
     readonly endpointId: string;
     readonly before: ReadonlySet<string>;
   };
-  readonly purchase: () => Promise<StageEnd>;
+  readonly purchase: () => Promise<StageResult>;
   /** Reads the application's view of an order; throws if the view cannot be read. Without a view, no order is paid. */
   readonly view?: (checkout: MadeCheckout) => Promise<OrderView>;
   /** Kills all processes of the application, and restarts the processes that serve. */
@@ -61,7 +61,7 @@ export type Stage = {
 };
 
 /** The applications under test, and the sandbox with their stores. */
-export type Bench = {
+export type StageFactory = {
   readonly world: Pick<World, "sleep" | "monotonic">;
   readonly call: CallOperation;
   readonly open: (schedule: Schedule) => Promise<Stage>;
@@ -99,48 +99,48 @@ const LOOK_MS = 10;
 const CARRIED_OUT_MS = 50;
 
 /** Runs a schedule on a new stage. Real time passes only for the application; the store's clock is moved. */
-export async function runSchedule(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
-  const stage = await bench.open(schedule);
+export async function runSchedule(stages: StageFactory, schedule: Schedule): Promise<ExploreRun> {
+  const stage = await stages.open(schedule);
   try {
-    return await play({ ...bench, stage }, schedule);
+    return await play({ ...stages, stage }, schedule);
   } finally {
     await stage.close();
   }
 }
 
-type Play = Omit<Bench, "open"> & { readonly stage: Stage };
+type Play = Omit<StageFactory, "open"> & { readonly stage: Stage };
 
-async function play(bench: Play, schedule: Schedule): Promise<ExploreRun> {
-  const { stage, world, signal } = bench;
-  const added = await addFaults(bench, schedule);
-  const kills = watchKills(bench, added);
+async function play(stages: Play, schedule: Schedule): Promise<ExploreRun> {
+  const { stage, world, signal } = stages;
+  const added = await addFaults(stages, schedule);
+  const kills = watchKills(stages, added);
   try {
     const first = await stage.purchase();
-    let second: StageEnd | null = null;
+    let second: StageResult | null = null;
     if (first.end === "failure") {
       await kills.end();
-      await removeFaults(bench, added);
+      await removeFaults(stages, added);
       second = await stage.purchase();
     }
-    const made = await checkoutsOf(bench);
+    const made = await checkoutsOf(stages);
     const bought = { purchase: nameOrder(first, made), again: second && nameOrder(second, made) };
-    if (stage.view === undefined) return await unpaidRun(bench, { schedule, ...bought, checkouts: made });
+    if (stage.view === undefined) return await unpaidRun(stages, { schedule, ...bought, checkouts: made });
     const lookNow = (): Promise<Look> => look(stage, made[0]);
-    await advance(bench, FIRST_ATTEMPTS_MS);
+    await advance(stages, FIRST_ATTEMPTS_MS);
     const before = await lookNow();
     const ids = new Set([bought.again, bought.purchase].map((end) => (end?.end === "order" ? end.id : "")));
     // Without the address of the payment page, nobody can pay.
     const payable = made.find(({ id, status }) => ids.has(id) && !isFinal(status));
-    if (payable !== undefined) await actFor(bench, payable.id, schedule.payer);
-    await advance(bench, FIRST_ATTEMPTS_MS);
+    if (payable !== undefined) await actFor(stages, payable.id, schedule.payer);
+    await advance(stages, FIRST_ATTEMPTS_MS);
     const soon = await lookNow();
     const known = {
       schedule,
       ...bought,
       before: before.seen,
       soon: soon.seen,
-      ...(await driveToEnd(bench)),
-      requests: await requestsOf(bench),
+      ...(await driveToEnd(stages)),
+      requests: await requestsOf(stages),
       isDown: stage.isDown?.() === true,
     };
     await kills.end();
@@ -150,7 +150,7 @@ async function play(bench: Play, schedule: Schedule): Promise<ExploreRun> {
       firstPauseMs: VIEW_PAUSE_MS,
       signal,
     });
-    return { ...judged, story: await storyOf(bench, judged) };
+    return { ...judged, story: await storyOf(stages, judged) };
   } finally {
     await kills.end();
   }
@@ -158,13 +158,13 @@ async function play(bench: Play, schedule: Schedule): Promise<ExploreRun> {
 
 /** The run of an application without bookings: only its orders are judged. */
 async function unpaidRun(
-  bench: Play,
+  stages: Play,
   known: Pick<RunFacts, "schedule" | "purchase" | "again" | "checkouts">,
 ): Promise<ExploreRun> {
   const unseen = { deliveries: [], before: null, soon: null, isDown: false };
-  const facts = { ...known, ...unseen, requests: await requestsOf(bench) };
-  const judged = judgedBy(bench.stage, facts, { seen: null, error: undefined });
-  return { ...judged, story: await storyOf(bench, judged) };
+  const facts = { ...known, ...unseen, requests: await requestsOf(stages) };
+  const judged = judgedBy(stages.stage, facts, { seen: null, error: undefined });
+  return { ...judged, story: await storyOf(stages, judged) };
 }
 
 function judgedBy(
@@ -265,7 +265,7 @@ function watchKills(
 }
 
 /** The result of a purchase. If it does not name its order, it is assumed to be the first order. */
-function nameOrder(end: StageEnd, [first]: readonly MadeCheckout[]): PurchaseResult {
+function nameOrder(end: StageResult, [first]: readonly MadeCheckout[]): PurchaseResult {
   if (end.end !== "unnamed") return end;
   return { end: "order", id: first?.id ?? "", checkoutUrl: first?.checkoutUrl ?? "" };
 }
@@ -324,21 +324,21 @@ const PAYER_ACTIONS = {
   late_success: ["pending", "expired", "succeeded"],
 } as const satisfies Readonly<Record<PayerOutcome, readonly SimulatedOutcome[]>>;
 
-async function actFor(bench: Play, id: string, payer: PayerOutcome): Promise<void> {
-  const { call, stage } = bench;
+async function actFor(stages: Play, id: string, payer: PayerOutcome): Promise<void> {
+  const { call, stage } = stages;
   const [first, ...others] = PAYER_ACTIONS[payer];
   await call({ name: "pay", storeId: stage.storeId, id, body: { outcome: first } });
   for (const outcome of others) {
-    if (payer === "paid_after_decline") await advance(bench, FIRST_ATTEMPTS_MS);
+    if (payer === "paid_after_decline") await advance(stages, FIRST_ATTEMPTS_MS);
     await call({ name: "pay", storeId: stage.storeId, id, body: { outcome } });
   }
 }
 
 /** Moves the clock until nothing is due; returns the final checkouts and deliveries. */
-async function driveToEnd(bench: Play): Promise<Pick<RunFacts, "checkouts" | "deliveries">> {
+async function driveToEnd(stages: Play): Promise<Pick<RunFacts, "checkouts" | "deliveries">> {
   for (let spans = 1; ; spans += 1) {
-    await advance(bench, TO_THE_END_MS);
-    const [checkouts, deliveries] = [await checkoutsOf(bench), await deliveriesOf(bench)];
+    await advance(stages, TO_THE_END_MS);
+    const [checkouts, deliveries] = [await checkoutsOf(stages), await deliveriesOf(stages)];
     const isOver =
       checkouts.every(({ status }) => isFinal(status)) && deliveries.every(({ state }) => state !== "due");
     if (isOver || spans === MAX_SPANS) return { checkouts, deliveries };

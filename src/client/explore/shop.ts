@@ -53,13 +53,13 @@ const MAX_QUOTED_OUTPUT = 200;
  * Starts a shop on a free port, and returns when it is listening. Throws a ShopFailure if it does not start to listen.
  */
 export async function startShop(
-  bench: ShopWorld,
+  shopWorld: ShopWorld,
   { commandLine, receiverPath }: ShopCommand,
   { env, kills }: { readonly env: Variables; readonly kills: readonly ScheduledFault[] },
 ): Promise<ServedShop> {
-  const { world } = bench;
+  const { world } = shopWorld;
   const start = (port: number): Promise<RunningShop> =>
-    serveShop(bench, { commandLine, env: { ...env, PORT: String(port) } }, port);
+    serveShop(shopWorld, { commandLine, env: { ...env, PORT: String(port) } }, port);
   let port = await freePort(world);
   let isDown = false;
   let shop = await start(port).catch(async () => {

@@ -323,7 +323,7 @@ export const PROBES: readonly Probe[] = [
 ];
 
 /** Parses an answer; the body is empty if it is not a JSON object. */
-export function readAnswer({ status, headers, body: text }: ReceivedAnswer): ProbeAnswer {
+export function parseProbeAnswer({ status, headers, body: text }: ReceivedAnswer): ProbeAnswer {
   const body = parseJson(text);
   return { status, headers, text, body: isRecord(body) ? body : {} };
 }

@@ -25,7 +25,7 @@ export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
 type CreateIdentity = Omit<LogicalCreate, "attempt"> & Pick<JournalEntry, "instance">;
 
 /** The create that the user requests. */
-export type Intent = CreateIdentity & {
+export type CreateIntent = CreateIdentity & {
   readonly newAttempt: boolean;
   /** The user's own key, instead of a derived one. */
   readonly idempotencyKey: string | null;
@@ -35,7 +35,7 @@ export type Intent = CreateIdentity & {
  * A final answer, as stored in the journal. `proof`: the answer proves that no attempt with this key has created a
  * checkout.
  */
-export type Settlement = Pick<JournalEntry, "state" | "checkoutId" | "code"> & { readonly proof: boolean };
+export type FinalAnswer = Pick<JournalEntry, "state" | "checkoutId" | "code"> & { readonly proof: boolean };
 
 /** The latest attempt of a logical create that was not refused. */
 export type LatestAttempt = { readonly attempt: number; readonly state: "pending" | "created" };
@@ -47,8 +47,8 @@ export type KeyRefusal = { readonly reason: "other_create" | "too_old"; readonly
 export type Journal = {
   readonly latestAttempt: (create: CreateIdentity) => LatestAttempt | undefined;
   /** Records that a create is about to be sent; returns the updated entry. */
-  readonly begin: (intent: Intent, body: string, now: number) => Outcome<JournalEntry, KeyRefusal>;
-  readonly settle: (key: string, settlement: Settlement, now: number) => void;
+  readonly begin: (intent: CreateIntent, body: string, now: number) => Outcome<JournalEntry, KeyRefusal>;
+  readonly settle: (key: string, settlement: FinalAnswer, now: number) => void;
   readonly list: () => JournalEntry[];
   readonly find: (key: string) => JournalEntry | undefined;
   /** Removes an entry; false if there is none. */
@@ -66,7 +66,7 @@ const MAX_KEY_AGE_MS = IDEMPOTENCY_RETENTION_MS - 24 * 3_600_000;
  * attempt has number 2.
  */
 export function chooseKey(
-  intent: Intent,
+  intent: CreateIntent,
   latest: LatestAttempt | undefined,
 ): { readonly key: string; readonly attempt: number | null } {
   if (intent.idempotencyKey !== null) return { key: intent.idempotencyKey, attempt: null };
@@ -79,12 +79,12 @@ export function chooseKey(
  * Whether an entry applies to the service's current instance. Requests to an earlier instance do not count. If either
  * instance is unknown, the entry counts, so that no second order is created.
  */
-export function isOfInstance(entry: JournalEntry, { instance }: Pick<Intent, "instance">): boolean {
+export function isOfInstance(entry: JournalEntry, { instance }: Pick<CreateIntent, "instance">): boolean {
   return entry.instance === null || instance === null || entry.instance === instance;
 }
 
 /** Why this create must not use a key in the journal; undefined if it may. */
-export function keyRefusal(entry: JournalEntry, intent: Intent, now: number): KeyRefusal | undefined {
+export function keyRefusal(entry: JournalEntry, intent: CreateIntent, now: number): KeyRefusal | undefined {
   const same =
     entry.service === intent.service &&
     entry.storeId === intent.storeId &&

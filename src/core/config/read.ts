@@ -39,7 +39,7 @@ const MAX_TYPING_ERRORS = 3;
  * Parses the text of `checkout.config.json`: JSON with comments (decision 83). Refuses with every fault, each with its
  * field and position. Texts that look like secrets are refused and not repeated.
  */
-export function readConfig(text: string): Outcome<ReadConfig, readonly ConfigFault[]> {
+export function parseConfig(text: string): Outcome<ReadConfig, readonly ConfigFault[]> {
   const source = text.startsWith("\ufeff") ? ` ${text.slice(1)}` : text;
   const whole = limitFault(source);
   if (whole !== undefined) return failWith([whole]);

@@ -20,7 +20,7 @@ export const statusChange = z.object({
   eventId: z.uuid(),
 });
 /** A change of status, in the control API. */
-export type MoveEntry = DomainOf<typeof statusChange>;
+export type StatusChangeEntry = DomainOf<typeof statusChange>;
 
 const attempt = z.object({
   number: z.int(),

@@ -37,7 +37,7 @@ const verdict = z.enum(["passed", "failed", "unknown"]);
 export type DrillVerdict = z.output<typeof verdict>;
 
 /** The result of a drill. */
-export const drill = z.object({
+export const drillResult = z.object({
   id: z.uuid(),
   kind: z.enum(DRILL_KINDS),
   /** Identifies the tested configuration; when that changes, the drill is void. */
@@ -47,9 +47,9 @@ export const drill = z.object({
   steps: z.array(step),
 });
 /** The result of a drill as evidence. */
-export type DrillFact = DomainOf<typeof drill>;
+export type DrillFact = DomainOf<typeof drillResult>;
 
-const endpointDrill = z.extend(drill, {
+const endpointDrill = z.extend(drillResult, {
   /** Null if the receiver could not be reached; then the result is not recorded. */
   id: z.nullable(z.uuid()),
   verdict,
@@ -105,7 +105,7 @@ const clientExit = z.strictObject({
 /** How a run of the merchant's command ended. */
 export type ClientExit = DomainOf<typeof clientExit>;
 
-nameSchemas({ DrillStep: step, Drill: drill, RunningDrill: runningDrill });
+nameSchemas({ DrillStep: step, Drill: drillResult, RunningDrill: runningDrill });
 
 const reuse = z.object({
   path: z.string(),
@@ -145,7 +145,7 @@ export const drillOperations = {
       kind: z.optional(z.enum(DRILL_KINDS)),
       limit: z.optional(wholeInQuery(1, MAX_PAGE)),
     }),
-    answer: z.object({ drills: z.array(drill) }),
+    answer: z.object({ drills: z.array(drillResult) }),
   }),
   runWebhookDrill: storeOperation({
     method: "POST",
@@ -169,7 +169,7 @@ export const drillOperations = {
     summary: "Records the result of a browser-return drill",
     description: "Stores the steps of a drill that ran on the command line, and returns the result.",
     request: z.strictObject({ returnUrl: text, steps: doneSteps }),
-    answer: drill,
+    answer: drillResult,
   }),
   beginClientRun: storeOperation({
     method: "POST",
@@ -239,7 +239,7 @@ export const drillOperations = {
     description:
       "Stores the steps of a duplicates drill that ran on the command line under this lease, and returns the result. Refuses a lease that has ended, and endpoints that have changed meanwhile.",
     request: z.strictObject({ leaseId: z.uuid(), subject: text, steps: doneSteps }),
-    answer: drill,
+    answer: drillResult,
     refusals: ["state_conflict"],
   }),
   closeIdempotencyDrill: storeOperation({
@@ -263,7 +263,7 @@ export const drillOperations = {
       verdict,
       /** Null if the drill proved nothing and was not recorded. */
       drillId: z.nullable(z.uuid()),
-      steps: drill.shape.steps,
+      steps: drillResult.shape.steps,
       creates: z.array(seenCreate),
     }),
   }),

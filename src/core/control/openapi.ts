@@ -6,7 +6,7 @@ import {
   CONTROL_OPERATIONS,
   OPERATION_NAMES,
   SUBJECTS,
-  takes,
+  inputKind,
   type AnswerOf,
   type OperationName,
 } from "./operations.ts";
@@ -105,7 +105,7 @@ export function describeControlApi(origin: string): AnswerOf<"describe"> {
     paths[path] = { ...paths[path], [method.toLowerCase()]: describeOperation(name) };
   }
   const queries = new Set(
-    OPERATION_NAMES.filter((name) => takes(name) === "query").map((name) => BODIES[name].request),
+    OPERATION_NAMES.filter((name) => inputKind(name) === "query").map((name) => BODIES[name].request),
   );
   return {
     openapi: "3.1.0",
@@ -133,7 +133,7 @@ function describeOperation(name: OperationName): Json {
   const parameters = [
     ...(path.includes("{store_id}") ? [reference("parameters", "StoreId")] : []),
     ...(path.includes("{id}") ? [reference("parameters", "Id")] : []),
-    ...(takes(name) === "query" ? queryParameters(request) : []),
+    ...(inputKind(name) === "query" ? queryParameters(request) : []),
   ];
   return {
     operationId: name,
@@ -142,7 +142,7 @@ function describeOperation(name: OperationName): Json {
     tags: Object.entries(SUBJECTS).flatMap(([tag, { operations }]) => (name in operations ? [tag] : [])),
     ...(role === "administrator" ? { security: [{ adminToken: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(takes(name) === "body"
+    ...(inputKind(name) === "body"
       ? { requestBody: { required: true, content: jsonContent(reference("schemas", request)) } }
       : {}),
     responses: {
@@ -186,7 +186,7 @@ function refusalsByStatus(codes: readonly ErrorCode[]): Json {
 
 function codesOf(name: OperationName): readonly ErrorCode[] {
   const { refusals } = CONTROL_OPERATIONS[name];
-  return [...new Set([...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[takes(name)], ...refusals])];
+  return [...new Set([...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[inputKind(name)], ...refusals])];
 }
 
 function nameOfRefusal(status: number, codes: readonly ErrorCode[]): string {

@@ -73,7 +73,7 @@ export const CONTROL_OPERATIONS = Object.fromEntries(
 export const OPERATION_NAMES = Object.keys(CONTROL_OPERATIONS) as readonly OperationName[];
 
 /** The kind of input of an operation, apart from its path. */
-export function takes(name: OperationName): "nothing" | "body" | "query" {
+export function inputKind(name: OperationName): "nothing" | "body" | "query" {
   const { method, request } = CONTROL_OPERATIONS[name];
   if (request instanceof z.ZodMiniUndefined) return "nothing";
   return method === "POST" ? "body" : "query";

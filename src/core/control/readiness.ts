@@ -3,7 +3,7 @@ import { returnOrigin } from "../config/schema.ts";
 import { SCOPES } from "../credential.ts";
 import { ADMINISTRATOR_ACTIONS, CHECKLIST_ITEMS, DRILL_KINDS, MAX_NOTE_LENGTH } from "../readiness/names.ts";
 import { MAX_SUBJECT_LENGTH, price } from "./checkout.ts";
-import { drill, runningDrill } from "./drills.ts";
+import { drillResult, runningDrill } from "./drills.ts";
 import { moment, storeOperation, type DomainOf, whole, nonEmpty } from "./operation.ts";
 import { endpoint } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
@@ -54,7 +54,7 @@ const endpointFact = z.extend(z.pick(endpoint, shownEndpoint), {
   /** The subject that a drill of the current state would have. */
   subject: z.string(),
   /** The endpoint's last drill. */
-  drill: z.nullable(drill),
+  drill: z.nullable(drillResult),
 });
 /** An endpoint, as the checklist needs it. */
 export type EndpointFact = DomainOf<typeof endpointFact>;
@@ -73,10 +73,10 @@ const readiness = z.object({
   idempotency: z.object({
     replayed: z.nullable(keyUse),
     refused: z.nullable(keyUse),
-    drill: z.nullable(drill),
+    drill: z.nullable(drillResult),
   }),
-  duplicates: z.nullable(drill),
-  browserReturn: z.nullable(drill),
+  duplicates: z.nullable(drillResult),
+  browserReturn: z.nullable(drillResult),
   underway: z.array(runningDrill),
   /** The last waiver of each drill; a waiver is valid for 7 days. */
   waivers: z.array(waiver),

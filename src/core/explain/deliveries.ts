@@ -68,7 +68,7 @@ export function delayedDeliveries(
 }
 
 /** The deliveries of an event as lines: one for each endpoint, and one for all endpoints with the same result. */
-export function deliveryLines(
+export function groupDeliveries(
   event: { readonly id: string; readonly createdAt: number },
   deliveries: readonly StoryDelivery[],
   context: LineContext,

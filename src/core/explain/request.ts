@@ -1,7 +1,7 @@
 import type { Checkout } from "../checkout/checkout.ts";
 import { requestsFor, type CreateRequest } from "../checkout/create-request.ts";
 import { CREATE_PATHS, fingerprint } from "../checkout/idempotency-key.ts";
-import { faultText } from "../fault/fault.ts";
+import { faultReason } from "../fault/fault.ts";
 import type { AppliedFault } from "../fault/operations.ts";
 import { parseJson } from "../json.ts";
 import { isReplay, findHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
@@ -84,7 +84,7 @@ function explainFault(
 ): Pick<Explanation, "summary" | "decision" | "next"> {
   const why = code === null || refused === null ? "" : ` (${code}): ${refused.message}`;
   return {
-    summary: `${line}${why}; ${faultText(fault)}`,
+    summary: `${line}${why}; ${faultReason(fault)}`,
     decision: FAULTS_DECISION,
     next: ["checkout faults list", "checkout faults clear"],
   };

@@ -1,13 +1,13 @@
 import type { PageView } from "../checkout/page-view.ts";
 import type { Attempt } from "../control/checkout.ts";
 import { MAX_PAYMENT_ATTEMPTS, type AttemptResult } from "../checkout/payment.ts";
-import { faultText } from "../fault/fault.ts";
+import { faultReason } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";
 import { english, type Say, type Words } from "../language.ts";
 import { cut } from "../text.ts";
 import {
   delayedDeliveries,
-  deliveryLines,
+  groupDeliveries,
   endpointLabels,
   pendingAttempts,
   type DeliveryLine,
@@ -103,7 +103,12 @@ export function storyLines(
   ];
   return mergeChains(chains, say).map(({ entry, about: { request, event } = {} }) => {
     const under = (event && deliveries.get(event.id)) ?? [];
-    return { entry, request, event, under: event === undefined ? [] : deliveryLines(event, under, telling) };
+    return {
+      entry,
+      request,
+      event,
+      under: event === undefined ? [] : groupDeliveries(event, under, telling),
+    };
   });
 }
 
@@ -194,7 +199,7 @@ export function requestEntry(request: StoryRequest, say: Say): StoryEntry {
   const durationMs = Math.round(request.durationMs);
   const said = status === 0 ? say(SENTENCES.noAnswer) : `${status}${code === null ? "" : ` ${code}`}`;
   const keyed = key === null ? "" : say(SENTENCES.byKey(cut(key, MAX_SHOWN)));
-  const met = fault === null ? "" : `, ${faultText(fault)}`;
+  const met = fault === null ? "" : `, ${faultReason(fault)}`;
   const text = `${method} ${path}: ${say(SENTENCES.tookMs(said, durationMs))}${keyed}${met}${differencesText(request, say)}`;
   return { at, what: "request", id, of: null, status, durationMs, text };
 }

@@ -36,7 +36,7 @@ export function parseFaultHeader(text: string): AppliedFault | undefined {
 }
 
 /** A note that names a fault as the reason. */
-export function faultText({ id, action }: AppliedFault): string {
+export function faultReason({ id, action }: AppliedFault): string {
   return `asked for by fault ${id} (${action})`;
 }
 

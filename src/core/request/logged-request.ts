@@ -53,7 +53,7 @@ const MAX_HEADER_CODE_POINTS = 512;
 const MAX_HEADERS = 64;
 
 /** Whether a request passes the filter; position and limit are ignored. */
-export function isAskedFor(wanted: RequestFilter, request: LoggedRequest): boolean {
+export function matchesFilter(wanted: RequestFilter, request: LoggedRequest): boolean {
   const [lowest, highest] = wanted.statuses ?? [0, 999];
   return (
     request.storeAt >= (wanted.from ?? 0) &&

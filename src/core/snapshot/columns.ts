@@ -4,7 +4,7 @@ import { parseIdempotencyKey } from "../checkout/idempotency-key.ts";
 import { isFormattedReturnOrigin, parseReturnOrigin, parseReturnPath } from "../checkout/return-origin.ts";
 import { isMoment } from "../clock.ts";
 import { givenId, merchantName, requestedPrice } from "../config/schema.ts";
-import { drill } from "../control/drills.ts";
+import { drillResult } from "../control/drills.ts";
 import { keyScopes } from "../control/keys.ts";
 import { exploration, note } from "../control/readiness.ts";
 import { isEndOfKey } from "../credential.ts";
@@ -18,7 +18,7 @@ import { DELIVERY_ERRORS, MAX_DELIVERY_ATTEMPTS } from "../webhook/delivery.ts";
 import { parseEventTypes } from "../webhook/event-types.ts";
 import { parseTarget } from "../webhook/target.ts";
 
-/** The fault of a column's value; undefined if one of the sandbox's operations could have written the value. */
+/** The fault of a column's value; undefined if a verb of the sandbox could have written the value. */
 type ColumnRule = (value: unknown) => string | undefined;
 
 /** SQLite has already checked the value: a CHECK of the table repeats the core's rule. */
@@ -46,7 +46,7 @@ const KNOWN_DECISIONS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * The rule of each column in each table that a snapshot restores: the checks that the operations use. A column without a
+ * The rule of each column in each table that a snapshot restores: the checks that the verbs use. A column without a
  * rule cannot be restored.
  */
 export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, ColumnRule>>>> = {
@@ -232,9 +232,9 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
     id,
     store_id: CHECKED_BY_REFERENCE,
     kind: CHECKED_BY_SQLITE,
-    subject: schemaRule(drill.shape.subject),
+    subject: schemaRule(drillResult.shape.subject),
     passed: CHECKED_WITH_ROW,
-    steps: json(drill.shape.steps),
+    steps: json(drillResult.shape.steps),
     at: moment,
   },
   idempotency_uses: {
@@ -279,7 +279,7 @@ function schemaRule(one: z.ZodMiniType): ColumnRule {
   return (value) => one.safeParse(value, { jitless: true }).error?.issues[0]?.message;
 }
 
-/** Checks a value with the parser of an operation. */
+/** Checks a value with the parser of a verb. */
 function parserRule(parse: (value: string) => Outcome<unknown>): ColumnRule {
   return (value) => {
     const read = parse(String(value));

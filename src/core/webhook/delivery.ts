@@ -1,5 +1,5 @@
 // Decides when a delivery is attempted again. Valid schedules: core/config/setting-text.ts; the sender:
-// sandbox/webhook/lines.ts.
+// sandbox/webhook/endpoint-queues.ts.
 import { fractionOf } from "../fraction.ts";
 
 /** Delay before each attempt, counted from the previous attempt, in milliseconds. The first delay is 0. */

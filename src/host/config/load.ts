@@ -51,8 +51,8 @@ export async function loadText(
   text: string,
 ): Promise<Outcome<LoadedConfig, HostFailure>> {
   // The parser and the schema are loaded only if there is a text.
-  const { readConfig } = await import("../../core/config/read.ts");
-  const read = readConfig(text);
+  const { parseConfig } = await import("../../core/config/read.ts");
+  const read = parseConfig(text);
   if (!read.ok) return refuseConfig(faultsFailure(shortPath(world, path), read.refusal));
   return accept(createLoadedConfig(world, path, read.value));
 }

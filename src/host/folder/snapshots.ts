@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { MAX_SNAPSHOT_BYTES, nameOfSnapshotFile, snapshotFileName } from "../../core/snapshot/snapshot.ts";
-import type { SnapshotShelf } from "../../sandbox/snapshot/shelf.ts";
+import type { SnapshotStorage } from "../../sandbox/snapshot/storage.ts";
 import type { World } from "../../world.ts";
 import { stateFile } from "./files.ts";
 
 /** Named snapshots in files. */
-export type SnapshotFiles = SnapshotShelf & {
+export type SnapshotFiles = SnapshotStorage & {
   /** Renames a snapshot, replacing an existing one, as `write` does. */
   readonly rename: (from: string, to: string) => void;
 };

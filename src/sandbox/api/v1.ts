@@ -20,7 +20,7 @@ import { headerLines } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer, type LogFields } from "../answer.ts";
-import type { Area, AreaRoute, Call } from "../area.ts";
+import type { Area, AreaRoute, AreaRequest } from "../area.ts";
 import { callerOf, isByDrill, isOwnCommand, type RateLimiter } from "./caller.ts";
 import type { IdempotencyWatch } from "../readiness/idempotency-watch.ts";
 import type { RetrieveWatch } from "../readiness/retrieve-watch.ts";
@@ -112,13 +112,13 @@ function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<
 }
 
 /** The answer for a refusal. */
-function createRefuser(context: ApiContext, call: Call): (refusal: Refusal) => Answer {
+function createRefuser(context: ApiContext, call: AreaRequest): (refusal: Refusal) => Answer {
   return (refusal) => V1.refuse(context, call, refusal);
 }
 
 async function create(
   context: ApiContext,
-  call: Call,
+  call: AreaRequest,
   { object, storeId, clock }: CredentialInStore & { readonly object: CheckoutObject },
 ): Promise<Outcome<Answer>> {
   const { path, requestId: ownId } = call;
@@ -155,7 +155,7 @@ async function create(
 
 async function retrieve(
   context: ApiContext,
-  call: Call,
+  call: AreaRequest,
   caller: CredentialInStore,
 ): Promise<Outcome<Answer>> {
   const { requestId, params } = call;
@@ -210,7 +210,7 @@ function refuseLive({ store }: ApiContext): Outcome<never> {
 }
 
 /** Parses content type, JSON, Idempotency-Key and body (decision 3). */
-function readCreate(call: Call): Outcome<{ idempotencyKey: string; request: CreateRequest }> {
+function readCreate(call: AreaRequest): Outcome<{ idempotencyKey: string; request: CreateRequest }> {
   const query = refuseQuery(call);
   if (!query.ok) return query;
   const { request } = call;
@@ -242,7 +242,7 @@ function refuseTokens(
 }
 
 /** Refuses a query: v1 has no query parameters, and unknown input is not silently ignored. */
-function refuseQuery({ query }: Call): Outcome<void> {
+function refuseQuery({ query }: AreaRequest): Outcome<void> {
   if (query === "") return accept(undefined);
   return refuse("unknown_parameter", `v1 takes no query parameters; got ${printableLiteral(query)}`);
 }

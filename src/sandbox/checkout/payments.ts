@@ -1,6 +1,6 @@
 import { UNSTATED_MOVE_DECISIONS } from "../../core/readiness/relied.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
-import type { MoveEntry } from "../../core/control/checkout.ts";
+import type { StatusChangeEntry } from "../../core/control/checkout.ts";
 import { createEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { advance, isDue, isFinal, type AttemptResult, type Command } from "../../core/checkout/payment.ts";
@@ -16,7 +16,11 @@ import { atCheckout, type CheckoutRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** The result of a change: the checkout, its status changes, and whether a result came too late to be applied. */
-type Change = { readonly checkout: Checkout; readonly moves: readonly MoveEntry[]; readonly late: boolean };
+type Change = {
+  readonly checkout: Checkout;
+  readonly moves: readonly StatusChangeEntry[];
+  readonly late: boolean;
+};
 
 /** Maximum number of due items in one transaction, because other requests wait for it. */
 export const MAX_DUE_AT_ONCE = 100;
@@ -80,11 +84,11 @@ function onCheckout(
 
 /** Whether the settlement or the expiry of a checkout is due. */
 export function isBehind(context: ServiceContext, checkout: Checkout, now: number): boolean {
-  return isDue(checkout, now) || (waitsToSettle(context, checkout)?.dueAt ?? Infinity) <= now;
+  return isDue(checkout, now) || (scheduledSettlement(context, checkout)?.dueAt ?? Infinity) <= now;
 }
 
 /** The scheduled automatic settlement of a checkout; undefined if it waits for a payer, or is final. */
-export function waitsToSettle({ store }: ServiceContext, checkout: Checkout): DueItem | undefined {
+export function scheduledSettlement({ store }: ServiceContext, checkout: Checkout): DueItem | undefined {
   if (isFinal(checkout.status) || settlementOf(checkout) === undefined) return undefined;
   return store.settlements.of(checkout.id);
 }
@@ -119,9 +123,9 @@ export function settleDue(
   context: ServiceContext,
   storeId: string,
   { until, most = MAX_DUE_AT_ONCE }: { readonly until: number; readonly most?: number },
-): { readonly moves: readonly MoveEntry[]; readonly done: number; readonly more: boolean } {
+): { readonly moves: readonly StatusChangeEntry[]; readonly done: number; readonly more: boolean } {
   const { store } = context;
-  const moves: MoveEntry[] = [];
+  const moves: StatusChangeEntry[] = [];
   for (let done = 0; done < most; done += 1) {
     const due = store.settlements.next(storeId);
     if (due === undefined || due.dueAt > until) return { moves, done, more: false };
@@ -130,7 +134,10 @@ export function settleDue(
   return { moves, done: most, more: true };
 }
 
-function settleItem(context: ServiceContext, { checkoutId, dueAt, outcome }: DueItem): readonly MoveEntry[] {
+function settleItem(
+  context: ServiceContext,
+  { checkoutId, dueAt, outcome }: DueItem,
+): readonly StatusChangeEntry[] {
   const { store } = context;
   if (outcome !== null) store.settlements.remove(checkoutId);
   const checkout = store.checkouts.findAny(checkoutId);

@@ -3,7 +3,7 @@ import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Attempt, LateResult } from "../../core/control/checkout.ts";
 import type { StoreNames } from "../../store/stores.ts";
-import { currentCheckout, waitsToSettle } from "./payments.ts";
+import { currentCheckout, scheduledSettlement } from "./payments.ts";
 import { findCheckout, refuseUnknownStore, storeTime, type CheckoutRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
@@ -45,6 +45,6 @@ export async function viewCheckout(
     returnOrigin,
     now,
     clockStands: clock.frozenAt !== null,
-    settlesItself: waitsToSettle(context, checkout) !== undefined,
+    settlesItself: scheduledSettlement(context, checkout) !== undefined,
   });
 }

@@ -14,7 +14,7 @@ import {
   decodeRequest,
   encodeInSteps,
   OPERATION_NAMES,
-  takes,
+  inputKind,
   type AnswerOf,
   type OperationName,
 } from "../../core/control/operations.ts";
@@ -28,7 +28,7 @@ import { headerLines, splitTarget } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
-import type { Area, AreaRoute, Call } from "../area.ts";
+import type { Area, AreaRoute, AreaRequest } from "../area.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import type { OperationCall, OperationContext } from "./handler.ts";
 import { runOperation } from "./handlers.ts";
@@ -98,15 +98,15 @@ function routeOf(name: OperationName): ControlRoute {
 async function answerAs(
   name: OperationName,
   context: ControlContext,
-  { request, requestId, query, params, caller }: Call<ControlRole>,
+  { request, requestId, query, params, caller }: AreaRequest<ControlRole>,
 ): Promise<Outcome<Answer>> {
   const permitted = requireRole(caller, name);
   if (!permitted.ok) return permitted;
   const storeId = findStore(context, params["store_id"] ?? "");
   if (!storeId.ok) return storeId;
-  const read = takes(name) === "body" ? parseStrictJson(request.body) : readQuery(query);
+  const read = inputKind(name) === "body" ? parseStrictJson(request.body) : readQuery(query);
   if (!read.ok) return read;
-  const given = takes(name) === "nothing" && query === "" ? undefined : read.value;
+  const given = inputKind(name) === "nothing" && query === "" ? undefined : read.value;
   const { id = "" } = params;
   const [leaseId] = headerLines(request, LEASE_HEADER.toLowerCase());
   const answer = await run(context, name, { storeId: storeId.value, id, requestId, body: given }, leaseId);

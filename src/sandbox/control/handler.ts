@@ -6,7 +6,7 @@ import type { ConfigContext } from "../config/apply.ts";
 import type { DrillsContext } from "../readiness/drills.ts";
 import type { WebhookWatch } from "../readiness/webhook-watch.ts";
 import type { LeaseContext } from "../readiness/drill-lease.ts";
-import type { Arrivals } from "../runtime/arrivals.ts";
+import type { WriteSignals } from "../runtime/write-signals.ts";
 import type { ErasureContext } from "../runtime/erase.ts";
 import type { ClockContext } from "../runtime/clock.ts";
 import type { NamedSnapshotsContext } from "../snapshot/named.ts";
@@ -22,7 +22,7 @@ export type OperationContext = ClockContext &
   ConfigContext &
   ErasureContext &
   NamedSnapshotsContext & {
-    readonly eventArrivals: Arrivals;
+    readonly writeSignals: WriteSignals;
     readonly webhookWatch: WebhookWatch;
     /** The forwarding addresses of each store's listener, as reported in this run. */
     readonly listenerTargets: Map<string, string>;

@@ -5,7 +5,7 @@ import { parseStatuses } from "../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import { explain, refuseUnknownRequest } from "../explain/explain.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
-import { lookUntil } from "../runtime/arrivals.ts";
+import { pollUntil } from "../runtime/write-signals.ts";
 
 const DEFAULT_PAGE = 100;
 
@@ -46,7 +46,7 @@ async function awaitRequests(
     limit: query.limit ?? DEFAULT_PAGE,
   };
   let after = query.after ?? null;
-  const newestFirst = await lookUntil(
+  const newestFirst = await pollUntil(
     context,
     { storeId, waitMs },
     {

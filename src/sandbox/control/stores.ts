@@ -38,7 +38,7 @@ export const storesHandlers = {
   createStoreSnapshot: async (context, { storeId, body: { name } }) =>
     createSnapshot(context, name, { storeId }),
   createSnapshot: async (context, { body: { name } }) => createSnapshot(context, name, "all"),
-  listSnapshots: async (context) => accept({ snapshots: listSnapshots(context, context.snapshotShelf) }),
+  listSnapshots: async (context) => accept({ snapshots: listSnapshots(context, context.snapshotStorage) }),
   restoreStoreSnapshot: (context, { storeId, body: { name, adopt } }) =>
     restoreNamed(context, name, { scope: { storeId }, adopt }),
   restoreSnapshot: async (context, { body: { name, all, adopt } }) => {
@@ -47,7 +47,7 @@ export const storesHandlers = {
     if (restored.ok) await endLeasesOfGone(context, before);
     return restored;
   },
-  removeSnapshot: async ({ snapshotShelf }, { body: { name } }) => removeSnapshot(snapshotShelf, name),
+  removeSnapshot: async ({ snapshotStorage }, { body: { name } }) => removeSnapshot(snapshotStorage, name),
   deleteStore: async (context, { storeId }) => {
     const deleted = await deleteStore(context, storeId);
     if (deleted.ok) await endLeasesOfGone(context, [storeId]);

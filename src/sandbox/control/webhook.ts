@@ -21,7 +21,7 @@ import {
   testEndpoint,
 } from "../webhook/endpoints.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
-import { lookUntil } from "../runtime/arrivals.ts";
+import { pollUntil } from "../runtime/write-signals.ts";
 
 /** Default length of a list. */
 const DEFAULT_PAGE = 100;
@@ -135,16 +135,16 @@ function endpointOnceChanged(
   { storeId, id: endpointId }: { readonly storeId: string; readonly id: string },
   { url, waitMs }: RequestOf<"showEndpoint">,
 ): Promise<Outcome<EffectiveEndpoint>> {
-  const { store, eventArrivals } = context;
-  return lookUntil<Outcome<EffectiveEndpoint>>(
+  const { store, writeSignals } = context;
+  return pollUntil<Outcome<EffectiveEndpoint>>(
     context,
     { storeId, waitMs },
     {
       look: () =>
         mapValue(endpointOf(store, { storeId, endpointId }), (found) => currentEndpoint(context, found)),
       isEnough: (now) => !now.ok || now.value.state !== "enabled" || now.value.url !== url,
-      next: (left) => eventArrivals.next(storeId, Math.min(left, LOOK_MS)),
-      isOver: eventArrivals.isOver,
+      next: (left) => writeSignals.next(storeId, Math.min(left, LOOK_MS)),
+      isOver: writeSignals.isOver,
     },
   );
 }
@@ -172,15 +172,15 @@ function awaitFound<Found>(
   { storeId, waitMs }: { readonly storeId: string; readonly waitMs: number | undefined },
   look: () => readonly Found[],
 ): Promise<readonly Found[]> {
-  const { eventArrivals } = context;
-  return lookUntil(
+  const { writeSignals } = context;
+  return pollUntil(
     context,
     { storeId, waitMs },
     {
       look,
       isEnough: (found) => found.length > 0,
-      next: (left) => eventArrivals.next(storeId, left),
-      isOver: eventArrivals.isOver,
+      next: (left) => writeSignals.next(storeId, left),
+      isOver: writeSignals.isOver,
     },
   );
 }

@@ -27,7 +27,7 @@ import type { ServiceContext } from "../context.ts";
 import type { KeptAnswer } from "../../store/checkout/idempotency-keys.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 import { storeTime } from "../at-store.ts";
-import { waitsToSettle } from "../checkout/payments.ts";
+import { scheduledSettlement } from "../checkout/payments.ts";
 import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 
 /** The state and the request log from which explanations are built. */
@@ -228,7 +228,7 @@ function withStory(
   const { id, status, expiresAt } = checkout;
   const deliveries = store.deliveries.ofCheckout(id, MAX_TOLD).map((one) => readDelivery(context, one));
   const [views, events] = [store.pageViews.of(id), store.events.of(id)];
-  const settlement = waitsToSettle(context, checkout);
+  const settlement = scheduledSettlement(context, checkout);
   const due = [
     ...(isFinal(status) ? [] : [{ at: expiresAt, what: "expiry" } as const]),
     ...(settlement === undefined ? [] : [{ at: settlement.dueAt, what: "settlement" } as const]),

@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode } from "../../core/errors.ts";
 import {
   FAULT_HEADER,
   faultHeader,
-  faultText,
+  faultReason,
   matchesPattern,
   isApiFault,
   type ApiFault,
@@ -19,7 +19,7 @@ import type { CredentialInStore } from "../../store/credentials.ts";
 import { isWhole } from "../../web/http.ts";
 import type { World } from "../../world.ts";
 import { answerRefusal, storageRefusal, type Answer } from "../answer.ts";
-import type { Call } from "../area.ts";
+import type { AreaRequest } from "../area.ts";
 import type { ServiceContext } from "../context.ts";
 import { takeFault } from "./take.ts";
 
@@ -31,7 +31,7 @@ export type ApiFaultContext = ServiceContext & {
 
 /** A v1 request of a known caller, and its effect. */
 type FaultableCall = {
-  readonly call: Call;
+  readonly call: AreaRequest;
   readonly caller: Pick<CredentialInStore, "storeId" | "clock">;
   /** Handles the request. */
   readonly work: () => Promise<Outcome<Answer>>;
@@ -139,7 +139,7 @@ const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = Object.fromEntries(
 function statusAnswer(fault: ApiFault, requestId: string): Answer {
   const status = fault.status ?? PARAMETERS.status.default;
   const code = CODE_OF_STATUS[status];
-  const message = `this answer was ${faultText(fault)}`;
+  const message = `this answer was ${faultReason(fault)}`;
   if (code !== undefined) return answerRefusal(requestId, { code, message });
   const headers = { "Content-Type": "text/plain; charset=utf-8", "X-Request-Id": requestId };
   return { status, headers, body: `${status}: ${message}\n` };

@@ -3,9 +3,9 @@ import type { CheckoutEvent } from "../../core/checkout/event.ts";
 import type { DrillCause } from "../../core/readiness/drills/webhook-advice.ts";
 import type { DrillRequest } from "../../core/readiness/drills/webhook-case.ts";
 import {
-  isTaken,
+  isAccepted,
   isWorthProbing,
-  toRepeat,
+  forgeriesToRepeat,
   type DrillResults,
 } from "../../core/readiness/drills/webhook-pattern.ts";
 import { probes } from "../../core/readiness/drills/webhook-probes.ts";
@@ -85,7 +85,7 @@ export async function sendCases(
   const middle = names.filter((one) => !FIRST_CASES.has(one) && !last.includes(one));
   await runInLanes(middle, lanes, run);
   const repeated: CaseResult[] = [];
-  await runInLanes(toRepeat(results), lanes, async (name) => {
+  await runInLanes(forgeriesToRepeat(results), lanes, async (name) => {
     if (isWanted()) repeated.push(await send.case(name));
   });
   for (const name of last) await run(name);
@@ -162,7 +162,7 @@ async function probe(send: Sender, subject: Subject, lanes: number): Promise<Dri
       headers: one.headers,
       body: one.body,
     });
-    if (isTaken({ answer: answerOf(sent) })) found ??= one.cause;
+    if (isAccepted({ answer: answerOf(sent) })) found ??= one.cause;
   });
   return found;
 }

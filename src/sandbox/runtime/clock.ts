@@ -3,7 +3,7 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { DispatchedEntry } from "../../core/control/webhook.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
 import { settleDue } from "../checkout/payments.ts";
-import type { MoveEntry } from "../../core/control/checkout.ts";
+import type { StatusChangeEntry } from "../../core/control/checkout.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import type { ClockMoves, MoveUnderWay } from "../clock-moves.ts";
 import type { ServiceContext } from "../context.ts";
@@ -20,7 +20,7 @@ type ClockAction =
 type ClockState = {
   readonly now: number;
   readonly frozen: boolean;
-  readonly fired: readonly MoveEntry[];
+  readonly fired: readonly StatusChangeEntry[];
   readonly delivered: readonly DispatchedEntry[];
   /** Number of due deliveries that are not finished, because receivers took longer than a move waits. */
   readonly undelivered: number;
@@ -79,7 +79,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
       "a clock goes no further than the years 0 to 9999",
       "时钟只能在公元 0 至 9999 年之间",
     ]);
-  const fired: MoveEntry[] = [];
+  const fired: StatusChangeEntry[] = [];
   let reached = storeNow(before, realNow);
   progress.heads(now);
   for (let arrived = act.action === "show"; !arrived;) {
@@ -136,9 +136,9 @@ async function moveTo(
     readonly fire: MoveUnderWay["fire"];
   },
   until: number,
-): Promise<readonly MoveEntry[]> {
+): Promise<readonly StatusChangeEntry[]> {
   const { store } = context;
-  const fired: MoveEntry[] = [];
+  const fired: StatusChangeEntry[] = [];
   for (let more = true; more;) {
     const step = await store.write(() => {
       const due = settleDue(context, storeId, { until });

@@ -18,7 +18,7 @@ import { splitTarget } from "../../web/http.ts";
 import type { HttpRequest, World } from "../../world.ts";
 import type { Answer, LogFields } from "../answer.ts";
 import type { AccessEntry } from "./access-log.ts";
-import { createArrivals, type Arrivals } from "./arrivals.ts";
+import { createWriteSignals, type WriteSignals } from "./write-signals.ts";
 
 /** When a request was answered, by the real clock, and its duration. */
 type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
@@ -62,7 +62,7 @@ export type RequestLog = {
    * Calls back with the logged requests of a store, or with an empty list after they were deleted, until the returned
    * function is called.
    */
-  readonly follow: Arrivals<readonly LoggedRequest[]>["follow"];
+  readonly follow: WriteSignals<readonly LoggedRequest[]>["follow"];
   /** Deletes all requests of a store so far. Positions continue to grow. */
   readonly forget: (storeId: string) => void;
   /** Writes the recorded requests, and closes the log. */
@@ -109,7 +109,7 @@ export function createRequestLog(
   world: Pick<World, "after" | "sleep">,
   options: RequestLogOptions,
 ): RequestLog {
-  const arrivals = createArrivals<readonly LoggedRequest[]>(world);
+  const signals = createWriteSignals<readonly LoggedRequest[]>(world);
   const positions = createPositions();
   const file = createLogFile(options);
   let noted: PendingLogEntry[] = [];
@@ -125,7 +125,7 @@ export function createRequestLog(
       requests.append(batches, options.kept);
       for (const { storeId, requests: logged } of batches) {
         positions.note(storeId, logged.at(-1)?.position ?? 0);
-        arrivals.tell(storeId, logged);
+        signals.tell(storeId, logged);
       }
     });
   };
@@ -160,11 +160,11 @@ export function createRequestLog(
     failure: file.failure,
     last: (storeId) =>
       file.using((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),
-    next: arrivals.next,
-    follow: arrivals.follow,
+    next: signals.next,
+    follow: signals.follow,
     forget: (storeId) => {
       reading((log) => positions.forget(log, storeId));
-      arrivals.tell(storeId);
+      signals.tell(storeId);
     },
     close: () => {
       write();

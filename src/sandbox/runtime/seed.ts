@@ -121,7 +121,7 @@ export async function seed(
  * The refusal of a file whose first store has other secrets than the given ones; undefined if nothing is refused.
  * Writes nothing.
  */
-export function refusalOfFirst(
+export function refusalOfFirstStore(
   store: Store,
   maker: Pick<StoreMaker, "masterKey" | "given">,
 ): SeedRefusal | undefined {

@@ -3,11 +3,11 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";
 import { refuseUnknownStore } from "../at-store.ts";
-import type { SnapshotShelf } from "./shelf.ts";
+import type { SnapshotStorage } from "./storage.ts";
 import { restoreSnapshot, takeSnapshot, writeSnapshot, type SnapshotContext } from "../runtime/snapshots.ts";
 
 /** The dependencies of named snapshots. */
-export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotShelf: SnapshotShelf };
+export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotStorage: SnapshotStorage };
 
 const TOO_LARGE = "it is larger than 2 GiB, which no snapshot is";
 
@@ -20,7 +20,7 @@ export async function createSnapshot(
   name: string,
   scope: SnapshotScope,
 ): Promise<Outcome<TakenSnapshot>> {
-  const { store, snapshotShelf: shelf } = context;
+  const { store, snapshotStorage: storage } = context;
   if (scope !== "all" && store.stores.names(scope.storeId) === undefined)
     return refuseUnknownStore(scope.storeId);
   if (store.erasures.pending().length > 0)
@@ -31,9 +31,9 @@ export async function createSnapshot(
         retryAfterSeconds: 1,
       },
     );
-  const replaced = shelf.size(name) !== undefined;
+  const replaced = storage.size(name) !== undefined;
   const facts = await takeInto(context, name, scope);
-  return accept({ snapshot: describeSnapshot(name, shelf.size(name) ?? 0, facts), replaced });
+  return accept({ snapshot: describeSnapshot(name, storage.size(name) ?? 0, facts), replaced });
 }
 
 async function takeInto(
@@ -41,9 +41,9 @@ async function takeInto(
   name: string,
   scope: SnapshotScope,
 ): Promise<SnapshotFacts> {
-  const { store, snapshotShelf: shelf, world } = context;
-  if (shelf.fill !== undefined) return shelf.fill(name, (path) => writeSnapshot(context, scope, path));
-  shelf.write(name, takeSnapshot(context, scope));
+  const { store, snapshotStorage: storage, world } = context;
+  if (storage.fill !== undefined) return storage.fill(name, (path) => writeSnapshot(context, scope, path));
+  storage.write(name, takeSnapshot(context, scope));
   const storeId = scope === "all" ? null : scope.storeId;
   return { storeId, takenAt: world.now(), format: store.snapshots.format };
 }
@@ -51,15 +51,15 @@ async function takeInto(
 /** The named snapshots, sorted by name. */
 export function listSnapshots(
   { store }: { readonly store: Pick<Store, "snapshots"> },
-  shelf: SnapshotShelf,
+  storage: SnapshotStorage,
 ): readonly NamedSnapshot[] {
-  return shelf
+  return storage
     .names()
     .toSorted()
     .flatMap((name) => {
-      const size = shelf.size(name);
+      const size = storage.size(name);
       if (size !== undefined && size > MAX_SNAPSHOT_BYTES) return [describeUnreadable(name, size, TOO_LARGE)];
-      const bytes = shelf.read(name);
+      const bytes = storage.read(name);
       if (bytes === undefined) return [];
       const opened = store.snapshots.open(bytes);
       if (!opened.ok) return [describeUnreadable(name, bytes.length, opened.refusal.message)];
@@ -74,21 +74,21 @@ export async function restoreNamed(
   name: string,
   { scope, adopt }: { readonly scope: SnapshotScope | "as_taken"; readonly adopt?: boolean | undefined },
 ): Promise<Outcome<RestoreSummary>> {
-  if ((context.snapshotShelf.size(name) ?? 0) > MAX_SNAPSHOT_BYTES)
+  if ((context.snapshotStorage.size(name) ?? 0) > MAX_SNAPSHOT_BYTES)
     return refuse("invalid_parameter", [
       `the snapshot cannot be restored: ${TOO_LARGE}`,
       "快照过大，无法恢复",
     ]);
-  const bytes = context.snapshotShelf.read(name);
+  const bytes = context.snapshotStorage.read(name);
   return bytes === undefined
     ? refuseUnknownSnapshot(name)
     : restoreSnapshot(context, scope, bytes, { adopt });
 }
 
 /** Removes a named snapshot. Refuses with `not_found`. */
-export function removeSnapshot(shelf: SnapshotShelf, name: string): Outcome<{ readonly name: string }> {
-  if (shelf.size(name) === undefined) return refuseUnknownSnapshot(name);
-  shelf.remove(name);
+export function removeSnapshot(storage: SnapshotStorage, name: string): Outcome<{ readonly name: string }> {
+  if (storage.size(name) === undefined) return refuseUnknownSnapshot(name);
+  storage.remove(name);
   return accept({ name });
 }
 

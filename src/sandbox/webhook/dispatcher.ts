@@ -1,6 +1,6 @@
 import type { ServiceContext } from "../context.ts";
 import { storeTime } from "../at-store.ts";
-import { createLines, type DispatchContext, type FinishedAttempt } from "./lines.ts";
+import { createEndpointQueues, type DispatchContext, type FinishedAttempt } from "./endpoint-queues.ts";
 import type { DispatchedEntry } from "../../core/control/webhook.ts";
 
 /**
@@ -26,7 +26,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
   const { store, world } = context;
   const listeners = new Set<(ended: FinishedAttempt) => void>();
   const onEnded = (ended: FinishedAttempt): void => listeners.forEach((listen) => listen(ended));
-  const { wake, idle, stop } = createLines(context, { report, onEnded });
+  const { wake, idle, stop } = createEndpointQueues(context, { report, onEnded });
   return {
     wake,
     wakeStores: (storeIds) => {

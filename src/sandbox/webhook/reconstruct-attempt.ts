@@ -12,14 +12,14 @@ export type SentAttempt = {
   readonly headers: Readonly<Record<string, string>>;
   /** The bytes of the body; undefined if the audit shows that other bytes were sent. */
   readonly body: string | undefined;
-  readonly signing: Signing;
+  readonly signing: SigningSecrets;
 };
 
 /**
  * The secrets with which an attempt was signed, which the audit does not store. `rotated`: the endpoint's secret was
  * changed at exactly that moment. `unlike`: the reconstruction does not match the audit.
  */
-export type Signing =
+export type SigningSecrets =
   | { readonly known: false; readonly why: "rotated" | "unlike" }
   | {
       readonly known: true;

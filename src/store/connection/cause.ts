@@ -15,7 +15,7 @@ import { dirname, join } from "node:path";
 import { isError } from "../../core/outcome.ts";
 import {
   causeOfError,
-  isFound,
+  hasCause,
   isSqliteError,
   causeByCode,
   noteCause,
@@ -40,7 +40,7 @@ export type DatabaseFiles = {
  */
 export function causeOf(files: DatabaseFiles, error: unknown): Cause | undefined {
   const named = causeOfError(error);
-  if (named === undefined || !isSqliteError(error) || isFound(error)) return named;
+  if (named === undefined || !isSqliteError(error) || hasCause(error)) return named;
   return noteCause(error, explainError(files, error, named) ?? named);
 }
 
@@ -58,13 +58,13 @@ function explainError(
   if (code === "file_not_opened" || code === "file_read_only")
     return causeIn(() => (isOpen ? tryAll(path) : openAll(path)));
   if (code === "database_damaged" || READ_ERRORS.test(error.code))
-    return causeIn(readAll) ?? (code === "database_damaged" && isSound() ? misread(named) : undefined);
+    return causeIn(readAll) ?? (code === "database_damaged" && isSound() ? causeOfMisread(named) : undefined);
   if (isOfIndex(error)) return causeIn(() => takeRoom(path)) ?? ioError(named);
   return code === "disk_io_error" ? causeIn(() => takeRoom(path)) : undefined;
 }
 
 /** The cause for a failed read that succeeds when repeated: the bytes of the file are intact. */
-export function misread({ detail }: Pick<Cause, "detail">): Cause {
+export function causeOfMisread({ detail }: Pick<Cause, "detail">): Cause {
   return ioError({ detail: `a read failed, and not when it was tried again: ${detail}` });
 }
 

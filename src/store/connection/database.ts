@@ -1,7 +1,7 @@
 import Database, { type Statement } from "better-sqlite3";
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { isError, type Outcome } from "../../core/outcome.ts";
-import { causeIn, causeOf, misread, readWithoutSqlite } from "./cause.ts";
+import { causeIn, causeOf, causeOfMisread, readWithoutSqlite } from "./cause.ts";
 import { hasForeignLog, LOG_MARK_DDL } from "./log-mark.ts";
 import { tellsOfLogAlone } from "./log.ts";
 import {
@@ -225,7 +225,7 @@ export function readOrDamaged(
   if (first?.reason !== "damaged") return first;
   const unreadable = causeIn(() => readWithoutSqlite(path));
   if (unreadable !== undefined) return unusableFile(path, unreadable);
-  return orMalformed(path, kind, check) ?? unusableFile(path, misread({ detail: first.message }));
+  return orMalformed(path, kind, check) ?? unusableFile(path, causeOfMisread({ detail: first.message }));
 }
 
 function orMalformed(
@@ -282,10 +282,10 @@ function inspectFormat(format: number, path: string, kind: FileKind): FileRefusa
       what: `was made by a development version of checkout (format ${format}; released versions start at ${kind.firstFormat})`,
     });
   }
-  if (format <= currentFormat(kind)) return undefined;
+  if (format <= currentSchemaVersion(kind)) return undefined;
   return {
     reason: "newer",
-    message: `${path} was written by a newer version of checkout (format ${format}; this one knows up to ${currentFormat(kind)})`,
+    message: `${path} was written by a newer version of checkout (format ${format}; this one knows up to ${currentSchemaVersion(kind)})`,
     remedy: "update checkout, or use another folder with --dir",
   };
 }
@@ -327,7 +327,7 @@ export function firstMarkedVersion({ firstFormat, migrations }: FileKind): numbe
 }
 
 /** The schema version that this program writes. */
-export function currentFormat({ firstFormat, migrations }: FileKind): number {
+export function currentSchemaVersion({ firstFormat, migrations }: FileKind): number {
   return firstFormat + migrations.length - 1;
 }
 

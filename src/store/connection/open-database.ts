@@ -13,7 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { accept, isError, type Outcome } from "../../core/outcome.ts";
 import {
-  currentFormat,
+  currentSchemaVersion,
   schemaVersion,
   IN_MEMORY,
   inspect,
@@ -190,7 +190,7 @@ const REFUSED_FLUSH_CODES: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "E
 
 function migrate(connection: FileConnection, path: string, options: OpenOptions): void {
   const format = schemaVersion(connection);
-  if (format === currentFormat(options.kind)) return;
+  if (format === currentSchemaVersion(options.kind)) return;
   backUp(connection, path, { ...options, backup: `${path}.v${format}.backup` });
   applyMigrations(connection, options.kind);
 }

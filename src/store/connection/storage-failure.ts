@@ -186,7 +186,7 @@ export function causeByCode(error: unknown): Cause | undefined {
 const FOUND_CAUSES = new WeakMap<Error, Cause>();
 
 /** Whether the cause of an error was determined where it was thrown. */
-export function isFound(error: Error): boolean {
+export function hasCause(error: Error): boolean {
   return FOUND_CAUSES.has(error);
 }
 

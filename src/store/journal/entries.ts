@@ -2,12 +2,12 @@ import {
   chooseKey,
   isOfInstance,
   keyRefusal,
-  type Intent,
+  type CreateIntent,
   type Journal,
   type JournalEntry,
   type KeyRefusal,
   type LatestAttempt,
-  type Settlement,
+  type FinalAnswer,
 } from "../../core/checkout/journal.ts";
 import type { LogicalCreate } from "../../core/checkout/idempotency-key.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
@@ -21,7 +21,7 @@ type NewEntry = Omit<
 > & {
   readonly now: number;
 };
-type SettledEntry = Omit<Settlement, "proof"> & {
+type SettledEntry = Omit<FinalAnswer, "proof"> & {
   readonly proof: number;
   readonly key: string;
   readonly now: number;
@@ -61,7 +61,7 @@ export function entriesTable(database: WatchedDatabase): Journal {
   const sql = prepare(database.connection);
   const transact = transactor(database);
 
-  const begin = (intent: Intent, body: string, now: number): Outcome<JournalEntry, KeyRefusal> => {
+  const begin = (intent: CreateIntent, body: string, now: number): Outcome<JournalEntry, KeyRefusal> => {
     const { key, attempt } = chooseKey(intent, sql.selectLatest.get(intent));
     const row = sql.select.get(key);
     const entry = row && fromRow(row);
@@ -97,7 +97,7 @@ function prepare(connection: Connection) {
   return {
     // A refused attempt created nothing, so a repeated command means the attempt before it.
     selectLatest: connection.prepare<
-      Omit<LogicalCreate, "attempt"> & Pick<Intent, "instance">,
+      Omit<LogicalCreate, "attempt"> & Pick<CreateIntent, "instance">,
       LatestAttempt
     >(
       `SELECT attempt, state FROM entries

@@ -1,6 +1,6 @@
 import {
   selectOriginal,
-  isAskedFor,
+  matchesFilter,
   type FoundRequest,
   type LoggedRequest,
   type RequestFilter,
@@ -93,7 +93,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
       const known = filter.after === null ? orders.newestOf(storeId, filter.orderId) : undefined;
       for (const request of known ?? read(storeId, start, filter.orderId)) {
         if (found.length >= filter.limit) break;
-        if (request.position > start && isAskedFor(filter, request)) found.push(request);
+        if (request.position > start && matchesFilter(filter, request)) found.push(request);
       }
       return filter.after === null ? found : found.toReversed();
     },

@@ -12,7 +12,7 @@ import {
 import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
 import {
   APPLICATION_ID_OFFSET,
-  currentFormat,
+  currentSchemaVersion,
   schemaVersion,
   HEADER_BYTES,
   IN_MEMORY,
@@ -86,7 +86,7 @@ const templates = new WeakMap<FileKind, Map<number, Template>>();
  * Creates an empty snapshot in memory, to be filled; it contains nothing random, so that equal rows give equal bytes.
  */
 export function newImage(options: ImageOptions): FileConnection {
-  const connection = openBytes(templateOf(options, currentFormat(options.kind)).bytes, options);
+  const connection = openBytes(templateOf(options, currentSchemaVersion(options.kind)).bytes, options);
   connection.pragma("journal_mode = OFF");
   connection.pragma("foreign_keys = OFF");
   return connection;
@@ -94,7 +94,7 @@ export function newImage(options: ImageOptions): FileConnection {
 
 /** Creates an empty snapshot as a file, replacing the file at this path. `sealFile` completes it. */
 export function newImageFile(path: string, options: ImageOptions): FileConnection {
-  writeFileSync(path, templateOf(options, currentFormat(options.kind)).bytes);
+  writeFileSync(path, templateOf(options, currentSchemaVersion(options.kind)).bytes);
   const connection = new Database(path, { nativeBinding: options.nativeBinding });
   for (const pragma of FILE_PRAGMAS) connection.pragma(pragma);
   return connection;
@@ -122,7 +122,7 @@ export function createAttachedImage(
   name: string,
 ): { readonly tables: string; readonly rest: string } {
   const { kind } = options;
-  const format = currentFormat(kind);
+  const format = currentSchemaVersion(kind);
   const parts = JSON.parse(templateOf(options, format).schema) as readonly [
     string,
     string,
@@ -244,7 +244,7 @@ function checkImage(
 ): Outcome<SnapshotImage, SnapshotRefusal> {
   const { kind } = options;
   const format = schemaVersion(connection);
-  const newest = currentFormat(kind);
+  const newest = currentSchemaVersion(kind);
   if (format > newest)
     return refuseSnapshot(
       "newer",

@@ -172,7 +172,7 @@ function storeCondition(name: string): string {
  * Reads rows a few at a time, so that other work can run in between; a slice may be empty. Rows of a store are looked
  * up one by one, because SQLite would sort all of them before returning the first.
  */
-export function* sliceRows(
+export function* selectRowsInSteps(
   connection: Connection,
   table: CopiedTable,
   of: RowSelection,

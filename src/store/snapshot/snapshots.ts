@@ -1,8 +1,8 @@
 import type { Outcome } from "../../core/outcome.ts";
 import type { Connection } from "../connection/connection.ts";
-import { currentFormat, type FileConnection } from "../connection/database.ts";
+import { currentSchemaVersion, type FileConnection } from "../connection/database.ts";
 import { lazily } from "../connection/statements.ts";
-import type { Clearing } from "../erasures.ts";
+import type { StoreClearer } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
 import { chooseHeads } from "../webhook/delivery-queues.ts";
 import { hasOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage, type SnapshotRefusal } from "./image.ts";
@@ -28,7 +28,7 @@ type Replacement = {
 };
 
 /** Functions that a restore calls: `clearing` deletes all rows of a store; `changed` runs after each change. */
-export type RestoreHooks = { readonly clearing: Clearing; readonly changed: () => void };
+export type RestoreHooks = { readonly clearing: StoreClearer; readonly changed: () => void };
 
 /** Snapshots of the stores of a database. */
 export type Snapshots = ReturnType<typeof snapshotsTable>;
@@ -62,7 +62,7 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
     restore: (image: SnapshotImage, replacement: Replacement): void => restore(copying, image, replacement),
 
     /** The current format of snapshots. */
-    format: currentFormat(SNAPSHOT_FILE),
+    format: currentSchemaVersion(SNAPSHOT_FILE),
   };
 }
 

@@ -17,7 +17,7 @@ import {
   insertRows,
   resealRows,
   selectRows,
-  sliceRows,
+  selectRowsInSteps,
   type CopiedTable,
   type Reseal,
   type RowSelection,
@@ -100,7 +100,7 @@ function* writeRows(state: string, path: string, options: Options): Generator<vo
     image = newImageFile(path, options);
     image.exec("BEGIN");
     for (const table of tables)
-      for (const rows of sliceRows(view, table, rowsOf(options))) {
+      for (const rows of selectRowsInSteps(view, table, rowsOf(options))) {
         insertRows(image, table, table.name === SECRETS_TABLE ? resealRows(table, rows, reseal) : rows);
         yield;
       }

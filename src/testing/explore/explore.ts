@@ -1,5 +1,5 @@
 import { exploreAll } from "../../client/explore/exploration.ts";
-import { runSchedule, type Bench } from "../../client/explore/run.ts";
+import { runSchedule, type StageFactory } from "../../client/explore/run.ts";
 import { isKill, NO_FAULTS, type Schedule, type ScheduledFault } from "../../core/explore/schedule.ts";
 import { checkOptions } from "../call-options.ts";
 import { internalsOf } from "../internals.ts";
@@ -19,14 +19,14 @@ export async function exploreIn(
   const { purchase, view, start, only, seed, budgetMs, maxSchedules, depth } = options;
   const { running, calls } = internalsOf(sandbox);
   const { world } = running;
-  const bench: Bench = {
+  const stages: StageFactory = {
     world,
     call: calls.control,
     open: stagesOf({ purchase, view, ...(start && { start }), sandbox, world }),
     signal: new AbortController().signal,
   };
   const found = await exploreAll({
-    run: (schedule) => runSchedule(bench, schedule),
+    run: (schedule) => runSchedule(stages, schedule),
     world,
     seed,
     budgetMs,

@@ -1,4 +1,4 @@
-import type { Bench, Stage } from "../../client/explore/run.ts";
+import type { StageFactory, Stage } from "../../client/explore/run.ts";
 import type { OrderView, PurchaseResult, SecretPlace } from "../../core/explore/facts.ts";
 import { isError } from "../../core/outcome.ts";
 import { holdsSecret } from "../../core/text.ts";
@@ -17,7 +17,7 @@ type Application = Pick<ExploreOptions, "purchase" | "view" | "start"> & {
 const PURCHASE_LIMIT_MS = 20_000;
 
 /** Opens a stage for each schedule: the application's functions with a new store. */
-export function stagesOf({ sandbox, world, purchase, view, start }: Application): Bench["open"] {
+export function stagesOf({ sandbox, world, purchase, view, start }: Application): StageFactory["open"] {
   return async () => {
     const store = await sandbox.createStore();
     const remove = (): Promise<void> => store.delete().catch(unlessGone);

@@ -1,6 +1,6 @@
 import { hashKey } from "../../core/credential.ts";
 import type { Calls } from "../calls.ts";
-import { refuseClosed, type Running } from "../running.ts";
+import { refuseClosed, type InProcessSandbox } from "../in-process.ts";
 import type { Store } from "../types.ts";
 
 /** The ids, the name and the secrets of a store. */
@@ -16,7 +16,7 @@ export type Identities = {
 };
 
 /** Creates the record of identities for the handles of stores. */
-export function createIdentities(running: Running, calls: Calls): Identities {
+export function createIdentities(running: InProcessSandbox, calls: Calls): Identities {
   const known = new Map<string, StoreIdentity>();
   const keyOf = async (storeId: string): Promise<string> => {
     const apiKey = known.get(storeId)?.apiKey;

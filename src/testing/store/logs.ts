@@ -7,7 +7,7 @@ import { printable, printableLiteral, displayText } from "../../core/text.ts";
 import type { Calls } from "../calls.ts";
 import type { Fields } from "../call-options.ts";
 import { createLog, type LogSource } from "./log.ts";
-import type { Running } from "../running.ts";
+import type { InProcessSandbox } from "../in-process.ts";
 
 /** Maximum number of items that one call reads. */
 const PAGE = 1000;
@@ -55,7 +55,10 @@ function fieldNames<Shape extends object>(shape: Shape): { readonly [Field in ke
 }
 
 /** The events of a store. */
-export function eventLog(running: Running, { calls, storeId }: StoreLogContext): Log<Event, EventType> {
+export function eventLog(
+  running: InProcessSandbox,
+  { calls, storeId }: StoreLogContext,
+): Log<Event, EventType> {
   return createLog<Event>({
     ...createWaiter(running, storeId),
     types: EVENT_TYPES,
@@ -83,7 +86,10 @@ export function eventLog(running: Running, { calls, storeId }: StoreLogContext):
 }
 
 /** The deliveries of a store. A string matches only a successful delivery. */
-export function deliveryLog(running: Running, { calls, storeId }: StoreLogContext): Log<Delivery, EventType> {
+export function deliveryLog(
+  running: InProcessSandbox,
+  { calls, storeId }: StoreLogContext,
+): Log<Delivery, EventType> {
   return createLog<Delivery>({
     ...createWaiter(running, storeId),
     types: EVENT_TYPES,
@@ -105,7 +111,10 @@ export function deliveryLog(running: Running, { calls, storeId }: StoreLogContex
 }
 
 /** The v1 requests of a store. */
-export function requestLog(running: Running, { calls, storeId }: StoreLogContext): Log<LoggedRequest> {
+export function requestLog(
+  running: InProcessSandbox,
+  { calls, storeId }: StoreLogContext,
+): Log<LoggedRequest> {
   return createLog<LoggedRequest>({
     ...createWaiter(running, storeId),
     noun: "request",
@@ -126,10 +135,10 @@ export function requestLog(running: Running, { calls, storeId }: StoreLogContext
 }
 
 function createWaiter(
-  { world, context, isClosed, waitTimeoutMs }: Running,
+  { world, context, isClosed, waitTimeoutMs }: InProcessSandbox,
   storeId: string,
 ): Pick<LogSource<unknown>, "world" | "follow" | "isClosed" | "waitTimeoutMs"> {
-  const follow = (hear: () => void): (() => void) => context.eventArrivals.follow(storeId, hear);
+  const follow = (hear: () => void): (() => void) => context.writeSignals.follow(storeId, hear);
   return { world, isClosed, waitTimeoutMs, follow };
 }
 

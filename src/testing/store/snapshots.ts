@@ -2,7 +2,7 @@ import { refuse } from "../../core/outcome.ts";
 import { restoreSnapshot, takeSnapshot } from "../../sandbox/runtime/snapshots.ts";
 import { answerOfRefusal } from "../calls.ts";
 import { CheckoutError } from "../errors.ts";
-import { refuseClosed, whileOpen, type Running } from "../running.ts";
+import { refuseClosed, whileOpen, type InProcessSandbox } from "../in-process.ts";
 import type { Identities } from "./identities.ts";
 
 const NO_BYTES = refuse("invalid_parameter", "the snapshot must be a Uint8Array, as snapshot() returns it");
@@ -13,7 +13,7 @@ const ADOPT_OPTIONS = { adopt: true, isAdministrator: true };
 type Scope = Parameters<typeof takeSnapshot>[1];
 
 /** Takes a snapshot of a store, or of the whole sandbox. */
-export async function snapshotOf(running: Running, scope: Scope): Promise<Uint8Array> {
+export async function snapshotOf(running: InProcessSandbox, scope: Scope): Promise<Uint8Array> {
   refuseClosed(running);
   return takeSnapshot(running.context, scope);
 }
@@ -24,7 +24,7 @@ export async function snapshotOf(running: Running, scope: Scope): Promise<Uint8A
  * CheckoutError.
  */
 export async function restoreInto(
-  running: Running,
+  running: InProcessSandbox,
   scope: Scope,
   {
     snapshot,

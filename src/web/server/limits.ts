@@ -1,7 +1,7 @@
 import type { ServerLimits } from "../../world.ts";
 
 /** Default limits of a server (decision 6). */
-export const OWN_LIMITS: ServerLimits = { bodyBytes: 16 * 1024, connections: 1024, silenceMs: 30_000 };
+export const DEFAULT_LIMITS: ServerLimits = { bodyBytes: 16 * 1024, connections: 1024, silenceMs: 30_000 };
 
 /** Limits of every server (decision 58). Sizes in bytes, times in milliseconds. */
 export const LIMITS = {

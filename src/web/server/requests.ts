@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { HttpRequest, ServerLimits, UnreadableRequest } from "../../world.ts";
 import { toOriginForm } from "../http.ts";
 import { isFromOutside } from "./connections.ts";
-import { LIMITS, OWN_LIMITS } from "./limits.ts";
+import { LIMITS, DEFAULT_LIMITS } from "./limits.ts";
 
 /** The reason why a request could not be read. */
 export type RequestError = Pick<UnreadableRequest, "code" | "message">;
@@ -10,7 +10,7 @@ export type RequestError = Pick<UnreadableRequest, "code" | "message">;
 /** Maximum number of bytes in the body of a request. */
 export function bodyLimit(
   target: string,
-  { bodyBytes = OWN_LIMITS.bodyBytes, larger }: Partial<ServerLimits>,
+  { bodyBytes = DEFAULT_LIMITS.bodyBytes, larger }: Partial<ServerLimits>,
 ): number {
   return larger !== undefined && target === larger.path ? larger.bodyBytes : bodyBytes;
 }

@@ -13,7 +13,7 @@ import {
   type RequestQueue,
   type IdleConnections,
 } from "./connections.ts";
-import { LIMITS, OWN_LIMITS } from "./limits.ts";
+import { LIMITS, DEFAULT_LIMITS } from "./limits.ts";
 import { NO_BODY, parserError, requestOf } from "./requests.ts";
 
 /**
@@ -25,7 +25,7 @@ export async function serve(
   options: ListenOptions & Pick<World, "after">,
 ): Promise<Outcome<Listener, ListenFailure>> {
   const { after, addresses = [] } = options;
-  const limits = { ...OWN_LIMITS, ...options.limits };
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const servers: Server[] = [];
   let { port } = options;
   for (const { address, isOptional } of listenAddresses(addresses)) {

@@ -94,7 +94,7 @@ type DrilledFact = {
 export type ViewFact = DrilledFact & { readonly view: OrderReading };
 
 /** The sends to an order that is paid in the end. */
-export type LaneFact = DrilledFact & { readonly sends: readonly SendFact[] };
+export type OrderSends = DrilledFact & { readonly sends: readonly SendFact[] };
 
 /** The observations of each step; a step that did not run has no orders. */
 export type DuplicatesFacts = {
@@ -109,7 +109,7 @@ export type DuplicatesFacts = {
    * the shop, which stores the answer, or by the view, at each reading.
    */
   readonly held: readonly (ViewFact & { readonly askedBy: "shop" | "view" | "nobody" })[];
-  readonly lanes: readonly LaneFact[];
+  readonly lanes: readonly OrderSends[];
   /** The views of unpaid orders, after others were paid. */
   readonly unpaid: readonly ViewFact[];
   /** The views of unpaid orders, after the events of their outcomes. */
@@ -289,7 +289,7 @@ function booksTooEarly({ before, forged, declined }: DuplicatesFacts): boolean {
 }
 
 /** Why a send does not pass, also considering the other orders. */
-function laneCause(facts: DuplicatesFacts, lane: LaneFact, at: number): DuplicatesCause | undefined {
+function laneCause(facts: DuplicatesFacts, lane: OrderSends, at: number): DuplicatesCause | undefined {
   const cause = causeOfLane(facts, lane, at);
   return cause !== undefined && LOST_CAUSES.has(cause) && booksElsewhere(facts) ? "books_other_order" : cause;
 }
@@ -302,7 +302,7 @@ const LOST_CAUSES: ReadonlySet<DuplicatesCause> = new Set([
   "lost_at_once",
 ]);
 
-function causeOfLane(facts: DuplicatesFacts, lane: LaneFact, at: number): DuplicatesCause | undefined {
+function causeOfLane(facts: DuplicatesFacts, lane: OrderSends, at: number): DuplicatesCause | undefined {
   const { sends } = lane;
   const send = sends[at];
   if (send !== undefined && isLost(facts, lane, send)) return "lost_second_payment";
@@ -314,14 +314,14 @@ function causeOfLane(facts: DuplicatesFacts, lane: LaneFact, at: number): Duplic
 }
 
 /** Whether a late event is one more duplicate: the shop had the creation of its own order before the drill. */
-function wasToldBefore({ scope }: DuplicatesFacts, { sends }: LaneFact, at: number): boolean {
+function wasToldBefore({ scope }: DuplicatesFacts, { sends }: OrderSends, at: number): boolean {
   const isRefused = (one: number): boolean => causeOf(sends, one) === "refuses_duplicate";
   return sends[at]?.name === "created_late" && !scope.ownOrders && sends.some((_, one) => isRefused(one));
 }
 
 /** The cause of events that were booked again: the first such send shows what the shop has forgotten. */
 function rebookingCause({ lanes }: DuplicatesFacts): DuplicatesCause {
-  const isAgain = ({ sends }: LaneFact, name: SendName): boolean =>
+  const isAgain = ({ sends }: OrderSends, name: SendName): boolean =>
     sends.some((send, at) => send.name === name && send.text === "changed" && isRepeated(sends, at));
   const first = SEND_NAMES.find((name) => lanes.some((lane) => isAgain(lane, name)));
   return (first && FORGOTTEN_CAUSES[first]) ?? "books_again";
@@ -336,24 +336,24 @@ const FORGOTTEN_CAUSES: Partial<Readonly<Record<SendName, DuplicatesCause>>> = {
 };
 
 /** Whether a payment was accepted without effect, while another order of the same kind is paid. */
-function isForgotten({ lanes }: DuplicatesFacts, { kind, sends }: LaneFact): boolean {
+function isForgotten({ lanes }: DuplicatesFacts, { kind, sends }: OrderSends): boolean {
   const isOtherPaid = lanes.some((other) => other.kind === kind && !isNeverPaid(other));
   return isOtherPaid && sends.some((send) => isPayment(send) && isAccepted(send));
 }
 
-function isNeverPaid({ sends }: LaneFact): boolean {
+function isNeverPaid({ sends }: OrderSends): boolean {
   return sends.every(({ view }) => view.says !== "paid");
 }
 
 /** Whether an unpaid order became paid, and an order whose payment was accepted did not. */
 function booksElsewhere({ unpaid: seen, lanes }: DuplicatesFacts): boolean {
-  const isUnbooked = ({ sends: [first] }: LaneFact): boolean =>
+  const isUnbooked = ({ sends: [first] }: OrderSends): boolean =>
     first !== undefined && isAccepted(first) && first.view.says === "not_paid";
   return seen.some(({ view }) => view.says === "paid") && lanes.some(isUnbooked);
 }
 
 /** Whether a second payment of a kind was accepted, but did not make its order paid. */
-function isLost({ lanes }: DuplicatesFacts, { kind, end, sends }: LaneFact, send: SendFact): boolean {
+function isLost({ lanes }: DuplicatesFacts, { kind, end, sends }: OrderSends, send: SendFact): boolean {
   const isOtherPaid = lanes.some(
     (other) =>
       other.kind === kind && other.end !== end && other.sends.some(({ view }) => view.says === "paid"),

@@ -19,7 +19,7 @@ const READING_SENTENCES = {
 export type StableText = readonly (string | null)[];
 
 /** Number of consecutive readings that are compared to find parts that change by themselves. */
-export const STILL_READINGS = 4;
+export const STABLE_READINGS = 4;
 
 /** Matches a part with a time: it may stay the same for a minute although it changes by itself. */
 const A_TIME = /\d:\d\d/;
@@ -40,7 +40,7 @@ export function findStableParts(texts: readonly string[]): StableText | "unsettl
 }
 
 /** Whether the still parts of a text are unchanged. */
-export function isStill(still: StableText, text: string): boolean {
+export function isUnchanged(still: StableText, text: string): boolean {
   const parts = partsOf(text);
   return parts.length === still.length && still.every((part, at) => part === null || part === parts[at]);
 }

@@ -90,7 +90,7 @@ export function oddCase(title: Words, how: CaseRequest & WhyTaken) {
 }
 
 /** A request about which the interface says nothing. */
-export function openCase(title: Words, how: CaseRequest & Omit<OpenCase, "expected">) {
+export function unspecifiedCase(title: Words, how: CaseRequest & Omit<OpenCase, "expected">) {
   return { title, expected: "2xx or 4xx", ...how } as const;
 }
 

@@ -97,7 +97,7 @@ function shapeOf(answer: CaseResult["answer"]): string {
 const UUIDS = new RegExp(UUID, "gi");
 
 /** The accepted forged cases to send again: a receiver that verifies only some requests will refuse some of them. */
-export function toRepeat(results: readonly CaseResult[]): readonly CaseName[] {
+export function forgeriesToRepeat(results: readonly CaseResult[]): readonly CaseName[] {
   const taken = results.filter(
     (one) =>
       kindOf(one) === "taken" &&
@@ -119,7 +119,7 @@ export function isWorthProbing(results: readonly CaseResult[]): boolean {
 }
 
 /** Whether a request was accepted. */
-export function isTaken({ answer }: Pick<CaseResult, "answer">): boolean {
+export function isAccepted({ answer }: Pick<CaseResult, "answer">): boolean {
   return "status" in answer && answer.status >= 200 && answer.status < 300;
 }
 

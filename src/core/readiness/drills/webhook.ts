@@ -14,7 +14,7 @@ import {
   fieldsOf,
   goodCase,
   oddCase,
-  openCase,
+  unspecifiedCase,
   otherDigits,
   replaceHeaders,
   wrongDigits,
@@ -118,7 +118,7 @@ const cases = {
   }),
   hour_old: badCase(["signed an hour ago", "一小时前签名"], { age: STALE_BY_SECONDS }),
   hour_ahead: badCase(["signed an hour ahead", "签名时间超前一小时"], { age: -STALE_BY_SECONDS }),
-  known_hour_old: openCase(
+  known_hour_old: unspecifiedCase(
     ["the first event again, signed an hour ago", "再次推送第一个事件，一小时前签名"],
     {
       notes: { taken: "dedups_before_age" },
@@ -130,19 +130,19 @@ const cases = {
   minute_ahead: goodCase(["signed a minute ahead", "签名时间超前一分钟"], "narrow_tolerance", {
     age: -MINUTE,
   }),
-  within_tolerance_old: openCase(["signed 4 min 50 s ago", "4 分 50 秒前签名"], {
+  within_tolerance_old: unspecifiedCase(["signed 4 min 50 s ago", "4 分 50 秒前签名"], {
     notes: { refused: "strict_tolerance" },
     age: WITHIN_TOLERANCE,
   }),
-  within_tolerance_ahead: openCase(["signed 4 min 50 s ahead", "签名时间超前 4 分 50 秒"], {
+  within_tolerance_ahead: unspecifiedCase(["signed 4 min 50 s ahead", "签名时间超前 4 分 50 秒"], {
     notes: { refused: "strict_tolerance" },
     age: -WITHIN_TOLERANCE,
   }),
-  beyond_tolerance_old: openCase(["signed 5 min 30 s ago", "5 分 30 秒前签名"], {
+  beyond_tolerance_old: unspecifiedCase(["signed 5 min 30 s ago", "5 分 30 秒前签名"], {
     notes: { taken: "lenient_tolerance" },
     age: BEYOND_TOLERANCE,
   }),
-  beyond_tolerance_ahead: openCase(["signed 5 min 30 s ahead", "签名时间超前 5 分 30 秒"], {
+  beyond_tolerance_ahead: unspecifiedCase(["signed 5 min 30 s ahead", "签名时间超前 5 分 30 秒"], {
     notes: { taken: "lenient_tolerance" },
     age: -BEYOND_TOLERANCE,
   }),
@@ -189,7 +189,7 @@ const cases = {
       signature: placeSignature(2),
     },
   ),
-  other_event_id: openCase(
+  other_event_id: unspecifiedCase(
     ["the first event again, under another id in its header", "再次推送第一个事件，请求头中的 id 不同"],
     {
       taken: "believes_header",
@@ -332,7 +332,7 @@ export type CaseResult = {
 };
 
 /** The result of a case, in English. */
-export function gotText({ answer, milliseconds }: CaseResult): string {
+export function caseResultText({ answer, milliseconds }: CaseResult): string {
   const ms = `${milliseconds}`;
   if ("error" in answer) return english(QUOTING_RESULTS.afterWith(answer.error, ms, excerpt(answer.message)));
   const { status, body } = answer;

@@ -3,7 +3,7 @@ import { bodyVariants, MAX_VARIED_BYTES, type Variant } from "./body-variants.ts
 import { parseJsonBody, fieldOf } from "./claims.ts";
 import {
   keyVariants,
-  readSignature,
+  parseSignatureHeader,
   signedContentVariants,
   type DigestVariant,
   type KnownSecret,
@@ -83,7 +83,7 @@ function* searchCauses(
   const { timestamp, signature } = namesOf(options);
   const timestampText = headerValues(options.headers, timestamp)[0] ?? "";
   const signatureText = headerValues(options.headers, signature)[0] ?? "";
-  const { candidates, findings } = readSignature(signatureText, signature);
+  const { candidates, findings } = parseSignatureHeader(signatureText, signature);
   const ofSecrets = secretFindings([options.secrets].flat());
   const visible = [...ofSecrets, ...timestampFindings(timestampText, timestamp)];
   const proof = yield* prove(options, { rawBody, candidates, timestampText });

@@ -102,7 +102,7 @@ export function signedContentVariants(
  * The digests that a signature header may contain, with the faults of their form; and the faults of the header, in case
  * none of the digests is correct.
  */
-export function readSignature(
+export function parseSignatureHeader(
   header: string,
   name: string,
 ): { readonly candidates: readonly DigestVariant[]; readonly findings: readonly CauseFinding[] } {

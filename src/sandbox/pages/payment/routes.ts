@@ -15,7 +15,7 @@ import { languageOf } from "../../../web/language.ts";
 import { emptyResponse, pageResponse, readForm, redirect } from "../../../web/page.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
-import type { AreaRoute, Call } from "../../area.ts";
+import type { AreaRoute, AreaRequest } from "../../area.ts";
 import { findCheckout, storeTime } from "../../at-store.ts";
 import { viewCheckout } from "../../checkout/view.ts";
 import type { PageViews } from "../../checkout/page-views.ts";
@@ -45,7 +45,7 @@ export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
 ];
 
 /** Creates the markup of a page from the view of its checkout. */
-type Show = (context: PagesContext, shown: PageContext, call: Call) => Outcome<Html>;
+type Show = (context: PagesContext, shown: PageContext, call: AreaRequest) => Outcome<Html>;
 
 function page(path: string, show: Show): AreaRoute<PagesContext> {
   return {
@@ -71,7 +71,7 @@ function page(path: string, show: Show): AreaRoute<PagesContext> {
 }
 
 /** Reads the payer's action from a form. */
-type ReadAction = (form: ReadonlyMap<string, string>, call: Call) => Outcome<PayerAction>;
+type ReadAction = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
 
 /**
  * A form is answered with a redirect to the current page, so that reload and back never send it again. A late or
@@ -102,7 +102,7 @@ function form(path: string, readAction: ReadAction): AreaRoute<PagesContext> {
   };
 }
 
-async function lookAt(context: PagesContext, call: Call): Promise<Outcome<PageContext>> {
+async function lookAt(context: PagesContext, call: AreaRequest): Promise<Outcome<PageContext>> {
   const checkoutId = checkoutIdIn(call);
   const viewed = await viewCheckout(context, { storeId: null, checkoutId });
   if (!viewed.ok) return viewed;
@@ -123,7 +123,7 @@ function showCheckout(_context: PagesContext, shown: PageContext): Outcome<Html>
  * Records that a browser has opened the page, or is going back to the shop, as the page's script reports. A GET proves
  * nothing, because any page may send one.
  */
-function noteView(context: PagesContext, call: Call): Outcome<Answer> {
+function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   const fields = readOwnForm(context, call);
   if (!fields.ok) return fields;
   const checkout = findCheckout(context.store, { storeId: null, checkoutId: checkoutIdIn(call) });
@@ -142,7 +142,7 @@ function noteView(context: PagesContext, call: Call): Outcome<Answer> {
  * Records that the next page links to the shop, if it does. Called when a form is sent, because only our own page can
  * send a form, but any site can send a GET.
  */
-function noteReturn(context: PagesContext, { requestId }: Call, { storeId }: Checkout): void {
+function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId }: Checkout): void {
   const [offered] = context.store.returnOrigins.list(storeId);
   if (offered === undefined) return;
   context.assumptions.note(decisionsOfReturn(offered), {
@@ -167,7 +167,7 @@ function showWallet(render: (shown: PageContext, attempt: Attempt) => Html): Sho
 /** The fields of a form from one of our own pages. */
 function readOwnForm(
   { masterKey, checkoutOrigin }: PagesContext,
-  call: Call,
+  call: AreaRequest,
 ): Outcome<ReadonlyMap<string, string>> {
   const own = requireOwnPage(call.request, checkoutOrigin);
   if (!own.ok) return own;
@@ -181,14 +181,14 @@ function readOwnForm(
 }
 
 /** The path of the attempt's wallet if there is one, otherwise of the checkout's page. */
-function afterAction({ store }: PagesContext, call: Call): string {
+function afterAction({ store }: PagesContext, call: AreaRequest): string {
   const id = checkoutIdIn(call);
   const attempt = attemptIn(call);
   const known = store.attempts.of(id).some(({ number }) => number === attempt);
   return attempt !== null && known ? walletPath({ id }, attempt) : checkoutPath({ id });
 }
 
-function walletAction(fields: ReadonlyMap<string, string>, call: Call): Outcome<PayerAction> {
+function walletAction(fields: ReadonlyMap<string, string>, call: AreaRequest): Outcome<PayerAction> {
   const field = fields.get("outcome");
   const outcome = WALLET_OUTCOMES.find((one) => one === field);
   const attempt = attemptIn(call);
@@ -213,12 +213,12 @@ function actionOf(outcome: WalletOutcome, attempt: number): PayerAction {
   }
 }
 
-function checkoutIdIn({ params }: Call): string {
+function checkoutIdIn({ params }: AreaRequest): string {
   return (params["checkout_id"] ?? "").toLowerCase();
 }
 
 /** The number of a wallet page's attempt; null for the checkout page. */
-function attemptIn({ params }: Call): number | null {
+function attemptIn({ params }: AreaRequest): number | null {
   return params["attempt"] === undefined ? null : Number(params["attempt"]);
 }
 
@@ -243,7 +243,7 @@ function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): 
  * portal's origin. The redirect stays on this machine, so that a proxy that writes `localhost` into each Host causes no
  * loop.
  */
-function awayFromPortal(context: PagesContext, { request, requestId }: Call): Answer | undefined {
+function awayFromPortal(context: PagesContext, { request, requestId }: AreaRequest): Answer | undefined {
   const isPortals = /^(localhost|\[::1\])(:|$)/.test(hostIn(request));
   if (!isPortals || usesPublicUrl(context, request)) return undefined;
   return redirect(307, `${context.localOrigin}${request.target}`, requestId);

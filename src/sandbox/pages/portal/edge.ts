@@ -3,7 +3,7 @@ import { html } from "../../../web/html.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
 import { NO_PORTAL_REASON, type PortalAccess } from "../../runtime/portal-access.ts";
-import { refusalAnswer, refusalPage, type RefusedRequest } from "../shared/error-page.ts";
+import { refusalAnswer, refusalPage, type RefusalContext } from "../shared/error-page.ts";
 import { layout } from "../shared/layout.ts";
 import { FRAME_TEXTS } from "./texts.ts";
 import { copyable } from "./parts.ts";
@@ -28,7 +28,7 @@ export async function atPortalPath(
 }
 
 /** The answer to every request without the secret path; it does not depend on the requested path. */
-function closedPage(refused: RefusedRequest): Answer {
+function closedPage(refused: RefusalContext): Answer {
   const main = html`<main id="page" class="single">
     <section class="card">
       <h1>${FRAME_TEXTS.closed}</h1>

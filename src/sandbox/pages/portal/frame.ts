@@ -8,7 +8,7 @@ import { HTMX, STYLE } from "../shared/assets.ts";
 import { wholePage } from "../shared/layout.ts";
 import { PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
 import { iconLink } from "./frame/icon.ts";
-import { fails } from "./frame/menu-counts.ts";
+import { hasFailingEndpoint } from "./frame/menu-counts.ts";
 import { bar, menu, plainBar } from "./frame/header.ts";
 import { keysHelp } from "./frame/keys-help.ts";
 import { liveAttributes, liveScripts } from "./live/parts.ts";
@@ -29,7 +29,7 @@ export function framePage(context: PortalContext, view: View, content: Content):
     style: `portal${isAdmin ? " admin" : ""}${isAdmin || storeId === "" ? " wide" : ""}`,
     hasKeys,
     scripts: liveScripts(content.live),
-    fails: storeId !== "" && fails(context, storeId),
+    fails: storeId !== "" && hasFailingEndpoint(context, storeId),
     body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a> ${bar(context, view, content)}
       ${isAdmin ? "" : menu(context, view)} ${noticePart(context, view)}
       ${mainPart({ ...content, main }, liveAttributes(content, view))} ${hasKeys ? keysHelp() : ""}`,

@@ -66,12 +66,12 @@ export function answerBadge(status: number | null): Html {
 }
 
 /** A badge for one of two states; the first is good. */
-export function either(is: boolean, yes: Text, no: Text): Html {
+export function goodStateBadge(is: boolean, yes: Text, no: Text): Html {
   return is ? html`<span class="badge good">${yes}</span>` : html`<span class="badge">${no}</span>`;
 }
 
 /** A badge for one of two states: the first is good, the second bad. */
-export function goodOrBad(is: boolean, good: Text, bad: Text): Html {
+export function badStateBadge(is: boolean, good: Text, bad: Text): Html {
   return html`<span class="badge ${is ? "good" : "bad"}">${is ? good : bad}</span>`;
 }
 
@@ -166,7 +166,7 @@ export function nextPart(address: string, label: Text): Html {
 }
 
 /** The content of an empty list: a description, the command that adds the first item, and a button if there is one. */
-export function empty(words: Text, command: string, button?: Html): Html {
+export function noItems(words: Text, command: string, button?: Html): Html {
   return html`<div class="empty">
     <p>${words}</p>
     ${button ?? ""}

@@ -1,6 +1,6 @@
-// To add a page or an action: its row (`page`, `pageOf`, `actionRoute`) in routes.ts of its room, its file, texts and
-// style beside it; an action names its operation (decision 99). Required role: the `role` of the row. Shared: parts.ts,
-// forms.ts, fields.ts, sandbox/pages/portal/frame/.
+// To add a page or an action: its row (`pageRoute`, `operationPageRoute`, `actionRoute`) in routes.ts of its room, its
+// file, texts and style beside it; an action names its operation (decision 99). Required role: the `role` of the row.
+// Shared: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral, UUID } from "../../../core/text.ts";

@@ -1,7 +1,7 @@
 import {
   CONTROL_OPERATIONS,
   decodeRequest,
-  takes,
+  inputKind,
   type AnswerOf,
   type OperationName,
   type RequestOf,
@@ -13,7 +13,7 @@ import { isSameSecret } from "../../../core/credential.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
 import { pageResponse, readForm, redirect } from "../../../web/page.ts";
 import type { Answer } from "../../answer.ts";
-import type { AreaRoute, Call } from "../../area.ts";
+import type { AreaRoute, AreaRequest } from "../../area.ts";
 import { refuseUnknownStore } from "../../at-store.ts";
 import { resolvesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
@@ -47,7 +47,7 @@ export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
 type Show = (context: PortalContext, view: View) => Promise<Outcome<Content>>;
 
 /** A page: a GET that changes nothing. */
-export function page(path: string, show: Show): PortalRoute {
+export function pageRoute(path: string, show: Show): PortalRoute {
   return {
     methods: ["GET"],
     path,
@@ -60,7 +60,7 @@ export function page(path: string, show: Show): PortalRoute {
 /** An answer that contains a page. */
 export async function answerWithPage(
   context: PortalContext,
-  call: Call<Viewer>,
+  call: AreaRequest<Viewer>,
   show: Show,
 ): Promise<Outcome<Answer>> {
   const view = viewOf(context, call);
@@ -88,12 +88,12 @@ function removeEmptyFields({ call, query }: View): string | undefined {
 }
 
 /** A page that shows the answer of a control API operation that takes no fields. */
-export function pageOf<Name extends OperationName>(
+export function operationPageRoute<Name extends OperationName>(
   path: string,
   operation: Name,
   show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => Content,
 ): PortalRoute {
-  return page(path, showing(operation, show));
+  return pageRoute(path, showing(operation, show));
 }
 
 /** The content of a page that shows an operation's answer. */
@@ -104,18 +104,18 @@ export function showing<Name extends OperationName>(
   return async (context, view) => {
     const body = decodeRequest(operation, noFields(operation));
     if (!body.ok) return body;
-    const answer = await ask(context, operation, { ...view, body: body.value });
+    const answer = await runAsViewer(context, operation, { ...view, body: body.value });
     return answer.ok ? accept(show(view, answer.value, context)) : answer;
   };
 }
 
 /** The parsed request of an operation without fields. */
 function noFields(operation: OperationName): unknown {
-  return takes(operation) === "nothing" ? undefined : {};
+  return inputKind(operation) === "nothing" ? undefined : {};
 }
 
 /** A page that does not require a signed-in user. */
-export function publicPage(path: string, show: (view: View) => Content): PortalRoute {
+export function publicPageRoute(path: string, show: (view: View) => Content): PortalRoute {
   return {
     methods: ["GET"],
     path,
@@ -207,7 +207,7 @@ export function actionRoute<Name extends OperationName>(
         if (!given.ok) return given;
         const body = decodeRequest(operation, given.value);
         if (!body.ok) return body;
-        const asking = ask(context, operation, { ...view, body: body.value });
+        const asking = runAsViewer(context, operation, { ...view, body: body.value });
         if (meanwhile !== undefined && (await shouldContinue(context, view, asking)))
           return accept(meanwhile(view, context));
         const done = await asking;
@@ -264,7 +264,7 @@ const FORM_REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, CONFLICT])
 /** An address with tickets for values that the page shows once. */
 function addTickets(
   { portal }: PortalContext,
-  { caller }: Call<Viewer>,
+  { caller }: AreaRequest<Viewer>,
   address: string,
   texts: Readonly<Record<string, string | undefined>>,
 ): string {
@@ -365,7 +365,7 @@ function removeFieldName([english, chinese]: Words): Words {
  */
 function runOnce(
   { portal }: PortalContext,
-  { caller, path }: Call<Viewer>,
+  { caller, path }: AreaRequest<Viewer>,
   fields: Fields,
   run: () => Promise<Outcome<string>>,
 ): Promise<Outcome<string>> {
@@ -375,7 +375,7 @@ function runOnce(
 }
 
 /** Runs an operation of the control API in this process, and returns its answer. */
-export function ask<Name extends OperationName>(
+export function runAsViewer<Name extends OperationName>(
   context: PortalContext,
   operation: Name,
   { call, storeId, id, body }: Pick<View, "call" | "storeId" | "id"> & { readonly body: RequestOf<Name> },
@@ -384,7 +384,7 @@ export function ask<Name extends OperationName>(
 }
 
 /** The fields of a form sent by this viewer's own page. Refuses all others with `origin_not_allowed`. */
-export function requireOwnForm(context: PortalContext, call: Call<Viewer>): Outcome<Fields> {
+export function requireOwnForm(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Fields> {
   const own = requireOwnPage(call.request, context.portal.origin);
   if (!own.ok) return own;
   const fields = readForm(call.request);
@@ -398,7 +398,7 @@ export function requireOwnForm(context: PortalContext, call: Call<Viewer>): Outc
 }
 
 /** Redirects a browser to a page, after a form. */
-export function redirectAfterForm(call: Call<Viewer>, location: string): Answer {
+export function redirectAfterForm(call: AreaRequest<Viewer>, location: string): Answer {
   return redirect(303, location, call.requestId);
 }
 

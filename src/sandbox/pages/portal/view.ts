@@ -3,7 +3,7 @@ import type { Calibration } from "../../../core/calibration/calibration.ts";
 import type { Language, Words } from "../../../core/language.ts";
 import { languageOf } from "../../../web/language.ts";
 import type { World } from "../../../world.ts";
-import type { Call } from "../../area.ts";
+import type { AreaRequest } from "../../area.ts";
 import type { ControlContext } from "../../control/control-api.ts";
 import type { PortalAccess, PortalSession } from "../../runtime/portal-access.ts";
 import type { PagesContext } from "../payment/routes.ts";
@@ -24,7 +24,7 @@ export type Viewer = PortalSession | undefined;
 
 /** A parsed request for a page of the portal. */
 export type View = {
-  readonly call: Call<Viewer>;
+  readonly call: AreaRequest<Viewer>;
   readonly language: Language;
   /** The store in the path; empty on pages without a store. */
   readonly storeId: string;
@@ -97,7 +97,7 @@ export type ListUpdates = {
 export const PAGE_MARK = ".";
 
 /** A request as a page reads it. */
-export function viewOf({ portal }: Pick<PortalContext, "portal">, call: Call<Viewer>): View {
+export function viewOf({ portal }: Pick<PortalContext, "portal">, call: AreaRequest<Viewer>): View {
   const { params, caller } = call;
   const query = new URLSearchParams(call.query);
   const taken = (name: string): string | undefined =>

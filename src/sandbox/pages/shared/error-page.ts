@@ -10,19 +10,19 @@ import { layout, stateLine } from "./layout.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
 /** A request that was refused, with the id of its answer. */
-export type RefusedRequest = { readonly request: HttpRequest; readonly requestId: string };
+export type RefusalContext = { readonly request: HttpRequest; readonly requestId: string };
 
 /**
  * A refusal as a page for payers. `leadsBack` is the page of the checkout, if there is one. The page may replace a live
  * page; screen readers then announce it.
  */
-export function refusalPage(refused: RefusedRequest, refusal: Refusal, leadsBack?: string): Answer {
+export function refusalPage(refused: RefusalContext, refusal: Refusal, leadsBack?: string): Answer {
   return refusalAnswer(refused, refusal, errorPage(refusal, leadsBack));
 }
 
 /** The answer to a refusal, with the page that shows it. */
 export function refusalAnswer(
-  { request, requestId }: RefusedRequest,
+  { request, requestId }: RefusalContext,
   { code, allow, retryAfterSeconds }: Omit<Refusal, "message">,
   markup: Html,
   language = languageOf(request),

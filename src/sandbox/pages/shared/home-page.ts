@@ -3,14 +3,17 @@ import { languageOf } from "../../../web/language.ts";
 import { pageResponse } from "../../../web/page.ts";
 import type { HttpResponse } from "../../../world.ts";
 import type { PortalAccess } from "../../runtime/portal-access.ts";
-import type { Call } from "../../area.ts";
+import type { AreaRequest } from "../../area.ts";
 import { layout, row } from "./layout.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
 type HomeContext = { readonly localOrigin: string; readonly portal: Pick<PortalAccess, "isOff"> };
 
 /** The page at `/`: a description of the sandbox, and links. It contains no information about a store. */
-export function homeAnswer({ request, requestId }: Call, { localOrigin, portal }: HomeContext): HttpResponse {
+export function homeAnswer(
+  { request, requestId }: AreaRequest,
+  { localOrigin, portal }: HomeContext,
+): HttpResponse {
   const main = html`<main id="page" class="single">
     <section class="card">
       <h1>${SHARED_TEXTS.homeTitle}</h1>

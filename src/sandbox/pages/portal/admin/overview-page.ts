@@ -10,7 +10,7 @@ import type { Production } from "../../../../core/control/readiness.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { StoreDetails } from "../../../../store/stores.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
-import { either, linkTo, table, type TableRow } from "../parts.ts";
+import { goodStateBadge, linkTo, table, type TableRow } from "../parts.ts";
 import type { Content, PortalContext } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -57,10 +57,10 @@ function row({
   return [
     [WORDS.store, linkTo(`/portal/admin/${id}`, displayStoreName(store)), "head"],
     [WORDS.merchant, displayText(merchant)],
-    [WORDS.state, either(active, WORDS.active, WORDS.inactive)],
+    [WORDS.state, goodStateBadge(active, WORDS.active, WORDS.inactive)],
     [TEXTS.request, waits(production) ? warning(TEXTS.waiting) : TEXTS.none, "named"],
-    [WORDS.credential, either(approved, WORDS.approved, WORDS.notApproved), "named"],
-    [WORDS.gate, either(open, WORDS.open, WORDS.closed), "named"],
+    [WORDS.credential, goodStateBadge(approved, WORDS.approved, WORDS.notApproved), "named"],
+    [WORDS.gate, goodStateBadge(open, WORDS.open, WORDS.closed), "named"],
     [TEXTS.prices, unapproved === 0 ? TEXTS.none : warning(String(unapproved)), "named"],
   ];
 }

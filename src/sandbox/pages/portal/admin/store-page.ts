@@ -8,8 +8,17 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { field, filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { amount, buttonTo, copyable, momentWithDate, either, empty, facts, table } from "../parts.ts";
-import { ask } from "../route.ts";
+import {
+  amount,
+  buttonTo,
+  copyable,
+  momentWithDate,
+  goodStateBadge,
+  noItems,
+  facts,
+  table,
+} from "../parts.ts";
+import { runAsViewer } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -21,9 +30,9 @@ const MAX_ACTIONS = 200;
 
 /** The administrator's page of a store: the actions that only the administrator can take, and the audit log. */
 export async function adminStorePage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const summary = await ask(context, "storeSummary", { ...view, body: undefined });
+  const summary = await runAsViewer(context, "storeSummary", { ...view, body: undefined });
   if (!summary.ok) return summary;
-  const log = await ask(context, "adminLog", { ...view, body: undefined });
+  const log = await runAsViewer(context, "adminLog", { ...view, body: undefined });
   if (!log.ok) return log;
   const { store, merchant } = summary.value;
   const { acts } = log.value;
@@ -34,7 +43,7 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
       ${facts([
         [WORDS.store, html`${displayStoreName(store.name)} ${copyable(store.id)}`],
         [WORDS.merchant, merchant.name],
-        [WORDS.state, either(store.active, WORDS.active, WORDS.inactive)],
+        [WORDS.state, goodStateBadge(store.active, WORDS.active, WORDS.inactive)],
       ])}
       <div class="actions">
         ${formWithQuestion(view, { action: store.active ? "deactivate" : "activate" })}
@@ -45,7 +54,7 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
 }
 
 /** Parses a form of the administrator; a currency may be in lower case. */
-export function readAction(fields: ReadonlyMap<string, string>): unknown {
+export function parseActionForm(fields: ReadonlyMap<string, string>): unknown {
   const { subject, ...rest } = filledFields(fields, ["action", "subject", "note"]);
   if (subject === undefined) return rest;
   return {
@@ -107,8 +116,8 @@ function production(view: View, acts: readonly RecordedAction[]): Html {
     <h2>${WORDS.production}</h2>
     ${facts([
       [TEXTS.requested, requested],
-      [WORDS.credential, either(approved, WORDS.approved, WORDS.notApproved)],
-      [WORDS.gate, either(open, WORDS.open, WORDS.closed)],
+      [WORDS.credential, goodStateBadge(approved, WORDS.approved, WORDS.notApproved)],
+      [WORDS.gate, goodStateBadge(open, WORDS.open, WORDS.closed)],
     ])}
     <div class="actions">
       ${formWithQuestion(view, { action: approved ? "revoke_credential" : "approve_credential" })}
@@ -121,7 +130,7 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
   const list = table(WORDS.capabilities, all, ({ name, kind, active }) => [
     [TEXTS.capability, html`<code>${name}</code>`, "head"],
     [WORDS.kind, TEXTS[kind]],
-    [WORDS.state, either(active, WORDS.active, WORDS.inactive)],
+    [WORDS.state, goodStateBadge(active, WORDS.active, WORDS.inactive)],
     [
       WORDS.act,
       active
@@ -162,7 +171,7 @@ function prices(view: View, { prices: all }: Summary): Html {
         : formWithoutQuestion(view, { action: "approve_price", subject: id });
       const state = retired
         ? html`<span class="badge">${WORDS.retired}</span>`
-        : either(approved, WORDS.approved, WORDS.notApproved);
+        : goodStateBadge(approved, WORDS.approved, WORDS.notApproved);
       return [
         [
           WORDS.price,
@@ -175,7 +184,7 @@ function prices(view: View, { prices: all }: Summary): Html {
       ];
     },
     {
-      none: empty(
+      none: noItems(
         TEXTS.noPrices,
         "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
         buttonTo(storePath(view, "/catalog"), TEXTS.addPrice),
@@ -201,7 +210,7 @@ function auditLog(acts: readonly RecordedAction[]): Html {
       [WORDS.of, subject === null ? "" : html`<code>${subject}</code>`],
       [WORDS.note, note ?? ""],
     ],
-    { none: empty(TEXTS.noActs, "checkout admin log") },
+    { none: noItems(TEXTS.noActs, "checkout admin log") },
   );
   return html`<section>
     <h2>${TEXTS.log}</h2>

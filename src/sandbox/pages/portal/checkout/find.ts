@@ -1,7 +1,7 @@
 import { DEFAULT_STORE } from "../../../../core/control/protocol.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import type { Answer } from "../../../answer.ts";
-import type { Call } from "../../../area.ts";
+import type { AreaRequest } from "../../../area.ts";
 import { pageInAnyStore, pageInStore } from "../../../explain/portal-page.ts";
 import { search } from "../../../explain/search.ts";
 import { refuseUnknownStore } from "../../../at-store.ts";
@@ -13,7 +13,10 @@ import { searchResultsPage, pagesOf } from "./found-page.ts";
  * Redirects from any id, or an order_id, to its page; otherwise to the only object that contains the text, or to a list
  * of all such objects by kind.
  */
-export async function findInStore(context: PortalContext, call: Call<Viewer>): Promise<Outcome<Answer>> {
+export async function findInStore(
+  context: PortalContext,
+  call: AreaRequest<Viewer>,
+): Promise<Outcome<Answer>> {
   const storeId = call.params["store_id"] ?? DEFAULT_STORE;
   if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
   const text = searchTextOf(call);
@@ -31,7 +34,7 @@ export async function findInStore(context: PortalContext, call: Call<Viewer>): P
 }
 
 /** Searches all stores, if no store is named; the first store with a result is used. */
-export function findAnywhere(context: PortalContext, call: Call<Viewer>): Outcome<Answer> {
+export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Answer> {
   const text = searchTextOf(call);
   const path = pageInAnyStore(context, text);
   if (path !== undefined) return accept(redirectAfterForm(call, path));
@@ -47,7 +50,7 @@ export function findAnywhere(context: PortalContext, call: Call<Viewer>): Outcom
   );
 }
 
-function searchTextOf({ query }: Call<Viewer>): string {
+function searchTextOf({ query }: AreaRequest<Viewer>): string {
   return new URLSearchParams(query).get("q")?.trim().slice(0, MAX_TEXT) ?? "";
 }
 

@@ -14,7 +14,7 @@ import {
   amount,
   answerBadge,
   momentWithDate,
-  empty,
+  noItems,
   linkTo,
   noMatch,
   statusBadge,
@@ -23,7 +23,7 @@ import {
   type TableRow,
 } from "../parts.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
-import { ask } from "../route.ts";
+import { runAsViewer } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { lastChangeText } from "./last.ts";
 import { TEXTS } from "./texts.ts";
@@ -39,7 +39,7 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   });
   const body = decodeRequest("listCheckouts", Object.fromEntries(given));
   if (!body.ok) return body;
-  const listed = await ask(context, "listCheckouts", { ...view, body: body.value });
+  const listed = await runAsViewer(context, "listCheckouts", { ...view, body: body.value });
   if (!listed.ok) return listed;
   const { checkouts, nextBefore } = listed.value;
   const answers = context.store.deliveryAttempts.lastAnswers(checkouts.map(({ id }) => id));
@@ -140,7 +140,7 @@ function emptyList(view: View): Html {
   if ([...view.query.values()].some((value) => value !== ""))
     return html`${noMatch(TEXTS.noMatch, storePath(view, "/checkouts"))} ${amongRequests(view)}`;
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
-  return empty(TEXTS.noCheckouts, command, testOrderForm(view));
+  return noItems(TEXTS.noCheckouts, command, testOrderForm(view));
 }
 
 /** A hint at the log: a refused request has created no checkout. */

@@ -1,5 +1,5 @@
 import { storePath } from "../forms.ts";
-import { actionRoute, page, type PortalRoute } from "../route.ts";
+import { actionRoute, pageRoute, type PortalRoute } from "../route.ts";
 import { WORDS } from "../texts.ts";
 import { deliveryNotice } from "../webhook/delivery-notice.ts";
 import { paidNotice } from "./last.ts";
@@ -9,8 +9,8 @@ import { showCheckouts } from "./list-page.ts";
 
 /** The pages of checkouts, and the search for an id. */
 export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
-  page("/portal/{store_id}/checkouts", showCheckouts),
-  page("/portal/{store_id}/checkouts/{id}", showCheckout),
+  pageRoute("/portal/{store_id}/checkouts", showCheckouts),
+  pageRoute("/portal/{store_id}/checkouts/{id}", showCheckout),
   actionRoute("/portal/{store_id}/checkouts/test-orders", {
     operation: "createTestOrder",
     leadsTo: (view, { id }) => storePath(view, `/checkouts/${id}`),

@@ -37,7 +37,7 @@ export function menuCounts(context: PortalContext, storeId: string): MenuCounts 
 }
 
 /** Whether any endpoint of a store is failing. */
-export function fails({ store }: Pick<PortalContext, "store">, storeId: string): boolean {
+export function hasFailingEndpoint({ store }: Pick<PortalContext, "store">, storeId: string): boolean {
   return store.endpoints.of(storeId).some(isFailing);
 }
 

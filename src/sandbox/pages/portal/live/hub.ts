@@ -1,5 +1,5 @@
 import type { LivePosition, LiveTopic, PortalContext } from "../view.ts";
-import { createTopic, watchedKeys, type Follower, type Topic } from "./topic.ts";
+import { createTopicFeed, watchedKeys, type Follower, type TopicFeed } from "./topic.ts";
 import { createWatched, type StoreWatch } from "./watched.ts";
 
 /** Notifies open pages of the writes that concern them (decision 99). Kept in memory, like the sessions. */
@@ -14,13 +14,13 @@ type LiveHub = {
 
 type HubContext = Pick<
   PortalContext,
-  "eventArrivals" | "requests" | "storeGate" | "store" | "portal" | "world"
+  "writeSignals" | "requests" | "storeGate" | "store" | "portal" | "world"
 >;
 
 /** A store with open pages, and its followers by topic. */
 type WatchedStore = {
   readonly watched: StoreWatch;
-  readonly topics: Map<string, Topic>;
+  readonly topics: Map<string, TopicFeed>;
   /** Stops watching. */
   readonly leave: () => void;
 };
@@ -45,13 +45,13 @@ const HUBS = new WeakMap<object, LiveHub>();
 
 /** The hub of a sandbox, created with its first page, so that a start does not wait for it. */
 export function hubOf(context: HubContext): LiveHub {
-  const hub = HUBS.get(context.eventArrivals) ?? createHub(context);
-  HUBS.set(context.eventArrivals, hub);
+  const hub = HUBS.get(context.writeSignals) ?? createHub(context);
+  HUBS.set(context.writeSignals, hub);
   return hub;
 }
 
 function createHub(context: HubContext): LiveHub {
-  const { eventArrivals, requests, world } = context;
+  const { writeSignals, requests, world } = context;
   const stores = new Map<string, WatchedStore>();
   const streams = createStreams(context);
   // Starts at the current time, so that no position of an earlier run is valid in this run.
@@ -61,9 +61,9 @@ function createHub(context: HubContext): LiveHub {
   const watch = (storeId: string): WatchedStore => {
     const known = stores.get(storeId);
     if (known !== undefined) return known;
-    const [watched, topics] = [createWatched(nextEpoch()), new Map<string, Topic>()];
+    const [watched, topics] = [createWatched(nextEpoch()), new Map<string, TopicFeed>()];
     const ends = [
-      eventArrivals.follow(storeId, (written) => {
+      writeSignals.follow(storeId, (written) => {
         if (written !== undefined) watched.write(written);
         else void beginAnew(context, { storeId, watched, topics, nextEpoch });
       }),
@@ -94,11 +94,11 @@ function createHub(context: HubContext): LiveHub {
       const { watched, topics } = watch(storeId);
       const key = "id" in wanted ? `${wanted.kind} ${wanted.id}` : wanted.kind;
       const keys = watchedKeys(context, storeId, wanted);
-      const topic = topics.get(key) ?? createTopic(world, watched, { kind: wanted.kind, keys });
+      const topic = topics.get(key) ?? createTopicFeed(world, watched, { kind: wanted.kind, keys });
       topics.set(key, topic);
       topic.add(follower);
       const leave = streams.add(follower);
-      if (eventArrivals.isOver()) follower.hear({ kind: "end", why: "stopped" });
+      if (writeSignals.isOver()) follower.hear({ kind: "end", why: "stopped" });
       return () => {
         leave();
         if (topic.remove(follower) && topics.get(key) === topic) topics.delete(key);
@@ -109,7 +109,7 @@ function createHub(context: HubContext): LiveHub {
 
 /** Reloads or ends the pages of a store that is being erased, or of a sandbox that stops: their data is gone. */
 async function beginAnew(
-  { eventArrivals, storeGate, store, world }: HubContext,
+  { writeSignals, storeGate, store, world }: HubContext,
   {
     storeId,
     watched,
@@ -117,7 +117,7 @@ async function beginAnew(
     nextEpoch,
   }: Omit<WatchedStore, "leave"> & { readonly storeId: string; readonly nextEpoch: () => number },
 ): Promise<void> {
-  if (eventArrivals.isOver()) return topics.forEach((topic) => topic.tell({ kind: "end", why: "stopped" }));
+  if (writeSignals.isOver()) return topics.forEach((topic) => topic.tell({ kind: "end", why: "stopped" }));
   watched.beginEpoch(nextEpoch());
   await awaitReopening(storeGate, storeId);
   // Again, because a page that was read while its store was being closed shows deleted data.

@@ -1,5 +1,5 @@
 // When open pages are notified, and how often. What is counted: sandbox/pages/portal/live/watched.ts. The notifications
-// come from `tell` of sandbox/runtime/arrivals.ts; the browser's part: sandbox/pages/portal/live/live.js.
+// come from `tell` of sandbox/runtime/write-signals.ts; the browser's part: sandbox/pages/portal/live/live.js.
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import type { World } from "../../../../world.ts";
 import type { PortalSession } from "../../../runtime/portal-access.ts";
@@ -10,7 +10,7 @@ import {
   EVERY_WRITE,
   NO_CHECKOUT,
   orderKey,
-  readSince,
+  parsePosition,
   sinceOf,
   type StoreWatch,
 } from "./watched.ts";
@@ -36,7 +36,7 @@ export type Follower = {
 };
 
 /** A topic of several open pages: each message is created once for all of them. */
-export type Topic = {
+export type TopicFeed = {
   readonly add: (follower: Follower) => void;
   /** Returns whether no follower is left. */
   readonly remove: (follower: Follower) => boolean;
@@ -92,11 +92,11 @@ export function watchedKeys(
 }
 
 /** Creates a topic without followers. It has a timer only while a message is due. */
-export function createTopic(
+export function createTopicFeed(
   world: Pick<World, "monotonic" | "after">,
   watched: StoreWatch,
   { kind, keys }: { readonly kind: LiveTopic["kind"]; readonly keys: readonly string[] },
-): Topic {
+): TopicFeed {
   const followers = new Set<Follower>();
   let unhear: readonly (() => void)[] = [];
   let touches = 0;
@@ -123,7 +123,7 @@ export function createTopic(
   };
   const tell = (news: PageMessage): void => followers.forEach((follower) => follower.hear(news));
 
-  const isOlder = ({ since }: Follower): boolean => readSince(since, watched.position()) === undefined;
+  const isOlder = ({ since }: Follower): boolean => parsePosition(since, watched.position()) === undefined;
 
   return {
     tell,
@@ -132,7 +132,7 @@ export function createTopic(
       if (followers.size === 0) unhear = keys.map((key) => watched.hear(key, touch));
       followers.add(follower);
       const position = watched.position();
-      const since = readSince(follower.since, position);
+      const since = parsePosition(follower.since, position);
       if (since === undefined) follower.hear({ kind: "reload" });
       else if (isWide(keys) ? pageCount(kind, position) > since : watched.wasToldOf(keys, since))
         follower.hear(changed(1));

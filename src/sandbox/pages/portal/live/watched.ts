@@ -1,4 +1,4 @@
-import type { WriteNotice } from "../../../runtime/arrivals.ts";
+import type { WriteNotice } from "../../../runtime/write-signals.ts";
 import type { LivePosition, LiveTopic } from "../view.ts";
 
 /** Counts the changes of a store with open pages, and notifies their topics. */
@@ -129,7 +129,7 @@ export function sinceOf(kind: LiveTopic["kind"], position: LivePosition): string
 }
 
 /** Parses the number of such a position; undefined for a position of another epoch. */
-export function readSince(since: string, { epoch }: Pick<LivePosition, "epoch">): number | undefined {
+export function parsePosition(since: string, { epoch }: Pick<LivePosition, "epoch">): number | undefined {
   const [, ofEpoch, count] = /^(\d+)-(\d+)$/.exec(since) ?? [];
   return Number(ofEpoch) === epoch ? Number(count) : undefined;
 }

@@ -1,5 +1,7 @@
-import { page, type PortalRoute } from "../route.ts";
+import { pageRoute, type PortalRoute } from "../route.ts";
 import { overviewPage } from "./overview-page.ts";
 
 /** The overview of a store. */
-export const OVERVIEW_ROUTES: readonly PortalRoute[] = [page("/portal/{store_id}/overview", overviewPage)];
+export const OVERVIEW_ROUTES: readonly PortalRoute[] = [
+  pageRoute("/portal/{store_id}/overview", overviewPage),
+];

@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
-import { ago, buttonTo, empty, linkTo, table, type TableRow } from "../parts.ts";
+import { ago, buttonTo, noItems, linkTo, table, type TableRow } from "../parts.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { calibrationNotice } from "./calibration.ts";
@@ -24,7 +24,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
     return since === undefined ? [] : [{ ...one, since }];
   });
   const record = context.calibration();
-  const none = empty(
+  const none = noItems(
     TEXTS.noAssumptions,
     "checkout assumptions --used",
     buttonTo(storePath(view, "/connect"), WORDS.connect),

@@ -14,7 +14,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { field, tick } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { ago, copyable, momentWithDate, goodOrBad, table } from "../parts.ts";
+import { ago, copyable, momentWithDate, badStateBadge, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -201,7 +201,7 @@ function drillResult({
     table(html`${TEXTS.drillKinds[kind]} ${of}`, some, (step) => [
       [
         TEXTS.step,
-        html`${goodOrBad(step.passed, TEXTS.ok, TEXTS.notOk)} ${stepTitle(DRILLS[kind].steps, step.name)}`,
+        html`${badStateBadge(step.passed, TEXTS.ok, TEXTS.notOk)} ${stepTitle(DRILLS[kind].steps, step.name)}`,
         "head",
       ],
       [TEXTS.expected, drillWords(step.expected), "named"],
@@ -211,7 +211,7 @@ function drillResult({
   const held = TEXTS.steps(right.length, steps.length);
   return html`<details class="result">
     <summary>
-      ${goodOrBad(passed, TEXTS.drillPassed, TEXTS.drillFailed)}
+      ${badStateBadge(passed, TEXTS.drillPassed, TEXTS.drillFailed)}
       ${of === "" ? TEXTS.drillKinds[kind] : html`<span title="${of}">${removeScheme(of)}</span>`}: ${held} ·
       ${ago(at, now)}
     </summary>

@@ -1,6 +1,6 @@
 import { filledFields } from "../fields.ts";
 import { storePath } from "../forms.ts";
-import { actionRoute, page, type PortalRoute } from "../route.ts";
+import { actionRoute, pageRoute, type PortalRoute } from "../route.ts";
 import { assumptionsPage } from "./assumptions-page.ts";
 import { findingLines } from "./drills.ts";
 import { launchPage } from "./launch-page.ts";
@@ -10,8 +10,8 @@ const FORM = { page: launchPage };
 
 /** The launch page, the checklist with its evidence, and the assumptions that a store has relied on. */
 export const READINESS_ROUTES: readonly PortalRoute[] = [
-  page("/portal/{store_id}/launch", launchPage),
-  page("/portal/{store_id}/launch/assumptions", assumptionsPage),
+  pageRoute("/portal/{store_id}/launch", launchPage),
+  pageRoute("/portal/{store_id}/launch/assumptions", assumptionsPage),
   // Without a lease, because there is no command that could end before the drill.
   actionRoute("/portal/{store_id}/launch/webhooks", {
     operation: "runWebhookDrill",

@@ -11,7 +11,7 @@ import { listUpdatesOf } from "../live/parts.ts";
 import {
   answerBadge,
   buttonTo,
-  empty,
+  noItems,
   linkTo,
   nextPart,
   noMatch,
@@ -59,7 +59,7 @@ export async function requestsPage(context: PortalContext, view: View): Promise<
     ${filterForm(view, wanted.value)}
     ${
       isNothing
-        ? empty(
+        ? noItems(
             TEXTS.noRequests,
             "checkout orders create --order-id order-1001 --price-id price_coffee",
             buttonTo(storePath(view, "/connect"), WORDS.connect),

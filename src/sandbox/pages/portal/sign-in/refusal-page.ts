@@ -9,7 +9,7 @@ import { readForm, redirect } from "../../../../web/page.ts";
 import type { HttpRequest } from "../../../../world.ts";
 import type { Answer } from "../../../answer.ts";
 import type { PortalAccess } from "../../../runtime/portal-access.ts";
-import { refusalAnswer, type RefusedRequest } from "../../shared/error-page.ts";
+import { refusalAnswer, type RefusalContext } from "../../shared/error-page.ts";
 import { SHARED_TEXTS } from "../../shared/texts.ts";
 import { framePage, signedOutPage } from "../frame.ts";
 import { storePath } from "../forms.ts";
@@ -24,7 +24,7 @@ const WITHIN_STORE = new RegExp(`^/portal/(${UUID})(?:/|$)`);
  * A refusal as a page of the portal. A user who is not signed in gets the sign-in form; a request under another name of
  * this machine is redirected to the portal's name.
  */
-export function portalRefusalPage(context: PortalContext, refused: RefusedRequest, refusal: Refusal): Answer {
+export function portalRefusalPage(context: PortalContext, refused: RefusalContext, refusal: Refusal): Answer {
   const { portal } = context;
   const { request, requestId } = refused;
   if (
@@ -46,7 +46,7 @@ export function portalRefusalPage(context: PortalContext, refused: RefusedReques
 }
 
 /** An internal error as a page of the portal, created without reading the state. */
-export function failurePage(refused: RefusedRequest, refusal: Refusal): Answer {
+export function failurePage(refused: RefusalContext, refusal: Refusal): Answer {
   const role = roleOfPath(splitTarget(refused.request.target).path);
   const content = refusalContent(refusal, html``);
   return refusalAnswer(refused, refusal, signedOutPage(role, content));
@@ -54,7 +54,7 @@ export function failurePage(refused: RefusedRequest, refusal: Refusal): Answer {
 
 function signInRefusal(
   portal: PortalAccess,
-  refused: RefusedRequest,
+  refused: RefusalContext,
   { refusal, isSignIn }: { readonly refusal: Refusal; readonly isSignIn: boolean },
 ): Answer {
   const { request } = refused;

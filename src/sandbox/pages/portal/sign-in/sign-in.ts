@@ -5,15 +5,23 @@ import { html, type Html } from "../../../../web/html.ts";
 import { readForm } from "../../../../web/page.ts";
 import type { PortalAccess, PortalRole } from "../../../runtime/portal-access.ts";
 import { copyable } from "../parts.ts";
-import { actionRoute, publicPage, requireOwnForm, redirectAfterForm, type PortalRoute } from "../route.ts";
+import {
+  actionRoute,
+  publicPageRoute,
+  requireOwnForm,
+  redirectAfterForm,
+  type PortalRoute,
+} from "../route.ts";
 import { startingCookie, endingCookie, homeOf, sessionOf, SIGN_OUT_EVERYWHERE } from "./session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { Content } from "../view.ts";
 
 /** The pages for signing in and out, and the settings of a session. */
 export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
-  publicPage("/portal/sign-in", (view) => signInPage("merchant", { to: view.query.get("to") })),
-  publicPage("/portal/admin/sign-in", (view) => signInPage("administrator", { to: view.query.get("to") })),
+  publicPageRoute("/portal/sign-in", (view) => signInPage("merchant", { to: view.query.get("to") })),
+  publicPageRoute("/portal/admin/sign-in", (view) =>
+    signInPage("administrator", { to: view.query.get("to") }),
+  ),
   signIn("merchant"),
   signIn("administrator"),
   signOut("merchant"),

@@ -7,7 +7,7 @@ import { printableLiteral, displayText } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { choice, field, suggestions, tick, filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { amount, empty, table, type TableRow } from "../parts.ts";
+import { amount, noItems, table, type TableRow } from "../parts.ts";
 import type { Content, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
@@ -15,7 +15,7 @@ import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
 /** The catalog of a store, including unapproved and retired prices. */
 export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"storeSummary">): Content {
   const active = new Set(capabilities.filter((one) => one.active).map(({ name }) => name));
-  const none = empty(
+  const none = noItems(
     TEXTS.none,
     "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
   );
@@ -27,7 +27,7 @@ export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"stor
 const FIELDS = ["price_id", "payment_method", "description"] as const;
 
 /** Parses the form of a new price. The refusal of an amount that is not in minor units names the likely value. */
-export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown> {
+export function parsePriceForm(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const currency = (fields.get("currency") ?? "").toUpperCase();
   const text = fields.get("amount_minor") ?? "";
   const expected = explainAmountFault(text, currency);

@@ -33,7 +33,7 @@ export async function clockPage(context: PortalContext, view: View): Promise<Out
 }
 
 /** Parses a form of the clock. Refuses an invalid span. */
-export function readMove(fields: ReadonlyMap<string, string>): Outcome<unknown> {
+export function parseClockForm(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const action = fields.get("action") ?? "";
   if (action === "set")
     return mapValue(readMoment((fields.get("to") ?? "").trim()), (to) => ({ action, to }));

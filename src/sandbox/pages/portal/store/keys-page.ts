@@ -3,7 +3,7 @@ import { SCOPES } from "../../../../core/credential.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { refusalText, tick } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { momentWithDate, empty, table, type TableRow } from "../parts.ts";
+import { momentWithDate, noItems, table, type TableRow } from "../parts.ts";
 import type { Content, View } from "../view.ts";
 import { revealedSecret } from "./connect-page.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -15,14 +15,14 @@ type Key = AnswerOf<"listKeys">["keys"][number];
 export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): Content {
   const inForce = keys.filter(({ revokedAt }) => revokedAt === null).length;
   const list = table(FRAME_TEXTS.keys, keys, (key) => row(view, key, { isLast: inForce === 1 }), {
-    none: empty(TEXTS.none, "checkout keys create"),
+    none: noItems(TEXTS.none, "checkout keys create"),
   });
   const main = html`${revealedSecret(view)} ${list} ${createForm(view)}`;
   return { title: FRAME_TEXTS.keys, main, live: { kind: "store" } };
 }
 
 /** Parses the form of a new key: one checkbox for each scope. */
-export function readScopes(fields: ReadonlyMap<string, string>): unknown {
+export function parseKeyForm(fields: ReadonlyMap<string, string>): unknown {
   return { scopes: SCOPES.filter((scope) => fields.get(scope) === "yes") };
 }
 

@@ -5,17 +5,24 @@ import { accept, mapValue, type Outcome } from "../../../../core/outcome.ts";
 import { displayText } from "../../../../core/text.ts";
 import { refuseUnknownStore } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
-import { actionRoute, page, pageOf, redirectAfterForm, showing, type PortalRoute } from "../route.ts";
+import {
+  actionRoute,
+  pageRoute,
+  operationPageRoute,
+  redirectAfterForm,
+  showing,
+  type PortalRoute,
+} from "../route.ts";
 import { viewOf, type PortalContext, type Notice, type View } from "../view.ts";
-import { catalogPage, readPrice } from "./catalog-page.ts";
+import { catalogPage, parsePriceForm } from "./catalog-page.ts";
 import { movePath } from "./clock-move.ts";
-import { clockPage, readMove } from "./clock-page.ts";
+import { clockPage, parseClockForm } from "./clock-page.ts";
 import { faultsPage, parseFaultForm } from "./faults-page.ts";
-import { keysPage, readScopes } from "./keys-page.ts";
-import { readOrigin, settingsPage } from "./settings-page.ts";
+import { keysPage, parseKeyForm } from "./keys-page.ts";
+import { parseReturnOriginForm, settingsPage } from "./settings-page.ts";
 import { connectPage } from "./connect-page.ts";
 import { isConnected } from "./first-steps.ts";
-import { confirmedStore, readStore, storesPage, storesPageOf } from "./stores-page.ts";
+import { confirmedStore, parseStoreForm, storesPage, storesPageOf } from "./stores-page.ts";
 import { NOTICE_TEXTS } from "./texts.ts";
 
 type Fields = ReadonlyMap<string, string>;
@@ -37,7 +44,7 @@ const SAYS = NOTICE_TEXTS;
 /** The pages of a store: its first page, catalog, keys, settings, clock, faults, and the list of stores. */
 export const STORE_ROUTES: readonly PortalRoute[] = [
   toFirstPage("/portal/{store_id}/start"),
-  pageOf("/portal/{store_id}/connect", "storeSummary", connectPage),
+  operationPageRoute("/portal/{store_id}/connect", "storeSummary", connectPage),
   actionRoute("/portal/{store_id}/connect/key", {
     operation: "createKey",
     reveals: ({ apiKey }) => apiKey,
@@ -47,10 +54,10 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     reveals: ({ signingSecret }) => signingSecret,
   }),
 
-  page("/portal/{store_id}/catalog", CATALOG),
+  pageRoute("/portal/{store_id}/catalog", CATALOG),
   actionRoute("/portal/{store_id}/catalog", {
     operation: "addPrice",
-    parse: readPrice,
+    parse: parsePriceForm,
     says: ({ id }) => good(SAYS.priceAdded(displayText(id))),
     form: { page: CATALOG, field: "price_id", names: { id: "price_id" } },
   }),
@@ -60,10 +67,10 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     says: ({ id }) => good(SAYS.priceRetired(displayText(id))),
   }),
 
-  page("/portal/{store_id}/keys", KEYS),
+  pageRoute("/portal/{store_id}/keys", KEYS),
   actionRoute("/portal/{store_id}/keys", {
     operation: "createKey",
-    read: readScopes,
+    read: parseKeyForm,
     reveals: ({ apiKey }) => apiKey,
     form: { page: KEYS, field: "scopes" },
   }),
@@ -72,10 +79,10 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     says: ({ lastFour }) => good(SAYS.keyRevoked(lastFour)),
   }),
 
-  page("/portal/{store_id}/settings", SETTINGS),
+  pageRoute("/portal/{store_id}/settings", SETTINGS),
   actionRoute("/portal/{store_id}/settings/return-origins", {
     operation: "changeReturnOrigins",
-    read: readOrigin,
+    read: parseReturnOriginForm,
     says: () => good(SAYS.originAdded),
     form: { page: SETTINGS, field: "origin" },
   }),
@@ -85,17 +92,17 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     says: () => good(SAYS.originRemoved),
   }),
 
-  page("/portal/{store_id}/clock", clockPage),
+  pageRoute("/portal/{store_id}/clock", clockPage),
   actionRoute("/portal/{store_id}/clock", {
     operation: "moveClock",
-    parse: readMove,
+    parse: parseClockForm,
     leadsTo: movePath,
     // A slow receiver delays only its own deliveries.
     meanwhile: (view, context) => movePath(view, undefined, context),
     form: { page: clockPage, names: { by_ms: "by" } },
   }),
 
-  page("/portal/{store_id}/faults", FAULTS),
+  pageRoute("/portal/{store_id}/faults", FAULTS),
   actionRoute("/portal/{store_id}/faults", {
     operation: "addFault",
     parse: parseFaultForm,
@@ -111,10 +118,10 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     says: () => good(SAYS.faultsCleared),
   }),
 
-  page("/portal/{store_id}/stores", storesPage),
+  pageRoute("/portal/{store_id}/stores", storesPage),
   actionRoute("/portal/{store_id}/stores", {
     operation: "createStore",
-    read: readStore,
+    read: parseStoreForm,
     leadsTo: (_view, { storeId }) => storePath({ storeId }, "/connect"),
     reveals: ({ apiKey }) => apiKey,
     says: ({ name }) => good(SAYS.storeCreated(displayStoreName(name))),

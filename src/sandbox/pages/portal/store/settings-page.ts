@@ -5,7 +5,7 @@ import { servedSettingTexts } from "../../../../core/config/settings.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { field, filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { copyable, empty, facts, goodOrBad, table } from "../parts.ts";
+import { copyable, noItems, facts, badStateBadge, table } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { SETTINGS_TEXTS as TEXTS } from "./texts.ts";
@@ -20,7 +20,7 @@ export function settingsPage(view: View, summary: Summary, context: PortalContex
 }
 
 /** Parses the form of a new return origin. */
-export function readOrigin(fields: ReadonlyMap<string, string>): unknown {
+export function parseReturnOriginForm(fields: ReadonlyMap<string, string>): unknown {
   return { action: "add", origin: fields.get("origin") ?? "", ...filledFields(fields, ["path"]) };
 }
 
@@ -32,14 +32,14 @@ function names({ merchant, store }: Summary): Html {
       [WORDS.storeId, copyable(store.id)],
       [WORDS.merchant, displayText(merchant.name)],
       [TEXTS.merchantId, copyable(merchant.id)],
-      [WORDS.state, goodOrBad(store.active, WORDS.active, WORDS.inactive)],
+      [WORDS.state, badStateBadge(store.active, WORDS.active, WORDS.inactive)],
     ])}
     <p class="hint">${TEXTS.namesHint}</p>
   </section>`;
 }
 
 function origins(view: View, { returnOrigins }: Summary): Html {
-  const none = empty(TEXTS.noOrigins, "checkout return-origins add http://localhost:3000");
+  const none = noItems(TEXTS.noOrigins, "checkout return-origins add http://localhost:3000");
   const list = table(
     TEXTS.origins,
     returnOrigins,

@@ -7,8 +7,8 @@ import { html, type Html, type Text } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { choice, field, filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { copyable, momentWithDate, empty, goodOrBad, linkTo, table, type TableRow } from "../parts.ts";
-import { ask } from "../route.ts";
+import { copyable, momentWithDate, noItems, badStateBadge, linkTo, table, type TableRow } from "../parts.ts";
+import { runAsViewer } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { STORES_TEXTS as TEXTS } from "./texts.ts";
@@ -20,7 +20,7 @@ const MAX_SHOWN = 100;
 
 /** The stores of the sandbox and its snapshots. */
 export async function storesPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const listed = await ask(context, "listStores", { ...view, body: undefined });
+  const listed = await runAsViewer(context, "listStores", { ...view, body: undefined });
   if (!listed.ok) return listed;
   const { stores } = listed.value;
   const shown = stores.filter(
@@ -65,7 +65,7 @@ export function confirmedStore(
 }
 
 /** Parses the form of a new store. */
-export function readStore(fields: ReadonlyMap<string, string>): unknown {
+export function parseStoreForm(fields: ReadonlyMap<string, string>): unknown {
   return filledFields(fields, ["name", "merchant"]);
 }
 
@@ -79,7 +79,7 @@ function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boo
   return [
     [WORDS.store, named, "head"],
     [WORDS.merchant, displayText(merchantName)],
-    [WORDS.state, goodOrBad(active, WORDS.active, WORDS.inactive)],
+    [WORDS.state, badStateBadge(active, WORDS.active, WORDS.inactive)],
     [WORDS.created, momentWithDate(createdAt)],
     [WORDS.act, html`<div class="actions">${acts}</div>`],
   ];
@@ -164,13 +164,15 @@ function createForm(view: View, stores: readonly StoreEntry[]): Html {
 
 /** The snapshots. The contents of a snapshot are read only on request, because that reads the whole file. */
 async function snapshotSection(context: PortalContext, view: View): Promise<Outcome<Html>> {
-  const names = context.snapshotShelf.names().toSorted();
+  const names = context.snapshotStorage.names().toSorted();
   const isDetailed = view.query.get("snapshots") === "details";
-  const listed = isDetailed ? await ask(context, "listSnapshots", { ...view, body: undefined }) : undefined;
+  const listed = isDetailed
+    ? await runAsViewer(context, "listSnapshots", { ...view, body: undefined })
+    : undefined;
   if (listed?.ok === false) return listed;
   const details = new Map(listed?.value.snapshots.map((one) => [one.name, one]));
   const rowOf = (name: string): TableRow => snapshotRow(view, name, details.get(name));
-  const none = empty(TEXTS.noSnapshots, "checkout snapshots create before-the-sale");
+  const none = noItems(TEXTS.noSnapshots, "checkout snapshots create before-the-sale");
   const link = html`<p>
     <a href="${storePath(view, "/stores")}?snapshots=details#snapshots">${TEXTS.details}</a>
   </p>`;

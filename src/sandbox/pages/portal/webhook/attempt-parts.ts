@@ -5,7 +5,11 @@ import { HEADERS } from "../../../../core/webhook/signature.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
-import { reconstructAttempt, type SentAttempt, type Signing } from "../../../webhook/reconstruct-attempt.ts";
+import {
+  reconstructAttempt,
+  type SentAttempt,
+  type SigningSecrets,
+} from "../../../webhook/reconstruct-attempt.ts";
 import { answerBadge, bytes, commandLine, copyable, momentWithDate, facts, type Facts } from "../parts.ts";
 import type { PortalContext } from "../view.ts";
 import { WORDS } from "../texts.ts";
@@ -38,7 +42,7 @@ export function attemptDetails(
  * The signing secret of an attempt, and the signature that the receiver should have expected, in words. The secret
  * itself is not shown.
  */
-function signingWords(signing: Signing): Html {
+function signingWords(signing: SigningSecrets): Html {
   if (!signing.known) return html`${TEXTS.signingUnknown[signing.why]}`;
   const { owner, secrets, fault, verdict } = signing;
   const asked = fault === null ? undefined : FAULT_SIGNED[fault];

@@ -10,7 +10,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath, testOrderForm } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { answerBadge, empty, linkTo, nextPart, noMatch, table, listTime, type TableRow } from "../parts.ts";
+import { answerBadge, noItems, linkTo, nextPart, noMatch, table, listTime, type TableRow } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -85,7 +85,7 @@ export function deliveryList(context: ListContext, view: View, choice: DeliveryF
     (one) => one !== null && one !== undefined,
   );
   if (deliveries.length === 0 && nextBefore === null && !isFiltered)
-    return empty(TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view));
+    return noItems(TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view));
   const { endpointId, state, type } = choice;
   const older =
     nextBefore === null

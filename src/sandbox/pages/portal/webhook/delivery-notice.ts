@@ -44,7 +44,7 @@ function isSentTo({ store }: PortalContext, endpointId: string): boolean {
  * not ended.
  */
 async function awaitAttempts(
-  { store, world, eventArrivals }: PortalContext,
+  { store, world, writeSignals }: PortalContext,
   storeId: string,
   deliveries: readonly MadeDelivery[],
 ): Promise<readonly (DeliveryAttempt | undefined)[]> {
@@ -54,8 +54,8 @@ async function awaitAttempts(
       store.deliveryAttempts.of(id).find(({ finishedAt }) => finishedAt !== null),
     );
     const left = until - world.monotonic();
-    if (ended.every((one) => one !== undefined) || left <= 0 || eventArrivals.isOver()) return ended;
-    await eventArrivals.next(storeId, Math.min(left, LOOK_MS));
+    if (ended.every((one) => one !== undefined) || left <= 0 || writeSignals.isOver()) return ended;
+    await writeSignals.next(storeId, Math.min(left, LOOK_MS));
   }
 }
 

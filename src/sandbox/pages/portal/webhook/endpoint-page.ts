@@ -4,7 +4,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
-import { copyable, momentWithDate, empty, facts } from "../parts.ts";
+import { copyable, momentWithDate, noItems, facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { deliveryList, listPath } from "./deliveries.ts";
 import {
@@ -49,7 +49,7 @@ export function endpointPage(
     </section>
     <section>
       <h2>${TEXTS.deliveries}</h2>
-      ${isQuiet ? empty(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryList(context, view, choice)}
+      ${isQuiet ? noItems(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryList(context, view, choice)}
       <p><a href="${listPath(view, { endpoint: endpoint.id })}">${TEXTS.filterThese}</a></p>
     </section>`;
   return { title: endpoint.url, main, live: { kind: "webhooks" } };

@@ -140,7 +140,7 @@ export function addEndpointForm(view: View): Html {
 const TYPE_FIELD = "type ";
 
 /** Parses the form of a new endpoint, with the field names of the operation that adds endpoints. */
-export function readEndpoint(fields: ReadonlyMap<string, string>): unknown {
+export function parseEndpointForm(fields: ReadonlyMap<string, string>): unknown {
   const types = [...fields.keys()].flatMap((name) =>
     name.startsWith(TYPE_FIELD) ? [name.slice(TYPE_FIELD.length)] : [],
   );

@@ -8,7 +8,7 @@ import {
   bytes,
   copyable,
   momentWithDate,
-  empty,
+  noItems,
   facts,
   linkTo,
   nextPart,
@@ -39,7 +39,7 @@ export async function eventsPage(context: PortalContext, view: View): Promise<Ou
   const next = found.length > PAGE ? events.at(-1)?.position : undefined;
   const list =
     events.length === 0
-      ? empty(TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view))
+      ? noItems(TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view))
       : eventTable(view, events, storeTime(context, storeId));
   const main = html`${webhookTabs(view, "events")}
     <details class="panel">
@@ -111,12 +111,12 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
  */
 function undelivered(context: PortalContext, view: View, event: StoredEvent): Html {
   return context.store.endpoints.of(view.storeId).length === 0
-    ? empty(
+    ? noItems(
         TEXTS.noEndpointWanted,
         "checkout endpoints add http://localhost:3000/hooks",
         addEndpointForm(view),
       )
-    : empty(TEXTS.nobodyWanted, `checkout events replay ${event.id}`, replayAll(context, view, event));
+    : noItems(TEXTS.nobodyWanted, `checkout events replay ${event.id}`, replayAll(context, view, event));
 }
 
 function sample(context: PortalContext, view: View, type: string): Html {

@@ -1,10 +1,17 @@
 import { storePath } from "../forms.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { actionRoute, ask, page, showing, type ActionContext, type PortalRoute } from "../route.ts";
+import {
+  actionRoute,
+  runAsViewer,
+  pageRoute,
+  showing,
+  type ActionContext,
+  type PortalRoute,
+} from "../route.ts";
 import type { Notice, View } from "../view.ts";
 import { deliveryPage } from "./delivery-page.ts";
 import { endpointPage } from "./endpoint-page.ts";
-import { endpointPath, healthOf, readEndpoint } from "./endpoint-parts.ts";
+import { endpointPath, healthOf, parseEndpointForm } from "./endpoint-parts.ts";
 import { eventPage, eventsPage } from "./event-pages.ts";
 import { deliveryNotice } from "./delivery-notice.ts";
 import { webhooksPage } from "./webhooks-page.ts";
@@ -21,14 +28,14 @@ const OF_ENDPOINT = {
 
 /** The pages of endpoints, events and deliveries. */
 export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
-  page(WEBHOOKS, webhooksPage),
-  page(`${WEBHOOKS}/events`, eventsPage),
-  page(`${WEBHOOKS}/events/{id}`, eventPage),
-  page(`${WEBHOOKS}/deliveries/{id}`, deliveryPage),
-  page(ENDPOINT, SHOW_ENDPOINT),
+  pageRoute(WEBHOOKS, webhooksPage),
+  pageRoute(`${WEBHOOKS}/events`, eventsPage),
+  pageRoute(`${WEBHOOKS}/events/{id}`, eventPage),
+  pageRoute(`${WEBHOOKS}/deliveries/{id}`, deliveryPage),
+  pageRoute(ENDPOINT, SHOW_ENDPOINT),
   actionRoute(`${WEBHOOKS}/endpoints`, {
     operation: "addEndpoint",
-    read: readEndpoint,
+    read: parseEndpointForm,
     leadsTo: (view, { id }) => endpointPath(view, id),
     reveals: ({ signingSecret }) => signingSecret,
     says: saysAdded,
@@ -91,7 +98,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
 /** Tests a new endpoint immediately, so that its page shows whether it answers. */
 async function saysAdded({ id }: AnswerOf<"addEndpoint">, at: ActionContext): Promise<Notice> {
   const { context, view } = at;
-  const tested = await ask(context, "testEndpoint", { ...view, id, body: {} });
+  const tested = await runAsViewer(context, "testEndpoint", { ...view, id, body: {} });
   return deliveryNotice(at, "added", tested.ok ? deliveriesOf(at, tested.value.eventId) : []);
 }
 

@@ -3,8 +3,8 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { empty } from "../parts.ts";
-import { ask } from "../route.ts";
+import { noItems } from "../parts.ts";
+import { runAsViewer } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { deliveryList, filterForm, parseDeliveryFilter } from "./deliveries.ts";
 import { addEndpointForm, endpointTable } from "./endpoint-parts.ts";
@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 export async function webhooksPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const choice = parseDeliveryFilter(context, view);
   if (!choice.ok) return choice;
-  const listed = await ask(context, "listEndpoints", { ...view, body: undefined });
+  const listed = await runAsViewer(context, "listEndpoints", { ...view, body: undefined });
   if (!listed.ok) return listed;
   const { endpoints } = listed.value;
   const main = html`${webhookTabs(view, "deliveries")}
@@ -25,7 +25,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
       <h2>${TEXTS.endpoints}</h2>
       ${
         endpoints.length === 0
-          ? empty(TEXTS.noEndpoints, "checkout endpoints add http://localhost:3000/hooks")
+          ? noItems(TEXTS.noEndpoints, "checkout endpoints add http://localhost:3000/hooks")
           : html`${endpointTable(context, view, endpoints)}
               <p class="hint">${TEXTS.healthHint}</p>`
       }

@@ -8,8 +8,8 @@ export function commandsFor(words: readonly string[]): Suggestion | undefined {
 }
 
 /** The subcommands of this program for another tool's subcommand, likeliest first. */
-export function verbsFor(verb: string): readonly string[] {
-  return VERBS.get(verb) ?? [];
+export function subcommandsFor(name: string): readonly string[] {
+  return SUBCOMMANDS.get(name) ?? [];
 }
 
 /** The words in this program's options that correspond to another tool's option. */
@@ -48,7 +48,7 @@ const EQUIVALENTS = {
       "run one drill after the other, each with its own options; checkout checklist run --help lists them",
     "doctor --fix": "checkout doctor changes nothing; it prints what to type for each finding",
   },
-  verbs: {
+  subcommands: {
     show: ["get", "list"],
     view: ["get", "show", "list"],
     ls: ["list"],
@@ -69,7 +69,7 @@ const EQUIVALENTS = {
 } as const;
 
 const COMMANDS = mapOf<Suggestion>(EQUIVALENTS.commands);
-const VERBS = mapOf<readonly string[]>(EQUIVALENTS.verbs);
+const SUBCOMMANDS = mapOf<readonly string[]>(EQUIVALENTS.subcommands);
 const OPTIONS = mapOf<readonly string[]>(EQUIVALENTS.options);
 
 function mapOf<Value>(rows: Readonly<Record<string, Value>>): ReadonlyMap<string, Value> {

@@ -1,5 +1,5 @@
 /** The named snapshots of a sandbox: files in its folder, or its memory. */
-export type SnapshotShelf = {
+export type SnapshotStorage = {
   readonly names: () => readonly string[];
   /** The size of a snapshot in bytes, without reading it; undefined if there is no snapshot of this name. */
   readonly size: (name: string) => number | undefined;
@@ -22,8 +22,8 @@ export type SnapshotShelf = {
   readonly remove: (name: string) => void;
 };
 
-/** The shelf of a sandbox without a disk. */
-export function shelfInMemory(): SnapshotShelf {
+/** The storage of a sandbox without a disk. */
+export function snapshotsInMemory(): SnapshotStorage {
   const kept = new Map<string, Uint8Array>();
   return {
     names: () => [...kept.keys()],

@@ -2,14 +2,14 @@ import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { printable } from "../../core/text.ts";
 import type { RunRecord } from "../../core/state-files.ts";
-import { describeLive } from "../../client/control/describe.ts";
+import { describeRunning } from "../../client/control/describe.ts";
 import type { Context } from "../command.ts";
 import { noteVersion } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, type Problem } from "../problem.ts";
 import { readyOf, type Ready } from "../../host/ready.ts";
 
 /** A folder's running sandbox with its description. */
-export type Live = { readonly run: RunRecord; readonly description: SandboxDescription };
+export type RunningSandbox = { readonly run: RunRecord; readonly description: SandboxDescription };
 
 /** Timeout for a sandbox that is starting, in milliseconds. */
 const START_MS = 30_000;
@@ -19,7 +19,10 @@ const LOOK_EVERY_MS = 50;
  * The folder's running sandbox with its description; undefined if none is running. Waits for a sandbox that is
  * starting.
  */
-export async function findLive(context: Context, signal?: AbortSignal): Promise<Live | undefined> {
+export async function findRunningSandbox(
+  context: Context,
+  signal?: AbortSignal,
+): Promise<RunningSandbox | undefined> {
   const { world, around } = context;
   const since = world.monotonic();
   for (;;) {
@@ -34,11 +37,11 @@ export async function findLive(context: Context, signal?: AbortSignal): Promise<
 }
 
 /** Asks a running sandbox for its description; warns once if its version differs. */
-export async function describeRun(context: Context, run: RunRecord): Promise<Live> {
+export async function describeRun(context: Context, run: RunRecord): Promise<RunningSandbox> {
   const { world } = context;
   noteVersionOf(context, run);
   const origin = localOrigin(run.port ?? 0);
-  const described = await describeLive(world, { origin, token: run.control_token });
+  const described = await describeRunning(world, { origin, token: run.control_token });
   if (described.ok) return { run, description: described.value };
   const { answered, message } = described.refusal;
   const version = run.version === undefined ? "an older version" : printable(run.version);
@@ -73,9 +76,9 @@ function startingProblem({ pid }: RunRecord): Problem {
 }
 
 /** The ready line of a sandbox that is already running. */
-export function readyOfLive(
+export function readyOfRunning(
   { around }: Context,
-  { run, description, signInUrl = null }: Live & { readonly signInUrl?: string | null },
+  { run, description, signInUrl = null }: RunningSandbox & { readonly signInUrl?: string | null },
 ): Ready {
   const kept = around.credentials();
   const apiKey = kept.stores[description.storeId]?.api_key ?? null;

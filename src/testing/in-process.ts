@@ -11,7 +11,7 @@ import type { ServeOptions } from "../host/options.ts";
 import type { ServedSandbox } from "../host/hosting.ts";
 
 /** A sandbox that runs in this process. */
-export type Running = {
+export type InProcessSandbox = {
   readonly world: GuestWorld;
   readonly ready: Ready;
   /** The address of v1 for an application. */
@@ -33,7 +33,7 @@ export type Running = {
 };
 
 /** The settings of a sandbox, with its state folder, its socket and its seed. */
-export type RunningOptions = ServeOptions & {
+export type InProcessOptions = ServeOptions & {
   /** The state folder; undefined if the state is in memory. */
   readonly folder: string | undefined;
   /** Whether the sandbox listens on a port; otherwise only this process can reach it. */
@@ -47,10 +47,10 @@ export type RunningOptions = ServeOptions & {
 const MAX_LINES = 1000;
 
 /** Starts a sandbox with the code of `checkout sandbox start`. Throws a StartError. */
-export async function run(
+export async function startInProcess(
   guest: { readonly world: GuestWorld; readonly end: () => void },
-  { folder, hasSocket, renewSeed, waitTimeoutMs, ...options }: RunningOptions,
-): Promise<Running> {
+  { folder, hasSocket, renewSeed, waitTimeoutMs, ...options }: InProcessOptions,
+): Promise<InProcessSandbox> {
   const log = createLines();
   const door = createDoor(guest.world, hasSocket);
   const served = Promise.withResolvers<ServedSandbox>();
@@ -96,12 +96,12 @@ export async function run(
 }
 
 /** Throws if the sandbox was closed, because its context can no longer be used. */
-export function refuseClosed({ isClosed }: Running): void {
+export function refuseClosed({ isClosed }: InProcessSandbox): void {
   if (isClosed()) throw closedError();
 }
 
 /** Runs work on the context of a sandbox. Throws if the sandbox was closed before or meanwhile. */
-export async function whileOpen<Value>(running: Running, act: () => Promise<Value>): Promise<Value> {
+export async function whileOpen<Value>(running: InProcessSandbox, act: () => Promise<Value>): Promise<Value> {
   refuseClosed(running);
   try {
     return await act();
@@ -138,7 +138,7 @@ function createLines(): MemoryLog {
   };
 }
 
-type OpenSandbox = Pick<Running, "service" | "limits">;
+type OpenSandbox = Pick<InProcessSandbox, "service" | "limits">;
 
 /** Makes the service reachable from this process, and also through a socket if the sandbox has one. */
 function createDoor(

@@ -7,8 +7,8 @@ export type WriteNotice = {
   readonly checkoutId: string | null;
 };
 
-/** Waits for writes in stores. */
-export type Arrivals<News = WriteNotice> = {
+/** Signals of writes, by store: requests wait for them, and live pages follow them. */
+export type WriteSignals<News = WriteNotice> = {
   /**
    * Wakes the waits of a store for a write, also during its transaction: they read after it. Without `news`, the store
    * is being erased.
@@ -23,11 +23,11 @@ export type Arrivals<News = WriteNotice> = {
   readonly isOver: () => boolean;
 };
 
-/** Creates arrivals without waiting requests. */
-export function createArrivals<News = WriteNotice>({ sleep }: Pick<World, "sleep">): Arrivals<News> {
+/** Creates the signals; no request waits yet. */
+export function createWriteSignals<News = WriteNotice>({ sleep }: Pick<World, "sleep">): WriteSignals<News> {
   const waiting = new Map<string, Set<(news: News | undefined) => void>>();
   let over = false;
-  const follow: Arrivals<News>["follow"] = (storeId, hear) => {
+  const follow: WriteSignals<News>["follow"] = (storeId, hear) => {
     const ofStore = waiting.get(storeId) ?? new Set();
     waiting.set(storeId, ofStore.add(hear));
     return () => {
@@ -43,9 +43,9 @@ export function createArrivals<News = WriteNotice>({ sleep }: Pick<World, "sleep
     isOver: () => over,
     tell: (storeId, news) => waiting.get(storeId)?.forEach((hear) => hear(news)),
     next: async (storeId, waitMs) => {
-      const arrival = new AbortController();
-      const unfollow = follow(storeId, () => arrival.abort());
-      await sleep(waitMs, arrival.signal);
+      const signalled = new AbortController();
+      const unfollow = follow(storeId, () => signalled.abort());
+      await sleep(waitMs, signalled.signal);
       unfollow();
     },
     follow,
@@ -66,7 +66,7 @@ type WaitOptions<Result> = {
 /**
  * Reads repeatedly until a result is enough. The last result counts when the time is up or the store is being erased.
  */
-export async function lookUntil<Result>(
+export async function pollUntil<Result>(
   {
     world,
     storeGate,

@@ -5,8 +5,8 @@ import { snakeCase } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { Context } from "../command.ts";
 import { readAdminToken, readCredentials } from "../../host/folder/state-folder.ts";
-import { attemptAsync, unwrapHosting, Refused, type Difference } from "../problem.ts";
-import type { Live } from "../sandbox/live.ts";
+import { catchRefusalAsync, unwrapHosting, Refused, type Difference } from "../problem.ts";
+import type { RunningSandbox } from "../sandbox/running.ts";
 import type { GivenSecret, GivenSecrets } from "../../host/given-secrets.ts";
 import type { ServeOptions } from "../../host/options.ts";
 
@@ -21,10 +21,10 @@ type RequestedOptions = {
  * The differences between the requested start options and a running sandbox: settings, secrets, and changes that the
  * configuration would make (decision 75). Options that were not requested are not compared. Secrets are never shown.
  */
-export async function liveDifferences(
+export async function runningDifferences(
   context: Context,
   { options, given }: RequestedOptions,
-  { folder, live }: { readonly folder: string; readonly live: Live },
+  { folder, live }: { readonly folder: string; readonly live: RunningSandbox },
 ): Promise<{ readonly all: readonly Difference[]; readonly ofStores: boolean }> {
   const secrets = await secretDifferences(context, given, { folder, live });
   const stores = await storeDifferences(context, options.setup?.stores ?? [], live);
@@ -32,7 +32,7 @@ export async function liveDifferences(
   return { all, ofStores: stores.length > 0 };
 }
 
-function settingDifferences(options: ServeOptions, { description }: Live): readonly Difference[] {
+function settingDifferences(options: ServeOptions, { description }: RunningSandbox): readonly Difference[] {
   const { settings, heldBack } = description;
   const found = findDifferentSettings(settingsIn(options), settings).map(({ option, wanted, live }) => ({
     field: snakeCase(option),
@@ -54,7 +54,7 @@ function settingDifferences(options: ServeOptions, { description }: Live): reado
 async function secretDifferences(
   context: Context,
   { apiKey, signingSecret, controlToken, adminToken }: GivenSecrets,
-  { folder, live }: { readonly folder: string; readonly live: Live },
+  { folder, live }: { readonly folder: string; readonly live: RunningSandbox },
 ): Promise<readonly Difference[]> {
   const { description, run } = live;
   const admin = adminToken === undefined ? undefined : unwrapHosting(readAdminToken(context.world, folder));
@@ -77,12 +77,12 @@ async function secretDifferences(
 async function isKeyOf(
   context: Context,
   { value }: GivenSecret,
-  { folder, live }: { readonly folder: string; readonly live: Live },
+  { folder, live }: { readonly folder: string; readonly live: RunningSandbox },
 ): Promise<boolean> {
   const { storeId: id, storeName: name } = live.description;
   const kept = unwrapHosting(readCredentials(context.world, folder));
   if (kept?.stores[id]?.api_key === value) return true;
-  const planned = await attemptAsync(planAt(context, [{ id, name, apiKeys: [value] }], live));
+  const planned = await catchRefusalAsync(planAt(context, [{ id, name, apiKeys: [value] }], live));
   if (planned.ok) return planned.value.some(({ kind, action }) => kind === "api_key" && action === "keep");
   if (planned.refusal.code === "state_conflict") return false;
   throw new Refused(planned.refusal);
@@ -91,7 +91,7 @@ async function isKeyOf(
 async function storeDifferences(
   context: Context,
   stores: readonly RequestedStore[],
-  live: Live,
+  live: RunningSandbox,
 ): Promise<readonly Difference[]> {
   if (stores.length === 0) return [];
   const planned = await planAt(context, stores, live);
@@ -118,7 +118,7 @@ function differencesOfChange({ action, kind, name, differences }: ChangeEntry): 
 async function planAt(
   context: Context,
   stores: readonly RequestedStore[],
-  { run }: Live,
+  { run }: RunningSandbox,
 ): Promise<readonly ChangeEntry[]> {
   const { callAt } = await import("../target/call.ts");
   const { printer, version } = context;

@@ -1,26 +1,26 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import type { Context } from "../command.ts";
-import { attemptAsync } from "../problem.ts";
+import { catchRefusalAsync } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 
 /** The faults of a command line, as requests of the control API. */
 export type FaultRequests = readonly RequestOf<"addFault">[];
 
 /** Faults of a store until the end of the enclosing block, unless `stay` is called. */
-export function holdFaults(context: Context, target: ControlTarget) {
-  const held: string[] = [];
+export function scopedFaults(context: Context, target: ControlTarget) {
+  const added: string[] = [];
   return {
     add: async (wanted: FaultRequests): Promise<void> => {
       for (const body of wanted) {
         const { faults } = await callAt(context, target, { name: "addFault", body });
-        held.push(...faults.map(({ id }) => id));
+        added.push(...faults.map(({ id }) => id));
       }
     },
-    stay: (): void => void held.splice(0),
+    stay: (): void => void added.splice(0),
     [Symbol.asyncDispose]: async (): Promise<void> => {
-      for (const id of held)
-        await attemptAsync(callAt(context, target, { name: "removeFault", id, body: undefined }));
+      for (const id of added)
+        await catchRefusalAsync(callAt(context, target, { name: "removeFault", id, body: undefined }));
     },
   };
 }

@@ -6,7 +6,7 @@ import { parseJson } from "../../core/json.ts";
 import type { Refusal } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
-import type { FaultRequests } from "./held-faults.ts";
+import type { FaultRequests } from "./scoped-faults.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
 import { readNamedText } from "../../host/named-file.ts";
 
@@ -20,7 +20,7 @@ const FAULTS_HINT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: 
  * fault as the control API accepts it, or an array of faults. `isDrawn`: whether a fault applies only to a share of its
  * matches.
  */
-export function readFaults({ world }: Context, names: readonly string[], seed: string): WantedFaults {
+export function readFaults({ world }: Context, names: readonly string[], seed: string): RequestedFaults {
   const read = names.flatMap((name) => {
     const profile = FAULT_PROFILES.find((known) => known === name);
     return profile === undefined ? faultsIn(world, name) : [{ profile }];
@@ -31,7 +31,7 @@ export function readFaults({ world }: Context, names: readonly string[], seed: s
 }
 
 /** The faults of a command line, and whether they depend on the seed. */
-export type WantedFaults = { readonly faults: FaultRequests; readonly isDrawn: boolean };
+export type RequestedFaults = { readonly faults: FaultRequests; readonly isDrawn: boolean };
 
 function faultsIn(world: Context["world"], name: string): FaultRequests {
   const refused = (why: string): Refused => refuseUsage(`${printableLiteral(name)} ${why}`, FAULTS_HINT);

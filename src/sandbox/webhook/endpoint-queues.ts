@@ -20,8 +20,8 @@ export type DispatchContext = TakeContext &
   SendContext &
   RecordContext & { readonly world: Pick<World, "sleep" | "after" | "soon"> };
 
-/** One line of deliveries for each endpoint. Each line is woken separately and never delays another. */
-type Lines = {
+/** A queue of deliveries for each endpoint. Each queue is woken separately and never delays another. */
+type EndpointQueues = {
   /** Reports that a delivery to an endpoint may be due. */
   readonly wake: (endpointId: string) => void;
   /** Resolves when no delivery is in flight to these endpoints. Default: to any endpoint. */
@@ -34,7 +34,7 @@ type Lines = {
 export type FinishedAttempt = { readonly place: number; readonly dispatched: DispatchedEntry };
 
 /** The deliveries in flight to one endpoint. */
-type Line = {
+type EndpointQueue = {
   readonly sending: Set<Promise<void>>;
   /** Attempts that have ended but are not recorded yet. */
   readonly ended: { readonly place: number; readonly end: EndedAttempt }[];
@@ -57,16 +57,16 @@ const RETRY_MS = 1000;
 const QUIET_ITERATIONS = 50;
 
 /**
- * Creates the lines. Attempts in flight are rows; only their number, and the results that are not recorded yet, are in
- * memory.
+ * Creates the queues of all endpoints. Attempts in flight are rows; only their number, and the results that are not
+ * recorded yet, are in memory.
  */
-export function createLines(
+export function createEndpointQueues(
   context: DispatchContext,
   options: { readonly report: (error: unknown) => void; readonly onEnded: (ended: FinishedAttempt) => void },
-): Lines {
+): EndpointQueues {
   const { world } = context;
   const { report, onEnded } = options;
-  const lines = new Map<string, Line>();
+  const queues = new Map<string, EndpointQueue>();
   let places = 0;
   let stopped = false;
 
@@ -84,33 +84,33 @@ export function createLines(
 
   /** One step: the results of attempts and the starts of the next ones share a transaction. */
   async function deliverDue(endpointId: string): Promise<void> {
-    const line = lines.get(endpointId) ?? newLine();
-    lines.set(endpointId, line);
-    if (line.isFull && line.ended.length === 0) return;
+    const queue = queues.get(endpointId) ?? newQueue();
+    queues.set(endpointId, queue);
+    if (queue.isFull && queue.ended.length === 0) return;
     const expect = (realTime: number): void => alarm.expect(endpointId, realTime);
-    const { ended, recorded, started, isFull } = await recordAndTake(context, line, {
+    const { ended, recorded, started, isFull } = await recordAndTake(context, queue, {
       take: (underWay) => (stopped ? NO_DELIVERIES : takeDue(context, endpointId, { underWay, expect })),
       isStopped: () => stopped,
       report,
     });
     // Attempts that ended meanwhile come after these in the list.
-    forgetEnded(line, ended);
-    line.isFull = isFull;
-    for (const next of started) launch(line, next);
-    if (line.sending.size === 0 && line.ended.length === 0) lines.delete(endpointId);
+    forgetEnded(queue, ended);
+    queue.isFull = isFull;
+    for (const next of started) launch(queue, next);
+    if (queue.sending.size === 0 && queue.ended.length === 0) queues.delete(endpointId);
     recorded.forEach(onEnded);
   }
 
   /** Sends an attempt in parallel with others. Its result is recorded together with all others available by then. */
-  function launch(line: Line, started: StartedAttempt): void {
+  function launch(queue: EndpointQueue, started: StartedAttempt): void {
     const place = (places += 1);
-    line.newest.set(started.delivery.id, place);
+    queue.newest.set(started.delivery.id, place);
     const sent = sendAttempt(context, started, report).then((end) => {
-      line.sending.delete(sent);
-      line.ended.push({ place, end });
+      queue.sending.delete(sent);
+      queue.ended.push({ place, end });
       workers.wake(started.endpoint.id);
     });
-    line.sending.add(sent);
+    queue.sending.add(sent);
   }
 
   return {
@@ -118,7 +118,7 @@ export function createLines(
     idle: async (endpointIds) => {
       for (;;) {
         await workers.idle(endpointIds);
-        const sending = sendingTo(lines, endpointIds);
+        const sending = sendingTo(queues, endpointIds);
         if (sending.length === 0) return;
         await Promise.race(sending);
       }
@@ -131,7 +131,10 @@ export function createLines(
 }
 
 /** Waits for attempts that are about to end, so that one commit, which takes longer, records them together. */
-async function yieldToOthers({ soon }: Pick<World, "soon">, { sending, ended }: Line): Promise<void> {
+async function yieldToOthers(
+  { soon }: Pick<World, "soon">,
+  { sending, ended }: EndpointQueue,
+): Promise<void> {
   for (let quiet = 0; sending.size > 0 && quiet < QUIET_ITERATIONS; quiet += 1) {
     const before = ended.length;
     await new Promise<void>((resolve) => soon(resolve));
@@ -140,18 +143,18 @@ async function yieldToOthers({ soon }: Pick<World, "soon">, { sending, ended }: 
 }
 
 function sendingTo(
-  lines: ReadonlyMap<string, Line>,
-  endpointIds: readonly string[] = [...lines.keys()],
+  queues: ReadonlyMap<string, EndpointQueue>,
+  endpointIds: readonly string[] = [...queues.keys()],
 ): Promise<void>[] {
-  return endpointIds.flatMap((id) => Array.from(lines.get(id)?.sending ?? []));
+  return endpointIds.flatMap((id) => Array.from(queues.get(id)?.sending ?? []));
 }
 
-function newLine(): Line {
+function newQueue(): EndpointQueue {
   return { sending: new Set(), ended: [], newest: new Map(), isFull: false };
 }
 
 /** Removes and returns the first attempts that have ended. */
-function forgetEnded({ ended, newest }: Line, count: number): void {
+function forgetEnded({ ended, newest }: EndpointQueue, count: number): void {
   for (const { place, end } of ended.splice(0, count))
     if (newest.get(end.delivery.id) === place) newest.delete(end.delivery.id);
 }
@@ -159,7 +162,7 @@ function forgetEnded({ ended, newest }: Line, count: number): void {
 /** Records attempts. A sent attempt must be recorded, so the write is repeated while the database cannot be written. */
 async function recordAndTake(
   context: DispatchContext,
-  line: Line,
+  queue: EndpointQueue,
   options: {
     readonly take: (underWay: number) => StartedAttempts;
     readonly isStopped: () => boolean;
@@ -167,20 +170,20 @@ async function recordAndTake(
   },
 ): Promise<Step> {
   const { store, world } = context;
-  if (line.ended.length > 0) await yieldToOthers(world, line);
+  if (queue.ended.length > 0) await yieldToOthers(world, queue);
   for (;;) {
     try {
       return await store.write(() => {
-        const ended = line.ended.length;
-        const recorded = line.ended.flatMap(({ place, end }) => {
-          const isNewest = line.newest.get(end.delivery.id) === place;
+        const ended = queue.ended.length;
+        const recorded = queue.ended.flatMap(({ place, end }) => {
+          const isNewest = queue.newest.get(end.delivery.id) === place;
           const dispatched = isNewest ? recordAttemptResult(context, end) : undefined;
           return dispatched === undefined ? [] : [{ place, dispatched }];
         });
-        return { ended, recorded, ...options.take(line.sending.size) };
+        return { ended, recorded, ...options.take(queue.sending.size) };
       });
     } catch (error) {
-      if (line.ended.length === 0 || options.isStopped() || !(error instanceof StorageUnavailable))
+      if (queue.ended.length === 0 || options.isStopped() || !(error instanceof StorageUnavailable))
         throw error;
       options.report(error);
       await world.sleep(RETRY_MS);
