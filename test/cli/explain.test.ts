@@ -485,7 +485,7 @@ test("five endpoints that fail for 80 minutes make few lines, and one where all 
     ),
   );
   const { stdout } = await harness.run(["explain", id]);
-  expect(stdout).toContain("\nStill to come\n");
+  expect(stdout).toContain("\nPending\n");
 });
 
 test("a delivery that is not the event's own is called what it is", async () => {

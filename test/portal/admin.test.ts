@@ -39,9 +39,9 @@ test("what waits for the administrator comes first, and is answered: request, cr
   await harness.run(["stores", "create", "--name", "Tea Shop"]);
   expect((await admin.post(`${admin.home}/acts`, { action: "open_gate" })).status).toBe(409);
   const other = await admin.get("/portal/admin");
-  expect(other.text).not.toContain("waits for you");
+  expect(other.text).not.toContain("waiting for you");
   await merchant.post(`${merchant.home}/launch/production`, { note: "launch on 1 December" });
-  expect((await admin.get("/portal/admin")).text).toMatch(/Sandbox Store .* waits for you .*Tea Shop/);
+  expect((await admin.get("/portal/admin")).text).toMatch(/Sandbox Store .* waiting for you .*Tea Shop/);
   expect((await admin.get(admin.home)).text).toContain("launch on 1 December");
   const approved = await admin.act({ action: "approve_credential", note: "as agreed" });
   expect(approved.text).toContain("Revoke the approval");
@@ -100,9 +100,9 @@ test("each weighty act asks once, and says what it does", async () => {
   const { html } = await admin.get(admin.home);
   for (const question of [
     "the production gate of this store will open",
-    "The store takes no new orders until it is activated again.",
-    "No new order can be paid with it until it is enabled again.",
-    "No new order can name this price until it is approved again.",
+    "The store accepts no new orders until it is activated again.",
+    "New orders cannot use it until it is enabled again.",
+    "New orders cannot use this price until it is approved again.",
   ])
     expect(html).toMatch(new RegExp(`<details class="asked" *>(?:(?!</details>)[\\s\\S])*${question}`));
 });

@@ -88,13 +88,13 @@ test("production is requested once, with a note that holds no secret; the item t
   expect((await get()).text).toContain("Production was not requested yet");
   const page = await act("/production", { note: "launch on svc_test_0000000000000000000000000000000000" });
   expect(page.html).not.toContain("svc_test_0000");
-  expect(page.text).toContain("The request is with the administrator");
+  expect(page.text).toContain("The administrator has the request");
   harness.clock.advance(3 * 3_600_000);
   expect(itemOf(await get(), "production_credential")).toContain("3 h ago");
   expect((await post("/production")).status).toBe(409);
   await harness.run(["admin", "approve-credential"]);
   await harness.run(["admin", "open-gate"]);
-  expect((await get()).text).toContain("The gate is open: there is nothing left to request");
+  expect((await get()).text).toContain("The gate is open, so there is nothing to request");
   expect((await get()).html).not.toContain("/launch/production");
 });
 
@@ -118,13 +118,13 @@ test("the drill of webhooks runs from the page: its steps, its verdict, and orde
   const site = await openDrillSite();
   await site.orderAccepted();
   const { act, get, portal, at } = await openLaunch(site.harness, site.sandbox());
-  expect((await get()).text).toContain(`Sends ${CASE_NAMES.length} requests`);
+  expect((await get()).text).toContain(`Sends ${CASE_NAMES.length} valid and invalid requests`);
   const page = await act("/webhooks");
   expect(page.text).toMatch(/http:\/\/localhost:3000\/hooks: passed, (\d+) of \1 steps/);
   for (const name of CASE_NAMES) expect(page.text).toContain(`ok ${english(DRILL_CASES[name].title)}`);
   expect(itemOf(page, "webhook_verification")).toMatch(/passed localhost:3000\/hooks ?: (\d+) of \1 steps/);
   // Said once; the steps stay.
-  expect((await get()).text).not.toContain("The drill has run");
+  expect((await get()).text).not.toContain("The drill is finished");
   type Drills = { drills: { steps: { name: string }[] }[] };
   const drills = async (): Promise<number[]> => {
     const { data } = await site.control<Drills>("/drills?kind=webhook");
@@ -150,7 +150,7 @@ test("the drill of webhooks runs from the page: its steps, its verdict, and orde
   expect(failed.text).not.toMatch(/[\da-f]{8}-[\da-f]{4}-7/);
   site.harness.vacate(3000);
   const { location = "" } = await portal.post(`${at}/webhooks`);
-  expect((await portal.get(location)).text).toContain("could not be reached, so nothing is known about it");
+  expect((await portal.get(location)).text).toContain("could not be reached, so the drill has no result");
   expect(itemOf(await get(), "webhook_verification")).toContain("fail");
 });
 
@@ -216,7 +216,7 @@ test("a drill that runs is on the page with what it has seen so far, until its c
   type Lease = { id: string; api_key: string };
   const { id, api_key: key } = await control<Lease>("/leases", { drill: "idempotency", timeout_ms: 60_000 });
   await control(`/drills/idempotency/${id}/runs`, { run: "first", order_id: "order-1" });
-  expect((await get()).text).toContain("Creates that it has seen: none yet");
+  expect((await get()).text).toContain("Creates seen: none yet");
   await sandbox.request({
     path: "/v1/orders",
     headers: { Authorization: `Bearer ${key}`, "Idempotency-Key": "the-key-of-the-client" },
@@ -224,15 +224,13 @@ test("a drill that runs is on the page with what it has seen so far, until its c
   });
   const page = await get();
   expect(page.text).toContain("Idempotency drill running");
-  expect(page.text).toContain(
-    "Creates that it has seen: 1 order-1 the-key-of-the-client created, answer dropped",
-  );
+  expect(page.text).toContain("Creates seen: 1 order-1 the-key-of-the-client created, answer dropped");
   expect(page.html).not.toContain(key);
   await control(`/leases/${id}/end`, {});
-  expect((await get()).text).not.toContain("Creates that it has seen");
+  expect((await get()).text).not.toContain("Creates seen");
 
   const other = await control<Lease>("/leases", { drill: "duplicates", timeout_ms: 60_000 });
-  expect((await get()).text).toContain("The webhooks of this store wait until it ends.");
+  expect((await get()).text).toContain("The webhooks of this store are held until the drill ends.");
   await control(`/leases/${other.id}/end`, {});
 });
 

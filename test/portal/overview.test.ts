@@ -32,10 +32,10 @@ test("the overview tells what fails with its cause, what was refused, what falls
   const overview = async () => await get(`${home}/overview`);
   const quiet = await overview();
   for (const words of [
-    "No endpoint is registered: events go nowhere.",
-    "No request was refused lately.",
-    "Nothing falls due within 24 hours.",
-    "No checkout waits for a payment.",
+    "No endpoint is registered, so events are not delivered.",
+    "No recent request was refused.",
+    "Nothing becomes due within 24 hours.",
+    "No checkout is waiting for a payment.",
   ])
     expect(quiet.text).toContain(words);
   await harness.run(["endpoints", "add", "http://localhost:3001/hooks"]);
@@ -49,10 +49,10 @@ test("the overview tells what fails with its cause, what was refused, what falls
   expect(text).toMatch(
     /Failing now .* localhost:3001\/hooks no answer since \S+ nothing answers at this address: .* 1 delivery waits/,
   );
-  expect(text).toMatch(/Refused lately .* POST \/v1\/orders 403 capability_missing order-2 /);
-  expect(text).toMatch(/Falls due next .* next attempt order\.created → http:\/\/localhost:3001\/hooks/);
+  expect(text).toMatch(/Recently refused .* POST \/v1\/orders 403 capability_missing order-2 /);
+  expect(text).toMatch(/Due next .* next attempt order\.created → http:\/\/localhost:3001\/hooks/);
   expect(text).toMatch(/\S+ expires order-1/);
-  expect(text).toMatch(/1 checkout waits for a payment , the oldest was created 1 min ago/);
+  expect(text).toMatch(/1 checkout is waiting for a payment , the oldest was created 1 min ago/);
   for (const path of ["/webhooks/endpoints/", "/requests/", "/checkouts/"])
     expect(html).toMatch(new RegExp(`href="${home}${path}[0-9a-f-]{36}"`));
   expect(html).toContain(`href="${home}/requests?status=4xx"`);

@@ -156,5 +156,5 @@ test("what was typed is text, whatever it is", async () => {
 test("a form that no page has is refused by a page of its own", async () => {
   const portal = await openPortal();
   const { status, text } = await portal.post(`${portal.home}/clock`, { action: "jump" });
-  expect([status, text.includes("Go back, correct what is named here")]).toEqual([400, true]);
+  expect([status, text.includes("Go back, correct the error")]).toEqual([400, true]);
 });

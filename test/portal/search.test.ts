@@ -77,13 +77,13 @@ test("several results are a list by kind", async () => {
   expect(carts.status).toBe(200);
   expect(kindsOn(carts, portal)).toEqual({
     Checkouts: [`/checkouts/${ids.black}`, `/checkouts/${ids.green}`],
-    "Orders that were refused, and have no checkout": ["/requests?q=Cart-9999-refused"],
+    "Refused orders without a checkout": ["/requests?q=Cart-9999-refused"],
   });
   expect(carts.text).toContain("capability_missing × 2");
   const hooks = await find("hooks");
   expect(kindsOn(hooks, portal)).toMatchObject({ Endpoints: [expect.anything(), expect.anything()] });
   const nothing = await find("<script>nothing</script>");
-  expect([nothing.status, nothing.text.includes("Nothing in this store has this")]).toEqual([200, true]);
+  expect([nothing.status, nothing.text.includes("in this store contains this text")]).toEqual([200, true]);
   expect(nothing.html).not.toContain("<script>nothing");
   await portal.post("/portal/preferences", { language: "zh", back: portal.home });
   expect((await find("cart-")).text).toContain("被拒绝而没有收款单的订单");
@@ -135,7 +135,7 @@ test("an order that was refused after a search is found by the next one, whateve
   const { harness, portal, find, create, terms } = await openShop();
   const refused = async (): Promise<readonly string[]> => {
     const kinds = Object.entries(kindsOn(await find("refused"), portal));
-    return kinds.flatMap(([title, found]) => (title.startsWith("Orders that were refused") ? found : []));
+    return kinds.flatMap(([title, found]) => (title.startsWith("Refused orders") ? found : []));
   };
   expect(await refused()).toHaveLength(2);
   await create({ ...terms, order_id: 'late-"ÄPFEL"-refused', currency: "XXX" });
@@ -143,7 +143,7 @@ test("an order that was refused after a search is found by the next one, whateve
   await create({ ...terms, order_id: "a checkout" });
   expect((await find('"äpfel"')).location).toMatch(/\/requests\/[0-9a-f-]{36}$/);
   expect((await harness.run(["sandbox", "reset", "--yes"])).code).toBe(0);
-  expect((await find("refused")).text).toContain("Nothing in this store has this");
+  expect((await find("refused")).text).toContain("in this store contains this text");
   await create({ ...terms, order_id: "refused-again", currency: "XXX" });
   expect((await find("refused")).location).toMatch(/\/requests\/[0-9a-f-]{36}$/);
 });
@@ -164,8 +164,8 @@ test("a search of a large store says where it stopped and how to go on, and find
     }
   })();
   const stopped = await find("first harv");
-  expect(stopped.text).toContain("Looked through the newest 20,000 checkouts, back to 2026-01-15 12:00:00");
-  const [, on = ""] = /href="([^"]+)" rel="next">Look on in older checkouts</.exec(stopped.html) ?? [];
+  expect(stopped.text).toContain("Searched the newest 20,000 checkouts, back to 2026-01-15 12:00:00");
+  const [, on = ""] = /href="([^"]+)" rel="next">Search older checkouts</.exec(stopped.html) ?? [];
   expect((await portal.get(on.replaceAll("&amp;", "&"))).html).toContain(`/checkouts/${ids.green}"`);
   expect((await find("Cart-2201-green")).location).toBe(`${portal.home}/checkouts/${ids.green}`);
   const { stdout } = await harness.run(["orders", "list", "--search", "harv"]);

@@ -43,7 +43,7 @@ test("a link signs one browser in, once, within ten minutes", async () => {
   expect([shown.status, String(shown.body).includes("<h1>Clock</h1>")]).toEqual([200, true]);
   const again = await enter(code, { to: `${home}/clock` });
   expect([again.status, again.headers["Set-Cookie"]]).toEqual([401, undefined]);
-  expect(String(again.body)).toContain("This code was used, has expired, or was never given out");
+  expect(String(again.body)).toContain("This code was already used, has expired, or was never issued");
   expect(String(again.body)).toContain(`name="to" value="${home}/clock"`);
 
   const [early, late] = [codeOf(await newLink(harness)), codeOf(await newLink(harness))];
@@ -94,7 +94,7 @@ test("after ten wrong tokens within a minute even the right one has to wait; wro
   const { admin_token: adminToken } = JSON.parse(harness.readState("admin.json")) as { admin_token: string };
   const waits = await guess(adminToken);
   expect([waits.status, waits.headers["Retry-After"]]).toEqual([429, "51"]);
-  expect(String(waits.body)).toContain("Too many wrong tries. Try again in 51 s.");
+  expect(String(waits.body)).toContain("Too many wrong attempts. Try again in 51 s.");
 
   const right = codeOf(await newLink(harness));
   for (let tries = 1; tries <= 200; tries += 1) {
@@ -387,7 +387,7 @@ test("a refusal is a page of the portal that says what to do, with its status an
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const lost = await load(sandbox, `${home}/nothing/here`, { Cookie: cookie });
   expect([lost.status, String(lost.body).includes(`href="${home}/checkouts"`)]).toEqual([404, true]);
-  expect(String(lost.body)).toContain("<h1>There is no such page</h1>");
+  expect(String(lost.body)).toContain("<h1>This page does not exist</h1>");
   const wrong = await postForm(
     sandbox,
     `${home}/clock`,
@@ -405,7 +405,7 @@ test("a failure of the disk is a page of the portal that says where to look", ()
   const refusal = { code: "storage_unavailable", message: "the disk is full" } as const;
   const { status, body } = PORTAL.fail(request, "id", refusal);
   const html = typeof body === "string" ? body : "";
-  expect([status, html]).toEqual([503, expect.stringContaining("checkout doctor says why")]);
+  expect([status, html]).toEqual([503, expect.stringContaining("checkout doctor shows why")]);
   expect(html).toContain('<body class="portal alone admin');
   expect(html).toContain("the disk is full");
   expect(html).not.toContain("Go back to the shop");

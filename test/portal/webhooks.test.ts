@@ -148,13 +148,13 @@ test("the page of a delivery tells each try as it was sent, why it failed, and w
   expect(failed.html).toContain((sent?.body ?? "").replaceAll('"', "&quot;"));
   expect(failed.text).toContain("TypeError: order is undefined");
   expect(failed.text).toContain("the receiver failed: look at its own log");
-  expect(failed.text).toContain("Signed with the store’s signing secret. The signature verifies.");
-  expect(failed.text).toContain("the next attempt is due at");
+  expect(failed.text).toContain("Signed with the store’s signing secret. The signature is valid.");
+  expect(failed.text).toContain("next attempt at");
   await advance(10_000);
   await settled();
   const taken = await portal.get(`${webhooks}/deliveries/${id}`);
   expect(taken.text).toContain("Attempt 2");
-  expect(taken.text).toContain("Nothing: it was taken.");
+  expect(taken.text).toContain("Nothing: the delivery was accepted.");
   // The line for the terminal says the same.
   const [, line = ""] = /(checkout webhooks verify [^<]+)</.exec(taken.html) ?? [];
   const body = (await harness.run(["events", "get", eventId, "--body"])).stdout;
@@ -167,7 +167,7 @@ test("the page of a delivery tells each try as it was sent, why it failed, and w
     expect.stringContaining("the signature is valid") as string,
   ]);
   const replayed = await portal.act(`${webhooks}/events/${eventId}/replay`, { endpoint_id: "" });
-  expect(replayed.text).toContain("replayed");
+  expect(replayed.text).toContain("Cause replay");
   await settled();
   expect(hooks.got).toHaveLength(3);
   expect(hooks.got[2]?.body).toBe(hooks.got[0]?.body);
@@ -218,7 +218,7 @@ test("a signature is made again with the secret of its time, and never guessed",
     "Signed with the store’s signing secret.",
     "Signed with 2 of the endpoint’s own secrets",
     "Signed with the endpoint’s own signing secret.",
-    "nobody can tell which secret signed it",
+    "it is unknown which secret signed the delivery",
   ];
   expect(deliveries).toHaveLength(4);
   for (const [index, { id }] of deliveries.entries()) {
@@ -231,10 +231,10 @@ test("a signature is made again with the secret of its time, and never guessed",
 });
 
 test.for([
-  ["bad_signature", "with a secret that never existed", "It does not verify"],
+  ["bad_signature", "with a secret that never existed", "The signature is not valid"],
   ["stale", "with a timestamp that is an hour old", "signed 3600 s ago"],
-  ["changed_body", "changed the body after it was signed", "It does not verify"],
-  ["old_secret", "with a secret that is not valid any more", "It does not verify"],
+  ["changed_body", "changed the body after signing", "The signature is not valid"],
+  ["old_secret", "with a secret that is no longer valid", "The signature is not valid"],
 ] as const)("what the fault %s has signed is said", async ([action, said, verdict]) => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, control } = await openSite();
   const hooks = receiver(3000);
@@ -346,7 +346,7 @@ test("all that failed since a moment is delivered again, and nothing else", asyn
   await settled();
   hooks.got.length = 0;
   const form = await portal.get(webhooks);
-  expect(form.text).toContain("Replay all that failed");
+  expect(form.text).toContain("Replay failed deliveries");
   const replayed = await portal.act(`${webhooks}/deliveries/replay`, { since: moment });
   expect(replayed.text).toContain("2 events are delivered again.");
   await settled();
@@ -356,8 +356,8 @@ test("all that failed since a moment is delivered again, and nothing else", asyn
   ]);
   // They were taken: nothing is left of that time, and a reload says nothing.
   const none = await portal.act(`${webhooks}/deliveries/replay`, { since: moment });
-  expect(none.text).toContain("Nothing has failed since then.");
-  expect((await portal.get(webhooks)).text).not.toContain("Nothing has failed");
+  expect(none.text).toContain("No delivery has failed since then.");
+  expect((await portal.get(webhooks)).text).not.toContain("No delivery has failed");
   // The command does the same: the older ones are left, of the order and of its expiry.
   const typed = await harness.run(["events", "replay-failed", "--since", "7d"]);
   expect([typed.code, typed.stdout]).toEqual([
@@ -394,7 +394,7 @@ test("more than a thousand that failed are delivered again in several requests, 
   file.close();
   const since = "2026-01-01T00:00:00Z";
   const first = await portal.act(`${webhooks}/deliveries/replay`, { since });
-  expect(first.text).toContain("1000 events are delivered again. More have failed");
+  expect(first.text).toContain("1000 events are delivered again. More deliveries have failed");
   expect((await control("/deliveries/replay", { since })).data).toEqual({ replayed: 101, more: false });
   await control(`/endpoints/${id}/state`, { action: "disable" });
   expect((await control("/deliveries/replay", { since })).data).toEqual({ replayed: 0, more: false });

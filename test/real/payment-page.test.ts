@@ -155,8 +155,8 @@ test("a page says that no answer comes, and gives way when its checkout is gone"
   await notice.waitFor({ state: "visible" });
   expect(await page.textContent("h1")).toBe("Pay Sandbox Store");
   await openShop(["--ephemeral", "--port", String(shop.sandbox.port)]);
-  await page.waitForSelector("h1:text('There is no such page')");
-  expect(await page.textContent("[role=status]")).toBe("There is no such page");
+  await page.waitForSelector("h1:text('This page does not exist')");
+  expect(await page.textContent("[role=status]")).toBe("This page does not exist");
   expect(await page.locator("[hx-get], .no-answer").count()).toBe(0);
 });
 

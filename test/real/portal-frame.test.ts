@@ -194,7 +194,7 @@ test("keys lead, and none does while something is typed, or where they are switc
   }
   await page.goto(`${home}/connect`);
   await page.click("details.end > summary");
-  await page.click("button:has-text('Switch shortcuts off')");
+  await page.click("button:has-text('Turn off shortcuts')");
   await page.waitForLoadState();
   await page.keyboard.press("?");
   await page.keyboard.press("/");

@@ -243,14 +243,14 @@ test("only a payment that came too late is told as one; an order that has settle
     "price_coffee",
   ]);
   const other = (JSON.parse(made.stdout) as { readonly data: { readonly id: string } }).data.id;
-  expect(await said(`/pay/${other}`)).toContain("settles by itself in a moment");
+  expect(await said(`/pay/${other}`)).toContain("settles automatically in a moment");
   await harness.run(["sandbox", "clock", "freeze"]);
   expect(await said(`/pay/${other}`)).toContain(
-    "settles by itself, but not while the store’s clock is frozen",
+    "settles automatically, but not while the store’s clock is frozen",
   );
   await harness.run(["sandbox", "clock", "real"]);
   harness.clock.advance(1000);
-  expect(await said(`/pay/${other}`)).not.toContain("settles by itself");
+  expect(await said(`/pay/${other}`)).not.toContain("settles automatically");
 });
 
 test("walking away from an attempt that is over leads to its wallet", async () => {
@@ -262,7 +262,7 @@ test("walking away from an attempt that is over leads to its wallet", async () =
   expect(await closed()).not.toContain("You walked away");
   expect(await closed()).toContain("Payment declined");
   await post(`/pay/${id}/start`, `token=${token}`);
-  expect(await closed()).toContain("The next attempt has been started");
+  expect(await closed()).toContain("A new attempt has started");
   await post(`/pay/${id}/cancel`, `token=${token}`);
   expect(await closed()).toContain("Payment cancelled");
 });

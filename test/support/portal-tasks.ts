@@ -168,9 +168,9 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
       await hand.menu("Webhooks");
       await hand.click(/\/takes$/);
       await hand.click("Rotate the secret");
-      await hand.click("Make a new secret");
+      await hand.click("Create a new secret");
     },
-    ends: "It is shown this once.",
+    ends: "Configure your receiver with it.",
   },
   {
     name: "add a price that is refused first",
@@ -204,7 +204,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
     mostClicks: 4,
     act: async (hand) => {
       await hand.menu("Keys");
-      await hand.click("Make the key");
+      await hand.click("Create the key");
       await hand.sees("The new API key, shown once");
       await hand.click("Revoke", "tbody tr:last-child");
       await hand.click("Revoke this key");
@@ -287,8 +287,8 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
     act: async (hand) => {
       await hand.click("This browser");
       await hand.click("Sign out everywhere");
-      await hand.click("Sign every browser out");
+      await hand.click("Sign out every browser");
     },
-    ends: /Type this in a terminal/,
+    ends: /run this command in a terminal/,
   },
 ];

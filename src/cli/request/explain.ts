@@ -105,7 +105,7 @@ async function explanationText(
       .join("\n"),
     pending.length === 0
       ? ""
-      : ["Still to come", ...pending.map((one) => wrap(pendingLine(one), TEXT_AT))].join("\n"),
+      : ["Pending", ...pending.map((one) => wrap(pendingLine(one), TEXT_AT))].join("\n"),
     next.map((command) => `  → ${printable(command)}`).join("\n"),
     seeText(rule, decision),
   ];

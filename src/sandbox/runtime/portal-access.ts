@@ -138,7 +138,7 @@ export function createPortalAccess(
 }
 
 const CODE_REFUSED: Words = [
-  "this code was used, has expired, or was never given out",
+  "this code was already used, has expired, or was never issued",
   "此登录码已使用、已过期或从未发出",
 ];
 const TOKEN_REFUSED: Words = [
@@ -181,7 +181,7 @@ function createTokens({ now }: Pick<World, "now">, adminToken: string) {
       if (oldest !== undefined && wrong.length >= MAX_GUESSES) {
         const retryAfterSeconds = Math.max(1, Math.ceil((oldest + GUESSES_MS - now()) / 1000));
         const words: Words = [
-          `too many wrong tries; wait ${retryAfterSeconds} s`,
+          `too many wrong attempts; wait ${retryAfterSeconds} s`,
           `错误次数过多；请等待 ${retryAfterSeconds} 秒`,
         ];
         return refuse("rate_limited", words, { retryAfterSeconds });

@@ -43,19 +43,19 @@ export const TEXTS = {
   ],
   qrName: ["QR code of the wallet page of this payment", "本次支付的钱包页面二维码"],
   openWallet: ["Open the sandbox wallet here", "在此打开沙箱钱包"],
-  updatesItself: ["This page updates by itself.", "支付后本页面会自动更新。"],
+  updatesItself: ["This page updates automatically.", "支付后本页面会自动更新。"],
   checkAgain: ["Check again", "刷新支付状态"],
   settlesItself: [
-    "This order number is reserved: the payment settles by itself in a moment.",
+    "This order number is reserved: the payment settles automatically in a moment.",
     "该订单号为保留编号：支付结果将在片刻后自动产生。",
   ],
   settlesFrozen: [
-    "This order number is reserved: the payment settles by itself, but not while the store’s clock is frozen.",
+    "This order number is reserved: the payment settles automatically, but not while the store’s clock is frozen.",
     "该订单号为保留编号：商家时钟目前已冻结，恢复运行后支付结果将自动产生。",
   ],
   cancel: ["Cancel payment", "取消支付"],
   cancelAsk: [
-    "The order will not be paid, and this page cannot pay it any more.",
+    "The order will not be paid, and can no longer be paid on this page.",
     "取消后订单不会支付，本页面也无法再支付该订单。",
   ],
   cancelSure: ["Yes, cancel the payment", "确认取消支付"],
@@ -97,7 +97,7 @@ export const TEXTS = {
     (language) => {
       const words =
         language === "en"
-          ? html`You go back to ${store} in ${seconds} s.`
+          ? html`You will return to ${store} in ${seconds} s.`
           : html`${seconds} 秒后自动返回 ${store}。`;
       return words(language);
     },
@@ -121,7 +121,7 @@ export const TEXTS = {
     "该商家尚未登记返回地址，可用以下命令添加：",
   ],
   onPhone: [
-    "A phone reaches this machine only through a tunnel (--allow-host) or adb reverse.",
+    "A phone can reach this machine only through a tunnel (--allow-host) or adb reverse.",
     "手机只能通过隧道（--allow-host）或 adb reverse 访问本机。",
   ],
   wallet: {
@@ -134,7 +134,7 @@ export const TEXTS = {
   decline: ["Decline", "拒绝"],
   declineHint: ["Refused this time; the customer can try again", "本次被拒绝，顾客可以重试"],
   fail: ["Fail", "失败"],
-  failHint: ["Refused for good; the payment fails", "支付被最终拒绝，订单失败"],
+  failHint: ["Refused permanently; the payment fails", "支付被最终拒绝，订单失败"],
   cancelInWallet: ["Cancel", "取消"],
   cancelHint: ["The customer changes their mind", "顾客改变主意，取消支付"],
   tooLate: ["Pay too late", "过期后支付"],
@@ -143,13 +143,13 @@ export const TEXTS = {
   walkAwayHint: ["Nothing happens; the checkout stays open until it expires", "订单保持待支付状态，直至过期"],
   walkedAway: ["You walked away", "您已离开钱包"],
   walkedAwayHint: [
-    "Nothing was sent. The checkout stays open until its time is over.",
+    "Nothing was sent. The checkout stays open until it expires.",
     "未提交任何结果，订单保持待支付状态，直至过期。",
   ],
   backToWallet: ["Back to the wallet", "返回钱包"],
   walletDeclined: ["Payment declined", "支付被拒绝"],
   tryAgain,
-  triesAgain: ["The next attempt has been started.", "已重新发起支付。"],
+  triesAgain: ["A new attempt has started.", "已重新发起支付。"],
   payAnyway: ["Pay anyway, too late", "仍要支付（订单已结束）"],
 } satisfies Texts;
 

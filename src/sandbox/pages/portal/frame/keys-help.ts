@@ -5,7 +5,7 @@ const TEXTS = {
   title: ["Keys", "快捷键"],
   close: ["Close", "关闭"],
   off: [
-    "No key does anything while a field has the focus. “This browser” above switches them off.",
+    "Shortcuts do not work while a field has the focus. To turn them off, use “This browser” above.",
     "输入框获得焦点时快捷键不起作用。可在上方“此浏览器”中关闭。",
   ],
 } satisfies Texts;

@@ -19,19 +19,19 @@ export const TEXTS = {
   },
   endings: {
     stopped: [
-      "The sandbox has stopped: this page shows its last state.",
+      "The sandbox has stopped. This page shows its last state.",
       "沙箱已停止：此页面显示的是停止前的状态。",
     ],
     signed_out: [
-      "This browser was signed out: this page no longer follows the store. checkout open signs it in again.",
+      "This browser was signed out, so this page no longer updates. To sign in again, run checkout open.",
       "此浏览器已退出登录：页面不再更新。运行 checkout open 可重新登录。",
     ],
     gone: [
-      "This store was deleted: this page shows its last state.",
+      "This store was deleted. This page shows its last state.",
       "该商店已删除：此页面显示的是删除前的状态。",
     ],
   },
-  again: ["Load again", "重新加载"],
+  again: ["Reload", "重新加载"],
   newRows: (count: number) => [`${countText(count)} new`, `${countText(count)} 条新记录`],
   changes: (count: number) => [count === 1 ? "1 change" : `${count} changes`, `${count} 处更新`],
 } satisfies Texts;

@@ -25,23 +25,26 @@ export const TEXTS = {
   },
   drillHints: {
     duplicates: [
-      "Sends one payment's events more than once, and asks your shop how often it was booked.",
+      "Sends the events of one payment more than once, and reads from your shop how often the payment was booked.",
       "多次发送同一笔支付的事件，并查询您的商店入账了几次。",
     ],
     idempotency: [
-      "Drops an answer after the commit, and watches whether your client repeats its key.",
+      "Drops an answer after the commit, and checks whether your client retries with the same key.",
       "在提交后丢弃一次响应，观察客户端是否使用相同的键重试。",
     ],
     browser_return: [
-      "Sends a browser back without a payment, and asks your shop whether it believed it.",
+      "Returns a browser without a payment, and reads from your shop whether it shows the order as paid.",
       "在未支付的情况下让浏览器返回，并查询您的商店是否误认为已支付。",
     ],
   },
   running: ["running", "进行中"],
   since: ["since", "开始于"],
-  heldBack: ["The webhooks of this store wait until it ends.", "在演练结束前，此商店的 Webhook 会暂停发送。"],
+  heldBack: [
+    "The webhooks of this store are held until the drill ends.",
+    "在演练结束前，此商店的 Webhook 会暂停发送。",
+  ],
   dropped: ["The answer of one create is dropped.", "一次创建请求的响应会被丢弃。"],
-  seen: ["Creates that it has seen", "已观察到的创建请求"],
+  seen: ["Creates seen", "已观察到的创建请求"],
   sent: (answered: number, all: number) => [
     `${answered} of ${all} requests were answered`,
     `${all} 个请求中 ${answered} 个已有响应`,
@@ -69,37 +72,37 @@ export const TEXTS = {
   skippedUntil: ["until", "截止"],
   waive: ["Skip for 7 days", "跳过 7 天"],
   waiveHint: [
-    "The checklist passes without this drill, and names a risk.",
+    "The checklist can pass without this drill, and then shows a risk.",
     "检查清单将不要求此演练，但会注明风险。",
   ],
   reason: ["Reason", "原因"],
   waiveNow: ["Skip this drill", "跳过此演练"],
   run: ["Run the drill now", "立即运行演练"],
   runHint: (count: number) => [
-    `Sends ${count} requests, valid and invalid, to each enabled endpoint, and checks which ones it accepts. No event is written.`,
+    `Sends ${count} valid and invalid requests to each enabled endpoint, and checks which requests the endpoint accepts. No event is written.`,
     `依次向每个启用的接收端发送 ${count} 个有效和无效的请求，检查哪些被接受。不会产生事件。`,
   ],
   orderEvents: [
     "Also send forged events of my newest order (a correct receiver refuses them)",
     "同时发送最新订单的伪造事件（正确的接收端会拒绝）",
   ],
-  ran: ["The drill has run", "演练已完成"],
+  ran: ["The drill is finished", "演练已完成"],
   nothingKnown: (url: string) => [
-    `${url}: it could not be reached, so nothing is known about it, and nothing was kept`,
+    `${url}: could not be reached, so the drill has no result, and nothing was recorded`,
     `${url}：无法连接，因此情况未知，没有保存结果`,
   ],
   needsShell: ["Run it in a terminal", "在终端中运行"],
   notRequested: [
-    "Production was not requested yet. A request opens nothing: the administrator decides.",
+    "Production was not requested yet. A request does not open the gate: the administrator decides.",
     "尚未申请生产环境。申请本身不会开放任何权限，由管理员决定。",
   ],
   requested: ["Requested", "申请"],
   withAdministrator: [
-    "The request is with the administrator. It cannot be withdrawn; the administrator closes it.",
+    "The administrator has the request. It cannot be withdrawn; only the administrator can close it.",
     "申请正由管理员处理。申请无法撤回，只能由管理员关闭。",
   ],
   nothingLeft: [
-    "The gate is open: there is nothing left to request. None of this affects production.",
+    "The gate is open, so there is nothing to request. None of this affects production.",
     "已开放，无需再申请。以上均不影响真实生产环境。",
   ],
   requestNote: ["Note for the administrator (optional)", "给管理员的备注（可选）"],
@@ -123,7 +126,7 @@ export const TEXTS = {
     "其他服务在这些方面可能有不同的选择。",
   ],
   assumptionsHint: [
-    "Points that the interface leaves open, the decision of this sandbox, and its first use by this store. Another service may decide otherwise.",
+    "Points that the interface leaves open, with the decision of this sandbox and the first use by this store. Another service may decide otherwise.",
     "接口未规定、在此处作出选择且此商店已依赖的行为：其他服务可能有不同选择。",
   ],
   calibration: ["Calibration", "校准"],
@@ -138,10 +141,10 @@ export const TEXTS = {
     `${confirmed} 项相符，${contradicted} 项不符，${unobserved} 项未观察到`,
   ],
   noAssumptions: [
-    "Points that your integration relies on, and that the interface does not state, will be listed here.",
+    "Points that the interface leaves open, and on which your integration relies, will be listed here.",
     "您的集成所依赖、而接口未规定的行为将显示在此处。",
   ],
-  chosen: ["Here", "此处的选择"],
-  first: ["First time", "首次"],
-  shownBy: ["By", "依据"],
+  chosen: ["Decision here", "此处的选择"],
+  first: ["First use", "首次"],
+  shownBy: ["Evidence", "依据"],
 } satisfies Texts;
