@@ -1,9 +1,11 @@
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
+import { part } from "./campaign.ts";
 import { controlOf } from "./control.ts";
-import { createHostedStore, databaseOf, sendRaw, type HostedService } from "./hosted.ts";
+import { createHostedStore, databaseOf, sendRaw, type HostedService, type HostedStore } from "./hosted.ts";
 import type { Answered } from "./harness.ts";
-import type { PaymentService, Runtime, ServiceProcess } from "./runtimes.ts";
+import { openHttpReceiver, readBody } from "./http-receiver.ts";
+import type { PaymentService, Runtime, ServiceProcess, StorePair } from "./runtimes.ts";
 
 /** How many times fewer rounds are run in workerd, where a request takes a connection of its own. */
 const FEWER = 10;
@@ -13,7 +15,9 @@ export function hostedRuntime(service: HostedService): Runtime {
   return {
     startProcess: () => openStore(service),
     openPayments: () => openPayments(service),
+    openStores: () => openStores(service),
     share: (rounds) => Math.ceil(rounds / FEWER),
+    some: (rows) => part(rows, FEWER),
   };
 }
 
@@ -92,4 +96,26 @@ async function openPayments(service: HostedService): Promise<PaymentService> {
     close: () => Promise.resolve(void rows.close()),
   };
   return made;
+}
+
+async function openStores(service: HostedService): Promise<StorePair> {
+  const { port, origin, controlToken: control, adminToken: administrator } = service;
+  const [one, other] = [await createHostedStore(service), await createHostedStore(service)];
+  const databases = new Map([one, other].map(({ storeId }) => [storeId, databaseOf(service, storeId)]));
+  const receiver = await openHttpReceiver((request, response) => {
+    void readBody(request).then(() => response.end());
+  });
+  return {
+    stores: [ownedOf(one), ownedOf(other)],
+    tokens: { control, administrator },
+    send: ({ body, ...call }) => sendRaw({ port, ...call }, body === "" ? undefined : body),
+    host: new URL(origin).host,
+    receiver: new URL(receiver).origin,
+    databases: new Set(databases.values()),
+    openDatabase: (storeId) => new Database(databases.get(storeId), { fileMustExist: true }),
+  };
+}
+
+function ownedOf({ storeId, apiKey }: HostedStore): StorePair["stores"][number] {
+  return { id: storeId, apiKey };
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
+import type { Service } from "../../src/world.ts";
 import { openControl, type Control } from "./control.ts";
 import { createHarness, type ApiCall, type Answered } from "./harness.ts";
 import { apiKeyOf, openRows } from "./load.ts";
@@ -37,18 +38,41 @@ export type PaymentService = {
   readonly close: () => Promise<void>;
 };
 
+/** Two new stores of a service, and what the operator knows. */
+export type StorePair = {
+  readonly stores: readonly [OwnedStore, OwnedStore];
+  readonly tokens: Readonly<Record<"control" | "administrator", string>>;
+  /** Sends a request with these headers; of an answer that stays open it returns the first part. */
+  readonly send: (call: Omit<ApiCall, "fromOutside">) => Promise<Answered>;
+  readonly host: string;
+  /** The origin of a receiver that takes everything. */
+  readonly receiver: string;
+  /** The paths of the databases of both stores. */
+  readonly databases: ReadonlySet<string>;
+  /** Opens the database of a store, also to write. */
+  readonly openDatabase: (storeId: string) => Database.Database;
+};
+
+/** A store, and the key of its owner. */
+type OwnedStore = { readonly id: string; readonly apiKey: string };
+
 /** What runs the service that a campaign asks. */
 export type Runtime = {
+  readonly openStores: () => Promise<StorePair>;
   readonly startProcess: () => Promise<ServiceProcess>;
   readonly openPayments: (seed: number) => Promise<PaymentService>;
   /** The part of this number of rounds that is run in this runtime: fewer where each request takes longer. */
   readonly share: (rounds: number) => number;
+  /** These rows, or in a small run some of them. */
+  readonly some: <Row>(rows: readonly Row[]) => readonly Row[];
 };
 
 let runtime: Runtime = {
   startProcess: () => startProcess(tempFolder()),
   openPayments,
+  openStores,
   share: (rounds) => rounds,
+  some: (rows) => rows,
 };
 
 /** Lets the campaigns that are registered from now on ask another runtime. */
@@ -112,3 +136,32 @@ async function openPayments(seed: number): Promise<PaymentService> {
   };
   return start();
 }
+
+async function openStores(): Promise<StorePair> {
+  const harness = createHarness();
+  const { ready, request } = await harness.start();
+  harness.occupy(3000, TAKES_ALL);
+  const made = JSON.parse((await harness.run(["stores", "create", "--name", "Other", "--json"])).stdout) as {
+    readonly store_id: string;
+    readonly api_key: string;
+  };
+  const { control_token: control } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const path = join(harness.cwd, ".checkout/sandbox.db");
+  return {
+    stores: [
+      { id: ready.store_id, apiKey: apiKeyOf({ ready }) },
+      { id: made.store_id, apiKey: made.api_key },
+    ],
+    tokens: { control, administrator: harness.adminToken() },
+    send: request,
+    host: new URL(ready.base_url).host,
+    receiver: "http://localhost:3000",
+    databases: new Set([path]),
+    openDatabase: () => new Database(path),
+  };
+}
+
+const TAKES_ALL: Service = {
+  answer: () => Promise.resolve({ status: 200, headers: {}, body: "" }),
+  refuse: () => ({ status: 400, headers: {}, body: "" }),
+};
