@@ -6,12 +6,11 @@ import type { RequestedCreate } from "../../src/client/api/client.ts";
 import type { ManyAnswer, ManyCreates } from "../support/create-many.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { purchase } from "../support/load.ts";
-import { runtimeHere, type ServiceProcess } from "../support/runtimes.ts";
+import { startServiceProcess, type ServiceProcess } from "../support/service-process.ts";
 
 const SCRIPT = join(import.meta.dirname, "../support/create-many.ts");
 const CREATES_PER_PROCESS = 100;
 const ROUNDS = size(1, 25);
-const RUNTIME = runtimeHere();
 
 type Race = {
   readonly name: string;
@@ -50,7 +49,7 @@ const RACES: readonly Race[] = [
 ];
 
 test("creates that race for one key or one order_id make one order, whatever their endpoints", async () => {
-  const service = await RUNTIME.startProcess();
+  const service = await startServiceProcess();
   const counts = service.openRows().prepare(
     `SELECT (SELECT count(*) FROM checkouts) AS checkouts, (SELECT count(*) FROM idempotency_keys) AS keys,
      (SELECT count(*) FROM events) AS events`,

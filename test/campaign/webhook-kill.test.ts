@@ -15,10 +15,9 @@ import {
 } from "../support/delivery-audit.ts";
 import { eventually } from "../support/eventually.ts";
 import { purchase } from "../support/load.ts";
-import { runtimeHere, type ServiceProcess } from "../support/runtimes.ts";
+import { startServiceProcess, type ServiceProcess } from "../support/service-process.ts";
 
 const CYCLES = size(3, 100);
-const RUNTIME = runtimeHere();
 const SHOPPERS = 3;
 /** How long a shopper rests at most between two orders, so that deliveries can nearly keep up. */
 const MAX_PAUSE_MS = 8;
@@ -46,7 +45,7 @@ test("kill -9 during delivery: each event is delivered at least once, those of a
 }) => {
   const random = seededRandom(SEED);
   const acknowledged = new Set<string>();
-  let service = await RUNTIME.startProcess();
+  let service = await startServiceProcess();
   const endpoints = await addEndpoints(service, random);
   let interrupted = countInterrupted(service, endpoints);
   let hit = 0;

@@ -49,6 +49,15 @@ test("hosted dev runs the service, the command line works against it, and a rest
     expect(heard.toSorted()).toEqual(["order.created", "order.pending", "order.succeeded"]),
   );
   expect(JSON.parse(await type("stores create --name Second --json"))).toMatchObject({ name: "Second" });
+  for (const [line, next] of [
+    ["snapshots create one", "checkout sandbox start in another folder"],
+    ["config export", "checkout prices, checkout endpoints"],
+    ["open --print", "checkout events list, checkout explain"],
+  ] as const) {
+    const { code, stderr } = await runHere(line.split(" "), { cwd, env });
+    expect([line, code, stderr]).toEqual([line, 5, expect.stringContaining("a hosted service has no ")]);
+    expect(stderr).toContain(next);
+  }
   expect(await first.stop("SIGINT")).toBe(0);
   expect(existsSync(join(folder, "run.json"))).toBe(false);
   const again = await startDev(folder);
@@ -59,7 +68,8 @@ test("hosted dev runs the service, the command line works against it, and a rest
   const found = (JSON.parse(doctor.stdout) as { checks: { check: string; status: string }[] }).checks;
   const wrong = found.filter(({ status }) => status === "problem" || status === "warning");
   expect(wrong.map(({ check }) => check)).toEqual(["store_clock"]);
-  expect(await again.stop("SIGTERM")).toBe(0);
+  const stopped = await runHere(["sandbox", "stop", "--dir", folder], { cwd });
+  expect([stopped.code, await again.ended]).toEqual([0, 0]);
   const sandbox = await runHere(["sandbox", "start", "--dir", folder], { cwd });
   expect([sandbox.code, sandbox.stderr]).toEqual([
     2,

@@ -20,7 +20,7 @@ import {
   type HostedService,
   type HostedStore,
 } from "../support/hosted.ts";
-import { hostedRuntime } from "../support/hosted-runtime.ts";
+import { hostedRuntime, openHostedProcess } from "../support/hosted-runtime.ts";
 import { openHttpReceiver, readBody } from "../support/http-receiver.ts";
 import { connect, loadUntilGone, sendCreate, type Answer, type Create } from "../support/load.ts";
 import { judge, readAnswers, render, rowCounts, send } from "../support/raw-requests.ts";
@@ -48,6 +48,9 @@ await import("../sandbox/api-v1.test.ts");
 // And those of two stores, and the campaigns on payments, on creates that race, and on deliveries.
 const { runIn } = await import("../support/runtimes.ts");
 runIn(hostedRuntime(service));
+const { startAnother } = await import("../support/service-process.ts");
+startAnother(() => openHostedProcess(service));
+await import("../sandbox/control-answers.test.ts");
 await import("../sandbox/isolation.test.ts");
 await import("../campaign/payment-model.test.ts");
 await import("../campaign/parallel-creates.test.ts");

@@ -1,6 +1,4 @@
 import { join } from "node:path";
-import { Ajv2020 } from "ajv/dist/2020.js";
-import formatsPlugin from "ajv-formats";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { callControl } from "../../src/client/control/control.ts";
@@ -12,6 +10,7 @@ import {
 import { CHECKLIST_ITEMS } from "../../src/core/readiness/names.ts";
 import { parseReturnOrigin } from "../../src/core/checkout/return-origin.ts";
 import type { HttpResponse, Service, World } from "../../src/world.ts";
+import { describedBy, type ControlDocument } from "../support/described.ts";
 import { createHarness, type ApiCall, type Harness, type RunningSandbox } from "../support/harness.ts";
 
 type Answer = {
@@ -22,20 +21,10 @@ type Answer = {
     readonly error?: { readonly code: string; readonly message: string };
   };
 };
-type Document = {
-  readonly openapi: string;
-  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
-};
-type DescribedOperation = {
-  readonly operationId: string;
-  readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
-};
-
 const TAKES_ALL: Service = {
   answer: () => Promise.resolve({ status: 200, headers: {}, body: "" }),
   refuse: () => ({ status: 400, headers: {}, body: "" }),
 };
-const STEP = { name: "a", passed: true, expected: "b", got: "c", cause: null, reference: null };
 /** The first store, as its paths begin. */
 const STORE = "/__sandbox/stores/default";
 const UNKNOWN_ID = "00000000-0000-7000-8000-00000000ffff";
@@ -67,30 +56,11 @@ async function createOrder(harness: Harness, orderId: string): Promise<string> {
   return (JSON.parse(stdout) as { data: { id: string } }).data.id;
 }
 
-/** Which part of the served description an answer of an operation breaks; empty where it holds. */
-function describedBy(document: Document) {
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
-  formatsPlugin.default(ajv);
-  ajv.addSchema(document, "control");
-  const pointer = (parts: readonly string[]): string =>
-    parts.map((part) => `/${encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"))}`).join("");
-  return (name: OperationName, part: "request" | number, body: unknown): string => {
-    const { path, method } = CONTROL_OPERATIONS[name];
-    const operation = ["paths", path, method.toLowerCase()];
-    const where = part === "request" ? ["requestBody"] : ["responses", String(part)];
-    const response = document.paths[path]?.[method.toLowerCase()]?.responses[part];
-    const at = response?.$ref ?? `#${pointer([...operation, ...where])}`;
-    const validate = ajv.getSchema(`control${at}${pointer(["content", "application/json", "schema"])}`);
-    if (validate === undefined) return `${name} has no ${part}`;
-    return validate(body) === true ? "" : `${name} ${part}: ${ajv.errorsText(validate.errors)}`;
-  };
-}
-
 test("the description lists the operations of the table, and nothing else", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const answer = await call("/__sandbox/openapi.json");
-  const document = answer.body as unknown as Document;
+  const document = answer.body as unknown as ControlDocument;
   expect([answer.status, document.openapi]).toEqual([200, "3.1.0"]);
   const listed = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, { operationId }]) => [operationId, `${method.toUpperCase()} ${path}`]),
@@ -101,155 +71,6 @@ test("the description lists the operations of the table, and nothing else", asyn
   });
   expect(listed).toHaveLength(table.length);
   expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(table));
-});
-
-/** Documents, which have no envelope. */
-const BARE: ReadonlySet<OperationName> = new Set(["describe", "describeConfig"]);
-
-test("every operation answers as it is described", async () => {
-  const harness = createHarness();
-  const sandbox = await harness.start();
-  const call = caller(harness, sandbox);
-  const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as Document);
-  const id = await createOrder(harness, "order-1");
-  harness.occupy(3000, TAKES_ALL);
-  const hooks = { url: "http://localhost:3000/hooks" };
-  const added = await call(`${STORE}/endpoints`, {
-    body: JSON.stringify({ url: `${hooks.url}/first` }),
-  });
-  const endpoint = String(added.body.data?.["id"]);
-  const listed = (await call(`${STORE}/events`)).body.data as {
-    readonly events: { event_id: string }[];
-  };
-  const eventId = listed.events[0]?.event_id ?? "";
-  const other = { id: "00000000-0000-4000-8000-000000000002", name: "To be deleted" };
-  await call("/__sandbox/config", { body: JSON.stringify({ stores: [other] }) });
-  const leaseOf = async (drill: string): Promise<string> => {
-    const body = JSON.stringify({ drill, timeout_ms: 60_000 });
-    return String((await call(`${STORE}/leases`, { body })).body.data?.["id"]);
-  };
-  const [duplicates, returning] = [await leaseOf("duplicates"), await leaseOf("browser_return")];
-  const calls = {
-    listEndpoints: [`${STORE}/endpoints`],
-    addEndpoint: [`${STORE}/endpoints`, { ...hooks, event_types: ["order.*"] }],
-    showEndpoint: [`${STORE}/endpoints/${endpoint}`],
-    setEndpointState: [`${STORE}/endpoints/${endpoint}/state`, { action: "enable" }],
-    showSecret: [`${STORE}/endpoints/${endpoint}/secret`],
-    rotateSecret: [`${STORE}/endpoints/${endpoint}/secret`, { overlap_ms: 1000 }],
-    testEndpoint: [`${STORE}/endpoints/${endpoint}/test`, {}],
-    addFault: [`${STORE}/faults`, { action: "delay", latency_ms: 1, match: { endpoint_id: endpoint } }],
-    listFaults: [`${STORE}/faults`],
-    removeFault: [`${STORE}/faults/<fault>`],
-    clearFaults: [`${STORE}/faults`],
-    registerListener: [`${STORE}/listener`, { ...hooks, since: { event_id: eventId } }],
-    listEvents: [`${STORE}/events?since=0&limit=5&wait_ms=10`],
-    showEvent: [`${STORE}/events/${eventId}`],
-    replayEvent: [`${STORE}/events/${eventId}/replay`, { endpoint_id: endpoint }],
-    replayFailed: [`${STORE}/deliveries/replay`, { since: "2026-01-01T00:00:00Z", endpoint_id: endpoint }],
-    listDeliveries: [`${STORE}/deliveries?event_id=${eventId}&state=due&wait_ms=10`],
-    readiness: [`${STORE}/readiness`],
-    checklist: [`${STORE}/checklist`],
-    storeSummary: [STORE],
-    waiveDrill: [`${STORE}/waivers`, { drill: "duplicates", reason: "by hand" }],
-    recordExploration: [
-      `${STORE}/explorations`,
-      {
-        schedules: 12,
-        broken: 1,
-        places: [{ place: "POST /v1/orders 1", held: ["reset"], broken: ["kill"], not_judged: [] }],
-      },
-    ],
-    requestProduction: [`${STORE}/production-requests`, { note: "soon" }],
-    adminAct: [`${STORE}/admin/acts`, { action: "disable_capability", subject: "JPY", note: "for now" }],
-    adminLog: [`${STORE}/admin/acts`],
-    listDrills: [`${STORE}/drills?kind=webhook&limit=5`],
-    runWebhookDrill: [`${STORE}/drills/webhook`, { endpoint_id: endpoint }],
-    recordBrowserReturn: [
-      `${STORE}/drills/browser-return`,
-      { return_url: "http://localhost:3000/thanks", steps: [STEP] },
-    ],
-    deliverForDrill: [`${STORE}/drills/duplicates/deliver`, { lease_id: duplicates, event_id: eventId }],
-    recordDuplicates: [
-      `${STORE}/drills/duplicates`,
-      { lease_id: duplicates, subject: "<subject>", steps: [STEP] },
-    ],
-    listRetrieves: [`${STORE}/leases/${returning}/retrieves`],
-    openLease: [`${STORE}/leases`, { drill: "idempotency", timeout_ms: 1000 }],
-    beginClientRun: [`${STORE}/drills/idempotency/<lease>/runs`, { run: "first", order_id: "order-1" }],
-    endClientRun: [`${STORE}/drills/idempotency/<lease>/runs/end`, { ending: "exited", exit_code: 0 }],
-    awaitClientRun: [`${STORE}/drills/idempotency/<lease>/runs/current`],
-    closeIdempotencyDrill: [`${STORE}/drills/idempotency/<lease>/close`, {}],
-    judgeIdempotencyDrill: [`${STORE}/drills/idempotency/<lease>/judge`, {}],
-    endLease: [`${STORE}/leases/<lease>/end`, {}],
-    assumptions: [`${STORE}/assumptions`],
-    listCheckouts: [`${STORE}/checkouts?q=order-1&status=created&object=order&limit=5`],
-    createTestOrder: [`${STORE}/test-orders`, {}],
-    inspectCheckout: [`${STORE}/checkouts/${id}`],
-    pay: [`${STORE}/checkouts/${id}/pay`, { outcome: "declined" }],
-    listRequests: [`${STORE}/requests?status=2xx`],
-    showRequest: [`${STORE}/requests/<request>`],
-    explain: [`${STORE}/explain?id=order-1`],
-    showClock: [`${STORE}/clock`],
-    moveClock: [`${STORE}/clock`, { action: "advance", by_ms: 7_200_000 }],
-    listReturnOrigins: [`${STORE}/return-origins`],
-    changeReturnOrigins: [`${STORE}/return-origins`, { action: "add", origin: "https://shop.example" }],
-    createKey: [`${STORE}/keys`, { scopes: ["orders:write"] }],
-    listKeys: [`${STORE}/keys`],
-    revokeKey: [`${STORE}/keys/<key>/revoke`, {}],
-    listPrices: [`${STORE}/prices`],
-    addPrice: [
-      `${STORE}/prices`,
-      { id: "tea", amount_minor: 700, currency: "GBP", payment_method: "alipay_plus", approved: false },
-    ],
-    retirePrice: [`${STORE}/prices/retire`, { id: "price_ticket" }],
-    reset: ["/__sandbox/reset", { store: "Sandbox Store" }],
-    createStoreSnapshot: [`${STORE}/snapshots`, { name: "one" }],
-    createSnapshot: ["/__sandbox/snapshots", { name: "all" }],
-    listSnapshots: ["/__sandbox/snapshots"],
-    restoreStoreSnapshot: [`${STORE}/snapshots/restore`, { name: "all" }],
-    restoreSnapshot: ["/__sandbox/snapshots/restore", { name: "one", all: false }],
-    removeSnapshot: ["/__sandbox/snapshots/remove", { name: "one" }],
-    deleteStore: ["/__sandbox/stores/00000000-0000-4000-8000-000000000002/delete", {}],
-    showConfig: ["/__sandbox/config"],
-    applyConfig: [
-      "/__sandbox/config",
-      { stores: [{ id: "00000000-0000-4000-8000-000000000001", name: "Tea Shop" }], dry_run: true },
-    ],
-    describeConfig: ["/__sandbox/config.schema.json"],
-    createStore: ["/__sandbox/stores", { name: "Tea Shop", merchant: "new" }],
-    listStores: ["/__sandbox/stores"],
-    storeAccess: [`${STORE}/access`],
-    describe: ["/__sandbox/openapi.json"],
-    describeSandbox: ["/__sandbox/sandbox"],
-    createSignIn: ["/__sandbox/portal/sign-ins", {}],
-    endPortalSessions: ["/__sandbox/portal/sessions"],
-    stopSandbox: ["/__sandbox/sandbox/stop", { pid: sandbox.ready.pid }],
-  } as const satisfies Record<OperationName, readonly [string, object?]>;
-  let lease = "";
-  let requestId = "";
-  let subject = "";
-  let key = "";
-  let fault = "";
-  for (const name of OPERATION_NAMES) {
-    const [template, request] = calls[name];
-    const path = template
-      .replace("<lease>", lease)
-      .replace("<request>", requestId)
-      .replace("<key>", key)
-      .replace("<fault>", fault);
-    if (request !== undefined) expect(described(name, "request", request)).toBe("");
-    const body = JSON.stringify(request)?.replace('"<subject>"', () => JSON.stringify(subject));
-    const { method } = CONTROL_OPERATIONS[name];
-    const answer = await call(path, body === undefined ? { method } : { body });
-    expect([name, answer.status, described(name, 200, answer.body)]).toEqual([name, 200, ""]);
-    expect(answer.headers["Content-Type"]).toContain("application/json");
-    if (!BARE.has(name)) expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
-    if (name === "deliverForDrill") subject = String(answer.body.data?.["subject"]);
-    if (name === "listRequests") requestId = firstIdIn(answer);
-    if (name === "createKey") key = String(answer.body.data?.["key_id"]);
-    if (name === "addFault") fault = /"fault":\{"id":"([^"]*)"/.exec(JSON.stringify(answer.body))?.[1] ?? "";
-    if (name === "openLease") lease = String(answer.body.data?.["id"]);
-  }
 });
 
 test("the checklist is what the command prints, and every item is judged in its order", async () => {
@@ -265,7 +86,7 @@ test("the checklist is what the command prints, and every item is judged in its 
 test("a checkout is shown with all that has happened to it, after what time has brought it", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
-  const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as Document);
+  const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as ControlDocument);
   const id = await createOrder(harness, "order-1");
   const inspect = async (): Promise<Answer> => {
     const answer = await call(`${STORE}/checkouts/${id}`);
@@ -324,7 +145,7 @@ test("every refusal has its status and code, and both are described", async () =
   const harness = createHarness();
   const sandbox = await harness.start();
   const call = caller(harness, sandbox);
-  const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as Document);
+  const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as ControlDocument);
   const id = await createOrder(harness, "order-1");
   await call(`${STORE}/checkouts/${id}/pay`, { body: '{"outcome":"cancelled"}' });
   const check = async (

@@ -1,11 +1,14 @@
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
+import { isLackedWhenHosted } from "../../src/core/config/hosted-lacks.ts";
+import { OPERATION_NAMES } from "../../src/core/control/operations.ts";
 import { part } from "./campaign.ts";
 import { controlOf } from "./control.ts";
 import { createHostedStore, databaseOf, sendRaw, type HostedService, type HostedStore } from "./hosted.ts";
 import type { Answered } from "./harness.ts";
 import { openHttpReceiver, readBody } from "./http-receiver.ts";
-import type { PaymentService, Runtime, ServiceProcess, StorePair } from "./runtimes.ts";
+import type { PaymentService, Runtime, StorePair } from "./runtimes.ts";
+import type { ServiceProcess } from "./service-process.ts";
 
 /** How many times fewer rounds are run in workerd, where a request takes a connection of its own. */
 const FEWER = 10;
@@ -13,15 +16,16 @@ const FEWER = 10;
 /** A hosted service as a runtime of the campaigns: each of them has a new store of it. */
 export function hostedRuntime(service: HostedService): Runtime {
   return {
-    startProcess: () => openStore(service),
     openPayments: () => openPayments(service),
     openStores: () => openStores(service),
     share: (rounds) => Math.ceil(rounds / FEWER),
+    lacks: new Set(OPERATION_NAMES.filter(isLackedWhenHosted)),
     some: (rows) => part(rows, FEWER),
   };
 }
 
-async function openStore(service: HostedService): Promise<ServiceProcess> {
+/** A new store of the service, whose process is killed and started again. */
+export async function openHostedProcess(service: HostedService): Promise<ServiceProcess> {
   const { storeId, apiKey } = await createHostedStore(service);
   const access = await service.control(`/stores/${storeId}/access`);
   const { origin, controlToken: token } = service;

@@ -1,29 +1,8 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { expect } from "vitest";
+import type { OperationName } from "../../src/core/control/operations.ts";
 import type { Service } from "../../src/world.ts";
-import { openControl, type Control } from "./control.ts";
 import { createHarness, type ApiCall, type Answered } from "./harness.ts";
-import { apiKeyOf, openRows } from "./load.ts";
-import { startSandbox, type SandboxProcess } from "./program.ts";
-import { tempFolder } from "./temp-folder.ts";
-
-/** A new store of a service in a process of its own, which a test kills and starts again. */
-export type ServiceProcess = {
-  readonly baseUrl: string;
-  readonly storeId: string;
-  readonly apiKey: string;
-  readonly signingSecret: string;
-  readonly control: Control;
-  /** Opens the tables, to read only. They are closed with the test. */
-  readonly openRows: () => Database.Database;
-  /** Kills the process at once, as SIGKILL does, and waits until it is gone. Fails if it ended by itself before. */
-  readonly kill: () => Promise<void>;
-  /** Starts it again on its state. */
-  readonly restart: () => Promise<ServiceProcess>;
-  /** Ends it in the way in which its users end it. */
-  readonly stop: () => Promise<void>;
-};
 
 /** A new store whose payments a test makes, with a clock that stands until the test moves it. */
 export type PaymentService = {
@@ -59,19 +38,20 @@ type OwnedStore = { readonly id: string; readonly apiKey: string };
 /** What runs the service that a campaign asks. */
 export type Runtime = {
   readonly openStores: () => Promise<StorePair>;
-  readonly startProcess: () => Promise<ServiceProcess>;
   readonly openPayments: (seed: number) => Promise<PaymentService>;
   /** The part of this number of rounds that is run in this runtime: fewer where each request takes longer. */
   readonly share: (rounds: number) => number;
+  /** The operations of the control API that it refuses. */
+  readonly lacks: ReadonlySet<OperationName>;
   /** These rows, or in a small run some of them. */
   readonly some: <Row>(rows: readonly Row[]) => readonly Row[];
 };
 
 let runtime: Runtime = {
-  startProcess: () => startProcess(tempFolder()),
   openPayments,
   openStores,
   share: (rounds) => rounds,
+  lacks: new Set(),
   some: (rows) => rows,
 };
 
@@ -83,27 +63,6 @@ export function runIn(other: Runtime): void {
 /** The runtime of the campaigns that are registered now. */
 export function runtimeHere(): Runtime {
   return runtime;
-}
-
-async function startProcess(cwd: string): Promise<ServiceProcess> {
-  const sandbox = await startSandbox({ cwd, args: ["--rate-limit", "off", "--quiet"] });
-  const { ready, port } = sandbox;
-  return {
-    baseUrl: ready.base_url,
-    storeId: ready.store_id,
-    apiKey: apiKeyOf(sandbox),
-    signingSecret: ready.signing_secret,
-    control: openControl(port, ready.data_dir ?? ""),
-    openRows: () => openRows(sandbox),
-    kill: async () =>
-      expect(await sandbox.stop("SIGKILL"), `it ended by itself: ${sandbox.output.stderr}`).toBeNull(),
-    restart: () => startProcess(cwd),
-    stop: async () => expect(await sandbox.stop("SIGTERM"), saidBy(sandbox)).toBe(0),
-  };
-}
-
-function saidBy({ output }: SandboxProcess): string {
-  return output.stderr;
 }
 
 async function openPayments(seed: number): Promise<PaymentService> {
@@ -149,7 +108,7 @@ async function openStores(): Promise<StorePair> {
   const path = join(harness.cwd, ".checkout/sandbox.db");
   return {
     stores: [
-      { id: ready.store_id, apiKey: apiKeyOf({ ready }) },
+      { id: ready.store_id, apiKey: ready.api_key ?? "" },
       { id: made.store_id, apiKey: made.api_key },
     ],
     tokens: { control, administrator: harness.adminToken() },

@@ -1,0 +1,59 @@
+import type { OperationName } from "../control/operations.ts";
+import type { Words } from "../language.ts";
+
+/** A part of a sandbox that a hosted service (decision 124) does not have. */
+type Lack = {
+  /** Its name in a refusal, in both languages. */
+  readonly what: Words;
+  readonly operations: readonly OperationName[];
+  /** What to do instead. */
+  readonly next: string;
+};
+
+/** The parts that a hosted service does not have: they are about a folder, a process, or all stores at once. */
+export const HOSTED_LACKS: readonly Lack[] = [
+  {
+    what: ["snapshots", "快照"],
+    operations: [
+      "createStoreSnapshot",
+      "createSnapshot",
+      "listSnapshots",
+      "restoreStoreSnapshot",
+      "restoreSnapshot",
+      "removeSnapshot",
+    ],
+    next: "use a sandbox for snapshots: checkout sandbox start in another folder; docs/hosted.md has the backup of a hosted service",
+  },
+  {
+    what: ["configuration of all stores", "全部商店的配置"],
+    operations: ["showConfig", "applyConfig"],
+    next: "configure each store by commands: checkout prices, checkout endpoints, checkout return-origins",
+  },
+  {
+    what: ["portal", "管理门户"],
+    operations: ["createSignIn", "endPortalSessions"],
+    next: "look with commands: checkout orders list, checkout events list, checkout explain <id>",
+  },
+  {
+    what: ["operation to stop it", "停止操作"],
+    operations: ["stopSandbox"],
+    next: "type checkout sandbox stop in its folder, or press Ctrl-C where checkout hosted dev runs",
+  },
+];
+
+/** The refusal of an operation of this part. */
+export function lackMessage({ what: [english, chinese] }: Lack): Words {
+  return [`${BEGINNING}${english}`, `托管服务没有${chinese}`];
+}
+
+/** What to do instead, after a refusal; undefined for other messages. */
+export function nextAfterLack(message: string): string | undefined {
+  return HOSTED_LACKS.find(({ what: [english] }) => message === `${BEGINNING}${english}`)?.next;
+}
+
+/** Whether a hosted service refuses an operation. */
+export function isLackedWhenHosted(name: OperationName): boolean {
+  return HOSTED_LACKS.some(({ operations }) => operations.includes(name));
+}
+
+const BEGINNING = "a hosted service has no ";
