@@ -1,10 +1,10 @@
 import { commandMap } from "../../src/cli/help/map.ts";
-import { exitCodeLines, type Registry } from "../../src/cli/command.ts";
+import { exitCodeLines, type RegistrationContext } from "../../src/cli/command.ts";
 import type { MappedCommand, MappedOption } from "../../src/core/help/map.ts";
 import { code, page, prose, table, wrapped } from "./markdown.ts";
 
 /** The page of all commands, from the map that `checkout help --json` prints. */
-export async function commandsPage(registry: Registry): Promise<string> {
+export async function commandsPage(registry: RegistrationContext): Promise<string> {
   const map = await commandMap(registry);
   return page("Commands", [
     wrapped(

@@ -1,4 +1,4 @@
-import type { Registry } from "../../src/cli/command.ts";
+import type { RegistrationContext } from "../../src/cli/command.ts";
 import { commandMap } from "../../src/cli/help/map.ts";
 import { OTHER_VARIABLES } from "../../src/cli/variables.ts";
 import { settingsIn } from "../../src/core/config/settings.ts";
@@ -12,7 +12,7 @@ const SET_BY_US: ReadonlySet<string> = new Set(["CHECKOUT_ORDER_ID", "CHECKOUT_D
 type Setting = { readonly variable: string; readonly option: MappedOption };
 
 /** The page of all settings, with their options, variables and configuration fields. */
-export async function settingsPage(registry: Registry): Promise<string> {
+export async function settingsPage(registry: RegistrationContext): Promise<string> {
   const found = new Map<string, Setting>();
   const map = await commandMap(registry);
   const commands = map.commands.flatMap(withSubcommands);

@@ -8,7 +8,7 @@ import type { ControlTarget } from "../client/control/control.ts";
 import type { CommandSpec, Context } from "./command.ts";
 import type { Printer } from "./printer.ts";
 import { callAt, type NextAfter } from "./target/call.ts";
-import { callFor } from "./target/control.ts";
+import { callOptionalTarget } from "./target/control.ts";
 import { findId, hintForIds, type IdKind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
 import { withSandbox } from "./target/with-sandbox.ts";
@@ -68,7 +68,7 @@ type BodyOption<Name extends OperationName, Options> =
     : { readonly body: BodyBuilder<Name, Options> };
 
 /** Returns the run function of a command that calls one operation of the command's sandbox. */
-export function calling<Name extends OperationName, Options extends CommonOptions = CommonOptions>(
+export function runnerFor<Name extends OperationName, Options extends CommonOptions = CommonOptions>(
   name: Name,
   {
     target: find,
@@ -96,7 +96,7 @@ export function calling<Name extends OperationName, Options extends CommonOption
     };
     const answer = await (orStopped === true
       ? withSandbox(context, (sandbox) => callAt(context, sandbox, call))
-      : callFor(context, target, call));
+      : callOptionalTarget(context, target, call));
     const { printer } = context;
     return printer.result(json(encodeAnswer(name, answer), answer, given), () =>
       text(answer, printer, given),

@@ -1,11 +1,11 @@
-// To add a command: its file in its room of cli/ (an operation of the control API: `calling` in cli/calling.ts), its
+// To add a command: its file in its room of cli/ (an operation of the control API: `runnerFor` in cli/calling.ts), its
 // row in cli/program.ts and in test/support/commands.ts; goldens: `npx vitest run test/cli --update`, pages: `npm
 // run docs`.
 import { CommanderError, InvalidArgumentError, Option, type Command } from "commander";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { World } from "../world.ts";
-import { checkRules, addSetting, environmentVariableOf, type OptionRules } from "./option-rules.ts";
+import { checkRules, toSetting, environmentVariableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
 import { EXIT, Refused, refuseUsage, type ExitCode } from "./problem.ts";
 import { surroundingsOf, type Surroundings, type CommonOptions } from "./target/surroundings.ts";
@@ -60,21 +60,23 @@ export function detailsOf(command: Command): Details {
 }
 
 /** The context in which commands are registered; `exit` receives their exit code. */
-export type Registry = Pick<Context, "world" | "version"> & { readonly exit: (code: number) => void };
+export type RegistrationContext = Pick<Context, "world" | "version"> & {
+  readonly exit: (code: number) => void;
+};
 
 /** A command with subcommands. */
-export type Group = Registry & { readonly command: Command };
+export type Group = RegistrationContext & { readonly command: Command };
 
 /** Adds a command below a group. */
 export function register<Options extends CommonOptions = CommonOptions>(
   group: Group,
   spec: CommandSpec<Options>,
 ): void {
-  registerOn({ ...group, command: group.command.command(spec.name) }, spec);
+  registerAction({ ...group, command: group.command.command(spec.name) }, spec);
 }
 
 /** Gives an existing command an action, such as a group that also works without a subcommand. */
-export function registerOn<Options extends CommonOptions>(
+export function registerAction<Options extends CommonOptions>(
   { command, world, version, exit }: Group,
   spec: Omit<CommandSpec<Options>, "name">,
 ): void {
@@ -142,7 +144,7 @@ export function repeatedOption<Value>(
   description: string,
   parse: (text: string) => Outcome<Value>,
 ): Option {
-  const valueOf = parserOf(parse);
+  const valueOf = toOptionParser(parse);
   const option = parsedOption(flags, description, (text, before: readonly Value[] | undefined) => [
     ...(before ?? []),
     valueOf(text),
@@ -152,7 +154,7 @@ export function repeatedOption<Value>(
 }
 
 /**
- * The parser of an option. A parser that accepts only a few words lists them (`parseChoice`), for the map and
+ * The parser of an option. A parser that accepts only a few words lists them (`choiceParser`), for the map and
  * completion.
  */
 type Parser<Value> = ((text: string) => Value) & { readonly choices?: readonly string[] };
@@ -160,7 +162,7 @@ type Parser<Value> = ((text: string) => Value) & { readonly choices?: readonly s
 const LISTS = new WeakSet<Option>();
 
 /** Whether an option can be given more than once. */
-export function isList(option: Option): boolean {
+export function isListOption(option: Option): boolean {
   return LISTS.has(option);
 }
 
@@ -202,7 +204,7 @@ class RefusedValue extends CommanderError {
 }
 
 /** Turns a parser of the core into the parser of an option. */
-export function parserOf<Value>(parse: (text: string) => Outcome<Value>): (text: string) => Value {
+export function toOptionParser<Value>(parse: (text: string) => Outcome<Value>): (text: string) => Value {
   return (text) => {
     const parsed = parse(text);
     if (!parsed.ok) throw new InvalidArgumentError(`${parsed.refusal.message}.`);
@@ -226,13 +228,13 @@ function storeOption(): Option {
     "--store <id|name>",
     "id or name of the store (default: the store chosen with checkout stores use, then the API key's store, then the first store)",
   );
-  return asCommon(addSetting("CHECKOUT", option, "store-id"));
+  return asCommon(toSetting("CHECKOUT", option, "store-id"));
 }
 
 const COMMON = new WeakSet<Option>();
 
 /** Whether every command, or every command about a store, has the option. */
-export function isCommon(option: Option): boolean {
+export function isCommonOption(option: Option): boolean {
   return COMMON.has(option);
 }
 
@@ -245,11 +247,11 @@ function commonOptions(): Option[] {
   const options = [
     switchOption("--json", "print the result as one line of JSON"),
     switchOption("--no-color", "do not print escape codes (default: if NO_COLOR is set or TERM is dumb)"),
-    addSetting(
+    toSetting(
       "CHECKOUT",
       valueOption("--dir <folder>", "state folder (default: .checkout, here or in a parent folder)"),
     ),
-    addSetting(
+    toSetting(
       "CHECKOUT_SANDBOX",
       switchOption(
         "--trust-folder",

@@ -2,7 +2,7 @@ import type { Option } from "commander";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
 import { topicNamed } from "./help/topic-names.ts";
-import type { Line } from "./hints/hints.ts";
+import type { TypedLine } from "./hints/hints.ts";
 import { wordsBeforeSeparator } from "./option-rules.ts";
 import { EXIT, storageProblem, type Problem } from "./problem.ts";
 
@@ -25,7 +25,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
   const { arrangeArguments, createProgram, findTypedCommand } = await import("./program.ts");
   const { createPrinter } = await import("./printer.ts");
   let exitCode: number = EXIT.done;
-  let line: Line | undefined;
+  let line: TypedLine | undefined;
   try {
     const program = await createProgram({ world, version, exit: (code) => (exitCode = code) });
     const typed = arrangeArguments(program, argv);
@@ -54,7 +54,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
  * Prints the help that commander does not provide, and returns the exit code: `help <topic>`, and every help with
  * `--json`. Undefined for every other command line.
  */
-async function printHelp({ world, words, argv }: Line, version: string): Promise<number | undefined> {
+async function printHelp({ world, words, argv }: TypedLine, version: string): Promise<number | undefined> {
   const [first, name, ...others] = wordsBeforeSeparator(world.argv).filter((word) => !word.startsWith("-"));
   const topic = first === "help" && others.length === 0 ? topicNamed(name) : undefined;
   const json = wantsJson(world);
@@ -68,7 +68,7 @@ async function printHelp({ world, words, argv }: Line, version: string): Promise
  * An option that would consume the next option as its value, such as `--order-id --json` if a shell variable was empty.
  * A value that begins with a dash is written `--order-id=--json`.
  */
-function optionWithoutValue({ words, command, argv }: Line): Option | undefined {
+function optionWithoutValue({ words, command, argv }: TypedLine): Option | undefined {
   // The arguments after the command of `exec` belong to that command.
   if (command.registeredArguments.some(({ variadic }) => variadic)) return undefined;
   const named = (word: string): Option | undefined =>

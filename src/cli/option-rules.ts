@@ -1,5 +1,5 @@
 // Defaults: of --timeout and --retries in client/api/retry.ts, of the client's other settings in
-// cli/target/service.ts, of `sandbox start` in cli/sandbox/serving-options.ts. `addSetting` makes the variable of an
+// cli/target/service.ts, of `sandbox start` in cli/sandbox/serving-options.ts. `toSetting` makes the variable of an
 // option.
 import type { Command, Option } from "commander";
 import { refuseUsage } from "./problem.ts";
@@ -68,15 +68,15 @@ type SettingOwner = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
  * CHECKOUT_SANDBOX_RATE_LIMIT. Options about a single call are not settings. `name` is the setting's name if it differs
  * from the option's.
  */
-export function addSetting(owner: SettingOwner, option: Option, name = option.name()): Option {
-  const variable = variableNamed(owner, name);
+export function toSetting(owner: SettingOwner, option: Option, name = option.name()): Option {
+  const variable = settingVariable(owner, name);
   VARIABLES.set(option, variable);
   option.description += ` [${variable}]`;
   return option;
 }
 
 /** The variable of a setting: for `CHECKOUT` and `base-url` it is CHECKOUT_BASE_URL. */
-export function variableNamed(owner: SettingOwner, name: string): string {
+export function settingVariable(owner: SettingOwner, name: string): string {
   return `${owner}_${name.toUpperCase().replaceAll("-", "_")}`;
 }
 

@@ -44,8 +44,8 @@ export function parseLifetime(text: string): number {
   return milliseconds;
 }
 
-/** A UUID in lower case; undefined if the text is not a UUID. */
-export function idOf(text: string): string | undefined {
+/** Parses a UUID to lower case; undefined if the text is not a UUID. */
+export function parseUuid(text: string): string | undefined {
   return isUuid(text) ? text.toLowerCase() : undefined;
 }
 
@@ -56,14 +56,14 @@ export function isShortId(text: string): boolean {
 
 /** Parses a whole or short id. */
 export function parseAnyId(text: string): string {
-  const id = isShortId(text) ? text.toLowerCase() : idOf(text);
+  const id = isShortId(text) ? text.toLowerCase() : parseUuid(text);
   if (id !== undefined) return id;
   throw invalidOption("an id such as 0199a3c4-5d00-7000-8000-000000000001, or its last 8 characters", text);
 }
 
 /** Parses a whole id. */
 export function parseId(text: string): string {
-  const id = idOf(text);
+  const id = parseUuid(text);
   if (id === undefined) throw invalidOption("an id such as 0199a3c4-5d00-7000-8000-000000000001", text);
   return id;
 }
@@ -86,8 +86,8 @@ export function parseDeliverySchedule(text: string): DeliverySchedule {
   throw invalidOption(`delays such as 0s,5s,5m, where ${faults.join("; ")}`, text);
 }
 
-/** Parses a whole number within bounds. */
-export function parseWhole(minimum: number, maximum: number): (text: string) => number {
+/** A parser of whole numbers within bounds. */
+export function wholeNumberParser(minimum: number, maximum: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
     if (!/^\d{1,16}$/.test(text) || number < minimum || number > maximum) {
@@ -98,10 +98,10 @@ export function parseWhole(minimum: number, maximum: number): (text: string) => 
 }
 
 /**
- * Parses an amount in minor units. The refusal of an amount with decimals names the likely value, in the currency of
+ * A parser of amounts in minor units. The refusal of an amount with decimals names the likely value, in the currency of
  * the same command line.
  */
-export function parseAmountMinor({ argv }: Pick<World, "argv">): (text: string) => number {
+export function amountMinorParser({ argv }: Pick<World, "argv">): (text: string) => number {
   return (text) => {
     const typed = wordsBeforeSeparator(argv)
       .join(" ")
@@ -117,8 +117,8 @@ export function parseCurrency(text: string): string {
   return /^[a-z]{3}$/i.test(text) ? text.toUpperCase() : text;
 }
 
-/** Parses one of a few words, which the parser lists as `choices`. */
-export function parseChoice<Choice extends string>(
+/** A parser of a few words, which it lists as `choices`. */
+export function choiceParser<Choice extends string>(
   choices: readonly Choice[],
   said = choices.join(" or "),
 ): ((text: string) => Choice) & { readonly choices: readonly Choice[] } {

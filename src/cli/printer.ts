@@ -222,13 +222,13 @@ function styles(colour: boolean): Style {
 
 /** Whether to print colours: on a terminal, unless --no-color, NO_COLOR or FORCE_COLOR says otherwise. */
 function hasColour(stream: World["stdout"], world: Talker): boolean {
-  if (isPlain(world)) return false;
+  if (hasPlainOutput(world)) return false;
   const forced = world.env["FORCE_COLOR"];
   return forced ? forced !== "0" : isTerminal(stream);
 }
 
 /** Whether escape codes are disabled: by `--no-color`, by NO_COLOR, or by a dumb terminal. */
-export function isPlain({ argv = [], env }: Talker): boolean {
+export function hasPlainOutput({ argv = [], env }: Talker): boolean {
   if (isTyped({ argv }, "no-color") || env["NO_COLOR"]) return true;
   return env["TERM"] === "dumb" && !env["FORCE_COLOR"];
 }

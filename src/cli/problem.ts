@@ -1,5 +1,5 @@
 // To refuse a command: throw `Refused` or `refuseUsage`; `register` in cli/command.ts prints it, and nothing else
-// catches it. To continue after a refusal: `catchRefusal`, `unlessRefused`, `rethrowWith`. Other floors return refusals as
+// catches it. To continue after a refusal: `catchRefusal`, `undefinedIfRefused`, `rethrowWith`. Other floors return refusals as
 // values.
 import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
 import { causeOfError, StorageUnavailable } from "../store/connection/storage-failure.ts";
@@ -81,8 +81,8 @@ export function catchRefusal<Value>(work: () => Value): Outcome<Value, Problem> 
   }
 }
 
-/** The result of work, or undefined if it is refused, for a caller that can continue without it. */
-export function unlessRefused<Value>(find: () => Value): Value | undefined {
+/** The result of work; undefined if the work is refused, for a caller that can continue without the result. */
+export function undefinedIfRefused<Value>(find: () => Value): Value | undefined {
   const found = catchRefusal(find);
   return found.ok ? found.value : undefined;
 }
@@ -110,17 +110,17 @@ export function usageProblem(message: string, next: string): Problem {
   return { exitCode: EXIT.usage, code: "usage", message, next };
 }
 
-/** The message of `noSandbox`, without the folder. */
+/** The message of `noSandboxProblem`, without the folder. */
 export const NO_SANDBOX = "no sandbox is running here";
 
 /** The problem of a command that needs the folder's running sandbox: exit 7. `why` is the reason. */
-export function noSandbox(folder: string, why: string): Problem {
+export function noSandboxProblem(folder: string, why: string): Problem {
   const message = `${NO_SANDBOX} (${folder}), and ${why}`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
 }
 
 /** The problem of a command about the folder's running sandbox: exit 7. */
-export function notRunning(folder: string): Problem {
+export function notRunningProblem(folder: string): Problem {
   const message = `${NO_SANDBOX} (${folder})`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
 }

@@ -3,7 +3,7 @@
 // commands: hints/.
 import { Command } from "commander";
 import { ITEM_COUNT } from "../core/readiness/names.ts";
-import { exitCodeLines, type Group, type Registry } from "./command.ts";
+import { exitCodeLines, type Group, type RegistrationContext } from "./command.ts";
 import { TOPIC_SUMMARIES } from "./help/topic-names.ts";
 import { isTyped, wordsBeforeSeparator } from "./option-rules.ts";
 import { widthOf } from "./printer.ts";
@@ -46,7 +46,7 @@ type Registrar = (group: Group) => void;
 type Entry = {
   readonly summary: string;
   /** Loads the commands; `typed` contains the words of the command line. */
-  readonly load: (typed: ReadonlySet<string>, registry: Registry) => Promise<readonly Registrar[]>;
+  readonly load: (typed: ReadonlySet<string>, registry: RegistrationContext) => Promise<readonly Registrar[]>;
 };
 
 type Loaders = Readonly<Record<string, () => Promise<Registrar>>>;
@@ -261,7 +261,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
 };
 
 /** The whole command tree; only the typed groups contain their commands. */
-export async function createProgram(registry: Registry): Promise<Command> {
+export async function createProgram(registry: RegistrationContext): Promise<Command> {
   const { version, world } = registry;
   const { argv, stdout, stderr } = world;
   const program = new Command("checkout")
@@ -358,7 +358,7 @@ export function topLevelNames(): readonly string[] {
 }
 
 /** The words of every group and command. Loads each group alone, as `listKnownVariables` does. */
-export async function commandPaths(registry: Registry): Promise<readonly (readonly string[])[]> {
+export async function commandPaths(registry: RegistrationContext): Promise<readonly (readonly string[])[]> {
   const paths: (readonly string[])[] = [];
   for (const name of topLevelNames()) {
     const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name] } });
@@ -375,7 +375,7 @@ function pathsBelow(command: Command, path: readonly string[]): readonly (readon
 /**
  * Every variable that the program reads. Loads each group alone, because `typed` decides which commands a group has.
  */
-export async function listKnownVariables(registry: Registry): Promise<KnownVariables> {
+export async function listKnownVariables(registry: RegistrationContext): Promise<KnownVariables> {
   const { OTHER_VARIABLES, variablesBelow } = await import("./variables.ts");
   const known = new Map<string, (text: string) => string | undefined>(
     [...OTHER_VARIABLES.keys()].map((name) => [name, () => undefined]),

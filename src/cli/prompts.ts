@@ -5,7 +5,7 @@ import { currencyDecimals, formatAmount } from "../core/money.ts";
 import { printable, snakeCase } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { parseCurrency } from "./parsers.ts";
-import { isPlain } from "./printer.ts";
+import { hasPlainOutput } from "./printer.ts";
 import { interruptedProblem, Refused, refuseUsage } from "./problem.ts";
 
 /** The known fields of a create. */
@@ -14,14 +14,14 @@ export type CreateFields = {
 };
 
 /** The known fields, in the form of the body of a create. */
-export function createBody(fields: CreateFields): Readonly<Record<string, unknown>> {
+export function buildCreateBody(fields: CreateFields): Readonly<Record<string, unknown>> {
   const names = new Set<string>(CREATE_FIELDS);
   const given = Object.entries(fields).map(([name, value]) => [snakeCase(name), value] as const);
   return Object.fromEntries(given.filter(([name, value]) => names.has(name) && value !== undefined));
 }
 
 /** Asks for the missing fields of a create, after checking the given ones. Prompts on stderr, not on stdout. */
-export async function askForMissing(world: World, fields: CreateFields): Promise<CreateFields> {
+export async function promptForMissingFields(world: World, fields: CreateFields): Promise<CreateFields> {
   const fault = firstFault(fields);
   if (fault !== undefined) throw refuseUsage(fault, "correct it; nothing was sent");
   return unlessInterrupted(world, (questions) => ask(questions, fields), "; nothing was sent");
@@ -57,7 +57,7 @@ async function unlessInterrupted<Answer>(
   run: (questions: Questions) => Promise<Answer>,
   left: string,
 ): Promise<Answer> {
-  const plain = isPlain(world) ? await createPlainQuestions(world) : undefined;
+  const plain = hasPlainOutput(world) ? await createPlainQuestions(world) : undefined;
   try {
     return await run(plain?.questions ?? (await createEditedQuestions(world)));
   } catch (error) {
@@ -161,7 +161,7 @@ function toNumber(text: string): number {
 }
 
 function firstFault(fields: CreateFields): string | undefined {
-  const body = createBody(fields);
+  const body = buildCreateBody(fields);
   const faults = CREATE_FIELDS.filter((field) => Object.hasOwn(body, field)).map((field) =>
     fieldFault(field, body[field]),
   );

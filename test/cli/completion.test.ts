@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { SCRIPTS } from "../../src/cli/completion/commands.ts";
+import { COMPLETION_SCRIPTS } from "../../src/cli/completion/commands.ts";
 import { kindOfArgument, kindOfOption } from "../../src/cli/completion/kinds.ts";
 import { commandPaths, createProgram } from "../../src/cli/program.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -158,7 +158,7 @@ test("each argument and option with values of the sandbox exists, and no command
 test("completion prints each script, installs it where the shell looks, and removes only its own", async () => {
   const harness = createHarness();
   const env = { HOME: harness.cwd, SHELL: "/usr/bin/fish" };
-  for (const [shell, script] of Object.entries(SCRIPTS)) {
+  for (const [shell, script] of Object.entries(COMPLETION_SCRIPTS)) {
     expect((await harness.run(["completion", shell])).stdout).toBe(script);
     const written = await harness.run(["completion", "install", shell, "--json"], { env });
     const { path } = JSON.parse(written.stdout) as { readonly path: string };

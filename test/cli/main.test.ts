@@ -12,7 +12,7 @@ import { createProgram } from "../../src/cli/program.ts";
 import { table } from "../../src/cli/table.ts";
 import { REAL } from "../support/real.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
-import { whileWaiting } from "../../src/cli/target/waiting.ts";
+import { runWithSpinner } from "../../src/cli/target/waiting.ts";
 
 const FIELDS = ["--amount-minor", "1999", "--currency", "EUR", "--payment-method", "alipay_plus"];
 const createOrder = (orderId: string, ...more: string[]): string[] => [
@@ -322,7 +322,7 @@ test("one wait within another has no spinner of its own", async () => {
   const world = { ...REAL, interactive: true, stderr, onStop: () => () => undefined };
   const printer = createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
   const context = { world, printer, version: "0.0.0", around: surroundingsOf(world, {}) };
-  await whileWaiting(context, () => whileWaiting(context, () => Promise.resolve()));
+  await runWithSpinner(context, () => runWithSpinner(context, () => Promise.resolve()));
   expect(String(stderr.read()).match(/Waiting for the service/g)).toHaveLength(1);
 });
 
@@ -332,7 +332,7 @@ test("a terminal that says that it is 0 wide gets no spinner", async () => {
     const world = { ...REAL, interactive: true, stderr, onStop: () => () => undefined };
     const printer = createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
     const context = { world, printer, version: "0.0.0", around: surroundingsOf(world, {}) };
-    await whileWaiting(context, () => Promise.resolve());
+    await runWithSpinner(context, () => Promise.resolve());
     return stderr.read() !== null;
   };
   expect([await spun(80), await spun(0)]).toEqual([true, false]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import {
-  exchange,
+  sendWithRetries,
   type ApiRequest,
   type Exchange,
   type ExchangeOptions,
@@ -55,7 +55,7 @@ async function send(
   const sent: OutboundRequest[] = [];
   const pauses: number[] = [];
   const told: unknown[] = [];
-  const result: Exchange = await exchange(
+  const result: Exchange = await sendWithRetries(
     {
       now: () => NOW,
       random: () => 0.5,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { seenEventsTable } from "../../src/store/journal/seen-events.ts";
-import { rememberSeenEvents } from "../../src/client/listen/seen-events.ts";
+import { seenEventsInMemory } from "../../src/client/listen/seen-events.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
 import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
@@ -150,7 +150,7 @@ test("listen forwards again what comes again after a restore, and takes nothing 
 test("events and keys are remembered for an instance; where either is unknown, they are known", () => {
   const opened = openWatchedDatabase(IN_MEMORY, { kind: JOURNAL_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
-  for (const seen of [seenEventsTable(opened.value, 1), rememberSeenEvents()]) {
+  for (const seen of [seenEventsTable(opened.value, 1), seenEventsInMemory()]) {
     const has = (instance: string | null): boolean => seen.has({ eventId: "e", instance });
     expect([has("one"), has(null)]).toEqual([false, false]);
     seen.add({ eventId: "e", instance: "one" }, 1);

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { SCRIPTS } from "../../src/cli/completion/commands.ts";
+import { COMPLETION_SCRIPTS } from "../../src/cli/completion/commands.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import { hasTerminals, installedShells } from "../support/machine.ts";
@@ -65,16 +65,18 @@ test("every shell that is there parses its script, and no script evaluates text"
   const folder = tempFolder();
   for (const shell of INSTALLED) {
     const path = join(folder, shell);
-    writeFileSync(path, SCRIPTS[shell]);
+    writeFileSync(path, COMPLETION_SCRIPTS[shell]);
     const { status, stderr } = spawnSync(shell, ["-n", path], { encoding: "utf8" });
     expect([shell, status, stderr]).toEqual([shell, 0, ""]);
   }
   if (installedShells().includes("pwsh")) {
     const parse = "[scriptblock]::Create([Console]::In.ReadToEnd()) | Out-Null";
-    const { status } = spawnSync("pwsh", ["-NoProfile", "-Command", parse], { input: SCRIPTS.powershell });
+    const { status } = spawnSync("pwsh", ["-NoProfile", "-Command", parse], {
+      input: COMPLETION_SCRIPTS.powershell,
+    });
     expect(status).toBe(0);
   }
-  for (const script of Object.values(SCRIPTS)) {
+  for (const script of Object.values(COMPLETION_SCRIPTS)) {
     const code = script.replaceAll(/^#.*$/gm, "");
     expect(code).not.toMatch(/\beval\b|compgen|Invoke-Expression|\biex\b/);
   }
@@ -115,7 +117,7 @@ async function typedInto(
   const reached = join(cwd, "reached");
   mkdirSync(bin);
   writeFileSync(reached, "");
-  writeFileSync(join(cwd, "completion"), SCRIPTS[shell]);
+  writeFileSync(join(cwd, "completion"), COMPLETION_SCRIPTS[shell]);
   writeFileSync(
     join(bin, "checkout"),
     `#!/bin/sh

@@ -13,17 +13,17 @@ import { isLoopback } from "../../core/loopback.ts";
 import { english } from "../../core/language.ts";
 import { titleOf } from "../../core/readiness/assumptions.ts";
 import { printable } from "../../core/text.ts";
-import { openPayer, payerOptions, type Payer, type PayerOptions } from "./payer.ts";
+import { openPaymentReceiver, payerOptions, type PaymentReceiver, type PayerOptions } from "./payer.ts";
 import { recordPath } from "./record.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { EXIT, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 import { CALIBRATION_FILE, readCalibration } from "../../host/folder/calibration-record.ts";
 import { resolvePath } from "../snapshot/place.ts";
-import { untilStopped } from "../stopping.ts";
+import { abortOnStop } from "../stopping.ts";
 import { connectToService } from "../target/connect.ts";
 import { targetOptions } from "../target/options.ts";
-import { policyOf } from "../target/service.ts";
+import { retryPolicyOf } from "../target/service.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
 type CalibrateOptions = ServiceOptions &
@@ -74,10 +74,11 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   refusePlain(target.baseUrl);
   refuseNoTestKey(target);
   const run = world.freshId().slice(-12);
-  using stop = untilStopped(world);
-  await using payer = options.withPayer === true ? await openPayer(context, options, run) : undefined;
+  using stop = abortOnStop(world);
+  await using payer =
+    options.withPayer === true ? await openPaymentReceiver(context, options, run) : undefined;
   await agree(context, target, { yes: options.yes === true, payer });
-  const { timeoutMs } = policyOf(settings);
+  const { timeoutMs } = retryPolicyOf(settings);
   const asking = { timeoutMs, signal: stop.signal };
   const ended = await calibrate(world, target, { run, ...asking });
   const payment = ended.end === "done" ? await payer?.observe(target, ended.answers, asking) : undefined;
@@ -139,7 +140,7 @@ function refuseNoTestKey({ apiKey }: ServiceTarget): void {
 async function agree(
   { world, printer }: Context,
   { baseUrl }: ServiceTarget,
-  { yes, payer }: { readonly yes: boolean; readonly payer: Payer | undefined },
+  { yes, payer }: { readonly yes: boolean; readonly payer: PaymentReceiver | undefined },
 ): Promise<void> {
   if (yes) return;
   const lines = PROBES.map(({ summary }, at) => `  ${String(at + 1).padStart(2)} ${summary}`);

@@ -1,6 +1,6 @@
 import type { Option } from "commander";
 import type { ServiceTarget } from "../../client/api/client.ts";
-import type { AskOptions } from "../../client/calibration/calibrate.ts";
+import type { ProbeOptions } from "../../client/calibration/calibrate.ts";
 import { awaitPayment, MAX_RETRIEVES } from "../../client/calibration/payment.ts";
 import { createCalibrationReceiver, type CalibrationReceiver } from "../../client/calibration/receiver.ts";
 import { HOOK_PATH, RETURN_PATH, type PaymentEvidence } from "../../core/calibration/payment.ts";
@@ -9,7 +9,7 @@ import { allowedHosts, LOOPBACK_NAMES } from "../../core/loopback.ts";
 import { printable } from "../../core/text.ts";
 import { portFailure } from "../../host/listen.ts";
 import { listOption, switchOption, valueOption, type Context } from "../command.ts";
-import { parseHost, parseWhole } from "../parsers.ts";
+import { parseHost, wholeNumberParser } from "../parsers.ts";
 import { problemOf, Refused } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { checkSecrets, findSigningSecrets, secretOption } from "../webhook/signing-secrets.ts";
@@ -40,7 +40,7 @@ export function payerOptions(): Option[] {
     valueOption(
       "--port <port>",
       `port on which this command receives events, on this machine only (default: ${DEFAULT_PORT})`,
-      parseWhole(0, 65_535),
+      wholeNumberParser(0, 65_535),
     ),
     listOption(
       "--allow-host <host>",
@@ -52,7 +52,7 @@ export function payerOptions(): Option[] {
 }
 
 /** A receiver with its port open; the end of the enclosing block closes it. */
-export type Payer = AsyncDisposable & {
+export type PaymentReceiver = AsyncDisposable & {
   /** The instructions for the payer, in lines. */
   readonly terms: string;
   /** The maximum number of requests that the receiver handles. */
@@ -61,12 +61,16 @@ export type Payer = AsyncDisposable & {
   readonly observe: (
     target: ServiceTarget,
     answers: Answers,
-    options: AskOptions,
+    options: ProbeOptions,
   ) => Promise<PaymentEvidence>;
 };
 
 /** Opens the receiver for the events of the order of one calibration run. */
-export async function openPayer(context: Context, options: PayerOptions, run: string): Promise<Payer> {
+export async function openPaymentReceiver(
+  context: Context,
+  options: PayerOptions,
+  run: string,
+): Promise<PaymentReceiver> {
   const { world, printer } = context;
   const { port: wanted = DEFAULT_PORT, allowHost: added = [] } = options;
   const secrets = (await findSigningSecrets(context, options)) ?? [];

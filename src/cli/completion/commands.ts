@@ -9,11 +9,11 @@ import powershell from "./checkout.ps1?raw";
 import zsh from "./checkout.zsh?raw";
 
 /** The shells that can complete, each with its script. */
-export const SCRIPTS = { bash, zsh, fish, powershell } as const;
+export const COMPLETION_SCRIPTS = { bash, zsh, fish, powershell } as const;
 
-type CompletedShell = keyof typeof SCRIPTS;
+type CompletedShell = keyof typeof COMPLETION_SCRIPTS;
 
-const SHELLS = Object.keys(SCRIPTS) as CompletedShell[];
+const SHELLS = Object.keys(COMPLETION_SCRIPTS) as CompletedShell[];
 
 /** The path of each script in the user's home folder, and the further steps that the shell needs to find it. */
 const PLACES: Readonly<
@@ -67,8 +67,8 @@ export function registerCompletion(group: Group): void {
       examples: [`checkout completion ${shell}`],
       run: ({ printer }, { json }) =>
         json === true
-          ? printer.result({ shell, script: SCRIPTS[shell] }, () => "")
-          : Promise.resolve(printer.exact(SCRIPTS[shell])),
+          ? printer.result({ shell, script: COMPLETION_SCRIPTS[shell] }, () => "")
+          : Promise.resolve(printer.exact(COMPLETION_SCRIPTS[shell])),
     });
   register(group, {
     name: "install [shell]",
@@ -94,7 +94,7 @@ function install({ world, printer }: Context, name: string | undefined): Promise
   const path = placeOf(world, shell);
   refuseForeign(world, path);
   world.files.makeFolder(dirname(path));
-  world.files.write(path, SCRIPTS[shell]);
+  world.files.write(path, COMPLETION_SCRIPTS[shell]);
   const also = PLACES[shell].also(path);
   return printer.result({ shell, path, also }, () => `✓ wrote ${printable(path)}\n  ${printable(also)}`);
 }

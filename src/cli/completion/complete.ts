@@ -1,11 +1,11 @@
 import { Option, type Argument, type Command } from "commander";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
-import { isList } from "../command.ts";
+import { isListOption } from "../command.ts";
 import { TOPIC_SUMMARIES } from "../help/topic-names.ts";
 import { createProgram } from "../program.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import { kindOfArgument, kindOfOption, type Completion, type LiveKind } from "./kinds.ts";
+import { kindOfArgument, kindOfOption, type Completion, type ValueKind } from "./kinds.ts";
 
 /** Values with these characters could not be inserted, or would change the terminal. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
@@ -13,7 +13,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 /** The kind of word that is completed. */
 type Place = {
   readonly choices?: readonly string[] | undefined;
-  readonly kind?: LiveKind | undefined;
+  readonly kind?: ValueKind | undefined;
   /** Whether the word can be a file name. */
   readonly isFile: boolean;
   readonly isList: boolean;
@@ -91,7 +91,7 @@ async function valuesOf(
     ...(before.includes("--trust-folder") ? { trustFolder: true } : {}),
   };
   // Most Tabs need neither the folder nor the control API.
-  const { liveValues } = await import("./values.ts");
+  const { sandboxValues } = await import("./values.ts");
   const { createPrinter } = await import("../printer.ts");
   const { surroundingsOf } = await import("../target/surroundings.ts");
   // Only values may be printed.
@@ -100,7 +100,7 @@ async function valuesOf(
   const typedWorld = { ...world, argv: before };
   const around = surroundingsOf(typedWorld, options);
   const context = { world: typedWorld, version, printer: silent, around };
-  return liveValues(context, kind, typed);
+  return sandboxValues(context, kind, typed);
 }
 
 function given<Name extends string>(name: Name, value: string | undefined): { [Key in Name]?: string } {
@@ -195,7 +195,7 @@ function placeOfOption(option: Option): Place {
     choices: option.argChoices,
     kind: kindOfOption(option),
     isFile: FILES.has(value),
-    isList: isList(option),
+    isList: isListOption(option),
     isArgument: false,
   };
 }

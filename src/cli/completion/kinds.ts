@@ -6,7 +6,7 @@ import type { Option } from "commander";
 export type Completion = { readonly value: string; readonly about: string };
 
 /** A kind of values of the sandbox. */
-export type LiveKind =
+export type ValueKind =
   | "checkout"
   | "orderId"
   | "event"
@@ -20,7 +20,7 @@ export type LiveKind =
   | "snapshot";
 
 /** The kind of the argument of a command, by its words. */
-const ARGUMENTS: ReadonlyMap<string, LiveKind> = new Map([
+const ARGUMENTS: ReadonlyMap<string, ValueKind> = new Map([
   ...["sandbox pay", "orders get", "sessions get", "explain", "open"].map(
     (words) => [words, "checkout"] as const,
   ),
@@ -37,7 +37,7 @@ const ARGUMENTS: ReadonlyMap<string, LiveKind> = new Map([
   ...["snapshots restore", "snapshots remove"].map((words) => [words, "snapshot"] as const),
 ]);
 
-const OPTIONS: ReadonlyMap<string, LiveKind> = new Map([
+const OPTIONS: ReadonlyMap<string, ValueKind> = new Map([
   ["order-id", "orderId"],
   ["checkout", "checkout"],
   ["endpoint", "endpoint"],
@@ -46,11 +46,11 @@ const OPTIONS: ReadonlyMap<string, LiveKind> = new Map([
 ]);
 
 /** The kind of values that the argument of a command takes; undefined if the sandbox has none. */
-export function kindOfArgument(words: string): LiveKind | undefined {
+export function kindOfArgument(words: string): ValueKind | undefined {
   return ARGUMENTS.get(words);
 }
 
 /** The kind of values that an option takes; undefined if the sandbox has none. */
-export function kindOfOption(option: Option): LiveKind | undefined {
+export function kindOfOption(option: Option): ValueKind | undefined {
   return OPTIONS.get(option.name());
 }

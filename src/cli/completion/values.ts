@@ -2,9 +2,9 @@
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
 import type { Context } from "../command.ts";
-import { catchRefusalAsync, unlessRefused } from "../problem.ts";
+import { catchRefusalAsync, undefinedIfRefused } from "../problem.ts";
 import { findSandbox, resolveStore } from "../target/control.ts";
-import type { Completion, LiveKind } from "./kinds.ts";
+import type { Completion, ValueKind } from "./kinds.ts";
 
 /** Maximum time for which a Tab waits for the sandbox, in milliseconds. */
 const TIMEOUT_MS = 1000;
@@ -84,15 +84,15 @@ const LISTERS = {
         about: storeId === null ? "the whole sandbox" : `store ${storeId}`,
       })),
   ),
-} as const satisfies Readonly<Record<LiveKind, unknown>>;
+} as const satisfies Readonly<Record<ValueKind, unknown>>;
 
 /** The values of the command's sandbox that begin with the typed text; empty if no sandbox answers in time. */
-export async function liveValues(
+export async function sandboxValues(
   context: Context,
-  kind: LiveKind,
+  kind: ValueKind,
   typed: string,
 ): Promise<readonly Completion[]> {
-  const sandbox = unlessRefused(() => findSandbox(context));
+  const sandbox = undefinedIfRefused(() => findSandbox(context));
   if (sandbox === undefined) return [];
   const target = await catchRefusalAsync(resolveStore(context, { ...sandbox, timeoutMs: TIMEOUT_MS }));
   return target.ok ? LISTERS[kind](context, target.value, typed) : [];

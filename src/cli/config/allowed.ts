@@ -12,7 +12,7 @@ import { EXIT, Refused } from "../problem.ts";
  * A variable whose value is sent as an API key: its name, the real folder of the configuration, and the origin of the
  * service.
  */
-export type AllowedUse = AllowedVariables["variables"][number];
+export type AllowedVariable = AllowedVariables["variables"][number];
 
 const ALLOWED_FILE = "allowed.json";
 
@@ -22,7 +22,7 @@ type PersonalWorld = Pick<World, "files" | "settingsFolder">;
  * Whether the user has allowed a variable for a folder and an address (decision 85). Refuses a file that another user
  * could have written, and a file with unexpected content; `own` is the variable that needs no permission.
  */
-export function isAllowed(world: PersonalWorld, use: AllowedUse, own: string): boolean {
+export function isAllowed(world: PersonalWorld, use: AllowedVariable, own: string): boolean {
   const folder = world.settingsFolder();
   if (folder === undefined) return false;
   const read = attemptInWords(() => readAllowed(world, folder));
@@ -31,7 +31,10 @@ export function isAllowed(world: PersonalWorld, use: AllowedUse, own: string): b
 }
 
 /** Stores a permission. If that fails, the command continues and says that it will ask again. */
-export function keepAllowed({ world, printer }: Pick<Context, "world" | "printer">, use: AllowedUse): void {
+export function storePermission(
+  { world, printer }: Pick<Context, "world" | "printer">,
+  use: AllowedVariable,
+): void {
   const kept = tryToKeep(world, use);
   const where = `${use.name} may be sent to ${use.origin} from ${printable(use.folder)}`;
   if (kept.ok) printer.talk(`note: ${where}; kept in ${printable(kept.value)}`);
@@ -39,7 +42,7 @@ export function keepAllowed({ world, printer }: Pick<Context, "world" | "printer
 }
 
 /** The path of the file that now contains the permission, or the reason why it was not written. */
-function tryToKeep(world: PersonalWorld, use: AllowedUse): Outcome<string, string> {
+function tryToKeep(world: PersonalWorld, use: AllowedVariable): Outcome<string, string> {
   return attemptInWords(() => {
     const folder = world.settingsFolder();
     if (folder === undefined) throw new NotBelieved("there is no home folder");
@@ -82,7 +85,7 @@ function attemptInWords<Value>(work: () => Value): Outcome<Value, string> {
   }
 }
 
-function isSame(one: AllowedUse, other: AllowedUse): boolean {
+function isSame(one: AllowedVariable, other: AllowedVariable): boolean {
   return one.name === other.name && one.folder === other.folder && one.origin === other.origin;
 }
 

@@ -7,7 +7,7 @@ import { register, switchOption, valueOption, type Context, type Group } from ".
 import { callControl } from "../../client/control/control.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import { EXIT, unwrapHosting, problemOf, Refused, refuseUsage } from "../problem.ts";
-import { addSetting } from "../option-rules.ts";
+import { toSetting } from "../option-rules.ts";
 import { CONFIG_VARIABLE } from "../../host/config/find.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import { planText, settingsText, type SettingDifference } from "./report.ts";
@@ -62,7 +62,7 @@ function fileOption() {
     "configuration file (default: checkout.config.json, here or in a parent folder)",
   );
   // The same file, and so the same variable, as `sandbox start --config`.
-  return addSetting("CHECKOUT_SANDBOX", option, "config");
+  return toSetting("CHECKOUT_SANDBOX", option, "config");
 }
 
 function pruneOption(effect: string) {

@@ -17,21 +17,21 @@ export type DoctorCheck = {
 };
 
 /** A finding that needs no action. */
-export function ok(found: string): DoctorFinding {
+export function okFinding(found: string): DoctorFinding {
   return { status: "ok", found, next: null };
 }
 
 /** A finding that works but may surprise, with its remedy. */
-export function warning(found: string, next: string): DoctorFinding {
+export function warningFinding(found: string, next: string): DoctorFinding {
   return { status: "warning", found, next };
 }
 
 /** A finding that does not work, with its remedy. */
-export function problem(found: string, next: string): DoctorFinding {
+export function problemFinding(found: string, next: string): DoctorFinding {
   return { status: "problem", found, next };
 }
 
 /** A finding for a state that could not be determined, with the reason. */
-export function unknown(found: string, next: string | null = null): DoctorFinding {
+export function unknownFinding(found: string, next: string | null = null): DoctorFinding {
   return { status: "unknown", found, next };
 }

@@ -6,12 +6,12 @@ import { register, type Context, type Group } from "../command.ts";
 import { hintAsTyped, type Style } from "../printer.ts";
 import { EXIT } from "../problem.ts";
 import { wrapText } from "../wrap.ts";
-import { unknown, type DoctorCheck, type DoctorFinding, type FindingStatus } from "./check.ts";
+import { unknownFinding, type DoctorCheck, type DoctorFinding, type FindingStatus } from "./check.ts";
 import { checkProxies, checkService, checkVariables } from "./environment.ts";
-import { DATABASES, checkClock, checkDisk, checkFiles, checkFolder } from "./folder.ts";
+import { DATABASE_CHECKS, checkClock, checkDisk, checkFiles, checkFolder } from "./folder.ts";
 import { checkNode, checkSystem, checkVersion } from "./installation.ts";
 import { checkLog } from "./log.ts";
-import { redactor } from "./redaction.ts";
+import { createRedactor } from "./redaction.ts";
 import { checkEndpoints, checkHealth, checkLock, checkPort, checkStoreClock } from "./sandbox.ts";
 import { createCheckSubjects, type CheckSubjects } from "./scene.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -23,7 +23,7 @@ const CHECKS: readonly DoctorCheck[] = [
   { name: "system", run: checkSystem },
   { name: "folder", run: checkFolder },
   { name: "files", run: checkFiles },
-  ...DATABASES,
+  ...DATABASE_CHECKS,
   { name: "disk", run: checkDisk },
   { name: "clock", run: checkClock },
   { name: "lock", run: checkLock },
@@ -60,7 +60,7 @@ async function runDoctor(
 ): Promise<number> {
   const { world, printer, version } = context;
   const scene = createCheckSubjects(context, options, variables);
-  const redact = redactor(scene);
+  const redact = createRedactor(scene);
   const clean = (text: string): string => printable(redact(text));
   const rows: Row[] = [];
   // In sequence: other checks must not slow down the measured answer of the sandbox.
@@ -83,7 +83,7 @@ async function runCheck(check: DoctorCheck, scene: CheckSubjects): Promise<Docto
     return await check.run(scene);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return unknown(`it cannot be told: ${why}`, "see what this names, then run checkout doctor again");
+    return unknownFinding(`it cannot be told: ${why}`, "see what this names, then run checkout doctor again");
   }
 }
 

@@ -6,12 +6,12 @@ import { proxyFor, displayProxy } from "../../core/network/proxy.ts";
 import { excerpt } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { isSecretName } from "./redaction.ts";
-import { ok, problem, warning, type DoctorFinding } from "./check.ts";
-import { findingOf } from "./folder.ts";
+import { okFinding, problemFinding, warningFinding, type DoctorFinding } from "./check.ts";
+import { findingOfProblem } from "./folder.ts";
 import type { KnownVariables } from "../variables.ts";
 import { catchRefusal, type Problem } from "../problem.ts";
 import type { CheckSubjects } from "./scene.ts";
-import { serviceSettings, type Settings } from "../target/service.ts";
+import { serviceSettings, type ServiceSettings } from "../target/service.ts";
 
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 /** Edit distance from which a variable is no longer considered a misspelling. */
@@ -23,25 +23,28 @@ const HIDDEN_VARIABLES = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 /** Checks which service the commands use, and whether there is an API key for it. */
 export function checkService(scene: CheckSubjects): DoctorFinding {
   const resolved = settingsOf(scene);
-  if (!resolved.ok) return findingOf(resolved.refusal);
+  if (!resolved.ok) return findingOfProblem(resolved.refusal);
   const { baseUrl, apiKey, lacksSandbox, otherSandbox } = resolved.value;
   if (baseUrl.value === null || lacksSandbox !== undefined)
-    return warning(`commands have no service: ${lacksSandbox ?? baseUrl.source}`, "checkout sandbox start");
+    return warningFinding(
+      `commands have no service: ${lacksSandbox ?? baseUrl.source}`,
+      "checkout sandbox start",
+    );
   const where = `${new URL(baseUrl.value).origin} (${baseUrl.source})`;
   const other =
     otherSandbox === undefined ? "" : `; the sandbox of this folder is another one: ${otherSandbox}`;
   if (apiKey.value === null)
-    return problem(`${where}; there is no API key for it${other}`, "set CHECKOUT_API_KEY");
+    return problemFinding(`${where}; there is no API key for it${other}`, "set CHECKOUT_API_KEY");
   if (other !== "")
-    return warning(
+    return warningFinding(
       `${where}${other}`,
       `where that is meant, unset ${baseUrl.source}, or eval "$(checkout env)"`,
     );
-  return ok(`${where}; API key of ${apiKey.source}`);
+  return okFinding(`${where}; API key of ${apiKey.source}`);
 }
 
 /** The settings of the service, resolved as the commands do. */
-function settingsOf({ context }: CheckSubjects): Outcome<Settings, Problem> {
+function settingsOf({ context }: CheckSubjects): Outcome<ServiceSettings, Problem> {
   return catchRefusal(() => serviceSettings(context, undefined));
 }
 
@@ -53,20 +56,21 @@ export function checkProxies(scene: CheckSubjects): DoctorFinding {
     if (value === undefined || value === "") return [];
     return [name.toUpperCase() === "NO_PROXY" ? `${name} ${excerpt(value)}` : `${name} ${proxyHost(value)}`];
   });
-  if (named.length === 0) return ok("none");
+  if (named.length === 0) return okFinding("none");
   const resolved = settingsOf(scene);
   const address = resolved.ok ? resolved.value.baseUrl.value : null;
   const isLocal = address === null || isLoopback(new URL(address).hostname);
   const shown = named.join(", ");
-  if (isLocal) return ok(`${shown}; calls on this machine, and webhooks, do not use them`);
+  if (isLocal) return okFinding(`${shown}; calls on this machine, and webhooks, do not use them`);
   const proxy = proxyFor(address, world.env);
   const { origin } = new URL(address);
   if (!proxy.ok) {
     const { variable } = proxy.refusal;
-    return problem(`${shown}; ${variable} names no proxy`, `correct ${variable}: http://HOST:PORT`);
+    return problemFinding(`${shown}; ${variable} names no proxy`, `correct ${variable}: http://HOST:PORT`);
   }
-  if (proxy.value === undefined) return ok(`${shown}; not used for ${origin}: commands connect directly`);
-  return ok(
+  if (proxy.value === undefined)
+    return okFinding(`${shown}; not used for ${origin}: commands connect directly`);
+  return okFinding(
     `${shown}; ${origin} is reached through ${displayProxy(proxy.value.url)} (${proxy.value.source})`,
   );
 }
@@ -84,7 +88,7 @@ export async function checkVariables({
 }: CheckSubjects): Promise<DoctorFinding> {
   const known = await variables();
   const set = Object.keys(world.env).filter((name) => name.startsWith("CHECKOUT_") && world.env[name] !== "");
-  if (set.length === 0) return ok("none");
+  if (set.length === 0) return okFinding("none");
   const judged = set.toSorted().map((name) => judgeVariable(name, known, world.env));
   const status = (["problem", "warning", "ok"] as const).find((one) =>
     judged.some((finding) => finding.status === one),
@@ -100,13 +104,13 @@ export async function checkVariables({
 function judgeVariable(name: string, known: KnownVariables, env: World["env"]): DoctorFinding {
   const refuses = known.get(name);
   if (refuses !== undefined) {
-    if (refuses(env[name] ?? "") === undefined) return ok(displayValue(name, env));
-    return problem(`${name} (refused)`, `correct ${name}: the help of its command says what it takes`);
+    if (refuses(env[name] ?? "") === undefined) return okFinding(displayValue(name, env));
+    return problemFinding(`${name} (refused)`, `correct ${name}: the help of its command says what it takes`);
   }
-  if (isTargetVariable(name)) return ok(displayValue(name, env));
+  if (isTargetVariable(name)) return okFinding(displayValue(name, env));
   const meant = closestMatch(name, [...known.keys()], { maxDistance: MAX_DISTANCE });
   const hint = meant === undefined ? "nothing reads it" : `did you mean ${meant}?`;
-  return warning(`${name} (unknown)`, `unset ${name}: ${hint}`);
+  return warningFinding(`${name} (unknown)`, `unset ${name}: ${hint}`);
 }
 
 function displayValue(name: string, env: World["env"]): string {

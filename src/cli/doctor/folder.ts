@@ -15,7 +15,14 @@ import {
 } from "../../host/folder/state-folder.ts";
 import { checkContents } from "../../host/folder/trust.ts";
 import type { Problem } from "../problem.ts";
-import { ok, problem, unknown, warning, type DoctorCheck, type DoctorFinding } from "./check.ts";
+import {
+  okFinding,
+  problemFinding,
+  unknownFinding,
+  warningFinding,
+  type DoctorCheck,
+  type DoctorFinding,
+} from "./check.ts";
 import type { CheckSubjects } from "./scene.ts";
 
 const MIB = 1024 * 1024;
@@ -35,14 +42,17 @@ export function checkFolder(scene: CheckSubjects): DoctorFinding {
   const { context, folder, trusted } = scene;
   const named = `${folder} (${sourceOf(scene)})`;
   const checked = trusted();
-  if (!checked.ok) return findingOf(checked.refusal);
-  if (checked.value === "nothing") return ok(`${named}: not there; the first start makes it`);
+  if (!checked.ok) return findingOfProblem(checked.refusal);
+  if (checked.value === "nothing") return okFinding(`${named}: not there; the first start makes it`);
   const contents = checkContents(context.world, folder);
-  if (!contents.ok) return findingOf(contents.refusal);
+  if (!contents.ok) return findingOfProblem(contents.refusal);
   const { fileSystem } = context.world.files.disk(folder);
   const on = `${named}, on ${fileSystem ?? "a file system that is not known by name"}`;
-  if (fileSystem === undefined || !SHARED_FILE_SYSTEMS.has(fileSystem)) return ok(on);
-  return warning(`${on}: locks do not hold there`, "name a folder on a disk of this machine with --dir");
+  if (fileSystem === undefined || !SHARED_FILE_SYSTEMS.has(fileSystem)) return okFinding(on);
+  return warningFinding(
+    `${on}: locks do not hold there`,
+    "name a folder on a disk of this machine with --dir",
+  );
 }
 
 function sourceOf({ context: { world }, options, folder }: CheckSubjects): string {
@@ -56,8 +66,8 @@ function sourceOf({ context: { world }, options, folder }: CheckSubjects): strin
 /** Checks the contents of the files next to the databases. */
 export function checkFiles({ context: { world }, folder, trusted }: CheckSubjects): DoctorFinding {
   const checked = trusted();
-  if (!checked.ok) return unknown(SKIPPED_FOLDER_TEXT);
-  if (checked.value !== "used") return ok("none yet");
+  if (!checked.ok) return unknownFinding(SKIPPED_FOLDER_TEXT);
+  if (checked.value !== "used") return okFinding("none yet");
   const isSeeded = world.files.exists(stateFile(folder, "database"));
   const refused = [
     readCredentials(world, folder),
@@ -66,8 +76,8 @@ export function checkFiles({ context: { world }, folder, trusted }: CheckSubject
     // If there is a database, its key is only read; no key is created.
     ...(isSeeded ? [masterKey(world, folder, "filled")] : []),
   ].find((read) => !read.ok);
-  if (refused !== undefined && !refused.ok) return findingOf(refused.refusal);
-  return ok(
+  if (refused !== undefined && !refused.ok) return findingOfProblem(refused.refusal);
+  return okFinding(
     world.files
       .list(folder)
       .filter((name) => ownerOfName(name) === "checkout")
@@ -77,7 +87,7 @@ export function checkFiles({ context: { world }, folder, trusted }: CheckSubject
 }
 
 /** Checks of the folder's databases. */
-export const DATABASES: readonly DoctorCheck[] = [
+export const DATABASE_CHECKS: readonly DoctorCheck[] = [
   { name: "sandbox.db", run: (scene) => checkStateDatabase(scene, { file: "database", kind: SANDBOX_FILE }) },
   { name: "journal.db", run: (scene) => checkStateDatabase(scene, { file: "journal", kind: JOURNAL_FILE }) },
   { name: "requests.db", run: checkRequests },
@@ -97,24 +107,25 @@ function checkStateDatabase(
     readonly file: "database" | "journal" | "requests";
   },
 ): DoctorFinding {
-  if (!trusted().ok) return unknown(SKIPPED_FOLDER_TEXT);
+  if (!trusted().ok) return unknownFinding(SKIPPED_FOLDER_TEXT);
   const read = checkDatabase(stateFile(folder, file), { ...options, nativeBinding: world.sqliteAddon() });
   if (!read.ok) {
     const { message, remedy } = read.refusal;
     const isMended = file === "requests" && mustBeSetAside(read.refusal);
-    return isMended ? warning(message, DAMAGED_LOG_REMEDY) : problem(message, remedy);
+    return isMended ? warningFinding(message, DAMAGED_LOG_REMEDY) : problemFinding(message, remedy);
   }
-  if (read.value === undefined) return ok("not there yet");
+  if (read.value === undefined) return okFinding("not there yet");
   const { bytes, checked, format, unreadable } = read.value;
   const size = `${(bytes / MIB).toFixed(1)} MiB with its log`;
   if (unreadable > 0)
-    return warning(
+    return warningFinding(
       `${size}; ${unreadable} lines of it are no requests, and are left out of every list`,
       "nothing has to be done; to begin a new one, move the file away",
     );
-  if (checked === "whole") return ok(`format ${format}, ${size}; every page is sound`);
-  if (checked === "head") return ok(`${size}; too large to check every page, its head and log are its own`);
-  return unknown(
+  if (checked === "whole") return okFinding(`format ${format}, ${size}; every page is sound`);
+  if (checked === "head")
+    return okFinding(`${size}; too large to check every page, its head and log are its own`);
+  return unknownFinding(
     `${size}; it was written during every read`,
     "run checkout doctor again when the sandbox is idle",
   );
@@ -130,12 +141,12 @@ export function checkDisk({ context: { world }, folder }: CheckSubjects): Doctor
   const { freeBytes, isWritable } = world.files.disk(place);
   const found = `${Math.floor(freeBytes / MIB)} MiB free at ${place}`;
   if (!isWritable)
-    return problem(
+    return problemFinding(
       `${place} cannot be written`,
       "check its owner and mode, or name another folder with --dir",
     );
-  if (freeBytes < MIN_SPACE_BYTES) return problem(found, "free some disk space");
-  return freeBytes < LOW_SPACE_BYTES ? warning(found, "free some disk space") : ok(found);
+  if (freeBytes < MIN_SPACE_BYTES) return problemFinding(found, "free some disk space");
+  return freeBytes < LOW_SPACE_BYTES ? warningFinding(found, "free some disk space") : okFinding(found);
 }
 
 /** A path, or the nearest parent folder that exists. */
@@ -148,18 +159,18 @@ export function checkClock({ context: { world }, folder, trusted }: CheckSubject
   const now = world.now();
   const at = new Date(now).toISOString();
   const checked = trusted();
-  if (!checked.ok || checked.value !== "used") return ok(at);
+  if (!checked.ok || checked.value !== "used") return okFinding(at);
   const names = world.files.list(folder).filter((name) => ownerOfName(name) === "checkout");
   const times = names.map((name) => world.files.look(`${folder}/${name}`)?.changedAt ?? 0);
   const aheadMs = Math.max(0, ...times) - now;
-  if (aheadMs <= CLOCK_TOLERANCE_MS) return ok(at);
-  return warning(
+  if (aheadMs <= CLOCK_TOLERANCE_MS) return okFinding(at);
+  return warningFinding(
     `${at}, but a file of the state was written ${Math.round(aheadMs / 1000)} s after that`,
     "set the clock of this machine; webhooks are refused when it is more than 300 s off",
   );
 }
 
 /** The problem that a command would report, as a finding. */
-export function findingOf({ message, next }: Pick<Problem, "message" | "next">): DoctorFinding {
-  return problem(message, next);
+export function findingOfProblem({ message, next }: Pick<Problem, "message" | "next">): DoctorFinding {
+  return problemFinding(message, next);
 }

@@ -1,6 +1,6 @@
 import { printable } from "../../core/text.ts";
 import { NEEDED_NODE } from "../../version.ts";
-import { ok, problem, warning, type DoctorFinding } from "./check.ts";
+import { okFinding, problemFinding, warningFinding, type DoctorFinding } from "./check.ts";
 import type { CheckSubjects } from "./scene.ts";
 
 const RESTART_HINT = "restart the sandbox, so that both have one version";
@@ -8,11 +8,11 @@ const RESTART_HINT = "restart the sandbox, so that both have one version";
 /** Checks whether the running sandbox has the version of this program. */
 export function checkVersion({ context: { version }, lock }: CheckSubjects): DoctorFinding {
   const found = lock();
-  if (found?.kind !== "live") return ok(`checkout ${version}; no live sandbox to compare with`);
+  if (found?.kind !== "live") return okFinding(`checkout ${version}; no live sandbox to compare with`);
   const theirs = found.run.version;
-  if (theirs === version) return ok(`checkout ${version}; the live sandbox has the same`);
+  if (theirs === version) return okFinding(`checkout ${version}; the live sandbox has the same`);
   const told = theirs === undefined ? "is of an older version" : `is ${printable(theirs)}`;
-  return warning(`checkout ${version}; the live sandbox ${told}`, RESTART_HINT);
+  return warningFinding(`checkout ${version}; the live sandbox ${told}`, RESTART_HINT);
 }
 
 /** Checks the version and the path of Node. */
@@ -20,13 +20,13 @@ export function checkNode({ context: { world } }: CheckSubjects): DoctorFinding 
   const { nodeVersion, node } = world.machine();
   const whose = node.isInside ? `inside ${node.path}` : node.path;
   const found = `Node ${nodeVersion} (${whose}); needed: ${NEEDED_NODE}`;
-  if (!isOlder(nodeVersion, NEEDED_NODE.replace(/^\D+/, ""))) return ok(found);
-  return problem(found, "run it with npx in its project (npx checkout), or install a newer Node");
+  if (!isOlder(nodeVersion, NEEDED_NODE.replace(/^\D+/, ""))) return okFinding(found);
+  return problemFinding(found, "run it with npx in its project (npx checkout), or install a newer Node");
 }
 
 /** Reports the operating system. */
 export function checkSystem({ context: { world } }: CheckSubjects): DoctorFinding {
-  return ok(world.machine().system);
+  return okFinding(world.machine().system);
 }
 
 function isOlder(version: string, needed: string): boolean {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { excerpt } from "../../core/text.ts";
-import { ok, unknown, warning, type DoctorFinding } from "./check.ts";
+import { okFinding, unknownFinding, warningFinding, type DoctorFinding } from "./check.ts";
 import type { CheckSubjects } from "./scene.ts";
 
 /** The log file of a detached sandbox. */
@@ -14,15 +14,15 @@ const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\
 
 /** Reports the last errors in the log of a detached sandbox. */
 export function checkLog({ context: { world }, folder, trusted }: CheckSubjects): DoctorFinding {
-  if (!trusted().ok) return unknown("the state folder is not read");
+  if (!trusted().ok) return unknownFinding("the state folder is not read");
   const path = join(folder, LOG_FILE);
   const facts = world.files.look(path);
-  if (facts === undefined) return ok(`there is no ${LOG_FILE}`);
-  if (facts.kind !== "file" || !facts.isOwn) return unknown(`${path} is no file of ours`);
+  if (facts === undefined) return okFinding(`there is no ${LOG_FILE}`);
+  if (facts.kind !== "file" || !facts.isOwn) return unknownFinding(`${path} is no file of ours`);
   const errors = (world.files.read(path) ?? "").split("\n").filter((line) => ERROR_LINE.test(line));
-  if (errors.length === 0) return ok(`no errors in ${LOG_FILE}`);
+  if (errors.length === 0) return okFinding(`no errors in ${LOG_FILE}`);
   const last = errors.slice(-MAX_SHOWN_ERRORS).map(excerpt).join("; ");
-  return warning(
+  return warningFinding(
     `${errors.length} errors in ${LOG_FILE}, the last: ${last}`,
     "checkout sandbox logs shows all of it",
   );

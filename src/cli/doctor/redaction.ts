@@ -18,7 +18,7 @@ export function isSecretName(name: string): boolean {
  * the form of our secrets, and users and passwords in addresses. The home folder, whose path names a person, becomes
  * `~`.
  */
-export function redactor(scene: CheckSubjects): (text: string) => string {
+export function createRedactor(scene: CheckSubjects): (text: string) => string {
   const { env } = scene.context.world;
   const secrets = [...secretsOfEnvironment(env), ...secretsOfFolder(scene)]
     .filter((secret) => secret.length >= MIN_SECRET_LENGTH)

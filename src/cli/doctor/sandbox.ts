@@ -6,7 +6,7 @@ import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { isHostedFolder } from "../../host/folder/state-folder.ts";
 import { lastResult } from "../webhook/report.ts";
-import { ok, problem, unknown, warning, type DoctorFinding } from "./check.ts";
+import { okFinding, problemFinding, unknownFinding, warningFinding, type DoctorFinding } from "./check.ts";
 import { REQUEST_TIMEOUT_MS, type CheckSubjects } from "./scene.ts";
 import { catchRefusal } from "../problem.ts";
 import { unwrapAnswer } from "../target/call.ts";
@@ -23,50 +23,53 @@ const NEWEST_DELIVERIES = 5;
 /** Checks which process serves the folder. */
 export function checkLock({ folder, lock }: CheckSubjects): DoctorFinding {
   const found = lock();
-  if (found === undefined) return unknown("the state folder is not read");
-  if (found.kind === "none") return ok("no sandbox holds the folder");
+  if (found === undefined) return unknownFinding("the state folder is not read");
+  if (found.kind === "none") return okFinding("no sandbox holds the folder");
   const path = stateFile(folder, "run");
   if (found.kind === "torn")
-    return warning(`${path} is not as checkout wrote it; the next start replaces it`, START_HINT);
+    return warningFinding(`${path} is not as checkout wrote it; the next start replaces it`, START_HINT);
   if (found.kind === "unreadable")
-    return problem(
+    return problemFinding(
       `${path} is of another version of checkout, whose sandbox runs`,
       "stop it with that version",
     );
   const { pid } = found.run;
-  if (found.kind === "live") return ok(`held by the live sandbox (pid ${pid})`);
+  if (found.kind === "live") return okFinding(`held by the live sandbox (pid ${pid})`);
   if (found.kind === "stale")
-    return warning(
+    return warningFinding(
       `left by a sandbox that was killed (pid ${pid}); the next start takes it over`,
       START_HINT,
     );
-  return warning(`it is a copy: pid ${pid} serves the folder that this one was copied from`, START_HINT);
+  return warningFinding(
+    `it is a copy: pid ${pid} serves the folder that this one was copied from`,
+    START_HINT,
+  );
 }
 
 /** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
 export function checkPort({ context: { world }, lock, folder }: CheckSubjects): DoctorFinding {
   const found = lock();
   const live = found?.kind === "live" ? found.run : undefined;
-  if (live?.port === null) return unknown(`the sandbox is starting (pid ${live.pid})`, "run it again");
+  if (live?.port === null) return unknownFinding(`the sandbox is starting (pid ${live.pid})`, "run it again");
   const named = world.env["CHECKOUT_SANDBOX_PORT"] || undefined;
   const port = live?.port ?? Number(named ?? DEFAULT_PORT);
   const owner = printable(world.portOwner(port) ?? "");
   if (live !== undefined) {
     // The port of a hosted service belongs to a process of its own, workerd.
     const isOther = owner !== "" && !owner.includes(String(live.pid)) && !isHostedFolder(world, folder);
-    if (!isOther) return ok(`${port}, of the live sandbox`);
-    return warning(
+    if (!isOther) return okFinding(`${port}, of the live sandbox`);
+    return warningFinding(
       `${port}, of the live sandbox, is held by ${owner}`,
       "restart the sandbox if it does not answer",
     );
   }
-  if (owner === "") return ok(`${port} is free, as far as the system shows it`);
+  if (owner === "") return okFinding(`${port} is free, as far as the system shows it`);
   if (named === undefined)
-    return warning(
+    return warningFinding(
       `${port} is used by ${owner}; a start takes the next free one`,
       "stop it if you want that port",
     );
-  return problem(
+  return problemFinding(
     `${port} (CHECKOUT_SANDBOX_PORT) is used by ${owner}`,
     "stop that process, or set another port (0 takes any free one)",
   );
@@ -77,25 +80,25 @@ export async function checkHealth({ lock, health }: CheckSubjects): Promise<Doct
   const found = lock();
   const asked = await health();
   if (asked === undefined) {
-    if (found?.kind === "live") return unknown("the sandbox is starting", "run it again");
-    return warning("no sandbox of this folder runs", START_HINT);
+    if (found?.kind === "live") return unknownFinding("the sandbox is starting", "run it again");
+    return warningFinding("no sandbox of this folder runs", START_HINT);
   }
   const { answer, ms } = asked;
   const pid = found?.kind === "live" ? found.run.pid : "?";
   if (!answer.ok)
-    return problem(
+    return problemFinding(
       `the sandbox (pid ${pid}) does not answer: ${printable(answer.message)}`,
       `see what it does; if it hangs: kill ${pid}; ${START_HINT}`,
     );
   const told = `/healthz: ${answer.status} in ${Math.round(ms)} ms`;
   if (answer.status !== 200)
-    return problem(
+    return problemFinding(
       `${told}: ${excerpt(answer.body)}`,
       "do what the message says; see disk and sandbox.db above",
     );
   return ms > SLOW_MS
-    ? warning(`${told}, which is slow`, "check which other programs are busy on this machine")
-    : ok(told);
+    ? warningFinding(`${told}, which is slow`, "check which other programs are busy on this machine")
+    : okFinding(told);
 }
 
 /** Checks whether the store's clock shows real time. */
@@ -104,9 +107,9 @@ export async function checkStoreClock(scene: CheckSubjects): Promise<DoctorFindi
   if (!asked.ok) return asked.finding;
   const { now, frozen } = asked.value;
   const isMoved = Math.abs(now - scene.context.world.now()) > CLOCK_TOLERANCE_MS;
-  if (!frozen && !isMoved) return ok("the real one");
+  if (!frozen && !isMoved) return okFinding("the real one");
   const how = frozen ? "is frozen at" : "was moved to";
-  return warning(`it ${how} ${iso(now)}`, "checkout sandbox clock real");
+  return warningFinding(`it ${how} ${iso(now)}`, "checkout sandbox clock real");
 }
 
 /** Checks which endpoints fail, and why. */
@@ -114,13 +117,13 @@ export async function checkEndpoints(scene: CheckSubjects): Promise<DoctorFindin
   const listed = await ask(scene, "listEndpoints");
   if (!listed.ok) return listed.finding;
   const { endpoints } = listed.value;
-  if (endpoints.length === 0) return ok("none: events are delivered nowhere");
+  if (endpoints.length === 0) return okFinding("none: events are delivered nowhere");
   const judged = await Promise.all(endpoints.map((endpoint) => judge(scene, endpoint)));
   const bad = judged.filter(({ status }) => status !== "ok");
   const isProblem = bad.some(({ status }) => status === "problem");
   const [first] = bad;
   if (first === undefined)
-    return ok(`${endpoints.length}; the newest delivery to each was accepted, or none was due`);
+    return okFinding(`${endpoints.length}; the newest delivery to each was accepted, or none was due`);
   const found = bad.map((one) => one.found).join("; ");
   const next = [...new Set(bad.map((one) => one.next))].join("; ");
   return { status: isProblem ? "problem" : first.status, found, next };
@@ -131,13 +134,14 @@ async function judge(scene: CheckSubjects, endpoint: EndpointEntry): Promise<Doc
   // The path of an address can hold a secret.
   const name = `${id} (${URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "no address"})`;
   if (state === "disabled")
-    return problem(`${name} is disabled: ${excerpt(reason ?? "")}`, `checkout endpoints enable ${id}`);
+    return problemFinding(`${name} is disabled: ${excerpt(reason ?? "")}`, `checkout endpoints enable ${id}`);
   if (state === "paused" && pausedBy === "listener")
-    return warning(`${name} waits for its listener`, "checkout listen");
+    return warningFinding(`${name} waits for its listener`, "checkout listen");
   if (state === "paused")
-    return warning(`${name} is paused: ${excerpt(reason ?? "")}`, `checkout endpoints enable ${id}`);
+    return warningFinding(`${name} is paused: ${excerpt(reason ?? "")}`, `checkout endpoints enable ${id}`);
   // An enabled endpoint has a reason only if its store, or the whole folder, is not adopted.
-  if (reason !== null) return warning(`${name}: ${printable(reason)}`, "checkout sandbox start --adopt");
+  if (reason !== null)
+    return warningFinding(`${name}: ${printable(reason)}`, "checkout sandbox start --adopt");
   const asked = await ask(scene, "listDeliveries", { endpointId: id, limit: NEWEST_DELIVERIES });
   if (!asked.ok) return asked.finding;
   // Deliveries are listed newest first; of two that ended at the same time, the first counts.
@@ -148,8 +152,8 @@ async function judge(scene: CheckSubjects, endpoint: EndpointEntry): Promise<Doc
     newest.state === "succeeded" ||
     newest.state === "dropped"
   )
-    return ok(name);
-  return problem(`${name}: ${failureText(newest)}`, remedyOf(newest));
+    return okFinding(name);
+  return problemFinding(`${name}: ${failureText(newest)}`, remedyOf(newest));
 }
 
 /** The time at which the last finished attempt ended; 0 if no attempt has finished. */
@@ -194,10 +198,10 @@ async function ask<Name extends Question>(
   const healthy = await health();
   const target = await control();
   if (target === undefined || healthy?.answer.ok === false)
-    return { ok: false, finding: unknown("there is no sandbox to ask") };
+    return { ok: false, finding: unknownFinding("there is no sandbox to ask") };
   const call = { name, body, timeoutMs: REQUEST_TIMEOUT_MS };
   const result = await callControl(world, target, call as Parameters<typeof callControl<Name>>[2]);
   const told = catchRefusal(() => unwrapAnswer(result));
   if (told.ok) return told;
-  return { ok: false, finding: unknown(told.refusal.message, told.refusal.next) };
+  return { ok: false, finding: unknownFinding(told.refusal.message, told.refusal.next) };
 }

@@ -8,7 +8,7 @@ import { stateFile } from "../../host/folder/files.ts";
 import { isRunningOwner } from "../../host/folder/owner-file.ts";
 import { checkFolderTrust } from "../../host/folder/trust.ts";
 import type { HostFailure } from "../../host/failure.ts";
-import { catchRefusalAsync, unlessRefused } from "../problem.ts";
+import { catchRefusalAsync, undefinedIfRefused } from "../problem.ts";
 import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -100,7 +100,8 @@ async function healthOf({ world }: Context, lock: Lock | undefined) {
  * sandbox's version.
  */
 async function controlOf(context: Context): Promise<ControlTarget | undefined> {
-  const target = unlessRefused(() => sandboxOfFolder(context)) ?? unlessRefused(() => findSandbox(context));
+  const target =
+    undefinedIfRefused(() => sandboxOfFolder(context)) ?? undefinedIfRefused(() => findSandbox(context));
   if (target === undefined) return undefined;
   const found = await catchRefusalAsync(
     resolveStore(context, { ...target, onOtherVersion: () => undefined }),

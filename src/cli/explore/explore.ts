@@ -3,8 +3,8 @@ import { exploreAll, type ExplorationResult } from "../../client/explore/explora
 import {
   commandStages,
   runningShopStages,
-  type Commands,
-  type ShownOrder,
+  type ExploreCommands,
+  type OrderViewSpec,
 } from "../../client/explore/command.ts";
 import { runSchedule, type StageFactory } from "../../client/explore/run.ts";
 import { ShopFailure } from "../../client/explore/shop.ts";
@@ -16,19 +16,19 @@ import { printableLiteral } from "../../core/text.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { EXIT, unwrapHosting, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
-import { junitFile } from "../readiness/junit-file.ts";
-import { untilStopped } from "../stopping.ts";
-import { accessIn, refuseWithoutKey } from "../store/access.ts";
-import { variablesOf } from "../store/variables.ts";
+import { prepareJunitFile } from "../readiness/junit-file.ts";
+import { abortOnStop } from "../stopping.ts";
+import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
+import { accessVariables } from "../store/variables.ts";
 import { isTyped } from "../option-rules.ts";
-import { whileLeased } from "../../client/control/lease.ts";
+import { withLease } from "../../client/control/lease.ts";
 import { wrapAnswer } from "../../client/control/control.ts";
 import { unwrapAnswer, callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import { resolvePath } from "../snapshot/place.ts";
-import { faultJson, rerunOf, scheduleOf } from "./faults.ts";
-import { DEFAULTS, EXPLORE_RULES, exploreOptions, type ExploreOptions } from "./options.ts";
-import { recordResult } from "./record.ts";
+import { faultJson, rerunCommand, parseExploreSchedule } from "./faults.ts";
+import { EXPLORE_DEFAULTS, EXPLORE_RULES, exploreOptions, type ExploreCommandOptions } from "./options.ts";
+import { recordExploration } from "./record.ts";
 import { exploreJson, exploreJunit, exploreText } from "./report.ts";
 
 /** Maximum number of schedules that run in parallel, each in a separate store. */
@@ -38,7 +38,7 @@ const PROGRESS_MS = 5000;
 
 /** `checkout explore`. */
 export function registerExplore(group: Group): void {
-  register<ExploreOptions>(group, {
+  register<ExploreCommandOptions>(group, {
     name: "explore <command> [arguments...]",
     summary: "run a purchase command under every fault, and find the faults that break it",
     exitCodes: { 0: "every invariant held", 1: "an invariant is broken", 3: "nothing was learned" },
@@ -57,24 +57,24 @@ export function registerExplore(group: Group): void {
 
 async function runExplore(
   context: Context,
-  options: ExploreOptions,
+  options: ExploreCommandOptions,
   words: readonly string[],
 ): Promise<number> {
   const { world } = context;
   const only =
-    options.only === undefined ? undefined : scheduleOf(options.only, options.payer ?? "succeeded");
+    options.only === undefined ? undefined : parseExploreSchedule(options.only, options.payer ?? "succeeded");
   const view = viewOf(options);
   checkApplication(context, options, view);
-  const junit = options.junit === undefined ? undefined : junitFile(world, options.junit);
+  const junit = options.junit === undefined ? undefined : prepareJunitFile(world, options.junit);
   const path = options.write === undefined ? undefined : resolvePath(world, options.write);
-  using stop = untilStopped(world);
+  using stop = abortOnStop(world);
   const { receiver } = options;
   const wanted = { words, only, view, signal: stop.signal };
   const result =
     receiver === undefined
       ? await inOwnSandbox(context, options, wanted)
       : await inRunningSandbox(context, { ...options, receiver }, wanted);
-  if (only === undefined) await recordResult(context, result);
+  if (only === undefined) await recordExploration(context, result);
   // Only schedules without kills, because `checkout exec --fault` cannot kill.
   const first = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
   if (path !== undefined && first !== undefined)
@@ -93,14 +93,14 @@ type Wanted = {
   /** The only schedule to run. */
   readonly only: Schedule | undefined;
   /** Where the shop shows its bookings. */
-  readonly view: ShownOrder | undefined;
+  readonly view: OrderViewSpec | undefined;
   readonly signal: AbortSignal;
 };
 
 /** Explores in stores of a separate sandbox in memory. */
 async function inOwnSandbox(
   context: Context,
-  options: ExploreOptions,
+  options: ExploreCommandOptions,
   wanted: Wanted,
 ): Promise<ExplorationResult> {
   const { serve: served, receiverPath } = options;
@@ -112,7 +112,7 @@ async function inOwnSandbox(
       use: async ({ ready: { base_url: baseUrl, control_token: token } }) => {
         const target = { origin: new URL(baseUrl).origin, token, version: context.version };
         const { view } = wanted;
-        const commands: Commands = {
+        const commands: ExploreCommands = {
           ...commandsOf(context, options, wanted),
           baseUrl,
           target,
@@ -136,12 +136,12 @@ async function inOwnSandbox(
 /** Explores a running shop, in its store of the running sandbox, under a lease that undoes everything at its end. */
 async function inRunningSandbox(
   context: Context,
-  options: ExploreOptions & { readonly receiver: string },
+  options: ExploreCommandOptions & { readonly receiver: string },
   wanted: Wanted,
 ): Promise<ExplorationResult> {
   const { world, printer } = context;
   const sandbox = await controlTarget(context);
-  const access = await accessIn(context, sandbox);
+  const access = await readStoreAccess(context, sandbox);
   if (access.apiKey === null)
     throw refuseWithoutKey(access, "explore with --serve instead, which makes its own stores");
   const { storeId, baseUrl } = access;
@@ -154,15 +154,15 @@ async function inRunningSandbox(
       `checkout endpoints add ${quote(options.receiver)}`,
     );
   const { view, signal } = wanted;
-  const env = variablesOf(access);
+  const env = accessVariables(access);
   printer.talk(
     "explore: the clock of the store is moved until the end, so that its other unpaid orders expire",
   );
-  const timeoutMs = Math.min(MAX_LEASE_MS, (options.budget ?? DEFAULTS.budgetMs) + LEASE_REST_MS);
+  const timeoutMs = Math.min(MAX_LEASE_MS, (options.budget ?? EXPLORE_DEFAULTS.budgetMs) + LEASE_REST_MS);
   const lease = { drill: "explore", timeoutMs, signal } as const;
-  const leased = await whileLeased(world, target, lease, async ({ id: leaseId }) => {
+  const leased = await withLease(world, target, lease, async ({ id: leaseId }) => {
     const held = { ...target, leaseId };
-    const commands: Commands = {
+    const commands: ExploreCommands = {
       ...commandsOf(context, options, wanted),
       baseUrl,
       target,
@@ -188,8 +188,8 @@ const LEASE_REST_MS = 3_600_000;
 /** Refuses options that need a shop or the running sandbox if there is none. */
 function checkApplication(
   { world }: Context,
-  { serve, receiver, orderView }: ExploreOptions,
-  view: ShownOrder | undefined,
+  { serve, receiver, orderView }: ExploreCommandOptions,
+  view: OrderViewSpec | undefined,
 ): void {
   if (view !== undefined && serve === undefined && receiver === undefined)
     throw refuseUsage("a view of orders needs a shop", "add --serve or --receiver");
@@ -203,13 +203,13 @@ function checkApplication(
 }
 
 /** The merchant's command, and the order_ids for its purchases, which no other run has used. */
-function commandsOf({ world }: Context, options: ExploreOptions, { words, signal }: Wanted) {
+function commandsOf({ world }: Context, options: ExploreCommandOptions, { words, signal }: Wanted) {
   const run = world.freshId().slice(-8);
   let purchases = 0;
   return {
     world,
     commandLine: words.map((word) => quote(word)).join(" "),
-    timeoutMs: options.commandTimeout ?? DEFAULTS.timeoutMs,
+    timeoutMs: options.commandTimeout ?? EXPLORE_DEFAULTS.timeoutMs,
     signal,
     newOrderId: (): string => {
       purchases += 1;
@@ -218,7 +218,7 @@ function commandsOf({ world }: Context, options: ExploreOptions, { words, signal
   };
 }
 
-function viewOf({ orderView, orderViewCommand, paidWhen }: ExploreOptions): ShownOrder | undefined {
+function viewOf({ orderView, orderViewCommand, paidWhen }: ExploreCommandOptions): OrderViewSpec | undefined {
   if (orderViewCommand !== undefined) return { from: { commandLine: orderViewCommand }, paidWhen };
   if (orderView === undefined) return undefined;
   return { from: orderView.startsWith("/") ? { path: orderView } : { url: orderView }, paidWhen };
@@ -228,11 +228,11 @@ type Explored = Wanted & { readonly stages: StageFactory; readonly kills: KillsA
 
 async function search(
   context: Context,
-  options: ExploreOptions,
+  options: ExploreCommandOptions,
   { words, only, view, signal, stages, kills }: Explored,
 ): Promise<ExplorationResult> {
   const { world, printer } = context;
-  const { budget: budgetMs = DEFAULTS.budgetMs, depth = DEFAULTS.depth } = options;
+  const { budget: budgetMs = EXPLORE_DEFAULTS.budgetMs, depth = EXPLORE_DEFAULTS.depth } = options;
   const hasView = view !== undefined;
   const progress = progressOf(context);
   const found = await exploreAll({
@@ -256,7 +256,7 @@ async function search(
     kills,
     isPlace: ({ kind }) => hasView || kind === "request",
     hasView,
-    rerunOf: (schedule) => rerunOf(context, schedule, { options, words }),
+    rerunOf: (schedule) => rerunCommand(context, schedule, { options, words }),
     onWave: ({ size, count }) =>
       printer.talk(`explore: ${count} schedules with ${size} ${size === 1 ? "fault" : "faults"}`),
   }).catch((error: unknown) => {

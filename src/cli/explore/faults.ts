@@ -10,7 +10,7 @@ import { isRecord, parseJson } from "../../core/json.ts";
 import { optionToCopy, quote, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
-import type { ExploreOptions } from "./options.ts";
+import type { ExploreCommandOptions } from "./options.ts";
 
 /** A fault as a file of faults contains it. */
 export function faultJson(fault: ScheduledFault): object {
@@ -27,7 +27,7 @@ function encodeMatch({ match = {} }: ScheduledFault): unknown {
 }
 
 /** Parses the schedule of `--only`: faults as in a file of faults, and kills. */
-export function scheduleOf(text: string, payer: PayerOutcome): Schedule {
+export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedule {
   const refused = (why: string): Refused =>
     refuseUsage(`--only ${why}`, `such as --only '[{"action":"lose_answer"}]'`);
   const json = parseJson(text);
@@ -55,13 +55,13 @@ const KEPT_OPTIONS = {
   orderView: "--order-view",
   orderViewCommand: "--order-view-command",
   paidWhen: "--paid-when",
-} as const satisfies Partial<Record<keyof ExploreOptions, string>>;
+} as const satisfies Partial<Record<keyof ExploreCommandOptions, string>>;
 
 /** The command line that reruns exactly this schedule. */
-export function rerunOf(
+export function rerunCommand(
   { world }: Pick<Context, "world">,
   { faults, payer }: Schedule,
-  { options, words }: { readonly options: ExploreOptions; readonly words: readonly string[] },
+  { options, words }: { readonly options: ExploreCommandOptions; readonly words: readonly string[] },
 ): string {
   const shell = shellOf(world.env);
   const option = (flag: string, value: string): string =>

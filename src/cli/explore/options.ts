@@ -2,12 +2,12 @@ import type { Option } from "commander";
 import { durationText } from "../../core/config/setting-text.ts";
 import { PAYER_OUTCOMES, type PayerOutcome } from "../../core/explore/schedule.ts";
 import { invalidOption, valueOption, type CommandSpec } from "../command.ts";
-import { parseChoice, parseDuration, parseWhole } from "../parsers.ts";
+import { choiceParser, parseDuration, wholeNumberParser } from "../parsers.ts";
 import { parsePattern } from "../readiness/order-view.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** The options of `checkout explore`. */
-export type ExploreOptions = CommonOptions & {
+export type ExploreCommandOptions = CommonOptions & {
   readonly serve?: string;
   readonly receiverPath?: string;
   readonly receiver?: string;
@@ -25,7 +25,7 @@ export type ExploreOptions = CommonOptions & {
 };
 
 /** Defaults of the options. */
-export const DEFAULTS = { budgetMs: 60_000, depth: 2, timeoutMs: 60_000 } as const;
+export const EXPLORE_DEFAULTS = { budgetMs: 60_000, depth: 2, timeoutMs: 60_000 } as const;
 const MAX_DEPTH = 4;
 
 /** The options: first the application, then the search, then its result. */
@@ -34,20 +34,20 @@ export function exploreOptions(): readonly Option[] {
     ...applicationOptions(),
     valueOption(
       "--budget <duration>",
-      `time after which no new schedule starts (default: ${durationText(DEFAULTS.budgetMs)})`,
+      `time after which no new schedule starts (default: ${durationText(EXPLORE_DEFAULTS.budgetMs)})`,
       parseDuration,
     ),
     valueOption(
       "--depth <count>",
-      `maximum number of faults in one schedule (default: ${DEFAULTS.depth})`,
-      parseWhole(1, MAX_DEPTH),
+      `maximum number of faults in one schedule (default: ${EXPLORE_DEFAULTS.depth})`,
+      wholeNumberParser(1, MAX_DEPTH),
     ),
     valueOption("--seed <text>", "the same seed runs the same schedules (default: random)"),
     valueOption("--only <faults>", "run only these faults: JSON, as in the last line of a result"),
     valueOption(
       "--payer <outcome>",
       `with --only, the payer's outcome: ${PAYER_OUTCOMES.join(", ")} (default: succeeded)`,
-      parseChoice(PAYER_OUTCOMES),
+      choiceParser(PAYER_OUTCOMES),
     ),
     valueOption(
       "--write <file>",
@@ -56,7 +56,7 @@ export function exploreOptions(): readonly Option[] {
     valueOption("--junit <file>", "also write each invariant as a test in JUnit XML"),
     valueOption(
       "--command-timeout <duration>",
-      `timeout of each run of the command (default: ${durationText(DEFAULTS.timeoutMs)})`,
+      `timeout of each run of the command (default: ${durationText(EXPLORE_DEFAULTS.timeoutMs)})`,
       parseDuration,
     ),
   ];
@@ -104,7 +104,7 @@ export const EXPLORE_RULES = {
     ["orderView", "orderViewCommand"],
     ["serve", "receiver"],
   ],
-} as const satisfies Pick<CommandSpec<ExploreOptions>, "requires" | "conflicts">;
+} as const satisfies Pick<CommandSpec<ExploreCommandOptions>, "requires" | "conflicts">;
 
 function parsePath(text: string): string {
   if (!text.startsWith("/")) throw invalidOption("a path such as /hooks", text);

@@ -1,15 +1,15 @@
 import type { ExplorationResult } from "../../client/explore/exploration.ts";
 import type { Context } from "../command.ts";
-import { catchRefusalAsync, unlessRefused } from "../problem.ts";
+import { catchRefusalAsync, undefinedIfRefused } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { resolveStore, findSandbox } from "../target/control.ts";
 
 /** Records a search for the launch checklist, in the command's store, if the folder's sandbox is running. */
-export async function recordResult(
+export async function recordExploration(
   context: Context,
   { schedules, broken, table: places }: ExplorationResult,
 ): Promise<void> {
-  const sandbox = unlessRefused(() => findSandbox(context));
+  const sandbox = undefinedIfRefused(() => findSandbox(context));
   if (sandbox === undefined) return;
   const record = async (): Promise<void> => {
     const target = await resolveStore(context, sandbox);

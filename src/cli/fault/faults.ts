@@ -10,9 +10,16 @@ import { PARAMETERS } from "../../core/fault/rules.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";
 import { PROBABILITY_FORM, matchText, parametersText, probabilityOf } from "../../core/fault/text.ts";
 import { printableLiteral } from "../../core/text.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
-import { idOf, parseChoice, parseDuration, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
+import {
+  parseUuid,
+  choiceParser,
+  parseDuration,
+  parseId,
+  parseSpanOrMoment,
+  wholeNumberParser,
+} from "../parsers.ts";
 import { refuseUsage } from "../problem.ts";
 import { shortId, table } from "../table.ts";
 import { momentFromNow } from "../target/control.ts";
@@ -45,7 +52,7 @@ export function registerFaults(group: Group): void {
     name: "list",
     summary: "list the active faults, oldest first",
     examples: ["checkout faults list", "checkout faults list --json"],
-    run: calling("listFaults", {
+    run: runnerFor("listFaults", {
       text: ({ faults }, { width }) =>
         faults.length === 0 ? "no faults are scheduled" : faultLines(faults, width),
     }),
@@ -54,7 +61,7 @@ export function registerFaults(group: Group): void {
     name: "remove <id>",
     summary: "remove a fault",
     examples: ["checkout faults remove <id>"],
-    run: calling("removeFault", {
+    run: runnerFor("removeFault", {
       id: "fault",
       text: ({ fault }, { style }) => `${style.green("✓")} the fault ${fault.action} was removed`,
     }),
@@ -63,7 +70,7 @@ export function registerFaults(group: Group): void {
     name: "clear",
     summary: "remove all faults of the store",
     examples: ["checkout faults clear"],
-    run: calling("clearFaults", {
+    run: runnerFor("clearFaults", {
       text: ({ faults }) => (faults.length === 0 ? "no faults were scheduled" : `removed: ${faults.length}`),
     }),
   });
@@ -85,13 +92,13 @@ function registerAdd(group: Group): void {
       valueOption(
         "--profile <name>",
         `add a set of faults instead of one action: ${FAULT_PROFILES.join(", ")}`,
-        parseChoice(FAULT_PROFILES),
+        choiceParser(FAULT_PROFILES),
       ),
       ...matchOptions(),
       valueOption(
         "--status <status>",
         `for status: HTTP status, 400 to 599 (default: ${PARAMETERS.status.default})`,
-        parseWhole(400, 599),
+        wholeNumberParser(400, 599),
       ),
       valueOption(
         "--latency <duration>",
@@ -101,10 +108,10 @@ function registerAdd(group: Group): void {
       valueOption(
         "--retry-after <seconds>",
         `for ${PARAMETERS.retryAfterS.of.join(", ")}: value of Retry-After, 0 to 3600 (default: ${PARAMETERS.retryAfterS.default})`,
-        parseWhole(0, 3600),
+        wholeNumberParser(0, 3600),
       ),
     ],
-    run: calling("addFault", {
+    run: runnerFor("addFault", {
       body: (options, { context, typed }) => requestOf(context, options, typed),
       nextAfter: {
         not_found: "checkout endpoints list and checkout events list show the ids",
@@ -121,7 +128,7 @@ function matchOptions(): Option[] {
     valueOption(
       "--method <method>",
       "only requests with this method: GET or POST",
-      parseChoice(["GET", "POST"]),
+      choiceParser(["GET", "POST"]),
     ),
     valueOption("--path <path>", "only requests to this path of v1; * matches any text"),
     valueOption(
@@ -133,7 +140,7 @@ function matchOptions(): Option[] {
       "--order-id <pattern>",
       "only requests and deliveries with this order_id; * matches any text",
     ),
-    valueOption("--nth <n>", "start with the nth match (default: 1)", parseWhole(1, MAX_TIMES)),
+    valueOption("--nth <n>", "start with the nth match (default: 1)", wholeNumberParser(1, MAX_TIMES)),
     valueOption(
       "--probability <p>",
       "probability that a match gets the fault, 0 to 1 (default: 1)",
@@ -146,7 +153,7 @@ function matchOptions(): Option[] {
     valueOption(
       "--times <n>",
       "maximum number of requests or deliveries that the fault applies to (default: 1; with --until, no limit)",
-      parseWhole(1, MAX_TIMES),
+      wholeNumberParser(1, MAX_TIMES),
     ),
     valueOption(
       "--until <time>",
@@ -157,9 +164,9 @@ function matchOptions(): Option[] {
 }
 
 async function gotAction(text: string): Promise<string> {
-  const { commandsFor, didYouMean } = await import("../hints/equivalents.ts");
+  const { equivalentCommands, didYouMean } = await import("../hints/equivalents.ts");
   const near = closestMatch(text, FAULT_ACTIONS, { maxDistance: MAX_TYPING_ERRORS });
-  const meant = near === undefined ? commandsFor(["faults", "add", text]) : [near];
+  const meant = near === undefined ? equivalentCommands(["faults", "add", text]) : [near];
   return `${printableLiteral(text)}${didYouMean([meant ?? []].flat())}`;
 }
 
@@ -178,7 +185,7 @@ async function requestOf(
       "checkout faults add --help lists the actions and their options",
     );
   const { method, path, endpoint: endpointId, orderId, nth, probability } = options;
-  const eventId = event === undefined ? undefined : idOf(event);
+  const eventId = event === undefined ? undefined : parseUuid(event);
   const eventType = eventId === undefined ? event : undefined;
   const match = { method, path, eventType, eventId, endpointId, orderId, nth, probability };
   const isNarrowed = Object.values(match).some((value) => value !== undefined);

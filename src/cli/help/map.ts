@@ -1,7 +1,13 @@
 import type { Command, Option } from "commander";
 import type { CommandMap, MappedCommand, MappedOption, MappedVariable } from "../../core/help/map.ts";
 import type { World } from "../../world.ts";
-import { detailsOf, isCommon, isList, type ExitCodes, type Registry } from "../command.ts";
+import {
+  detailsOf,
+  isCommonOption,
+  isListOption,
+  type ExitCodes,
+  type RegistrationContext,
+} from "../command.ts";
 import { environmentVariableOf } from "../option-rules.ts";
 import { createPrinter } from "../printer.ts";
 import { EXIT_MEANINGS } from "../problem.ts";
@@ -20,7 +26,10 @@ export async function printMap(
 }
 
 /** The map of the commands below `words`; with no words, of all commands. */
-export async function commandMap(registry: Registry, words: readonly string[] = []): Promise<CommandMap> {
+export async function commandMap(
+  registry: RegistrationContext,
+  words: readonly string[] = [],
+): Promise<CommandMap> {
   const [first, ...rest] = words;
   const commands: MappedCommand[] = [];
   const programs: Command[] = [];
@@ -32,7 +41,7 @@ export async function commandMap(registry: Registry, words: readonly string[] = 
     if (found !== undefined) commands.push(mapped(found, [name], rest));
   }
   const options = programs.flatMap(optionsBelow);
-  const common = uniqueBy(options.filter(isCommon), ({ flags }) => flags);
+  const common = uniqueBy(options.filter(isCommonOption), ({ flags }) => flags);
   return {
     program: "checkout",
     version: registry.version,
@@ -62,9 +71,9 @@ function mapped(command: Command, path: readonly string[], rest: readonly string
       variadic: argument.variadic,
       choices: argument.argChoices,
     })),
-    options: command.options.filter((option) => !isCommon(option)).map(mappedOption),
+    options: command.options.filter((option) => !isCommonOption(option)).map(mappedOption),
     common_options: command.options.flatMap((option) =>
-      isCommon(option) && option.long ? [option.long] : [],
+      isCommonOption(option) && option.long ? [option.long] : [],
     ),
     exit_codes: exitCodes(codes),
     examples: [...examples],
@@ -82,7 +91,7 @@ function mappedOption(option: Option): MappedOption {
     flags: option.flags,
     value,
     type: typeOf(value, option),
-    repeatable: isList(option),
+    repeatable: isListOption(option),
     choices: option.argChoices,
     default: standard?.replace(/; repeatable.*$/, "") ?? null,
     variable: variable ?? null,

@@ -2,7 +2,7 @@
 export type Suggestion = readonly string[] | string;
 
 /** The suggestion of the longest row with which these words begin; undefined if there is no such row. */
-export function commandsFor(words: readonly string[]): Suggestion | undefined {
+export function equivalentCommands(words: readonly string[]): Suggestion | undefined {
   const starts = words.map((_word, at) => words.slice(0, words.length - at).join(" "));
   return starts.map((start) => COMMANDS.get(start)).find((meant) => meant !== undefined);
 }

@@ -1,17 +1,17 @@
 import type { Command } from "commander";
 import { VERSION } from "../../version.ts";
 import type { World } from "../../world.ts";
-import { wordsBeforeSeparator, variableNamed } from "../option-rules.ts";
+import { wordsBeforeSeparator, settingVariable } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedCommand } from "../program.ts";
-import { commandsFor, didYouMean, type Suggestion } from "./equivalents.ts";
-import { commandsLike, optionsLike } from "./search.ts";
+import { equivalentCommands, didYouMean, type Suggestion } from "./equivalents.ts";
+import { similarCommands, similarOptions } from "./search.ts";
 
 /** An error of commander: its code and message. */
 type CommanderError = { readonly code: string; readonly message: string };
 
 /** A command line, the program's commands, and the typed words that name a command. */
-export type Line = TypedCommand & {
+export type TypedLine = TypedCommand & {
   readonly world: World;
   readonly program: Command;
   readonly argv: readonly string[];
@@ -24,7 +24,7 @@ const UNKNOWN_OPTION = "commander.unknownOption";
  * The usage error for an error of commander, in one line with a hint. The help of a group without a command has already
  * been printed.
  */
-export async function usageHint(found: CommanderError, line: Line): Promise<Problem> {
+export async function usageHint(found: CommanderError, line: TypedLine): Promise<Problem> {
   const { words } = line;
   const next = ["checkout", ...words, "--help"].join(" ");
   if (found.code === "commander.help") return usageProblem("a command is missing", next);
@@ -51,11 +51,11 @@ function variableFor(message: string, words: readonly string[]): string | undefi
     /^unknown option '--(api-key|control-token|admin-token|signing-secret)'/.exec(message) ?? [];
   if (name === "") return undefined;
   const own = words[0] === "sandbox" || words[0] === "exec" ? "CHECKOUT_SANDBOX" : "CHECKOUT";
-  return variableNamed(own, name);
+  return settingVariable(own, name);
 }
 
 /** Suggests commands or options similar to an unknown one; empty if none is similar. */
-async function suggestionFor({ code, message }: CommanderError, line: Line): Promise<Suggestion> {
+async function suggestionFor({ code, message }: CommanderError, line: TypedLine): Promise<Suggestion> {
   const { words, command, argv } = line;
   if (code === UNKNOWN_COMMAND) return suggestedCommand(line);
   const longs = command.options.flatMap(({ long }) => long ?? []);
@@ -64,22 +64,22 @@ async function suggestionFor({ code, message }: CommanderError, line: Line): Pro
   if (code !== UNKNOWN_OPTION) return [];
   const [, typed = ""] = /unknown option '(--?[^'=]+)/.exec(message) ?? [];
   if (longs.includes(typed)) return [typed];
-  return commandsFor([...words, typed]) ?? optionsLike(longs, typed, argv);
+  return equivalentCommands([...words, typed]) ?? similarOptions(longs, typed, argv);
 }
 
-async function suggestedCommand({ program, words: known, argv, world }: Line): Promise<Suggestion> {
+async function suggestedCommand({ program, words: known, argv, world }: TypedLine): Promise<Suggestion> {
   const typed = argv.filter((word) => !word.startsWith("-"));
   // A group in the singular: `order list`.
   const group = program.commands.find((one) => one.name() === `${typed[0]}s`)?.name();
   const words = group === undefined ? typed : [group, ...typed.slice(1)];
-  const row = commandsFor(words);
+  const row = equivalentCommands(words);
   if (row !== undefined) return row;
   const { commandPaths } = await import("../program.ts");
   const { default: leven } = await import("leven");
   const paths = await commandPaths({ world, version: VERSION, exit: () => undefined });
   // Without the group that was typed.
   const others = paths.filter((path) => path.join(" ") !== known.join(" "));
-  return commandsLike(others, { words, known: group === undefined ? known.length : 1 }, leven);
+  return similarCommands(others, { words, known: group === undefined ? known.length : 1 }, leven);
 }
 
 /**

@@ -14,7 +14,7 @@ const LETTERS_FOR_AN_ERROR = 3;
 type TypedWords = { readonly words: readonly string[]; readonly known: number };
 
 /** The commands that the typed words may stand for. `distance` computes the edit distance of two words. */
-export function commandsLike(
+export function similarCommands(
   paths: CommandPaths,
   { words, known }: TypedWords,
   distance: (one: string, other: string) => number,
@@ -48,7 +48,7 @@ export function commandsLike(
 }
 
 /** The options that a typed option may stand for: `--amount`, `-json`, `-d`. */
-export function optionsLike(
+export function similarOptions(
   longs: readonly string[],
   typed: string,
   argv: readonly string[],

@@ -1,8 +1,8 @@
 import { parseTargetHost } from "../../core/webhook/target.ts";
 import { serveHosted, type HostedOptions } from "../../host/hosted/serve.ts";
 import { DEFAULT_PORT } from "../../host/options.ts";
-import { listOption, parserOf, register, valueOption, type Context, type Group } from "../command.ts";
-import { parseWhole } from "../parsers.ts";
+import { listOption, toOptionParser, register, valueOption, type Context, type Group } from "../command.ts";
+import { wholeNumberParser } from "../parsers.ts";
 import { EXIT, Refused, unwrapHosting } from "../problem.ts";
 import { banner, readyLineProblem } from "../sandbox/ready.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -22,12 +22,12 @@ export function registerHostedDev(group: Group): void {
       valueOption(
         "--port <port>",
         `port to listen on, or 0 for any free port (default: ${DEFAULT_PORT}, or any free port)`,
-        parseWhole(0, 65_535),
+        wholeNumberParser(0, 65_535),
       ),
       listOption(
         "--allow-target <host>",
         "additional host that events may be sent to (default: public addresses and this machine; repeatable)",
-        parserOf(parseTargetHost),
+        toOptionParser(parseTargetHost),
       ),
     ],
     run: runHostedDev,

@@ -4,15 +4,15 @@ import type { World } from "../../world.ts";
 const QUIT_KEYS = new Set(["q", "\u0003", "\u0004"]);
 
 /** A key with a function. */
-export type Key = "quit" | "replay" | "details";
+export type ListenKey = "quit" | "replay" | "details";
 
 /**
- * Yields each pressed key immediately, from `read` until the end of the enclosing block, which restores the terminal.
+ * Creates a reader of pressed keys, from `read` until the end of the enclosing block, which restores the terminal.
  * Ignores keys without a function and keys that send several characters.
  */
-export function pressedKeys(
+export function createKeyReader(
   { stdin }: Pick<World, "stdin">,
-  onKey: (key: Key) => void,
+  onKey: (key: ListenKey) => void,
 ): Disposable & { readonly read: () => void } {
   const hear = (chunk: Buffer | string): void => {
     const text = chunk.toString();

@@ -1,15 +1,15 @@
 import type { ControlTarget } from "../../client/control/control.ts";
-import { keepDespiteFailure, rememberSeenEvents } from "../../client/listen/seen-events.ts";
+import { tolerateStorageFailures, seenEventsInMemory } from "../../client/listen/seen-events.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { printable } from "../../core/text.ts";
 import { openSeenEvents } from "../../store/journal/journal.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { STDIN } from "../input.ts";
-import { listenOptions, checkListenOptions, type ListenOptions } from "./options.ts";
+import { listenOptions, checkListenOptions, type ListenCommandOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
-import { unwrapHosting, problemOf, Refused, unlessRefused, usageProblem } from "../problem.ts";
-import { untilStopped } from "../stopping.ts";
+import { unwrapHosting, problemOf, Refused, undefinedIfRefused, usageProblem } from "../problem.ts";
+import { abortOnStop } from "../stopping.ts";
 import { checkSecrets, requireSigningSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
@@ -21,7 +21,7 @@ import { fileFailure } from "../../host/failure.ts";
 
 /** `checkout listen`. */
 export function registerListen(group: Group): void {
-  register<ListenOptions>(group, {
+  register<ListenCommandOptions>(group, {
     name: "listen",
     summary: "receive events, verify them and forward them to your application, until Ctrl-C",
     exitCodes: { 7: "with --exit-on-disconnect: the sandbox disconnected" },
@@ -40,10 +40,10 @@ export function registerListen(group: Group): void {
   });
 }
 
-async function runListen(context: Context, options: ListenOptions): Promise<number> {
+async function runListen(context: Context, options: ListenCommandOptions): Promise<number> {
   const { world } = context;
   // Registered first, so that a signal during the start is not lost.
-  using stopping = untilStopped(world);
+  using stopping = abortOnStop(world);
   const plan = await checkListenOptions(context, options);
   if (options.printSecret === true) return await printSecret(context);
   const sender = await senderOf(context, options);
@@ -63,7 +63,7 @@ async function runListen(context: Context, options: ListenOptions): Promise<numb
  * The sandbox of this folder; or a service, if a secret file names the service's secret, or the environment does and
  * this folder has no sandbox.
  */
-async function senderOf(context: Context, options: ListenOptions): Promise<Sender> {
+async function senderOf(context: Context, options: ListenCommandOptions): Promise<Sender> {
   if (options.secretFile !== undefined) return serviceOf(context, options);
   const given = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
   // With a secret in the environment, the user may mean a service, so the command does not wait for a sandbox.
@@ -75,7 +75,7 @@ async function senderOf(context: Context, options: ListenOptions): Promise<Sende
   const store = storeId === undefined ? {} : { storeId };
   const locate = (): ControlTarget | undefined => {
     context.around.reload();
-    const found = unlessRefused(() => findSandbox(context));
+    const found = undefinedIfRefused(() => findSandbox(context));
     return found && { ...found, ...store };
   };
   const since = await sinceOf(context, options, target);
@@ -90,7 +90,7 @@ async function targetIfThere(context: Context): Promise<ControlTarget | undefine
 }
 
 /** A service that does not offer registration: only its secrets are known. */
-async function serviceOf(context: Context, options: ListenOptions): Promise<Sender> {
+async function serviceOf(context: Context, options: ListenCommandOptions): Promise<Sender> {
   const { port, since, exitOnDisconnect } = options;
   const secrets = await requireSigningSecrets(context, options);
   checkSecrets(secrets);
@@ -116,7 +116,7 @@ const ONLY_SANDBOX = usageProblem(
 /** The first events to receive, in the form that the sandbox accepts; a span counts back from the store's time. */
 async function sinceOf(
   context: Context,
-  { since = "last" }: ListenOptions,
+  { since = "last" }: ListenCommandOptions,
   target: ControlTarget,
 ): Promise<RequestOf<"registerListener">["since"]> {
   if (since === "last") return undefined;
@@ -134,9 +134,12 @@ async function sinceOf(
  * The record of forwarded events: in the folder's journal, or in memory if there is no folder. The end of the enclosing
  * block closes it.
  */
-function openSeen({ world, printer, around }: Context, options: ListenOptions): SeenEvents & Disposable {
+function openSeen(
+  { world, printer, around }: Context,
+  options: ListenCommandOptions,
+): SeenEvents & Disposable {
   const folder = around.folder();
-  if (!world.files.exists(folder)) return closeAtEnd(rememberSeenEvents());
+  if (!world.files.exists(folder)) return closeAtEnd(seenEventsInMemory());
   unwrapHosting(makeStateFolder(world, folder, options));
   const path = stateFile(folder, "journal");
   const opened = openSeenEvents(path, {
@@ -147,7 +150,7 @@ function openSeen({ world, printer, around }: Context, options: ListenOptions): 
   if (!opened.ok) throw new Refused(problemOf(fileFailure("journal", opened.refusal)));
   const report = (error: unknown): void =>
     printer.trace(printable(`warning: forwarded events cannot be recorded in the journal: ${String(error)}`));
-  return closeAtEnd(keepDespiteFailure(opened.value, report));
+  return closeAtEnd(tolerateStorageFailures(opened.value, report));
 }
 
 function closeAtEnd(seen: SeenEvents): SeenEvents & Disposable {

@@ -17,15 +17,15 @@ import type { TlsTrust } from "../../world.ts";
 import {
   invalidOption,
   listOption,
-  parserOf,
+  toOptionParser,
   repeatedOption,
   switchOption,
   valueOption,
   type Context,
 } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
-import { addSetting } from "../option-rules.ts";
-import { idOf, parseDuration, parseHost, parseWhole } from "../parsers.ts";
+import { toSetting } from "../option-rules.ts";
+import { parseUuid, parseDuration, parseHost, wholeNumberParser } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { Refused, refuseUsage, usageProblem, type Problem } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
@@ -34,7 +34,7 @@ import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/
 type Since = "last" | { readonly eventId: string } | { readonly spanMs: number };
 
 /** Options of `checkout listen`. */
-export type ListenOptions = Omit<SecretOptions, "payloadFile"> & {
+export type ListenCommandOptions = Omit<SecretOptions, "payloadFile"> & {
   readonly forward?: string;
   readonly events?: readonly string[];
   readonly route?: readonly ForwardRoute[];
@@ -93,7 +93,7 @@ export function listenOptions(): Option[] {
     listOption(
       "--allow-target <host>",
       "additional host that events may be forwarded to (default: this machine only; repeatable)",
-      parserOf(parseTargetHost),
+      toOptionParser(parseTargetHost),
     ),
     listOption(
       "--allow-host <host>",
@@ -105,13 +105,13 @@ export function listenOptions(): Option[] {
     valueOption(
       "--port <port>",
       "port to listen on, or 0 for any free port (default: 0)",
-      parseWhole(0, 65_535),
+      wholeNumberParser(0, 65_535),
     ),
     switchOption("--exit-on-disconnect", "exit 7 if the sandbox disconnects"),
     headerNamesOption(),
   ];
   return [
-    ...settings.map((option) => addSetting("CHECKOUT_LISTEN", option)),
+    ...settings.map((option) => toSetting("CHECKOUT_LISTEN", option)),
     valueOption(
       "--since <start>",
       "where to start: last (events that are waiting), a span such as 10m, or after an event_id (default: last)",
@@ -123,7 +123,10 @@ export function listenOptions(): Option[] {
 }
 
 /** Checks everything that can be checked before the listener starts. */
-export async function checkListenOptions(context: Context, options: ListenOptions): Promise<ListenPlan> {
+export async function checkListenOptions(
+  context: Context,
+  options: ListenCommandOptions,
+): Promise<ListenPlan> {
   const { forward, route: routes = [], allowTarget: allowedHosts = [] } = options;
   const urls = [...(forward === undefined ? [] : [forward]), ...routes.map(({ url }) => url)];
   const policy = { allowedHosts, ownPort: options.port ?? NO_PORT };
@@ -170,7 +173,7 @@ const NO_TLS_TARGET = usageProblem("--ca and --insecure need an https target", "
 
 async function trustOf(
   { world, printer }: Context,
-  { ca, insecure }: ListenOptions,
+  { ca, insecure }: ListenCommandOptions,
 ): Promise<TlsTrust | undefined> {
   if (insecure === true) {
     printer.trace("warning: --insecure: TLS certificates of https targets are not verified");
@@ -193,7 +196,7 @@ function parseType(text: string): string {
 
 function parseSince(text: string): Since {
   if (text === "last") return text;
-  const eventId = idOf(text);
+  const eventId = parseUuid(text);
   if (eventId !== undefined) return { eventId };
   const spanMs = durationOf(text);
   if (spanMs !== undefined) return { spanMs };

@@ -134,7 +134,7 @@ const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
  * line: why the delivery is not verified, or its fault. The order_id identifies the order; `d` and `--json` show all
  * ids.
  */
-export function deliveryLine(delivery: HandledDelivery, look: LineStyle): string {
+export function handledDeliveryLine(delivery: HandledDelivery, look: LineStyle): string {
   const { style, typeWidth, wrap } = look;
   const { at, storeAt, claims, verified, fault, injected, result } = delivery;
   const type = displayOrDash(claims.type).padEnd(typeWidth);

@@ -1,6 +1,10 @@
 import { iso } from "../../core/clock.ts";
 import { allowedHosts, localOrigin } from "../../core/loopback.ts";
-import { createLink, type ConnectionChange, type Link } from "../../client/listen/registration.ts";
+import {
+  createRegistration,
+  type ConnectionChange,
+  type ListenerRegistration,
+} from "../../client/listen/registration.ts";
 import {
   createWebhookListener,
   type DeliverySource,
@@ -13,11 +17,11 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { cut, printable } from "../../core/text.ts";
 import type { Listener, World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import { pressedKeys, type Key } from "./keys.ts";
+import { createKeyReader, type ListenKey } from "./keys.ts";
 import type { ListenPlan } from "./options.ts";
 import {
   deliveryJson,
-  deliveryLine,
+  handledDeliveryLine,
   detailLines,
   readyJson,
   readyText,
@@ -53,7 +57,7 @@ type SessionOptions = {
 type Session = {
   readonly listener: Listener;
   readonly webhooks: WebhookListener;
-  readonly link: Link | undefined;
+  readonly link: ListenerRegistration | undefined;
   readonly last: () => HandledDelivery | undefined;
 };
 
@@ -104,7 +108,7 @@ async function listenUntil(
   await using session = await open(context, options);
   const unlessStopped = createInterruption(stopping.signal);
   await unlessStopped(start(context, options, session));
-  using keys = pressedKeys(context.world, keyHandler(context, session, stopping));
+  using keys = createKeyReader(context.world, keyHandler(context, session, stopping));
   if (options.keys) keys.read();
   await watch(context, { ...options, session, unlessStopped });
 }
@@ -116,7 +120,8 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
   let made: Omit<Session, "listener"> | undefined;
   const service = (port: number) => {
     const url = `${localOrigin(port)}/`;
-    const link = sender.kind === "sandbox" ? createLink(world, { ...sender, ...plan, url }) : undefined;
+    const link =
+      sender.kind === "sandbox" ? createRegistration(world, { ...sender, ...plan, url }) : undefined;
     let last: HandledDelivery | undefined;
     let typeWidth = typeWidthOf(printer);
     const webhooks = createWebhookListener(world, {
@@ -131,7 +136,7 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
         last = delivery;
         typeWidth = typeWidthAfter(delivery, typeWidth);
         const look = { style: printer.style, wrap: printer.wrap, plan, typeWidth };
-        printer.line(deliveryJson(delivery), () => deliveryLine(delivery, look));
+        printer.line(deliveryJson(delivery), () => handledDeliveryLine(delivery, look));
       },
       onStray: (why) =>
         void momentOf(context, link).then(({ at, real }) =>
@@ -222,7 +227,7 @@ async function watch(context: Context, options: Watch): Promise<void> {
 /** The time of a line: by the store's clock, as in lines of deliveries, followed by the real time if that differs. */
 async function momentOf(
   { world, printer }: Context,
-  link: Link | undefined,
+  link: ListenerRegistration | undefined,
 ): Promise<{ readonly at: number; readonly realAt: number; readonly real: readonly string[] }> {
   const realAt = world.now();
   const storeAt = link === undefined ? null : await link.storeTime();
@@ -286,7 +291,7 @@ function keyHandler(
   context: Context,
   { link, last }: Session,
   stopping: AbortController,
-): (key: Key) => void {
+): (key: ListenKey) => void {
   const { printer } = context;
   let asking = false;
   const replay = async (): Promise<void> => {

@@ -1,5 +1,5 @@
-import { register, registerOn, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { parseChoice } from "../parsers.ts";
+import { register, registerAction, switchOption, valueOption, type Context, type Group } from "../command.ts";
+import { choiceParser } from "../parsers.ts";
 import { EXIT } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { ProgramMaker } from "./server.ts";
@@ -13,7 +13,7 @@ type Client = (typeof CLIENTS)[number];
 /** `checkout mcp` and `checkout mcp config`. */
 export function registerMcp(makeProgram: ProgramMaker) {
   return (group: Group): void => {
-    registerOn<McpOptions>(group, {
+    registerAction<McpOptions>(group, {
       summary: "serve tools that look into the sandbox to an agent, by the Model Context Protocol over stdio",
       examples: ["checkout mcp", "checkout mcp --allow-write", "checkout mcp --dir /srv/shop/.checkout"],
       options: [allowWriteOption()],
@@ -35,7 +35,7 @@ export function registerMcp(makeProgram: ProgramMaker) {
       summary: "print what to add to the configuration of an agent",
       examples: ["checkout mcp config --client claude", "checkout mcp config --client vscode --allow-write"],
       options: [
-        valueOption("--client <name>", `the agent: ${CLIENTS.join(", ")}`, parseChoice(CLIENTS)),
+        valueOption("--client <name>", `the agent: ${CLIENTS.join(", ")}`, choiceParser(CLIENTS)),
         allowWriteOption(),
       ],
       required: ["client"],

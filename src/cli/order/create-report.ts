@@ -10,7 +10,7 @@ import { printable, printableLiteral } from "../../core/text.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
 import type { Context } from "../command.ts";
 import { checkoutFields, exchangeProblem, addExplanation } from "./exchange-report.ts";
-import type { Settings } from "../target/service.ts";
+import type { ServiceSettings } from "../target/service.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
 /** Labels of the two create commands. */
@@ -43,7 +43,7 @@ type CreateReport = {
   readonly result: CreateResult;
   /** Flags that name the service and the folder, for the command that resumes the create. */
   readonly where: Readonly<Record<string, string>>;
-  readonly settings: Settings;
+  readonly settings: ServiceSettings;
 };
 
 /** The result of a create: the checkout, its key, and how it was obtained. */
@@ -57,7 +57,7 @@ export type CreatedCheckout = {
 /**
  * The created checkout. If there is none, refuses with the reason, the key that a retry must carry, and the next step.
  */
-export function judgeCreate(context: Context, report: CreateReport): CreatedCheckout {
+export function unwrapCreate(context: Context, report: CreateReport): CreatedCheckout {
   const { result, settings } = report;
   const refused = (problem: Problem): Refused => new Refused(addExplanation(problem, settings));
   if (result.end === "not_sent") throw refused(unsentProblem(result));
@@ -82,7 +82,7 @@ export function judgeCreate(context: Context, report: CreateReport): CreatedChec
 }
 
 /** Prints the created checkout. */
-export function showCreated(
+export function printCreatedCheckout(
   context: Context,
   { response, key, replayed, tries }: CreatedCheckout,
 ): Promise<number> {

@@ -6,7 +6,7 @@ import {
   type RequestedCreate,
   type ServiceTarget,
 } from "../../client/api/client.ts";
-import { variableNamed } from "../option-rules.ts";
+import { settingVariable } from "../option-rules.ts";
 import {
   parseCreateRequest,
   type CreateField,
@@ -17,20 +17,26 @@ import { chooseKey, type CreateIntent, type LatestAttempt } from "../../core/che
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { ORDER, SESSION, showCreated, type CreatedCheckout, type CheckoutKind } from "./create-report.ts";
-import { instanceOf } from "./instance.ts";
+import {
+  ORDER,
+  SESSION,
+  printCreatedCheckout,
+  type CreatedCheckout,
+  type CheckoutKind,
+} from "./create-report.ts";
+import { resolveInstance } from "./instance.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { createWithManagedKey } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
-import { parseAmountMinor, parseCurrency } from "../parsers.ts";
+import { amountMinorParser, parseCurrency } from "../parsers.ts";
 import { EXIT, refuseUsage, rethrowWith, type Problem } from "../problem.ts";
-import { askForMissing, createBody, type CreateFields } from "../prompts.ts";
+import { promptForMissingFields, buildCreateBody, type CreateFields } from "../prompts.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { pollPolicy, waitForStatus, waitOptions, type WaitOptions } from "./wait.ts";
 import { connectToService } from "../target/connect.ts";
-import { policyOf, type Settings } from "../target/service.ts";
+import { retryPolicyOf, type ServiceSettings } from "../target/service.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
-import { showRequest } from "../target/waiting.ts";
+import { redactRequest } from "../target/waiting.ts";
 
 type CreateOptions = WaitOptions &
   CreateFields & {
@@ -91,7 +97,7 @@ function fieldOptions(world: World): readonly Option[] {
     amount_minor: valueOption(
       "--amount-minor <n>",
       "amount in minor units, such as 1999 for 19.99 EUR",
-      parseAmountMinor(world),
+      amountMinorParser(world),
     ),
     currency: valueOption("--currency <code>", "currency code of three letters, such as EUR", parseCurrency),
     payment_method: valueOption("--payment-method <method>", "payment method: alipay_plus or wechat_pay"),
@@ -125,11 +131,15 @@ async function runCreate(context: Context, options: CreateOptions, noun: Checkou
 async function printCreated(
   context: Context,
   options: CreateOptions,
-  made: { readonly created: CreatedCheckout; readonly target: ServiceTarget; readonly settings: Settings },
+  made: {
+    readonly created: CreatedCheckout;
+    readonly target: ServiceTarget;
+    readonly settings: ServiceSettings;
+  },
 ): Promise<number> {
   const { created, target, settings } = made;
   const { id, checkout_url: page } = created.response.data;
-  if (options.wait !== true) await showCreated(context, await retrieveCurrent(context, made));
+  if (options.wait !== true) await printCreatedCheckout(context, await retrieveCurrent(context, made));
   // Before the wait, so that the payer can pay.
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return EXIT.done;
@@ -137,17 +147,21 @@ async function printCreated(
   const response = await waitForStatus(context, options, { target, settings, id }).catch(
     rethrowWith((problem) => afterCreate(problem, { id, page, key: created.key })),
   );
-  return showCreated(context, { ...created, response });
+  return printCreatedCheckout(context, { ...created, response });
 }
 
 /** A replay returns the status at creation, so the current status is retrieved. */
 async function retrieveCurrent(
   { world, printer }: Context,
-  made: { readonly created: CreatedCheckout; readonly target: ServiceTarget; readonly settings: Settings },
+  made: {
+    readonly created: CreatedCheckout;
+    readonly target: ServiceTarget;
+    readonly settings: ServiceSettings;
+  },
 ): Promise<CreatedCheckout> {
   const { created, target, settings } = made;
   if (!created.replayed) return created;
-  const policy = { ...policyOf(settings), retries: 0 };
+  const policy = { ...retryPolicyOf(settings), retries: 0 };
   const read = await sendRetrieve(world, target, { id: created.response.data.id, policy });
   if (read.end === "success")
     return { ...created, response: { ...created.response, data: read.response.data } };
@@ -182,13 +196,13 @@ async function completeRequest(world: World, options: CreateFields): Promise<Cre
     throw refuseUsage(`missing: ${missing.join(", ")}${findUnreadVariables(missing, world)}`, next);
   }
   if (missing.length === 0) return parseFields(options);
-  return parseFields(await askForMissing(world, options));
+  return parseFields(await promptForMissingFields(world, options));
 }
 
 /** Points out variables named like these options, which have no variable. */
 function findUnreadVariables(flags: readonly string[], { env }: World): string {
   const unread = flags
-    .map((flag) => variableNamed("CHECKOUT", flag.slice(2)))
+    .map((flag) => settingVariable("CHECKOUT", flag.slice(2)))
     .filter((name) => (env[name] ?? "") !== "");
   return unread.length === 0
     ? ""
@@ -196,7 +210,7 @@ function findUnreadVariables(flags: readonly string[], { env }: World): string {
 }
 
 function missingFlags(options: CreateFields): string[] {
-  const body = createBody(options);
+  const body = buildCreateBody(options);
   const required: readonly CreateField[] =
     options.priceId === undefined ? ["order_id", "amount_minor", "currency", "payment_method"] : ["order_id"];
   return required
@@ -206,7 +220,7 @@ function missingFlags(options: CreateFields): string[] {
 
 /** Runs the service's own check, so that a body that the service would refuse is never sent. */
 function parseFields(fields: CreateFields): CreateRequest {
-  const parsed = parseCreateRequest(createBody(fields));
+  const parsed = parseCreateRequest(buildCreateBody(fields));
   if (parsed.ok) return parsed.value;
   throw refuseUsage(parsed.refusal.message, "correct it; nothing was sent");
 }
@@ -214,10 +228,14 @@ function parseFields(fields: CreateFields): CreateRequest {
 /** Prints the request without sending it; creates no journal, but reads an existing one. */
 async function dryRun(
   { world, printer }: Context,
-  wanted: { readonly intent: RequestedCreate; readonly target: ServiceTarget; readonly settings: Settings },
+  wanted: {
+    readonly intent: RequestedCreate;
+    readonly target: ServiceTarget;
+    readonly settings: ServiceSettings;
+  },
 ): Promise<number> {
   const { intent } = wanted;
-  const target = { ...wanted.target, instance: await instanceOf(world, wanted.settings) };
+  const target = { ...wanted.target, instance: await resolveInstance(world, wanted.settings) };
   const meant = journalIntent(target, intent);
   const latest = findLatestAttempt(world, wanted.settings.folder.value, meant);
   const { key } = chooseKey(meant, latest);
@@ -226,7 +244,7 @@ async function dryRun(
     key,
     body: JSON.stringify(intent.request),
   });
-  const shown = showRequest(request);
+  const shown = redactRequest(request);
   const json = {
     dry_run: true,
     method: request.method,

@@ -1,6 +1,6 @@
 import { isLoopback } from "../../core/loopback.ts";
 import type { World } from "../../world.ts";
-import type { Settings } from "../target/service.ts";
+import type { ServiceSettings } from "../target/service.ts";
 
 /**
  * Timeout for the answer of a process on this machine, in milliseconds; without an answer the journal is used
@@ -12,9 +12,9 @@ const TIMEOUT_MS = 1000;
  * The sandbox instance that a create goes to (decision 96): from the `run.json` of its folder, otherwise from the
  * sandbox itself if the environment has its control token. Null for another service, or if it cannot be determined.
  */
-export async function instanceOf(
+export async function resolveInstance(
   world: Pick<World, "env" | "send">,
-  { sandbox, baseUrl }: Pick<Settings, "sandbox" | "baseUrl">,
+  { sandbox, baseUrl }: Pick<ServiceSettings, "sandbox" | "baseUrl">,
 ): Promise<string | null> {
   if (sandbox?.instance_id !== undefined) return sandbox.instance_id;
   const token = world.env["CHECKOUT_CONTROL_TOKEN"] ?? "";

@@ -4,11 +4,11 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { lastText, lastWhen } from "../../core/explain/last.ts";
 import { formatAmount } from "../../core/money.ts";
 import { printable, displayText } from "../../core/text.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
-import { parseChoice, parseWhole } from "../parsers.ts";
+import { choiceParser, wholeNumberParser } from "../parsers.ts";
 import { programName } from "../printer.ts";
-import { findIdOf, sandboxOnly, refuseListing, type NamedService } from "../target/ids.ts";
+import { findOptionalId, requireSandbox, refuseListing, type NamedService } from "../target/ids.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
@@ -47,23 +47,27 @@ function registerList(group: Group, { object, command }: ListKind): void {
       valueOption(
         "--status <status>",
         `only ${command} with this status: ${STATUSES.join(", ")}`,
-        parseChoice(STATUSES),
+        choiceParser(STATUSES),
       ),
       valueOption("--order-id <id>", `only ${command} with this order_id`),
       valueOption("--search <text>", `only ${command} whose order_id or description contains this text`),
-      valueOption("--limit <n>", `maximum number of ${command}, 1 to 200 (default: 50)`, parseWhole(1, 200)),
+      valueOption(
+        "--limit <n>",
+        `maximum number of ${command}, 1 to 200 (default: 50)`,
+        wholeNumberParser(1, 200),
+      ),
       valueOption("--before <id|order_id>", `only ${command} created before this one, for the next page`),
       ...serviceOptions(),
     ],
-    run: calling("listCheckouts", {
-      target: (context, options) => sandboxOnly(context, options, refuseListing(command)),
+    run: runnerFor("listCheckouts", {
+      target: (context, options) => requireSandbox(context, options, refuseListing(command)),
       body: async ({ status, orderId, limit, before, search }, { context, target }) => ({
         object,
         q: search,
         status,
         orderId,
         limit,
-        before: await findIdOf(context, "checkout", before, target),
+        before: await findOptionalId(context, "checkout", before, target),
       }),
       nextAfter: { session_not_found: `to start with the newest: checkout ${command} list` },
       text: async (listed, printer, { context: { world } }) => {

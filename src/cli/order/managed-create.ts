@@ -2,19 +2,23 @@ import { sendCreate, type RequestedCreate, type ServiceTarget } from "../../clie
 import type { Journal } from "../../core/checkout/journal.ts";
 import type { RetryPolicy } from "../../client/api/retry.ts";
 import type { Context } from "../command.ts";
-import { judgeCreate, type CreatedCheckout, type CheckoutKind } from "./create-report.ts";
+import { unwrapCreate, type CreatedCheckout, type CheckoutKind } from "./create-report.ts";
 import { unwrapHosting } from "../problem.ts";
 import { openFolderJournal } from "./folder-journal.ts";
-import { instanceOf } from "./instance.ts";
+import { resolveInstance } from "./instance.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import type { Settings } from "../target/service.ts";
-import { whileWaiting } from "../target/waiting.ts";
+import type { ServiceSettings } from "../target/service.ts";
+import { runWithSpinner } from "../target/waiting.ts";
 
 /** A create, and the labels of its command. */
 type ManagedCreate = { readonly noun: CheckoutKind; readonly intent: RequestedCreate };
 /** The service that receives creates. */
-type Service = { readonly target: ServiceTarget; readonly settings: Settings; readonly policy: RetryPolicy };
+type Service = {
+  readonly target: ServiceTarget;
+  readonly settings: ServiceSettings;
+  readonly policy: RetryPolicy;
+};
 
 /** Creates with the key from the journal in the state folder, and judges the result. */
 export async function createWithManagedKey(
@@ -22,20 +26,23 @@ export async function createWithManagedKey(
   options: ServiceOptions,
   { noun, intent, ...service }: ManagedCreate & Service,
 ): Promise<CreatedCheckout> {
-  const [created] = await createEach(context, options, { ...service, wanted: [{ noun, intent }] });
+  const [created] = await createAllWithManagedKeys(context, options, {
+    ...service,
+    wanted: [{ noun, intent }],
+  });
   if (created === undefined) throw new Error("a create returns a checkout or is refused");
   return created;
 }
 
 /** Creates several checkouts with managed keys, one after the other. */
-export async function createEach(
+export async function createAllWithManagedKeys(
   context: Context,
   options: ServiceOptions,
   { wanted, ...service }: Service & { readonly wanted: readonly ManagedCreate[] },
 ): Promise<readonly CreatedCheckout[]> {
   const { world } = context;
   const { settings } = service;
-  const target = { ...service.target, instance: await instanceOf(world, settings) };
+  const target = { ...service.target, instance: await resolveInstance(world, settings) };
   const folder = settings.folder.value;
   unwrapHosting(makeStateFolder(world, folder, options));
   using journal = openFolderJournal(world, folder);
@@ -52,7 +59,7 @@ async function createWith(
 ): Promise<CreatedCheckout> {
   const { world } = context;
   const { noun, intent, policy, target, settings, journal } = wanted;
-  const result = await whileWaiting(context, (watch) =>
+  const result = await runWithSpinner(context, (watch) =>
     sendCreate(world, target, { intent, journal, policy, ...watch }),
   );
   const named = options.dir === undefined ? {} : { dir: settings.folder.value };
@@ -62,5 +69,5 @@ async function createWith(
   const { target: targetName } = settings;
   const service = targetName === undefined ? address : { target: targetName };
   const where = { ...service, ...store, ...named };
-  return judgeCreate(context, { noun, request: intent.request, result, where, settings });
+  return unwrapCreate(context, { noun, request: intent.request, result, where, settings });
 }

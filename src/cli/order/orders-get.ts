@@ -2,10 +2,10 @@ import { iso } from "../../core/clock.ts";
 import { HIDDEN_FIELD, visibleValues, type ShownFields } from "../../core/checkout/wire.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { fieldLines, type Field } from "../printer.ts";
-import { sandboxOnly, hintForIds, refuseListing, type NamedService } from "../target/ids.ts";
+import { requireSandbox, hintForIds, refuseListing, type NamedService } from "../target/ids.ts";
 import { shortId, table } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
@@ -20,8 +20,9 @@ export function registerOrdersGet(group: Group): void {
       "checkout orders get 00000001 --json",
     ],
     options: serviceOptions(),
-    run: calling("inspectCheckout", {
-      target: (context, options) => sandboxOnly(context, options, refuseListing("orders with their events")),
+    run: runnerFor("inspectCheckout", {
+      target: (context, options) =>
+        requireSandbox(context, options, refuseListing("orders with their events")),
       id: "checkout",
       nextAfter: { session_not_found: hintForIds("checkout") },
       text: (order, { width }) => orderText(order, width),

@@ -8,8 +8,8 @@ import {
   type ReturnOrigin,
 } from "../../core/checkout/return-origin.ts";
 import { quote, shellOf, type Shell } from "../../core/shell/quote.ts";
-import { calling } from "../calling.ts";
-import { parserOf, register, valueOption, type Context, type Group } from "../command.ts";
+import { runnerFor } from "../calling.ts";
+import { toOptionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import { refuseUsage } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -36,10 +36,10 @@ export function registerReturnOrigins(group: Group): void {
       valueOption(
         "--path <path>",
         "path of the page that customers are sent back to (default: /)",
-        parserOf(parseReturnPath),
+        toOptionParser(parseReturnPath),
       ),
     ],
-    run: calling("changeReturnOrigins", {
+    run: runnerFor("changeReturnOrigins", {
       body: ({ path }, { context, argument: origin }) =>
         checkChange(context, { action: "add", origin, path }),
       nextAfter,
@@ -50,7 +50,7 @@ export function registerReturnOrigins(group: Group): void {
     name: "list",
     summary: "list the origins that customers may be sent back to, oldest first",
     examples: ["checkout return-origins list", "checkout return-origins list --json"],
-    run: calling("listReturnOrigins", {
+    run: runnerFor("listReturnOrigins", {
       nextAfter,
       text: ({ returnOrigins: origins }) =>
         origins.length === 0 ? NO_ORIGINS_TEXT : origins.map(formatReturnOrigin).join("\n"),
@@ -60,7 +60,7 @@ export function registerReturnOrigins(group: Group): void {
     name: "remove <origin>",
     summary: "remove an origin; customers are no longer sent back to it",
     examples: ["checkout return-origins remove http://localhost:3000"],
-    run: calling("changeReturnOrigins", {
+    run: runnerFor("changeReturnOrigins", {
       body: (_options, { context, argument: origin }) => checkChange(context, { action: "remove", origin }),
       nextAfter,
       text: (_answer, _printer, { argument }) => `customers are no longer sent back to ${originOf(argument)}`,

@@ -3,11 +3,11 @@ import { parseCreateRequest, type CreateRequest } from "../../core/checkout/crea
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import type { CreatedCheckout, CheckoutKind } from "./create-report.ts";
-import { createEach } from "./managed-create.ts";
+import { createAllWithManagedKeys } from "./managed-create.ts";
 import { refuseUsage } from "../problem.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { policyOf } from "../target/service.ts";
+import { retryPolicyOf } from "../target/service.ts";
 
 /** The catalog price of an order or session that is created without `--price-id`. */
 export const DEFAULT_PRICE = "price_coffee";
@@ -15,7 +15,7 @@ export const DEFAULT_PRICE = "price_coffee";
 const ORDER_ID_BYTES = 6;
 
 /** The request for a checkout that a command needs; without the user's own order_id, each request is a new purchase. */
-export function requestFor(
+export function newPurchaseRequest(
   world: Pick<World, "randomBytes">,
   wanted: {
     readonly purpose: string;
@@ -62,10 +62,10 @@ export async function createAllInSandbox(
   },
 ): Promise<readonly CreatedCheckout[]> {
   const { target, settings } = await connectToSandbox(context, control);
-  return createEach(context, options, {
+  return createAllWithManagedKeys(context, options, {
     target: agent === undefined ? target : { ...target, agent },
     settings,
-    policy: policyOf(settings),
+    policy: retryPolicyOf(settings),
     wanted: wanted.map(({ noun, request }) => ({
       noun,
       intent: { endpoint: noun.endpoint, request, newAttempt: false, idempotencyKey: null },

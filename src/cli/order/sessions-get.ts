@@ -4,7 +4,7 @@ import { register, type Context, type Group } from "../command.ts";
 import { checkoutFields, exchangeProblem, addExplanation } from "./exchange-report.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { printableLiteral } from "../../core/text.ts";
-import { idOf } from "../parsers.ts";
+import { parseUuid } from "../parsers.ts";
 import { controlTarget } from "../target/control.ts";
 import { findId } from "../target/ids.ts";
 import { selectStoreOfKey } from "../target/store-of-key.ts";
@@ -12,7 +12,7 @@ import { Refused, refuseUsage } from "../problem.ts";
 import { connectToService, type ServiceConnection } from "../target/connect.ts";
 import { pollPolicy, waitForStatus, WAIT_EXIT_CODES, waitOptions, type WaitOptions } from "./wait.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
-import { whileWaiting } from "../target/waiting.ts";
+import { runWithSpinner } from "../target/waiting.ts";
 
 /** `checkout sessions get`. */
 export function registerSessionsGet(group: Group): void {
@@ -40,7 +40,7 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
     return context.printer.result(ended, () => checkoutFields(ended.data));
   }
   const policy = pollPolicy(settings, options);
-  const exchange = await whileWaiting(context, (watch) =>
+  const exchange = await runWithSpinner(context, (watch) =>
     sendRetrieve(context.world, target, { id, policy, ...watch }),
   );
   if (exchange.end === "success") {
@@ -61,7 +61,7 @@ async function idAt(
   { target, settings }: ServiceConnection,
   text: string,
 ): Promise<string> {
-  const id = idOf(text);
+  const id = parseUuid(text);
   if (id !== undefined) return id;
   if (settings.isExplained) {
     const store = await selectStoreOfKey(context, await controlTarget(context));

@@ -1,23 +1,23 @@
 import { nextAfterError } from "../../core/errors.ts";
 import type { Option } from "commander";
 import type { ServiceTarget } from "../../client/api/client.ts";
-import { DEFAULT_WAIT_MS, waitFor, type Goal, type WaitResult } from "../../client/api/wait.ts";
+import { DEFAULT_WAIT_MS, waitForGoal, type WaitGoal, type WaitResult } from "../../client/api/wait.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.ts";
 import { STATUSES } from "../../core/checkout/checkout.ts";
 import type { CheckoutResponse } from "../../core/checkout/wire.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { exchangeProblem, addExplanation } from "./exchange-report.ts";
-import { parseChoice } from "../parsers.ts";
+import { choiceParser } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import { EXIT, Refused } from "../problem.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { type Settings, policyOf } from "../target/service.ts";
-import { whileWaiting } from "../target/waiting.ts";
+import { type ServiceSettings, retryPolicyOf } from "../target/service.ts";
+import { runWithSpinner } from "../target/waiting.ts";
 
-const GOALS: readonly Goal[] = ["final", ...STATUSES];
+const GOALS: readonly WaitGoal[] = ["final", ...STATUSES];
 
 /** Options of commands that can wait for the status of a checkout. */
-export type WaitOptions = ServiceOptions & { readonly wait?: boolean; readonly until?: Goal };
+export type WaitOptions = ServiceOptions & { readonly wait?: boolean; readonly until?: WaitGoal };
 
 /** The meaning of exit codes of a command with `--wait`. */
 export const WAIT_EXIT_CODES = {
@@ -35,14 +35,14 @@ export function waitOptions(): Option[] {
     valueOption(
       "--until <status>",
       `with --wait: status to wait for: ${STATUSES.join(", ")}, or final for any final status (default: final)`,
-      parseChoice(GOALS),
+      choiceParser(GOALS),
     ),
   ];
 }
 
 /** The policy of each request. In a command that waits, `--timeout` limits the whole wait instead. */
-export function pollPolicy(settings: Settings, { wait }: WaitOptions): RetryPolicy {
-  const policy = policyOf(settings);
+export function pollPolicy(settings: ServiceSettings, { wait }: WaitOptions): RetryPolicy {
+  const policy = retryPolicyOf(settings);
   if (wait !== true) return policy;
   return { ...policy, timeoutMs: Math.min(policy.timeoutMs, DEFAULT_RETRY_POLICY.timeoutMs) };
 }
@@ -51,21 +51,25 @@ export function pollPolicy(settings: Settings, { wait }: WaitOptions): RetryPoli
 export async function waitForStatus(
   context: Context,
   options: WaitOptions,
-  asked: { readonly target: ServiceTarget; readonly settings: Settings; readonly id: string },
+  asked: { readonly target: ServiceTarget; readonly settings: ServiceSettings; readonly id: string },
 ): Promise<CheckoutResponse> {
   const { target, settings, id } = asked;
   const goal = options.until ?? "final";
   const waitMs = options.timeout ?? DEFAULT_WAIT_MS;
   const policy = pollPolicy(settings, options);
-  const result = await whileWaiting(context, (watch) =>
-    waitFor(context.world, target, { id, goal, waitMs, policy, ...watch }),
+  const result = await runWithSpinner(context, (watch) =>
+    waitForGoal(context.world, target, { id, goal, waitMs, policy, ...watch }),
   );
   return report(result, { goal, id, settings });
 }
 
 function report(
   result: WaitResult,
-  { goal, id, settings }: { readonly goal: Goal; readonly id: string; readonly settings: Settings },
+  {
+    goal,
+    id,
+    settings,
+  }: { readonly goal: WaitGoal; readonly id: string; readonly settings: ServiceSettings },
 ): CheckoutResponse {
   if (result.end === "reached") return result.response;
   if (result.end === "failed") {

@@ -1,4 +1,4 @@
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 
 /** `checkout portal sign-out`. */
@@ -8,7 +8,7 @@ export function registerPortalSignOut(group: Group): void {
     ofStore: false,
     summary: "sign every browser out of the portal, and revoke unused sign-in links",
     examples: ["checkout portal sign-out"],
-    run: calling("endPortalSessions", {
+    run: runnerFor("endPortalSessions", {
       text: ({ ended }) => `${ended === 1 ? "1 browser was" : `${ended} browsers were`} signed out`,
     }),
   });

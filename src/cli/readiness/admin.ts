@@ -1,7 +1,7 @@
 import { iso } from "../../core/clock.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { parseNote, parseCurrency } from "../parsers.ts";
 import { table } from "../table.ts";
@@ -109,7 +109,7 @@ export function registerAdmin(group: Group): void {
         `checkout admin ${exampleOf(name, ["EUR", "price_ticket"])} --note "as agreed with the merchant"`,
       ],
       options: [valueOption("--note <text>", "note for the audit log", parseNote)],
-      run: calling("adminAct", {
+      run: runnerFor("adminAct", {
         body: ({ note }, { argument }) => ({ ...request(argument), note }),
         nextAfter: find === undefined ? NEXT_AFTER : { ...NEXT_AFTER, not_found: find },
         text: (_answer, { style }, { argument }) => {
@@ -123,7 +123,7 @@ export function registerAdmin(group: Group): void {
     name: "log",
     summary: "print the audit log of administrator actions and merchant requests, oldest first",
     examples: ["checkout admin log", "checkout admin log --json"],
-    run: calling("adminLog", {
+    run: runnerFor("adminLog", {
       nextAfter: NEXT_AFTER,
       text: ({ acts }, { width }) =>
         acts.length === 0 ? "the audit log is empty" : actionLines(acts, width),

@@ -3,7 +3,7 @@ import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import type { AssumptionEntry } from "../../core/control/readiness.ts";
 import { printable } from "../../core/text.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { spanText } from "../../core/explain/span.ts";
 import { english } from "../../core/language.ts";
 import { register, switchOption, type Group } from "../command.ts";
@@ -23,7 +23,7 @@ export function registerAssumptions(group: Group): void {
       "list the gaps in the interface, how the sandbox fills them, and the ones your integration relied on",
     examples: ["checkout assumptions", "checkout assumptions --used", "checkout assumptions --used --json"],
     options: [switchOption("--used", "only assumptions that your integration relied on")],
-    run: calling("assumptions", {
+    run: runnerFor("assumptions", {
       json: (_shown, answer, { options, context }) => ({
         ...encodeAnswer("assumptions", { ...answer, assumptions: listedOf(answer, options) }),
         calibration: projectCalibration(context) ?? null,

@@ -7,14 +7,21 @@ import {
 } from "../../core/readiness/report.ts";
 import { CHECKLIST_ITEMS, ITEM_COUNT, type ItemName } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
-import { junitFile, type JunitFile } from "./junit-file.ts";
-import { judgeFor, type Judge, type JudgeOptions } from "./judge.ts";
+import { prepareJunitFile, type JunitFile } from "./junit-file.ts";
+import { createJudge, type Judge, type JudgeOptions } from "./judge.ts";
 import { checklistText } from "./text.ts";
-import { listOption, registerOn, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { parseChoice, parseDuration } from "../parsers.ts";
-import { addSetting } from "../option-rules.ts";
+import {
+  listOption,
+  registerAction,
+  switchOption,
+  valueOption,
+  type Context,
+  type Group,
+} from "../command.ts";
+import { choiceParser, parseDuration } from "../parsers.ts";
+import { toSetting } from "../option-rules.ts";
 import { catchRefusalAsync, EXIT, Refused } from "../problem.ts";
-import { untilStopped } from "../stopping.ts";
+import { abortOnStop } from "../stopping.ts";
 
 type ChecklistOptions = JudgeOptions & {
   readonly item?: readonly ItemName[];
@@ -36,7 +43,7 @@ export function registerChecklist(group: Group): void {
     if (given !== undefined)
       checklist.error(`${given.long ?? ""} is before ${drill.name()}; put options after the drill's name`);
   });
-  registerOn<ChecklistOptions>(group, {
+  registerAction<ChecklistOptions>(group, {
     summary: `check launch readiness: ${ITEM_COUNT} items with evidence; exit 0 only if ready without risks`,
     exitCodes: { 0: "ready; with --allow-risks, also ready with risks", 3: "not ready, or ready with risks" },
     examples: [
@@ -51,7 +58,7 @@ export function registerChecklist(group: Group): void {
       listOption(
         "--item <name>",
         `show only this item: ${CHECKLIST_ITEMS.join(", ")}; the verdict still covers all ${ITEM_COUNT} (repeatable)`,
-        parseChoice(CHECKLIST_ITEMS),
+        choiceParser(CHECKLIST_ITEMS),
       ),
       valueOption(
         "--junit <file>",
@@ -63,7 +70,7 @@ export function registerChecklist(group: Group): void {
         "exit 0 if ready with risks, which the report names (default: exit 3); to remove a risk, pass the skipped drill, run webhooks with --order-view, or add the real return origin",
       ),
       switchOption("--watch", "print the report again after every change, until Ctrl-C"),
-      addSetting(
+      toSetting(
         "CHECKOUT",
         valueOption("--base-url <url>", "check this service instead of the sandbox of this folder"),
       ),
@@ -71,7 +78,7 @@ export function registerChecklist(group: Group): void {
         "--probe",
         "with --base-url: send requests to that service, which creates one unpaid order (default: send nothing)",
       ),
-      addSetting(
+      toSetting(
         "CHECKOUT",
         valueOption(
           "--timeout <duration>",
@@ -91,9 +98,9 @@ export function registerChecklist(group: Group): void {
 
 /** "Not ready" is a result, not a failure of the command: it is printed, and the exit code is 3. */
 async function runChecklist(context: Context, options: ChecklistOptions): Promise<number> {
-  const file = options.junit === undefined ? undefined : junitFile(context.world, options.junit);
-  const judge = await judgeFor(context, options);
-  using stop = untilStopped(context.world);
+  const file = options.junit === undefined ? undefined : prepareJunitFile(context.world, options.junit);
+  const judge = await createJudge(context, options);
+  using stop = abortOnStop(context.world);
   const show = (report: ChecklistReport): Promise<number> => publish(context, { ...options, file }, report);
   const narrow = (report: ChecklistReport): ChecklistReport => narrowReport(report, options.item);
   const { signal } = stop;

@@ -1,5 +1,5 @@
 import { drillBrowserReturn, RETURN_TIME } from "../../client/drills/browser-return.ts";
-import { drillTarget } from "../../client/drills/order-view.ts";
+import { parseDrillTarget } from "../../client/drills/order-view.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
 import { judgeReturn, RETURN_STEPS } from "../../core/readiness/drills/browser-return.ts";
@@ -7,13 +7,13 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
 import { refuseUsage } from "../problem.ts";
-import { registerDrill, recordedResult, type ReadyDrill } from "./drill.ts";
-import { createDrillOrders, ordersOfShop, timeLine } from "./drilled-orders.ts";
+import { registerDrill, toDrillResult, type PreparedDrill } from "./drill.ts";
+import { createDrillOrders, ordersOfShop, durationLine } from "./drilled-orders.ts";
 import {
   ORDER_VIEW_RULES,
   orderViewOptions,
   orderViewFrom,
-  withoutView,
+  drillWithoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
 import { callAt, unwrapAnswer } from "../target/call.ts";
@@ -50,12 +50,12 @@ async function prepareReturn(
   context: Context,
   options: ReturnOptions,
   control: ControlTarget,
-): Promise<ReadyDrill> {
-  const target = drillTarget(control, options.returnUrl);
+): Promise<PreparedDrill> {
+  const target = parseDrillTarget(control, options.returnUrl);
   if (!target.ok)
     throw refuseUsage(`--return-url: ${target.refusal.message}`, "correct it; nothing was done");
   const view = orderViewFrom(options, control);
-  if (view === undefined) return withoutView;
+  if (view === undefined) return drillWithoutView;
   const { url: page } = target.value;
   return async (signal) => {
     const where = { control, view };
@@ -63,12 +63,12 @@ async function prepareReturn(
     const [checkout, ...others] =
       given ?? (await createDrillOrders(context, options, { ...where, kinds: OWN_KINDS }));
     if (checkout === undefined) throw new Error("a drill has an order");
-    context.printer.talk(timeLine(RETURN_TIME));
+    context.printer.talk(durationLine(RETURN_TIME));
     const returning = { checkout, others, page, view, signal, isOwn: given === undefined };
     const facts = unwrapAnswer(await drillBrowserReturn(context.world, control, returning));
     const judged = judgeReturn(facts);
     const drill = await keep(context, control, { page, judged });
-    return recordedResult(judged, { head: headOf(page, judged.verdict), titles: RETURN_STEPS, drill });
+    return toDrillResult(judged, { head: headOf(page, judged.verdict), titles: RETURN_STEPS, drill });
   };
 }
 

@@ -12,7 +12,7 @@ import {
 } from "../../client/control/control.ts";
 import type { DrilledOrder } from "../../client/drills/duplicates-send.ts";
 import { TOKENLESS_ENVIRONMENT } from "../../client/drills/merchant-command.ts";
-import { whileLeased } from "../../client/control/lease.ts";
+import { withLease } from "../../client/control/lease.ts";
 import type { OrderViewSource } from "../../client/drills/order-view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
@@ -23,13 +23,13 @@ import { matchesPatterns } from "../../core/webhook/event-types.ts";
 import { printable } from "../../core/text.ts";
 import { switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { EXIT, Refused } from "../problem.ts";
-import { createDrillOrders, ordersOfShop, timeLine, type UnpaidOrder } from "./drilled-orders.ts";
-import { registerDrill, recordedResult, type ReadyDrill } from "./drill.ts";
+import { createDrillOrders, ordersOfShop, durationLine, type UnpaidOrder } from "./drilled-orders.ts";
+import { registerDrill, toDrillResult, type PreparedDrill } from "./drill.ts";
 import {
   ORDER_VIEW_RULES,
   orderViewOptions,
   orderViewFrom,
-  withoutView,
+  drillWithoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
 import { unwrapAnswer, callAt, type NextAfter } from "../target/call.ts";
@@ -70,16 +70,20 @@ export function registerChecklistDuplicates(group: Group): void {
     ...ORDER_VIEW_RULES,
     prepare: (context, options, control) => {
       const view = orderViewFrom(options, control);
-      return view === undefined ? withoutView : drillWith(context, options, { control, view });
+      return view === undefined ? drillWithoutView : drillWith(context, options, { control, view });
     },
   });
 }
 
-function drillWith(context: Context, options: DuplicatesOptions, { control, view }: DrillTarget): ReadyDrill {
+function drillWith(
+  context: Context,
+  options: DuplicatesOptions,
+  { control, view }: DrillTarget,
+): PreparedDrill {
   const { world, printer } = context;
   return async (signal) => {
     const lease = { drill: "duplicates", timeoutMs: DUPLICATES_LEASE_MS, signal } as const;
-    const leased = await whileLeased<ShownVerdict>(world, control, lease, async ({ id: leaseId }) => {
+    const leased = await withLease<ShownVerdict>(world, control, lease, async ({ id: leaseId }) => {
       // New orders are created while the webhooks are held, so that the payment is the first event that the shop
       // receives.
       const given = await ordersOfShop(context, options, { control, view, ...LIMITS, signal });
@@ -88,7 +92,7 @@ function drillWith(context: Context, options: DuplicatesOptions, { control, view
       const isQuick = options.quick === true;
       const { restart: commandLine } = options;
       const ends = orders.map(({ end }) => end);
-      printer.talk(timeLine(duplicatesTime(ends, { isQuick, hasRestart: commandLine !== undefined })));
+      printer.talk(durationLine(duplicatesTime(ends, { isQuick, hasRestart: commandLine !== undefined })));
       const scope = { ownOrders: given === undefined, sellsBoth, isQuick };
       const restart = commandLine === undefined ? undefined : () => restartShop(context, commandLine, signal);
       const wanted = { target: control, view, orders, leaseId, signal, scope, restart };
@@ -96,7 +100,7 @@ function drillWith(context: Context, options: DuplicatesOptions, { control, view
       return seen.end === "success" ? keep(context, control, { leaseId, seen: seen.value }) : seen;
     });
     const { judged, drill } = unwrapAnswer(leased, NEXT_AFTER);
-    return recordedResult(judged, { head: HEADS[judged.verdict], titles: DUPLICATES_STEPS, drill });
+    return toDrillResult(judged, { head: HEADS[judged.verdict], titles: DUPLICATES_STEPS, drill });
   };
 }
 

@@ -2,8 +2,8 @@ import {
   drillIdempotency,
   MAX_RUNS,
   MIN_RUNS,
-  PURCHASES,
-  WAITS_MS,
+  PURCHASE_COUNT,
+  TOTAL_WAIT_MS,
   type IdempotencyDrillResult,
 } from "../../client/drills/idempotency.ts";
 import { evidenceJson, evidenceLine } from "../../core/readiness/report.ts";
@@ -16,7 +16,7 @@ import { durationText } from "../../core/config/setting-text.ts";
 import type { Printer } from "../printer.ts";
 import { shortId, table } from "../table.ts";
 import { connectToSandbox } from "../target/connect.ts";
-import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
+import { drillLines, registerDrill, verdictMark, type DrillResult, type PreparedDrill } from "./drill.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { IDEMPOTENCY_STEPS } from "../../core/readiness/drills/idempotency.ts";
 import { callAt, unwrapAnswer } from "../target/call.ts";
@@ -48,7 +48,7 @@ export function registerChecklistIdempotency(group: Group): void {
     options: [
       valueOption(
         "--client-command <command>",
-        `command that creates one order for CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY, and exits; it is run ${MIN_RUNS} to ${MAX_RUNS} times, for ${PURCHASES} orders (default: run no command, only show the log)`,
+        `command that creates one order for CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY, and exits; it is run ${MIN_RUNS} to ${MAX_RUNS} times, for ${PURCHASE_COUNT} orders (default: run no command, only show the log)`,
       ),
       valueOption(
         "--command-timeout <duration>",
@@ -67,12 +67,12 @@ async function prepareDrill(
   context: Context,
   options: IdempotencyOptions,
   { control, commandLine }: { readonly control: ControlTarget; readonly commandLine: string },
-): Promise<ReadyDrill> {
+): Promise<PreparedDrill> {
   const { commandTimeout: commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
   const { target } = await connectToSandbox(context, control);
   return async (signal) => {
     context.printer.talk(
-      `runs your command ${MIN_RUNS} to ${MAX_RUNS} times, for ${PURCHASES} orders, and waits about ${durationText(WAITS_MS)} beside that`,
+      `runs your command ${MIN_RUNS} to ${MAX_RUNS} times, for ${PURCHASE_COUNT} orders, and waits about ${durationText(TOTAL_WAIT_MS)} beside that`,
     );
     const wanted = { commandLine, commandTimeoutMs, target, signal };
     const drilled = await drillIdempotency(context.world, control, wanted);

@@ -1,8 +1,8 @@
 import type { EndpointDrill } from "../../core/control/drills.ts";
-import { fillIn } from "../../client/drills/order-view.ts";
+import { fillTemplate } from "../../client/drills/order-view.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
-import { whileLeased } from "../../client/control/lease.ts";
+import { withLease } from "../../client/control/lease.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
@@ -60,7 +60,7 @@ async function runDrill(
   { body, signal }: { readonly body: RequestOf<"runWebhookDrill">; readonly signal: AbortSignal },
 ): Promise<AnswerOf<"runWebhookDrill">> {
   const lease = { drill: "webhook", timeoutMs: TIMEOUT_MS, signal } as const;
-  const run = await whileLeased(world, control, lease, ({ id: leaseId }) =>
+  const run = await withLease(world, control, lease, ({ id: leaseId }) =>
     callControl(world, control, {
       name: "runWebhookDrill",
       body: { ...body, leaseId },
@@ -109,5 +109,5 @@ function orderLine(order: EndpointDrill["order"], orderView: string | undefined)
     return "Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.";
   if (order === null)
     return "Only webhook.test was sent: the endpoint has not accepted an event of an order yet. Let your shop create one, and run this again.";
-  return `The drill also sent forged events of order ${printableLiteral(order.orderId)} (${order.id}), and does not read your view: look there whether the order has changed: ${printable(fillIn(orderView, order, encodeURIComponent))}`;
+  return `The drill also sent forged events of order ${printableLiteral(order.orderId)} (${order.id}), and does not read your view: look there whether the order has changed: ${printable(fillTemplate(orderView, order, encodeURIComponent))}`;
 }

@@ -9,7 +9,7 @@ import { tableRows } from "../table.ts";
 import { EXIT } from "../problem.ts";
 import { controlTarget } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { whileWaiting } from "../target/waiting.ts";
+import { runWithSpinner } from "../target/waiting.ts";
 
 /** The result of a drill: its verdict, and its report in JSON and as text. */
 export type DrillResult = {
@@ -24,7 +24,7 @@ export type DrillResult = {
 export type DrillLayout = Pick<Printer, "style" | "width"> & { readonly all: boolean };
 
 /** A drill with all its input; `signal` stops it. */
-export type ReadyDrill = (signal: AbortSignal) => Promise<DrillResult>;
+export type PreparedDrill = (signal: AbortSignal) => Promise<DrillResult>;
 
 /** The command of a drill: `prepare` checks the options and returns the drill. */
 type DrillSpec<Options> = Omit<CommandSpec<Options>, "run"> & {
@@ -32,7 +32,7 @@ type DrillSpec<Options> = Omit<CommandSpec<Options>, "run"> & {
     context: Context,
     options: Options,
     control: ControlTarget,
-  ) => ReadyDrill | Promise<ReadyDrill>;
+  ) => PreparedDrill | Promise<PreparedDrill>;
 };
 
 type ReportOptions = { readonly all?: boolean };
@@ -68,7 +68,7 @@ async function runDrill<Options extends ServiceOptions>(
 ): Promise<number> {
   const control = await controlTarget(context);
   const ready = await prepare(context, options, control);
-  const { verdict, json, text, output = [] } = await whileWaiting(context, ({ signal }) => ready(signal));
+  const { verdict, json, text, output = [] } = await runWithSpinner(context, ({ signal }) => ready(signal));
   const { printer } = context;
   for (const line of output) printer.talk(printer.style.dim(`  | ${line}`));
   const { style, width } = printer;
@@ -77,7 +77,7 @@ async function runDrill<Options extends ServiceOptions>(
 }
 
 /** The result of a drill whose steps ran in this command, and the record; null if the drill was not recorded. */
-export function recordedResult(
+export function toDrillResult(
   { verdict, steps }: JudgedDrill,
   {
     head,

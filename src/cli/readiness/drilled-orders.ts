@@ -1,5 +1,5 @@
 import type { ControlTarget } from "../../client/control/control.ts";
-import type { Buyer, OrderViewSource } from "../../client/drills/order-view.ts";
+import type { ViewedCheckout, OrderViewSource } from "../../client/drills/order-view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { TOKENLESS_ENVIRONMENT } from "../../client/drills/merchant-command.ts";
 import { merchantOrderId } from "../../client/drills/merchant-order.ts";
@@ -10,7 +10,7 @@ import { neighbourOf, orderIdLike } from "../../core/readiness/drilled-order-ids
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { ORDER, SESSION } from "../order/create-report.ts";
-import { createAllInSandbox, requestFor } from "../order/sandbox-create.ts";
+import { createAllInSandbox, newPurchaseRequest } from "../order/sandbox-create.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { unwrapAnswer, callAt } from "../target/call.ts";
 import { connectToSandbox } from "../target/connect.ts";
@@ -18,7 +18,7 @@ import { findByOrderId, findId } from "../target/ids.ts";
 import type { OrderViewOptions } from "./order-view.ts";
 
 /** An unpaid order or session for a drill. */
-export type UnpaidOrder = Buyer & { readonly kind: CheckoutObject };
+export type UnpaidOrder = ViewedCheckout & { readonly kind: CheckoutObject };
 
 type ViewTarget = { readonly control: ControlTarget; readonly view: OrderViewSource };
 
@@ -104,7 +104,7 @@ async function drawTerms(context: Context, control: ControlTarget): Promise<Crea
     currency: any("currency"),
     payment_method: any("payment_method"),
   });
-  return parsed.ok ? parsed.value : requestFor(world, { purpose: "order" });
+  return parsed.ok ? parsed.value : newPurchaseRequest(world, { purpose: "order" });
 }
 
 /**
@@ -118,7 +118,7 @@ async function orderIdsOfShop({ world }: Context, control: ControlTarget): Promi
     const own = like === undefined ? undefined : orderIdLike(like, world.randomBytes(MAX_ORDER_ID * 2));
     return own !== undefined && SHELL_SAFE_TEXT.test(own)
       ? own
-      : requestFor(world, { purpose: "order" }).order_id;
+      : newPurchaseRequest(world, { purpose: "order" }).order_id;
   };
   return (kind) => {
     const before = made.get(kind) ?? [];
@@ -184,14 +184,20 @@ async function orderBy(
 }
 
 /** Refuses an order_id that a shell would not read literally in the view's command. */
-function checkCommand({ from }: OrderViewSource, { orderId }: Buyer): void {
+function checkCommand({ from }: OrderViewSource, { orderId }: ViewedCheckout): void {
   if ("url" in from || SHELL_SAFE_TEXT.test(orderId) || !from.commandLine.includes("{order_id}")) return;
   const message = `the order_id ${printableLiteral(orderId)} contains characters that are special to a shell`;
   throw refuseUsage(message, "use {session_id} in the command, or another checkout");
 }
 
 /** The expected duration of a drill, for the line printed before it starts. */
-export function timeLine({ totalMs, waitMs }: { readonly totalMs: number; readonly waitMs: number }): string {
+export function durationLine({
+  totalMs,
+  waitMs,
+}: {
+  readonly totalMs: number;
+  readonly waitMs: number;
+}): string {
   return `about ${seconds(totalMs)}, of them ${seconds(waitMs)} waiting`;
 }
 

@@ -10,13 +10,13 @@ import { quote, shellOf } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
-import { interruptedProblem, Refused, refuseUsage, unlessRefused } from "../problem.ts";
-import { connect } from "../target/connect.ts";
+import { interruptedProblem, Refused, refuseUsage, undefinedIfRefused } from "../problem.ts";
+import { connectWithSettings } from "../target/connect.ts";
 import { isStoreTyped } from "../target/named-store.ts";
 import { callAt } from "../target/call.ts";
 import { controlTarget, findSandbox } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { type Settings, serviceSettings } from "../target/service.ts";
+import { type ServiceSettings, serviceSettings } from "../target/service.ts";
 
 /** Options that name the judged service and the watch. */
 export type JudgeOptions = ServiceOptions & {
@@ -30,12 +30,12 @@ export type Judge = (signal: AbortSignal) => Promise<ChecklistReport>;
 /** The folder's sandbox, judged by its facts, or another service, judged by its v1 answers. */
 type JudgedService =
   | { readonly source: "sandbox"; readonly control: ControlTarget }
-  | { readonly source: "service"; readonly service: string; readonly settings: Settings };
+  | { readonly source: "service"; readonly service: string; readonly settings: ServiceSettings };
 
 type OtherService = Extract<JudgedService, { source: "service" }>;
 
-/** The judge of `checkout checklist`: for the folder's sandbox, or for a named service. */
-export async function judgeFor(context: Context, options: JudgeOptions): Promise<Judge> {
+/** Creates the judge of `checkout checklist`: for the folder's sandbox, or for a named service. */
+export async function createJudge(context: Context, options: JudgeOptions): Promise<Judge> {
   const place = await placeOf(context, options);
   return place.source === "sandbox"
     ? judgeSandbox(context, place.control)
@@ -46,7 +46,7 @@ async function placeOf(context: Context, options: JudgeOptions): Promise<JudgedS
   const settings = serviceSettings(context, undefined);
   const { value: service } = settings.baseUrl;
   if (options.baseUrl !== undefined && service !== null) {
-    const own = unlessRefused(() => findSandbox(context));
+    const own = undefinedIfRefused(() => findSandbox(context));
     const isOwn = own !== undefined && isSameServer(own.origin, service);
     if (!isOwn) return elsewhere(context, options, { source: "service", service, settings });
   }
@@ -100,7 +100,7 @@ function judgeAnyService(
     };
   };
   if (options.probe !== true) return () => Promise.resolve(report(null));
-  const target = connect(context, settings);
+  const target = connectWithSettings(context, settings);
   return async (signal) => {
     const sum = formatAmount(PROBE_TERMS.amount_minor, PROBE_TERMS.currency);
     printer.talk(

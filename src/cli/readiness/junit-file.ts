@@ -3,7 +3,7 @@ import type { World } from "../../world.ts";
 import { EXIT, Refused } from "../problem.ts";
 
 /** The JUnit file of a report. Refuses a missing folder immediately, before the reported work starts. */
-export function junitFile({ cwd, files }: Pick<World, "cwd" | "files">, path: string): JunitFile {
+export function prepareJunitFile({ cwd, files }: Pick<World, "cwd" | "files">, path: string): JunitFile {
   const file = resolve(cwd, path);
   const refused = (why: string): Refused =>
     new Refused({

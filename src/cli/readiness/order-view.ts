@@ -1,9 +1,9 @@
-import { drillTarget, fillIn, type OrderViewSource } from "../../client/drills/order-view.ts";
+import { parseDrillTarget, fillTemplate, type OrderViewSource } from "../../client/drills/order-view.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { accept } from "../../core/outcome.ts";
 import { invalidOption, repeatedOption, valueOption, type CommandSpec } from "../command.ts";
 import { refuseUsage } from "../problem.ts";
-import { verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
+import { verdictMark, type DrillResult, type PreparedDrill } from "./drill.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
 /** Options of a drill that asks the shop about an order. */
@@ -59,7 +59,10 @@ export function orderViewFrom(
   if (paidWhen === undefined) return undefined;
   if (orderViewCommand !== undefined) return { from: { commandLine: orderViewCommand }, paidWhen };
   if (orderView === undefined) return undefined;
-  const example = drillTarget(control, fillIn(orderView, { id: "1", orderId: "1" }, encodeURIComponent));
+  const example = parseDrillTarget(
+    control,
+    fillTemplate(orderView, { id: "1", orderId: "1" }, encodeURIComponent),
+  );
   if (!example.ok)
     throw refuseUsage(`--order-view: ${example.refusal.message}`, "correct it; nothing was done");
   return { from: { url: orderView }, paidWhen };
@@ -78,7 +81,7 @@ const NO_VIEW: DrillResult = {
 };
 
 /** The result of a drill without a view of orders: no step runs. */
-export const withoutView: ReadyDrill = () => Promise.resolve(NO_VIEW);
+export const drillWithoutView: PreparedDrill = () => Promise.resolve(NO_VIEW);
 
 /** Parses a regular expression from the command line. */
 export function parsePattern(text: string): RegExp {

@@ -1,4 +1,4 @@
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { parseNote } from "../parsers.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -15,7 +15,7 @@ export function registerProduction(group: Group): void {
       'checkout production request --note "launch planned for 1 December"',
     ],
     options: [valueOption("--note <text>", "note for the administrator", parseNote)],
-    run: calling("requestProduction", {
+    run: runnerFor("requestProduction", {
       body: ({ note }) => ({ note }),
       nextAfter: { state_conflict: "checkout checklist shows the status" },
       text: (_answer, { style }) =>

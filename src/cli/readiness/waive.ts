@@ -2,7 +2,7 @@ import { iso } from "../../core/clock.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
 import { EVIDENCE_MS } from "../../core/readiness/proof.ts";
 import { printableLiteral } from "../../core/text.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { parseNote } from "../parsers.ts";
 import { refuseUsage } from "../problem.ts";
@@ -24,7 +24,7 @@ export function registerChecklistWaive(group: Group): void {
     ],
     options: [valueOption("--reason <text>", "reason for skipping the drill, for the report", parseNote)],
     required: ["reason"],
-    run: calling("waiveDrill", {
+    run: runnerFor("waiveDrill", {
       body: ({ reason }, { argument }) => ({ drill: drillNamed(argument), reason }),
       text: ({ at }, { style }, { argument }) =>
         [

@@ -5,7 +5,7 @@ import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
 import { findAnyByEnding, findId } from "../target/ids.ts";
-import { isShortId, parseChoice } from "../parsers.ts";
+import { isShortId, choiceParser } from "../parsers.ts";
 import { fieldLines, type Field, type Printer } from "../printer.ts";
 import { catchRefusalAsync, Refused, refuseUsage } from "../problem.ts";
 import { table } from "../table.ts";
@@ -28,7 +28,7 @@ export function registerExplain(group: Group): void {
       valueOption(
         "--as <kind>",
         `kind of the id, if it is ambiguous: ${EXPLAINABLE_KINDS.join(", ")}`,
-        parseChoice(EXPLAINABLE_KINDS),
+        choiceParser(EXPLAINABLE_KINDS),
       ),
     ],
     run: runExplain,

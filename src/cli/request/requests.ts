@@ -6,12 +6,12 @@ import { MAX_REQUEST_WAIT_MS, type RequestEntry } from "../../core/control/reque
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import { jsonLine, printable, displayText } from "../../core/text.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { parseSpanOrMoment, parseWhole } from "../parsers.ts";
+import { parseSpanOrMoment, wholeNumberParser } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import { EXIT, unlessRefused } from "../problem.ts";
-import { untilStopped } from "../stopping.ts";
+import { EXIT, undefinedIfRefused } from "../problem.ts";
+import { abortOnStop } from "../stopping.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, controlTarget, findSandbox } from "../target/control.ts";
@@ -52,7 +52,11 @@ export function registerRequests(group: Group): void {
         "only requests since this time: a span such as 10m before the store's time, or an ISO 8601 time",
         parseSpanOrMoment,
       ),
-      valueOption("--limit <n>", "maximum number of requests, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
+      valueOption(
+        "--limit <n>",
+        "maximum number of requests, 1 to 1000 (default: 100)",
+        wholeNumberParser(1, 1000),
+      ),
     ],
     run: runList,
   });
@@ -60,7 +64,7 @@ export function registerRequests(group: Group): void {
     name: "get <request_id>",
     summary: "show a v1 request; if it was refused, also its headers and body, secrets redacted",
     examples: ["checkout requests get <request_id>", "checkout requests get <request_id> --json"],
-    run: calling("showRequest", { id: "request", text: requestText }),
+    run: runnerFor("showRequest", { id: "request", text: requestText }),
   });
 }
 
@@ -92,7 +96,7 @@ async function storeMoment(context: Context, since: SpanOrMoment): Promise<numbe
 async function follow(context: Context, query: RequestOf<"listRequests">): Promise<number> {
   const { world, printer } = context;
   let target = await controlTarget(context);
-  using stop = untilStopped(world);
+  using stop = abortOnStop(world);
   const { signal } = stop;
   const inStore = target.storeId === undefined ? {} : { storeId: target.storeId };
   let waitMs = 0;
@@ -107,7 +111,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
       isLost = true;
       await world.sleep(LOOK_AGAIN_MS, signal);
       context.around.reload();
-      const now = unlessRefused(() => findSandbox(context));
+      const now = undefinedIfRefused(() => findSandbox(context));
       if (now !== undefined) target = { ...now, ...inStore };
       continue;
     }

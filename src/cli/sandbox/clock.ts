@@ -1,7 +1,7 @@
 import { iso } from "../../core/clock.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { decodeRequest, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { historyLines } from "../webhook/report.ts";
 import { parseSpan } from "../../core/config/setting-text.ts";
@@ -15,7 +15,7 @@ export function registerSandboxClock(group: Group): void {
   const command = group.command
     .command("clock")
     .description("show and move the store's clock, which decides what expires and what is due");
-  const add = (name: string, summary: string, run: ReturnType<typeof calling>): void =>
+  const add = (name: string, summary: string, run: ReturnType<typeof runnerFor>): void =>
     register(
       { ...group, command },
       {
@@ -28,8 +28,8 @@ export function registerSandboxClock(group: Group): void {
       },
     );
   const moving = (request: (argument: string) => RequestOf<"moveClock">) =>
-    calling("moveClock", { body: (_options, { argument }) => request(argument), text: clockText });
-  add("show", "show the store's time", calling("showClock", { text: clockText }));
+    runnerFor("moveClock", { body: (_options, { argument }) => request(argument), text: clockText });
+  add("show", "show the store's time", runnerFor("showClock", { text: clockText }));
   add(
     "freeze",
     "freeze the store's clock",

@@ -17,7 +17,7 @@ import {
   refuseUsage,
   type Problem,
 } from "../problem.ts";
-import { untilStopped } from "../stopping.ts";
+import { abortOnStop } from "../stopping.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
 import { findRunningSandbox, readyOfRunning, type RunningSandbox } from "./running.ts";
 import { banner, readyLineProblem } from "./ready.ts";
@@ -54,7 +54,7 @@ export async function startOrReuse(
 ): Promise<number> {
   const { world } = context;
   if (options.ephemeral === true) throw refuseEphemeral(options);
-  using stop = options.detach === true ? untilStopped(world) : undefined;
+  using stop = options.detach === true ? abortOnStop(world) : undefined;
   const folder = context.around.folder();
   for (let races = 0; ; races += 1) {
     const live = await findRunningSandbox(context, stop?.signal);

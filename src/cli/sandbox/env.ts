@@ -1,9 +1,9 @@
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { parseChoice } from "../parsers.ts";
-import { notRunning, Refused } from "../problem.ts";
+import { choiceParser } from "../parsers.ts";
+import { notRunningProblem, Refused } from "../problem.ts";
 import { assignment } from "../../core/shell/quote.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
+import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { findRunningSandbox, readyOfRunning, type RunningSandbox } from "./running.ts";
 import { type CommonOptions, withoutOwnStore } from "../target/surroundings.ts";
 
@@ -36,7 +36,7 @@ export function registerEnv(group: Group): void {
       valueOption(
         "--format <format>",
         `output format: ${FORMATS.join(", ")} (default: sh)`,
-        parseChoice(FORMATS),
+        choiceParser(FORMATS),
       ),
       switchOption("--control", "include the control token, which gives control of the sandbox"),
     ],
@@ -52,7 +52,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   if (live === undefined) {
     const named = around.address()?.value;
     const next = "checkout sandbox start; within checkout exec the environment has these variables already";
-    throw new Refused({ ...notRunning(found), ...(named === undefined ? {} : { next }) });
+    throw new Refused({ ...notRunningProblem(found), ...(named === undefined ? {} : { next }) });
   }
   const { control_token: token } = live.run;
   const access = await accessTo(context, options, live);
@@ -60,7 +60,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   const isRevoked = access.apiKey !== null && revoked.includes(access.apiKey.slice(-4));
   const apiKey = isRevoked ? null : access.apiKey;
   const variables = {
-    ...variablesOf({ ...access, apiKey }),
+    ...accessVariables({ ...access, apiKey }),
     ...(options.control === true ? { CHECKOUT_CONTROL_TOKEN: token } : {}),
   };
   // Finding a store other than the first hides the token.
@@ -86,11 +86,11 @@ async function accessTo(context: Context, options: EnvOptions, live: RunningSand
     const { revokedKeyEnds: revoked = [], ownSecrets } = live.description;
     return { baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revoked };
   }
-  const { accessIn, listRevokedKeyEndings } = await import("../store/access.ts");
+  const { readStoreAccess, listRevokedKeyEndings } = await import("../store/access.ts");
   // This command replaces the key and the store of the environment, so it must not read them.
   const ofFolder = { ...context, around: withoutOwnStore(context.around) };
   const target = { origin, token, version };
-  const access = await accessIn(ofFolder, target);
+  const access = await readStoreAccess(ofFolder, target);
   const revoked = await listRevokedKeyEndings(context, target, access.storeId);
   return { ...access, revoked };
 }

@@ -1,14 +1,14 @@
 import type { ProgramResult, StopSignal, World } from "../../world.ts";
 import { register, repeatedOption, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { settingsWithConfig } from "../../host/config/start-settings.ts";
-import { createKeptLog, showLog } from "./exec-log.ts";
+import { createKeptLog, printLogEnd } from "./exec-log.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import { isTyped, addSetting } from "../option-rules.ts";
+import { isTyped, toSetting } from "../option-rules.ts";
 import { scopedFaults } from "../fault/scoped-faults.ts";
 import type { RequestedFaults } from "../fault/requested-faults.ts";
-import { accessIn, refuseWithoutKey } from "../store/access.ts";
-import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
-import { parseWhole } from "../parsers.ts";
+import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
+import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
+import { wholeNumberParser } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { catchRefusalAsync, EXIT, unwrapHosting, Refused, refuseUsage, rethrowWith } from "../problem.ts";
@@ -59,7 +59,7 @@ export function registerExec(group: Group): void {
       valueOption(
         "--port <port>",
         "port to listen on, or 0 for any free port (default: 0)",
-        parseWhole(0, 65_535),
+        wholeNumberParser(0, 65_535),
       ),
       repeatedOption(
         "--fault <profile|file>",
@@ -75,7 +75,7 @@ export function registerExec(group: Group): void {
         "also pass CHECKOUT_ADMIN_TOKEN to the command, for checkout admin (default: withheld)",
       ),
       switchOption("--keep", "after the command, keep the store of --store new, or the sandbox until Ctrl-C"),
-      ...[configOption(), ...servingSettings()].map((option) => addSetting("CHECKOUT_SANDBOX", option)),
+      ...[configOption(), ...servingSettings()].map((option) => toSetting("CHECKOUT_SANDBOX", option)),
     ],
     requires: [["seed", "fault"]],
     passThrough: true,
@@ -129,7 +129,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
         reached || problem.exitCode === EXIT.usage ? problem : { ...problem, exitCode: EXIT.unreachable },
       ),
     );
-  if (exitCode !== EXIT.done && options.quiet !== true) showLog(context, log);
+  if (exitCode !== EXIT.done && options.quiet !== true) printLogEnd(context, log);
   noteSeed(context, exitCode, wanted);
   return exitCode;
 }
@@ -158,7 +158,7 @@ async function runInStore(
   const target = await sandboxTarget(context);
   const admin = options.admin === true ? await sandboxTarget(context, "administrator") : undefined;
   await using fresh = isFresh ? await createFreshStore(context, target, options.keep === true) : undefined;
-  const access = fresh ?? (await accessIn(context, target));
+  const access = fresh ?? (await readStoreAccess(context, target));
   if (access.apiKey === null)
     throw refuseWithoutKey(access, "run it in a new store: checkout exec --store new");
   await using faults = scopedFaults(context, { ...target, storeId: access.storeId });
@@ -168,7 +168,7 @@ async function runInStore(
   noteOwnSecrets(context, access);
   const env = {
     ...clearedVariables(),
-    ...variablesOf(access),
+    ...accessVariables(access),
     CHECKOUT_CONTROL_TOKEN: target.token,
     CHECKOUT_ADMIN_TOKEN: admin?.token,
   };

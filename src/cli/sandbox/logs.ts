@@ -3,8 +3,8 @@ import type { World } from "../../world.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
-import { catchRefusalAsync, EXIT, notRunning, Refused, type Problem } from "../problem.ts";
-import { untilStopped } from "../stopping.ts";
+import { catchRefusalAsync, EXIT, notRunningProblem, Refused, type Problem } from "../problem.ts";
+import { abortOnStop } from "../stopping.ts";
 import { describeRun } from "./running.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -29,7 +29,7 @@ async function runLogs(context: Context, options: LogsOptions): Promise<number> 
   const folder = around.folder();
   noteTarget(context, "folder");
   await checkLog(context, folder);
-  using stop = untilStopped(world);
+  using stop = abortOnStop(world);
   // The reader of the output has exited.
   world.stdout.once("close", () => stop.abort());
   const log = readLog(world.files, folder);
@@ -56,7 +56,7 @@ async function checkLog(context: Context, folder: string): Promise<void> {
   }
   if (world.files.exists(stateFile(folder, "log"))) return;
   if (live !== undefined) throw new Refused(terminalLogProblem(live.pid));
-  const { message, ...problem } = notRunning(around.shownFolder());
+  const { message, ...problem } = notRunningProblem(around.shownFolder());
   throw new Refused({ ...problem, message: `there is no log: ${message}` });
 }
 

@@ -1,9 +1,9 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { SIMULATED_OUTCOMES, type SimulatedOutcome } from "../../core/checkout/reserved-order-id.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { statusChangeLines } from "../webhook/report.ts";
-import { parseChoice } from "../parsers.ts";
+import { choiceParser } from "../parsers.ts";
 import { hintForIds } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -19,10 +19,10 @@ export function registerSandboxPay(group: Group): void {
       valueOption(
         "--outcome <outcome>",
         `outcome to simulate: ${SIMULATED_OUTCOMES.join(", ")} (default: succeeded); pending starts a payment and leaves it open`,
-        parseChoice(SIMULATED_OUTCOMES),
+        choiceParser(SIMULATED_OUTCOMES),
       ),
     ],
-    run: calling("pay", {
+    run: runnerFor("pay", {
       id: "checkout",
       body: ({ outcome = "succeeded" }) => ({ outcome }),
       nextAfter: (id) => ({

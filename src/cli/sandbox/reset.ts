@@ -1,6 +1,6 @@
 import { displayStoreName } from "../../core/config/store-name.ts";
 import { printable } from "../../core/text.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { refuseUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
@@ -22,7 +22,7 @@ export function registerSandboxReset(group: Group): void {
       ),
       switchOption("--yes", "skip the confirmation prompt"),
     ],
-    run: calling("reset", {
+    run: runnerFor("reset", {
       orStopped: true,
       body: async (options, { context }) => {
         await agree(context, options);

@@ -11,15 +11,15 @@ import {
   MAX_DELIVERIES_IN_FLIGHT,
 } from "../../core/webhook/delivery.ts";
 import { parseTargetHost } from "../../core/webhook/target.ts";
-import { listOption, parserOf, switchOption, valueOption } from "../command.ts";
+import { listOption, toOptionParser, switchOption, valueOption } from "../command.ts";
 import {
-  parseChoice,
+  choiceParser,
   parseDeliverySchedule,
   parseDuration,
   parseHost,
   parseLifetime,
   parseRateLimit,
-  parseWhole,
+  wholeNumberParser,
 } from "../parsers.ts";
 import { durationText, scheduleText } from "../../core/config/setting-text.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -40,7 +40,7 @@ export function folderSettings(): Option[] {
     valueOption(
       "--port <port>",
       `port to listen on, or 0 for any free port (default: ${DEFAULT_PORT}, or the next free port)`,
-      parseWhole(0, 65_535),
+      wholeNumberParser(0, 65_535),
     ),
     configOption(),
     switchOption("--ephemeral", "keep the state in memory only"),
@@ -83,22 +83,22 @@ export function servingSettings(): Option[] {
     listOption(
       "--allow-target <host>",
       "additional host that events may be sent to (default: this machine only; repeatable)",
-      parserOf(parseTargetHost),
+      toOptionParser(parseTargetHost),
     ),
     listOption(
       "--listen <address>",
       "additional address to listen on, such as 0.0.0.0; an address that other machines can reach requires --allow-host or --public-url (default: loopback only; repeatable)",
-      parserOf(parseListenAddress),
+      toOptionParser(parseListenAddress),
     ),
     valueOption(
       "--public-url <origin>",
       "origin of the payment pages in checkout_url, such as a proxy, a tunnel or a container's host (default: this machine)",
-      parserOf(parsePublicUrl),
+      toOptionParser(parsePublicUrl),
     ),
     valueOption(
       "--portal-url <origin>",
       "origin at which your browser reaches the portal; with --public-url, the portal is off unless this names another host (default: localhost)",
-      parserOf(parsePortalUrl),
+      toOptionParser(parsePortalUrl),
     ),
     valueOption(
       "--delivery-timeout <duration>",
@@ -113,17 +113,17 @@ export function servingSettings(): Option[] {
     valueOption(
       "--deliveries-in-flight <n>",
       `maximum number of concurrent deliveries to one endpoint, 1 to ${MAX_DELIVERIES_IN_FLIGHT}; one at a time for each order (default: ${DEFAULT_DELIVERIES_IN_FLIGHT})`,
-      parseWhole(1, MAX_DELIVERIES_IN_FLIGHT),
+      wholeNumberParser(1, MAX_DELIVERIES_IN_FLIGHT),
     ),
     valueOption(
       "--kept-requests <n>",
       `maximum number of v1 requests to keep for each store, for requests list and explain, or 0 for none (default: ${DEFAULT_KEPT_REQUESTS})`,
-      parseWhole(0, MAX_KEPT_REQUESTS),
+      wholeNumberParser(0, MAX_KEPT_REQUESTS),
     ),
     valueOption(
       "--log-format <format>",
       "format of the request log: text or json (default: text)",
-      parseChoice(["text", "json"]),
+      choiceParser(["text", "json"]),
     ),
     switchOption("--quiet", "do not print the request log"),
   ];

@@ -3,7 +3,7 @@ import { isTerminal } from "../printer.ts";
 import { shortId } from "../table.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { settingsWithConfig } from "../../host/config/start-settings.ts";
-import { addSetting } from "../option-rules.ts";
+import { toSetting } from "../option-rules.ts";
 import { noteFolderAbove, noteTarget } from "../target/notes.ts";
 import { EXIT, unwrapHosting, Refused } from "../problem.ts";
 import { banner, readyLineProblem } from "./ready.ts";
@@ -26,7 +26,7 @@ export function registerSandboxStart(group: Group): void {
     options: [
       switchOption("--detach", "run in the background, and return when the sandbox is ready"),
       switchOption("--reuse", "use the sandbox that is already running in this folder, if any"),
-      ...folderSettings().map((option) => addSetting("CHECKOUT_SANDBOX", option)),
+      ...folderSettings().map((option) => toSetting("CHECKOUT_SANDBOX", option)),
     ],
     run: runSandboxStart,
   });

@@ -6,7 +6,7 @@ import type { RunRecord } from "../../core/state-files.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
 import { baseUrlOf, shortPath } from "../../host/folder/state-folder.ts";
-import { addSetting } from "../option-rules.ts";
+import { toSetting } from "../option-rules.ts";
 import { durationText, parseBaseUrl } from "../../core/config/setting-text.ts";
 import { parseDuration } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
@@ -21,7 +21,7 @@ import {
 } from "../problem.ts";
 import { activeFaultsText } from "./ready.ts";
 import { describeRun, noteVersionOf } from "./running.ts";
-import { untilStopped } from "../stopping.ts";
+import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** The status of a folder's sandbox; unknown values are null. */
@@ -178,7 +178,7 @@ export function registerSandboxWait(group: Group): void {
         `maximum time to wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
         parseDuration,
       ),
-      addSetting(
+      toSetting(
         "CHECKOUT",
         valueOption(
           "--base-url <url>",
@@ -196,7 +196,7 @@ type HealthCheck = { readonly baseUrl: string; readonly run?: RunRecord } | { re
 async function runWait(context: Context, options: WaitOptions): Promise<number> {
   const { world, printer } = context;
   const { timeout = DEFAULT_WAIT_MS } = options;
-  using stop = untilStopped(world);
+  using stop = abortOnStop(world);
   const { signal } = stop;
   const since = world.monotonic();
   for (;;) {

@@ -3,8 +3,8 @@ import type { RunRecord } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
-import { EXIT, interruptedProblem, Refused, unlessRefused, type Problem } from "../problem.ts";
-import { untilStopped } from "../stopping.ts";
+import { EXIT, interruptedProblem, Refused, undefinedIfRefused, type Problem } from "../problem.ts";
+import { abortOnStop } from "../stopping.ts";
 
 /** Timeout for stopping a sandbox, in milliseconds; a stopping sandbox allows requests in flight less than a second. */
 const STOP_MS = 10_000;
@@ -70,11 +70,11 @@ async function callStop(world: World, { port, pid, ...run }: RunRecord): Promise
  * sandbox need not end.
  */
 async function waitUntilGone({ world, around }: Context, run: RunRecord): Promise<void> {
-  using stop = untilStopped(world);
+  using stop = abortOnStop(world);
   const { signal } = stop;
   const isTaken = (): boolean => {
     around.reload();
-    const live = unlessRefused(around.run);
+    const live = undefinedIfRefused(around.run);
     const { pid, started, control_token: token } = run;
     // The program may have started another sandbox there by now, with its own token.
     return live?.pid === pid && live.started === started && live.control_token === token;

@@ -5,7 +5,7 @@ import { register, switchOption, type Context, type Group } from "../command.ts"
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import {
   withTemporaryName,
-  checkCommand,
+  checkSnapshotOptions,
   fileOption,
   NEXT_AFTER_SNAPSHOT as nextAfter,
   snapshotFilesOf,
@@ -37,7 +37,7 @@ export function registerSnapshotsCreate(group: Group): void {
 
 async function runCreate(context: Context, options: SnapshotOptions, name = ""): Promise<number> {
   const { world, printer } = context;
-  checkCommand(world, options, name);
+  checkSnapshotOptions(world, options, name);
   const created = await create(context, options, name);
   return printer.result(encodeAnswer("createSnapshot", created), () => {
     const { snapshot, replaced } = created;

@@ -1,6 +1,6 @@
 import { isoOrNull } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { table } from "../table.ts";
 
@@ -13,7 +13,7 @@ export function registerSnapshotsList(group: Group): void {
     ofStore: false,
     summary: "list the snapshots of the sandbox and their contents",
     examples: ["checkout snapshots list", "checkout snapshots list --json"],
-    run: calling("listSnapshots", {
+    run: runnerFor("listSnapshots", {
       orStopped: true,
       text: ({ snapshots }, { width }) =>
         snapshots.length === 0

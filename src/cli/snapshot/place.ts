@@ -6,7 +6,7 @@ import { valueOption, type Context } from "../command.ts";
 import { snapshotsIn, type SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { isTyped } from "../option-rules.ts";
 import { refuseUsage } from "../problem.ts";
-import { untilStopped } from "../stopping.ts";
+import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** Options of the commands that act on one snapshot. */
@@ -25,7 +25,7 @@ export function fileOption(description: string) {
 }
 
 /** Checks a typed name, and that `--all` and `--store` are not combined. */
-export function checkCommand(
+export function checkSnapshotOptions(
   world: Pick<World, "argv">,
   { all }: SnapshotOptions,
   name: string | undefined,
@@ -66,7 +66,7 @@ export async function withTemporaryName<Value>(
   act: (beside: TemporaryName) => Promise<Value>,
 ): Promise<Value> {
   const beside = `unfinished-${world.freshId()}`;
-  using stop = untilStopped(world);
+  using stop = abortOnStop(world);
   try {
     const done = await act({ name: beside, signal: stop.signal });
     if (name !== undefined) snapshots.rename(beside, name);

@@ -1,7 +1,7 @@
 import { printable } from "../../core/text.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
-import { checkCommand, NEXT_AFTER_SNAPSHOT as nextAfter } from "./place.ts";
+import { checkSnapshotOptions, NEXT_AFTER_SNAPSHOT as nextAfter } from "./place.ts";
 
 /** `checkout snapshots remove`. */
 export function registerSnapshotsRemove(group: Group): void {
@@ -10,10 +10,10 @@ export function registerSnapshotsRemove(group: Group): void {
     ofStore: false,
     summary: "remove a snapshot; state that was restored from it is kept",
     examples: ["checkout snapshots remove before-launch"],
-    run: calling("removeSnapshot", {
+    run: runnerFor("removeSnapshot", {
       orStopped: true,
       body: (options, { context, argument: name }) => {
-        checkCommand(context.world, options, name);
+        checkSnapshotOptions(context.world, options, name);
         return { name };
       },
       nextAfter,

@@ -10,7 +10,7 @@ import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { isStoreTyped } from "../target/named-store.ts";
 import {
   withTemporaryName,
-  checkCommand,
+  checkSnapshotOptions,
   fileOption,
   NEXT_AFTER_SNAPSHOT as nextAfter,
   snapshotFilesOf,
@@ -52,7 +52,7 @@ async function runRestore(context: Context, options: RestoreOptions, name?: stri
       "missing: the name of a snapshot, or --file",
       "checkout snapshots list shows the snapshots",
     );
-  checkCommand(world, options, name);
+  checkSnapshotOptions(world, options, name);
   const restored = await restore(context, options, name);
   const { heldBack } = restored;
   if (heldBack !== null) printer.trace(`warning: no events are delivered: ${heldBack}`);

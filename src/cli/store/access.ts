@@ -10,7 +10,7 @@ import { isOwnSandbox } from "../target/surroundings.ts";
  * The settings that an application needs for the command's store: from the store's sandbox, with the key from the
  * folder.
  */
-export async function accessIn(context: Context, sandbox: ControlTarget): Promise<StoreAccess> {
+export async function readStoreAccess(context: Context, sandbox: ControlTarget): Promise<StoreAccess> {
   const target = await resolveStore(context, sandbox);
   const told = await callAt(context, target, { name: "storeAccess", body: undefined });
   const { storeId, signingSecret, ownSecrets } = told;

@@ -1,9 +1,9 @@
 import { printable } from "../../core/text.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, switchOption, type Group } from "../command.ts";
 import { refuseUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
-import { sandboxStore } from "../target/control.ts";
+import { resolveNamedStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type DeleteOptions = CommonOptions & { readonly yes?: boolean };
@@ -16,7 +16,7 @@ export function registerStoresDelete(group: Group): void {
     summary: "delete a store with all its keys, secrets, endpoints, orders and events",
     examples: ["checkout stores delete <id>", "checkout stores delete <id> --yes --json"],
     options: [switchOption("--yes", "skip the confirmation prompt")],
-    run: calling("deleteStore", {
+    run: runnerFor("deleteStore", {
       target: async (context, { yes }, text = "") => {
         const { world } = context;
         const shown = printable(text);
@@ -25,7 +25,7 @@ export function registerStoresDelete(group: Group): void {
             `the store ${shown} would be deleted with everything in it`,
             "add --yes to confirm",
           );
-        const target = await sandboxStore(context, text);
+        const target = await resolveNamedStore(context, text);
         if (yes !== true) await confirm(world, `Delete the store ${shown} with everything in it?`);
         return target;
       },

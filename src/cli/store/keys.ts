@@ -3,14 +3,14 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { SCOPES, type Scope } from "../../core/credential.ts";
 import { newApiKey } from "../../sandbox/runtime/keys.ts";
 import { newSigningSecret } from "../../sandbox/runtime/seed.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { listOption, register, type Context, type Group } from "../command.ts";
 import { newToken } from "../../host/folder/state-folder.ts";
-import { parseChoice } from "../parsers.ts";
+import { choiceParser } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";
 import { SECRET_VARIABLES, type SecretName } from "../../host/given-secrets.ts";
-import { unlessRefused } from "../problem.ts";
+import { undefinedIfRefused } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 const REVOKED_KEY_TEXT =
@@ -30,10 +30,10 @@ export function registerKeys(group: Group): void {
       listOption(
         "--scopes <list>",
         `scopes of the key, separated by commas: ${SCOPES.join(", ")} (default: all)`,
-        parseChoice(SCOPES),
+        choiceParser(SCOPES),
       ),
     ],
-    run: calling("createKey", {
+    run: runnerFor("createKey", {
       body: ({ scopes }) => ({ scopes: scopes && [...new Set(scopes)] }),
       text: ({ keyId, apiKey, scopes }, { style }) =>
         [
@@ -50,7 +50,7 @@ export function registerKeys(group: Group): void {
     name: "list",
     summary: "list the API keys of the store, including revoked keys, by their last four characters",
     examples: ["checkout keys list", "checkout keys list --json"],
-    run: calling("listKeys", {
+    run: runnerFor("listKeys", {
       json: (shown, listed, { context }) => ({ ...shown, kept_key_id: findKeptKey(context, listed) }),
       text: (listed, { width }, { context }) =>
         keyLines(listed, { width, kept: findKeptKey(context, listed) }),
@@ -60,7 +60,7 @@ export function registerKeys(group: Group): void {
     name: "revoke <key_id>",
     summary: "revoke an API key; the service refuses it from now on",
     examples: ["checkout keys revoke 0199a3c4-5d00-7000-8000-000000000001"],
-    run: calling("revokeKey", {
+    run: runnerFor("revokeKey", {
       id: "key",
       body: () => ({}),
       json: (shown, revoked, { context }) => ({ ...shown, kept: isKept(context, revoked) }),
@@ -113,7 +113,7 @@ function isKept(context: Context, { storeId, lastFour }: AnswerOf<"revokeKey">):
  * The last four characters of the store's key in `credentials.json`; undefined if there is no key or it cannot be read.
  */
 function endOfKeptKey({ around }: Context, storeId: string): string | undefined {
-  return unlessRefused(around.credentials)?.stores[storeId]?.api_key.slice(-4);
+  return undefinedIfRefused(around.credentials)?.stores[storeId]?.api_key.slice(-4);
 }
 
 /** Generates secrets that `sandbox start` reads from the environment. Stores nothing, and needs no sandbox. */

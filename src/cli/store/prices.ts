@@ -5,9 +5,9 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { calling } from "../calling.ts";
-import { parserOf, register, switchOption, valueOption, type Group } from "../command.ts";
-import { parseAmountMinor, parseChoice, parseCurrency } from "../parsers.ts";
+import { runnerFor } from "../calling.ts";
+import { toOptionParser, register, switchOption, valueOption, type Group } from "../command.ts";
+import { amountMinorParser, choiceParser, parseCurrency } from "../parsers.ts";
 import { refuseUsage } from "../problem.ts";
 import { table, type TableStyle } from "../table.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -40,7 +40,7 @@ export function registerPrices(group: Group): void {
       valueOption(
         "--amount-minor <n>",
         "amount in minor units, such as 1999 for 19.99 EUR",
-        parseAmountMinor(group.world),
+        amountMinorParser(group.world),
       ),
       valueOption("--currency <code>", "currency code of three letters, such as EUR", (text) =>
         parseField("currency")(parseCurrency(text)),
@@ -48,7 +48,7 @@ export function registerPrices(group: Group): void {
       valueOption(
         "--payment-method <method>",
         `payment method: ${PAYMENT_METHODS.join(" or ")}`,
-        parseChoice(PAYMENT_METHODS),
+        choiceParser(PAYMENT_METHODS),
       ),
       valueOption("--description <text>", "description, up to 128 characters", parseField("description")),
       switchOption(
@@ -57,7 +57,7 @@ export function registerPrices(group: Group): void {
       ),
     ],
     required: ["amountMinor", "currency", "paymentMethod"],
-    run: calling("addPrice", {
+    run: runnerFor("addPrice", {
       body: (
         { amountMinor, currency, paymentMethod, description = "", unapproved = false },
         { argument },
@@ -74,7 +74,7 @@ export function registerPrices(group: Group): void {
     name: "list",
     summary: "list the catalog, including unapproved and retired prices",
     examples: ["checkout prices list", "checkout prices list --json"],
-    run: calling("listPrices", {
+    run: runnerFor("listPrices", {
       text: ({ prices }, printer) => (prices.length === 0 ? NO_PRICES_TEXT : priceLines(prices, printer)),
     }),
   });
@@ -82,7 +82,7 @@ export function registerPrices(group: Group): void {
     name: "retire <id>",
     summary: "retire a price; new orders cannot use it, and its id cannot be used again",
     examples: ["checkout prices retire price_coffee"],
-    run: calling("retirePrice", {
+    run: runnerFor("retirePrice", {
       body: (_options, { argument }) => ({
         id: priceId(argument, "checkout prices list shows the prices; nothing was changed"),
       }),
@@ -95,7 +95,7 @@ export function registerPrices(group: Group): void {
 
 /** Turns the service's own check of a field into the parser of an option. */
 function parseField(field: "currency" | "description"): (text: string) => string {
-  return parserOf((text) => {
+  return toOptionParser((text) => {
     const fault = fieldFault(field, text);
     return fault === undefined ? accept(text) : refuse("invalid_parameter", fault);
   });

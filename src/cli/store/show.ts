@@ -1,12 +1,12 @@
 import { displayStoreName } from "../../core/config/store-name.ts";
 import { formatReturnOrigin } from "../../core/checkout/return-origin.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table, type TableStyle } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";
-import { controlTarget, sandboxStore } from "../target/control.ts";
+import { controlTarget, resolveNamedStore } from "../target/control.ts";
 
 /** `checkout stores show`. */
 export function registerStoresShow(group: Group): void {
@@ -14,9 +14,9 @@ export function registerStoresShow(group: Group): void {
     name: "show [id]",
     summary: "show a store: ids, keys, capabilities and return origins, without secrets",
     examples: ["checkout stores show", "checkout stores show 'Tea Shop' --json"],
-    run: calling("storeSummary", {
+    run: runnerFor("storeSummary", {
       target: (context, _options, store) =>
-        store === undefined ? controlTarget(context) : sandboxStore(context, store),
+        store === undefined ? controlTarget(context) : resolveNamedStore(context, store),
       text: (summary, printer) => summaryLines(summary, printer),
     }),
   });
@@ -28,7 +28,7 @@ export function registerCapabilities(group: Group): void {
     name: "list",
     summary: "list the payment methods and currencies of the store, and whether each is active",
     examples: ["checkout capabilities list", "checkout capabilities list --json"],
-    run: calling("storeSummary", {
+    run: runnerFor("storeSummary", {
       json: (_shown, { store, capabilities }) => ({ store_id: store.id, capabilities }),
       text: (summary, printer) => capabilityLines(summary, printer),
     }),

@@ -2,14 +2,14 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { iso } from "../../core/clock.ts";
 import { NEW_MERCHANT } from "../../core/control/stores.ts";
 import { displayStoreName, storeNameFault } from "../../core/config/store-name.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { writeChosenStore } from "../../host/folder/state-folder.ts";
-import { idOf } from "../parsers.ts";
+import { parseUuid } from "../parsers.ts";
 import { fieldLines, secretText, type Printer } from "../printer.ts";
 import { refuseUsage } from "../problem.ts";
 import { table } from "../table.ts";
-import { oneStore } from "../target/named-store.ts";
+import { requireOneStore } from "../target/named-store.ts";
 import { STORE_VARIABLE, type CommonOptions, isOwnSandbox } from "../target/surroundings.ts";
 import { callAt } from "../target/call.ts";
 import { sandboxTarget } from "../target/control.ts";
@@ -37,7 +37,7 @@ export function registerStores(group: Group): void {
         parseMerchant,
       ),
     ],
-    run: calling("createStore", {
+    run: runnerFor("createStore", {
       body: ({ name, merchant }) => {
         const body = { name, merchant };
         const fault = name === undefined ? undefined : storeNameFault(name)?.[0];
@@ -53,7 +53,7 @@ export function registerStores(group: Group): void {
     ofStore: false,
     summary: "list the stores of the sandbox, oldest first",
     examples: ["checkout stores list", "checkout stores list --json"],
-    run: calling("listStores", {
+    run: runnerFor("listStores", {
       text: ({ stores }, { width, style }) =>
         table(
           ["STORE", "NAME", "MERCHANT", "ACTIVE", "CREATED"],
@@ -94,7 +94,7 @@ function createdText(store: AnswerOf<"createStore">, printer: Printer): string {
 }
 
 function parseMerchant(text: string): string {
-  const id = text === NEW_MERCHANT ? text : idOf(text);
+  const id = text === NEW_MERCHANT ? text : parseUuid(text);
   if (id === undefined) throw invalidOption(`the id of a merchant, or ${NEW_MERCHANT}`, text);
   return id;
 }
@@ -112,7 +112,7 @@ async function runUse(context: Context, _options: CommonOptions, text = ""): Pro
   }
   const listed = await callAt(context, target, { name: "listStores", body: undefined });
   const known = listed.stores.map(({ storeId: id, name }) => ({ id, name }));
-  const { id, name } = oneStore(known, text);
+  const { id, name } = requireOneStore(known, text);
   writeChosenStore(world, folder, id);
   if (around.storeId !== undefined && around.storeId !== id)
     printer.trace(`note: ${STORE_VARIABLE} names another store, and overrides this default`);

@@ -12,7 +12,7 @@ export type StoreAccess = {
 };
 
 /** The environment variables in which a program finds the settings. */
-export function variablesOf({
+export function accessVariables({
   baseUrl,
   apiKey,
   storeId,

@@ -14,7 +14,7 @@ import {
   exitCodeOfStatus,
   interruptedProblem,
   Refused,
-  unlessRefused,
+  undefinedIfRefused,
   type Problem,
 } from "../problem.ts";
 import { STORES_HINT } from "./named-store.ts";
@@ -32,7 +32,7 @@ export async function callAt<Name extends OperationName>(
 ): Promise<AnswerOf<Name>> {
   const result = await callControl(world, target, call);
   if (result.end !== "unreachable") return unwrapAnswer(result, call.nextAfter);
-  const source = unlessRefused(around.address)?.source ?? "run.json";
+  const source = undefinedIfRefused(around.address)?.source ?? "run.json";
   throw unreachableProblem(`${result.message}; the address is from ${source}`);
 }
 

@@ -6,15 +6,15 @@ import type { Context } from "../command.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
 import { catchRefusal, refuseUsage } from "../problem.ts";
 import { withoutOwnStore } from "./surroundings.ts";
-import { type Settings, type TargetSettings, serviceSettings, targetOf } from "./service.ts";
+import { type ServiceSettings, type TargetSettings, serviceSettings, serviceTargetOf } from "./service.ts";
 import { awaitSandbox } from "./waiting.ts";
 
 /**
  * The service of a command as a target of requests. Refuses to send the key over plain HTTP without consent, and
  * redacts the key in all output.
  */
-export function connect({ printer }: Context, settings: Settings): ServiceTarget {
-  const target = targetOf(settings);
+export function connectWithSettings({ printer }: Context, settings: ServiceSettings): ServiceTarget {
+  const target = serviceTargetOf(settings);
   const { baseUrl, apiKey, proxy } = target;
   printer.hide(apiKey);
   if (proxy !== undefined) printer.hidePassword(new URL(proxy).password);
@@ -25,7 +25,7 @@ export function connect({ printer }: Context, settings: Settings): ServiceTarget
 }
 
 /** A service to send requests to, and the settings that name it. */
-export type ServiceConnection = { readonly target: ServiceTarget; readonly settings: Settings };
+export type ServiceConnection = { readonly target: ServiceTarget; readonly settings: ServiceSettings };
 
 /** The service of the command; if that is the folder's sandbox, waits until it is running. */
 export async function connectToService(context: Context): Promise<ServiceConnection> {
@@ -43,7 +43,7 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
   });
   const { sandbox } = settings;
   if (sandbox !== undefined && sandbox.version !== context.version) noteVersion(context, sandbox.version);
-  return { target: connect(context, settings), settings };
+  return { target: connectWithSettings(context, settings), settings };
 }
 
 /**
@@ -56,8 +56,8 @@ export async function loadNamedTarget(context: Context): Promise<TargetSettings 
     if (allowEnv === undefined) return undefined;
     throw refuseUsage("--allow-env needs --target", "add --target <name>, or leave out --allow-env");
   }
-  const { findTarget } = await import("./named-target.ts");
-  return findTarget(context, target);
+  const { findNamedTarget } = await import("./named-target.ts");
+  return findNamedTarget(context, target);
 }
 
 /** The v1 API of the sandbox that a command controls. An API key in the environment for another service is not used. */

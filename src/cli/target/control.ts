@@ -9,25 +9,25 @@ import { stateFolderHint } from "../../host/folder/state-folder.ts";
 import {
   catchRefusal,
   EXIT,
-  noSandbox,
+  noSandboxProblem,
   Refused,
   refuseUsage,
-  unlessRefused,
+  undefinedIfRefused,
   usageProblem,
   type Problem,
 } from "../problem.ts";
 import {
   isStoreId,
   findNamedStore,
-  oneStore,
+  requireOneStore,
   STORES_HINT,
-  unknownStore,
+  unknownStoreProblem,
   type NamedStore,
 } from "./named-store.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
 import { NO_CREDENTIALS, TOKEN_VARIABLES, type ValueWithSource, isOwnSandbox } from "./surroundings.ts";
 import { callAt, type CallWithRemedies } from "./call.ts";
-import { limitFromVariable, findMisspellings } from "./options.ts";
+import { limitFromVariable, misspellingHint } from "./options.ts";
 import { awaitSandbox } from "./waiting.ts";
 
 /** Calls an operation of the command's sandbox, with the token of the operation's role. */
@@ -46,12 +46,12 @@ export async function momentFromNow(
   spanMs: number,
   target?: ControlTarget,
 ): Promise<number> {
-  const clock = await callFor(context, target, { name: "showClock", body: undefined });
+  const clock = await callOptionalTarget(context, target, { name: "showClock", body: undefined });
   return Math.max(0, clock.now + spanMs);
 }
 
-/** Calls an operation of a given sandbox, otherwise of the command's sandbox. */
-export function callFor<Name extends OperationName>(
+/** Calls an operation of the given target; without a target, of the command's sandbox. */
+export function callOptionalTarget<Name extends OperationName>(
   context: Context,
   target: ControlTarget | undefined,
   call: CallWithRemedies<Name>,
@@ -78,7 +78,7 @@ export async function resolveStore(context: Context, target: ControlTarget): Pro
 }
 
 /** A sandbox with the store that an argument names by id or name. */
-export async function sandboxStore(context: Context, text: string): Promise<ControlTarget> {
+export async function resolveNamedStore(context: Context, text: string): Promise<ControlTarget> {
   return targetWithStore(context, await sandboxTarget(context), text);
 }
 
@@ -89,10 +89,10 @@ async function targetWithStore(
 ): Promise<ControlTarget> {
   if (isStoreId(text)) return { ...target, storeId: text.toLowerCase() };
   // Only the control token may list stores; an administrator may not have it.
-  const asked = target.send === undefined ? unlessRefused(() => findSandbox(context)) : target;
-  if (asked?.origin !== target.origin) throw new Refused(unknownStore(text, []));
+  const asked = target.send === undefined ? undefinedIfRefused(() => findSandbox(context)) : target;
+  if (asked?.origin !== target.origin) throw new Refused(unknownStoreProblem(text, []));
   const { stores } = await callAt(context, asked, { name: "listStores", body: undefined });
-  const found = oneStore(
+  const found = requireOneStore(
     stores.map(({ storeId: id, name }) => ({ id, name })),
     text,
   );
@@ -106,7 +106,7 @@ function storeOfFolder(
 ): NamedStore | undefined {
   const { around } = context;
   // The store of the environment belongs to the service of the environment, even if a flag names another service.
-  const named = unlessRefused(around.addressOfKey);
+  const named = undefinedIfRefused(around.addressOfKey);
   const isElsewhere = named !== undefined && !isSameServer(named.value, origin);
   const credentials = catchRefusal(around.folder).ok ? around.credentials() : NO_CREDENTIALS;
   // In-process calls are to the folder's sandbox, which is not running.
@@ -135,12 +135,15 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
   if (named !== undefined) {
     const { value, source } = named;
     const token = TOKEN_VARIABLES[role];
-    const why = `for ${value} (${source}) there is no token (${token}${findMisspellings(world, token)})`;
-    throw new Refused({ ...noSandbox(folder, why), next: nextWithoutToken(world, value, { folder, role }) });
+    const why = `for ${value} (${source}) there is no token (${token}${misspellingHint(world, token)})`;
+    throw new Refused({
+      ...noSandboxProblem(folder, why),
+      next: nextWithoutToken(world, value, { folder, role }),
+    });
   }
-  const unread = findMisspellings(world, "CHECKOUT_BASE_URL");
+  const unread = misspellingHint(world, "CHECKOUT_BASE_URL");
   const why = `no other one is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]}${unread})`;
-  throw new Refused(noSandbox(folder, `${why}${stateFolderHint(world, folder)}`));
+  throw new Refused(noSandboxProblem(folder, `${why}${stateFolderHint(world, folder)}`));
 }
 
 /**
@@ -156,7 +159,7 @@ function refuseWithheldToken({ world, around }: Context, role: ControlRole): voi
   throw new Refused({
     exitCode: EXIT.credential,
     code: "credential_missing",
-    message: `${administrator} is missing${findMisspellings(world, administrator)}, and ${printable(named.value)} (${named.source}) needs it; checkout exec withholds it from its command`,
+    message: `${administrator} is missing${misspellingHint(world, administrator)}, and ${printable(named.value)} (${named.source}) needs it; checkout exec withholds it from its command`,
     next: `${EXEC_ADMIN}; elsewhere set ${administrator} to the token of the sandbox's admin.json`,
   });
 }
@@ -188,7 +191,7 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
   const ofFolder = (): ControlTarget | undefined => sandboxOfFolder(context, role);
   if (named === undefined) return ofFolder();
   const { value: url } = named;
-  const own = unlessRefused(ofFolder);
+  const own = undefinedIfRefused(ofFolder);
   if (own !== undefined && isSameServer(url, own.origin)) return own;
   const isHere = isLoopback(new URL(url).hostname);
   const token = tokenIn(world, role);

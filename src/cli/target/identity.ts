@@ -3,7 +3,7 @@ import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { catchRefusal, EXIT, usageProblem, type Problem } from "../problem.ts";
-import { isStoreId, findNamedStore, oneStore, type NamedStore } from "./named-store.ts";
+import { isStoreId, findNamedStore, requireOneStore, type NamedStore } from "./named-store.ts";
 import { UNSET_VALUE, type ValueWithSource } from "./surroundings.ts";
 
 /** The client's identity at the service: its API key and store. */
@@ -30,7 +30,7 @@ type IdentityScene = {
  * The API key from the environment, otherwise the folder's key for the named store or the first store; with the key's
  * store.
  */
-export function identityAt(context: Pick<Context, "world" | "around">, scene: IdentityScene): Identity {
+export function resolveIdentity(context: Pick<Context, "world" | "around">, scene: IdentityScene): Identity {
   const { credentials } = scene;
   const named = findNamedStore(context, { ...scene, isElsewhere: false });
   const { apiKey, storeId: variable, location } = context.around;
@@ -100,7 +100,7 @@ function findStoreId({ credentials, local }: IdentityScene, named: NamedStore): 
   if (by !== "flag" || !local) return text;
   if (isStoreId(text)) return text.toLowerCase();
   const stores = Object.entries(credentials.stores).map(([id, { name }]) => ({ id, name }));
-  return oneStore(stores, text).id;
+  return requireOneStore(stores, text).id;
 }
 
 function otherStoreProblem(

@@ -6,10 +6,10 @@ import { isLoopback } from "../../core/loopback.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
-import { idOf, isShortId } from "../parsers.ts";
+import { parseUuid, isShortId } from "../parsers.ts";
 import { EXIT, Refused, refuseUsage, usageProblem, type Candidate, type Problem } from "../problem.ts";
 import { selectStoreOfKey } from "./store-of-key.ts";
-import { controlTarget, callFor } from "./control.ts";
+import { controlTarget, callOptionalTarget } from "./control.ts";
 import type { CommonOptions } from "./surroundings.ts";
 
 /** Number of a store's newest items among which a short id is searched for. */
@@ -90,7 +90,7 @@ export async function findId(
   text: string,
   target?: ControlTarget,
 ): Promise<string> {
-  const id = idOf(text);
+  const id = parseUuid(text);
   if (id !== undefined) return id;
   const found =
     (kind === "checkout" ? await findByOrderId(context, text, target) : undefined) ??
@@ -100,7 +100,7 @@ export async function findId(
 }
 
 /** The id in the value of an option; undefined if the option is not given. */
-export async function findIdOf(
+export async function findOptionalId(
   context: Context,
   kind: IdKind,
   text: string | undefined,
@@ -199,7 +199,7 @@ function createLister<Name extends OperationName>(
   candidates: (answer: AnswerOf<Name>) => readonly Candidate[],
 ) {
   return async ({ context, target }: SearchScope, text: string): Promise<readonly Candidate[]> => {
-    return candidates(await callFor(context, target, { name, body: body(text) }));
+    return candidates(await callOptionalTarget(context, target, { name, body: body(text) }));
   };
 }
 
@@ -225,7 +225,7 @@ export type NamedService = CommonOptions & { readonly baseUrl?: string; readonly
  * The sandbox, for a command that has no counterpart in v1. If the options or the environment name another service,
  * throws `refusal` of that service, with exit 2.
  */
-export async function sandboxOnly(
+export async function requireSandbox(
   context: Context,
   options: NamedService,
   refusal: (service: string) => Refused,

@@ -7,7 +7,7 @@ import { isTyped } from "../option-rules.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { Context } from "../command.ts";
 import { STORE_VARIABLE } from "./surroundings.ts";
-import { idOf } from "../parsers.ts";
+import { parseUuid } from "../parsers.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
 /** A store and the source that names it: a flag by id or name, other sources by id. */
@@ -55,19 +55,19 @@ export function isStoreTyped({ argv }: Pick<World, "argv">): boolean {
 }
 
 /** The store with an id or a name. Refuses if no store matches, or if several do, and names the candidates. */
-export function oneStore<Named extends { readonly id: string; readonly name: string }>(
+export function requireOneStore<Named extends { readonly id: string; readonly name: string }>(
   stores: readonly Named[],
   text: string,
 ): Named {
   const meant = matchingStores(stores, text);
   const [only, second] = meant;
-  if (only === undefined) throw new Refused(unknownStore(text, stores));
+  if (only === undefined) throw new Refused(unknownStoreProblem(text, stores));
   if (second !== undefined) throw new Refused(ambiguousStore(text, meant));
   return only;
 }
 
 /** The problem of an unknown store: exit 2. */
-export function unknownStore(
+export function unknownStoreProblem(
   text: string,
   known: readonly { readonly id: string; readonly name: string }[],
 ): Problem {
@@ -101,5 +101,5 @@ const MAX_SHOWN = 10;
 
 /** Whether a text is the id of a store, not a name to look up. */
 export function isStoreId(text: string): boolean {
-  return idOf(text) !== undefined;
+  return parseUuid(text) !== undefined;
 }

@@ -7,7 +7,7 @@ import { shortPath } from "../../host/folder/state-folder.ts";
 import { isTyped } from "../option-rules.ts";
 import { EXIT, unwrapHosting, Refused, refuseUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
-import { isAllowed, keepAllowed, type AllowedUse } from "../config/allowed.ts";
+import { isAllowed, storePermission, type AllowedVariable } from "../config/allowed.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import type { ValueWithSource } from "./surroundings.ts";
 import type { TargetSettings } from "./service.ts";
@@ -17,7 +17,7 @@ import type { TargetSettings } from "./service.ts";
  * overrides CHECKOUT_TARGET (then the result is undefined), and `--target` overrides CHECKOUT_BASE_URL. Refuses two
  * flags, and two variables.
  */
-export async function findTarget(context: Context, name: string): Promise<TargetSettings | undefined> {
+export async function findNamedTarget(context: Context, name: string): Promise<TargetSettings | undefined> {
   const { world, around } = context;
   const { options } = around;
   if (options.baseUrl !== undefined) {
@@ -80,14 +80,14 @@ async function keyOf(context: Context, found: FoundTarget): Promise<ValueWithSou
   const use = useOf(context.world, found);
   if (isAllowed(context.world, use, own)) return key;
   await askWhetherToSend(context, { ...found, use, own });
-  keepAllowed(context, use);
+  storePermission(context, use);
   return key;
 }
 
 /**
  * The use of a target's variable: the real folder of the file, and the origin of the service that receives the value.
  */
-function useOf({ files }: World, { file, target }: FoundTarget): AllowedUse {
+function useOf({ files }: World, { file, target }: FoundTarget): AllowedVariable {
   const folder = dirname(files.realPath(file.path));
   return { name: target.apiKey.env, folder, origin: new URL(target.baseUrl).origin };
 }
@@ -97,7 +97,7 @@ function useOf({ files }: World, { file, target }: FoundTarget): AllowedUse {
  */
 async function askWhetherToSend(
   { world, around }: Context,
-  { file, name, use, own }: FoundTarget & { readonly use: AllowedUse; readonly own: string },
+  { file, name, use, own }: FoundTarget & { readonly use: AllowedVariable; readonly own: string },
 ): Promise<void> {
   const { allowEnv = [] } = around.options;
   if (allowEnv.includes(use.name)) return;

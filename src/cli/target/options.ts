@@ -3,8 +3,8 @@ import type { Option } from "commander";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { readVariable, repeatedOption, switchOption, valueOption } from "../command.ts";
-import { addSetting } from "../option-rules.ts";
-import { parseDuration, parseWhole } from "../parsers.ts";
+import { toSetting } from "../option-rules.ts";
+import { parseDuration, wholeNumberParser } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 
 /** The options that name the service, with the timeout and the retries of the client. */
@@ -19,10 +19,10 @@ export function targetOptions(): Option[] {
     valueOption(
       "--retries <n>",
       `retries after the first attempt, 0 to 100 (default: ${retries})`,
-      parseWhole(0, 100),
+      wholeNumberParser(0, 100),
     ),
   ];
-  return [...serviceOptions(), allowEnvOption(), ...options.map((option) => addSetting("CHECKOUT", option))];
+  return [...serviceOptions(), allowEnvOption(), ...options.map((option) => toSetting("CHECKOUT", option))];
 }
 
 function allowEnvOption(): Option {
@@ -47,7 +47,7 @@ export function serviceOptions(): Option[] {
     ),
     valueOption("--target <name>", "name of a service in checkout.config.json"),
   ];
-  return options.map((option) => addSetting("CHECKOUT", option));
+  return options.map((option) => toSetting("CHECKOUT", option));
 }
 
 /**
@@ -69,7 +69,7 @@ export function showHeadersOption(): Option {
 }
 
 /** Points out variables that are misspellings of this one and therefore never read; empty if there are none. */
-export function findMisspellings({ env }: Pick<World, "env">, variable: string): string {
+export function misspellingHint({ env }: Pick<World, "env">, variable: string): string {
   const letters = (name: string): string => name.replaceAll("_", "").toUpperCase();
   const set = Object.keys(env).filter((name) => (env[name] ?? "") !== "" && name !== variable);
   const near = set.filter((name) => letters(name) === letters(variable));

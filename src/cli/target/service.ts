@@ -10,8 +10,8 @@ import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { stateFolderHint } from "../../host/folder/state-folder.ts";
-import { EXIT, NO_SANDBOX, noSandbox, Refused, refuseUsage } from "../problem.ts";
-import { identityAt, type Identity } from "./identity.ts";
+import { EXIT, NO_SANDBOX, noSandboxProblem, Refused, refuseUsage } from "../problem.ts";
+import { resolveIdentity, type Identity } from "./identity.ts";
 import {
   optionWithSource,
   NO_CREDENTIALS,
@@ -19,7 +19,7 @@ import {
   type ValueWithSource,
   isOwnSandbox,
 } from "./surroundings.ts";
-import { findMisspellings } from "./options.ts";
+import { misspellingHint } from "./options.ts";
 
 /** A service in the configuration. Its address and API key belong together and are never combined with others. */
 export type TargetSettings = {
@@ -33,7 +33,7 @@ export type TargetSettings = {
 };
 
 /** All settings of a client command, each with its source (decision 57). */
-export type Settings = Identity & {
+export type ServiceSettings = Identity & {
   readonly folder: ValueWithSource<string>;
   /** Null if no service is named and the folder has no running sandbox: there is no default (decision 64). */
   readonly baseUrl: ValueWithSource<string | null>;
@@ -68,7 +68,7 @@ export type Settings = Identity & {
 export function serviceSettings(
   context: Pick<Context, "world" | "around">,
   target: TargetSettings | undefined,
-): Settings {
+): ServiceSettings {
   const { world, around } = context;
   const folder = around.folder();
   // Read before the credentials: a starting sandbox writes its credentials before its address.
@@ -78,7 +78,7 @@ export function serviceSettings(
   const running = around.ownUrl();
   const run = running === undefined ? undefined : live;
   const named = around.address();
-  const baseUrl: Settings["baseUrl"] =
+  const baseUrl: ServiceSettings["baseUrl"] =
     named ??
     (running === undefined
       ? { value: null, source: NO_SANDBOX }
@@ -86,7 +86,7 @@ export function serviceSettings(
   const { value: address } = baseUrl;
   const isSandbox = address !== null && isOwnSandbox(around, address);
   const local = address === null || isLoopback(new URL(address).hostname);
-  const identity = identityAt(context, {
+  const identity = resolveIdentity(context, {
     // The owner of the key stays the same while the sandbox is stopped: managed keys must not change.
     credentials: local ? kept : NO_CREDENTIALS,
     isOwn: named === undefined || isSandbox,
@@ -125,7 +125,7 @@ function settingsOfTarget(
   context: Pick<Context, "world" | "around">,
   folder: string,
   target: TargetSettings,
-): Settings {
+): ServiceSettings {
   const { world, around } = context;
   const address = parseBaseUrl(target.baseUrl) ?? target.baseUrl;
   const flagged = optionWithSource(world, "store", around.options.store);
@@ -163,7 +163,7 @@ function folderOf(
 function patience(
   { world, around: { options } }: Pick<Context, "world" | "around">,
   target: TargetSettings | undefined,
-): Pick<Settings, "timeoutMs" | "retries"> {
+): Pick<ServiceSettings, "timeoutMs" | "retries"> {
   const of = (value: number | undefined): ValueWithSource<number> | undefined =>
     value === undefined || target === undefined ? undefined : { value, source: target.source };
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
@@ -195,10 +195,10 @@ type MissingKey = {
 function whyNoService({ world, folder, address, isKeyKept }: MissingKey): string | undefined {
   const url = "CHECKOUT_BASE_URL";
   if (address === null)
-    return `no other one is named (${url}${findMisspellings(world, url)})${stateFolderHint(world, folder)}`;
+    return `no other one is named (${url}${misspellingHint(world, url)})${stateFolderHint(world, folder)}`;
   const key = "CHECKOUT_API_KEY";
   return isKeyKept
-    ? `there is no other API key for ${address} (${key}${findMisspellings(world, key)})`
+    ? `there is no other API key for ${address} (${key}${misspellingHint(world, key)})`
     : undefined;
 }
 
@@ -214,11 +214,12 @@ function resolveProxy({ env }: World, address: string | null): ValueWithSource<s
 }
 
 /** The target for these settings. Refuses settings without a service, or without an API key for it. */
-export function targetOf(settings: Settings): ServiceTarget {
+export function serviceTargetOf(settings: ServiceSettings): ServiceTarget {
   const { apiKey, baseUrl, service, storeId, locate, folder, proxy, lacksSandbox = "" } = settings;
   const { contradiction, lacksStore, otherSandbox } = settings;
   if (contradiction !== undefined) throw new Refused(contradiction);
-  if (baseUrl.value === null || lacksSandbox !== "") throw new Refused(noSandbox(folder.value, lacksSandbox));
+  if (baseUrl.value === null || lacksSandbox !== "")
+    throw new Refused(noSandboxProblem(folder.value, lacksSandbox));
   if (lacksStore !== undefined) throw new Refused(lacksStore);
   if (apiKey.value !== null && /^[\x21-\x7e]+$/.test(apiKey.value)) {
     const target = {
@@ -247,7 +248,7 @@ export function targetOf(settings: Settings): ServiceTarget {
 }
 
 /** The retry policy of these settings. */
-export function policyOf(settings: Settings): RetryPolicy {
+export function retryPolicyOf(settings: ServiceSettings): RetryPolicy {
   return { retries: settings.retries.value, timeoutMs: settings.timeoutMs.value };
 }
 

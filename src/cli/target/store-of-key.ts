@@ -2,7 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { redactKey } from "../../core/credential.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import type { Context } from "../command.ts";
-import { EXIT, Refused, unlessRefused } from "../problem.ts";
+import { EXIT, Refused, undefinedIfRefused } from "../problem.ts";
 import { callAt } from "./call.ts";
 
 /**
@@ -13,7 +13,7 @@ export async function selectStoreOfKey(context: Context, target: ControlTarget):
   const { apiKey, addressOfKey } = context.around;
   if (apiKey === undefined || target.storeId !== undefined) return target;
   // A key belongs to the address that the environment names beside it.
-  const named = unlessRefused(addressOfKey);
+  const named = undefinedIfRefused(addressOfKey);
   if (named !== undefined && !isSameServer(named.value, target.origin)) return target;
   const { stores } = await callAt(context, target, { name: "listStores", body: undefined });
   const end = apiKey.slice(-4);

@@ -6,13 +6,13 @@ import { isSameServer } from "../../core/loopback.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import type { Credentials, RunRecord } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
-import { isTyped, variableNamed } from "../option-rules.ts";
+import { isTyped, settingVariable } from "../option-rules.ts";
 import {
   catchRefusal,
   unwrapHosting,
   Refused,
   refuseUsage,
-  unlessRefused,
+  undefinedIfRefused,
   type Problem,
 } from "../problem.ts";
 import {
@@ -119,7 +119,7 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
     folder,
     run,
     ownUrl: () => {
-      const live = unlessRefused(run);
+      const live = undefinedIfRefused(run);
       return live && baseUrlOf(live);
     },
     credentials: () => kept() ?? NO_CREDENTIALS,
@@ -170,5 +170,5 @@ export function optionWithSource<Value>(
   value: Value | undefined,
 ): ValueWithSource<Value> | undefined {
   if (value === undefined) return undefined;
-  return { value, source: isTyped(world, name) ? `--${name}` : variableNamed("CHECKOUT", name) };
+  return { value, source: isTyped(world, name) ? `--${name}` : settingVariable("CHECKOUT", name) };
 }

@@ -1,13 +1,13 @@
 import { DEFAULT_RETRY_POLICY, retryDelayMs } from "../../client/api/retry.ts";
-import type { ApiRequest, Observer } from "../../client/api/exchange.ts";
+import type { ApiRequest, ExchangeObserver } from "../../client/api/exchange.ts";
 import { redactKey } from "../../core/credential.ts";
 import { isSecretHeader } from "../../core/request/redaction.ts";
 import { printable } from "../../core/text.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { Context } from "../command.ts";
-import { isPlain, widthOf } from "../printer.ts";
+import { hasPlainOutput, widthOf } from "../printer.ts";
 import { interruptedProblem, NO_SANDBOX, Refused } from "../problem.ts";
-import { untilStopped } from "../stopping.ts";
+import { abortOnStop } from "../stopping.ts";
 import { limitFromVariable } from "./options.ts";
 
 /**
@@ -24,7 +24,7 @@ export async function awaitSandbox<Seen>(
   const retries = options.retries ?? limitFromVariable(env, "retries") ?? DEFAULT_RETRY_POLICY.retries;
   const first = look();
   if (isThere(first)) return first;
-  return whileWaiting(context, async ({ signal, observer }) => {
+  return runWithSpinner(context, async ({ signal, observer }) => {
     let seen = first;
     for (let tries = 1; tries <= retries && !isThere(seen); tries += 1) {
       const delayMs = retryDelayMs(tries, { random: random(), retryAfterMs: 0 });
@@ -39,19 +39,20 @@ export async function awaitSandbox<Seen>(
 }
 
 /** The signal and the observer of an exchange while a command waits for it. */
-type Watch = { readonly signal: AbortSignal; readonly observer: Observer };
+type Watch = { readonly signal: AbortSignal; readonly observer: ExchangeObserver };
 
 /** Terminals with a spinner: one spinner is enough for several waits. */
 const SPINNING_TERMINALS = new WeakSet<NodeJS.WritableStream>();
 
 /** Runs an exchange, with a spinner at a terminal; Ctrl-C aborts it. */
-export async function whileWaiting<Result>(
+export async function runWithSpinner<Result>(
   { world, printer, around: { options } }: Context,
   run: (watch: Watch) => Promise<Result>,
 ): Promise<Result> {
-  using stop = untilStopped(world);
+  using stop = abortOnStop(world);
   // At a terminal that reports a width of 0, ora divides by the width and never ends.
-  const spins = options.json !== true && widthOf(world.stderr) > 0 && !isPlain(world) && world.interactive;
+  const spins =
+    options.json !== true && widthOf(world.stderr) > 0 && !hasPlainOutput(world) && world.interactive;
   const spinner =
     spins && !SPINNING_TERMINALS.has(world.stderr) ? await startSpinner(world.stderr) : undefined;
   if (spinner !== undefined) SPINNING_TERMINALS.add(world.stderr);
@@ -60,11 +61,11 @@ export async function whileWaiting<Result>(
     write(text);
   };
   const [talk, trace] = [above(printer.talk), above(printer.trace)];
-  const observer: Observer = {
+  const observer: ExchangeObserver = {
     onRetry: (why, delayMs) => talk(printable(`${why}; trying again in ${(delayMs / 1000).toFixed(1)} s`)),
     ...(options.showHeaders === true
       ? {
-          onAttempt: (request: ApiRequest) => trace(showRequest(request).text),
+          onAttempt: (request: ApiRequest) => trace(redactRequest(request).text),
           onAnswer: (result: OutboundResult) => trace(showAnswer(result)),
         }
       : {}),
@@ -77,8 +78,8 @@ export async function whileWaiting<Result>(
   }
 }
 
-/** A request with its API key redacted. */
-export function showRequest(request: ApiRequest): {
+/** A request for display, with its API key redacted. */
+export function redactRequest(request: ApiRequest): {
   readonly headers: Record<string, string>;
   readonly text: string;
 } {

@@ -1,10 +1,10 @@
 import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { deliveryLines } from "./report.ts";
-import { parseAnyId, parseChoice, parseId, parseWhole } from "../parsers.ts";
+import { parseAnyId, choiceParser, parseId, wholeNumberParser } from "../parsers.ts";
 import { programName } from "../printer.ts";
-import { findIdOf } from "../target/ids.ts";
+import { findOptionalId } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type ListOptions = CommonOptions & {
@@ -35,21 +35,21 @@ export function registerDeliveries(group: Group): void {
       valueOption(
         "--state <state>",
         `only deliveries in this state: ${DELIVERY_STATES.join(", ")}`,
-        parseChoice(DELIVERY_STATES),
+        choiceParser(DELIVERY_STATES),
       ),
       valueOption(
         "--limit <n>",
         "maximum number of deliveries, 1 to 1000 (default: 100)",
-        parseWhole(1, 1000),
+        wholeNumberParser(1, 1000),
       ),
       valueOption("--before <id>", "next_before of the previous page, to show the next page", parseId),
     ],
     conflicts: [["checkout", "orderId"]],
-    run: calling("listDeliveries", {
+    run: runnerFor("listDeliveries", {
       body: async ({ endpoint, event, checkout, orderId, state, limit, before }, { context }) => ({
-        checkoutId: await findIdOf(context, "checkout", checkout),
-        endpointId: await findIdOf(context, "endpoint", endpoint),
-        eventId: await findIdOf(context, "event", event),
+        checkoutId: await findOptionalId(context, "checkout", checkout),
+        endpointId: await findOptionalId(context, "endpoint", endpoint),
+        eventId: await findOptionalId(context, "event", event),
         orderId,
         state,
         limit,

@@ -1,9 +1,9 @@
 import { encodeAnswer, isRequestOf } from "../../core/control/operations.ts";
 import { DEFAULT_OVERLAP_MS } from "../../core/control/webhook.ts";
 import { printable } from "../../core/text.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
-import { parseChoice } from "../parsers.ts";
+import { choiceParser } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { findId } from "../target/ids.ts";
@@ -38,7 +38,7 @@ export function registerEndpointSecrets(group: Group): void {
         parseOverlap,
       ),
     ],
-    run: calling("rotateSecret", {
+    run: runnerFor("rotateSecret", {
       id: "endpoint",
       body: ({ overlap = DEFAULT_OVERLAP }) => ({ overlapMs: overlap.milliseconds }),
       json: (shown, { inForce: [secret = null] }, { id }) => ({
@@ -66,7 +66,7 @@ export function registerEndpointSecrets(group: Group): void {
       valueOption(
         "--format <format>",
         `output format: env, for ${VARIABLE}=<secret> (default: only the secret)`,
-        parseChoice(["env"]),
+        choiceParser(["env"]),
       ),
     ],
     run: runSecret,

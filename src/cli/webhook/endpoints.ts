@@ -3,7 +3,7 @@ import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/
 import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/event-types.ts";
 import { printable } from "../../core/text.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { listOption, register, switchOption, type Context, type Group } from "../command.ts";
 import { lastResult } from "./report.ts";
 import { fieldLines, secretText } from "../printer.ts";
@@ -52,7 +52,7 @@ export function registerEndpoints(group: Group): void {
     name: "list",
     summary: "list endpoints, oldest first",
     examples: ["checkout endpoints list", "checkout endpoints list --json"],
-    run: calling("listEndpoints", {
+    run: runnerFor("listEndpoints", {
       text: ({ endpoints }, printer) =>
         endpoints.length === 0 ? NO_ENDPOINTS_TEXT : endpointLines(endpoints, printer),
     }),
@@ -62,7 +62,7 @@ export function registerEndpoints(group: Group): void {
       name: `${action} <id>`,
       summary,
       examples: [`checkout endpoints ${action} 0199a3c4-5d00-7000-8000-000000000001`],
-      run: calling("setEndpointState", {
+      run: runnerFor("setEndpointState", {
         id: "endpoint",
         body: () => ({ action }),
         nextAfter: NEXT_AFTER,

@@ -3,14 +3,21 @@ import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/webhook/event-types.ts";
-import { calling } from "../calling.ts";
+import { runnerFor } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { deliveryLinesOfEvent, eventLines, orderIdOfEvent } from "./report.ts";
-import { idOf, parseAnyId, parseChoice, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
+import {
+  parseUuid,
+  parseAnyId,
+  choiceParser,
+  parseId,
+  parseSpanOrMoment,
+  wholeNumberParser,
+} from "../parsers.ts";
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";
 import { fieldLines } from "../printer.ts";
 import { Refused, type Problem } from "../problem.ts";
-import { findId, findIdOf } from "../target/ids.ts";
+import { findId, findOptionalId } from "../target/ids.ts";
 import {
   waitForDelivery,
   NEXT_AFTER_EVENT,
@@ -22,7 +29,7 @@ import {
 import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, controlTarget, momentFromNow } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import { whileWaiting } from "../target/waiting.ts";
+import { runWithSpinner } from "../target/waiting.ts";
 import type { TableStyle } from "../table.ts";
 
 type ListOptions = WebhookWaitOptions & {
@@ -58,12 +65,16 @@ export function registerEvents(group: Group): void {
       valueOption(
         "--type <type>",
         `only events of this type: ${EVENT_TYPE_FORM}`,
-        parseChoice(EVENT_TYPES, EVENT_TYPE_FORM),
+        choiceParser(EVENT_TYPES, EVENT_TYPE_FORM),
       ),
       valueOption("--checkout <id|order_id>", "only events of this order or session"),
       valueOption("--order-id <id>", "only events of this order_id"),
       valueOption("--since <event>", "only events after this event_id or position", parseSince),
-      valueOption("--limit <n>", "maximum number of events, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
+      valueOption(
+        "--limit <n>",
+        "maximum number of events, 1 to 1000 (default: 100)",
+        wholeNumberParser(1, 1000),
+      ),
       ...webhookWaitOptions("wait for the next matching event; with --since, only if there is none yet"),
     ],
     conflicts: [["checkout", "orderId"]],
@@ -101,7 +112,7 @@ function registerReplays(group: Group): void {
         parseId,
       ),
     ],
-    run: calling("replayEvent", {
+    run: runnerFor("replayEvent", {
       id: "event",
       body: ({ endpoint }) => ({ endpointId: endpoint }),
       nextAfter: {
@@ -143,7 +154,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   const after = await positionOf(context, options);
   const query: RequestOf<"listEvents"> = {
     type: options.type,
-    checkoutId: await findIdOf(context, "checkout", options.checkout),
+    checkoutId: await findOptionalId(context, "checkout", options.checkout),
     orderId: options.orderId,
     since: after,
     limit: options.limit,
@@ -177,7 +188,7 @@ async function nextEvents(
 ): Promise<AnswerOf<"listEvents">> {
   const target = await controlTarget(context);
   const waitMs = waitMsOf(options);
-  const result = await whileWaiting(context, ({ signal }) =>
+  const result = await runWithSpinner(context, ({ signal }) =>
     waitForEvents(context.world, target, { query, waitMs, signal }),
   );
   const listed = unwrapAnswer(result);
@@ -208,7 +219,7 @@ function showEvent(context: Context, id: string): Promise<AnswerOf<"showEvent">>
 
 async function runReplayFailed(context: Context, options: ReplayFailedOptions): Promise<number> {
   const { endpoint, since = DEFAULT_SINCE } = options;
-  const endpointId = await findIdOf(context, "endpoint", endpoint);
+  const endpointId = await findOptionalId(context, "endpoint", endpoint);
   const from = "at" in since ? since.at : await momentFromNow(context, -since.spanMs);
   const replayed = await callSandbox(context, {
     name: "replayFailed",
@@ -258,7 +269,7 @@ async function eventText(event: AnswerOf<"showEvent">, sheet: TableStyle): Promi
 }
 
 function parseSince(text: string): Since {
-  const eventId = idOf(text);
+  const eventId = parseUuid(text);
   if (eventId !== undefined) return { eventId };
   if (!/^\d{1,15}$/.test(text)) throw invalidOption("an event_id, or a position such as 0 or 42", text);
   return { position: Number(text) };

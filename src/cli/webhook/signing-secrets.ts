@@ -1,6 +1,6 @@
 import { secretFault } from "../../core/webhook/signature.ts";
 import { parseHeaderNames } from "../../core/webhook/header-names.ts";
-import { parserOf, valueOption, type Context } from "../command.ts";
+import { toOptionParser, valueOption, type Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
 import type { Option } from "commander";
@@ -28,7 +28,7 @@ export function headerNamesOption(): Option {
   return valueOption(
     "--header-names <names>",
     "header names of a service that uses other names, such as event-id=X-Id,timestamp=X-Time,signature=X-Sign (default: Checkout-…)",
-    parserOf(parseHeaderNames),
+    toOptionParser(parseHeaderNames),
   );
 }
 
@@ -41,7 +41,7 @@ export async function requireSigningSecrets(
   options: SecretOptions,
 ): Promise<readonly string[]> {
   const given = await findSigningSecrets(context, options);
-  if (given === undefined) throw missingSecret(options.secretFile);
+  if (given === undefined) throw refuseMissingSecret(options.secretFile);
   return given;
 }
 
@@ -57,7 +57,7 @@ export async function findSigningSecrets(
   const secrets = text?.split(/\r?\n/).filter((line) => line !== "") ?? [world.env[SECRET_VARIABLE] ?? ""];
   for (const secret of secrets) printer.hide(secret);
   if (secrets.some((secret) => secret !== "")) return secrets;
-  if (secretFile !== undefined) throw missingSecret(secretFile);
+  if (secretFile !== undefined) throw refuseMissingSecret(secretFile);
   return undefined;
 }
 
@@ -73,7 +73,7 @@ const ONE_STDIN = "--payload-file and --secret-file cannot both be standard inpu
 const NOT_BOTH = `take one of them from a file, or the secret from ${SECRET_VARIABLE}`;
 
 /** The refusal of a command that has no signing secret. */
-export function missingSecret(secretFile: string | undefined): Refused {
+export function refuseMissingSecret(secretFile: string | undefined): Refused {
   const message =
     secretFile === undefined ? "there is no signing secret" : "--secret-file contains no signing secret";
   return refuseUsage(message, `${SOURCES}; checkout endpoints secret prints the secret of an endpoint`);

@@ -11,7 +11,7 @@ import { ORDER, SESSION, type CheckoutKind } from "../order/create-report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";
 import { EXIT, Refused, refuseUsage, type Problem } from "../problem.ts";
-import { createInSandbox, DEFAULT_PRICE, requestFor } from "../order/sandbox-create.ts";
+import { createInSandbox, DEFAULT_PRICE, newPurchaseRequest } from "../order/sandbox-create.ts";
 import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
@@ -60,7 +60,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   if (type === TEST) return testAll(context, options);
   const goal = goalOf(type);
   const { orderId, priceId } = options;
-  const request = requestFor(context.world, { purpose: "trigger", orderId, priceId });
+  const request = newPurchaseRequest(context.world, { purpose: "trigger", orderId, priceId });
   const control = await controlTarget(context);
   const { response, replayed } = await createInSandbox(context, options, {
     noun: goal.noun,

@@ -10,7 +10,7 @@ import { EXIT, type Problem } from "../problem.ts";
 import { unwrapAnswer, type NextAfter } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import { whileWaiting } from "../target/waiting.ts";
+import { runWithSpinner } from "../target/waiting.ts";
 
 /** Options of commands that can wait for events or their deliveries. */
 export type WebhookWaitOptions = CommonOptions & { readonly wait?: boolean; readonly timeout?: number };
@@ -38,7 +38,7 @@ export async function waitForDelivery(
 ): Promise<AnswerOf<"showEvent">> {
   const target = await controlTarget(context);
   const waitMs = waitMsOf(options);
-  const shown = await whileWaiting(context, ({ signal }) =>
+  const shown = await runWithSpinner(context, ({ signal }) =>
     waitForDeliveries(context.world, target, { ...wanted, waitMs, signal }),
   );
   return unwrapAnswer(shown, NEXT_AFTER_EVENT);

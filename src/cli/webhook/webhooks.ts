@@ -22,7 +22,7 @@ import {
   requireSigningSecrets,
   findSigningSecrets,
   headerNamesOption,
-  missingSecret,
+  refuseMissingSecret,
   secretOption,
   type SecretOptions,
 } from "./signing-secrets.ts";
@@ -143,7 +143,7 @@ async function secretsToTry(context: Context, options: VerifyFlags): Promise<rea
   if (given !== undefined) return [{ inForce: given, retired: [] }];
   const { sandboxSecrets } = await import("./sandbox-secrets.ts");
   const found = await sandboxSecrets(context);
-  if (found === undefined) throw missingSecret(undefined);
+  if (found === undefined) throw refuseMissingSecret(undefined);
   return found;
 }
 

@@ -9,7 +9,7 @@ import type {
 } from "../../core/checkout/journal.ts";
 import type { CheckoutWire } from "../../core/checkout/wire.ts";
 import type { World } from "../../world.ts";
-import { exchange, type ApiRequest, type Exchange, type ExchangeOptions } from "./exchange.ts";
+import { sendWithRetries, type ApiRequest, type Exchange, type ExchangeOptions } from "./exchange.ts";
 
 /** The service that a client talks to. */
 export type ServiceTarget = {
@@ -83,7 +83,7 @@ export async function sendCreate(
 
   const entry = begun.value;
   const request = buildCreateRequest(target, { endpoint: intent.endpoint, key: entry.key, body });
-  const result = await exchange(world, request, options);
+  const result = await sendWithRetries(world, request, options);
   const mismatch = result.end === "success" && !answers(intent, result.response.data);
   const inDoubt = (entry.inDoubt || result.uncertain) && !isProof(result);
   const settlement = mismatch ? undefined : settlementOf(result);
@@ -119,16 +119,16 @@ export function sendRetrieve(
   target: ServiceTarget,
   options: ExchangeOptions & { readonly id: string },
 ): Promise<Exchange> {
-  return exchange(world, buildRetrieveRequest(target, options.id), options);
+  return sendWithRetries(world, buildRetrieveRequest(target, options.id), options);
 }
 
-/** The request of a retrieve. */
+/** Builds the request that retrieves a checkout. */
 export function buildRetrieveRequest(target: ServiceTarget, id: string): ApiRequest {
   const path = `/checkout-sessions/${encodeURIComponent(id)}`;
   return { method: "GET", ...addressOf(target, path), headers: authorization(target) };
 }
 
-/** The request of a create. */
+/** Builds the request that creates a checkout. */
 export function buildCreateRequest(
   target: ServiceTarget,
   sent: { readonly endpoint: RequestedCreate["endpoint"]; readonly key: string; readonly body: string },

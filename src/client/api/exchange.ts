@@ -47,7 +47,7 @@ export type Exchange = {
 } & (Final | ({ readonly end: "gave_up" } & Failure));
 
 /** Callbacks of an exchange. */
-export type Observer = {
+export type ExchangeObserver = {
   readonly onAttempt?: (request: ApiRequest) => void;
   readonly onAnswer?: (result: OutboundResult) => void;
   readonly onRetry?: (why: string, delayMs: number) => void;
@@ -57,7 +57,7 @@ export type Observer = {
 export type ExchangeOptions = {
   readonly policy: RetryPolicy;
   readonly signal?: AbortSignal | undefined;
-  readonly observer?: Observer;
+  readonly observer?: ExchangeObserver;
 };
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;
@@ -67,7 +67,7 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
  * an answer that is incomplete or has no envelope, 429, 5xx and `idempotency_in_progress` (decision 56); every
  * repetition is the same request, so the key makes it safe.
  */
-export async function exchange(
+export async function sendWithRetries(
   world: Pick<World, "send" | "sleep" | "random" | "now">,
   request: ApiRequest,
   options: ExchangeOptions,

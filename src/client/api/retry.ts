@@ -16,10 +16,13 @@ export const MAX_RETRY_AFTER_MS = 60_000;
 
 /**
  * The pause before the next attempt: exponential from 200 ms, capped at 5 s, with its upper half random so that clients
- * do not return all at once; never shorter than the service requested. `failedTries` counts from 1.
+ * do not return all at once; never shorter than the service requested. `failedAttempts` counts from 1.
  */
-export function retryDelayMs(failedTries: number, hints: { random: number; retryAfterMs: number }): number {
-  const ceiling = Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** (failedTries - 1));
+export function retryDelayMs(
+  failedAttempts: number,
+  hints: { random: number; retryAfterMs: number },
+): number {
+  const ceiling = Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** (failedAttempts - 1));
   const jittered = ceiling / 2 + (ceiling / 2) * hints.random;
   return Math.max(jittered, hints.retryAfterMs);
 }

@@ -7,7 +7,7 @@ import { sendRetrieve, type ClientWorld, type ServiceTarget } from "./client.ts"
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 
 /** The goal of a wait: any final status, or a certain status. */
-export type Goal = "final" | Status;
+export type WaitGoal = "final" | Status;
 
 /** The result of a wait. `unreachable_goal`: the status is final and not the expected one. */
 export type WaitResult =
@@ -23,10 +23,10 @@ const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 2000;
 
 /** Polls a checkout until it has the expected status, can no longer reach it, or the timeout expires. */
-export async function waitFor(
+export async function waitForGoal(
   world: ClientWorld & Pick<World, "after" | "monotonic">,
   target: ServiceTarget,
-  options: ExchangeOptions & { readonly id: string; readonly goal: Goal; readonly waitMs: number },
+  options: ExchangeOptions & { readonly id: string; readonly goal: WaitGoal; readonly waitMs: number },
 ): Promise<WaitResult> {
   const deadline = new AbortController();
   world.after(options.waitMs, () => deadline.abort());
@@ -58,6 +58,6 @@ export async function waitFor(
   return { end: isFinal(status) ? "unreachable_goal" : "out_of_time", response: exchange.response };
 }
 
-function isReached(goal: Goal, status: Status): boolean {
+function isReached(goal: WaitGoal, status: Status): boolean {
   return goal === "final" ? isFinal(status) : goal === status;
 }

@@ -26,7 +26,7 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
 export async function calibrate(
   world: Pick<World, "send">,
   target: ServiceTarget,
-  options: AskOptions & { readonly run: string },
+  options: ProbeOptions & { readonly run: string },
 ): Promise<Calibrated> {
   const answers = new Map<string, ProbeAnswer>();
   for (const { name, request: requestOf } of PROBES) {
@@ -44,14 +44,14 @@ export async function calibrate(
   return { end: "done", answers };
 }
 
-/** The timeout and the abort signal of a request. */
-export type AskOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
+/** The timeout and the abort signal of a probe. */
+export type ProbeOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
-/** Sends one request; undefined if the answer is not usable. */
-export async function askForAnswer(
+/** Sends a probe; undefined if the answer is not usable. */
+export async function sendProbe(
   world: Pick<World, "send">,
   target: ServiceTarget,
-  options: AskOptions & { readonly request: ProbeRequest },
+  options: ProbeOptions & { readonly request: ProbeRequest },
 ): Promise<ProbeAnswer | undefined> {
   return usableAnswer(options.request, await ask(world, target, options));
 }
@@ -85,7 +85,7 @@ function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done"
 function ask(
   { send }: Pick<World, "send">,
   { baseUrl, apiKey, proxy }: ServiceTarget,
-  { request, timeoutMs, signal }: AskOptions & { readonly request: ProbeRequest },
+  { request, timeoutMs, signal }: ProbeOptions & { readonly request: ProbeRequest },
 ): Promise<OutboundResult> {
   const { method, path, body } = request;
   const sent = body === undefined ? {} : { body };

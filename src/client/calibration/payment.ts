@@ -11,7 +11,7 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import type { World } from "../../world.ts";
 import type { ServiceTarget } from "../api/client.ts";
 import { poll } from "../poll.ts";
-import { askForAnswer, type AskOptions } from "./calibrate.ts";
+import { sendProbe, type ProbeOptions } from "./calibrate.ts";
 import type { CalibrationReceiver } from "./receiver.ts";
 
 /** Time for the payment, in milliseconds. */
@@ -33,7 +33,7 @@ export async function awaitPayment(
     answers,
     receiver,
     ...options
-  }: AskOptions & { readonly answers: Answers; readonly receiver: CalibrationReceiver },
+  }: ProbeOptions & { readonly answers: Answers; readonly receiver: CalibrationReceiver },
 ): Promise<Omit<PaymentEvidence, "secrets">> {
   const { id } = checkoutInAnswer(answers.get(FIRST_PROBE));
   let retrieved: ProbeAnswer | undefined;
@@ -43,7 +43,7 @@ export async function awaitPayment(
   const retrieve = async (): Promise<void> => {
     retrieves += 1;
     const request = { method: "GET", path: retrievePath(id) } as const;
-    retrieved = (await askForAnswer(world, target, { ...options, request })) ?? retrieved;
+    retrieved = (await sendProbe(world, target, { ...options, request })) ?? retrieved;
     if (isOver(retrieved)) endedAt ??= world.monotonic();
   };
   const look = async (): Promise<void> => {

@@ -82,12 +82,12 @@ export async function callControl<Name extends OperationName>(
   return parseControlResult(
     target,
     call.name,
-    await (target.send ?? world.send)(controlRequest(target, call)),
+    await (target.send ?? world.send)(buildControlRequest(target, call)),
   );
 }
 
 /** The request that calls an operation. */
-export function controlRequest<Name extends OperationName>(
+export function buildControlRequest<Name extends OperationName>(
   { origin, token, storeId = DEFAULT_STORE, leaseId, timeoutMs: usualMs }: ControlTarget,
   { name, id = "", body, timeoutMs = timeoutOf(name, body, usualMs), signal }: ControlCall<Name>,
 ): OutboundRequest {
@@ -121,7 +121,7 @@ function timeoutOf<Name extends OperationName>(
   return usualMs + (typeof waitMs === "number" ? waitMs : 0);
 }
 
-/** The result of a call. */
+/** Parses the answer to a call. */
 export function parseControlResult<Name extends OperationName>(
   target: ControlTarget,
   name: Name,

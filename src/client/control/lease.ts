@@ -3,7 +3,7 @@ import { parseJson } from "../../core/json.ts";
 import type { World } from "../../world.ts";
 import {
   callControl,
-  controlRequest,
+  buildControlRequest,
   parseControlResult,
   type ControlResult,
   type ControlTarget,
@@ -25,7 +25,7 @@ const OPEN_TIMEOUT_MS = 30_000;
  * A result counts only if the lease was held to the end. If this command is killed, its connection closes, and the
  * sandbox ends the lease (decision 66). `signal` interrupts only the opening.
  */
-export async function whileLeased<Value>(
+export async function withLease<Value>(
   world: LeaseWorld,
   target: ControlTarget,
   wanted: LeaseRequest,
@@ -58,7 +58,7 @@ async function open(
   const giveUp = (): void => void (isOpening && connection.abort());
   signal.addEventListener("abort", giveUp);
   if (signal.aborted) giveUp();
-  const request = controlRequest(target, {
+  const request = buildControlRequest(target, {
     name: "openLease",
     body: { drill, timeoutMs },
     timeoutMs: timeoutMs + OPEN_TIMEOUT_MS,

@@ -6,7 +6,7 @@ import { returnUrl } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import { callControl, wrapAnswer, type ControlResult, type ControlTarget } from "../control/control.ts";
-import { whileLeased } from "../control/lease.ts";
+import { withLease } from "../control/lease.ts";
 import { createCookieJar, type CookieJar } from "./cookies.ts";
 import { deliverRateLimitedEvents } from "./rate-limited-events.ts";
 import {
@@ -16,8 +16,8 @@ import {
   watchView,
   VIEW_TIMEOUT_MS,
   readView,
-  withoutText,
-  type Buyer,
+  readingWithoutText,
+  type ViewedCheckout,
   type ViewWorld,
   type ViewRequest,
   type ViewReading,
@@ -32,7 +32,7 @@ type BrowserReturn = Omit<ViewRequest, "target"> & {
    * Two other checkouts, if they exist: the first is paid, and the customer returns with its session and the drilled
    * checkout's order_id; the payer cancels the second.
    */
-  readonly others: readonly Buyer[];
+  readonly others: readonly ViewedCheckout[];
 };
 
 type ReturnWorld = ViewWorld & Pick<World, "after">;
@@ -89,17 +89,17 @@ export async function drillBrowserReturn(
   const returning = { ...wanted, target, cookies: createCookieJar() };
   const known = await introduce(world, returning);
   const start = { checkoutId: checkout.id, isOwn, ...NO_RETURN_FACTS };
-  if (known.isMissing) return wrapAnswer({ ...start, before: withoutText(known), isUnknown: true });
+  if (known.isMissing) return wrapAnswer({ ...start, before: readingWithoutText(known), isUnknown: true });
   // Then wait for the effects of a new checkout, such as its webhook.
   await world.sleep(SETTLE_MS, signal);
-  const before = withoutText(await readView(world, returning));
+  const before = readingWithoutText(await readView(world, returning));
   const unpaid = await returnOnce(world, returning);
   const isBelieved = unpaid.view.says === "paid";
   const otherwise = isBelieved ? wrapAnswer(null) : await returnOtherwise(world, returning);
   if (otherwise.end !== "success") return otherwise;
   if (signal.aborted) return { end: "interrupted" };
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal } as const;
-  const early = await whileLeased<EarlyReturn>(world, target, lease, ({ id }) =>
+  const early = await withLease<EarlyReturn>(world, target, lease, ({ id }) =>
     payAndComeBack(world, returning, id),
   );
   if (early.end !== "success") return early;
@@ -113,7 +113,7 @@ export async function drillBrowserReturn(
     unpaid,
     otherwise: otherwise.value,
     early: paid,
-    confirmed: withoutText(confirmed),
+    confirmed: readingWithoutText(confirmed),
     again,
   });
 }
@@ -145,10 +145,10 @@ async function returnAfterBooking(
   const settled = await readView(world, returning);
   const once = booked.after === "" ? settled.text : booked.after;
   const isBooked = hasGrownTwiceAsFar({ before, after: settled.text }, { before, after: once });
-  if (isBooked) return { view: withoutText(settled), isTwice: true };
+  if (isBooked) return { view: readingWithoutText(settled), isTwice: true };
   await openPage(world, returning, {});
   const { isTwice, ...seen } = await watch(settled.text);
-  return { view: withoutText(seen), isTwice };
+  return { view: readingWithoutText(seen), isTwice };
 }
 
 /** Waits until the shop knows the order, and resends events that a rate limit refused. */
@@ -211,7 +211,7 @@ async function returnOnce(
   returning: ReturnContext,
 ): Promise<NonNullable<ReturnFacts["unpaid"]>> {
   const visit = await openPage(world, returning, {});
-  return { visit, view: withoutText(await awaitPaid(world, returning, BELIEVE_MS)) };
+  return { visit, view: readingWithoutText(await awaitPaid(world, returning, BELIEVE_MS)) };
 }
 
 /**
@@ -224,17 +224,17 @@ async function returnOtherwise(
 ): Promise<ControlResult<ReturnFacts["otherwise"]>> {
   for (const [way, visit] of Object.entries<ReturnRequest>(OTHER_WAYS)) {
     await openPage(world, returning, visit);
-    const view = withoutText(await readView(world, returning));
+    const view = readingWithoutText(await readView(world, returning));
     if (view.says === "paid") return wrapAnswer({ way, view });
   }
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal: returning.signal } as const;
-  const asked = await whileLeased<ReturnFacts["otherwise"]>(world, returning.target, lease, ({ id }) =>
+  const asked = await withLease<ReturnFacts["otherwise"]>(world, returning.target, lease, ({ id }) =>
     returnToPage(world, returning, id),
   );
   if (asked.end !== "success" || asked.value !== null) return asked;
   return wrapAnswer({
     way: english(LIST_ITEMS.otherWays),
-    view: withoutText(await awaitPaid(world, returning, BELIEVE_MS)),
+    view: readingWithoutText(await awaitPaid(world, returning, BELIEVE_MS)),
   });
 }
 
@@ -266,7 +266,7 @@ async function returnToPage(
     if (acted.end !== "success") return acted;
     const coming = { ...returning, checkout: back };
     await openPage(world, coming, { session: of.id });
-    const view = withoutText(await readView(world, coming));
+    const view = readingWithoutText(await readView(world, coming));
     if (view.says === "paid") return wrapAnswer({ way, view });
   }
   return wrapAnswer(null);

@@ -1,9 +1,9 @@
 import type { DuplicatesFacts } from "../../core/readiness/drills/duplicates.ts";
 import type { DuplicatesCause } from "../../core/readiness/drills/duplicates-causes.ts";
 import { callControl, wrapAnswer, type ControlResult } from "../control/control.ts";
-import { deliverEach, type DrilledOrder, type DrillRun } from "./duplicates-send.ts";
-import { applyOutcomes, factOf, endsPaid, viewRequestOf, readViews } from "./duplicates-unpaid.ts";
-import { awaitKnown, readView, withoutText } from "./order-view.ts";
+import { deliverEventsOf, type DrilledOrder, type DrillRun } from "./duplicates-send.ts";
+import { applyOutcomes, orderFactOf, endsPaid, viewRequestOf, readViews } from "./duplicates-unpaid.ts";
+import { awaitKnown, readView, readingWithoutText } from "./order-view.ts";
 
 /** Number of readings that show whether the view retrieves the session every time. */
 const ASKING_READINGS = 3;
@@ -18,7 +18,7 @@ export async function sendCreationEvents(run: DrillRun): Promise<ControlResult<D
   const missing = (await readViews(run, orders)).filter(
     ({ isMissing, order }) => isMissing && mustKnow(order),
   );
-  const told = await deliverEach(
+  const told = await deliverEventsOf(
     run,
     scope.ownOrders ? orders.filter(mustKnow) : missing.map(({ order }) => order),
     ["created"],
@@ -34,7 +34,7 @@ export async function sendCreationEvents(run: DrillRun): Promise<ControlResult<D
         ? "order_unknown"
         : "own_order_unknown";
     const cause = isKnown && reading.isMissing ? unknown : null;
-    return Object.assign(factOf(order), { view: withoutText(reading), cause });
+    return Object.assign(orderFactOf(order), { view: readingWithoutText(reading), cause });
   });
   return wrapAnswer(await Promise.all(looks));
 }
@@ -52,7 +52,7 @@ export async function payBeforeEvents(run: DrillRun): Promise<ControlResult<Dupl
     const asked =
       reading.says === "paid" ? await retrieverOf(run, reading.order) : wrapAnswer("nobody" as const);
     if (asked.end !== "success") return asked;
-    held.push({ ...factOf(reading.order), view: withoutText(reading), askedBy: asked.value });
+    held.push({ ...orderFactOf(reading.order), view: readingWithoutText(reading), askedBy: asked.value });
   }
   return wrapAnswer(held);
 }

@@ -4,10 +4,10 @@ import type { SendFact } from "../../core/readiness/drills/duplicates.ts";
 import type { DuplicatesScope, OrderOutcome } from "../../core/readiness/drills/duplicates-scope.ts";
 import { callControl, wrapAnswer, type ControlResult } from "../control/control.ts";
 import type { World } from "../../world.ts";
-import type { Buyer, ViewWorld, ViewRequest } from "./order-view.ts";
+import type { ViewedCheckout, ViewWorld, ViewRequest } from "./order-view.ts";
 
 /** An order of the drill, its kind, and its outcome. */
-export type DrilledOrder = Buyer & { readonly kind: CheckoutObject; readonly end: OrderOutcome };
+export type DrilledOrder = ViewedCheckout & { readonly kind: CheckoutObject; readonly end: OrderOutcome };
 
 /** The input of the drill. */
 export type DuplicatesInput = Omit<ViewRequest, "checkout" | "onLimited"> & {
@@ -33,7 +33,7 @@ const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
 
 /** Sends the events with these statuses of these orders, in this order; returns their number. */
-export async function deliverEach(
+export async function deliverEventsOf(
   run: DrillRun,
   orders: readonly DrilledOrder[],
   statuses: readonly string[],
@@ -44,7 +44,7 @@ export async function deliverEach(
     if (events.end !== "success") return events;
     for (const { status, eventId } of events.value) {
       if (!statuses.includes(status)) continue;
-      const sent = await deliver(run, { eventId });
+      const sent = await deliverEvent(run, { eventId });
       if (sent.end !== "success") return sent;
       count += 1;
     }
@@ -53,7 +53,7 @@ export async function deliverEach(
 }
 
 /** Sends an event to all endpoints, and resends it after a pause if one answers 429. */
-export async function deliver(
+export async function deliverEvent(
   run: Pick<DrillRun, "target" | "leaseId" | "signal" | "limited" | "noted"> & {
     readonly world: Pick<World, "send" | "sleep">;
   },
@@ -82,7 +82,7 @@ export async function deliver(
 /** The events of a checkout, oldest first. */
 export async function eventsOf(
   { world, target }: DrillRun,
-  { id }: Buyer,
+  { id }: ViewedCheckout,
 ): Promise<ControlResult<readonly { readonly status: string; readonly eventId: string }[]>> {
   const shown = await callControl(world, target, { name: "inspectCheckout", id, body: undefined });
   if (shown.end !== "success") return shown;
@@ -92,13 +92,13 @@ export async function eventsOf(
 }
 
 /** Sends test events to the first endpoint, so that enough other events are sent. */
-export async function deliverTests(run: DrillRun, count: number): Promise<ControlResult<null>> {
+export async function deliverTestEvents(run: DrillRun, count: number): Promise<ControlResult<null>> {
   const [id = ""] = (run.noted.subject ?? "").split(" ");
   for (let sent = 0; sent < count; sent += 1) {
     const { world, target, signal } = run;
     const made = await callControl(world, target, { name: "testEndpoint", id, body: {}, signal });
     if (made.end !== "success") return made;
-    const delivered = await deliver(run, { eventId: made.value.eventId });
+    const delivered = await deliverEvent(run, { eventId: made.value.eventId });
     if (delivered.end !== "success") return delivered;
   }
   return wrapAnswer(null);

@@ -1,15 +1,15 @@
 import type { DuplicatesFacts, ViewFact } from "../../core/readiness/drills/duplicates.ts";
 import { callControl, wrapAnswer, type ControlResult } from "../control/control.ts";
 import {
-  deliver,
-  deliverEach,
-  deliverTests,
+  deliverEvent,
+  deliverEventsOf,
+  deliverTestEvents,
   eventsOf,
   type DrilledOrder,
   type DrillRun,
 } from "./duplicates-send.ts";
 import { MAX_WATCH_MS, PAID_TIMEOUT_MS, WATCH_MS } from "./duplicates-watch.ts";
-import { readView, withoutText, type ViewRequest, type ViewReading } from "./order-view.ts";
+import { readView, readingWithoutText, type ViewRequest, type ViewReading } from "./order-view.ts";
 
 /**
  * Number of other events between two deliveries of a payment: a shop that remembers only the last ten events has
@@ -25,7 +25,7 @@ export function endsPaid({ end }: Pick<DrilledOrder, "end">): boolean {
 }
 
 /** The order, in the form of the drill's facts. */
-export function factOf({ id: checkoutId, kind, end }: DrilledOrder) {
+export function orderFactOf({ id: checkoutId, kind, end }: DrilledOrder) {
   return { checkoutId, kind, end };
 }
 
@@ -54,13 +54,13 @@ export async function declineAndForge(
   const targets = others.length > 0 ? others : run.orders.filter(({ end }) => end === "paid");
   const acted = await applyOutcomes(run, declined);
   if (acted.end !== "success") return acted;
-  const told = await deliverEach(run, declined, ["pending"]);
+  const told = await deliverEventsOf(run, declined, ["pending"]);
   if (told.end !== "success") return told;
   for (const order of targets) {
     const events = await eventsOf(run, order);
     if (events.end !== "success") return events;
     const eventId = events.value.find(({ status }) => status === "created")?.eventId ?? "";
-    const sent = await deliver(run, { eventId, forged: true });
+    const sent = await deliverEvent(run, { eventId, forged: true });
     if (sent.end !== "success") return sent;
   }
   // The other orders are read again at the end.
@@ -96,7 +96,7 @@ async function watchUnpaid(
     const isOver = run.signal.aborted || run.world.monotonic() >= until;
     if (isOver || readings.some(({ says }) => says === "paid"))
       return readings.map(({ order, ...reading }) =>
-        Object.assign(factOf(order), { view: withoutText(reading) }),
+        Object.assign(orderFactOf(order), { view: readingWithoutText(reading) }),
       );
     await run.world.sleep(UNPAID_PAUSE_MS, run.signal);
   }
@@ -114,11 +114,11 @@ export async function endOtherOrders(
   const unpaid = await watchUnpaid(run, orders, 0);
   const acted = await applyOutcomes(run, orders);
   if (acted.end !== "success") return acted;
-  const sent = await deliverEach(run, orders, ["created", "pending", "failed", "expired", "cancelled"]);
+  const sent = await deliverEventsOf(run, orders, ["created", "pending", "failed", "expired", "cancelled"]);
   if (sent.end !== "success") return sent;
   const ended =
     orders.length === 0 ? [] : await watchUnpaid(run, orders, Math.min(slowestMs + WATCH_MS, MAX_WATCH_MS));
-  const more = await deliverTests(run, OTHER_EVENTS - sent.value);
+  const more = await deliverTestEvents(run, OTHER_EVENTS - sent.value);
   return more.end === "success" ? wrapAnswer({ unpaid, ended }) : more;
 }
 

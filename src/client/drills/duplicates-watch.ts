@@ -27,7 +27,7 @@ const FULFIL_MS = 4000;
 /** Pause between two readings that show which parts of a view change by themselves, in milliseconds. */
 const READING_PAUSE_MS = 1000;
 /** Minimum time until a view has settled, in milliseconds. */
-export const REST_MS = FULFIL_MS + (STABLE_READINGS - 1) * READING_PAUSE_MS;
+export const MIN_SETTLE_MS = FULFIL_MS + (STABLE_READINGS - 1) * READING_PAUSE_MS;
 /** Maximum number of readings until the view has settled. A part that still changes after that changes by itself. */
 const MAX_READINGS = 15;
 /** Number of readings of a view that shows times without seconds: the readings take longer than a minute. */

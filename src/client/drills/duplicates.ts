@@ -19,7 +19,7 @@ import { wrapAnswer, type ControlResult } from "../control/control.ts";
 import { limitConcurrency } from "./at-most.ts";
 import { sendCreationEvents, payBeforeEvents } from "./duplicates-before.ts";
 import {
-  deliver,
+  deliverEvent,
   eventsOf,
   type DrilledOrder,
   type DuplicatesInput,
@@ -27,7 +27,7 @@ import {
 } from "./duplicates-send.ts";
 import {
   endOtherOrders,
-  factOf,
+  orderFactOf,
   endsPaid,
   rereadUnpaidViews,
   viewRequestOf,
@@ -38,11 +38,11 @@ import {
   watchAfterSend,
   MAX_WATCH_MS,
   PAID_TIMEOUT_MS,
-  REST_MS,
+  MIN_SETTLE_MS,
   awaitSettledView,
   WATCH_MS,
 } from "./duplicates-watch.ts";
-import { readView, withoutText, watchView, type ViewWorld, type ViewReading } from "./order-view.ts";
+import { readView, readingWithoutText, watchView, type ViewWorld, type ViewReading } from "./order-view.ts";
 
 /** The facts of the drill, and its endpoints. */
 export type DuplicatesObservations = { readonly facts: DuplicatesFacts; readonly subject: string };
@@ -90,14 +90,14 @@ export function duplicatesTime(
       name !== "after_a_while" &&
       (hasRestart || name !== "after_restart"),
   );
-  const watches = again.length * WATCH_MS + (isAlone ? PAID_TIMEOUT_MS : WATCH_MS) + REST_MS;
+  const watches = again.length * WATCH_MS + (isAlone ? PAID_TIMEOUT_MS : WATCH_MS) + MIN_SETTLE_MS;
   const unpaid = isAlone ? 0 : WATCH_MS;
   // While the view of a second order settles, the shop's short-lived memory of events expires; a single order needs a
   // separate wait.
   const hasSecond = ends.includes("declined");
   const memories = hasSecond || isQuick ? 0 : MEMORY_MS - WATCH_MS;
   const last = isQuick ? LAST_WATCH_MS - WATCH_MS : LAST_WATCH_MS;
-  const waitMs = watches + unpaid + (hasSecond ? REST_MS : 0) + memories + last;
+  const waitMs = watches + unpaid + (hasSecond ? MIN_SETTLE_MS : 0) + memories + last;
   return { totalMs: waitMs + WORK_MS, waitMs };
 }
 
@@ -179,7 +179,7 @@ async function drillAll(
 }
 
 function laneFact({ order, sends }: Lane): OrderSends {
-  return { ...factOf(order), sends };
+  return { ...orderFactOf(order), sends };
 }
 
 async function openLanes(
@@ -246,7 +246,7 @@ async function sendAll(
     const sent = await sendEach(run, at % 2 === 0 ? addressed : addressed.toReversed(), name);
     if (sent.end !== "success") return sent;
     await Promise.all(addressed.map((lane) => look(run, lane, { name, isLast })));
-    for (const [lane, reading] of forgotten) amend(lane, { view: withoutText(reading) });
+    for (const [lane, reading] of forgotten) amend(lane, { view: readingWithoutText(reading) });
     if (name === "after_others") bookings = await compare(run, lanes);
   }
   return wrapAnswer({
@@ -337,7 +337,7 @@ async function sendOnce(run: DrillRun, lane: Lane, name: SendName): Promise<Cont
   if (status === "succeeded") lane.paidAt = run.world.monotonic();
   const wanted = { eventId };
   const sent = await Promise.all(
-    name === "at_once" ? [deliver(run, wanted), deliver(run, wanted)] : [deliver(run, wanted)],
+    name === "at_once" ? [deliverEvent(run, wanted), deliverEvent(run, wanted)] : [deliverEvent(run, wanted)],
   );
   const answers: SendFact["answers"][] = [];
   for (const one of sent) {
@@ -346,7 +346,7 @@ async function sendOnce(run: DrillRun, lane: Lane, name: SendName): Promise<Cont
   }
   if (name === "payment_last") {
     // A receiver may refuse this delivery, or accept it without effect.
-    const disguised = await deliver(run, { eventId, otherId: true });
+    const disguised = await deliverEvent(run, { eventId, otherId: true });
     if (disguised.end !== "success") return disguised;
   }
   const taken = answers.find((one) => one.every(({ status: said }) => said !== null && said < 300));
@@ -391,7 +391,7 @@ async function look(
   lane.still = looked.still;
   if (!wasPaid && looked.reading.says === "paid")
     lane.slowestMs = Math.max(lane.slowestMs, run.world.monotonic() - lane.paidAt);
-  amend(lane, { view: withoutText(looked.reading), text: looked.text });
+  amend(lane, { view: readingWithoutText(looked.reading), text: looked.text });
 }
 
 /**

@@ -2,14 +2,14 @@ import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { ServiceTarget } from "../api/client.ts";
 import { callControl, wrapAnswer, type ControlResult, type ControlTarget } from "../control/control.ts";
-import { whileLeased, type HeldLease } from "../control/lease.ts";
+import { withLease, type HeldLease } from "../control/lease.ts";
 import {
   DRILLED_DIGITS,
   createOrderIds,
   type DrilledOrderIds,
 } from "../../core/readiness/drilled-order-ids.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
-import { exchange } from "../api/exchange.ts";
+import { sendWithRetries } from "../api/exchange.ts";
 import { TOKENLESS_ENVIRONMENT } from "./merchant-command.ts";
 import { merchantOrderId } from "./merchant-order.ts";
 import { DEFAULT_RETRY_POLICY } from "../api/retry.ts";
@@ -31,13 +31,13 @@ const LATE_MS = 3000;
 /** Maximum number of starts of the command for one purchase: one more for each answer that it loses. */
 const MAX_STARTS = 3;
 /** The number of purchases. */
-export const PURCHASES = 5;
+export const PURCHASE_COUNT = 5;
 /** Minimum number of runs: one for each purchase, and another one for the purchase in which the command is killed. */
-export const MIN_RUNS = PURCHASES + 1;
+export const MIN_RUNS = PURCHASE_COUNT + 1;
 /** Maximum number of runs: the command exits whenever it loses an answer, in two purchases. */
 export const MAX_RUNS = MIN_RUNS + 2 * (MAX_STARTS - 1);
 /** Total duration of the drill's waits, in milliseconds: a silence, a Retry-After, and the pause before a restart. */
-export const WAITS_MS = 5000;
+export const TOTAL_WAIT_MS = 5000;
 
 type DrillWorld = Pick<World, "send" | "run" | "sleep" | "after" | "random" | "randomBytes" | "now">;
 
@@ -65,7 +65,7 @@ export function drillIdempotency(
 ): Promise<ControlResult<IdempotencyDrillResult>> {
   const { commandTimeoutMs, signal } = wanted;
   const timeoutMs = MAX_RUNS * commandTimeoutMs + LEASE_MARGIN_MS;
-  return whileLeased(world, control, { drill: "idempotency", timeoutMs, signal }, (lease) =>
+  return withLease(world, control, { drill: "idempotency", timeoutMs, signal }, (lease) =>
     runWatchedDrill(world, { ...wanted, control, lease }),
   );
 }
@@ -235,5 +235,5 @@ async function sendReuse(
     },
     body: JSON.stringify(reuse.body),
   } as const;
-  await exchange(world, request, { policy: DEFAULT_RETRY_POLICY, signal });
+  await sendWithRetries(world, request, { policy: DEFAULT_RETRY_POLICY, signal });
 }

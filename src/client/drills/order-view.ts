@@ -23,7 +23,7 @@ export type OrderViewSource = {
 };
 
 /** The checkout whose order is viewed. */
-export type Buyer = Pick<Checkout, "id" | "orderId">;
+export type ViewedCheckout = Pick<Checkout, "id" | "orderId">;
 
 /**
  * A reading of the merchant's view of an order, with the whole answer as text; the text is empty if the view could not
@@ -34,7 +34,7 @@ export type ViewReading = OrderReading & { readonly text: string; readonly isMis
 /** The view of an order, and the way to read it. */
 export type ViewRequest = {
   readonly target: ControlTarget;
-  readonly checkout: Buyer;
+  readonly checkout: ViewedCheckout;
   readonly view: OrderViewSource;
   readonly signal: AbortSignal;
   /** Called when the shop answers 429; the view is read again after a pause. */
@@ -55,13 +55,17 @@ const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
 
 /** Parses an address that a drill may open: on this machine, but not the sandbox (the rules of decision 14). */
-export function drillTarget({ origin }: ControlTarget, url: string): Outcome<DeliveryTarget> {
+export function parseDrillTarget({ origin }: ControlTarget, url: string): Outcome<DeliveryTarget> {
   const { port } = new URL(origin);
   return parseTarget(url, { allowedHosts: [], ownPort: Number(port) });
 }
 
 /** A URL or command line with the ids filled in, each quoted by `quote`. */
-export function fillIn(template: string, { id, orderId }: Buyer, quote: (text: string) => string): string {
+export function fillTemplate(
+  template: string,
+  { id, orderId }: ViewedCheckout,
+  quote: (text: string) => string,
+): string {
   return template.replaceAll("{order_id}", () => quote(orderId)).replaceAll("{session_id}", () => quote(id));
 }
 
@@ -82,15 +86,15 @@ const TOO_MANY = "429";
 function ask(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
   const { from } = look.view;
   return "url" in from
-    ? askPage(world, look, fillIn(from.url, look.checkout, encodeURIComponent))
+    ? askPage(world, look, fillTemplate(from.url, look.checkout, encodeURIComponent))
     : askCommand(world, look, {
         ...from,
-        commandLine: fillIn(from.commandLine, look.checkout, (text) => text),
+        commandLine: fillTemplate(from.commandLine, look.checkout, (text) => text),
       });
 }
 
 /** A reading without its text. */
-export function withoutText({ says, got }: ViewReading): OrderReading {
+export function readingWithoutText({ says, got }: ViewReading): OrderReading {
   return { says, got };
 }
 
@@ -176,7 +180,7 @@ export async function sendLocally(
     readonly signal: AbortSignal;
   },
 ): Promise<OutboundResult> {
-  const allowed = drillTarget(target, wanted.url);
+  const allowed = parseDrillTarget(target, wanted.url);
   if (!allowed.ok) return { ok: false, failure: "unreachable", message: allowed.refusal.message };
   const { url, addresses } = allowed.value;
   return world.send({

@@ -1,7 +1,7 @@
 import { callControl, wrapAnswer } from "../control/control.ts";
-import { whileLeased } from "../control/lease.ts";
+import { withLease } from "../control/lease.ts";
 import type { World } from "../../world.ts";
-import { deliver } from "./duplicates-send.ts";
+import { deliverEvent } from "./duplicates-send.ts";
 import type { ViewRequest } from "./order-view.ts";
 
 type DeliverWorld = Pick<World, "send" | "sleep" | "after">;
@@ -27,11 +27,11 @@ export async function deliverRateLimitedEvents(
   // Deliveries that wait for a refused delivery have no attempt yet.
   const eventIds = new Set(deliveries.map(({ eventId }) => eventId).toReversed());
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal } as const;
-  await whileLeased<null>(world, target, lease, async ({ id: leaseId }) => {
+  await withLease<null>(world, target, lease, async ({ id: leaseId }) => {
     const noted = { subject: undefined, isOutOfReach: false };
     for (const eventId of eventIds) {
       const run = { world, target, leaseId, signal, limited: onLimited, noted };
-      const sent = await deliver(run, { eventId });
+      const sent = await deliverEvent(run, { eventId });
       if (sent.end !== "success") return sent;
     }
     return wrapAnswer(null);

@@ -16,10 +16,10 @@ import type { ShellResult, World } from "../../world.ts";
 import type { ControlTarget } from "../control/control.ts";
 import { TOKENLESS_ENVIRONMENT } from "../drills/merchant-command.ts";
 import { readView, type OrderViewSource } from "../drills/order-view.ts";
-import { endText, startShop, type ShopCommand, type Variables } from "./shop.ts";
+import { commandFailureText, startShop, type ShopCommand, type EnvironmentVariables } from "./shop.ts";
 
 /** The merchant's commands to explore. */
-export type Commands = {
+export type ExploreCommands = {
   readonly world: Pick<World, "run" | "sleep" | "monotonic" | "send" | "listen">;
   /** Makes one purchase. */
   readonly commandLine: string;
@@ -33,14 +33,14 @@ export type Commands = {
   readonly signal: AbortSignal;
   /** The shop to start for each schedule. Without a shop, only the orders are judged. */
   readonly shop?: ShopCommand;
-  readonly view?: ShownOrder;
+  readonly view?: OrderViewSpec;
 };
 
 /**
  * Where the shop shows an order: a URL, a path of the started shop, or a command. The answer is JSON,
  * `{"paid","times","amount_minor"}`; a pattern replaces the field `paid`.
  */
-export type ShownOrder = {
+export type OrderViewSpec = {
   readonly from: OrderViewSource["from"] | { readonly path: string };
   readonly paidWhen: RegExp | undefined;
 };
@@ -48,7 +48,7 @@ export type ShownOrder = {
 const MAX_OUTPUT_BYTES = 4096;
 
 /** Returns a function that opens a stage for each schedule, in a new store that is deleted afterwards. */
-export function commandStages(commands: Commands): StageFactory["open"] {
+export function commandStages(commands: ExploreCommands): StageFactory["open"] {
   const { call } = commands;
   return async (schedule) => {
     const made = await call({ name: "createStore", body: { name: "checkout explore" } });
@@ -68,12 +68,12 @@ export function commandStages(commands: Commands): StageFactory["open"] {
  * each schedule; the store's clock is not moved back.
  */
 export function runningShopStages(
-  commands: Commands,
+  commands: ExploreCommands,
   {
     env,
     storeId,
     endpointId,
-  }: { readonly env: Variables; readonly storeId: string; readonly endpointId: string },
+  }: { readonly env: EnvironmentVariables; readonly storeId: string; readonly endpointId: string },
 ): StageFactory["open"] {
   const { call, view } = commands;
   return async () => {
@@ -103,7 +103,7 @@ export function runningShopStages(
 type Access = { readonly storeId: string; readonly apiKey: string; readonly signingSecret: string };
 
 async function openIn(
-  commands: Commands,
+  commands: ExploreCommands,
   { storeId, apiKey, signingSecret }: Access,
   { schedule, remove }: { readonly schedule: Schedule; readonly remove: () => Promise<unknown> },
 ): Promise<Stage> {
@@ -160,8 +160,13 @@ const REMOVED_VARIABLES = {
 
 /** The functions that run the purchase command, and kill it. A secret in its output is added to `secretPlaces`. */
 function purchaseOf(
-  { world, commandLine, timeoutMs, signal }: Pick<Commands, "world" | "commandLine" | "timeoutMs" | "signal">,
-  env: Variables,
+  {
+    world,
+    commandLine,
+    timeoutMs,
+    signal,
+  }: Pick<ExploreCommands, "world" | "commandLine" | "timeoutMs" | "signal">,
+  env: EnvironmentVariables,
   secretPlaces: Set<SecretPlace>,
 ): { readonly purchase: () => Promise<StageResult>; readonly kill: () => Promise<void> } {
   let current = new AbortController();
@@ -182,7 +187,7 @@ function purchaseOf(
 function endOf(result: ShellResult): StageResult {
   if (result.ending === "timeout") return { end: "timeout" };
   if (result.exitCode === 0) return { end: "unnamed" };
-  return { end: "failure", message: endText(result) };
+  return { end: "failure", message: commandFailureText(result) };
 }
 
 function noView(): Promise<OrderView> {
@@ -191,8 +196,8 @@ function noView(): Promise<OrderView> {
 
 /** Reads the shop's view of an order, and notes a secret in it. Throws if the view cannot be read. */
 async function readShownOrder(
-  { world, target, signal }: Pick<Commands, "world" | "target" | "signal">,
-  { from, paidWhen }: ShownOrder,
+  { world, target, signal }: Pick<ExploreCommands, "world" | "target" | "signal">,
+  { from, paidWhen }: OrderViewSpec,
   {
     checkout,
     env,
@@ -200,7 +205,7 @@ async function readShownOrder(
     secretPlaces,
   }: {
     readonly checkout: MadeCheckout;
-    readonly env: Variables;
+    readonly env: EnvironmentVariables;
     readonly port: number | undefined;
     readonly secretPlaces: Set<SecretPlace>;
   },

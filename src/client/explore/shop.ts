@@ -5,7 +5,7 @@ import type { HttpRequest, HttpResponse, Listener, ShellResult, World } from "..
 import { poll } from "../poll.ts";
 
 /** The environment variables of a merchant's command. */
-export type Variables = Readonly<Record<string, string | undefined>>;
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /**
  * A command that serves a shop on the port in the variable `PORT`, and the path at which the shop receives webhooks.
@@ -55,7 +55,7 @@ const MAX_QUOTED_OUTPUT = 200;
 export async function startShop(
   shopWorld: ShopWorld,
   { commandLine, receiverPath }: ShopCommand,
-  { env, kills }: { readonly env: Variables; readonly kills: readonly ScheduledFault[] },
+  { env, kills }: { readonly env: EnvironmentVariables; readonly kills: readonly ScheduledFault[] },
 ): Promise<ServedShop> {
   const { world } = shopWorld;
   const start = (port: number): Promise<RunningShop> =>
@@ -105,7 +105,7 @@ type RunningShop = { readonly stop: () => Promise<void> };
 /** Runs the command of a shop until `stop` is called; returns when the shop is listening. */
 async function serveShop(
   { world, signal }: ShopWorld,
-  command: { readonly commandLine: string; readonly env: Variables },
+  command: { readonly commandLine: string; readonly env: EnvironmentVariables },
   port: number,
 ): Promise<RunningShop> {
   const killing = new AbortController();
@@ -129,13 +129,14 @@ async function serveShop(
     signal,
   });
   if (isListening && end === undefined) return { stop };
-  const why = end === undefined ? `it does not listen on port ${port}, which is in PORT` : endText(end);
+  const why =
+    end === undefined ? `it does not listen on port ${port}, which is in PORT` : commandFailureText(end);
   await stop();
   throw new ShopFailure(`the shop did not start: ${why}`);
 }
 
 /** How a failed command ended, with the end of its output. */
-export function endText({ ending, exitCode, stdout, stderr }: ShellResult): string {
+export function commandFailureText({ ending, exitCode, stdout, stderr }: ShellResult): string {
   const how = ending === "aborted" ? "killed" : `exit code ${exitCode ?? "none"}`;
   const said = printable((stderr.trim() === "" ? stdout : stderr).trim().slice(-MAX_QUOTED_OUTPUT));
   return said === "" ? how : `${how}: ${said}`;

@@ -42,7 +42,7 @@ const MAX_ANSWER_BYTES = 64 * 1024;
  * Forwards a delivery unchanged: the same bytes, the three signature headers and the content type, and nothing else.
  * Connects only to addresses that the policy allows now, follows no redirects and does not retry.
  */
-export async function forward(
+export async function forwardDelivery(
   world: Pick<World, "send" | "resolve">,
   delivery: { readonly request: HttpRequest; readonly url: string },
   options: ForwardOptions,

@@ -14,11 +14,11 @@ import { verifyWebhook } from "../../core/webhook/verify.ts";
 import { headerValues } from "../../core/webhook/signature.ts";
 import type { HeaderNames, WebhookCode } from "../../core/webhook/webhook.ts";
 import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
-import { forward, type ForwardResult, type ForwardOptions } from "./forward.ts";
+import { forwardDelivery, type ForwardResult, type ForwardOptions } from "./forward.ts";
 import { createCauseSearch, type CauseSearch } from "./search.ts";
 
 /** Signing secrets: active secrets, newest first, and secrets that were rotated out. */
-export type Secrets = {
+export type ListenerSecrets = {
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
   /** The sender's time; null if it is real time or unknown. */
@@ -38,7 +38,7 @@ export type NextAttempt = { readonly at: number | null; readonly waitMs: number 
 
 /** The sender of the deliveries, as functions that it may support. */
 export type DeliverySource = {
-  readonly secrets: () => Promise<Secrets>;
+  readonly secrets: () => Promise<ListenerSecrets>;
   /** The instance id of the sender at the last request; null if it has none or it is unknown. */
   readonly instance: () => string | null;
   /** Undefined if unknown. */
@@ -278,7 +278,7 @@ async function handle(context: Context, received: Received): Promise<ListenerRes
   const again = event !== undefined && seen.has(event);
   // Only the sender knows whether this is a requested replay or a duplicate.
   if (again && (await source.underway(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
-  const forwarded = await forward(world, { request: received.request, url: target.url }, forwarding);
+  const forwarded = await forwardDelivery(world, { request: received.request, url: target.url }, forwarding);
   // Recorded only now, because an event that no target accepted must be delivered again.
   if (event !== undefined && isTaken(forwarded)) seen.add(event, world.now());
   return { ...forwarded, again };

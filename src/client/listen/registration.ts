@@ -1,7 +1,7 @@
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
 import type { World } from "../../world.ts";
 import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../control/control.ts";
-import type { DeliverySource, NextAttempt, Secrets, AttemptInFlight } from "./listener.ts";
+import type { DeliverySource, NextAttempt, ListenerSecrets, AttemptInFlight } from "./listener.ts";
 
 /** The change of the connection to the sandbox since the last check. */
 export type ConnectionChange =
@@ -10,7 +10,7 @@ export type ConnectionChange =
   | { readonly kind: "off"; readonly reason: string };
 
 /** A listener's registration with a sandbox. The endpoint stays the same even if addresses change. */
-export type Link = DeliverySource & {
+export type ListenerRegistration = DeliverySource & {
   /** Registers the listener's address and starts deliveries. */
   readonly register: (since?: Since) => Answer<"registerListener">;
   /** Checks whether the sandbox is running and still delivers here; registers again if necessary. */
@@ -55,14 +55,14 @@ type LinkState = LinkOptions & {
   registering: Promise<unknown>;
   endpointId: string;
   instance: string | null;
-  secrets: Secrets;
+  secrets: ListenerSecrets;
   state: "connected" | "lost" | "off" | "left";
   /** Ends the check that the sandbox is holding. */
   readonly leaving: AbortController;
 };
 
 /** Connects a listener on this machine to the sandbox that `locate` finds at each call. */
-export function createLink(world: LinkState["world"], options: LinkOptions): Link {
+export function createRegistration(world: LinkState["world"], options: LinkOptions): ListenerRegistration {
   const registeredOnce = Promise.withResolvers<void>();
   const place: LinkState = {
     ...options,
@@ -114,7 +114,7 @@ async function registerNow(place: LinkState, since: Since | undefined): Answer<"
 }
 
 /** Called for each delivery, so that a secret that has just been retired is no longer accepted. */
-async function secretsOf(place: LinkState): Promise<Secrets> {
+async function secretsOf(place: LinkState): Promise<ListenerSecrets> {
   // Waits, because a delivery can arrive before the answer to the registration.
   await place.registeredOnce.promise;
   await place.registering;

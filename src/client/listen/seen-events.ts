@@ -4,7 +4,7 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 const MAX_REMEMBERED = 100_000;
 
 /** A record of seen events in memory, which ends with the process. */
-export function rememberSeenEvents(): SeenEvents {
+export function seenEventsInMemory(): SeenEvents {
   const remembered = new Map<string, string | null>();
   return {
     has: ({ eventId, instance }) => {
@@ -21,8 +21,8 @@ export function rememberSeenEvents(): SeenEvents {
 }
 
 /** A record of seen events that survives disk failures: a forwarded event counts even if it cannot be recorded. */
-export function keepDespiteFailure(kept: SeenEvents, report: (error: unknown) => void): SeenEvents {
-  const remembered = rememberSeenEvents();
+export function tolerateStorageFailures(kept: SeenEvents, report: (error: unknown) => void): SeenEvents {
+  const remembered = seenEventsInMemory();
   const attempt = <Value>(work: () => Value, otherwise: Value): Value => {
     try {
       return work();
