@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { FULL, part, SEED, seededRandom } from "../support/campaign.ts";
@@ -128,4 +129,12 @@ test("two shops get from nothing to ready by the README; broken ones do not, and
   expect(faults, `seed ${SEED}`).toEqual([]);
   const names = broken.map(({ make, name }) => `${make} ${name}`).join(", ");
   await annotate(`seed ${SEED}: ${right.join(" and ")} ready; caught with their causes: ${names}`);
+});
+
+test("each cause of a breakage is a text of the checklist", () => {
+  const texts = globSync("src/core/readiness/**/*.ts").map((path) => readFileSync(path, "utf8"));
+  const unknown = BREAKAGES.flatMap(({ causes }) => causes).filter(
+    (cause) => !texts.some((text) => text.includes(cause)),
+  );
+  expect(unknown).toEqual([]);
 });

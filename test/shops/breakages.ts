@@ -132,7 +132,7 @@ export const BREAKAGES: readonly Breakage[] = [
     item: "webhook_verification",
     causes: [
       "refuses an event that it has already received",
-      "does not answer 2xx to an event that it has had",
+      "does not answer 2xx to an event that it has already received",
       "refuses an event of an order that it accepted before",
     ],
   },
