@@ -31,6 +31,7 @@ export function openStore(
   options: Pick<OpenOptions, "nativeBinding" | "pid"> & { readonly scheduler: Scheduler },
 ): Outcome<Store, FileRefusal> {
   const { nativeBinding, pid, scheduler } = options;
+  const { soon, after } = scheduler;
   const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE, nativeBinding, pid });
   if (!opened.ok) return opened;
   const { connection, watch, close, leave } = opened.value;
@@ -55,7 +56,7 @@ export function openStore(
   };
   return accept({
     ...ofTables,
-    write: createGroupCommit(connection, { ...scheduler, watch, ended, mark }),
+    write: createGroupCommit(connection, { soon, after, watch, ended, mark }),
     checkpoint: () => checkpoint(opened.value, scheduler),
     failure: () => (watch.isIntact() ? lastFailure : filesLost()),
     close: () => endWith(close),
