@@ -4,25 +4,27 @@ import { parseJson } from "./json.ts";
 /** Number of bytes in the master key of `master.key`: AES-256. */
 export const MASTER_KEY_BYTES = 32;
 
-const credentials = z.object({
-  /** False until the first start has written its store to `sandbox.db`; missing afterwards. */
-  ready: z.optional(z.literal(false)),
-  stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
-});
+const credentials = () =>
+  z.object({
+    /** False until the first start has written its store to `sandbox.db`; missing afterwards. */
+    ready: z.optional(z.literal(false)),
+    stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
+  });
 /**
  * The file format of development versions, with the key of the only store. It is parsed so that a start can refuse
  * their database by name.
  */
-const oldCredentials = z.pipe(
-  z.object({ store_id: z.string(), api_key: z.string() }),
-  z.transform(({ store_id: id, api_key }) => ({ stores: { [id]: { name: "Sandbox Store", api_key } } })),
-);
+const oldCredentials = () =>
+  z.pipe(
+    z.object({ store_id: z.string(), api_key: z.string() }),
+    z.transform(({ store_id: id, api_key }) => ({ stores: { [id]: { name: "Sandbox Store", api_key } } })),
+  );
 
 /**
  * `credentials.json`: the merchant's copy of each store's API key, which the sandbox shows once (decisions 54, 85). The
  * sandbox's first store comes first.
  */
-export type Credentials = z.infer<typeof credentials>;
+export type Credentials = z.infer<ReturnType<typeof credentials>>;
 
 /** The id of the store that an API key belongs to; undefined if the key is not in the credentials. */
 export function ownerOf({ stores }: Credentials, apiKey: string): string | undefined {
@@ -38,68 +40,72 @@ export function matchingStores<Named extends { readonly id: string; readonly nam
   return byId.length > 0 ? byId : stores.filter(({ name }) => name === text);
 }
 
-const chosenStore = z.object({ store_id: z.uuid() });
+const chosenStore = () => z.object({ store_id: z.uuid() });
 
 /** Parses `store.json`, the default store of a folder's commands (decision 90); undefined if the text is invalid. */
 export const parseChosenStore = reader(chosenStore);
 
-const run = z.object({
-  pid: z.int(),
-  started: z.string(),
-  port: z.nullable(z.int().check(z.minimum(1), z.maximum(65_535))),
-  control_token: z.string(),
-  // Sandboxes before decision 65 do not write this field.
-  version: z.optional(z.string()),
-  folder: z.optional(z.string()),
-  /** The first store; sandboxes before decision 90 do not write this field. */
-  store_id: z.optional(z.string()),
-  /** Sandboxes before decision 96 do not write this field. */
-  instance_id: z.optional(z.string()),
-  /** Whether the process is a user's program, which continues after its sandbox has stopped. */
-  is_guest: z.optional(z.boolean()),
-});
+const run = () =>
+  z.object({
+    pid: z.int(),
+    started: z.string(),
+    port: z.nullable(z.int().check(z.minimum(1), z.maximum(65_535))),
+    control_token: z.string(),
+    // Sandboxes before decision 65 do not write this field.
+    version: z.optional(z.string()),
+    folder: z.optional(z.string()),
+    /** The first store; sandboxes before decision 90 do not write this field. */
+    store_id: z.optional(z.string()),
+    /** Sandboxes before decision 96 do not write this field. */
+    instance_id: z.optional(z.string()),
+    /** Whether the process is a user's program, which continues after its sandbox has stopped. */
+    is_guest: z.optional(z.boolean()),
+  });
 
 /**
  * `run.json`: the process that serves a folder. `started` distinguishes the process from a later one with the same pid;
  * `folder` (device and inode) distinguishes the folder from its copies, and is missing in older versions.
  */
-export type RunRecord = z.infer<typeof run>;
+export type RunRecord = z.infer<ReturnType<typeof run>>;
 
-const runOwner = z.pick(run, { pid: true, started: true, folder: true });
+const runOwner = () => z.pick(run(), { pid: true, started: true, folder: true });
 
 /** The process named in `run.json`, whichever version wrote the other fields. */
-export type RunOwner = z.infer<typeof runOwner>;
+export type RunOwner = z.infer<ReturnType<typeof runOwner>>;
 
 /** Parses the process in `run.json`; undefined if the text names none, for example after a crash during the write. */
 export const parseRunOwner = reader(runOwner);
 
-const admin = z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) });
+const admin = () => z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) });
 
 /** Parses `admin.json`, the token of the administrator (decision 49); undefined if the text is invalid. */
 export const parseAdmin = reader(admin);
 
-const allowed = z.object({
-  variables: z.array(z.object({ name: z.string(), folder: z.string(), origin: z.string() })),
-});
+const allowed = () =>
+  z.object({
+    variables: z.array(z.object({ name: z.string(), folder: z.string(), origin: z.string() })),
+  });
 
 /**
  * `allowed.json` of a user: variables whose values may be sent as API keys, each for the folder of a configuration and
  * the origin of a service (decision 85). The file contains names, never values.
  */
-export type AllowedVariables = z.infer<typeof allowed>;
+export type AllowedVariables = z.infer<ReturnType<typeof allowed>>;
 
 /** Parses `allowed.json`; undefined if the text is invalid. */
 export const parseAllowed = reader(allowed);
 
 /** Parses `credentials.json`; undefined if the text is invalid. */
-export const parseCredentials: (text: string) => Credentials | undefined = reader(
-  z.union([credentials, oldCredentials]),
+export const parseCredentials: (text: string) => Credentials | undefined = reader(() =>
+  z.union([credentials(), oldCredentials()]),
 );
 
 /** Parses `run.json`; undefined if the text is invalid. */
 export const parseRun = reader(run);
 
-function reader<Value>(schema: z.ZodMiniType<Value>): (text: string) => Value | undefined {
+/** The parser of a file. A command reads few of these files, so each schema is made when its first file is read. */
+function reader<Value>(makeSchema: () => z.ZodMiniType<Value>): (text: string) => Value | undefined {
+  let schema: z.ZodMiniType<Value> | undefined;
   // A command reads each file once or twice, so compiling the schema would cost more than it saves.
-  return (text) => schema.safeParse(parseJson(text), { jitless: true }).data;
+  return (text) => (schema ??= makeSchema()).safeParse(parseJson(text), { jitless: true }).data;
 }
