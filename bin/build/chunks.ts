@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { build, type ImportKind, type Metafile, type Plugin } from "esbuild";
 import { ALIAS, common } from "./bundle.ts";
-import { loadLazily } from "./builtins.ts";
+import { LAZY_START, loadLazily } from "./lazily.ts";
 import { CHUNKS } from "./output.ts";
 
 /** The file that `bin/checkout.cjs` loads. */
@@ -22,6 +22,9 @@ const part = (module.exports = (name) => {
 });
 const parts = {
 `;
+
+/** The file of all chunks that are not in the first file of an executable. */
+export const REST = "program.cjs";
 
 /** The import of another chunk. */
 const REQUIRE = /require\("\.\/([\w-]+\.js)"\)/g;
@@ -54,34 +57,74 @@ module.exports = require(join(installed, "binding.js"));
 
 /**
  * Makes the program in a folder: one small file for each command, so that a start reads only the code that it runs.
- * esbuild splits only ES modules, but Node loads CommonJS faster, so the second pass converts each chunk.
  */
 export async function buildChunks(folder: string): Promise<void> {
+  const program = await splitProgram(folder, [packagedAddon]);
+  writeChunks(folder, joinChunks(program, groupChunks(program.outputs)));
+  writeFileSync(join(folder, "package.json"), '{ "type": "commonjs" }\n');
+}
+
+/**
+ * The program of an executable: the text of the chunks that every start needs, and of the rest. They name each other by
+ * `START` and `REST`.
+ */
+export async function buildTwoScripts(
+  folder: string,
+): Promise<{ readonly start: string; readonly rest: string }> {
+  const program = await splitProgram(folder, []);
+  const first = groupChunks(program.outputs).get(ENTRY) ?? [];
+  const others = [...program.chunks.keys()].filter((name) => !first.includes(name));
+  const groups = new Map([
+    [ENTRY, first],
+    [REST, others],
+  ]);
+  const texts = joinChunks(program, groups, { isCompiledAtOnce: false });
+  return { start: texts.get(ENTRY) ?? "", rest: texts.get(REST) ?? "" };
+}
+
+type Program = {
+  readonly outputs: Metafile["outputs"];
+  /** The chunks by name, as CommonJS. */
+  readonly chunks: ReadonlyMap<string, string>;
+};
+
+/**
+ * Splits the program into chunks. esbuild splits only ES modules, but Node loads CommonJS faster, so the second pass
+ * converts each chunk.
+ */
+async function splitProgram(folder: string, plugins: readonly Plugin[]): Promise<Program> {
   const [esm, cjs] = [join(folder, "esm"), join(folder, "cjs")];
-  const chunks = await build({
-    ...common,
-    entryPoints: { checkout: "bin/main.ts" },
-    outdir: esm,
-    splitting: true,
-    format: "esm",
-    chunkNames: "chunk-[hash]",
-    plugins: [...common.plugins, packagedAddon],
-    alias: ALIAS,
-    metafile: true,
-  });
+  const { outputs } = (
+    await build({
+      ...common,
+      entryPoints: { checkout: "bin/main.ts" },
+      outdir: esm,
+      splitting: true,
+      format: "esm",
+      chunkNames: "chunk-[hash]",
+      plugins: [...common.plugins, ...plugins],
+      alias: ALIAS,
+      metafile: true,
+    })
+  ).metafile;
   // Without their own "type", the chunks would be read as Node's ES modules, whose default export is the whole module.
   writeFileSync(join(esm, "package.json"), "{}\n");
   await build({
     ...common,
     bundle: false,
-    entryPoints: Object.keys(chunks.metafile.outputs),
+    plugins: [],
+    entryPoints: Object.keys(outputs),
     outdir: cjs,
     format: "cjs",
     supported: { "dynamic-import": false },
+    banner: { js: LAZY_START },
   });
-  writeChunks(folder, joinChunks(cjs, chunks.metafile.outputs));
-  writeFileSync(join(folder, "package.json"), '{ "type": "commonjs" }\n');
+  const names = Object.keys(outputs).map((path) => basename(path));
+  const chunks = new Map(
+    names.map((name) => [name, loadLazily(readFileSync(join(cjs, name), "utf8"))] as const),
+  );
   for (const intermediate of [esm, cjs]) rmSync(intermediate, { recursive: true });
+  return { outputs, chunks };
 }
 
 /**
@@ -108,31 +151,37 @@ function writeChunks(folder: string, texts: ReadonlyMap<string, string>): void {
  * file takes longer than reading it. Chunks that the first file always loads are put into it, and small chunks that
  * mostly the same commands need into one file. Each is still a separate module, which runs on first use.
  */
-function joinChunks(folder: string, outputs: Metafile["outputs"]): ReadonlyMap<string, string> {
-  const groups = groupChunks(outputs);
+function joinChunks(
+  { chunks }: Program,
+  groups: Groups,
+  { isCompiledAtOnce = true } = {},
+): ReadonlyMap<string, string> {
   const groupOf = new Map(
     [...groups].flatMap(([group, names]) => names.map((name) => [name, group] as const)),
   );
   const source = (name: string, own?: string): string =>
-    loadLazily(readFileSync(join(folder, name), "utf8")).replaceAll(REQUIRE, (call, wanted: string) => {
+    (chunks.get(name) ?? "").replaceAll(REQUIRE, (call, wanted: string) => {
       const group = groupOf.get(wanted);
       if (group === undefined) return call;
       return group === own ? `part("${wanted}")` : `require("./${group}")("${wanted}")`;
     });
   const joined = [...groups].map(([group, names]) => {
-    // A function in parentheses is compiled at once, and so is in the compile cache whatever runs first.
-    const parts = names.map((name) => `"${name}":(function(module,exports){${source(name, group)}\n})`);
+    const parts = names.map((name) => {
+      const text = `function(module,exports){${source(name, group)}\n}`;
+      // A function in parentheses is compiled at once, and so is in the compile cache whatever runs first.
+      return `"${name}":${isCompiledAtOnce ? `(${text})` : text}`;
+    });
     const start = group === ENTRY ? `part("${ENTRY}");\n` : "";
     return [group, `${JOINED}${parts.join(",\n")}};\n${start}`] as const;
   });
-  const alone = Object.keys(outputs)
-    .map((path) => basename(path))
-    .filter((name) => !groupOf.has(name));
+  const alone = [...chunks.keys()].filter((name) => !groupOf.has(name));
   return new Map([...alone.map((name) => [name, source(name)] as const), ...joined]);
 }
 
 /** The chunks that are joined into one file, by its name. */
-function groupChunks(outputs: Metafile["outputs"]): ReadonlyMap<string, readonly string[]> {
+type Groups = ReadonlyMap<string, readonly string[]>;
+
+function groupChunks(outputs: Metafile["outputs"]): Groups {
   const imports = (path: string, kind: ImportKind): string[] =>
     (outputs[path]?.imports ?? [])
       .filter((one) => one.kind === kind && outputs[one.path] !== undefined)

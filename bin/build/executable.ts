@@ -1,15 +1,18 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
-import { build } from "esbuild";
 import { SQLITE_ASSET } from "../../src/world/addon.ts";
-import { loadLazily } from "./builtins.ts";
-import { ALIAS, bundled, common } from "./bundle.ts";
+import { bundled } from "./bundle.ts";
+import {
+  bundleScripts,
+  compileProgram,
+  PROGRAM_ASSETS,
+  removeScripts,
+  SCRIPT,
+} from "./executable-scripts.ts";
 import { LICENSES, licenseTexts, nodeLicense } from "./licenses.ts";
 
-/** The bundled program in a folder in which executables are made. */
-export const SCRIPT = "executable.cjs";
 const CONFIG = "sea.json";
 
 /** The Node and the SQLite addon of one platform, from which its executable is made. */
@@ -29,8 +32,8 @@ export type Platform = {
 
 /** Makes Node's single executable for this platform, and the licence texts that belong to it. */
 export async function buildExecutable(folder: string): Promise<void> {
-  await bundleScript(folder);
-  makeExecutable(folder, {
+  await bundleScripts(folder);
+  await makeExecutable(folder, {
     output: process.platform === "win32" ? "checkout.exe" : "checkout",
     node: process.execPath,
     nodeVersion: process.versions.node,
@@ -38,25 +41,7 @@ export async function buildExecutable(folder: string): Promise<void> {
     addon: ownAddon(),
     isOwn: true,
   });
-  rmSync(join(folder, SCRIPT));
-}
-
-/** Bundles the program into one script, from which executables are made. */
-export async function bundleScript(folder: string): Promise<void> {
-  await build({
-    ...common,
-    entryPoints: ["bin/main.ts"],
-    outfile: join(folder, SCRIPT),
-    format: "cjs",
-    alias: ALIAS,
-    supported: { "dynamic-import": false },
-    // The embedded require knows only Node's own modules; this one also loads the unpacked addon.
-    banner: {
-      js: 'const __non_webpack_require__ = require("node:module").createRequire(process.execPath);',
-    },
-  });
-  const script = join(folder, SCRIPT);
-  writeFileSync(script, loadLazily(readFileSync(script, "utf8")));
+  removeScripts(folder);
 }
 
 /** The path of the licence texts that belong to the executables of a folder. */
@@ -64,8 +49,9 @@ export function licensesFile(folder: string): string {
   return join(folder, `checkout-${LICENSES}`);
 }
 
-/** Makes an executable from the script of the folder: the script runs in it, and the addon is an asset. */
-export function makeExecutable(folder: string, platform: Platform): void {
+/** Makes an executable from the scripts of the folder; the addon is an asset. */
+export async function makeExecutable(folder: string, platform: Platform): Promise<void> {
+  await compileProgram(folder, platform.isOwn ? platform.node : undefined);
   writeFileSync(licensesFile(folder), `${licenseTexts(bundled)}\n${licenseOfNode(platform)}`);
   const description = {
     main: SCRIPT,
@@ -73,7 +59,11 @@ export function makeExecutable(folder: string, platform: Platform): void {
     executable: platform.node,
     disableExperimentalSEAWarning: true,
     useCodeCache: platform.isOwn,
-    assets: { [SQLITE_ASSET]: platform.addon, [LICENSES]: basename(licensesFile(folder)) },
+    assets: {
+      ...Object.fromEntries(PROGRAM_ASSETS.map((name) => [name, name])),
+      [SQLITE_ASSET]: platform.addon,
+      [LICENSES]: basename(licensesFile(folder)),
+    },
   };
   writeFileSync(join(folder, CONFIG), JSON.stringify(description));
   execFileSync(process.execPath, ["--build-sea", CONFIG], {

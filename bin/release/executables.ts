@@ -6,11 +6,11 @@ import { licenseOfNode, unpackNode } from "./node-package.ts";
 import { NODE_VERSION, type ReleasedPlatform } from "./platforms.ts";
 
 /**
- * Makes the executable of a platform from the bundled script of a folder, and returns its path. Only Node's
+ * Makes the executable of a platform from the bundled scripts of a folder, and returns its path. Only Node's
  * own binaries are used, so an executable for another platform is as good as one that is built there, except that it
  * has no compiled code.
  */
-export function crossBuild(folder: string, platform: ReleasedPlatform): string {
+export async function crossBuild(folder: string, platform: ReleasedPlatform): Promise<string> {
   const unpacked = unpackNode(platform);
   const output = platform.name.startsWith("windows")
     ? `checkout-${platform.name}.exe`
@@ -18,7 +18,7 @@ export function crossBuild(folder: string, platform: ReleasedPlatform): string {
   const node = join(folder, `node-${platform.name}`);
   copyFileSync(join(unpacked, platform.nodePath), node);
   if (platform.strip !== undefined) execFileSync(platform.strip, ["--strip-debug", "--strip-unneeded", node]);
-  makeExecutable(folder, {
+  await makeExecutable(folder, {
     output,
     node: resolve(node),
     nodeVersion: NODE_VERSION,

@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import packageJson from "../../package.json" with { type: "json" };
 import { bundled } from "../build/bundle.ts";
-import { bundleScript, licensesFile, SCRIPT } from "../build/executable.ts";
+import { bundleScripts, removeScripts } from "../build/executable-scripts.ts";
+import { licensesFile } from "../build/executable.ts";
 import { compress } from "./archives.ts";
 import { readCommit } from "./commit.ts";
 import { packDebian } from "./debian.ts";
@@ -44,11 +45,11 @@ export async function makeRelease(tell: (step: string) => void): Promise<void> {
   const commit = readCommit();
   for (const folder of [RELEASE, UNPACKED]) rmSync(folder, { recursive: true, force: true });
   for (const folder of [RELEASE, UNPACKED]) mkdirSync(folder, { recursive: true });
-  await bundleScript(UNPACKED);
+  await bundleScripts(UNPACKED);
   const images: ImageInput[] = [];
   for (const platform of releasedHere(process.platform)) {
     tell(`executable of ${platform.name}`);
-    const executable = crossBuild(UNPACKED, platform);
+    const executable = await crossBuild(UNPACKED, platform);
     compress(executable, { target: join(RELEASE, `checkout-${version}-${platform.name}`), commit });
     const { architecture } = platform;
     if (architecture === undefined) continue;
@@ -56,7 +57,7 @@ export async function makeRelease(tell: (step: string) => void): Promise<void> {
     packDebian(RELEASE, { version, architecture, executable, licenses: licensesFile(UNPACKED), commit });
     images.push({ architecture, executable });
   }
-  rmSync(join(UNPACKED, SCRIPT));
+  removeScripts(UNPACKED);
   if (process.platform === "darwin") return;
   tell("container image");
   packImage(IMAGE, images, commit);

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { bundleScript } from "../../build/executable.ts";
+import { bundleScripts } from "../../build/executable-scripts.ts";
 import { crossBuild } from "../executables.ts";
 import { PLATFORMS } from "../platforms.ts";
 
@@ -17,16 +17,17 @@ const SEGMENT = "NODE_SEA";
 export async function describeMac(folder: string): Promise<string> {
   const trial = join(folder, "mac");
   mkdirSync(trial);
-  await bundleScript(trial);
-  const seen = PLATFORMS.filter(({ name }) => name.startsWith("darwin-")).map((platform) => {
-    const bytes = readFileSync(crossBuild(trial, platform));
+  await bundleScripts(trial);
+  const seen: string[] = [];
+  for (const platform of PLATFORMS.filter(({ name }) => name.startsWith("darwin-"))) {
+    const bytes = readFileSync(await crossBuild(trial, platform));
     if (bytes.readUInt32LE(0) !== MAGIC) throw new Error(`the file of ${platform.name} is no Mach-O file`);
     if (PROCESSORS[bytes.readUInt32LE(4)] !== platform.name)
       throw new Error(`${platform.name} is for another processor`);
     if (!bytes.includes(SEGMENT)) throw new Error(`the file of ${platform.name} has no segment ${SEGMENT}`);
     const addon = readFileSync(join("node_modules/better-sqlite3/prebuilds", `${platform.addon}.node`));
     if (!bytes.includes(addon)) throw new Error(`the file of ${platform.name} lacks its SQLite addon`);
-    return `${platform.name} ${(bytes.length / 1e6).toFixed(0)} MB`;
-  });
+    seen.push(`${platform.name} ${(bytes.length / 1e6).toFixed(0)} MB`);
+  }
   return `${seen.join(", ")}: Mach-O, program and addon inside; not released, because only a Mac can sign them`;
 }
