@@ -1,5 +1,5 @@
 import { main } from "../src/cli/main.ts";
-import { leave } from "../src/world/output.ts";
+import { exitProgram } from "../src/world/output.ts";
 import { realWorld } from "../src/world/real.ts";
 
-void main(realWorld()).then(leave);
+void main(realWorld()).then(exitProgram);

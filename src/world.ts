@@ -135,7 +135,7 @@ export type ListenFailure = {
 };
 
 /** Options of a listening server. */
-export type ListenOptions = {
+export type ServerOptions = {
   readonly port: number;
   /** Addresses in addition to loopback. Default: none. */
   readonly addresses?: readonly string[];
@@ -336,7 +336,7 @@ export type World = {
    */
   readonly listen: (
     makeService: (port: number) => Service,
-    options: ListenOptions,
+    options: ServerOptions,
   ) => Promise<
     { readonly ok: true; readonly value: Listener } | { readonly ok: false; readonly refusal: ListenFailure }
   >;

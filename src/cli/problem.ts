@@ -1,6 +1,6 @@
 // To refuse a command: throw `Refused` or `refuseUsage`; `register` in cli/command.ts prints it, and nothing else
-// catches it. To continue after a refusal: `catchRefusal`, `undefinedIfRefused`, `rethrowWith`. Other floors return refusals as
-// values.
+// catches it. To continue after a refusal: `catchRefusal`, `undefinedIfRefused`, `rethrowWith`. Other floors return
+// refusals as values.
 import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
 import { causeOfError, StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { HostFailure } from "../host/failure.ts";

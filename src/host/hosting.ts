@@ -4,11 +4,11 @@ import type { LogStream } from "../sandbox/runtime/access-log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { GuestWorld } from "../world.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
-import type { Ready } from "./ready.ts";
+import type { ReadyMessage } from "./ready.ts";
 
 /** A sandbox that answers requests. */
 export type ServedSandbox = {
-  readonly ready: Ready;
+  readonly ready: ReadyMessage;
   readonly description: SandboxDescription;
   /** Why no events are delivered (decision 71); undefined if events are delivered. */
   readonly heldBack: string | undefined;
@@ -32,19 +32,19 @@ export type StateLocation = {
 };
 
 /** Output for messages and warnings. */
-export type Messages = { readonly talk: (text: string) => void; readonly trace: (text: string) => void };
+export type MessageOutput = { readonly talk: (text: string) => void; readonly trace: (text: string) => void };
 
 /** The host of a sandbox: a command, or a user's program. */
 export type Host = {
   readonly world: GuestWorld;
-  readonly printer: Messages;
+  readonly printer: MessageOutput;
   readonly version: string;
   /** Whether the host is a user's program. Default: a command. */
   readonly isGuest?: boolean;
 };
 
 /** The functions that run while a sandbox is served. */
-export type Purpose<Value> = {
+export type ServeCallbacks<Value> = {
   /** Announces readiness; `/healthz` reports it only after this has returned. */
   readonly announce?: (served: ServedSandbox) => Promise<void>;
   /** Runs after the announcement; when it has returned, the sandbox is stopped. */

@@ -30,7 +30,7 @@ export type PortlessService = Pick<
   | "calibration"
   | "isAsleep"
 > &
-  Tokens & { readonly describe: (port: number) => SandboxDescription };
+  ControlTokens & { readonly describe: (port: number) => SandboxDescription };
 
 /** A sandbox that listens on its port. */
 type ListeningSandbox = {
@@ -40,7 +40,7 @@ type ListeningSandbox = {
 };
 
 /** The credentials of the control API. */
-export type Tokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
+export type ControlTokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
 /**
  * Limits of requests. Only a configuration is larger than a merchant's requests (decision 6). With each request for a
@@ -72,7 +72,7 @@ export function requireOwnHost({
  * Warns about addresses that other machines can reach. Refuses such an address without an allowed name: it would be
  * useless, and the name distinguishes a merchant's request from a page that uses DNS rebinding (decision 79).
  */
-export function noteOpened(
+export function warnAboutExposure(
   { printer }: Pick<Host, "printer">,
   { listen: addresses = [], allowHost = [], allowControlHost = [], publicUrl, portalUrl }: ServeOptions,
 ): Outcome<void, HostFailure> {
@@ -93,8 +93,8 @@ export function noteOpened(
   return accept(undefined);
 }
 
-/** The sandbox on a port, which is part of its addresses; 0 for no port. */
-export function sandboxAt(
+/** Creates the sandbox on a port, which is part of its addresses; 0 for no port. */
+export function createSandboxOnPort(
   { world, version }: Host,
   options: ServeOptions,
   { service, port }: { readonly service: PortlessService; readonly port: number },
@@ -122,7 +122,7 @@ export async function listenOnPort(
 ): Promise<Outcome<ListeningSandbox, HostFailure>> {
   let made: Omit<ListeningSandbox, "listener"> | undefined;
   const makeService = (port: number) => {
-    made = sandboxAt(context, options, { service, port });
+    made = createSandboxOnPort(context, options, { service, port });
     return made.sandbox.service;
   };
   const { world, printer } = context;

@@ -43,11 +43,11 @@ export type ServeOptions = {
   /** The clock of a new or reset store; default: real time. */
   readonly startClock?: StoreClock;
   /** The stores of a configuration, set up before the sandbox is ready. */
-  readonly setup?: Setup;
+  readonly setup?: StoreSetup;
 };
 
 /** The stores of a configuration file, and a function that adds the position in the file to a refusal. */
-export type Setup = {
+export type StoreSetup = {
   readonly stores: readonly RequestedStore[];
   readonly problem: (refusal: Refusal) => HostFailure;
   /** Called with the changes after they are applied. */

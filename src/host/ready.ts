@@ -1,7 +1,7 @@
 import type { SandboxDescription } from "../core/control/sandbox.ts";
 
 /** The ready message of a sandbox, sent when it is truly ready (decision 57). Fields that do not apply are null. */
-export type Ready = {
+export type ReadyMessage = {
   readonly event: "ready";
   readonly base_url: string;
   readonly portal_url: string | null;
@@ -22,7 +22,7 @@ export type Ready = {
 };
 
 /** The ready message from a sandbox's description, with facts that only its state folder and its caller know. */
-export function readyOf(
+export function readyMessageOf(
   description: SandboxDescription,
   own: {
     readonly apiKey: string | null;
@@ -31,7 +31,7 @@ export function readyOf(
     /** A link to the portal that works once; null if there is no portal. */
     readonly signInUrl: string | null;
   },
-): Ready {
+): ReadyMessage {
   return {
     event: "ready",
     base_url: description.baseUrl,

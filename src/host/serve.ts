@@ -1,16 +1,16 @@
 // Serves a sandbox from its start to its stop. Its ready message: cli/sandbox/ready.ts; the environment of `exec`:
 // cli/sandbox/exec.ts; its secrets from outside: host/given-secrets.ts, sandbox/runtime/seed.ts.
-import { withService, type Source } from "./with-service.ts";
+import { withService, type SandboxSource } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { signInLink, type PortalAccess } from "../sandbox/runtime/portal-access.ts";
 import * as state from "./folder/state-folder.ts";
 import { readGivenSecrets, refuseOtherSecret } from "./given-secrets.ts";
-import { readyOf } from "./ready.ts";
+import { readyMessageOf } from "./ready.ts";
 import type { HostFailure } from "./failure.ts";
 import { retryWhileLocked, lostLogWarning } from "./state.ts";
-import { requireOwnHost, noteOpened, listenOnPort } from "./listen.ts";
+import { requireOwnHost, warnAboutExposure, listenOnPort } from "./listen.ts";
 import type { ServeOptions } from "./options.ts";
-import type { StateLocation, Host, Purpose } from "./hosting.ts";
+import type { StateLocation, Host, ServeCallbacks } from "./hosting.ts";
 
 /** Time for requests in flight to finish after a stop signal, in milliseconds; the whole stop takes under 1 s. */
 const DRAIN_MS = 800;
@@ -19,13 +19,13 @@ const DRAIN_MS = 800;
 export async function serveSandbox<Value>(
   context: Host,
   options: ServeOptions,
-  { place, ...purpose }: Purpose<Value> & { readonly place: StateLocation },
+  { place, ...purpose }: ServeCallbacks<Value> & { readonly place: StateLocation },
 ): Promise<Outcome<Value, HostFailure>> {
   const { world, isGuest } = context;
   const { folder } = place;
   const apart = requireOwnHost(options);
   if (!apart.ok) return apart;
-  const opened = noteOpened(context, options);
+  const opened = warnAboutExposure(context, options);
   if (!opened.ok) return opened;
   const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
@@ -45,7 +45,7 @@ export async function serveSandbox<Value>(
   if (lost !== undefined) context.printer.trace(lost);
   const held = { path: folder, run: run.value };
   try {
-    const adminToken = state.adminToken(world, folder, given.adminToken?.value);
+    const adminToken = state.readOrCreateAdminToken(world, folder, given.adminToken?.value);
     if (!adminToken.ok) return adminToken;
     if (given.adminToken !== undefined && given.adminToken.value !== adminToken.value)
       return refuseOtherSecret(given.adminToken, "admin token");
@@ -57,7 +57,7 @@ export async function serveSandbox<Value>(
 }
 
 /** The source of a sandbox, and the functions that run while it is served. */
-type ServeRun<Value> = Source & Purpose<Value>;
+type ServeRun<Value> = SandboxSource & ServeCallbacks<Value>;
 
 function serveFolder<Value>(
   context: Host,
@@ -72,7 +72,7 @@ function serveFolder<Value>(
     if (!awake.ok) return awake;
     const signInUrl = newSignInUrl(sandbox.context.portal);
     const { controlToken, adminToken } = source.tokens;
-    const ready = readyOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
+    const ready = readyMessageOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
     run.write(listener.port);
     isUsed();
     try {

@@ -8,7 +8,7 @@ import { recordHome } from "../sandbox/runtime/home.ts";
 import {
   refusalOfFirstStore,
   seed,
-  type BeforeSeed,
+  type SeedHook,
   type SeedRefusal,
   type StoreMaker,
 } from "../sandbox/runtime/seed.ts";
@@ -23,7 +23,7 @@ import * as state from "./folder/state-folder.ts";
 import { refuseOtherSecret, type GivenSecrets } from "./given-secrets.ts";
 import { stateFailure, type HostFailure, fileFailure } from "./failure.ts";
 import type { HeldFolder, Host } from "./hosting.ts";
-import { type ServeOptions, type Setup, DEFAULT_PORT } from "./options.ts";
+import { type ServeOptions, type StoreSetup, DEFAULT_PORT } from "./options.ts";
 
 /** The parts for creating or reading the first store. */
 type StateParts = {
@@ -35,8 +35,11 @@ type StateParts = {
   readonly forgetStore: (erasure: Erasure) => void;
 };
 
-/** The first store, its API key (null if the key was not stored), and why nothing is delivered. */
-export async function firstStore(
+/**
+ * Opens or creates the first store: the store, its API key (null if the key was not stored), and why nothing is
+ * delivered.
+ */
+export async function openFirstStore(
   context: Host,
   options: ServeOptions,
   { held, store, maker, given, forgetStore }: StateParts,
@@ -124,7 +127,11 @@ function checkKey(
 
 function masterKeyOf(world: GuestWorld, held: HeldFolder, store: Store): Outcome<Uint8Array, HostFailure> {
   if (held === undefined) return accept(world.randomBytes(MASTER_KEY_BYTES));
-  return state.masterKey(world, held.path, store.stores.first() === undefined ? "empty" : "filled");
+  return state.readOrCreateMasterKey(
+    world,
+    held.path,
+    store.stores.first() === undefined ? "empty" : "filled",
+  );
 }
 
 /**
@@ -140,8 +147,8 @@ async function settleFolder(
   return recordHome(store, { path: world.files.realPath(held.path), adopt });
 }
 
-/** The parts for creating new stores in a state. */
-export function storeMaker(
+/** Creates the maker of new stores in a state. */
+export function createStoreMaker(
   world: GuestWorld,
   { startClock }: ServeOptions,
   {
@@ -161,12 +168,12 @@ function secretsOf({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMa
 async function setUp(
   { setup, port = DEFAULT_PORT, allowTarget = [] }: ServeOptions,
   maker: StoreMaker & { readonly store: Store },
-): Promise<{ readonly before?: BeforeSeed; readonly done?: () => void }> {
+): Promise<{ readonly before?: SeedHook; readonly done?: () => void }> {
   if (setup === undefined) return {};
   const { applyConfig } = await import("../sandbox/config/apply.ts");
   const targets = { allowedHosts: allowTarget, ownPort: port };
   let changes: readonly PlannedChange[] = [];
-  const before: BeforeSeed = () => {
+  const before: SeedHook = () => {
     const applied = applyConfig({ ...maker, targets }, { stores: setup.stores, prune: false });
     if (!applied.ok) return applied;
     changes = applied.value.changes;
@@ -198,7 +205,7 @@ const MAX_LOCKED_ATTEMPTS = 5;
 /** Why nothing is served: the configuration or the state's store is refused. */
 function refuseSeed(
   refusal: SeedRefusal | Refusal,
-  found: { readonly held: HeldFolder; readonly given: GivenSecrets; readonly setup: Setup | undefined },
+  found: { readonly held: HeldFolder; readonly given: GivenSecrets; readonly setup: StoreSetup | undefined },
 ): Outcome<never, HostFailure> {
   if (typeof refusal === "string") return refuseStore(refusal, found);
   const { code, message } = refusal;

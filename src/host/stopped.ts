@@ -6,7 +6,7 @@ import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
 import type { Host } from "./hosting.ts";
-import { sandboxAt } from "./listen.ts";
+import { createSandboxOnPort } from "./listen.ts";
 import { withService } from "./with-service.ts";
 import { sendWithin } from "./within.ts";
 
@@ -29,7 +29,7 @@ const NOTHING_GIVEN: GivenSecrets = {
  * calls its operations in this process. The folder is held meanwhile, so that no other sandbox starts. Interrupted work
  * is completed first.
  */
-export async function inStoppedFolder<Value>(
+export async function withStoppedFolder<Value>(
   context: Host,
   folder: string,
   use: (sandbox: ReachableSandbox) => Promise<Value>,
@@ -49,7 +49,11 @@ export async function inStoppedFolder<Value>(
   try {
     return await withService(context, { quiet: true }, source, async ({ service, isUsed }) => {
       isUsed();
-      const { sandbox } = sandboxAt(context, {}, { service: { ...service, isAsleep: true }, port: 0 });
+      const { sandbox } = createSandboxOnPort(
+        context,
+        {},
+        { service: { ...service, isAsleep: true }, port: 0 },
+      );
       const send = (request: OutboundRequest) => sendWithin(sandbox.service.answer, request);
       try {
         return accept(await use({ origin: localOrigin(0), token, send }));

@@ -10,17 +10,17 @@ import { calibrationPath, readCalibration } from "./folder/calibration-record.ts
 import { snapshotsIn } from "./folder/snapshots.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
 import type { HeldFolder, Host, StateLocation } from "./hosting.ts";
-import type { PortlessService, Tokens } from "./listen.ts";
+import type { PortlessService, ControlTokens } from "./listen.ts";
 import { openLogs } from "./logs.ts";
 import type { ServeOptions } from "./options.ts";
-import { runFile } from "./folder/run-file.ts";
-import { firstStore, openState, storeMaker } from "./state.ts";
+import { createRunFile } from "./folder/run-file.ts";
+import { openFirstStore, openState, createStoreMaker } from "./state.ts";
 
-/** The source of a sandbox. */
-export type Source = {
+/** The folder, place, tokens and secrets from which a sandbox is created. */
+export type SandboxSource = {
   readonly held: HeldFolder;
   readonly place: StateLocation;
-  readonly tokens: Tokens;
+  readonly tokens: ControlTokens;
   readonly given: GivenSecrets;
 };
 
@@ -29,7 +29,7 @@ type MadeService = {
   readonly service: PortlessService;
   /** The key of the first store; null if the key was not stored. */
   readonly apiKey: string | null;
-  readonly run: ReturnType<typeof runFile>;
+  readonly run: ReturnType<typeof createRunFile>;
   /** Resolves when the control API asks the sandbox to stop. */
   readonly stopRequested: Promise<void>;
   /** Marks the state as used; an unused state is left unchanged. */
@@ -40,7 +40,7 @@ type MadeService = {
 export async function withService<Value>(
   context: Host,
   options: ServeOptions,
-  { held, place, tokens, given }: Source,
+  { held, place, tokens, given }: SandboxSource,
   use: (made: MadeService) => Promise<Outcome<Value, HostFailure>>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
@@ -51,7 +51,7 @@ export async function withService<Value>(
   if (!opened.ok) return opened;
   const { store, masterKey } = opened.value;
   const { lines, failures, requests } = openLogs(world, options, { held, store, place });
-  const maker = storeMaker(world, options, { held, masterKey, given });
+  const maker = createStoreMaker(world, options, { held, masterKey, given });
   let end = store.leave;
   try {
     const forgetStore = (erasure: Erasure): void => {
@@ -59,11 +59,11 @@ export async function withService<Value>(
       forgetInFolder(world, held, erasure);
     };
     const found = { held, store, maker, given, credentials: credentials.value, forgetStore };
-    const first = await firstStore(context, options, found);
+    const first = await openFirstStore(context, options, found);
     if (!first.ok) return first;
     const { seeded, apiKey, folderHold } = first.value;
     const stop = Promise.withResolvers<void>();
-    const run = runFile(context, held, { store, report: failures.report });
+    const run = createRunFile(context, held, { store, report: failures.report });
     const service: PortlessService = {
       ...tokens,
       store,

@@ -1,5 +1,5 @@
 import { answerFetch } from "../web/fetch.ts";
-import { isWhole } from "../web/http.ts";
+import { isWholeBody } from "../web/http.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 
 /**
@@ -19,7 +19,7 @@ export async function toWorkerResponse(
 }
 
 /** The refusal of a request whose Host or target is invalid, so that it has no URL. */
-export async function refuseIn(
+export async function refuseUnreadable(
   { service }: Pick<Sandbox, "service">,
   { method }: Pick<Request, "method">,
 ): Promise<Response> {
@@ -30,7 +30,7 @@ export async function refuseIn(
     method,
     target: "/",
   });
-  return new Response(isWhole(body) ? body.toString() : null, { status, headers });
+  return new Response(isWholeBody(body) ? body.toString() : null, { status, headers });
 }
 
 function brokenBody(error: Error): ReadableStream<Uint8Array> {

@@ -16,7 +16,7 @@ type Shape = "object" | "first column" | "columns";
  * The tables' connection over the SQL of a Durable Object. Converts named parameters to positional ones, blobs to and
  * from bytes, and a nested transaction to a nested `transactionSync`. The runtime compiles and caches the statements.
  */
-export function connectTo(storage: ObjectStorage): Connection {
+export function createConnection(storage: ObjectStorage): Connection {
   const { sql } = storage;
   /** The number of statements that have run, to detect that `changes` is read too late. */
   let ran = 0;

@@ -8,12 +8,12 @@ import type { Store } from "../store/store.ts";
 import type { StoreDetails } from "../store/stores.ts";
 import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
 import { toWorkerResponse } from "./answer.ts";
-import { connectTo } from "./connection.ts";
+import { createConnection } from "./connection.ts";
 import type { HostedEnv, IndexCalls } from "./env.ts";
 import { markOfId, objectName, type Mark } from "./marks.ts";
-import { REFUSED_OPERATIONS, type OwnOperations } from "./operations.ts";
+import { REFUSED_OPERATIONS, type OperationOverrides } from "./operations.ts";
 import { createHostedSandbox } from "./sandbox.ts";
-import { migrate, storeOver } from "./store.ts";
+import { migrate, openObjectStore } from "./store.ts";
 import { drawMark, workerWorld } from "./world.ts";
 
 /**
@@ -66,9 +66,9 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv) {
   migrate(storage);
   // Ids drawn by the index name no object.
   const world = workerWorld(0);
-  const connection = connectTo(storage);
+  const connection = createConnection(storage);
   const alarm = createObjectAlarm(storage, world, await storage.getAlarm());
-  const store = storeOver(connection, { storage, scheduler: world, wrote: alarm.wrote });
+  const store = openObjectStore(connection, { storage, scheduler: world, wrote: alarm.wrote });
   await store.write(() => {
     if (store.instance.id() === undefined) store.instance.renew(world.freshId());
   });
@@ -80,7 +80,7 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv) {
 }
 
 /** The operations whose work is done in the object of a store. */
-function operationsOn(store: Store, env: HostedEnv): OwnOperations {
+function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
   return {
     createStore: async (_context, { body: { name, merchant } }) => {
       const { stores, instance } = store;

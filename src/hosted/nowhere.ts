@@ -3,7 +3,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { HostedEnv } from "./env.ts";
 import { REFUSED_OPERATIONS } from "./operations.ts";
 import { createHostedSandbox } from "./sandbox.ts";
-import { storeOver } from "./store.ts";
+import { openObjectStore } from "./store.ts";
 import { workerWorld } from "./world.ts";
 
 /**
@@ -11,10 +11,10 @@ import { workerWorld } from "./world.ts";
  * and serves the static files of the pages. It reads and writes nothing. Created for each request, because the timers
  * of a Worker end with their request.
  */
-export function createNowhere(env: HostedEnv): Sandbox {
+export function createStorelessSandbox(env: HostedEnv): Sandbox {
   const world = workerWorld(0);
   const storage = { transactionSync: <Value>(work: () => Value) => work(), sync: () => Promise.resolve() };
-  const store = storeOver(EMPTY, { storage, scheduler: world, wrote: () => undefined });
+  const store = openObjectStore(EMPTY, { storage, scheduler: world, wrote: () => undefined });
   return createHostedSandbox(world, env, { connection: EMPTY, store, operations: REFUSED_OPERATIONS });
 }
 

@@ -3,10 +3,10 @@ import { refuse } from "../core/outcome.ts";
 import type { SandboxContext } from "../sandbox/sandbox.ts";
 
 /** Operations that a sandbox implements itself. */
-export type OwnOperations = SandboxContext["operations"] & {};
+export type OperationOverrides = SandboxContext["operations"] & {};
 
 /** The operations that a hosted service does not have. */
-export const REFUSED_OPERATIONS: OwnOperations = Object.fromEntries(
+export const REFUSED_OPERATIONS: OperationOverrides = Object.fromEntries(
   HOSTED_LACKS.flatMap((lack) => {
     const refuseHere = () => Promise.resolve(refuse("state_conflict", lackMessage(lack)));
     return lack.operations.map((name) => [name, refuseHere]);

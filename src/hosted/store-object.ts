@@ -9,12 +9,12 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Store } from "../store/store.ts";
 import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
 import { toWorkerResponse } from "./answer.ts";
-import { connectTo } from "./connection.ts";
+import { createConnection } from "./connection.ts";
 import { INDEX_NAME, type HostedEnv, type StoreCalls, type StoreInput } from "./env.ts";
-import { createNowhere } from "./nowhere.ts";
+import { createStorelessSandbox } from "./nowhere.ts";
 import { REFUSED_OPERATIONS } from "./operations.ts";
 import { createHostedSandbox, storeMakerOf } from "./sandbox.ts";
-import { hasTables, migrate, storeOver } from "./store.ts";
+import { hasTables, migrate, openObjectStore } from "./store.ts";
 import { workerWorld } from "./world.ts";
 
 /** A store whose tables and service are in memory. */
@@ -43,7 +43,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
 
   async fetch(request: Request): Promise<Response> {
     const { open } = this;
-    if (open === undefined) return toWorkerResponse(createNowhere(this.env), request);
+    if (open === undefined) return toWorkerResponse(createStorelessSandbox(this.env), request);
     const response = await toWorkerResponse(open.sandbox, request);
     const { pathname } = new URL(request.url);
     if (request.method !== "GET" && pathname.startsWith(CONTROL_PREFIX)) await this.tellIndex();
@@ -119,7 +119,11 @@ function insert(
   storage.sql.exec(HOSTED_DDL);
   storage.sql.exec("INSERT INTO hosted_store (mark) VALUES (?)", mark);
   const world = workerWorld(mark);
-  const store = storeOver(connectTo(storage), { storage, scheduler: world, wrote: () => undefined });
+  const store = openObjectStore(createConnection(storage), {
+    storage,
+    scheduler: world,
+    wrote: () => undefined,
+  });
   store.instance.renew(instanceId);
   return insertStore(store, { world, ...storeMakerOf(env) }, { ...(name && { name }), merchant });
 }
@@ -129,9 +133,9 @@ async function openStore(storage: ObjectStorage, env: HostedEnv): Promise<OpenSt
   migrate(storage);
   const mark = Number(storage.sql.exec("SELECT mark FROM hosted_store").raw().next().value?.[0]);
   const world = workerWorld(mark);
-  const connection = connectTo(storage);
+  const connection = createConnection(storage);
   const alarm = createObjectAlarm(storage, world, await storage.getAlarm());
-  const store = storeOver(connection, { storage, scheduler: world, wrote: alarm.wrote });
+  const store = openObjectStore(connection, { storage, scheduler: world, wrote: alarm.wrote });
   const sandbox = createHostedSandbox(world, env, { connection, store, operations: REFUSED_OPERATIONS });
   await finishErasures(sandbox.context);
   await sandbox.start();

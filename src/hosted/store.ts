@@ -36,7 +36,7 @@ export function migrate(storage: ObjectStorage): void {
  * together, and delays every answer and every request to a receiver until they are on disk. `wrote` is called after
  * each write.
  */
-export function storeOver(
+export function openObjectStore(
   connection: Connection,
   options: {
     readonly storage: Pick<ObjectStorage, "transactionSync" | "sync">;

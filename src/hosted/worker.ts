@@ -1,10 +1,10 @@
 // The Worker of a hosted service (decision 124). Routing: hosted/routing.ts; objects: hosted/store-object.ts,
 // hosted/index-object.ts; bundling: bin/build/worker.ts.
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { toWorkerResponse, refuseIn } from "./answer.ts";
+import { toWorkerResponse, refuseUnreadable } from "./answer.ts";
 import { INDEX_NAME, type HostedEnv } from "./env.ts";
 import { objectName } from "./marks.ts";
-import { createNowhere } from "./nowhere.ts";
+import { createStorelessSandbox } from "./nowhere.ts";
 import { placeOf } from "./routing.ts";
 
 export { IndexObject } from "./index-object.ts";
@@ -14,7 +14,7 @@ export { StoreObject } from "./store-object.ts";
 export class HostedService extends WorkerEntrypoint<HostedEnv> {
   async fetch(request: Request): Promise<Response> {
     const { STORES, INDEX } = this.env;
-    if (!URL.canParse(request.url)) return refuseIn(createNowhere(this.env), request);
+    if (!URL.canParse(request.url)) return refuseUnreadable(createStorelessSandbox(this.env), request);
     const place = placeOf(new URL(request.url).pathname, request.headers.get("authorization"));
     switch (place.kind) {
       case "store":
@@ -22,13 +22,13 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
       case "first store": {
         const mark = await INDEX.getByName(INDEX_NAME).first();
         return mark === undefined
-          ? toWorkerResponse(createNowhere(this.env), request)
+          ? toWorkerResponse(createStorelessSandbox(this.env), request)
           : STORES.getByName(objectName(mark)).fetch(request);
       }
       case "index":
         return INDEX.getByName(INDEX_NAME).fetch(request);
       case "nowhere":
-        return toWorkerResponse(createNowhere(this.env), request);
+        return toWorkerResponse(createStorelessSandbox(this.env), request);
     }
   }
 }

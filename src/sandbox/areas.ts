@@ -23,7 +23,7 @@ export type AreasContext = ApiContext & ControlContext & PagesContext & PortalCo
 type Audience = "merchant" | "control" | "portal" | "browser";
 
 /** The host names that each audience may use: at loopback addresses, and at addresses that other machines can reach. */
-export type HostsOf = Readonly<
+export type HostsByAudience = Readonly<
   Record<Audience, { readonly here: AllowedHosts; readonly outside: AllowedHosts }>
 >;
 

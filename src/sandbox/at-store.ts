@@ -40,7 +40,7 @@ export function atEndpoint<Value>(
   work: (endpoint: Endpoint, now: number) => Outcome<Value>,
 ): Promise<Outcome<Value>> {
   return atStore(context, storeId, (store, now) => {
-    const endpoint = endpointOf(store, { storeId, endpointId });
+    const endpoint = findEndpoint(store, { storeId, endpointId });
     return endpoint.ok ? work(endpoint.value, now) : endpoint;
   });
 }
@@ -60,7 +60,7 @@ export function atCheckout<Value>(
 }
 
 /** An endpoint of a store. Refuses with `not_found`, for another store's endpoint too. */
-export function endpointOf(
+export function findEndpoint(
   store: Pick<Store, "endpoints">,
   { storeId, endpointId }: EndpointRef,
 ): Outcome<Endpoint> {

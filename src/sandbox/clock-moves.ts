@@ -18,7 +18,7 @@ export type ClockMove = {
 };
 
 /** A move in progress. */
-export type MoveUnderWay = {
+export type MoveInProgress = {
   readonly heads: (to: number) => void;
   readonly fire: (moves: readonly StatusChangeEntry[]) => void;
   readonly deliver: (attempts: readonly DispatchedEntry[]) => void;
@@ -27,7 +27,7 @@ export type MoveUnderWay = {
 
 /** The last clock move of each store, for pages that show its progress and result. Kept in memory. */
 export type ClockMoves = {
-  readonly begin: (storeId: string, times: Pick<ClockMove, "from" | "to">) => MoveUnderWay;
+  readonly begin: (storeId: string, times: Pick<ClockMove, "from" | "to">) => MoveInProgress;
   readonly last: (storeId: string) => ClockMove | undefined;
 };
 

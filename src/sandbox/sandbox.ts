@@ -5,7 +5,7 @@ import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/a
 import { portalOrigin } from "../core/network/public-url.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
-import { asUnavailable } from "../store/connection/group-commit.ts";
+import { toStorageUnavailable } from "../store/connection/group-commit.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { Store } from "../store/store.ts";
 import { guardRequest } from "../web/guard.ts";
@@ -22,7 +22,7 @@ import { createAssumptionLog } from "./readiness/assumption-log.ts";
 import { createMutex } from "../core/mutex.ts";
 import { redactValues } from "../core/text.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
-import { areaOf, type AreasContext, type HostsOf } from "./areas.ts";
+import { areaOf, type AreasContext, type HostsByAudience } from "./areas.ts";
 import type { ApiContext } from "./api/v1.ts";
 import type { DispatchContext } from "./webhook/endpoint-queues.ts";
 import { SecretUnreadable } from "./webhook/signing-secret.ts";
@@ -278,7 +278,7 @@ async function catchUp(context: SandboxContext): Promise<void> {
   await context.wakeStores(context.store.clocks.storeIds());
 }
 
-function hostsOf(options: SandboxOptions): HostsOf {
+function hostsOf(options: SandboxOptions): HostsByAudience {
   const { port, allowHosts, allowControlHosts, addresses, publicUrl, portalUrl } = options;
   const known = [...addresses.filter(isLoopbackAddress).map(hostOf), ...publicHosts(publicUrl)];
   const merchant = allowedHosts(port, { flag: "--allow-host", added: [...allowHosts, ...known] });
@@ -330,7 +330,7 @@ function entryOf(
 
 /** A 503 if the disk failed, a 409 if a signing secret cannot be decrypted, otherwise a 500. */
 function refusalOfFailure(error: unknown, requestId: string): Refusal {
-  const known = asUnavailable(error);
+  const known = toStorageUnavailable(error);
   if (known instanceof StorageUnavailable) return storageRefusal(known);
   if (known instanceof SecretUnreadable) return known.refusal;
   return { code: "internal_error", message: `the sandbox failed; its log says why, under ${requestId}` };

@@ -72,7 +72,7 @@ const TABLES = [
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,
-  firstFormat: 30,
+  firstVersion: 30,
   migrations: [TABLES, DELIVERY_QUEUES_DDL, EXPLORATIONS_DDL, EXPLORE_LEASES_DDL],
   aside: "all but journal.db* in its folder",
 };

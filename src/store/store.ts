@@ -2,7 +2,7 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { IN_MEMORY, type FileRefusal, type OpenOptions } from "./connection/database.ts";
 import { createMarker } from "./connection/log-mark.ts";
 import { checkpoint } from "./connection/checkpoint.ts";
-import { createGroupCommit, filesLost, type Scheduler } from "./connection/group-commit.ts";
+import { createGroupCommit, filesLostError, type Scheduler } from "./connection/group-commit.ts";
 import type { StorageUnavailable } from "./connection/storage-failure.ts";
 import { SANDBOX_FILE } from "./schema.ts";
 import { snapshotsTable } from "./snapshot/snapshots.ts";
@@ -58,7 +58,7 @@ export function openStore(
     ...ofTables,
     write: createGroupCommit(connection, { soon, after, watch, ended, mark }),
     checkpoint: () => checkpoint(opened.value, scheduler),
-    failure: () => (watch.isIntact() ? lastFailure : filesLost()),
+    failure: () => (watch.isIntact() ? lastFailure : filesLostError()),
     close: () => endWith(close),
     leave: () => endWith(leave),
   });

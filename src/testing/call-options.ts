@@ -11,7 +11,7 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const MAX_DEPTH = 4;
 
 /** The rule for a timeout. */
-export const TIMEOUT: Rule = [
+export const TIMEOUT_RULE: Rule = [
   `milliseconds from 0 to ${MAX_TIMEOUT_MS}`,
   (value) => typeof value === "number" && value >= 0 && value <= MAX_TIMEOUT_MS,
 ];
@@ -34,7 +34,7 @@ const RULES = {
     ["answer", ["a function that returns a status", (value) => typeof value === "function"]],
     ["events", ["a list of types or patterns", Array.isArray]],
   ]),
-  waitFor: new Map<string, Rule>([["timeoutMs", TIMEOUT]]),
+  waitFor: new Map<string, Rule>([["timeoutMs", TIMEOUT_RULE]]),
 } as const;
 
 function isFunction(value: unknown): boolean {

@@ -1,7 +1,7 @@
 // Starts the sandbox of the test kit. Types: testing/types.ts; a store: testing/store.ts; restrictions in the user's
 // process: `guestWorld` in world/real.ts; requests without a socket: web/fetch.ts.
 import type { LogStream } from "../sandbox/runtime/access-log.ts";
-import type { Ready } from "../host/ready.ts";
+import type { ReadyMessage } from "../host/ready.ts";
 import { serveSandbox } from "../host/serve.ts";
 import type { SandboxContext } from "../sandbox/sandbox.ts";
 import { VERSION } from "../version.ts";
@@ -13,7 +13,7 @@ import type { ServedSandbox } from "../host/hosting.ts";
 /** A sandbox that runs in this process. */
 export type InProcessSandbox = {
   readonly world: GuestWorld;
-  readonly ready: Ready;
+  readonly ready: ReadyMessage;
   /** The address of v1 for an application. */
   readonly baseUrl: string;
   readonly context: SandboxContext;

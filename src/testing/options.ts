@@ -1,7 +1,7 @@
 import { iso } from "../core/clock.ts";
 import { durationOf } from "../core/config/setting-text.ts";
 import { resolve } from "node:path";
-import { loadConfig, loadText } from "../host/config/load.ts";
+import { loadConfig, loadConfigText } from "../host/config/load.ts";
 import { settingsWithLoadedConfig } from "../host/config/start-settings.ts";
 import { stateFile } from "../host/folder/files.ts";
 import { checkFolderTrust } from "../host/folder/trust.ts";
@@ -11,7 +11,7 @@ import { optionsOf } from "../core/config/settings.ts";
 import { camelCase } from "../core/text.ts";
 import { isError, type Outcome } from "../core/outcome.ts";
 import type { GuestWorld } from "../world.ts";
-import { TIMEOUT } from "./call-options.ts";
+import { TIMEOUT_RULE } from "./call-options.ts";
 import { StartError } from "./errors.ts";
 import type { InProcessOptions } from "./in-process.ts";
 import { createSeededSource } from "./seeded.ts";
@@ -39,13 +39,13 @@ const NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
 
 const DEFAULT_WAIT_MS = 5000;
 
-/** Reads the options with the checks of the command line and the configuration. Throws a StartError. */
-export async function readOptions(guest: GuestWorld, options: SandboxOptions): Promise<Read> {
+/** Parses the options with the checks of the command line and the configuration. Throws a StartError. */
+export async function parseOptions(guest: GuestWorld, options: SandboxOptions): Promise<Read> {
   const unknown = Object.keys(options).find((name) => !NAMES.has(name));
   if (unknown !== undefined)
     throw optionError(unknown, `is not an option; the options are ${[...NAMES].join(", ")}`);
   const { seed, waitTimeoutMs = DEFAULT_WAIT_MS } = options;
-  const [expected, isTimeout] = TIMEOUT;
+  const [expected, isTimeout] = TIMEOUT_RULE;
   if (!isTimeout(waitTimeoutMs)) throw optionError("waitTimeoutMs", `must be ${expected}`);
   if (seed !== undefined && (typeof seed !== "string" || seed === ""))
     throw optionError("seed", "must be a text");
@@ -106,7 +106,7 @@ function startOf({
 }: SandboxOptions): number | undefined {
   if (now === "real") return undefined;
   try {
-    return momentOf(now);
+    return parseMomentOption(now);
   } catch (error) {
     throw optionError("now", isError(error) ? `is wrong: ${error.message}` : "is wrong");
   }
@@ -120,7 +120,7 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
   const loaded =
     typeof config === "string"
       ? loadConfig(world, { config })
-      : loadText(world, "config", JSON.stringify(config, null, 2));
+      : loadConfigText(world, "config", JSON.stringify(config, null, 2));
   const file = orThrow(await loaded);
   if (file === undefined) throw optionError("config", "must be a configuration, or the path of one");
   return orThrow(
@@ -147,7 +147,7 @@ function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: Sandbox
 }
 
 /** Parses a span to milliseconds. Throws a TypeError. */
-export function spanOf(span: string | number): number {
+export function parseSpanOption(span: string | number): number {
   const milliseconds = typeof span === "number" ? span : durationOf(span);
   if (milliseconds === undefined || !Number.isSafeInteger(milliseconds) || milliseconds <= 0)
     throw new TypeError(
@@ -157,7 +157,7 @@ export function spanOf(span: string | number): number {
 }
 
 /** Parses a time to milliseconds. Throws a TypeError. */
-export function momentOf(moment: string | Date): number {
+export function parseMomentOption(moment: string | Date): number {
   const milliseconds = typeof moment === "string" ? Date.parse(moment) : moment.getTime();
   const isWhole = typeof moment !== "string" || WITH_ZONE.test(moment);
   if (!isWhole || Number.isNaN(milliseconds))

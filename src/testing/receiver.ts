@@ -6,7 +6,7 @@ import { isError } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import { checkOptions, type Fields } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
-import { unlessGone } from "./errors.ts";
+import { ignoreNotFound } from "./errors.ts";
 import { createLog } from "./store/log.ts";
 import { EVENT_FILTER_FIELDS } from "./store/logs.ts";
 import type { InProcessSandbox } from "./in-process.ts";
@@ -111,7 +111,7 @@ export async function startReceiver(
   const close = async (): Promise<void> => {
     try {
       // A restore, or an earlier close, may have removed its endpoint.
-      if (!running.isClosed()) await endpoints.remove(endpointId).catch(unlessGone);
+      if (!running.isClosed()) await endpoints.remove(endpointId).catch(ignoreNotFound);
     } finally {
       await own.end();
     }

@@ -4,10 +4,10 @@ import { entryLine, timedLine } from "../core/explain/span.ts";
 import { isUuid, printable, printableLiteral } from "../core/text.ts";
 import { checkOptions } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
-import { CheckoutError, unlessGone } from "./errors.ts";
+import { CheckoutError, ignoreNotFound } from "./errors.ts";
 import { faultsOf } from "./store/faults.ts";
 import { deliveryLog, eventLog, requestLog } from "./store/logs.ts";
-import { momentOf, spanOf } from "./options.ts";
+import { parseMomentOption, parseSpanOption } from "./options.ts";
 import { startReceiver, type Receivers } from "./receiver.ts";
 import type { InProcessSandbox } from "./in-process.ts";
 import type { Identities, StoreIdentity } from "./store/identities.ts";
@@ -81,7 +81,7 @@ export function storeOf(running: InProcessSandbox, shared: Shared, storeId: stri
     reset,
     delete: remove,
     [Symbol.asyncDispose]: async () => {
-      if (!running.isClosed()) await (isFirst(running, storeId) ? reset() : remove().catch(unlessGone));
+      if (!running.isClosed()) await (isFirst(running, storeId) ? reset() : remove().catch(ignoreNotFound));
       await receivers.end(storeId);
     },
   };
@@ -139,8 +139,8 @@ function clockOf(calls: Calls, storeId: string): Clock {
   return {
     now: async () => new Date((await calls.control({ name: "showClock", storeId, body: undefined })).now),
     freeze: () => move({ action: "freeze" }),
-    advance: async (span) => move({ action: "advance", byMs: spanOf(span) }),
-    set: async (to) => move({ action: "set", to: momentOf(to) }),
+    advance: async (span) => move({ action: "advance", byMs: parseSpanOption(span) }),
+    set: async (to) => move({ action: "set", to: parseMomentOption(to) }),
     real: () => move({ action: "real" }),
   };
 }

@@ -7,7 +7,7 @@ import { createCalls, type Calls } from "./calls.ts";
 import { exploreIn } from "./explore/explore.ts";
 import type { Exploration, ExploreOptions } from "./explore/types.ts";
 import { setInternals } from "./internals.ts";
-import { readOptions } from "./options.ts";
+import { parseOptions } from "./options.ts";
 import { createReceivers } from "./receiver.ts";
 import { refuseClosed, startInProcess, type InProcessSandbox } from "./in-process.ts";
 import { createFetch } from "./fetch.ts";
@@ -68,7 +68,7 @@ export type {
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const guest = guestWorld();
   try {
-    const { world, ...read } = await readOptions(guest.world, options);
+    const { world, ...read } = await parseOptions(guest.world, options);
     const running = await startInProcess({ ...guest, world }, read);
     const calls = createCalls(running);
     return sandboxOf(running, calls, await firstStore(running, calls));

@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { HttpBody, ServerLimits, Service } from "../world.ts";
-import { isWhole } from "./http.ts";
-import { bodyLimit, tooLarge, type RequestError } from "./server/requests.ts";
+import { isWholeBody } from "./http.ts";
+import { bodyLimit, bodyTooLargeError, type RequestError } from "./server/requests.ts";
 
 /** Statuses whose answers have no body. */
 const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -79,7 +79,7 @@ async function readBody(request: Request, maxBytes: number): Promise<Outcome<Uin
   let size = 0;
   for await (const part of request.body ?? []) {
     size += part.byteLength;
-    if (size > maxBytes) return { ok: false, refusal: tooLarge(maxBytes) };
+    if (size > maxBytes) return { ok: false, refusal: bodyTooLargeError(maxBytes) };
     parts.push(part);
   }
   return accept(Buffer.concat(parts));
@@ -93,8 +93,8 @@ function bodyOf(
   body: HttpBody,
   { asked, isStreamed }: Required<Pick<FetchOptions, "asked" | "isStreamed">>,
 ): string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
-  if (isWhole(body) && !isStreamed) return typeof body === "string" ? body : Uint8Array.from(body);
-  const parts = isWhole(body) ? [Buffer.from(body)].values() : body[Symbol.asyncIterator]();
+  if (isWholeBody(body) && !isStreamed) return typeof body === "string" ? body : Uint8Array.from(body);
+  const parts = isWholeBody(body) ? [Buffer.from(body)].values() : body[Symbol.asyncIterator]();
   const end = async (): Promise<void> => void (await parts.return?.());
   return new ReadableStream<Uint8Array>(
     {

@@ -67,6 +67,6 @@ export function toOriginForm(request: HttpRequest): HttpRequest {
 }
 
 /** Whether a body is complete, not a stream. */
-export function isWhole(body: HttpBody): body is string | Uint8Array {
+export function isWholeBody(body: HttpBody): body is string | Uint8Array {
   return typeof body === "string" || body instanceof Uint8Array;
 }

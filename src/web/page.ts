@@ -77,8 +77,8 @@ export function emptyResponse(requestId: string): HttpResponse {
   return { status: 204, headers, body: "" };
 }
 
-/** The fields of a form, each at most once. Refuses with `unsupported_content_type` or `invalid_parameter`. */
-export function readForm(request: HttpRequest): Outcome<ReadonlyMap<string, string>> {
+/** Parses the fields of a form, each at most once. Refuses with `unsupported_content_type` or `invalid_parameter`. */
+export function parseForm(request: HttpRequest): Outcome<ReadonlyMap<string, string>> {
   const types = headerLines(request, "content-type");
   if (types.length !== 1 || !FORM_TYPE.test(types[0] ?? "")) {
     const got = types.length === 0 ? "none" : printableLiteral(types.join(", "));

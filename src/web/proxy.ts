@@ -26,7 +26,7 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
   });
   return new Promise((resolve) => {
     const fail = (error: Error): void => resolve({ ok: false, error });
-    const refuse = (status = 0): void => fail(new Error(refusalOf(status, target)));
+    const refuse = (status = 0): void => fail(new Error(proxyRefusal(status, target)));
     asked.on("connect", ({ statusCode }, socket, head) => {
       // In TLS the client sends first; earlier bytes are not from the server.
       if (statusCode === 200 && head.length === 0) return resolve({ ok: true, socket });
@@ -52,14 +52,14 @@ export function toProxyForm(
 }
 
 /** Why a proxy refused to forward a request, by its status. */
-export function refusalOf(status: number, target: string): string {
+export function proxyRefusal(status: number, target: string): string {
   return status === 407
     ? "it wants a user name and a password that it knows (407)"
     : `it refused a connection to ${target} (${status})`;
 }
 
 /** A failure before anything was sent, naming the proxy. */
-export function viaProxy(
+export function toProxyFailure(
   proxy: string,
   failure: Extract<OutboundResult, { ok: false }>,
 ): Extract<OutboundResult, { ok: false }> & { readonly sent: false } {

@@ -4,7 +4,7 @@ import type { Service, World } from "../world.ts";
  * Wraps a service so that `quiet` is called once after each period of requests, when no request has arrived for
  * `quietMs`.
  */
-export function noticeQuiet(
+export function watchForQuiet(
   service: Service,
   {
     after,

@@ -1,7 +1,7 @@
 import type { Agent, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { RequestOptions } from "node:https";
 import { isIPv6, type LookupFunction, type Socket } from "node:net";
-import { toProxyForm, clientFor, openTunnel, refusalOf, viaProxy } from "./proxy.ts";
+import { toProxyForm, clientFor, openTunnel, proxyRefusal, toProxyFailure } from "./proxy.ts";
 import { displayProxy } from "../core/network/proxy.ts";
 import type { OutboundRequest, OutboundResult, TlsTrust } from "../world.ts";
 
@@ -22,7 +22,7 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
     return sendTo(displayProxy(proxy), outbound, { signal, ...toProxyForm(proxy, outbound) });
   const tunnel = await openTunnel(proxy, url, signal);
   if (tunnel.ok) return sendTo(url, outbound, { signal, socket: tunnel.socket });
-  return viaProxy(proxy, describe(tunnel.error, false));
+  return toProxyFailure(proxy, describe(tunnel.error, false));
 }
 
 /**
@@ -37,7 +37,7 @@ export function timeoutResult(
     return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms`, address };
   const message = `no connection within ${timeoutMs} ms`;
   const failure: Failure = { ok: false, failure: "unreachable", message, address };
-  return proxy === undefined ? failure : viaProxy(proxy, failure);
+  return proxy === undefined ? failure : toProxyFailure(proxy, failure);
 }
 
 /** The result of a request. `sent`, after an abort: whether a connection existed. */
@@ -55,13 +55,13 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
     const end = (result: OutboundResult): void =>
       resolve({ ...result, ...(result.ok ? {} : { onKept }), address, sent: connected });
     const fail = (failure: Failure): void =>
-      end(proxy === undefined || connected ? failure : viaProxy(proxy, failure));
+      end(proxy === undefined || connected ? failure : toProxyFailure(proxy, failure));
     const sent = request(hop, optionsOf(outbound, route), (response) => {
       const isProxys = proxy !== undefined && route.socket === undefined;
       if (isProxys && response.statusCode === 407) {
         response.destroy();
         connected = false;
-        return fail({ ok: false, failure: "unreachable", message: refusalOf(407, new URL(url).host) });
+        return fail({ ok: false, failure: "unreachable", message: proxyRefusal(407, new URL(url).host) });
       }
       collect(response, outbound, (result) =>
         end(isProxys && result.ok ? { ...result, proxy: displayProxy(proxy) } : result),

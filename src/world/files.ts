@@ -41,7 +41,7 @@ export const files: Files = {
       await flushFolderLater(dirname(path));
       return filled;
     } finally {
-      discard(unfinished);
+      discardFile(unfinished);
     }
   },
   createNew: (path, content) => {
@@ -68,7 +68,7 @@ export const files: Files = {
   removeUnfinished: (folder) => {
     for (const name of readdirSync(folder)) {
       const pid = UNFINISHED_NAME.exec(name)?.[1];
-      if (pid !== undefined && processStart(Number(pid)) === undefined) discard(join(folder, name));
+      if (pid !== undefined && processStart(Number(pid)) === undefined) discardFile(join(folder, name));
     }
   },
   makeFolder: (path) => void mkdirSync(path, { recursive: true, mode: 0o700 }),
@@ -109,7 +109,7 @@ function writeNamed(path: string, content: string | Uint8Array, name: (unfinishe
     writeNew(unfinished, content);
     name(unfinished);
   } finally {
-    discard(unfinished);
+    discardFile(unfinished);
   }
   flushFolder(dirname(path));
 }
@@ -128,7 +128,7 @@ function writeNew(path: string, content: string | Uint8Array): void {
  * Removes a file that is no longer needed; false if that fails. The failure must not hide another one; a later command
  * removes the file, whose name contains its owner.
  */
-export function discard(path: string): boolean {
+export function discardFile(path: string): boolean {
   try {
     rmSync(path, { recursive: true, force: true });
     return true;

@@ -35,12 +35,12 @@ export async function addressesOf(host: string): Promise<readonly string[]> {
 
 /** Serves as described for `World.listen`; a server without requests returns unused memory to the system. */
 export const listen: World["listen"] = async (makeService, options) => {
-  const [{ serve }, { noticeQuiet }] = [
+  const [{ serveHttp }, { watchForQuiet }] = [
     await import("../web/server/serve.ts"),
     await import("../web/quiet.ts"),
   ];
   const watched = { after: background, monotonic: clock.monotonic, quietMs: QUIET_MS };
-  return serve((port) => noticeQuiet(makeService(port), { ...watched, quiet: releaseMemory }), {
+  return serveHttp((port) => watchForQuiet(makeService(port), { ...watched, quiet: releaseMemory }), {
     ...options,
     after: clock.after,
   });

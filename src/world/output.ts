@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { World } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 import { starterNotified } from "./detached.ts";
-import { discard, temporaryName } from "./files.ts";
+import { discardFile, temporaryName } from "./files.ts";
 
 /** Whether a result could not be printed: the program has then failed, whatever exit code the command returned. */
 const lost = { stdout: false };
@@ -42,7 +42,7 @@ const LAST_WORDS_MS = 500;
  * Ends the program after its output was read, or cannot be read. A program whose result was not printed ends with a
  * separate exit code: a script that reads exit 3 as "not ready" would otherwise trust a missing answer.
  */
-export async function leave(exitCode: number): Promise<void> {
+export async function exitProgram(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
   const taken = streams.map((stream) => new Promise((resolve) => stream.once("drain", resolve)));
   await Promise.race([Promise.all([...taken, starterNotified()]), sleep(LAST_WORDS_MS)]);
@@ -107,7 +107,7 @@ function startAnew(fd: number, path: string): void {
     renameSync(unfinished, `${path}.1`);
   } catch {
     // A full disk has no room for an older file, and a growing log would make it worse.
-    discard(unfinished);
+    discardFile(unfinished);
   }
   ftruncateSync(fd, 0);
 }

@@ -33,7 +33,7 @@ export function terminate(pid: number): ReturnType<World["terminate"]> {
 /** Implements `World.processStart`. */
 export function processStart(pid: number): string | undefined {
   if (process.platform === "linux") return linuxProcessStart(pid);
-  return capture("ps", ["-o", "lstart=", "-p", String(pid)]);
+  return captureOutput("ps", ["-o", "lstart=", "-p", String(pid)]);
 }
 
 function linuxProcessStart(pid: number): string | undefined {
@@ -69,14 +69,16 @@ export function terminalGroup(): { readonly own: number; readonly foreground: nu
   const [own = Number.NaN, foreground = Number.NaN] =
     process.platform === "linux"
       ? [PROCESS_GROUP_FIELD, TERMINAL_GROUP_FIELD].map((field) => Number(statFields("self")[field]))
-      : (capture("ps", ["-o", "pgid=,tpgid=", "-p", String(process.pid)]) ?? "").split(/\s+/).map(Number);
+      : (captureOutput("ps", ["-o", "pgid=,tpgid=", "-p", String(process.pid)]) ?? "")
+          .split(/\s+/)
+          .map(Number);
   return foreground > 0 ? { own, foreground } : undefined;
 }
 
 /** Implements `World.portOwner`. */
 export function portOwner(port: number): string | undefined {
   if (process.platform !== "linux") {
-    return capture("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-F", "pc"])?.replaceAll("\n", " ");
+    return captureOutput("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-F", "pc"])?.replaceAll("\n", " ");
   }
   const hexPort = port.toString(16).toUpperCase().padStart(4, "0");
   const listening = `${readText("/proc/net/tcp") ?? ""}\n${readText("/proc/net/tcp6") ?? ""}`
@@ -111,7 +113,7 @@ function holdsSocket(pid: string, inode: string): boolean {
 }
 
 /** The output of a program; undefined if it is missing, fails, or prints nothing. */
-export function capture(command: string, args: readonly string[]): string | undefined {
+export function captureOutput(command: string, args: readonly string[]): string | undefined {
   try {
     return (
       childProcess()

@@ -95,8 +95,8 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     send: (request) => send({ ...request, signal: untilEnd(request.signal) }),
     resolve: addressesOf,
     listen: async (makeService, options) => {
-      const { serve } = await import("../web/server/serve.ts");
-      return serve(makeService, { ...options, after: later });
+      const { serveHttp } = await import("../web/server/serve.ts");
+      return serveHttp(makeService, { ...options, after: later });
     },
     portOwner,
     processStart,

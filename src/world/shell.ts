@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import type { ProgramCall, ProgramResult, ShellCommand, ShellResult } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 import { childProcess, codeOf } from "./node.ts";
-import { capture, isInForeground, onStop, terminalGroup } from "./processes.ts";
+import { captureOutput, isInForeground, onStop, terminalGroup } from "./processes.ts";
 
 /** Maximum time for which the outputs of an ended command may stay open, in milliseconds. */
 const OUTPUT_GRACE_MS = 500;
@@ -77,7 +77,7 @@ function keepTail(stream: NodeJS.ReadableStream, maxBytes: number): () => string
 function killTree({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   if (process.platform === "win32") {
-    capture("taskkill", ["/pid", String(pid), "/T", "/F"]);
+    captureOutput("taskkill", ["/pid", String(pid), "/T", "/F"]);
     return;
   }
   try {

@@ -13,7 +13,7 @@ import { NEXT_FORMATS } from "../support/migrate.ts";
 import { apiKeyOf, connect, openRows, sendCreate, type Answer } from "../support/load.ts";
 import { runHere, startSandboxHere, type Finished, type SandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import type { Ready } from "../../src/host/ready.ts";
+import type { ReadyMessage } from "../../src/host/ready.ts";
 
 const TRIALS = size(8, 520);
 const CREATES = 3;
@@ -134,8 +134,8 @@ type Found = {
 };
 
 /**
- * Calls are counted, so on a busy machine a fault can meet a write of Node's event loop to itself, which ends the program
- * as a kill would: what was acknowledged is there all the same.
+ * Calls are counted, so on a busy machine a fault can meet a write of Node's event loop to itself, which ends the
+ * program as a kill would: what was acknowledged is there all the same.
  */
 function isNodeItself({ stderr }: Finished): boolean {
   return /^node: .*deps\/uv\/src\/.* Assertion /m.test(stderr);
@@ -280,7 +280,7 @@ async function useServer(cwd: string, line: string): Promise<Acknowledged> {
   const creates = new Map<string, Answer>();
   const paid: string[] = [];
   if (!line.startsWith('{"event":"ready"')) return { creates, paid };
-  const ready = JSON.parse(line) as Ready;
+  const ready = JSON.parse(line) as ReadyMessage;
   if (ready.api_key === null) return { creates, paid };
   const service = connect({ ready, port: Number(new URL(ready.base_url).port) }, 1);
   for (let number = 1; number <= CREATES; number += 1) {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { Ready } from "../../src/host/ready.ts";
+import type { ReadyMessage } from "../../src/host/ready.ts";
 import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
 import { begin, runHere, startSandboxHere, type Running } from "../support/program.ts";
 import { sideBySide } from "../support/side-by-side.ts";
@@ -82,8 +82,8 @@ async function reached({ process: child, output }: Running, file: string | undef
   }
 }
 
-function readyOf({ output }: Running): Ready | undefined {
-  return output.stdout.endsWith("\n") ? (JSON.parse(output.stdout) as Ready) : undefined;
+function readyOf({ output }: Running): ReadyMessage | undefined {
+  return output.stdout.endsWith("\n") ? (JSON.parse(output.stdout) as ReadyMessage) : undefined;
 }
 
 /** The keys that the file says belong to a start that was ready; undefined where it says of none. */

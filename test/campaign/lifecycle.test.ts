@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import type { Ready } from "../../src/host/ready.ts";
+import type { ReadyMessage } from "../../src/host/ready.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import { isTaken, leftIn, processesIn } from "../support/left-behind.ts";
@@ -55,7 +55,7 @@ async function startAndEnd({
   const code = await starter.ended;
   const line = starter.output.stdout;
   if (fate !== "starter killed") expect([code, starter.output.stderr]).toEqual([0, ""]);
-  const ready = line.endsWith("\n") ? (JSON.parse(line) as Ready) : undefined;
+  const ready = line.endsWith("\n") ? (JSON.parse(line) as ReadyMessage) : undefined;
   if (fate === "killed" && ready !== undefined) process.kill(ready.pid, "SIGKILL");
   // One whose starter was killed may have been let go just before.
   if (fate !== "killed")

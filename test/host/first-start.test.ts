@@ -1,9 +1,9 @@
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Ready } from "../../src/host/ready.ts";
+import type { ReadyMessage } from "../../src/host/ready.ts";
 import { newApiKey } from "../../src/sandbox/runtime/keys.ts";
-import { tellsOfLogAlone } from "../../src/store/connection/log.ts";
+import { hasCommitsOnlyInLog } from "../../src/store/connection/log.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Files } from "../../src/world.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -45,7 +45,7 @@ test.for(Object.entries(LOG_LOSSES))(
     lose(fileOf(after, "sandbox.db"));
     const credentials = readFileSync(fileOf(after, "credentials.json"), "utf8");
     const { ready: again } = await after.start(["--port", "0"]);
-    const identity = ({ store_id, merchant_id, api_key, signing_secret }: Ready) => [
+    const identity = ({ store_id, merchant_id, api_key, signing_secret }: ReadyMessage) => [
       store_id,
       merchant_id,
       api_key,
@@ -87,7 +87,7 @@ test("a start that makes no store copies no log, whoever reads it meanwhile, als
   const after = killed(young);
   const { ready } = await after.start(["--port", "0"], { env });
   expect(ready.api_key).toBe(env.CHECKOUT_SANDBOX_API_KEY);
-  expect(tellsOfLogAlone(fileOf(after, "sandbox.db-shm"))).toBe(true);
+  expect(hasCommitsOnlyInLog(fileOf(after, "sandbox.db-shm"))).toBe(true);
 });
 
 /** A folder whose database has no store, as a start leaves it that was killed, or a lost log of an older version. */

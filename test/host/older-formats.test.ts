@@ -128,7 +128,7 @@ function makeOld(path: string): void {
   const old = new Database(`${path}.old`);
   old.pragma(`application_id = ${JOURNAL_FILE.applicationId}`);
   old.exec(JOURNAL_FILE.migrations[0] ?? "");
-  old.pragma(`user_version = ${JOURNAL_FILE.firstFormat}`);
+  old.pragma(`user_version = ${JOURNAL_FILE.firstVersion}`);
   old.prepare("ATTACH ? AS newer").run(path);
   const columns = (old.pragma("main.table_info(entries)") as { readonly name: string }[]).map(
     ({ name }) => name,

@@ -1,6 +1,6 @@
 import type { ObjectStorage } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { connectTo } from "../../src/hosted/connection.ts";
+import { createConnection } from "../../src/hosted/connection.ts";
 
 /** The SQL of an object that only notes what it is asked for. */
 function notingStorage(changes: number) {
@@ -15,7 +15,7 @@ function notingStorage(changes: number) {
 
 test("named parameters become positional, each value once, and what is not there becomes null", () => {
   const { asked, storage } = notingStorage(0);
-  const insert = connectTo(storage).prepare<object>("INSERT INTO t VALUES (@b, @a, @b)");
+  const insert = createConnection(storage).prepare<object>("INSERT INTO t VALUES (@b, @a, @b)");
   insert.run({ a: 1, b: "two", c: 3 });
   insert.run({ a: new Uint8Array([7]) });
   expect(asked).toEqual([
@@ -26,7 +26,7 @@ test("named parameters become positional, each value once, and what is not there
 
 test("the changes of a statement are read only before the next one runs", () => {
   const { storage } = notingStorage(3);
-  const update = connectTo(storage).prepare("UPDATE t SET a = 1");
+  const update = createConnection(storage).prepare("UPDATE t SET a = 1");
   expect(update.run().changes).toBe(3);
   const first = update.run();
   update.run();
@@ -35,7 +35,7 @@ test("the changes of a statement are read only before the next one runs", () => 
 
 test("values that make a row of more than 2 MB are refused before they are written", () => {
   const { asked, storage } = notingStorage(0);
-  const insert = connectTo(storage).prepare("INSERT INTO t VALUES (?, ?)");
+  const insert = createConnection(storage).prepare("INSERT INTO t VALUES (?, ?)");
   insert.run("a".repeat(1_999_000), 1);
   for (const values of [
     ["a".repeat(2_000_001)],

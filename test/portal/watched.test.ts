@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import {
-  createWatched,
+  createStoreWatch,
   EVERY_REQUEST,
   EVERY_WRITE,
   NO_CHECKOUT,
@@ -8,7 +8,7 @@ import {
 } from "../../src/sandbox/pages/portal/live/watched.ts";
 
 test("a page hears of each change of its keys, and of no other, until it leaves", () => {
-  const watched = createWatched(7);
+  const watched = createStoreWatch(7);
   const heard: string[] = [];
   const leaves = [EVERY_WRITE, EVERY_REQUEST, NO_CHECKOUT, "c-1", orderKey("o-1")].map((key) =>
     watched.hear(key, () => heard.push(key)),
@@ -30,7 +30,7 @@ test("a page hears of each change of its keys, and of no other, until it leaves"
 });
 
 test("a page that connects learns whether a key changed since its position, as far back as is remembered", () => {
-  const watched = createWatched(1);
+  const watched = createStoreWatch(1);
   watched.write({ checkoutId: "c-1" });
   watched.log([{ orderId: "o-1" }, { orderId: "o-2" }]);
   for (const [key, since, changed] of [

@@ -1081,7 +1081,7 @@ test("the real program applies a file that is larger than any other body, and no
 });
 
 test("a file in a folder of another user is not believed unless it is named", async () => {
-  const { nearestConfig, findConfig } = await import("../../src/host/config/find.ts");
+  const { findNearestConfig, findConfig } = await import("../../src/host/config/find.ts");
   const folder = tempFolder();
   const path = save(folder, {});
   const { files } = REAL;
@@ -1090,7 +1090,7 @@ test("a file in a folder of another user is not believed unless it is named", as
     return facts && { ...facts, isOwn: false };
   };
   const world = { cwd: folder, files: { ...files, look }, env: {} };
-  expect(nearestConfig(world)).toBe(path);
+  expect(findNearestConfig(world)).toBe(path);
   expect(findConfig(world, {})).toMatchObject({ ok: false, refusal: { code: "config_refused" } });
   for (const options of [{ config: FILE }, { trustFolder: true }])
     expect(findConfig(world, options)).toEqual({ ok: true, value: path });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { serve } from "../../src/web/server/serve.ts";
+import { serveHttp } from "../../src/web/server/serve.ts";
 import type { HttpResponse, ServerLimits } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { startSandbox } from "../support/program.ts";
@@ -11,7 +11,9 @@ const LIMIT = 8;
 const OK: HttpResponse = { status: 200, headers: {}, body: "ok" };
 const REQUEST = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/** A server for few connections whose answers to `/held` come when the test lets them, and clients that are destroyed. */
+/**
+ * A server for few connections whose answers to `/held` come when the test lets them, and clients that are destroyed.
+ */
 async function open(more: Partial<ServerLimits> = {}) {
   const held: (() => void)[] = [];
   const service = {
@@ -22,7 +24,11 @@ async function open(more: Partial<ServerLimits> = {}) {
     refuse: ({ code }: { readonly code: string }) => ({ status: 400, headers: {}, body: code }),
   };
   const after = (milliseconds: number, run: () => void): void => void setTimeout(run, milliseconds).unref();
-  const listening = await serve(() => service, { port: 0, after, limits: { connections: LIMIT, ...more } });
+  const listening = await serveHttp(() => service, {
+    port: 0,
+    after,
+    limits: { connections: LIMIT, ...more },
+  });
   if (!listening.ok) throw new Error(listening.refusal.message);
   const { port, close } = listening.value;
   const clients: Client[] = [];

@@ -15,7 +15,7 @@ import { checkDatabase } from "../../src/store/connection/database-check.ts";
 import type { FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { LOG_MARK_DDL, createMarker } from "../../src/store/connection/log-mark.ts";
-import { withLog } from "../../src/store/connection/log.ts";
+import { applyLog } from "../../src/store/connection/log.ts";
 import { seededRandom } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -23,7 +23,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 const KIND: FileKind = {
   name: "test",
   applicationId: 77,
-  firstFormat: 10,
+  firstVersion: 10,
   migrations: [`CREATE TABLE a (x INTEGER PRIMARY KEY, filling TEXT) STRICT; ${LOG_MARK_DDL}`],
   aside: "the file",
 };
@@ -71,7 +71,7 @@ test("a file with its log in memory is what SQLite reads of both, also where the
     if (round % 3 === 1) truncateSync(`${copy}-wal`, Math.floor(random() * statSync(`${copy}-wal`).size));
     if (round % 3 === 2) appendFileSync(`${copy}-wal`, Buffer.alloc(5000, round));
     logs += statSync(`${copy}-wal`).size > 0 ? 1 : 0;
-    const image = withLog(readFileSync(copy), readFileSync(`${copy}-wal`));
+    const image = applyLog(readFileSync(copy), readFileSync(`${copy}-wal`));
     image.fill(1, 18, 20);
     expect([round, contentOf(image)]).toEqual([round, contentOf(copy)]);
   }

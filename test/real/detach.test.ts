@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { Ready } from "../../src/host/ready.ts";
+import type { ReadyMessage } from "../../src/host/ready.ts";
 import { eventually } from "../support/eventually.ts";
 import { isTaken, leftIn, processesIn } from "../support/left-behind.ts";
 import { begin, run, runHere, startSandboxHere, type Finished } from "../support/program.ts";
@@ -18,7 +18,7 @@ function folderToUse(): { readonly cwd: string; readonly state: string; readonly
   return { cwd, state, log: join(state, "sandbox.log") };
 }
 
-const readyIn = ({ stdout }: Finished): Ready => JSON.parse(stdout) as Ready;
+const readyIn = ({ stdout }: Finished): ReadyMessage => JSON.parse(stdout) as ReadyMessage;
 
 test("a detached sandbox is in a session of its own, holds no stream of its starter, and stops cleanly", async () => {
   const { cwd, state, log } = folderToUse();

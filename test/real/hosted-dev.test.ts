@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Ready } from "../../src/host/ready.ts";
+import type { ReadyMessage } from "../../src/host/ready.ts";
 import { eventually } from "../support/eventually.ts";
 import { openHttpReceiver, readBody } from "../support/http-receiver.ts";
 import { launch, run, runHere, startSandboxHere } from "../support/program.ts";
@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, "../..");
 /** Starts the command on a state folder. */
 async function startDev(folder: string) {
   const started = await launch(["hosted", "dev", "--port", "0", "--dir", folder, "--json"], { cwd: ROOT });
-  return { ...started, ready: JSON.parse(started.output.stdout) as Ready };
+  return { ...started, ready: JSON.parse(started.output.stdout) as ReadyMessage };
 }
 
 test("hosted dev runs the service, the command line works against it, and a restart has the same state", async () => {

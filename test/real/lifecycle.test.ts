@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
 import { environmentText } from "../../src/cli/sandbox/env.ts";
-import type { Ready } from "../../src/host/ready.ts";
+import type { ReadyMessage } from "../../src/host/ready.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness, type Result } from "../support/harness.ts";
 import { installedShells } from "../support/machine.ts";
@@ -31,7 +31,7 @@ function typing(harness: Harness): Typed {
   return (line, command) => harness.run(line.split(" "), command);
 }
 
-const readyIn = ({ stdout }: Result): Ready => JSON.parse(stdout) as Ready;
+const readyIn = ({ stdout }: Result): ReadyMessage => JSON.parse(stdout) as ReadyMessage;
 const problemIn = ({ stderr }: Result) =>
   JSON.parse(stderr) as {
     readonly error: { readonly code: string; readonly message: string };
@@ -45,7 +45,11 @@ const problemIn = ({ stderr }: Result) =>
 const runOf = (harness: Harness) => JSON.parse(harness.readState("run.json")) as { control_token: string };
 
 /** The portal is there, with a link of its own. */
-function expectSignIn({ base_url: baseUrl, portal_url: portalUrl, sign_in_url: signInUrl }: Ready): void {
+function expectSignIn({
+  base_url: baseUrl,
+  portal_url: portalUrl,
+  sign_in_url: signInUrl,
+}: ReadyMessage): void {
   const { port } = new URL(baseUrl);
   expect(portalUrl).toMatch(new RegExp(`^http://localhost:${port}/portal/k-[\\w-]{22}$`));
   expect(signInUrl).toMatch(/#t=[\w-]{22}$/);

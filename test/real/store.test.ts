@@ -23,7 +23,7 @@ const scheduler = {
 const KIND: FileKind = {
   name: "test file",
   applicationId: 7,
-  firstFormat: 10,
+  firstVersion: 10,
   migrations: ["CREATE TABLE a (x INTEGER) STRICT"],
   aside: "the file",
 };

@@ -1,7 +1,7 @@
 import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { FileKind } from "../../src/store/connection/database.ts";
-import { newImage, openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/store/snapshot/image.ts";
+import { createImage, openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/store/snapshot/image.ts";
 import { changedSnapshot } from "../support/changed-snapshot.ts";
 import { NEXT_FORMATS } from "../support/migrate.ts";
 
@@ -12,7 +12,7 @@ const LATER: FileKind = { ...SNAPSHOT_FILE, migrations: NEXT_FORMATS.migrations 
 
 /** A snapshot of a store with two orders. */
 function snapshotOf(): Buffer {
-  const image = newImage({ kind: SNAPSHOT_FILE, nativeBinding: undefined });
+  const image = createImage({ kind: SNAPSHOT_FILE, nativeBinding: undefined });
   image.exec(`
     INSERT INTO merchants VALUES ('m', 'Merchant', 1);
     INSERT INTO stores VALUES ('${STORE}', 'm', 'Store', 1, 1, 0, NULL);

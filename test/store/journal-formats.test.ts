@@ -10,7 +10,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 function upTo(format: number): FileKind {
   return {
     ...JOURNAL_FILE,
-    migrations: JOURNAL_FILE.migrations.slice(0, format - JOURNAL_FILE.firstFormat + 1),
+    migrations: JOURNAL_FILE.migrations.slice(0, format - JOURNAL_FILE.firstVersion + 1),
   };
 }
 
@@ -19,7 +19,7 @@ test("a journal of each format keeps its entries and its events, and is what a n
   const schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
   const fresh = openDatabase(":memory:", { kind: JOURNAL_FILE });
   if (!fresh.ok) throw new Error(fresh.refusal.message);
-  for (let format = JOURNAL_FILE.firstFormat; format <= newest; format += 1) {
+  for (let format = JOURNAL_FILE.firstVersion; format <= newest; format += 1) {
     const path = join(tempFolder(), "journal.db");
     const old = openDatabase(path, { kind: upTo(format) });
     if (!old.ok) throw new Error(old.refusal.message);
@@ -73,7 +73,7 @@ test("a journal of the development versions before format 10 is refused, and not
   for (const format of [1, 2]) {
     const path = join(tempFolder(), "journal.db");
     const old = openDatabase(path, {
-      kind: { ...JOURNAL_FILE, firstFormat: format, migrations: ["CREATE TABLE a (x)"] },
+      kind: { ...JOURNAL_FILE, firstVersion: format, migrations: ["CREATE TABLE a (x)"] },
     });
     if (!old.ok) throw new Error(old.refusal.message);
     old.value.close();

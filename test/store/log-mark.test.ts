@@ -16,7 +16,7 @@ const PAIRS = size(0.1, 0.5);
 const OLD: FileKind = {
   name: "test file",
   applicationId: 7,
-  firstFormat: 10,
+  firstVersion: 10,
   migrations: ["CREATE TABLE a (x INTEGER PRIMARY KEY, filling TEXT) STRICT; CREATE INDEX b ON a (filling)"],
   aside: "the file",
 };
@@ -54,7 +54,9 @@ function copy(from: string, to: string): void {
   if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`);
 }
 
-/** Everything that became of one database in two copies of it that went on: killed, closed, opened and copied at random. */
+/**
+ * Everything that became of one database in two copies of it that went on: killed, closed, opened and copied at random.
+ */
 function live(random: () => number, folder: string): readonly Left[] {
   const left: Left[] = [];
   let nextRow = 1;

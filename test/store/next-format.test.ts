@@ -8,7 +8,7 @@ import { createMarker } from "../../src/store/connection/log-mark.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { REQUESTS_FILE } from "../../src/store/request/request-file.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
-import { newImage, openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/store/snapshot/image.ts";
+import { createImage, openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/store/snapshot/image.ts";
 import { NEXT_FORMATS } from "../support/migrate.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -48,7 +48,7 @@ function sandboxFile({ killed = false } = {}): string {
 
 test("the formats are what they are", () => {
   const formats = [SANDBOX_FILE, REQUESTS_FILE, SNAPSHOT_FILE, JOURNAL_FILE].map((kind) => [
-    kind.firstFormat,
+    kind.firstVersion,
     currentSchemaVersion(kind),
   ]);
   expect(formats).toEqual([
@@ -127,7 +127,7 @@ test("a program refuses each file of a later format as a newer version's, and do
 });
 
 test("a snapshot is migrated in memory, its bytes stay as they are, and one of a later format is refused", () => {
-  const image = newImage({ kind: SNAPSHOT_FILE, nativeBinding: undefined });
+  const image = createImage({ kind: SNAPSHOT_FILE, nativeBinding: undefined });
   image.exec(`${ROWS} INSERT INTO snapshot VALUES (1, '${STORE}', 1, zeroblob(32));`);
   const bytes = writeChecksum(image.serialize());
   image.close();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { main } from "../../src/cli/main.ts";
-import type { Ready } from "../../src/host/ready.ts";
+import type { ReadyMessage } from "../../src/host/ready.ts";
 import { REAL } from "./real.ts";
 import type {
   DetachedProcess,
@@ -24,8 +24,8 @@ import { tempFolder } from "./temp-folder.ts";
 const WITH_ACCESS = "(with access)";
 
 /**
- * Starts a sandbox that keeps nothing, and lets commands find it: half of the time of most tests is the disk, and few are
- * about it. With `--ephemeral` alone commands know nothing of it, as of the real one.
+ * Starts a sandbox that keeps nothing, and lets commands find it: half of the time of most tests is the disk, and few
+ * are about it. With `--ephemeral` alone commands know nothing of it, as of the real one.
  */
 export const EPHEMERAL: readonly string[] = ["--ephemeral", WITH_ACCESS];
 
@@ -64,7 +64,7 @@ export type RunningCommand = {
 
 /** A sandbox that runs in this process. */
 export type RunningSandbox = {
-  readonly ready: Ready;
+  readonly ready: ReadyMessage;
   /** Sends a request; of an answer that stays open it returns the first part, and leaves it open. */
   readonly request: (request: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<Answered>;
   readonly stop: () => Promise<Result>;
@@ -101,8 +101,8 @@ const ADMIN_TOKEN = "administrator-of-the-harness";
 const START_OF_TIME = Date.UTC(2026, 0, 15, 12);
 
 /**
- * The whole program in one process: client, service, store, with a clock that only the test moves, seeded randomness and
- * a network without sockets. Files are real, in a temporary folder.
+ * The whole program in one process: client, service, store, with a clock that only the test moves, seeded randomness
+ * and a network without sockets. Files are real, in a temporary folder.
  */
 export function createHarness(options: { readonly seed?: number; readonly now?: number } = {}) {
   const cwd = tempFolder();
@@ -286,7 +286,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     if (!world.output.text().stdout.endsWith("\n") || stop === undefined) {
       throw new Error(`the sandbox did not start: ${(await ended).stderr}`);
     }
-    const ready = JSON.parse(world.output.text().stdout) as Ready;
+    const ready = JSON.parse(world.output.text().stdout) as ReadyMessage;
     if (isFound) access = variablesOf(ready);
     return {
       ready,
@@ -339,7 +339,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
 }
 
 /** The variables by which commands find a sandbox that keeps nothing, as `checkout exec` gives them. */
-function variablesOf(ready: Ready): Readonly<Record<string, string>> {
+function variablesOf(ready: ReadyMessage): Readonly<Record<string, string>> {
   return {
     CHECKOUT_BASE_URL: ready.base_url,
     CHECKOUT_API_KEY: ready.api_key ?? "",
@@ -554,7 +554,7 @@ async function firstOf(body: HttpResponse["body"]): Promise<string | Uint8Array>
 
 async function request(
   ports: ReadonlyMap<number, Service>,
-  ready: Ready,
+  ready: ReadyMessage,
   call: Partial<ApiCall> & Pick<ApiCall, "path">,
 ): Promise<Answered> {
   const { host, port } = new URL(ready.base_url);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { main } from "../../src/cli/main.ts";
-import type { Ready } from "../../src/host/ready.ts";
+import type { ReadyMessage } from "../../src/host/ready.ts";
 import type { World } from "../../src/world.ts";
 import { REAL } from "./real.ts";
 
@@ -65,11 +65,11 @@ export type RunningHere = {
 };
 
 /** A sandbox that is served in this process. */
-export type SandboxHere = RunningHere & { readonly ready: Ready; readonly port: number };
+export type SandboxHere = RunningHere & { readonly ready: ReadyMessage; readonly port: number };
 
 /**
- * Starts a command line in this process, from the sources, and waits for its first line: for a test that is not about its
- * process. A process of its own takes ten times as long. It ends with the test.
+ * Starts a command line in this process, from the sources, and waits for its first line: for a test that is not about
+ * its process. A process of its own takes ten times as long. It ends with the test.
  */
 export async function launchHere(
   args: readonly string[],
@@ -111,7 +111,7 @@ export async function startSandboxHere({
   ...options
 }: Pick<RunOptions, "cwd" | "env"> & { readonly args?: readonly string[] }): Promise<SandboxHere> {
   const running = await launchHere(["sandbox", "start", "--json", "--port", "0", ...args], options);
-  const ready = JSON.parse(running.output.stdout) as Ready;
+  const ready = JSON.parse(running.output.stdout) as ReadyMessage;
   return { ...running, ready, port: Number(new URL(ready.base_url).port) };
 }
 
@@ -136,7 +136,7 @@ export type Running = {
   readonly stop: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => Promise<number | null>;
 };
 
-export type SandboxProcess = Running & { readonly ready: Ready; readonly port: number };
+export type SandboxProcess = Running & { readonly ready: ReadyMessage; readonly port: number };
 
 /** Starts the real binary and waits for its first line. It ends with the test. */
 export async function launch(args: readonly string[], options: RunOptions): Promise<Running> {
@@ -171,7 +171,7 @@ export async function startSandbox(
 ): Promise<SandboxProcess> {
   const args = ["sandbox", "start", "--json", "--port", "0", ...(options.args ?? [])];
   const running = await launch(args, options);
-  const ready = JSON.parse(running.output.stdout) as Ready;
+  const ready = JSON.parse(running.output.stdout) as ReadyMessage;
   return { ...running, ready, port: Number(new URL(ready.base_url).port) };
 }
 

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import type { Ready } from "../../src/host/ready.ts";
+import type { ReadyMessage } from "../../src/host/ready.ts";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { launchBrowser } from "./browser.ts";
 import { runHere, startSandbox, startSandboxHere, type Finished } from "./program.ts";
@@ -20,7 +20,7 @@ export type Customer = Pick<
 /** A merchant with a sandbox and customers with a real browser. Everything ends with the test. */
 export type Shop = {
   readonly sandbox: {
-    readonly ready: Ready;
+    readonly ready: ReadyMessage;
     readonly port: number;
     /** Stops it as by this signal, and waits until it is gone. */
     readonly stop: (signal: "SIGTERM") => Promise<unknown>;

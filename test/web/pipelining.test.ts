@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { serve } from "../../src/web/server/serve.ts";
+import { serveHttp } from "../../src/web/server/serve.ts";
 import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -24,7 +24,7 @@ async function flood(count: number, answer: (target: string) => Promise<HttpResp
     refuse: () => ({ status: 400, headers: {}, body: "" }),
   };
   const after = (milliseconds: number, run: () => void): void => void setTimeout(run, milliseconds);
-  const listening = await serve(() => service, { port: 0, after });
+  const listening = await serveHttp(() => service, { port: 0, after });
   if (!listening.ok) throw new Error(listening.refusal.message);
   const { port, close } = listening.value;
   const socket = connect(port, "127.0.0.1").pause();

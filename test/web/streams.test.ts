@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { serve } from "../../src/web/server/serve.ts";
+import { serveHttp } from "../../src/web/server/serve.ts";
 import type { HttpBody, Listener } from "../../src/world.ts";
 import { createHarness } from "../support/harness.ts";
 import { eventually } from "../support/eventually.ts";
@@ -54,7 +54,7 @@ async function serveBody(body: HttpBody, before = async (): Promise<void> => und
     limits: { bodyBytes: 1024, connections: 10, silenceMs: SILENCE_MS },
     after: (ms: number, run: () => void): void => void setTimeout(ms).then(run),
   };
-  const listening = await serve(() => service, options);
+  const listening = await serveHttp(() => service, options);
   if (!listening.ok) throw new Error(listening.refusal.message);
   onTestFinished(() => listening.value.close(0));
   return listening.value;

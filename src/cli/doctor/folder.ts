@@ -9,7 +9,7 @@ import { ownerOfName, stateFile } from "../../host/folder/files.ts";
 import {
   checkDatabaseIsThere,
   isHostedFolder,
-  masterKey,
+  readOrCreateMasterKey,
   readAdminToken,
   readCredentials,
 } from "../../host/folder/state-folder.ts";
@@ -74,7 +74,7 @@ export function checkFiles({ context: { world }, folder, trusted }: CheckSubject
     readAdminToken(world, folder),
     ...(isHostedFolder(world, folder) ? [] : [checkDatabaseIsThere(world, folder)]),
     // If there is a database, its key is only read; no key is created.
-    ...(isSeeded ? [masterKey(world, folder, "filled")] : []),
+    ...(isSeeded ? [readOrCreateMasterKey(world, folder, "filled")] : []),
   ].find((read) => !read.ok);
   if (refused !== undefined && !refused.ok) return findingOfProblem(refused.refusal);
   return okFinding(

@@ -19,16 +19,16 @@ import {
 } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
-import { findRunningSandbox, readyOfRunning, type RunningSandbox } from "./running.ts";
+import { findRunningSandbox, readyMessageOfRunning, type RunningSandbox } from "./running.ts";
 import { banner, readyLineProblem } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import type { StartOptions } from "./serving-options.ts";
-import type { Ready } from "../../host/ready.ts";
+import type { ReadyMessage } from "../../host/ready.ts";
 
 /** The message of a detached sandbox to the command that started it. */
 type StartMessage =
   | {
-      readonly ready: Ready;
+      readonly ready: ReadyMessage;
       readonly heldBack?: string;
       readonly notes: readonly string[];
       readonly ownSecrets?: number | undefined;
@@ -99,7 +99,7 @@ async function useLive(
     });
   }
   const signInUrl = await newSignInUrl(context.world, live);
-  const ready = readyOfRunning(context, { ...live, signInUrl });
+  const ready = readyMessageOfRunning(context, { ...live, signInUrl });
   if (description.heldBack !== null) warnHeldBack(context, description.heldBack);
   noteTarget(context, "folder");
   return context.printer.result(ready, () =>

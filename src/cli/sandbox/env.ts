@@ -4,7 +4,7 @@ import { notRunningProblem, Refused } from "../problem.ts";
 import { assignment } from "../../core/shell/quote.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
-import { findRunningSandbox, readyOfRunning, type RunningSandbox } from "./running.ts";
+import { findRunningSandbox, readyMessageOfRunning, type RunningSandbox } from "./running.ts";
 import { type CommonOptions, withoutOwnStore } from "../target/surroundings.ts";
 
 const FORMATS = ["sh", "fish", "powershell", "dotenv", "json", "github"] as const;
@@ -82,7 +82,7 @@ async function accessTo(context: Context, options: EnvOptions, live: RunningSand
       api_key: apiKey,
       store_id: storeId,
       signing_secret: signingSecret,
-    } = readyOfRunning(context, live);
+    } = readyMessageOfRunning(context, live);
     const { revokedKeyEnds: revoked = [], ownSecrets } = live.description;
     return { baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revoked };
   }

@@ -4,7 +4,7 @@ import { EXIT, type Problem } from "../problem.ts";
 import { programName, fieldLines, secretText, type Field } from "../printer.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import type { GivenSecrets } from "../../host/given-secrets.ts";
-import type { Ready } from "../../host/ready.ts";
+import type { ReadyMessage } from "../../host/ready.ts";
 
 /**
  * The problem of a start whose ready line could not be printed. The sandbox was stopped, because no user could reach
@@ -33,7 +33,7 @@ type RunMode = "foreground" | { readonly detached: string | null };
  */
 export function banner(
   { world, printer }: Context,
-  ready: Ready,
+  ready: ReadyMessage,
   {
     running = "foreground",
     given: { apiKey, signingSecret, controlToken } = {},
@@ -96,7 +96,7 @@ const NOT_KEPT = "not in credentials.json (it was shown once)";
 const LINK = "checkout open --print prints a link";
 
 /** The lines that set the variables of a shell; a given API key is not shown. */
-function exportLines({ env }: Context["world"], ready: Ready, showsKey: boolean): string[] {
+function exportLines({ env }: Context["world"], ready: ReadyMessage, showsKey: boolean): string[] {
   const variables = {
     CHECKOUT_BASE_URL: ready.base_url,
     CHECKOUT_STORE_ID: ready.store_id,

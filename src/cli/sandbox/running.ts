@@ -6,7 +6,7 @@ import { describeRunning } from "../../client/control/describe.ts";
 import type { Context } from "../command.ts";
 import { noteVersion } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, type Problem } from "../problem.ts";
-import { readyOf, type Ready } from "../../host/ready.ts";
+import { readyMessageOf, type ReadyMessage } from "../../host/ready.ts";
 
 /** A folder's running sandbox with its description. */
 export type RunningSandbox = { readonly run: RunRecord; readonly description: SandboxDescription };
@@ -76,12 +76,12 @@ function startingProblem({ pid }: RunRecord): Problem {
 }
 
 /** The ready line of a sandbox that is already running. */
-export function readyOfRunning(
+export function readyMessageOfRunning(
   { around }: Context,
   { run, description, signInUrl = null }: RunningSandbox & { readonly signInUrl?: string | null },
-): Ready {
+): ReadyMessage {
   const kept = around.credentials();
   const apiKey = kept.stores[description.storeId]?.api_key ?? null;
   const own = { apiKey, controlToken: run.control_token, alreadyRunning: true, signInUrl };
-  return readyOf(description, own);
+  return readyMessageOf(description, own);
 }

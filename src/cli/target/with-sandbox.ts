@@ -21,14 +21,14 @@ export async function withSandbox<Value>(
   if (live !== undefined) return act(live, isOwnSandbox(around, live.origin) ? around.location() : undefined);
   const folder = around.folder();
   if (!world.files.exists(stateFile(folder, "database"))) throw new Refused(noStateProblem(folder));
-  const { inStoppedFolder } = await import("../../host/stopped.ts");
+  const { withStoppedFolder } = await import("../../host/stopped.ts");
   // An unreachable address is then a failure of this process, not of a service.
   const failing = rethrowWith((problem) =>
     problem.exitCode === EXIT.unreachable ? { ...problem, exitCode: EXIT.failed } : problem,
   );
   const acting = (sandbox: Omit<ControlTarget, "version">) =>
     act({ ...sandbox, version }, folder).catch(failing);
-  return unwrapHosting(await inStoppedFolder(context, folder, acting));
+  return unwrapHosting(await withStoppedFolder(context, folder, acting));
 }
 
 function noStateProblem(folder: string): Problem {

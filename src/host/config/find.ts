@@ -8,7 +8,7 @@ import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
 export type ConfigOptions = { readonly config?: string; readonly trustFolder?: boolean };
 
 /** The path of the nearest `checkout.config.json`, in this folder or a parent; undefined if there is none. */
-export function nearestConfig({ cwd, files }: Pick<World, "cwd" | "files">): string | undefined {
+export function findNearestConfig({ cwd, files }: Pick<World, "cwd" | "files">): string | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {
     const candidate = join(folder, CONFIG_FILE);
     if (files.exists(candidate)) return candidate;
@@ -26,7 +26,7 @@ export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
 } {
   const named = world.env[CONFIG_VARIABLE] ?? "";
   if (named !== "") return { value: resolve(world.cwd, named), source: CONFIG_VARIABLE };
-  const value = nearestConfig(world) ?? null;
+  const value = findNearestConfig(world) ?? null;
   return { value, source: value === null ? "not found" : "found upward" };
 }
 

@@ -41,11 +41,11 @@ export async function loadConfig(
       `${path} ${read.refusal.why}`,
       `name the file itself, such as ${join(path, CONFIG_FILE)}`,
     );
-  return loadText(world, path, read.value);
+  return loadConfigText(world, path, read.value);
 }
 
 /** Parses the text of a configuration; `path` is its file, or its name in messages. */
-export async function loadText(
+export async function loadConfigText(
   world: Pick<World, "cwd" | "env">,
   path: string,
   text: string,

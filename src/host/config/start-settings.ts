@@ -9,9 +9,9 @@ import { loadConfig, type LoadedConfig } from "./load.ts";
 import { summarizeChanges, exposureLines } from "./changes.ts";
 import type { HostFailure } from "../failure.ts";
 import { type ServeOptions, DEFAULT_PORT } from "../options.ts";
-import type { Messages } from "../hosting.ts";
+import type { MessageOutput } from "../hosting.ts";
 
-type LoadedContext = { readonly world: Pick<World, "cwd">; readonly printer: Messages };
+type LoadedContext = { readonly world: Pick<World, "cwd">; readonly printer: MessageOutput };
 type ConfigContext = LoadedContext & { readonly world: Pick<World, "cwd" | "files" | "env"> };
 
 /**

@@ -4,10 +4,10 @@ import * as state from "./state-folder.ts";
 import type { HeldFolder, Host } from "../hosting.ts";
 
 /**
- * The `run.json` of a folder that this process holds. `renew` rewrites it after a reset or restore has changed its
- * content; a failure to do so is only reported, because the reset is already done.
+ * Creates the `run.json` of a folder that this process holds. `renew` rewrites it after a reset or restore has changed
+ * its content; a failure to do so is only reported, because the reset is already done.
  */
-export function runFile(
+export function createRunFile(
   { world, version }: Pick<Host, "world" | "version">,
   held: HeldFolder,
   { store, report }: { readonly store: Store; readonly report: (work: string, error: unknown) => void },

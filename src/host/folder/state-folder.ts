@@ -151,10 +151,10 @@ export function requireStoreInFolder(
 }
 
 /**
- * The key that encrypts signing secrets, stored next to the database and never in it (decision 16). It is generated
- * only for an empty database, so a key missing with any other database has been lost.
+ * Reads or creates the key that encrypts signing secrets, stored next to the database and never in it (decision 16). It
+ * is generated only for an empty database, so a key missing with any other database has been lost.
  */
-export function masterKey(
+export function readOrCreateMasterKey(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
   database: "empty" | "filled",
@@ -174,8 +174,8 @@ export function isHostedFolder({ files }: Pick<World, "files">, folder: string):
 }
 
 /**
- * Refuses a folder that has lost its database, because the other files are created after it, and a folder with the state
- * of a hosted service.
+ * Refuses a folder that has lost its database, because the other files are created after it, and a folder with the
+ * state of a hosted service.
  */
 export function checkDatabaseIsThere(
   world: Pick<World, "files">,
@@ -203,8 +203,8 @@ export function readAdminToken(
   return mapValue(readWith(world, stateFile(folder, "admin"), parseAdmin), (read) => read?.admin_token);
 }
 
-/** The admin token of a folder. On first use it is created, or taken from the environment. Restarts keep it. */
-export function adminToken(
+/** Reads the admin token of a folder; on first use it is created, or taken from the environment. Restarts keep it. */
+export function readOrCreateAdminToken(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
   given: string | undefined,

@@ -18,7 +18,7 @@ import { readGivenSecrets } from "../given-secrets.ts";
 import type { Host } from "../hosting.ts";
 import { portFailure } from "../listen.ts";
 import { DEFAULT_PORT } from "../options.ts";
-import { readyOf, type Ready } from "../ready.ts";
+import { readyMessageOf, type ReadyMessage } from "../ready.ts";
 import { SECRET_BINDINGS, WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
 
 /** The host of a hosted service: a command, which can run other programs. */
@@ -35,7 +35,7 @@ export type HostedOptions = {
 /** The folder of a hosted service, and the functions that run while it is served. */
 type Purpose<Value> = {
   readonly folder: string;
-  readonly announce: (ready: Ready) => Promise<void>;
+  readonly announce: (ready: ReadyMessage) => Promise<void>;
   /** `ended` resolves if workerd ends by itself. */
   readonly use: (ended: Promise<void>) => Promise<Value>;
 };
@@ -121,9 +121,13 @@ function readKeys(
   given: string | undefined,
 ): Outcome<Pick<Service, "adminToken" | "masterKey">, HostFailure> {
   const objects = stateFile(folder, "objects");
-  const masterKey = state.masterKey(world, folder, world.files.exists(objects) ? "filled" : "empty");
+  const masterKey = state.readOrCreateMasterKey(
+    world,
+    folder,
+    world.files.exists(objects) ? "filled" : "empty",
+  );
   if (!masterKey.ok) return masterKey;
-  const adminToken = state.adminToken(world, folder, given);
+  const adminToken = state.readOrCreateAdminToken(world, folder, given);
   if (!adminToken.ok) return adminToken;
   world.files.makeFolder(objects);
   return accept({ adminToken: adminToken.value, masterKey: masterKey.value });
@@ -252,7 +256,7 @@ async function firstStore(
   context: HostedHost,
   folder: string,
   service: Service,
-): Promise<Outcome<Ready, HostFailure>> {
+): Promise<Outcome<ReadyMessage, HostFailure>> {
   const { world } = context;
   const listed = await call(context, service, "/stores");
   if (Array.isArray(listed["stores"]) && listed["stores"].length === 0) {
@@ -267,7 +271,9 @@ async function firstStore(
   if (!kept.ok) return kept;
   const apiKey = kept.value?.stores[description.storeId]?.api_key ?? null;
   const { controlToken } = service;
-  return accept(readyOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl: null }));
+  return accept(
+    readyMessageOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl: null }),
+  );
 }
 
 async function call(

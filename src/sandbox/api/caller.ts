@@ -48,7 +48,7 @@ export function isOwnCommand(request: Pick<HttpRequest, "rawHeaders">): boolean 
  * Whether a drill sent the request itself. The log marks such a request, which is not evidence about the merchant's
  * client.
  */
-export function isByDrill(request: Pick<HttpRequest, "rawHeaders">): boolean {
+export function isDrillRequest(request: Pick<HttpRequest, "rawHeaders">): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(DRILL_AGENT));
 }
 

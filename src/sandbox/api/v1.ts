@@ -21,12 +21,12 @@ import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer, type LogFields } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
-import { callerOf, isByDrill, isOwnCommand, type RateLimiter } from "./caller.ts";
+import { callerOf, isDrillRequest, isOwnCommand, type RateLimiter } from "./caller.ts";
 import type { IdempotencyWatch } from "../readiness/idempotency-watch.ts";
 import type { RetrieveWatch } from "../readiness/retrieve-watch.ts";
 import type { ServiceContext } from "../context.ts";
 import { createCheckout, retrieveCheckout } from "../checkout/create.ts";
-import { underFaults, type ApiFaultContext } from "../fault/api-faults.ts";
+import { answerWithFaults, type ApiFaultContext } from "../fault/api-faults.ts";
 import { refuseErased } from "../runtime/store-gate.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";
 
@@ -58,7 +58,12 @@ const ROUTES: readonly AreaRoute<ApiContext>[] = [
       const caller = authorize(context, call.request, "checkout_sessions:read");
       if (!caller.ok) return caller;
       const work = (): Promise<Outcome<Answer>> => retrieve(context, call, caller.value);
-      return underFaults(context, { call, caller: caller.value, work, refuse: createRefuser(context, call) });
+      return answerWithFaults(context, {
+        call,
+        caller: caller.value,
+        work,
+        refuse: createRefuser(context, call),
+      });
     },
   },
 ];
@@ -87,7 +92,7 @@ function noteRefusal(
   const caller = callerOf(store, request);
   if (caller === undefined) return undefined;
   const { storeId, clock } = caller;
-  if (isByDrill(request)) return { storeId, clock, byDrill: true };
+  if (isDrillRequest(request)) return { storeId, clock, byDrill: true };
   assumptions.note(decisions, { storeId, requestId, at: storeNow(clock, world.now()) });
   return { storeId, clock };
 }
@@ -106,7 +111,12 @@ function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<
       if (!caller.ok) return look(caller);
       const work = async (): Promise<Outcome<Answer>> =>
         look(await create(context, call, { ...caller.value, object }));
-      return underFaults(context, { call, caller: caller.value, work, refuse: createRefuser(context, call) });
+      return answerWithFaults(context, {
+        call,
+        caller: caller.value,
+        work,
+        refuse: createRefuser(context, call),
+      });
     },
   };
 }
@@ -131,7 +141,7 @@ async function create(
   const created = await createCheckout(context, command);
   if (!created.ok) return created;
   const decisions = decisionsOfCreate(content.value.request, created.value);
-  const byDrill = isByDrill(call.request) || undefined;
+  const byDrill = isDrillRequest(call.request) || undefined;
   if (byDrill === undefined)
     context.assumptions.note(decisions, {
       storeId,

@@ -15,8 +15,8 @@ import { settlementOf } from "../../core/checkout/reserved-order-id.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import type { Store } from "../../store/store.ts";
 import type { ServiceContext } from "../context.ts";
-import { emit } from "../webhook/outbox.ts";
-import { bringUpToDate, currentCheckout, isBehind } from "./payments.ts";
+import { emitEvent } from "../webhook/outbox.ts";
+import { applyDueChanges, currentCheckout, hasDueChange } from "./payments.ts";
 
 /** A create request with valid syntax. */
 type CreateCommand = {
@@ -56,7 +56,7 @@ export function createCheckout(
     const terms = resolveTerms(store, storeId, request);
     if (!terms.ok) return terms;
     const open = store.checkouts.live(storeId, terms.value.orderId);
-    const current = open && isBehind(context, open, now) ? bringUpToDate(context, open, now) : open;
+    const current = open && hasDueChange(context, open, now) ? applyDueChanges(context, open, now) : open;
     const live = current && blocksOrderId(current.status) ? current : undefined;
     const opened = openCheckout(
       { id: world.uuid(storeId), object: command.object, terms: terms.value, store: facts, live, lifetimeMs },
@@ -78,7 +78,10 @@ export function createCheckout(
       checkoutId: checkout.id,
       createdAt: now,
     });
-    emit(context, createEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutJson: json }, now));
+    emitEvent(
+      context,
+      createEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutJson: json }, now),
+    );
     schedule(context, checkout, facts.clock);
     return accept({ requestId, body, replayed: false });
   });

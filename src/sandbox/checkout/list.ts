@@ -14,7 +14,7 @@ import {
 import type { Store } from "../../store/store.ts";
 import { storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
-import { settleDue } from "./payments.ts";
+import { applyDueItems } from "./payments.ts";
 
 /** A page of a list of checkouts, newest first. */
 type CheckoutPage = {
@@ -99,7 +99,7 @@ async function applyDueChanges(context: ServiceContext, storeId: string): Promis
   for (let more = true; more;) {
     const next = context.store.settlements.next(storeId);
     if (next === undefined || next.dueAt > now) return;
-    ({ more } = await context.store.write(() => settleDue(context, storeId, { until: now })));
+    ({ more } = await context.store.write(() => applyDueItems(context, storeId, { until: now })));
   }
 }
 

@@ -11,7 +11,7 @@ import {
 } from "../../core/checkout/reserved-order-id.ts";
 import { checkoutJson } from "../../core/checkout/wire.ts";
 import type { DueItem } from "../../store/checkout/settlements.ts";
-import { emit } from "../webhook/outbox.ts";
+import { emitEvent } from "../webhook/outbox.ts";
 import { atCheckout, type CheckoutRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
@@ -35,7 +35,7 @@ export type PayerAction =
   | { readonly kind: "finish_late"; readonly attempt: number };
 
 /** Applies an action of a payer. Refuses with `session_not_found` or `state_conflict`. */
-export function actAsPayer(
+export function applyPayerAction(
   context: ServiceContext,
   checkoutId: string,
   act: PayerAction,
@@ -61,7 +61,7 @@ function openAttempt({ store }: ServiceContext, { id }: Checkout): number | unde
  * Pays on behalf of the payer, from the checkout's current status to an outcome. Refuses with `session_not_found` or
  * `state_conflict`.
  */
-export function payAs(
+export function simulatePayment(
   context: ServiceContext,
   ref: CheckoutRef,
   outcome: SimulatedOutcome,
@@ -79,11 +79,11 @@ function onCheckout(
   ref: CheckoutRef,
   change: (checkout: Checkout, now: number) => Outcome<Change>,
 ): Promise<Outcome<Change>> {
-  return atCheckout(context, ref, (found, now) => change(bringUpToDate(context, found, now), now));
+  return atCheckout(context, ref, (found, now) => change(applyDueChanges(context, found, now), now));
 }
 
 /** Whether the settlement or the expiry of a checkout is due. */
-export function isBehind(context: ServiceContext, checkout: Checkout, now: number): boolean {
+export function hasDueChange(context: ServiceContext, checkout: Checkout, now: number): boolean {
   return isDue(checkout, now) || (scheduledSettlement(context, checkout)?.dueAt ?? Infinity) <= now;
 }
 
@@ -99,12 +99,12 @@ export function currentCheckout(
   checkout: Checkout,
   now: number,
 ): Checkout | Promise<Checkout> {
-  if (!isBehind(context, checkout, now)) return checkout;
-  return context.store.write(() => bringUpToDate(context, checkout, now));
+  if (!hasDueChange(context, checkout, now)) return checkout;
+  return context.store.write(() => applyDueChanges(context, checkout, now));
 }
 
 /** Applies the due settlement and expiry of a checkout, each with its own due time. Runs inside a write. */
-export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: number): Checkout {
+export function applyDueChanges(context: ServiceContext, checkout: Checkout, now: number): Checkout {
   const { checkouts, settlements } = context.store;
   const { id } = checkout;
   const settlement = settlements.of(id);
@@ -119,7 +119,7 @@ export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: 
  * Applies at most `most` items of a store that are due by a time, in order; the maximum keeps the write short. Returns
  * how many were applied, and whether there are more. Runs inside a write.
  */
-export function settleDue(
+export function applyDueItems(
   context: ServiceContext,
   storeId: string,
   { until, most = MAX_DUE_AT_ONCE }: { readonly until: number; readonly most?: number },
@@ -235,7 +235,7 @@ function apply(
     now,
   );
   store.checkouts.setStatus(checkout.id, status);
-  emit(context, event);
+  emitEvent(context, event);
   const { id: checkoutId, orderId } = checkout;
   const move = { at: now, checkoutId, orderId, from: checkout.status, to: status, eventId: event.id };
   return accept({ checkout: moved, moves: [move], late: false });

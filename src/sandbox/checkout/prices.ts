@@ -28,7 +28,7 @@ export function addPrice(
     if (!decided.ok) return decided;
     const { price, added } = decided.value;
     if (added) store.prices.put(storeId, price);
-    if (added && price.approved) noteApproval(store, { storeId, price, note: ADDED_NOTE, at });
+    if (added && price.approved) recordApproval(store, { storeId, price, note: ADDED_NOTE, at });
     const { paymentMethods = [], currencies = [] } = store.stores.facts(storeId) ?? {};
     const active = new Set([...paymentMethods, ...currencies]);
     const missingCapabilities = [price.paymentMethod, price.currency].filter((name) => !active.has(name));
@@ -58,7 +58,7 @@ export function retirePrice(
  * Records in the audit log that a price was approved, or its approval withdrawn, without an action of the
  * administrator.
  */
-export function noteApproval(
+export function recordApproval(
   { adminActs }: Pick<Store, "adminActs">,
   approval: { readonly storeId: string; readonly price: Price; readonly note: string; readonly at: number },
 ): void {

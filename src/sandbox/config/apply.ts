@@ -5,10 +5,10 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import type { TargetPolicy } from "../../core/webhook/target.ts";
 import type { Store } from "../../store/store.ts";
 import { storeTime } from "../at-store.ts";
-import { noteApproval } from "../checkout/prices.ts";
+import { recordApproval } from "../checkout/prices.ts";
 import { createKey } from "../runtime/keys.ts";
 import { insertStore, type NewStore, type StoreMaker } from "../runtime/seed.ts";
-import { dropEndpoint, makeEndpoint } from "../webhook/endpoints.ts";
+import { dropEndpoint, insertEndpoint } from "../webhook/endpoints.ts";
 import { configState } from "./state.ts";
 
 /** The state to which a configuration is applied, and the addresses that its endpoints may have. */
@@ -136,7 +136,7 @@ function changePrice(
   store.prices.put(storeId, price);
   const decided = differences.map(({ field }) => field).filter((field) => !FREE_PRICE_FIELDS.has(field));
   const isDecided = price.approved ? action === "add" || decided.length > 0 : decided.includes("approved");
-  if (isDecided) noteApproval(store, { storeId, price, note: CONFIG_NOTE, at });
+  if (isDecided) recordApproval(store, { storeId, price, note: CONFIG_NOTE, at });
 }
 
 /** Fields of a price that its approval does not cover. */
@@ -153,7 +153,7 @@ function changeEndpoint(
   const { store } = context;
   const { action, storeId, name: url, endpointId, events: eventTypes, inOrder } = change;
   if (endpointId === undefined)
-    makeEndpoint(context, { storeId, kind: "url", url, eventTypes, inOrder }, now);
+    insertEndpoint(context, { storeId, kind: "url", url, eventTypes, inOrder }, now);
   else if (action === "remove") dropEndpoint(store, endpointId, now);
   else store.endpoints.setTarget(endpointId, { url, eventTypes, inOrder });
 }

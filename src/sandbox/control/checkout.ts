@@ -5,7 +5,7 @@ import { wholePrice } from "../../core/config/plan.ts";
 import { PAYER_DECISIONS } from "../../core/readiness/relied.ts";
 import { storeTime } from "../at-store.ts";
 import { listCheckouts } from "../checkout/list.ts";
-import { payAs } from "../checkout/payments.ts";
+import { simulatePayment } from "../checkout/payments.ts";
 import { addPrice, retirePrice } from "../checkout/prices.ts";
 import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "../checkout/return-origins.ts";
 import { createTestOrder } from "../checkout/test-order.ts";
@@ -20,7 +20,7 @@ export const checkoutHandlers = {
     const { outcome, leaseId } = body;
     const isDrill = leaseId !== undefined && context.leases.check({ storeId, id: leaseId }).ok;
     const acting = isDrill ? withoutAssumptionLog(context) : context;
-    const paid = await payAs(acting, { storeId, checkoutId: id }, outcome);
+    const paid = await simulatePayment(acting, { storeId, checkoutId: id }, outcome);
     if (!paid.ok) return paid;
     // Paying here skips the steps of a payer on the pages.
     acting.assumptions.note(PAYER_DECISIONS, { storeId, requestId, at: storeTime(context, storeId) });

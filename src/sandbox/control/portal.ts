@@ -1,6 +1,6 @@
 import { accept, refuse } from "../../core/outcome.ts";
 import { removeKey } from "../../core/portal/path.ts";
-import { requireFound } from "../explain/portal-page.ts";
+import { requireSearchTarget } from "../explain/portal-page.ts";
 import { NO_PORTAL_REASON, signInLink } from "../runtime/portal-access.ts";
 import type { HandlersOf } from "./handler.ts";
 
@@ -10,7 +10,7 @@ export const portalHandlers = {
     const { portal } = context;
     if (portal.isOff) return refuse("state_conflict", NO_PORTAL_REASON);
     const to = body.to && (removeKey(portal.path, body.to) ?? body.to);
-    const found = requireFound(context, to ?? "");
+    const found = requireSearchTarget(context, to ?? "");
     if (!found.ok) return found;
     const { code, expiresAt } = portal.issueCode();
     return accept({ signInUrl: signInLink(portal, code, to), expiresAt });

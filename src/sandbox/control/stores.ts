@@ -3,7 +3,7 @@ import { accept } from "../../core/outcome.ts";
 import type { StoreDetails } from "../../store/stores.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
-import { createSnapshot, listSnapshots, removeSnapshot, restoreNamed } from "../snapshot/named.ts";
+import { createSnapshot, listSnapshots, removeSnapshot, restoreNamedSnapshot } from "../snapshot/named.ts";
 import { createStore } from "../runtime/seed.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import { countOwnSecrets } from "../webhook/endpoint-secrets.ts";
@@ -40,10 +40,13 @@ export const storesHandlers = {
   createSnapshot: async (context, { body: { name } }) => createSnapshot(context, name, "all"),
   listSnapshots: async (context) => accept({ snapshots: listSnapshots(context, context.snapshotStorage) }),
   restoreStoreSnapshot: (context, { storeId, body: { name, adopt } }) =>
-    restoreNamed(context, name, { scope: { storeId }, adopt }),
+    restoreNamedSnapshot(context, name, { scope: { storeId }, adopt }),
   restoreSnapshot: async (context, { body: { name, all, adopt } }) => {
     const before = context.store.stores.all().map(({ id }) => id);
-    const restored = await restoreNamed(context, name, { scope: all === true ? "all" : "as_taken", adopt });
+    const restored = await restoreNamedSnapshot(context, name, {
+      scope: all === true ? "all" : "as_taken",
+      adopt,
+    });
     if (restored.ok) await endLeasesOfGone(context, before);
     return restored;
   },

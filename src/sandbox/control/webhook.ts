@@ -6,7 +6,7 @@ import { effectiveEndpoint, type Endpoint, type EffectiveEndpoint } from "../../
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
-import { endpointOf } from "../at-store.ts";
+import { findEndpoint } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import {
   addEndpoint,
@@ -141,7 +141,7 @@ function endpointOnceChanged(
     { storeId, waitMs },
     {
       look: () =>
-        mapValue(endpointOf(store, { storeId, endpointId }), (found) => currentEndpoint(context, found)),
+        mapValue(findEndpoint(store, { storeId, endpointId }), (found) => currentEndpoint(context, found)),
       isEnough: (now) => !now.ok || now.value.state !== "enabled" || now.value.url !== url,
       next: (left) => writeSignals.next(storeId, Math.min(left, LOOK_MS)),
       isOver: writeSignals.isOver,

@@ -46,7 +46,7 @@ type ReadCheckout = Pick<StoryCheckout, "checkout"> & {
 };
 
 /** A checkout's story with the requests of its order, and the time by the store's clock. */
-export type ReadStory = ReadCheckout & Pick<StoryMaterial, "requests" | "now">;
+export type StoryWithRequests = ReadCheckout & Pick<StoryMaterial, "requests" | "now">;
 
 /** Maximum number of requests, checkouts and deliveries in a story; the newest are kept. */
 const MAX_TOLD = 1000;
@@ -200,7 +200,7 @@ type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" 
 export function readStory(
   context: ExplainContext,
   viewed: CheckoutFacts,
-): ReadStory & {
+): StoryWithRequests & {
   /** The number of checkouts of the order, at most `MAX_TOLD`. */
   readonly ofOrder: number;
 } {

@@ -23,7 +23,7 @@ const SEARCH_ADDRESS = /^\/portal(?:\/([^/?]+))?\/find\?(.*)$/;
  * The portal page of an object of a store (or of the store itself), by its id, order_id or idempotency key; undefined
  * if the store has no such object.
  */
-export function pageInStore(context: FindContext, storeId: string, text: string): string | undefined {
+export function findPageInStore(context: FindContext, storeId: string, text: string): string | undefined {
   if (text === "") return undefined;
   const id = text.toLowerCase();
   if (id === storeId) return `/portal/${storeId}/start`;
@@ -38,26 +38,26 @@ export function pageInStore(context: FindContext, storeId: string, text: string)
 }
 
 /** The portal page of an object in the first store that has it. */
-export function pageInAnyStore(context: FindContext, text: string): string | undefined {
+export function findPageInAnyStore(context: FindContext, text: string): string | undefined {
   for (const { id } of context.store.stores.all().slice(0, MAX_STORES)) {
-    const path = pageInStore(context, id, text);
+    const path = findPageInStore(context, id, text);
     if (path !== undefined) return path;
   }
   return undefined;
 }
 
 /** Refuses a search address with `not_found` if it searches for a UUID that no object has. */
-export function requireFound(context: FindContext, address: string): Outcome<void> {
+export function requireSearchTarget(context: FindContext, address: string): Outcome<void> {
   const { stores } = context.store;
   const [, storeId, query = ""] = SEARCH_ADDRESS.exec(address) ?? [];
   const id = new URLSearchParams(query).get("q")?.trim() ?? "";
   if (!isUuid(id)) return accept(undefined);
   if (storeId === undefined)
-    return stores.all().length > MAX_STORES || pageInAnyStore(context, id) !== undefined
+    return stores.all().length > MAX_STORES || findPageInAnyStore(context, id) !== undefined
       ? accept(undefined)
       : refuse("not_found", `nothing in this sandbox has the id ${id}`);
   if (stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
-  if (pageInStore(context, storeId, id) !== undefined) return accept(undefined);
+  if (findPageInStore(context, storeId, id) !== undefined) return accept(undefined);
   return refuse("not_found", `nothing in this store has the id ${id}`);
 }
 

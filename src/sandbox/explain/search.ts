@@ -35,7 +35,11 @@ const MAX_REFUSED = 20;
  * Searches for a text in order_ids and descriptions of checkouts, order_ids of requests without a checkout, addresses
  * and ids of endpoints, and event types. Ignores the case of ASCII letters. Searches at most the newest 20,000 of each.
  */
-export async function search(context: SearchContext, storeId: string, text: string): Promise<SearchHits> {
+export async function searchStore(
+  context: SearchContext,
+  storeId: string,
+  text: string,
+): Promise<SearchHits> {
   const { store } = context;
   const listed = await listCheckouts(context, storeId, { q: text, limit: MAX_CHECKOUTS });
   const list = listed.ok ? listed.value : NO_LIST;

@@ -16,7 +16,7 @@ import { rateLimited } from "../../core/rate-limit.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
 import { StorageUnavailable, storageFailure } from "../../store/connection/storage-failure.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";
-import { isWhole } from "../../web/http.ts";
+import { isWholeBody } from "../../web/http.ts";
 import type { World } from "../../world.ts";
 import { answerRefusal, storageRefusal, type Answer } from "../answer.ts";
 import type { AreaRequest } from "../area.ts";
@@ -42,7 +42,7 @@ type FaultableCall = {
 /**
  * Answers a request, with the fault that applies to it, if any (decision 94). A store without faults costs one check.
  */
-export function underFaults(context: ApiFaultContext, asked: FaultableCall): Promise<Outcome<Answer>> {
+export function answerWithFaults(context: ApiFaultContext, asked: FaultableCall): Promise<Outcome<Answer>> {
   const faults = context.store.faults.of(asked.caller.storeId);
   return faults.some(isApiFault) ? meetFault(context, asked) : asked.work();
 }
@@ -153,7 +153,7 @@ function createUnanswered(requestId: string): Answer {
 /** An answer whose body is sent in parts, with the length of the complete body. */
 function createStreamed(answer: Answer, inParts: (whole: Uint8Array) => AsyncIterable<Uint8Array>): Answer {
   const { body } = answer;
-  if (!isWhole(body)) return answer;
+  if (!isWholeBody(body)) return answer;
   const whole = Buffer.from(body);
   const headers = { ...answer.headers, "Content-Length": String(whole.length) };
   return { ...answer, headers, body: inParts(whole) };

@@ -5,7 +5,7 @@ import type { FaultTerms } from "../../core/fault/request.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
-import { atStore, endpointOf, storeTime } from "../at-store.ts";
+import { atStore, findEndpoint, storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { findEvent } from "../webhook/endpoints.ts";
 import { removeEndedFaults } from "./active.ts";
@@ -91,6 +91,6 @@ function missingOf(
 ): Outcome<never> | undefined {
   const event = eventId === null ? undefined : findEvent(store, storeId, eventId);
   if (event?.ok === false) return event;
-  const endpoint = endpointId === null ? undefined : endpointOf(store, { storeId, endpointId });
+  const endpoint = endpointId === null ? undefined : findEndpoint(store, { storeId, endpointId });
   return endpoint?.ok === false ? endpoint : undefined;
 }

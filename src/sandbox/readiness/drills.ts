@@ -9,7 +9,7 @@ import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { findAcceptedOrder, type AcceptedOrder } from "./accepted-order.ts";
 import type { Leases } from "./leases.ts";
-import { sendCases, type CasesContext, type Subject as CasesSubject } from "./webhook-cases.ts";
+import { sendCases, type CasesContext, type DrillSubject as CasesSubject } from "./webhook-cases.ts";
 
 /** The dependencies of drills. */
 export type DrillsContext = Pick<ServiceContext, "store"> &

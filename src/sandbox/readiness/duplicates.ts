@@ -9,7 +9,7 @@ import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import { atStore } from "../at-store.ts";
 import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
-import { deliveryErrorOf, post, type PostResult } from "../webhook/post.ts";
+import { deliveryErrorOf, postToReceiver, type PostResult } from "../webhook/post.ts";
 import { endpointsToDrill, insertDrill, type DrillsContext } from "./drills.ts";
 
 /** The drills that send events themselves. */
@@ -43,10 +43,10 @@ export async function deliverForDrill(
  * one.
  */
 async function postAsDelivery(context: DrillsContext, outgoing: OutgoingPost): Promise<PostResult> {
-  const posted = await post(context, { ...outgoing, connection: "kept" });
+  const posted = await postToReceiver(context, { ...outgoing, connection: "kept" });
   const { result } = posted;
   const wasClosed = result !== "forbidden" && !result.ok && result.failure === "connection_lost";
-  return wasClosed ? post(context, { ...outgoing, connection: "fresh" }) : posted;
+  return wasClosed ? postToReceiver(context, { ...outgoing, connection: "fresh" }) : posted;
 }
 
 /** Records the result of a drill of duplicates. Refuses as `deliverForDrill` does. */

@@ -25,12 +25,12 @@ import {
 } from "../../core/readiness/drills/webhook.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { OutboundRequest, World } from "../../world.ts";
-import { deliveryErrorOf, post, type PostContext, type PostResult } from "../webhook/post.ts";
+import { deliveryErrorOf, postToReceiver, type PostContext, type PostResult } from "../webhook/post.ts";
 import type { AcceptedOrder } from "./accepted-order.ts";
 import type { WebhookWatch } from "./webhook-watch.ts";
 
 /** An endpoint at the start of its drill; `now` is the store's time. */
-export type Subject = {
+export type DrillSubject = {
   readonly endpoint: Endpoint;
   readonly secret: string;
   /** Older secrets, newest first, and whether one of them is no longer active. */
@@ -65,7 +65,7 @@ const ALL_PAUSES_MS = 60_000;
  */
 export async function sendCases(
   context: CasesContext,
-  subject: Subject,
+  subject: DrillSubject,
   isWanted: () => boolean,
 ): Promise<DrillResults> {
   const { endpoint, order } = subject;
@@ -114,7 +114,7 @@ async function runInLanes<One>(
 type Sender = ReturnType<typeof createSender>;
 
 /** Creates a sender; if the receiver limits the rate, all requests wait for the same pause. */
-function createSender(context: CasesContext, subject: Subject) {
+function createSender(context: CasesContext, subject: DrillSubject) {
   const { world } = context;
   const { endpoint, secret, retiredSecret, order, now } = subject;
   const { storeId, url } = endpoint;
@@ -149,7 +149,7 @@ function createSender(context: CasesContext, subject: Subject) {
 }
 
 /** Finds the signing mistake with which the receiver accepts a signature. */
-async function probe(send: Sender, subject: Subject, lanes: number): Promise<DrillCause | undefined> {
+async function probe(send: Sender, subject: DrillSubject, lanes: number): Promise<DrillCause | undefined> {
   const { endpoint, secret, olderSecrets } = subject;
   const own = send.event();
   const event = eventOfCase("good_event", { own, first: own, order: null });
@@ -172,11 +172,11 @@ async function postOnce(
   context: PostContext,
   request: DrillRequest & Pick<OutboundRequest, "connection"> & { readonly storeId: string },
 ): Promise<PostResult> {
-  const posted = await post(context, request);
+  const posted = await postToReceiver(context, request);
   const { result } = posted;
   const isStale =
     result !== "forbidden" && !result.ok && result.onKept === true && result.failure !== "timeout";
-  return isStale ? post(context, { ...request, connection: "fresh" }) : posted;
+  return isStale ? postToReceiver(context, { ...request, connection: "fresh" }) : posted;
 }
 
 /**

@@ -2,10 +2,10 @@ import { freeze, isMoment, REAL_CLOCK, setTo, storeNow, type StoreClock } from "
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { DispatchedEntry } from "../../core/control/webhook.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
-import { settleDue } from "../checkout/payments.ts";
+import { applyDueItems } from "../checkout/payments.ts";
 import type { StatusChangeEntry } from "../../core/control/checkout.ts";
 import { refuseUnknownStore } from "../at-store.ts";
-import type { ClockMoves, MoveUnderWay } from "../clock-moves.ts";
+import type { ClockMoves, MoveInProgress } from "../clock-moves.ts";
 import type { ServiceContext } from "../context.ts";
 import type { World } from "../../world.ts";
 import type { Mutex } from "../../core/mutex.ts";
@@ -102,7 +102,7 @@ function progressOf(
   { store, world, clockMoves }: ClockContext,
   storeId: string,
   act: ClockAction,
-): Disposable & Omit<MoveUnderWay, "end"> {
+): Disposable & Omit<MoveInProgress, "end"> {
   const nothing = (): void => undefined;
   if (act.action === "show")
     return { heads: nothing, fire: nothing, deliver: nothing, [Symbol.dispose]: nothing };
@@ -133,7 +133,7 @@ async function moveTo(
     readonly storeId: string;
     readonly clock: StoreClock;
     readonly clockAt: (at: number) => StoreClock;
-    readonly fire: MoveUnderWay["fire"];
+    readonly fire: MoveInProgress["fire"];
   },
   until: number,
 ): Promise<readonly StatusChangeEntry[]> {
@@ -141,7 +141,7 @@ async function moveTo(
   const fired: StatusChangeEntry[] = [];
   for (let more = true; more;) {
     const step = await store.write(() => {
-      const due = settleDue(context, storeId, { until });
+      const due = applyDueItems(context, storeId, { until });
       const last = due.moves.at(-1);
       if (!due.more) store.clocks.set(storeId, clock);
       else if (last !== undefined) store.clocks.set(storeId, clockAt(last.at));

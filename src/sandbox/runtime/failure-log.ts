@@ -1,6 +1,6 @@
 import { iso } from "../../core/clock.ts";
 import { jsonLine } from "../../core/text.ts";
-import { asUnavailable } from "../../store/connection/group-commit.ts";
+import { toStorageUnavailable } from "../../store/connection/group-commit.ts";
 import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import type { LogFormat, LogStream } from "./access-log.ts";
@@ -81,7 +81,7 @@ export function createFailureLog(
 
 /** The kind of a failure: a disk failure by its code, a bug by its position in the program. */
 function failureOf(error: unknown): Failure {
-  const known = asUnavailable(error);
+  const known = toStorageUnavailable(error);
   if (known instanceof StorageUnavailable) {
     const { code } = known.failure;
     return { kind: code, code, message: known.message, stack: undefined };

@@ -86,7 +86,7 @@ export type StoreMaker = {
 };
 
 /** Runs before the first store is read, in the same transaction; a store that it creates is the first store. */
-export type BeforeSeed = () => Outcome<readonly NewStore[]>;
+export type SeedHook = () => Outcome<readonly NewStore[]>;
 
 /**
  * Creates the first merchant and store in an empty file, in one transaction; reads them from any other file. `keepKey`
@@ -97,7 +97,7 @@ export type BeforeSeed = () => Outcome<readonly NewStore[]>;
 export async function seed(
   store: Store,
   maker: StoreMaker,
-  before: BeforeSeed = () => accept([]),
+  before: SeedHook = () => accept([]),
 ): Promise<Outcome<SeededStore, SeedRefusal | Refusal>> {
   return store.write(() => {
     const first = store.stores.first();

@@ -1,7 +1,7 @@
 import { realTimeOf, storeNow } from "../../core/clock.ts";
 import type { World } from "../../world.ts";
 import { createAlarm } from "./alarm.ts";
-import { MAX_DUE_AT_ONCE, settleDue } from "../checkout/payments.ts";
+import { MAX_DUE_AT_ONCE, applyDueItems } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 
 /**
@@ -43,7 +43,10 @@ function catchUp(
 ): number | undefined {
   const clock = context.store.clocks.of(storeId);
   if (clock === undefined) return undefined;
-  const { more, done } = settleDue(context, storeId, { until: storeNow(clock, realNow), most: budget.left });
+  const { more, done } = applyDueItems(context, storeId, {
+    until: storeNow(clock, realNow),
+    most: budget.left,
+  });
   budget.left -= done;
   if (more) return realNow;
   const next = context.store.settlements.next(storeId);

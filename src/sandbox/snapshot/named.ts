@@ -69,7 +69,7 @@ export function listSnapshots(
 }
 
 /** Restores a named snapshot, as `restoreSnapshot` does. Refuses with `not_found` if no snapshot has this name. */
-export async function restoreNamed(
+export async function restoreNamedSnapshot(
   context: NamedSnapshotsContext,
   name: string,
   { scope, adopt }: { readonly scope: SnapshotScope | "as_taken"; readonly adopt?: boolean | undefined },

@@ -9,7 +9,7 @@ import type { DispatchedEntry } from "../../core/control/webhook.ts";
 import { sendAttempt, type EndedAttempt, type SendContext } from "./send.ts";
 import {
   NO_DELIVERIES,
-  takeDue,
+  takeDueDeliveries,
   type StartedAttempt,
   type StartedAttempts,
   type TakeContext,
@@ -89,7 +89,8 @@ export function createEndpointQueues(
     if (queue.isFull && queue.ended.length === 0) return;
     const expect = (realTime: number): void => alarm.expect(endpointId, realTime);
     const { ended, recorded, started, isFull } = await recordAndTake(context, queue, {
-      take: (underWay) => (stopped ? NO_DELIVERIES : takeDue(context, endpointId, { underWay, expect })),
+      take: (underWay) =>
+        stopped ? NO_DELIVERIES : takeDueDeliveries(context, endpointId, { underWay, expect }),
       isStopped: () => stopped,
       report,
     });

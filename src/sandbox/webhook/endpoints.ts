@@ -14,8 +14,8 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
 import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
-import { enqueue } from "./outbox.ts";
-import { atEndpoint, atStore, endpointOf, type EndpointRef } from "../at-store.ts";
+import { enqueueDelivery } from "./outbox.ts";
+import { atEndpoint, atStore, findEndpoint, type EndpointRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** The context of the verbs on endpoints. */
@@ -163,7 +163,7 @@ export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promi
     const event = createTestEvent({ id: world.uuid(), storeId: endpoint.storeId }, now);
     store.events.insert(event);
     context.writeSignals.tell(event.storeId, event);
-    enqueue(context, { event, endpoint, cause: "event" }, now);
+    enqueueDelivery(context, { event, endpoint, cause: "event" }, now);
     return accept(event.id);
   });
 }
@@ -182,7 +182,7 @@ export function replayEvent(
     const event = findEvent(store, storeId, eventId);
     if (!event.ok) return event;
     const known = store.endpoints.of(storeId);
-    const chosen = endpointId === undefined ? undefined : endpointOf(store, { storeId, endpointId });
+    const chosen = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
     if (chosen?.ok === false) return chosen;
     const named = chosen?.value;
     if (named?.state === "disabled") return isOff(named);
@@ -200,7 +200,7 @@ export function replayEvent(
     }
     return accept(
       endpoints.map((endpoint) => ({
-        id: enqueue(context, { event: event.value, endpoint, cause: "replay" }, now),
+        id: enqueueDelivery(context, { event: event.value, endpoint, cause: "replay" }, now),
         endpointId: endpoint.id,
       })),
     );
@@ -218,7 +218,7 @@ export function replayFailed(
   { since, endpointId }: { readonly since: number; readonly endpointId?: string | undefined },
 ): Promise<Outcome<{ readonly replayed: number; readonly more: boolean }>> {
   return atStore(context, storeId, (store, now) => {
-    const chosen = endpointId === undefined ? undefined : endpointOf(store, { storeId, endpointId });
+    const chosen = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
     if (chosen?.ok === false) return chosen;
     if (chosen?.value.state === "disabled") return isOff(chosen.value);
     const endpoints = chosen === undefined ? store.endpoints.of(storeId) : [chosen.value];
@@ -230,7 +230,7 @@ export function replayFailed(
       for (const eventId of failed.slice(0, left).toReversed()) {
         const event = findEvent(store, storeId, eventId);
         if (!event.ok) return event;
-        enqueue(context, { event: event.value, endpoint, cause: "replay" }, now);
+        enqueueDelivery(context, { event: event.value, endpoint, cause: "replay" }, now);
       }
       left -= Math.min(left, failed.length);
     }
@@ -275,12 +275,12 @@ function replayAll(
     ({ id, type }) => matchesPatterns(endpoint.eventTypes, type) && !deliveries.waits(endpoint.id, id),
   );
   for (const event of wanted)
-    enqueue(context, { event, endpoint, cause: "replay", dueAt: event.createdAt }, now);
+    enqueueDelivery(context, { event, endpoint, cause: "replay", dueAt: event.createdAt }, now);
   return wanted.length;
 }
 
 function insert(context: EndpointsContext, wanted: NewEndpoint, now: number): EndpointWithSecrets {
-  const endpoint = makeEndpoint(context, wanted, now);
+  const endpoint = insertEndpoint(context, wanted, now);
   return { ...endpoint, secrets: endpointSecrets(context, endpoint, now) };
 }
 
@@ -288,7 +288,7 @@ function insert(context: EndpointsContext, wanted: NewEndpoint, now: number): En
 type NewEndpoint = Pick<Endpoint, "storeId" | "kind" | "url" | "eventTypes" | "inOrder">;
 
 /** Creates an enabled endpoint within a transaction; its address and patterns have been checked. */
-export function makeEndpoint(
+export function insertEndpoint(
   { store, world }: Pick<ServiceContext, "store" | "world">,
   wanted: NewEndpoint,
   now: number,

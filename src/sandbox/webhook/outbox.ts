@@ -8,18 +8,19 @@ import type { ServiceContext } from "../context.ts";
  * Writes an event, and a delivery for each endpoint of its store that receives its type; runs inside a write. A
  * disabled endpoint misses the event, a paused endpoint receives it later.
  */
-export function emit(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
+export function emitEvent(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
   const { store } = context;
   store.events.insert(event);
   context.writeSignals.tell(event.storeId, event);
   const endpoints = store.endpoints
     .of(event.storeId)
     .filter(({ state, eventTypes }) => state !== "disabled" && matchesPatterns(eventTypes, event.type));
-  for (const endpoint of endpoints) enqueue(context, { event, endpoint, cause: "event" }, event.createdAt);
+  for (const endpoint of endpoints)
+    enqueueDelivery(context, { event, endpoint, cause: "event" }, event.createdAt);
 }
 
 /** Writes the delivery of one event to one endpoint; runs inside a write. `now` is the store's time. */
-export function enqueue(
+export function enqueueDelivery(
   { store, world, wakeDispatcher }: ServiceContext,
   wanted: {
     readonly event: Omit<StoredEvent, "position">;

@@ -18,7 +18,7 @@ export type PostContext = {
 export type PostResult = { readonly result: OutboundResult | "forbidden"; readonly milliseconds: number };
 
 /** Sends to a receiver, outside any transaction, at an address that the policy allows now (decision 14). */
-export async function post(
+export async function postToReceiver(
   { world, targets, deliveryTimeoutMs, heldBack }: PostContext,
   {
     storeId,

@@ -2,7 +2,7 @@ import { parseRetryAfter } from "../../core/network/headers.ts";
 import type { DeliveryAttemptResult } from "../../core/webhook/delivery.ts";
 import type { World } from "../../world.ts";
 import type { AccessLog, DeliveryAttemptEntry } from "../runtime/access-log.ts";
-import { deliveryErrorOf, post, type PostContext, type PostResult } from "./post.ts";
+import { deliveryErrorOf, postToReceiver, type PostContext, type PostResult } from "./post.ts";
 import type { StartedAttempt } from "./take-due.ts";
 
 /** The context of sending an attempt. */
@@ -37,7 +37,10 @@ async function sendSafely(
   const { url, storeId } = started.endpoint;
   const { headers, body } = started.request;
   try {
-    return { ...started, ...(await post(context, { storeId, url, headers, body, ...started.route })) };
+    return {
+      ...started,
+      ...(await postToReceiver(context, { storeId, url, headers, body, ...started.route })),
+    };
   } catch (error) {
     report(error);
     const result = {

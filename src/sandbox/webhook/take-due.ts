@@ -9,7 +9,7 @@ import type { ServiceContext } from "../context.ts";
 import { takeDeliveryFault } from "../fault/delivery-faults.ts";
 import type { Leases } from "../readiness/leases.ts";
 import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
-import { enqueue } from "./outbox.ts";
+import { enqueueDelivery } from "./outbox.ts";
 import type { PostContext } from "./post.ts";
 
 /** The context of taking due deliveries. */
@@ -58,7 +58,7 @@ export const NO_DELIVERIES: StartedAttempts = { started: [], isFull: false };
  * Takes as many due deliveries of an endpoint as it may have in flight in addition to the current ones, and writes
  * their attempts; runs inside a write.
  */
-export function takeDue(
+export function takeDueDeliveries(
   context: TakeContext,
   endpointId: string,
   options: { readonly underWay: number; readonly expect: TakeOptions["expect"] },
@@ -183,6 +183,6 @@ function start(
     fault: fault?.action ?? null,
   });
   if (fault?.action === "duplicate")
-    store.deliveries.noteFault(enqueue(context, { event, endpoint, cause: "duplicate" }, now), fault);
+    store.deliveries.noteFault(enqueueDelivery(context, { event, endpoint, cause: "duplicate" }, now), fault);
   return { endpoint, delivery, event, number, request, route: { connection } };
 }

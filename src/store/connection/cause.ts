@@ -56,11 +56,14 @@ function explainError(
   const { path, readAll = () => readWithoutSqlite(path), isOpen = false, isSound } = files;
   const { code } = named.failure;
   if (code === "file_not_opened" || code === "file_read_only")
-    return causeIn(() => (isOpen ? tryAll(path) : openAll(path)));
+    return causeOfFailureIn(() => (isOpen ? tryAll(path) : openAll(path)));
   if (code === "database_damaged" || READ_ERRORS.test(error.code))
-    return causeIn(readAll) ?? (code === "database_damaged" && isSound() ? causeOfMisread(named) : undefined);
-  if (isOfIndex(error)) return causeIn(() => takeRoom(path)) ?? ioError(named);
-  return code === "disk_io_error" ? causeIn(() => takeRoom(path)) : undefined;
+    return (
+      causeOfFailureIn(readAll) ??
+      (code === "database_damaged" && isSound() ? causeOfMisread(named) : undefined)
+    );
+  if (isOfIndex(error)) return causeOfFailureIn(() => takeRoom(path)) ?? ioError(named);
+  return code === "disk_io_error" ? causeOfFailureIn(() => takeRoom(path)) : undefined;
 }
 
 /** The cause for a failed read that succeeds when repeated: the bytes of the file are intact. */
@@ -73,7 +76,7 @@ function ioError({ detail }: Pick<Cause, "detail">): Cause {
 }
 
 /** The cause of a failure in work on files; undefined if the work succeeds. */
-export function causeIn(work: () => void): Cause | undefined {
+export function causeOfFailureIn(work: () => void): Cause | undefined {
   try {
     work();
     return undefined;

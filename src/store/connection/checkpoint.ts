@@ -1,9 +1,9 @@
 import {
-  asUnavailable,
-  filesLost,
+  toStorageUnavailable,
+  filesLostError,
   LOCK_RETRY_MS,
-  lockFailure,
-  lockWait,
+  lockError,
+  beginLockWait,
   type Scheduler,
 } from "./group-commit.ts";
 import type { WatchedDatabase } from "./watched-database.ts";
@@ -18,8 +18,8 @@ export async function checkpoint(
 ): Promise<void> {
   let isLockedOut: (() => boolean) | undefined;
   while (!isCopied(database)) {
-    isLockedOut ??= lockWait(scheduler);
-    if (isLockedOut()) throw lockFailure();
+    isLockedOut ??= beginLockWait(scheduler);
+    if (isLockedOut()) throw lockError();
     await new Promise<void>((resolve) => scheduler.after(LOCK_RETRY_MS, resolve));
   }
 }
@@ -27,12 +27,12 @@ export async function checkpoint(
 /** Whether the database file now contains the whole log. */
 function isCopied({ connection, watch, findingCause }: WatchedDatabase): boolean {
   try {
-    if (!watch.isIntact()) throw filesLost();
+    if (!watch.isIntact()) throw filesLostError();
     // The pragma returns a busy flag, which is 0 if no lock stopped the copying.
     const isWhole = findingCause(() => connection.pragma("wal_checkpoint(FULL)", { simple: true }) === 0);
-    if (!watch.noteWritten()) throw filesLost();
+    if (!watch.noteWritten()) throw filesLostError();
     return isWhole;
   } catch (error) {
-    throw asUnavailable(error);
+    throw toStorageUnavailable(error);
   }
 }

@@ -12,7 +12,7 @@ import {
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
-import { withLog } from "./log.ts";
+import { applyLog } from "./log.ts";
 
 /** A usable database file: its size including its log, and its schema version if the whole file was checked. */
 type CheckedFile = {
@@ -100,7 +100,7 @@ function readImage(path: string): Buffer | undefined {
     const before = headerOf(readLog(path));
     const file = readFileSync(path);
     const log = readLog(path);
-    if (headerOf(log) === before && headerOf(readLog(path)) === before) return withLog(file, log);
+    if (headerOf(log) === before && headerOf(readLog(path)) === before) return applyLog(file, log);
   }
   return undefined;
 }

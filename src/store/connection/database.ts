@@ -1,9 +1,9 @@
 import Database, { type Statement } from "better-sqlite3";
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { isError, type Outcome } from "../../core/outcome.ts";
-import { causeIn, causeOf, causeOfMisread, readWithoutSqlite } from "./cause.ts";
+import { causeOfFailureIn, causeOf, causeOfMisread, readWithoutSqlite } from "./cause.ts";
 import { hasForeignLog, LOG_MARK_DDL } from "./log-mark.ts";
-import { tellsOfLogAlone } from "./log.ts";
+import { hasCommitsOnlyInLog } from "./log.ts";
 import {
   failureInVerdict,
   isSqliteError,
@@ -24,7 +24,7 @@ export type FileKind = {
   /** SQLite's `application_id`: a file with another id is not ours. */
   readonly applicationId: number;
   /** The version after the first migration, stored as `user_version`; lower versions are development versions. */
-  readonly firstFormat: number;
+  readonly firstVersion: number;
   readonly migrations: readonly Migration[];
   /** The files to move away for a new start; other files may be useless without them. */
   readonly aside: string;
@@ -60,7 +60,7 @@ export const IN_MEMORY = ":memory:";
 export const SQLITE_MAGIC = "SQLite format 3\0";
 /** The size of SQLite's header, in bytes. */
 export const HEADER_BYTES = 100;
-const FORMAT_OFFSET = 60;
+const SCHEMA_VERSION_OFFSET = 60;
 /** The offset of the application id in the header. */
 export const APPLICATION_ID_OFFSET = 68;
 /** How long a statement waits for another process's lock, in milliseconds. */
@@ -90,7 +90,7 @@ export function withFileRefusal<Value>(
 export function hasLostLog(path: string): boolean {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
   if (!existsSync(path) || (log?.size ?? 0) > 0) return false;
-  return tellsOfLogAlone(`${path}-shm`) ?? log === undefined;
+  return hasCommitsOnlyInLog(`${path}-shm`) ?? log === undefined;
 }
 
 /**
@@ -177,7 +177,7 @@ export function isSound(connection: FileConnection): boolean {
 }
 
 /** Checks a file without writing to it. */
-export function inspect(path: string, options: OpenOptions): FileRefusal | undefined {
+export function inspectFile(path: string, options: OpenOptions): FileRefusal | undefined {
   return (
     inspectHead(path, options.kind) ??
     readOrDamaged(path, options.kind, () =>
@@ -207,7 +207,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
     return refusal("foreign", path, { kind, what: `is a database of another program, not a ${kind.name}` });
   }
   // Before the log is judged, because another version may write it differently.
-  const refused = inspectFormat(header.readInt32BE(FORMAT_OFFSET), path, kind);
+  const refused = inspectSchemaVersion(header.readInt32BE(SCHEMA_VERSION_OFFSET), path, kind);
   if (refused !== undefined) return refused;
   return hasForeignLog(path, isMarked(kind)) ? foreignLog(path) : undefined;
 }
@@ -223,7 +223,7 @@ export function readOrDamaged(
 ): FileRefusal | undefined {
   const first = orMalformed(path, kind, check);
   if (first?.reason !== "damaged") return first;
-  const unreadable = causeIn(() => readWithoutSqlite(path));
+  const unreadable = causeOfFailureIn(() => readWithoutSqlite(path));
   if (unreadable !== undefined) return unusableFile(path, unreadable);
   return orMalformed(path, kind, check) ?? unusableFile(path, causeOfMisread({ detail: first.message }));
 }
@@ -257,7 +257,7 @@ export function inspectContent(
   let connection: FileConnection | undefined;
   try {
     connection = open();
-    const refused = inspectFormat(schemaVersion(connection), path, kind);
+    const refused = inspectSchemaVersion(schemaVersion(connection), path, kind);
     if (refused !== undefined) return refused;
     if (!connection.memory && statSync(path).size > MAX_CHECKED_BYTES) return undefined;
     const verdict = String(connection.pragma("quick_check(1)", { simple: true }));
@@ -275,17 +275,17 @@ export function inspectContent(
   }
 }
 
-function inspectFormat(format: number, path: string, kind: FileKind): FileRefusal | undefined {
-  if (format < kind.firstFormat) {
+function inspectSchemaVersion(version: number, path: string, kind: FileKind): FileRefusal | undefined {
+  if (version < kind.firstVersion) {
     return refusal("development_version", path, {
       kind,
-      what: `was made by a development version of checkout (format ${format}; released versions start at ${kind.firstFormat})`,
+      what: `was made by a development version of checkout (format ${version}; released versions start at ${kind.firstVersion})`,
     });
   }
-  if (format <= currentSchemaVersion(kind)) return undefined;
+  if (version <= currentSchemaVersion(kind)) return undefined;
   return {
     reason: "newer",
-    message: `${path} was written by a newer version of checkout (format ${format}; this one knows up to ${currentSchemaVersion(kind)})`,
+    message: `${path} was written by a newer version of checkout (format ${version}; this one knows up to ${currentSchemaVersion(kind)})`,
     remedy: "update checkout, or use another folder with --dir",
   };
 }
@@ -315,20 +315,20 @@ function foreignLog(path: string): FileRefusal {
 }
 
 /** Whether the databases of a schema version carry a mark of their log. */
-export function isMarked(kind: FileKind): (format: number) => boolean {
+export function isMarked(kind: FileKind): (version: number) => boolean {
   const from = firstMarkedVersion(kind);
-  return (format) => format >= from;
+  return (version) => version >= from;
 }
 
 /** The first schema version whose databases carry a mark of their log; Infinity for a kind without marks. */
-export function firstMarkedVersion({ firstFormat, migrations }: FileKind): number {
+export function firstMarkedVersion({ firstVersion, migrations }: FileKind): number {
   const index = migrations.findIndex((migration) => migration.includes(LOG_MARK_DDL));
-  return index < 0 ? Infinity : firstFormat + index;
+  return index < 0 ? Infinity : firstVersion + index;
 }
 
 /** The schema version that this program writes. */
-export function currentSchemaVersion({ firstFormat, migrations }: FileKind): number {
-  return firstFormat + migrations.length - 1;
+export function currentSchemaVersion({ firstVersion, migrations }: FileKind): number {
+  return firstVersion + migrations.length - 1;
 }
 
 /** The schema version of a database. */

@@ -42,7 +42,7 @@ export const NO_FILES: FileWatch = {
  * the same and the beginning of the database is unchanged, or another process has committed or checkpointed, and the
  * log follows the database by its marks. `marked`: whether a database of a schema version has a mark.
  */
-export function watchFiles(path: string, marked: (format: number) => boolean): FileWatch {
+export function watchFiles(path: string, marked: (version: number) => boolean): FileWatch {
   const { database, log, index } = openParts(path);
   const parts = [database, log, index].filter((part) => part !== undefined);
 

@@ -33,7 +33,7 @@ const LOCK_WAIT_MS = 2000;
 export const LOCK_RETRY_MS = 5;
 
 /** Begins a wait for another process's lock; the returned function says whether the wait has taken too long. */
-export function lockWait({ after }: Pick<Scheduler, "after">): () => boolean {
+export function beginLockWait({ after }: Pick<Scheduler, "after">): () => boolean {
   let isOver = false;
   after(LOCK_WAIT_MS, () => {
     isOver = true;
@@ -61,7 +61,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   return <Value>(work: () => Value): Promise<Value> =>
     new Promise<Value>((resolve, reject) => {
       if (queue.length >= MAX_QUEUE) {
-        reject(lockFailure(`more than ${MAX_QUEUE} writes are waiting`));
+        reject(lockError(`more than ${MAX_QUEUE} writes are waiting`));
         return;
       }
       queue.push({
@@ -79,7 +79,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     let batch = queue.slice(0, MAX_BATCH);
     const results = commitWatched(batch);
     if (results === "locked") {
-      isLockedOut ??= lockWait(scheduler);
+      isLockedOut ??= beginLockWait(scheduler);
       if (!isLockedOut()) {
         scheduler.after(LOCK_RETRY_MS, flush);
         return;
@@ -94,7 +94,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     let failure: StorageUnavailable | undefined;
     for (const [index, job] of batch.entries()) {
       const result = results === "locked" ? undefined : results[index];
-      const told: Result = result ?? { ok: false, error: lockFailure() };
+      const told: Result = result ?? { ok: false, error: lockError() };
       if (!told.ok && told.error instanceof StorageUnavailable) failure ??= told.error;
       job.settle(told);
     }
@@ -107,9 +107,9 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
    */
   function commitWatched(batch: readonly Job[]): Result[] | "locked" {
     try {
-      if (!watch.isIntact()) return failAll(batch, filesLost());
+      if (!watch.isIntact()) return failAll(batch, filesLostError());
       const results = commitTogether(statements, connection, batch);
-      return watch.noteWritten() ? results : failAll(batch, filesLost());
+      return watch.noteWritten() ? results : failAll(batch, filesLostError());
     } catch (error) {
       // The disk cannot tell whether the files still exist: an unknown state is not acknowledged.
       return failAll(batch, error);
@@ -118,12 +118,12 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
 }
 
 /** The error for callers when the files of the database are no longer the opened ones. */
-export function filesLost(): StorageUnavailable {
+export function filesLostError(): StorageUnavailable {
   return new StorageUnavailable(storageFailure("database_changed"));
 }
 
 /** The error for callers when another process kept the lock for the whole wait. */
-export function lockFailure(detail?: string): StorageUnavailable {
+export function lockError(detail?: string): StorageUnavailable {
   return new StorageUnavailable(storageFailure("file_locked"), { detail });
 }
 
@@ -160,7 +160,7 @@ function commitTogether(
 }
 
 function failAll(batch: readonly Job[], error: unknown): Result[] {
-  return batch.map(() => ({ ok: false, error: asUnavailable(error) }));
+  return batch.map(() => ({ ok: false, error: toStorageUnavailable(error) }));
 }
 
 /** Runs and commits; undefined if another process holds the lock. Rolls back and rethrows an error. */
@@ -207,7 +207,7 @@ function runInSavepoint(statements: Statements, connection: FileConnection, job:
     if (!connection.inTransaction) throw error;
     statements.undo.run();
     statements.release.run();
-    return { ok: false, error: asUnavailable(error) };
+    return { ok: false, error: toStorageUnavailable(error) };
   }
 }
 
@@ -219,7 +219,7 @@ function isLocked(error: unknown): boolean {
  * Turns errors of the disk and of locks, from SQLite and Node, into StorageUnavailable; other errors (a constraint, a
  * bug) stay unchanged.
  */
-export function asUnavailable(error: unknown): unknown {
+export function toStorageUnavailable(error: unknown): unknown {
   const cause = causeOfError(error);
   if (cause === undefined || error instanceof StorageUnavailable) return error;
   return new StorageUnavailable(cause.failure, { cause: error, detail: cause.detail });

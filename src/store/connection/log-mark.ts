@@ -54,11 +54,14 @@ const MAX_LOOKS = 10;
  * follow the commit in the database, and the database contains none of its commits. SQLite would write such a log over
  * the database. Reads both without SQLite. `marked`: whether a database of a schema version has a mark.
  */
-export function hasForeignLog(path: string, marked: (format: number) => boolean): boolean {
+export function hasForeignLog(path: string, marked: (version: number) => boolean): boolean {
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0) return false;
   return isForeignUnder(marked, () => {
     const log = fromFile(`${path}-wal`, readLog) ?? NO_LOG;
-    const database = fromFile(path, (file) => readDatabase(file, log.page)) ?? { format: 0, mark: undefined };
+    const database = fromFile(path, (file) => readDatabase(file, log.page)) ?? {
+      version: 0,
+      mark: undefined,
+    };
     return { log, database };
   });
 }
@@ -69,7 +72,7 @@ export function hasForeignLog(path: string, marked: (format: number) => boolean)
  */
 export function isOwnLog(
   { logFile, databaseFile }: { readonly logFile: number; readonly databaseFile: number },
-  marked: (format: number) => boolean,
+  marked: (version: number) => boolean,
 ): boolean {
   const look = (): LogAndMark => {
     const log = readLog(logFile);
@@ -85,11 +88,11 @@ type LogAndMark = { readonly log: Log; readonly database: DatabaseMark };
  * Whether a log is foreign in an unchanged pair of files: a running process may change both between two reads; an
  * unchanged pair was left by a process that has ended.
  */
-function isForeignUnder(marked: (format: number) => boolean, look: () => LogAndMark): boolean {
+function isForeignUnder(marked: (version: number) => boolean, look: () => LogAndMark): boolean {
   let before = "";
   for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
     const found = look();
-    if (isNext(found.log, found.database.mark, marked(found.database.format))) return false;
+    if (isNext(found.log, found.database.mark, marked(found.database.version))) return false;
     const seen = JSON.stringify(found);
     if (seen === before) return true;
     before = seen;
@@ -146,9 +149,9 @@ function fromFile<Value>(path: string, read: (file: number) => Value): Value | u
   }
 }
 
-const DATABASE = { headerBytes: 100, pageSize: 16, format: 60 } as const;
+const DATABASE = { headerBytes: 100, pageSize: 16, version: 60 } as const;
 
-type DatabaseMark = { readonly format: number; readonly mark: Mark | undefined };
+type DatabaseMark = { readonly version: number; readonly mark: Mark | undefined };
 
 /** Reads the schema version of a database, and the mark on one of its pages, without using the log. */
 function readDatabase(file: number, page: number): DatabaseMark {
@@ -158,7 +161,7 @@ function readDatabase(file: number, page: number): DatabaseMark {
   const bytes = Buffer.alloc(pageSize === 1 ? 65_536 : pageSize);
   const isThere = page > 1 && readSync(file, bytes, 0, bytes.length, (page - 1) * bytes.length) > 0;
   return {
-    format: header.readInt32BE(DATABASE.format),
+    version: header.readInt32BE(DATABASE.version),
     mark: isThere ? markOn(bytes) : undefined,
   };
 }

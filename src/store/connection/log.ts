@@ -58,8 +58,8 @@ export function framesOf(file: number, check: "salts" | "sums"): Iterable<Frame>
   return readFrames(check, (buffer, at) => readSync(file, buffer, 0, buffer.length, at));
 }
 
-/** A database with the committed frames of its log applied, as SQLite would read both. */
-export function withLog(file: Buffer, log: Buffer): Buffer {
+/** Applies the committed frames of a log to its database, as SQLite would read both. */
+export function applyLog(file: Buffer, log: Buffer): Buffer {
   let image = file;
   let pending: Frame[] = [];
   for (const frame of readFrames("sums", (buffer, at) => log.copy(buffer, 0, at))) {
@@ -102,7 +102,7 @@ export function isWholeLog(log: number, index: number): boolean {
  * Whether an index describes commits that are in the log but not yet in the database. Undefined if there is no complete
  * index.
  */
-export function tellsOfLogAlone(path: string): boolean | undefined {
+export function hasCommitsOnlyInLog(path: string): boolean | undefined {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
   const file = openSync(path, "r");
   try {

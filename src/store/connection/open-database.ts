@@ -16,7 +16,7 @@ import {
   currentSchemaVersion,
   schemaVersion,
   IN_MEMORY,
-  inspect,
+  inspectFile,
   refuseOrphanedLog,
   firstMarkedVersion,
   openConnection,
@@ -46,7 +46,7 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<FileCo
   if (path === IN_MEMORY) return accept(openInMemory(options));
   return withFileRefusal(path, options, () => {
     const refused = existsSync(path)
-      ? inspect(path, options)
+      ? inspectFile(path, options)
       : (refuseOrphanedLog(path) ?? createWhole(path, options));
     return refused === undefined ? accept(openWhole(path, options)) : { ok: false, refusal: refused };
   });
@@ -189,9 +189,9 @@ function flushFolder(folder: string): void {
 const REFUSED_FLUSH_CODES: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
 
 function migrate(connection: FileConnection, path: string, options: OpenOptions): void {
-  const format = schemaVersion(connection);
-  if (format === currentSchemaVersion(options.kind)) return;
-  backUp(connection, path, { ...options, backup: `${path}.v${format}.backup` });
+  const version = schemaVersion(connection);
+  if (version === currentSchemaVersion(options.kind)) return;
+  backUp(connection, path, { ...options, backup: `${path}.v${version}.backup` });
   applyMigrations(connection, options.kind);
 }
 
@@ -210,7 +210,7 @@ function backUp(
   inFolderBeside(path, options, (unfinished) => {
     connection.prepare("VACUUM INTO ?").run(unfinished);
     openConnection(unfinished, options, renewMark).close();
-    const refused = inspect(unfinished, options);
+    const refused = inspectFile(unfinished, options);
     if (refused !== undefined) throw new CorruptCopy(`the backup is not whole: ${refused.message}`);
     flush(unfinished);
     renameSync(unfinished, backup);
@@ -221,14 +221,14 @@ function backUp(
 /** Applies the missing migrations to a file; all of them to a new file, whose version is 0. */
 export function applyMigrations(connection: FileConnection, kind: FileKind): void {
   for (const [index, migration] of kind.migrations.entries()) {
-    const format = kind.firstFormat + index;
+    const version = kind.firstVersion + index;
     const step = connection.transaction(() => {
       // Read inside the transaction, because another process may have been faster.
-      if (schemaVersion(connection) >= format) return;
+      if (schemaVersion(connection) >= version) return;
       connection.exec(migration);
-      connection.pragma(`user_version = ${format}`);
+      connection.pragma(`user_version = ${version}`);
       // Its commit may be the only one in the log.
-      if (format > firstMarkedVersion(kind)) createMarker(connection)("always");
+      if (version > firstMarkedVersion(kind)) createMarker(connection)("always");
     });
     step.immediate();
   }

@@ -61,7 +61,7 @@ export function prepareByPosition<Value extends object>(connection: Connection, 
 }
 
 /** A value that is created at its first use, so that a start does not wait for it. */
-export function lazily<Value>(make: () => Value): () => Value {
+export function lazyValue<Value>(make: () => Value): () => Value {
   let made: Value | undefined;
   return () => (made ??= make());
 }

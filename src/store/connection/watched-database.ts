@@ -12,7 +12,7 @@ import {
 } from "./database.ts";
 import { openDatabase } from "./open-database.ts";
 import { NO_FILES, watchFiles, type FileWatch } from "./file-watch.ts";
-import { filesLost } from "./group-commit.ts";
+import { filesLostError } from "./group-commit.ts";
 import { createMarker } from "./log-mark.ts";
 
 /** An open database with the watch over its files. It must be closed through this object. */
@@ -164,7 +164,7 @@ type Transact = <Value>(work: () => Value) => Value;
 export function transactor({ connection, watch, findingCause: finding }: WatchedDatabase): Transact {
   const mark = createMarker(connection);
   return <Value>(work: () => Value): Value => {
-    if (!watch.isIntact()) throw filesLost();
+    if (!watch.isIntact()) throw filesLostError();
     const run = connection.transaction(() => {
       const value = work();
       mark();
@@ -172,7 +172,7 @@ export function transactor({ connection, watch, findingCause: finding }: Watched
     });
     // SQLite's own BEGIN and COMMIT, which better-sqlite3 runs itself.
     const value = finding(() => run.immediate());
-    if (!watch.noteWritten()) throw filesLost();
+    if (!watch.noteWritten()) throw filesLostError();
     return value;
   };
 }

@@ -52,7 +52,7 @@ CREATE INDEX attempts ON entries (service, endpoint, order_id, attempt);
 `;
 
 /** The migration that distinguishes the instances of a sandbox. */
-export const ENTRIES_OF_INSTANCES = `
+export const ENTRIES_INSTANCE_MIGRATION = `
 ALTER TABLE entries ADD COLUMN instance TEXT;
 `;
 

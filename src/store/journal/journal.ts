@@ -4,11 +4,11 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import type { FileKind, FileRefusal, OpenOptions } from "../connection/database.ts";
 import { LOG_MARK_DDL } from "../connection/log-mark.ts";
 import { openWatchedDatabase } from "../connection/watched-database.ts";
-import { ENTRIES_DDL, ENTRIES_OF_INSTANCES, entriesTable } from "./entries.ts";
+import { ENTRIES_DDL, ENTRIES_INSTANCE_MIGRATION, entriesTable } from "./entries.ts";
 import {
   SEEN_EVENTS_DDL,
-  SEEN_EVENTS_OF_ANY_PROGRAM,
-  SEEN_EVENTS_OF_INSTANCES,
+  SEEN_EVENTS_CHECK_MIGRATION,
+  SEEN_EVENTS_INSTANCE_MIGRATION,
   seenEventsTable,
 } from "./seen-events.ts";
 
@@ -20,12 +20,12 @@ import {
 export const JOURNAL_FILE: FileKind = {
   name: "checkout journal",
   applicationId: 0x636b4a4c,
-  firstFormat: 10,
+  firstVersion: 10,
   migrations: [
     ENTRIES_DDL + SEEN_EVENTS_DDL,
     LOG_MARK_DDL,
-    ENTRIES_OF_INSTANCES + SEEN_EVENTS_OF_INSTANCES,
-    SEEN_EVENTS_OF_ANY_PROGRAM,
+    ENTRIES_INSTANCE_MIGRATION + SEEN_EVENTS_INSTANCE_MIGRATION,
+    SEEN_EVENTS_CHECK_MIGRATION,
   ],
   aside: "the file",
 };

@@ -21,7 +21,7 @@ import { REQUESTS_DDL, requestsTable } from "./requests.ts";
 export const REQUESTS_FILE: FileKind = {
   name: "checkout request log",
   applicationId: 0x636b5251,
-  firstFormat: 30,
+  firstVersion: 30,
   migrations: [REQUESTS_DDL],
   aside: "the file",
 };

@@ -26,9 +26,9 @@ import { applyMigrations, openDatabase } from "../connection/open-database.ts";
 import { SANDBOX_FILE } from "../schema.ts";
 import {
   tablesToCopy,
-  crossesStores,
+  hasReferencesAcrossStores,
   readRows,
-  strayDelivery,
+  findStrayDelivery,
   type CopiedTable,
   type NamedRow,
 } from "./rows.ts";
@@ -85,7 +85,7 @@ const templates = new WeakMap<FileKind, Map<number, Template>>();
 /**
  * Creates an empty snapshot in memory, to be filled; it contains nothing random, so that equal rows give equal bytes.
  */
-export function newImage(options: ImageOptions): FileConnection {
+export function createImage(options: ImageOptions): FileConnection {
   const connection = openBytes(templateOf(options, currentSchemaVersion(options.kind)).bytes, options);
   connection.pragma("journal_mode = OFF");
   connection.pragma("foreign_keys = OFF");
@@ -93,7 +93,7 @@ export function newImage(options: ImageOptions): FileConnection {
 }
 
 /** Creates an empty snapshot as a file, replacing the file at this path. `sealFile` completes it. */
-export function newImageFile(path: string, options: ImageOptions): FileConnection {
+export function createImageFile(path: string, options: ImageOptions): FileConnection {
   writeFileSync(path, templateOf(options, currentSchemaVersion(options.kind)).bytes);
   const connection = new Database(path, { nativeBinding: options.nativeBinding });
   for (const pragma of FILE_PRAGMAS) connection.pragma(pragma);
@@ -122,8 +122,8 @@ export function createAttachedImage(
   name: string,
 ): { readonly tables: string; readonly rest: string } {
   const { kind } = options;
-  const format = currentSchemaVersion(kind);
-  const parts = JSON.parse(templateOf(options, format).schema) as readonly [
+  const version = currentSchemaVersion(kind);
+  const parts = JSON.parse(templateOf(options, version).schema) as readonly [
     string,
     string,
     string,
@@ -136,7 +136,7 @@ export function createAttachedImage(
       .map(({ sql }) => `${sql.replace(/^CREATE (UNIQUE )?(TABLE|INDEX|TRIGGER) /, `$&${name}.`)};`)
       .join("\n");
   return {
-    tables: `PRAGMA ${name}.application_id = ${kind.applicationId}; PRAGMA ${name}.user_version = ${format};
+    tables: `PRAGMA ${name}.application_id = ${kind.applicationId}; PRAGMA ${name}.user_version = ${version};
       ${script((type) => type === "table")}
       INSERT INTO ${name}.log_mark SELECT id, zeroblob(16), zeroblob(16), commits FROM main.log_mark;`,
     rest: script((type) => type !== "table"),
@@ -243,29 +243,29 @@ function checkImage(
   bytes: Buffer,
 ): Outcome<SnapshotImage, SnapshotRefusal> {
   const { kind } = options;
-  const format = schemaVersion(connection);
+  const version = schemaVersion(connection);
   const newest = currentSchemaVersion(kind);
-  if (format > newest)
+  if (version > newest)
     return refuseSnapshot(
       "newer",
-      `it was made by a newer version of checkout (format ${format}; this one knows up to ${newest}); update checkout`,
+      `it was made by a newer version of checkout (format ${version}; this one knows up to ${newest}); update checkout`,
     );
-  if (format < kind.firstFormat)
+  if (version < kind.firstVersion)
     return refuseSnapshot(
       "development_version",
-      `it was made by a development version of checkout (format ${format}; released versions start at ${kind.firstFormat}); take a new one`,
+      `it was made by a development version of checkout (format ${version}; released versions start at ${kind.firstVersion}); take a new one`,
     );
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
     return refuseDamaged("its bytes differ from the bytes that were written");
   // First of all: a check, a migration or a query would run the expressions and triggers of a foreign schema.
-  if (schemaOf(connection) !== templateOf(options, format).schema)
+  if (schemaOf(connection) !== templateOf(options, version).schema)
     return refuseDamaged("its tables are not a snapshot's tables");
   // An index that leads to other rows would hide a row from one query and show it to another. A proven snapshot has no
   // such index.
   const check = options.isOwn === true ? "quick_check(1)" : "integrity_check(1)";
   const verdict = String(connection.pragma(check, { simple: true }));
   if (verdict !== "ok") return refuseDamaged(verdict);
-  if (format < newest) applyMigrations(connection, kind);
+  if (version < newest) applyMigrations(connection, kind);
   const stray = connection.pragma("foreign_key_check") as readonly unknown[];
   const about = connection
     .prepare<[], Pick<SnapshotImage, "storeId" | "takenAt" | "key">>(
@@ -277,30 +277,30 @@ function checkImage(
   if (stray.length > 0 || about === undefined || !isWhole || storeIds.length === 0)
     return refuseDamaged("rows of it are missing");
   // With a single store, no row can refer to another store.
-  if (storeIds.length > 1 && crossesStores(connection))
+  if (storeIds.length > 1 && hasReferencesAcrossStores(connection))
     return refuseDamaged("rows of one store refer to rows of another");
   return accept({
     ...about,
-    format,
+    format: version,
     connection,
     storeIds,
     tables: () => tablesToCopy(connection),
     rows: (table) => readRows(connection, table),
-    strayDelivery: () => strayDelivery(connection),
+    strayDelivery: () => findStrayDelivery(connection),
   });
 }
 
-function templateOf(options: ImageOptions, format: number): Template {
+function templateOf(options: ImageOptions, version: number): Template {
   const { kind } = options;
   const known = templates.get(kind) ?? new Map<number, Template>();
   templates.set(kind, known);
-  const template = known.get(format) ?? makeTemplate(options, format);
-  known.set(format, template);
+  const template = known.get(version) ?? makeTemplate(options, version);
+  known.set(version, template);
   return template;
 }
 
-function makeTemplate({ kind, nativeBinding }: ImageOptions, format: number): Template {
-  const migrations = kind.migrations.slice(0, format - kind.firstFormat + 1);
+function makeTemplate({ kind, nativeBinding }: ImageOptions, version: number): Template {
+  const migrations = kind.migrations.slice(0, version - kind.firstVersion + 1);
   const made = openDatabase(IN_MEMORY, { kind: { ...kind, migrations }, nativeBinding });
   if (!made.ok) throw new Error(made.refusal.message);
   const connection = made.value;

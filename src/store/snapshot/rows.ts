@@ -105,7 +105,7 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
 }
 
 /** Whether a row of one store refers to a row of another store. */
-export function crossesStores(connection: Connection): boolean {
+export function hasReferencesAcrossStores(connection: Connection): boolean {
   const references = connection.prepare<
     [],
     { readonly [Part in "child" | "column" | "parent" | "id"]: string }
@@ -232,8 +232,8 @@ export function readRows(
     .iterate();
 }
 
-/** A delivery whose checkout or sequence differs from its event. */
-export function strayDelivery(connection: Connection): string | undefined {
+/** Finds a delivery whose checkout or sequence differs from its event. */
+export function findStrayDelivery(connection: Connection): string | undefined {
   return connection
     .prepare<[], string>(
       `SELECT deliveries.id FROM deliveries JOIN events ON events.id = event_id

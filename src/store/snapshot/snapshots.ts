@@ -1,12 +1,12 @@
 import type { Outcome } from "../../core/outcome.ts";
 import type { Connection } from "../connection/connection.ts";
 import { currentSchemaVersion, type FileConnection } from "../connection/database.ts";
-import { lazily } from "../connection/statements.ts";
+import { lazyValue } from "../connection/statements.ts";
 import type { StoreClearer } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
 import { chooseHeads } from "../webhook/delivery-queues.ts";
 import { hasOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage, type SnapshotRefusal } from "./image.ts";
-import { SECRETS_TABLE, snapshotTaker, type SnapshotSource } from "./take.ts";
+import { SECRETS_TABLE, createSnapshotTaker, type SnapshotSource } from "./take.ts";
 import {
   tablesToCopy,
   insertRows,
@@ -44,9 +44,9 @@ type CopyContext = Options & {
  * schema version, so that a new table is covered in both directions.
  */
 export function snapshotsTable(connection: FileConnection, options: Options) {
-  const copying = { ...options, connection, tables: lazily(() => tablesToCopy(connection)) };
+  const copying = { ...options, connection, tables: lazyValue(() => tablesToCopy(connection)) };
   return {
-    ...snapshotTaker({ ...options, connection }),
+    ...createSnapshotTaker({ ...options, connection }),
 
     /** Whether the sandbox of this origin took the snapshot and its bytes are unchanged. */
     isOwn: hasOrigin,

@@ -2,10 +2,10 @@ import Database from "better-sqlite3";
 import type { SnapshotOrigin } from "../../core/snapshot/origin.ts";
 import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
 import type { FileConnection } from "../connection/database.ts";
-import { filesLost } from "../connection/group-commit.ts";
+import { filesLostError } from "../connection/group-commit.ts";
 import {
   createAttachedImage,
-  newImageFile,
+  createImageFile,
   sealFile,
   SNAPSHOT_FILE,
   writeChecksum,
@@ -43,8 +43,8 @@ export type SnapshotSource = {
   readonly pause: () => Promise<void>;
 };
 
-/** Takes snapshots; `end` aborts snapshots in progress. */
-export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: SnapshotSource) {
+/** Creates the taker of snapshots; `end` aborts snapshots in progress. */
+export function createSnapshotTaker({ connection, nativeBinding, isIntact, pause }: SnapshotSource) {
   const options = { kind: SNAPSHOT_FILE, nativeBinding };
   const underWay = new Set<Generator<void, boolean>>();
   return {
@@ -71,7 +71,7 @@ export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: Sn
       try {
         // No pause before the first step: the moment of the snapshot is the moment of the call.
         let step = writing.next();
-        if (!isIntact()) throw filesLost();
+        if (!isIntact()) throw filesLostError();
         for (; step.done !== true; step = writing.next()) await pause();
         if (!step.value) throw new Error("the state was closed while a snapshot of it was written");
       } finally {
@@ -87,7 +87,7 @@ export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: Sn
   };
 }
 
-type Options = SnapshotPlan & Parameters<typeof newImageFile>[1];
+type Options = SnapshotPlan & Parameters<typeof createImageFile>[1];
 
 /** Copies rows into the file of a snapshot, on a separate connection whose transaction sees the state at one moment. */
 function* writeRows(state: string, path: string, options: Options): Generator<void, boolean> {
@@ -97,7 +97,7 @@ function* writeRows(state: string, path: string, options: Options): Generator<vo
   try {
     view.exec("BEGIN");
     const tables = tablesToCopy(view);
-    image = newImageFile(path, options);
+    image = createImageFile(path, options);
     image.exec("BEGIN");
     for (const table of tables)
       for (const rows of selectRowsInSteps(view, table, rowsOf(options))) {

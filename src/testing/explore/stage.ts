@@ -3,7 +3,7 @@ import type { OrderView, PurchaseResult, SecretPlace } from "../../core/explore/
 import { isError } from "../../core/outcome.ts";
 import { holdsSecret } from "../../core/text.ts";
 import type { World } from "../../world.ts";
-import { unlessGone } from "../errors.ts";
+import { ignoreNotFound } from "../errors.ts";
 import type { Sandbox, Store } from "../types.ts";
 import type { ExploreOptions, View } from "./types.ts";
 
@@ -20,7 +20,7 @@ const PURCHASE_LIMIT_MS = 20_000;
 export function stagesOf({ sandbox, world, purchase, view, start }: Application): StageFactory["open"] {
   return async () => {
     const store = await sandbox.createStore();
-    const remove = (): Promise<void> => store.delete().catch(unlessGone);
+    const remove = (): Promise<void> => store.delete().catch(ignoreNotFound);
     const open = async (): Promise<Stage> => {
       const stop = await start?.(store);
       const secretPlaces = new Set<SecretPlace>();

@@ -1,6 +1,6 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import type { Calls } from "../calls.ts";
-import { momentOf } from "../options.ts";
+import { parseMomentOption } from "../options.ts";
 import type { AddedFault, Fault, Faults } from "../fault-types.ts";
 
 /** The faults of a store, through the operations of the control API. */
@@ -25,7 +25,7 @@ function requestOf({ match, until, ...wanted }: Fault, ownId: string): RequestOf
   if (storeId !== ownId) throw new TypeError(`these are the faults of store ${ownId}; got store ${storeId}`);
   return {
     ...wanted,
-    until: until === undefined ? undefined : momentOf(until),
+    until: until === undefined ? undefined : parseMomentOption(until),
     match: match === undefined ? undefined : narrowed,
   };
 }

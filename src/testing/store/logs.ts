@@ -106,7 +106,7 @@ export function deliveryLog(
       return found.toReversed();
     },
     names: ({ id, type, eventId, state }) => (state === "succeeded" ? [type, id, eventId] : []),
-    line: deliveryLine,
+    line: deliverySummary,
   });
 }
 
@@ -130,7 +130,7 @@ export function requestLog(
       const short = path.replace(/^\/v1(?=\/)/, "");
       return [`${method} ${path}`, path, `${method} ${short}`, short, requestId, orderId];
     },
-    line: requestLine,
+    line: requestSummary,
   });
 }
 
@@ -175,14 +175,14 @@ function dateOrNull(milliseconds: number | null): Date | null {
 }
 
 /** A request as a line of text, with the reason of a refusal. */
-export function requestLine({ method, path, status, code, message }: LoggedRequest): string {
+export function requestSummary({ method, path, status, code, message }: LoggedRequest): string {
   return printable(
     `${method} ${path}: ${status}${code === null ? "" : ` ${code}`}${message === null ? "" : `: ${message}`}`,
   );
 }
 
 /** A delivery as a line of text, with its endpoint, its faults and the result of its last finished attempt. */
-export function deliveryLine({ type, endpointId, state, tries, attempts, fault }: Delivery): string {
+export function deliverySummary({ type, endpointId, state, tries, attempts, fault }: Delivery): string {
   const last = attempts.findLast(({ finishedAt }) => finishedAt !== null);
   const answer = last?.answer ? ` ${printableLiteral(last.answer)}` : "";
   const said = last === undefined ? "" : `, the last: ${last.status ?? last.error ?? "no answer"}${answer}`;

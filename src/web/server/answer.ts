@@ -1,9 +1,9 @@
 import { STATUS_CODES, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { HttpResponse, ServerLimits, Service, World } from "../../world.ts";
-import { isWhole } from "../http.ts";
-import type { Pending, IdleConnections } from "./connections.ts";
-import { LIMITS } from "./limits.ts";
+import { isWholeBody } from "../http.ts";
+import type { PendingRequest, IdleConnections } from "./connections.ts";
+import { SERVER_LIMITS } from "./limits.ts";
 import { readBody, requestOf } from "./requests.ts";
 import { sendStream } from "./stream.ts";
 
@@ -11,9 +11,9 @@ import { sendStream } from "./stream.ts";
 export type RefuseUnread = (incoming: IncomingMessage, refusal: HttpResponse) => Promise<void>;
 
 /** Reads the rest of a request, passes it to the service, and sends the answer. */
-export async function answer(
+export async function answerRequest(
   service: Service,
-  entry: Pending,
+  entry: PendingRequest,
   {
     limits,
     refuseUnread,
@@ -41,7 +41,7 @@ export async function answer(
 }
 
 async function send(
-  { incoming, response }: Pick<Pending, "incoming" | "response">,
+  { incoming, response }: Pick<PendingRequest, "incoming" | "response">,
   { status, headers, body, dropped, reset }: HttpResponse,
   { silenceMs }: ServerLimits,
 ): Promise<void> {
@@ -50,7 +50,7 @@ async function send(
     else response.destroy();
     return;
   }
-  if (isWhole(body)) {
+  if (isWholeBody(body)) {
     response.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body) });
     response.end(body);
     return;
@@ -67,12 +67,12 @@ async function send(
  * client is still sending would then reset it, and the answer would be lost. This function closes our half, and
  * continues reading for a while.
  */
-export function writePast(
+export function writeToSocket(
   socket: Socket,
   { status, headers, body }: HttpResponse,
   { after, isHead = false }: Pick<World, "after"> & { readonly isHead?: boolean },
 ): void {
-  if (!isWhole(body)) throw new Error("an unreadable request needs a whole body as its answer");
+  if (!isWholeBody(body)) throw new Error("an unreadable request needs a whole body as its answer");
   const lines = Object.entries({
     ...headers,
     "Content-Length": Buffer.byteLength(body),
@@ -82,5 +82,5 @@ export function writePast(
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${head}\r\n`);
   socket.end(isHead ? "" : body);
   socket.resume();
-  after(LIMITS.lingerMs, () => socket.destroy());
+  after(SERVER_LIMITS.lingerMs, () => socket.destroy());
 }

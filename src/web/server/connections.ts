@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { isLoopbackAddress } from "../../core/network/address.ts";
 import type { ServerLimits } from "../../world.ts";
-import { LIMITS } from "./limits.ts";
+import { SERVER_LIMITS } from "./limits.ts";
 
 /** A request whose answer has not been sent completely. */
-export type Pending = {
+export type PendingRequest = {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   /** Whether the service is processing it. */
@@ -15,7 +15,7 @@ export type Pending = {
 };
 
 /** The requests of one connection: all unanswered ones, and those among them that have not been started. */
-export type RequestQueue = { readonly pending: Set<Pending>; readonly waiting: Pending[] };
+export type RequestQueue = { readonly pending: Set<PendingRequest>; readonly waiting: PendingRequest[] };
 
 /** Tracks idle connections, which can be closed to make room. */
 export type IdleConnections = {
@@ -92,7 +92,7 @@ export function isFromOutside(socket: Socket): boolean {
 }
 
 /** Whether a request of a connection is in progress. */
-export function isWorkedOn({ pending }: RequestQueue): boolean {
+export function isBusy({ pending }: RequestQueue): boolean {
   for (const { isServed } of pending) if (isServed) return true;
   return false;
 }
@@ -101,7 +101,7 @@ export function isWorkedOn({ pending }: RequestQueue): boolean {
  * Processes the requests of a connection in order, as far as its client reads the answers. A client that sends requests
  * without reading gets little work done, and little is kept in memory for it.
  */
-export function processInOrder(queue: RequestQueue, work: (entry: Pending) => Promise<unknown>): void {
+export function processInOrder(queue: RequestQueue, work: (entry: PendingRequest) => Promise<unknown>): void {
   const { pending, waiting } = queue;
   while (waiting.length > 0 && mayWork(queue)) {
     const next = waiting.shift();
@@ -119,5 +119,5 @@ function mayWork({ pending, waiting }: RequestQueue): boolean {
   const taken = [...pending].slice(0, pending.size - waiting.length);
   const unread = taken.reduce((bytes, { response }) => bytes + response.writableLength, 0);
   const unanswered = taken.filter(({ response }) => !response.writableEnded).length;
-  return unanswered < LIMITS.workedOn && unread < LIMITS.unreadBytes;
+  return unanswered < SERVER_LIMITS.workedOn && unread < SERVER_LIMITS.unreadBytes;
 }

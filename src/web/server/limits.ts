@@ -4,7 +4,7 @@ import type { ServerLimits } from "../../world.ts";
 export const DEFAULT_LIMITS: ServerLimits = { bodyBytes: 16 * 1024, connections: 1024, silenceMs: 30_000 };
 
 /** Limits of every server (decision 58). Sizes in bytes, times in milliseconds. */
-export const LIMITS = {
+export const SERVER_LIMITS = {
   headBytes: 16 * 1024,
   /** The parser accepts this multiple of the largest head, so that a refusal can depend on the path. */
   readHeads: 4,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { HttpRequest, ServerLimits, UnreadableRequest } from "../../world.ts";
 import { toOriginForm } from "../http.ts";
 import { isFromOutside } from "./connections.ts";
-import { LIMITS, DEFAULT_LIMITS } from "./limits.ts";
+import { SERVER_LIMITS, DEFAULT_LIMITS } from "./limits.ts";
 
 /** The reason why a request could not be read. */
 export type RequestError = Pick<UnreadableRequest, "code" | "message">;
@@ -42,15 +42,18 @@ function readErrorOf(
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
     return { code: "invalid_request", message: `HTTP/1.1 was expected; got HTTP/${httpVersion}` };
   }
-  if (rawHeaders.length > LIMITS.headerLines * 2) {
-    return { code: "headers_too_large", message: `a request may have ${LIMITS.headerLines} header lines` };
+  if (rawHeaders.length > SERVER_LIMITS.headerLines * 2) {
+    return {
+      code: "headers_too_large",
+      message: `a request may have ${SERVER_LIMITS.headerLines} header lines`,
+    };
   }
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {
     return { code: "invalid_request", message: "the only transfer coding is chunked" };
   }
   const declared = headers["content-length"];
-  return declared !== undefined && Number(declared) > bodyBytes ? tooLarge(bodyBytes) : undefined;
+  return declared !== undefined && Number(declared) > bodyBytes ? bodyTooLargeError(bodyBytes) : undefined;
 }
 
 /** The error for a head above its path's limit; Node's parser accepts larger heads. */
@@ -61,7 +64,7 @@ function headErrorOf(
   if (largerHeads === undefined) return undefined;
   const { below, headBytes } = largerHeads;
   const isLarger = below.some((path) => url.startsWith(path) && /^[/?]?$/.test(url.charAt(path.length)));
-  const limit = isLarger ? headBytes : LIMITS.headBytes;
+  const limit = isLarger ? headBytes : SERVER_LIMITS.headBytes;
   return method.length + url.length + bytesOf(rawHeaders) > limit ? headError(limit) : undefined;
 }
 
@@ -80,7 +83,7 @@ function bytesOf(rawHeaders: readonly string[]): number {
 export const NO_BODY = new Uint8Array();
 
 /** The error for a body above its limit. */
-export function tooLarge(bodyBytes: number): RequestError {
+export function bodyTooLargeError(bodyBytes: number): RequestError {
   return { code: "body_too_large", message: `a body may have ${bodyBytes} bytes` };
 }
 
@@ -96,11 +99,12 @@ function receiveBody(
     let size = 0;
     incoming.on("data", (chunk: Buffer) => {
       size += chunk.length;
-      if (size > bodyBytes) resolve(tooLarge(bodyBytes));
+      if (size > bodyBytes) resolve(bodyTooLargeError(bodyBytes));
       else chunks.push(chunk);
     });
     incoming.on("end", () => {
-      if (bytesOf(incoming.rawTrailers) > LIMITS.headBytes) resolve(headError(LIMITS.headBytes));
+      if (bytesOf(incoming.rawTrailers) > SERVER_LIMITS.headBytes)
+        resolve(headError(SERVER_LIMITS.headBytes));
       else resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
     });
     incoming.on("close", () => resolve(undefined));
@@ -116,7 +120,7 @@ const PARSER_REFUSALS: ReadonlyMap<string, RequestError> = new Map(
     },
     ERR_HTTP_REQUEST_TIMEOUT: {
       code: "request_timeout",
-      message: `the whole request must arrive within ${LIMITS.requestMs / 1000} s, its headers within ${LIMITS.headersMs / 1000} s`,
+      message: `the whole request must arrive within ${SERVER_LIMITS.requestMs / 1000} s, its headers within ${SERVER_LIMITS.headersMs / 1000} s`,
     },
   }),
 );

@@ -2,27 +2,27 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { listenAddresses } from "../../core/network/address.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import type { Listener, ListenFailure, ListenOptions, ServerLimits, Service, World } from "../../world.ts";
-import { answer, writePast, type RefuseUnread } from "./answer.ts";
+import type { Listener, ListenFailure, ServerOptions, ServerLimits, Service, World } from "../../world.ts";
+import { answerRequest, writeToSocket, type RefuseUnread } from "./answer.ts";
 import {
-  isWorkedOn,
+  isBusy,
   idleConnectionsOf,
   setUpConnection,
   processInOrder,
-  type Pending,
+  type PendingRequest,
   type RequestQueue,
   type IdleConnections,
 } from "./connections.ts";
-import { LIMITS, DEFAULT_LIMITS } from "./limits.ts";
+import { SERVER_LIMITS, DEFAULT_LIMITS } from "./limits.ts";
 import { NO_BODY, parserError, requestOf } from "./requests.ts";
 
 /**
  * Serves on 127.0.0.1, on ::1 if the machine has it, and on the addresses of the options. Port 0 selects any free port.
  * The service is created when the port is known, before the first request is read.
  */
-export async function serve(
+export async function serveHttp(
   makeService: (port: number) => Service,
-  options: ListenOptions & Pick<World, "after">,
+  options: ServerOptions & Pick<World, "after">,
 ): Promise<Outcome<Listener, ListenFailure>> {
   const { after, addresses = [] } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -55,11 +55,12 @@ function portOf(server: Server): number {
 
 function createHttpServer({ silenceMs, largerHeads }: ServerLimits): Server {
   const server = createServer({
-    maxHeaderSize: largerHeads === undefined ? LIMITS.headBytes : LIMITS.readHeads * largerHeads.headBytes,
-    headersTimeout: LIMITS.headersMs,
-    requestTimeout: LIMITS.requestMs,
-    keepAliveTimeout: LIMITS.keepAliveMs,
-    connectionsCheckingInterval: LIMITS.checkEveryMs,
+    maxHeaderSize:
+      largerHeads === undefined ? SERVER_LIMITS.headBytes : SERVER_LIMITS.readHeads * largerHeads.headBytes,
+    headersTimeout: SERVER_LIMITS.headersMs,
+    requestTimeout: SERVER_LIMITS.requestMs,
+    keepAliveTimeout: SERVER_LIMITS.keepAliveMs,
+    connectionsCheckingInterval: SERVER_LIMITS.checkEveryMs,
     // The guard refuses a missing Host, in our envelope.
     requireHostHeader: false,
     noDelay: true,
@@ -90,14 +91,16 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
   const refuseUnread: RefuseUnread = async (incoming, refusal) => {
     await afterPending(incoming.socket);
     incoming.resume();
-    writePast(incoming.socket, refusal, { after, isHead: incoming.method === "HEAD" });
+    writeToSocket(incoming.socket, refusal, { after, isHead: incoming.method === "HEAD" });
   };
   // A service must not throw. If it does, or its stream fails, only the connection ends, after the bytes already sent.
-  const work = (entry: Pending): Promise<unknown> =>
-    answer(service, entry, { limits, refuseUnread, rests }).catch(() => entry.incoming.socket.destroySoon());
+  const work = (entry: PendingRequest): Promise<unknown> =>
+    answerRequest(service, entry, { limits, refuseUnread, rests }).catch(() =>
+      entry.incoming.socket.destroySoon(),
+    );
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
     const queue = queues.get(incoming.socket) ?? { pending: new Set(), waiting: [] };
-    if (!isWorkedOn(queue)) rests.wake(incoming.socket);
+    if (!isBusy(queue)) rests.wake(incoming.socket);
     queues.set(incoming.socket, queue);
     const entry = { incoming, response, isServed: false, isLast: false };
     queue.pending.add(entry);
@@ -105,12 +108,12 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
     response.on("close", () => {
       queue.pending.delete(entry);
       if (queue.pending.size === 0) rests.rest(incoming.socket);
-      else if (!isWorkedOn(queue)) rests.wake(incoming.socket);
+      else if (!isBusy(queue)) rests.wake(incoming.socket);
       processInOrder(queue, work);
       // This connection was busy when the server was told to stop.
       if (!server.listening) server.closeIdleConnections();
     });
-    if (queue.pending.size > LIMITS.pipelined) incoming.socket.destroy();
+    if (queue.pending.size > SERVER_LIMITS.pipelined) incoming.socket.destroy();
     else processInOrder(queue, work);
   };
   server.on("connection", (socket: Socket) => setUpConnection(socket, { rests, isOpen }));
@@ -132,7 +135,7 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
     rests.wake(socket);
     void afterPending(socket)
       .then(() => service.answer(requestOf(incoming, NO_BODY)))
-      .then((sent) => writePast(socket, sent, { after }))
+      .then((sent) => writeToSocket(socket, sent, { after }))
       .catch(() => socket.destroy());
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -141,7 +144,7 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
       if (socket.writableEnded && error.code !== "ECONNRESET") return;
       if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
       else
-        writePast(socket, await service.refuse({ ...parserError(error), method: "?", target: "?" }), {
+        writeToSocket(socket, await service.refuse({ ...parserError(error), method: "?", target: "?" }), {
           after,
         });
     });

@@ -1,6 +1,6 @@
 // To change a drill: its file here (steps, expectations, causes, verdict), its command in cli/readiness/, its
 // requests in client/drills/. What the sandbox does meanwhile: sandbox/readiness/drill-lease.ts; its own requests:
-// `isByDrill` in sandbox/api/caller.ts.
+// `isDrillRequest` in sandbox/api/caller.ts.
 import type { DrillFact, DrillStep, DrillVerdict } from "../../control/drills.ts";
 import { hash } from "node:crypto";
 import type { Words } from "../../language.ts";

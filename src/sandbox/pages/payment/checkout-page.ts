@@ -4,16 +4,16 @@ import { returnAddress } from "../../../core/checkout/return-origin.ts";
 import { isLoopback } from "../../../core/loopback.ts";
 import { html, joinTexts, trustMarkup, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
-import { layout, liveMain, row } from "../shared/layout.ts";
+import { payerLayout, liveMain, factRow } from "../shared/layout.ts";
 import {
   amount,
-  button,
+  formButton,
   checkoutPath,
   methodMark,
   moment,
   paidAt,
   priceText,
-  stateInWords,
+  statusWords,
   timeLeft,
   walletPath,
   wasPaidLate,
@@ -36,23 +36,23 @@ export function checkoutPage(context: PageContext): Html {
   if (isFinal(status)) {
     const content = result(context, status);
     const main = liveMain(context, {
-      state: stateInWords(context),
+      state: statusWords(context),
       address,
       isOver: true,
       style: "single",
       content,
     });
-    return layout({ title: titled(TEXTS.result[status]), main });
+    return payerLayout({ title: titled(TEXTS.result[status]), main });
   }
   const content = html`${summary(context)}${payment(context)}`;
   const main = liveMain(context, {
-    state: stateInWords(context),
+    state: statusWords(context),
     address,
     isOver: false,
     style: "checkout",
     content,
   });
-  return layout({ title: titled(TEXTS.payTo(view.names.store)), main });
+  return payerLayout({ title: titled(TEXTS.payTo(view.names.store)), main });
 }
 
 function summary(context: PageContext): Html {
@@ -70,7 +70,7 @@ function summary(context: PageContext): Html {
     </div>
     <p class="amount">${amount(context)}</p>
     ${checkout.description === null ? "" : html`<p class="description">${merchantText(checkout.description)}</p>`}
-    <dl>${row(TEXTS.order, merchantText(checkout.orderId))} ${row(TEXTS.timeLeft, time)}</dl>
+    <dl>${factRow(TEXTS.order, merchantText(checkout.orderId))} ${factRow(TEXTS.timeLeft, time)}</dl>
   </section>`;
 }
 
@@ -96,7 +96,7 @@ function cancelStep(context: PageContext, action: string): Html {
   return html`<details class="ask">
     <summary>${TEXTS.cancel}</summary>
     <p class="hint">${TEXTS.cancelAsk}</p>
-    ${button(context, { action, label: TEXTS.cancelSure, style: "plain" })}
+    ${formButton(context, { action, label: TEXTS.cancelSure, style: "plain" })}
   </details>`;
 }
 
@@ -109,7 +109,7 @@ function startStep(context: PageContext): Html {
     ${tried === 0 ? "" : html`<p class="notice warn">${TEXTS.declined(MAX_PAYMENT_ATTEMPTS - tried)}</p>`}
     ${view.settlesItself ? html`<p class="notice">${settles}</p>` : ""}
     <p class="method">${methodMark(context)} <span>${TEXTS.method[paymentMethod]}</span></p>
-    ${button(context, { action: `${checkoutPath(view.checkout)}/start`, label: TEXTS.payWith[paymentMethod], style: "primary" })}
+    ${formButton(context, { action: `${checkoutPath(view.checkout)}/start`, label: TEXTS.payWith[paymentMethod], style: "primary" })}
     <p class="hint">${TEXTS.startHint[paymentMethod]}</p>`;
 }
 
@@ -150,12 +150,12 @@ function result(context: PageContext, status: FinalStatus): Html {
         : html`<p class="hint">${TEXTS.resultHint[status]}</p>`
     }
     <dl>
-      ${row(status === "succeeded" ? TEXTS.paidTo : TEXTS.shop, names.store)}
-      ${row(TEXTS.order, merchantText(checkout.orderId))}
-      ${checkout.description === null ? "" : row(TEXTS.description, merchantText(checkout.description))}
-      ${row(TEXTS.paymentMethod, TEXTS.method[checkout.paymentMethod])}
-      ${paid === undefined ? "" : row(TEXTS.paidOn, moment(paid))}
-      ${paid === undefined ? "" : row(TEXTS.reference, html`<code>${checkout.id}</code>`)}
+      ${factRow(status === "succeeded" ? TEXTS.paidTo : TEXTS.shop, names.store)}
+      ${factRow(TEXTS.order, merchantText(checkout.orderId))}
+      ${checkout.description === null ? "" : factRow(TEXTS.description, merchantText(checkout.description))}
+      ${factRow(TEXTS.paymentMethod, TEXTS.method[checkout.paymentMethod])}
+      ${paid === undefined ? "" : factRow(TEXTS.paidOn, moment(paid))}
+      ${paid === undefined ? "" : factRow(TEXTS.reference, html`<code>${checkout.id}</code>`)}
     </dl>
     ${returnLink(context, { style: "primary", label: TEXTS.returnTo(names.store) })} ${sendBack(context)}
     ${developerNotes(context)}
@@ -200,10 +200,10 @@ function developerNotes({ view, token }: PageContext): Html {
     <summary>${TEXTS.forDevelopers}</summary>
     <page-views hidden to="${checkoutPath(checkout)}/views" token="${token}"></page-views>
     <dl>
-      ${row(TEXTS.checkoutId, html`<code>${checkout.id}</code>`)}
-      ${row(TEXTS.status, html`<code>${checkout.status}</code>`)}
-      ${row(TEXTS.attempts, tries.length === 0 ? TEXTS.noAttempts : joinTexts(tries))}
-      ${late.length === 0 ? "" : row(TEXTS.lateResults, joinTexts(late))}
+      ${factRow(TEXTS.checkoutId, html`<code>${checkout.id}</code>`)}
+      ${factRow(TEXTS.status, html`<code>${checkout.status}</code>`)}
+      ${factRow(TEXTS.attempts, tries.length === 0 ? TEXTS.noAttempts : joinTexts(tries))}
+      ${late.length === 0 ? "" : factRow(TEXTS.lateResults, joinTexts(late))}
     </dl>
     ${
       returnOrigin === null

@@ -71,7 +71,7 @@ export function paidAt({ checkout, attempts }: CheckoutView): number | undefined
 }
 
 /** A form with one button; `fields` are sent in addition to the token. */
-export function button(
+export function formButton(
   { token }: PageContext,
   form: {
     readonly action: string;
@@ -105,7 +105,7 @@ export function methodMark({ view }: PageContext): Html {
 }
 
 /** The status of a checkout in words; a screen reader announces changes. */
-export function stateInWords({ view }: PageContext): Words {
+export function statusWords({ view }: PageContext): Words {
   const { checkout, attempts } = view;
   if (isFinal(checkout.status)) return wasPaidLate(view) ? TEXTS.late : TEXTS.result[checkout.status];
   if (attempts.some(({ outcome }) => outcome === null)) return TEXTS.waiting;

@@ -12,14 +12,14 @@ import { requireOwnPage } from "../../../web/guard.ts";
 import type { Html } from "../../../web/html.ts";
 import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
 import { languageOf } from "../../../web/language.ts";
-import { emptyResponse, pageResponse, readForm, redirect } from "../../../web/page.ts";
+import { emptyResponse, pageResponse, parseForm, redirect } from "../../../web/page.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, AreaRequest } from "../../area.ts";
 import { findCheckout, storeTime } from "../../at-store.ts";
 import { viewCheckout } from "../../checkout/view.ts";
 import type { PageViews } from "../../checkout/page-views.ts";
-import { actAsPayer, type PayerAction } from "../../checkout/payments.ts";
+import { applyPayerAction, type PayerAction } from "../../checkout/payments.ts";
 import type { ServiceContext } from "../../context.ts";
 import { checkoutPage, STAY_QUERY } from "./checkout-page.ts";
 import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
@@ -89,7 +89,7 @@ function form(path: string, readAction: ReadAction): AreaRoute<PagesContext> {
       if (!fields.ok) return fields;
       const act = readAction(fields.value, call);
       if (!act.ok) return act;
-      const done = await actAsPayer(context, checkoutIdIn(call), act.value);
+      const done = await applyPayerAction(context, checkoutIdIn(call), act.value);
       if (!done.ok && done.refusal.code !== "state_conflict") return done;
       if (done.ok) noteReturn(context, call, done.value.checkout);
       const name = act.value.kind === "finish" ? act.value.result : act.value.kind;
@@ -171,7 +171,7 @@ function readOwnForm(
 ): Outcome<ReadonlyMap<string, string>> {
   const own = requireOwnPage(call.request, checkoutOrigin);
   if (!own.ok) return own;
-  const fields = readForm(call.request);
+  const fields = parseForm(call.request);
   if (!fields.ok || isFormToken(masterKey, checkoutIdIn(call), fields.value.get("token") ?? ""))
     return fields;
   return refuse("origin_not_allowed", [

@@ -3,15 +3,15 @@ import { isFinal, MAX_PAYMENT_ATTEMPTS } from "../../../core/checkout/payment.ts
 import type { Attempt } from "../../../core/control/checkout.ts";
 import { html, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
-import { layout, liveMain } from "../shared/layout.ts";
+import { payerLayout, liveMain } from "../shared/layout.ts";
 import { SHARED_TEXTS } from "../shared/texts.ts";
 import {
   amount,
-  button,
+  formButton,
   checkoutPath,
   methodMark,
   priceText,
-  stateInWords,
+  statusWords,
   walletPath,
   wasPaidLate,
   type PageContext,
@@ -32,13 +32,13 @@ export function walletPage(context: PageContext, attempt: Attempt): Html {
   </section>`;
   const address = walletPath(view.checkout, attempt.number);
   const main = liveMain(context, {
-    state: stateInWords(context),
+    state: statusWords(context),
     address,
     isOver: !open,
     style: "single",
     content,
   });
-  return layout({ title: html`${walletName(context)} · ${priceText(context)}`, main });
+  return payerLayout({ title: html`${walletName(context)} · ${priceText(context)}`, main });
 }
 
 /** The page for a payer who has closed the wallet without acting; the wallet itself if the attempt is over. */
@@ -56,7 +56,7 @@ export function abandonedPage(context: PageContext, attempt: Attempt): Html {
       <a class="plain" href="${walletPath(view.checkout, attempt.number)}">${TEXTS.backToWallet}</a>
     </section>
   </main>`;
-  return layout({ title: html`${TEXTS.walkedAway} · ${walletName(context)}`, main });
+  return payerLayout({ title: html`${TEXTS.walkedAway} · ${walletName(context)}`, main });
 }
 
 function isOpen({ view }: PageContext, { outcome }: Attempt): boolean {
@@ -79,14 +79,14 @@ function choices(context: PageContext, attempt: Attempt): Html {
   const { view } = context;
   const path = walletPath(view.checkout, attempt.number);
   const choice = (outcome: WalletOutcome, label: Words, hint: Words): Html =>
-    button(context, {
+    formButton(context, {
       action: path,
       label: html`<strong>${label}</strong> <span>${hint}</span>`,
       style: "choice",
       fields: { outcome },
     });
   const confirm = html`${TEXTS.confirm} ${amount(context)}`;
-  return html`${button(context, { action: path, label: confirm, style: "primary", fields: { outcome: "succeeded" } })}
+  return html`${formButton(context, { action: path, label: confirm, style: "primary", fields: { outcome: "succeeded" } })}
     <h2>${TEXTS.otherwise}</h2>
     <div class="choices">
       ${choice("declined", TEXTS.decline, TEXTS.declineHint)} ${choice("failed", TEXTS.fail, TEXTS.failHint)}
@@ -110,7 +110,7 @@ function resultPart(context: PageContext, attempt: Attempt): Html {
       ${late ? html`<p class="notice warn">${TEXTS.late}</p>` : html`<p class="hint">${hint}</p>`}
     </div>
     <a class="primary" href="${checkoutPath(checkout)}">${SHARED_TEXTS.backToCheckout}</a>
-    ${offersLate ? button(context, { action: walletPath(checkout, attempt.number), label: TEXTS.payAnyway, style: "plain", fields: { outcome: "late" } }) : ""}`;
+    ${offersLate ? formButton(context, { action: walletPath(checkout, attempt.number), label: TEXTS.payAnyway, style: "plain", fields: { outcome: "late" } }) : ""}`;
 }
 
 /** A declined attempt ends the checkout only if it was the last one; every other result ends the checkout. */

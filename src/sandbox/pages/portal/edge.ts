@@ -4,16 +4,16 @@ import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
 import { NO_PORTAL_REASON, type PortalAccess } from "../../runtime/portal-access.ts";
 import { refusalAnswer, refusalPage, type RefusalContext } from "../shared/error-page.ts";
-import { layout } from "../shared/layout.ts";
+import { payerLayout } from "../shared/layout.ts";
 import { FRAME_TEXTS } from "./texts.ts";
-import { copyable } from "./parts.ts";
+import { copyableText } from "./parts.ts";
 import type { PortalContext } from "./view.ts";
 
 /**
  * Removes the secret path of the portal from the address of a request, and adds it to all addresses in the answer
  * (decision 99). No other file knows the path. A request with another path receives a page without information.
  */
-export async function atPortalPath(
+export async function translatePortalPath(
   { portal, world }: Pick<PortalContext, "portal" | "world">,
   request: HttpRequest,
   answer: (request: HttpRequest) => Answer | Promise<Answer>,
@@ -33,10 +33,10 @@ function closedPage(refused: RefusalContext): Answer {
     <section class="card">
       <h1>${FRAME_TEXTS.closed}</h1>
       <p>${FRAME_TEXTS.closedHint}</p>
-      <p>${copyable("checkout open")}</p>
+      <p>${copyableText("checkout open")}</p>
     </section>
   </main>`;
-  const markup = layout({ title: FRAME_TEXTS.closed, main });
+  const markup = payerLayout({ title: FRAME_TEXTS.closed, main });
   const answer = refusalAnswer(refused, { code: "not_found" }, markup);
   return { ...answer, unlogged: true };
 }

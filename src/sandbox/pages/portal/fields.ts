@@ -5,7 +5,7 @@ import type { RefusedForm } from "./view.ts";
 export type TypedForm = RefusedForm | undefined;
 
 /** A field of a form, with its label. */
-export function field(
+export function inputField(
   label: Text,
   name: string,
   {
@@ -74,7 +74,7 @@ export function suggestions(id: string, values: readonly string[]): Html {
 }
 
 /** A field with a few values, each with its text. */
-export function choice(
+export function selectField(
   label: Text,
   name: string,
   options: readonly (readonly [value: string, text: Text])[],
@@ -112,7 +112,7 @@ export function listFilter(
 }
 
 /** A checkbox; if checked, it sends `yes`. */
-export function tick(
+export function checkbox(
   label: Text,
   name: string,
   { checked = false, typed }: { readonly checked?: boolean; readonly typed?: TypedForm } = {},

@@ -1,6 +1,6 @@
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { TypedForm } from "./fields.ts";
-import { WORDS } from "./texts.ts";
+import { COMMON_WORDS } from "./texts.ts";
 import type { View } from "./view.ts";
 
 /** The address of a page of a store. */
@@ -71,7 +71,7 @@ function idOf(action: string, fields: Readonly<Record<string, string>>): string 
 export function testOrderForm(view: View): Html {
   return actionForm(view, {
     action: storePath(view, "/checkouts/test-orders"),
-    label: WORDS.testOrder,
+    label: COMMON_WORDS.testOrder,
     style: "primary",
   });
 }

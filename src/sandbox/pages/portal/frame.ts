@@ -9,15 +9,15 @@ import { wholePage } from "../shared/layout.ts";
 import { PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
 import { iconLink } from "./frame/icon.ts";
 import { hasFailingEndpoint } from "./frame/menu-counts.ts";
-import { bar, menu, plainBar } from "./frame/header.ts";
+import { headerBar, storeMenu, signedOutBar } from "./frame/header.ts";
 import { keysHelp } from "./frame/keys-help.ts";
 import { liveAttributes, liveScripts } from "./live/parts.ts";
-import { copyable, inWords, listTime } from "./parts.ts";
+import { copyableText, textWithMoments, listTime } from "./parts.ts";
 import { FRAME_TEXTS } from "./texts.ts";
-import type { Content, PortalContext, View } from "./view.ts";
+import type { PageContent, PortalContext, View } from "./view.ts";
 
 /** A whole page for a signed-in user: the frame and the content. */
-export function framePage(context: PortalContext, view: View, content: Content): Html {
+export function framePage(context: PortalContext, view: View, content: PageContent): Html {
   const { storeId, call } = view;
   const store =
     storeId === "" ? "" : ` · ${displayStoreName(context.store.stores.names(storeId)?.store ?? "")}`;
@@ -30,8 +30,8 @@ export function framePage(context: PortalContext, view: View, content: Content):
     hasKeys,
     scripts: liveScripts(content.live),
     fails: storeId !== "" && hasFailingEndpoint(context, storeId),
-    body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a> ${bar(context, view, content)}
-      ${isAdmin ? "" : menu(context, view)} ${noticePart(context, view)}
+    body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a> ${headerBar(context, view, content)}
+      ${isAdmin ? "" : storeMenu(context, view)} ${noticePart(context, view)}
       ${mainPart({ ...content, main }, liveAttributes(content, view))} ${hasKeys ? keysHelp() : ""}`,
   });
 }
@@ -44,14 +44,16 @@ function noticePart(context: PortalContext, { said, storeId, language, refused }
   // Focused if it is the refusal of a form that the page no longer contains.
   const focus = refused === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">
-    <p class="notice ${said.tone}" role="status" ${focus}>${inWords(text, (at) => listTime(at, now))}</p>
+    <p class="notice ${said.tone}" role="status" ${focus}>
+      ${textWithMoments(text, (at) => listTime(at, now))}
+    </p>
   </div>`;
 }
 
 /** A whole page for a user who is not signed in. */
 export function signedOutPage(
   role: PortalRole,
-  content: Content,
+  content: PageContent,
   { reloads = false }: { readonly reloads?: boolean } = {},
 ): Html {
   return portalPage({
@@ -59,7 +61,7 @@ export function signedOutPage(
     style: `portal alone${role === "administrator" ? " admin" : ""}`,
     hasKeys: false,
     reloads,
-    body: html`${plainBar()} ${mainPart(content)}`,
+    body: html`${signedOutBar()} ${mainPart(content)}`,
   });
 }
 
@@ -67,11 +69,11 @@ export function signedOutPage(
 function commandsHint({ store }: PortalContext, { storeId }: View): Html {
   if (storeId === "" || store.stores.first()?.id === storeId) return html``;
   return html`<p class="hint">
-    ${FRAME_TEXTS.commandsOfStore} ${copyable(`checkout stores use ${storeId}`)}
+    ${FRAME_TEXTS.commandsOfStore} ${copyableText(`checkout stores use ${storeId}`)}
   </p>`;
 }
 
-function mainPart({ title, main }: Content, attributes: Html = html``): Html {
+function mainPart({ title, main }: PageContent, attributes: Html = html``): Html {
   return html`<main id="page" tabindex="-1" ${attributes}>
     <h1>${title}</h1>
     ${main}

@@ -6,7 +6,7 @@ import { formatPrice } from "../../../core/money.ts";
 import { displayText } from "../../../core/text.ts";
 import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
 import { tagOf } from "../../../web/language.ts";
-import { WORDS } from "./texts.ts";
+import { COMMON_WORDS } from "./texts.ts";
 
 /**
  * A moment: hours, minutes, seconds and milliseconds in UTC, with the full time on hover. The script shows it in the
@@ -24,7 +24,7 @@ export function momentWithDate(time: number): Html {
 }
 
 /** A text in which times are formatted like all other times of the page. */
-export function inWords(text: string, shown: (at: number) => Html = momentWithDate): Html {
+export function textWithMoments(text: string, shown: (at: number) => Html = momentWithDate): Html {
   const parts = text.split(MOMENT);
   return html`${parts.map((part, index) => (index % 2 === 1 ? shown(Date.parse(part)) : html`${part}`))}`;
 }
@@ -55,13 +55,13 @@ export function amount({
 
 /** The status of a checkout, with a mark that does not depend on colour. */
 export function statusBadge(status: Status): Html {
-  return html`<span class="badge ${status}">${WORDS.statuses[status]}</span>`;
+  return html`<span class="badge ${status}">${COMMON_WORDS.statuses[status]}</span>`;
 }
 
 /** A badge with the status of an HTTP answer; `status` is null if there was no answer. */
 export function answerBadge(status: number | null): Html {
   const kind = status === null || status === 0 ? "none" : `s${Math.floor(status / 100)}xx`;
-  const text = status === null || status === 0 ? WORDS.noAnswer : String(status);
+  const text = status === null || status === 0 ? COMMON_WORDS.noAnswer : String(status);
   return html`<span class="badge ${kind}">${text}</span>`;
 }
 
@@ -76,7 +76,7 @@ export function badStateBadge(is: boolean, good: Text, bad: Text): Html {
 }
 
 /** An id or a command that the script's button copies. */
-export function copyable(text: string): Html {
+export function copyableText(text: string): Html {
   return html`<code class="copy">${text}</code>`;
 }
 
@@ -161,7 +161,7 @@ export function linkTo(address: string, text: Text): Html {
 }
 
 /** The link to the next part of a list. */
-export function nextPart(address: string, label: Text): Html {
+export function nextPartLink(address: string, label: Text): Html {
   return html`<a href="${address}" rel="next">${label}</a>`;
 }
 
@@ -170,26 +170,26 @@ export function noItems(words: Text, command: string, button?: Html): Html {
   return html`<div class="empty">
     <p>${words}</p>
     ${button ?? ""}
-    <p>${copyable(command)}</p>
+    <p>${copyableText(command)}</p>
   </div>`;
 }
 
 /** A link that looks like a button: it leads to the page with the form. */
-export function buttonTo(address: string, label: Text, style: "primary" | "plain" = "primary"): Html {
+export function linkButton(address: string, label: Text, style: "primary" | "plain" = "primary"): Html {
   return html`<a class="${style}" href="${address}">${label}</a>`;
 }
 
 /** The content of a list without rows that match the filters, and the link to the list without filters. */
 export function noMatch(words: Text, all: string): Html {
   return html`<p class="hint">${words}</p>
-    <p>${buttonTo(all, WORDS.showAll, "plain")}</p>`;
+    <p>${linkButton(all, COMMON_WORDS.showAll, "plain")}</p>`;
 }
 
 /** Facts with their names; null and undefined facts are omitted. */
 export type Facts = readonly (readonly [name: Text, value: Text] | null | undefined)[];
 
 /** Facts as a list. */
-export function facts(all: Facts): Html {
+export function factList(all: Facts): Html {
   return html`<dl class="facts">
     ${all
       .filter((fact) => fact !== null && fact !== undefined)
@@ -204,7 +204,7 @@ export function facts(all: Facts): Html {
 }
 
 /** Bytes with escaped control characters, followed by formatted JSON. */
-export function bytes(label: Text, text: string): Html {
+export function rawBytes(label: Text, text: string): Html {
   const pretty = prettyJson(text);
   if (pretty === undefined || pretty === text)
     return html`<figure class="bytes">
@@ -214,11 +214,11 @@ export function bytes(label: Text, text: string): Html {
   return html`<figure class="bytes beside">
     <figcaption>${label}</figcaption>
     <div>
-      <small>${WORDS.pretty}</small>
+      <small>${COMMON_WORDS.pretty}</small>
       ${copyButton(pretty)}
     </div>
     <div>
-      <small>${WORDS.asSent}</small>
+      <small>${COMMON_WORDS.asSent}</small>
       ${copyButton(text)}
     </div>
   </figure>`;
@@ -232,7 +232,7 @@ function copyButton(text: string): Html {
 export function commandLine(label: Text, line: string, hint?: Text): Html {
   return html`<figure class="bytes command">
     <figcaption>${label}</figcaption>
-    <pre tabindex="0">${copyable(line)}</pre>
+    <pre tabindex="0">${copyableText(line)}</pre>
     ${hint === undefined ? "" : html`<p class="hint">${hint}</p>`}
   </figure>`;
 }
@@ -279,7 +279,7 @@ export function listTime(time: number, now: number): Html {
 }
 
 /** The age of a time, in its largest unit, with the exact time on hover. Both times are by the same clock. */
-export function ago(at: number, now: number): Html {
+export function ageOf(at: number, now: number): Html {
   // Not a time element: the script would show the moment in its place.
   return html`<span class="ago" title="${iso(at)}"
     >${inBothLanguages((say) => ageText(now - at, say))}</span

@@ -14,7 +14,7 @@ import { assetRoute } from "../shared/assets.ts";
 import { ADMIN_ROUTES } from "./admin/routes.ts";
 import { PORTAL_ASSETS } from "./assets.ts";
 import { ROUTES_OF_CHECKOUTS } from "./checkout/routes.ts";
-import { atPortalPath } from "./edge.ts";
+import { translatePortalPath } from "./edge.ts";
 import { LIVE_ROUTES } from "./live/routes.ts";
 import { OVERVIEW_ROUTES } from "./overview/routes.ts";
 import { READINESS_ROUTES } from "./readiness/routes.ts";
@@ -84,7 +84,7 @@ export const PORTAL: Area<PortalContext, Viewer> = {
   },
   refuse: portalRefusalPage,
   fail: (request, requestId, refusal) => failurePage({ request, requestId }, refusal),
-  edge: atPortalPath,
+  edge: translatePortalPath,
 };
 
 function guardRoute(route: PortalRoute): PortalRoute {

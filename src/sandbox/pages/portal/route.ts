@@ -11,7 +11,7 @@ import type { Words } from "../../../core/language.ts";
 import { accept, refuse, wordsOf, type Outcome, type Refusal } from "../../../core/outcome.ts";
 import { isSameSecret } from "../../../core/credential.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
-import { pageResponse, readForm, redirect } from "../../../web/page.ts";
+import { pageResponse, parseForm, redirect } from "../../../web/page.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, AreaRequest } from "../../area.ts";
 import { refuseUnknownStore } from "../../at-store.ts";
@@ -23,9 +23,9 @@ import { framePage, signedOutPage } from "./frame.ts";
 import { roleOfPath } from "./sign-in/session-cookie.ts";
 import { hubOf } from "./live/hub.ts";
 import {
-  PAGE_MARK,
+  PAGE_SEPARATOR,
   viewOf,
-  type Content,
+  type PageContent,
   type PortalContext,
   type Notice,
   type View,
@@ -44,7 +44,7 @@ export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
 };
 
 /** Renders the content of a page. A refusal becomes an error page. */
-type Show = (context: PortalContext, view: View) => Promise<Outcome<Content>>;
+type Show = (context: PortalContext, view: View) => Promise<Outcome<PageContent>>;
 
 /** A page: a GET that changes nothing. */
 export function pageRoute(path: string, show: Show): PortalRoute {
@@ -91,15 +91,15 @@ function removeEmptyFields({ call, query }: View): string | undefined {
 export function operationPageRoute<Name extends OperationName>(
   path: string,
   operation: Name,
-  show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => Content,
+  show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => PageContent,
 ): PortalRoute {
-  return pageRoute(path, showing(operation, show));
+  return pageRoute(path, showOperation(operation, show));
 }
 
 /** The content of a page that shows an operation's answer. */
-export function showing<Name extends OperationName>(
+export function showOperation<Name extends OperationName>(
   operation: Name,
-  show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => Content,
+  show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => PageContent,
 ): Show {
   return async (context, view) => {
     const body = decodeRequest(operation, noFields(operation));
@@ -115,7 +115,7 @@ function noFields(operation: OperationName): unknown {
 }
 
 /** A page that does not require a signed-in user. */
-export function publicPageRoute(path: string, show: (view: View) => Content): PortalRoute {
+export function publicPageRoute(path: string, show: (view: View) => PageContent): PortalRoute {
   return {
     methods: ["GET"],
     path,
@@ -369,7 +369,7 @@ function runOnce(
   fields: Fields,
   run: () => Promise<Outcome<string>>,
 ): Promise<Outcome<string>> {
-  const [, number] = (fields.get("token") ?? "").split(PAGE_MARK);
+  const [, number] = (fields.get("token") ?? "").split(PAGE_SEPARATOR);
   if (caller === undefined || number === undefined) return run();
   return portal.actOnce(caller, JSON.stringify([path, ...fields]), run);
 }
@@ -387,9 +387,9 @@ export function runAsViewer<Name extends OperationName>(
 export function requireOwnForm(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Fields> {
   const own = requireOwnPage(call.request, context.portal.origin);
   if (!own.ok) return own;
-  const fields = readForm(call.request);
+  const fields = parseForm(call.request);
   if (!fields.ok) return fields;
-  const [token = ""] = (fields.value.get("token") ?? "").split(PAGE_MARK);
+  const [token = ""] = (fields.value.get("token") ?? "").split(PAGE_SEPARATOR);
   if (call.caller !== undefined && isSameSecret(token, call.caller.formToken)) return fields;
   return refuse("origin_not_allowed", [
     "the form does not carry the token of this sign-in; load its page again",

@@ -110,7 +110,7 @@ export const FRAME_TEXTS = {
 } satisfies Texts;
 
 /** The words for things that appear on several pages. */
-export const WORDS = {
+export const COMMON_WORDS = {
   state: ["State", "状态"],
   act: ["Action", "操作"],
   status: ["Status", "状态"],

@@ -74,7 +74,7 @@ export type LiveTopic =
   | { readonly kind: "webhooks" | "store" };
 
 /** The content of a page, inside the frame. */
-export type Content = {
+export type PageContent = {
   readonly title: Text;
   readonly main: Html;
   /** The topic to follow. Default: the page does not update. */
@@ -94,7 +94,7 @@ export type ListUpdates = {
 };
 
 /** Separates the token of a session's forms from the number of the page that contains them. */
-export const PAGE_MARK = ".";
+export const PAGE_SEPARATOR = ".";
 
 /** A request as a page reads it. */
 export function viewOf({ portal }: Pick<PortalContext, "portal">, call: AreaRequest<Viewer>): View {
@@ -109,7 +109,7 @@ export function viewOf({ portal }: Pick<PortalContext, "portal">, call: AreaRequ
     storeId: params["store_id"] ?? "",
     id: params["id"] ?? params["checkout_id"] ?? "",
     query,
-    formToken: caller === undefined ? "" : `${caller.formToken}${PAGE_MARK}${portal.numberPage()}`,
+    formToken: caller === undefined ? "" : `${caller.formToken}${PAGE_SEPARATOR}${portal.numberPage()}`,
     shownOnce: taken("shown"),
     // Our own code wrote this JSON.
     said: said === undefined ? undefined : (JSON.parse(said) as Notice),

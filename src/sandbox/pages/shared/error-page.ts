@@ -6,7 +6,7 @@ import { languageOf } from "../../../web/language.ts";
 import { pageResponse } from "../../../web/page.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
-import { layout, stateLine } from "./layout.ts";
+import { payerLayout, stateLine } from "./layout.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
 /** A request that was refused, with the id of its answer. */
@@ -45,5 +45,5 @@ function errorPage(refusal: Refusal, leadsBack: string | undefined): Html {
       ${leadsBack === undefined ? "" : html`<a class="primary" href="${leadsBack}">${SHARED_TEXTS.backToCheckout}</a>`}
     </section>
   </main>`;
-  return layout({ title, main });
+  return payerLayout({ title, main });
 }

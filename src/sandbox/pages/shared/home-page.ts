@@ -4,7 +4,7 @@ import { pageResponse } from "../../../web/page.ts";
 import type { HttpResponse } from "../../../world.ts";
 import type { PortalAccess } from "../../runtime/portal-access.ts";
 import type { AreaRequest } from "../../area.ts";
-import { layout, row } from "./layout.ts";
+import { payerLayout, factRow } from "./layout.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
 type HomeContext = { readonly localOrigin: string; readonly portal: Pick<PortalAccess, "isOff"> };
@@ -19,17 +19,21 @@ export function homeAnswer(
       <h1>${SHARED_TEXTS.homeTitle}</h1>
       <p>${SHARED_TEXTS.homeHint}</p>
       <dl>
-        ${row(SHARED_TEXTS.homeApi, html`<code>${localOrigin}/v1</code>`)}
-        ${row(SHARED_TEXTS.homeControl, html`<code>${localOrigin}/__sandbox</code>`)}
-        ${row(SHARED_TEXTS.homeTry, html`<code>checkout orders create</code>`)}
-        ${portal.isOff ? "" : row(SHARED_TEXTS.homePortal, html`<code>checkout open</code>`)}
-        ${row(SHARED_TEXTS.homeHelp, html`<code>checkout --help</code>`)}
+        ${factRow(SHARED_TEXTS.homeApi, html`<code>${localOrigin}/v1</code>`)}
+        ${factRow(SHARED_TEXTS.homeControl, html`<code>${localOrigin}/__sandbox</code>`)}
+        ${factRow(SHARED_TEXTS.homeTry, html`<code>checkout orders create</code>`)}
+        ${portal.isOff ? "" : factRow(SHARED_TEXTS.homePortal, html`<code>checkout open</code>`)}
+        ${factRow(SHARED_TEXTS.homeHelp, html`<code>checkout --help</code>`)}
       </dl>
       <a class="plain" href="/healthz">${SHARED_TEXTS.homeHealth}</a>
     </section>
   </main>`;
   return pageResponse(
-    { status: 200, markup: layout({ title: SHARED_TEXTS.homeTitle, main }), language: languageOf(request) },
+    {
+      status: 200,
+      markup: payerLayout({ title: SHARED_TEXTS.homeTitle, main }),
+      language: languageOf(request),
+    },
     requestId,
   );
 }

@@ -44,7 +44,7 @@ export function wholePage(page: {
 }
 
 /** A page as payers see it, around its main part. */
-export function layout({ title, main }: { readonly title: Text; readonly main: Html }): Html {
+export function payerLayout({ title, main }: { readonly title: Text; readonly main: Html }): Html {
   return wholePage({
     title,
     meta: html`<meta name="robots" content="noindex" />`,
@@ -90,7 +90,7 @@ export function liveMain(
 }
 
 /** A row of a list of facts. */
-export function row(label: Text, value: Text): Html {
+export function factRow(label: Text, value: Text): Html {
   return html`<div>
     <dt>${label}</dt>
     <dd>${value}</dd>

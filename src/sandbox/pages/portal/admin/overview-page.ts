@@ -11,15 +11,15 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { StoreDetails } from "../../../../store/stores.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { goodStateBadge, linkTo, table, type TableRow } from "../parts.ts";
-import type { Content, PortalContext } from "../view.ts";
-import { WORDS } from "../texts.ts";
+import type { PageContent, PortalContext } from "../view.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** Maximum number of stores shown: the newest. */
 const MAX_SHOWN = 100;
 
 /** All stores for the administrator; stores with an open request come first. */
-export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<Content>> {
+export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<PageContent>> {
   const all = store.stores.all();
   const shown = all.slice(-MAX_SHOWN).map((details) => ({
     details,
@@ -55,12 +55,16 @@ function row({
   const [approved, open] = [isApproved(production), isGateOpen(production)];
   const warning = (text: Text): Html => html`<span class="badge warn">${text}</span>`;
   return [
-    [WORDS.store, linkTo(`/portal/admin/${id}`, displayStoreName(store)), "head"],
-    [WORDS.merchant, displayText(merchant)],
-    [WORDS.state, goodStateBadge(active, WORDS.active, WORDS.inactive)],
+    [COMMON_WORDS.store, linkTo(`/portal/admin/${id}`, displayStoreName(store)), "head"],
+    [COMMON_WORDS.merchant, displayText(merchant)],
+    [COMMON_WORDS.state, goodStateBadge(active, COMMON_WORDS.active, COMMON_WORDS.inactive)],
     [TEXTS.request, waits(production) ? warning(TEXTS.waiting) : TEXTS.none, "named"],
-    [WORDS.credential, goodStateBadge(approved, WORDS.approved, WORDS.notApproved), "named"],
-    [WORDS.gate, goodStateBadge(open, WORDS.open, WORDS.closed), "named"],
+    [
+      COMMON_WORDS.credential,
+      goodStateBadge(approved, COMMON_WORDS.approved, COMMON_WORDS.notApproved),
+      "named",
+    ],
+    [COMMON_WORDS.gate, goodStateBadge(open, COMMON_WORDS.open, COMMON_WORDS.closed), "named"],
     [TEXTS.prices, unapproved === 0 ? TEXTS.none : warning(String(unapproved)), "named"],
   ];
 }

@@ -6,21 +6,21 @@ import type { RecordedAction } from "../../../../core/control/readiness.ts";
 import type { AdministratorAction } from "../../../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { field, filledFields } from "../fields.ts";
+import { inputField, filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import {
   amount,
-  buttonTo,
-  copyable,
+  linkButton,
+  copyableText,
   momentWithDate,
   goodStateBadge,
   noItems,
-  facts,
+  factList,
   table,
 } from "../parts.ts";
 import { runAsViewer } from "../route.ts";
-import type { Content, PortalContext, View } from "../view.ts";
-import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
+import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 type Summary = AnswerOf<"storeSummary">;
@@ -29,7 +29,7 @@ type Summary = AnswerOf<"storeSummary">;
 const MAX_ACTIONS = 200;
 
 /** The administrator's page of a store: the actions that only the administrator can take, and the audit log. */
-export async function adminStorePage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function adminStorePage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const summary = await runAsViewer(context, "storeSummary", { ...view, body: undefined });
   if (!summary.ok) return summary;
   const log = await runAsViewer(context, "adminLog", { ...view, body: undefined });
@@ -39,11 +39,11 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
   const main = html`<p><a href="/portal/admin">${FRAME_TEXTS.allStores}</a></p>
     ${production(view, acts)}
     <section class="panel">
-      <h2>${WORDS.store}</h2>
-      ${facts([
-        [WORDS.store, html`${displayStoreName(store.name)} ${copyable(store.id)}`],
-        [WORDS.merchant, merchant.name],
-        [WORDS.state, goodStateBadge(store.active, WORDS.active, WORDS.inactive)],
+      <h2>${COMMON_WORDS.store}</h2>
+      ${factList([
+        [COMMON_WORDS.store, html`${displayStoreName(store.name)} ${copyableText(store.id)}`],
+        [COMMON_WORDS.merchant, merchant.name],
+        [COMMON_WORDS.state, goodStateBadge(store.active, COMMON_WORDS.active, COMMON_WORDS.inactive)],
       ])}
       <div class="actions">
         ${formWithQuestion(view, { action: store.active ? "deactivate" : "activate" })}
@@ -80,7 +80,7 @@ function formWithQuestion(view: View, { action, subject }: ActionQuestion): Html
       action: path,
       label: TEXTS.acts[action],
       fields,
-      content: field(TEXTS.note, "note", { typed: typedValues(view, path, fields) }),
+      content: inputField(TEXTS.note, "note", { typed: typedValues(view, path, fields) }),
       style: UNDOING_ACTIONS.has(action) ? "danger" : "primary",
     },
   );
@@ -110,14 +110,14 @@ function production(view: View, acts: readonly RecordedAction[]): Html {
   const [approved, open] = [isApproved(state), isGateOpen(state)];
   const requested =
     request === null
-      ? html`${TEXTS.noRequest} ${copyable("checkout production request")}`
+      ? html`${TEXTS.noRequest} ${copyableText("checkout production request")}`
       : html`${momentWithDate(request.at)} ${request.note === null ? "" : html`· ${request.note}`}`;
   return html`<section class="panel">
-    <h2>${WORDS.production}</h2>
-    ${facts([
+    <h2>${COMMON_WORDS.production}</h2>
+    ${factList([
       [TEXTS.requested, requested],
-      [WORDS.credential, goodStateBadge(approved, WORDS.approved, WORDS.notApproved)],
-      [WORDS.gate, goodStateBadge(open, WORDS.open, WORDS.closed)],
+      [COMMON_WORDS.credential, goodStateBadge(approved, COMMON_WORDS.approved, COMMON_WORDS.notApproved)],
+      [COMMON_WORDS.gate, goodStateBadge(open, COMMON_WORDS.open, COMMON_WORDS.closed)],
     ])}
     <div class="actions">
       ${formWithQuestion(view, { action: approved ? "revoke_credential" : "approve_credential" })}
@@ -127,12 +127,12 @@ function production(view: View, acts: readonly RecordedAction[]): Html {
 }
 
 function capabilities(view: View, { capabilities: all }: Summary): Html {
-  const list = table(WORDS.capabilities, all, ({ name, kind, active }) => [
+  const list = table(COMMON_WORDS.capabilities, all, ({ name, kind, active }) => [
     [TEXTS.capability, html`<code>${name}</code>`, "head"],
-    [WORDS.kind, TEXTS[kind]],
-    [WORDS.state, goodStateBadge(active, WORDS.active, WORDS.inactive)],
+    [COMMON_WORDS.kind, TEXTS[kind]],
+    [COMMON_WORDS.state, goodStateBadge(active, COMMON_WORDS.active, COMMON_WORDS.inactive)],
     [
-      WORDS.act,
+      COMMON_WORDS.act,
       active
         ? formWithQuestion(view, { action: "disable_capability", subject: name })
         : formWithoutQuestion(view, { action: "enable_capability", subject: name }),
@@ -144,14 +144,14 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
     action: path,
     label: TEXTS.acts.enable_capability,
     fields: enabling,
-    content: field(TEXTS.another, "subject", {
+    content: inputField(TEXTS.another, "subject", {
       required: true,
       hint: TEXTS.anotherHint,
       typed: typedValues(view, path, enabling),
     }),
   });
   return html`<section>
-    <h2>${WORDS.capabilities}</h2>
+    <h2>${COMMON_WORDS.capabilities}</h2>
     ${list}
     <div class="panel actions">${another}</div>
   </section>`;
@@ -170,24 +170,24 @@ function prices(view: View, { prices: all }: Summary): Html {
         ? formWithQuestion(view, { action: "revoke_price", subject: id })
         : formWithoutQuestion(view, { action: "approve_price", subject: id });
       const state = retired
-        ? html`<span class="badge">${WORDS.retired}</span>`
-        : goodStateBadge(approved, WORDS.approved, WORDS.notApproved);
+        ? html`<span class="badge">${COMMON_WORDS.retired}</span>`
+        : goodStateBadge(approved, COMMON_WORDS.approved, COMMON_WORDS.notApproved);
       return [
         [
-          WORDS.price,
+          COMMON_WORDS.price,
           html`<code>${displayText(id)}</code> <small>${displayText(description)}</small>`,
           "head",
         ],
-        [WORDS.amount, amount(price)],
-        [WORDS.state, state],
-        [WORDS.act, retired ? "" : acts],
+        [COMMON_WORDS.amount, amount(price)],
+        [COMMON_WORDS.state, state],
+        [COMMON_WORDS.act, retired ? "" : acts],
       ];
     },
     {
       none: noItems(
         TEXTS.noPrices,
         "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
-        buttonTo(storePath(view, "/catalog"), TEXTS.addPrice),
+        linkButton(storePath(view, "/catalog"), TEXTS.addPrice),
       ),
     },
   );
@@ -204,11 +204,11 @@ function auditLog(acts: readonly RecordedAction[]): Html {
     acts.slice(-MAX_ACTIONS).toReversed(),
     ({ number, at, actor, action, subject, note }) => [
       [TEXTS.number, String(number)],
-      [WORDS.at, momentWithDate(at)],
+      [COMMON_WORDS.at, momentWithDate(at)],
       [TEXTS.who, actor === "merchant" ? TEXTS.merchantActor : TEXTS.administrator],
       [TEXTS.what, html`<code>${action}</code>`, "head"],
-      [WORDS.of, subject === null ? "" : html`<code>${subject}</code>`],
-      [WORDS.note, note ?? ""],
+      [COMMON_WORDS.of, subject === null ? "" : html`<code>${subject}</code>`],
+      [COMMON_WORDS.note, note ?? ""],
     ],
     { none: noItems(TEXTS.noActs, "checkout admin log") },
   );

@@ -16,16 +16,24 @@ import { viewCheckout } from "../../../checkout/view.ts";
 import { readStory } from "../../../explain/explain.ts";
 import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listAddress } from "../forms.ts";
-import { amount, copyable, momentWithDate, facts, inWords, statusBadge, type Facts } from "../parts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
+import {
+  amount,
+  copyableText,
+  momentWithDate,
+  factList,
+  textWithMoments,
+  statusBadge,
+  type Facts,
+} from "../parts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
 import { payerActions } from "./actions.ts";
 import { lastChangeText } from "./last.ts";
-import { WORDS } from "../texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
 
 /** The whole story of a checkout, with the same data, order and words as `checkout explain`. */
-export async function showCheckout(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function showCheckout(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const viewed = await viewCheckout(context, { storeId: view.storeId, checkoutId: view.id });
   if (!viewed.ok) return viewed;
   const told = readStory(context, viewed.value);
@@ -38,8 +46,8 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
         ${statusBadge(checkout.status)}
         ${lastChangeText(view, lastChangeOf(context.store, checkout), viewed.value.now)}
       </p>
-      <p class="hint">${inWords(summary)}</p>
-      ${facts(terms(context, view, { checkout, command, ofOrder }))}
+      <p class="hint">${textWithMoments(summary)}</p>
+      ${factList(terms(context, view, { checkout, command, ofOrder }))}
     </section>
     ${payerActions(view, viewed.value)} ${timeline(context, view, { told, command })}
     ${
@@ -48,7 +56,7 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
         : html`<section>
             <h2>${TEXTS.next}</h2>
             <ul class="commands">
-              ${next.map((one) => html`<li>${copyable(one)}</li>`)}
+              ${next.map((one) => html`<li>${copyableText(one)}</li>`)}
             </ul>
           </section>`
     }`;
@@ -72,19 +80,19 @@ function terms(
   >`;
   // The page shows the amount, the status and the order_id above.
   const shown = {
-    id: [WORDS.id, copyable(id)],
-    object: [WORDS.kind, TEXTS.kinds[object]],
+    id: [COMMON_WORDS.id, copyableText(id)],
+    object: [COMMON_WORDS.kind, TEXTS.kinds[object]],
     order_id: ofOrder === 1 ? HIDDEN_FIELD : [TEXTS.order, ofThisOrder],
     amount_minor: HIDDEN_FIELD,
     currency: HIDDEN_FIELD,
     status: HIDDEN_FIELD,
     description: description === null ? HIDDEN_FIELD : [TEXTS.description, merchantText(description)],
-    price: priceId === null ? HIDDEN_FIELD : [WORDS.price, html`<code>${displayText(priceId)}</code>`],
-    created: [WORDS.created, momentWithDate(createdAt)],
+    price: priceId === null ? HIDDEN_FIELD : [COMMON_WORDS.price, html`<code>${displayText(priceId)}</code>`],
+    created: [COMMON_WORDS.created, momentWithDate(createdAt)],
     expires: [TEXTS.expires, momentWithDate(expiresAt)],
     checkout_url: [TEXTS.paymentPage, paymentPage],
     livemode: HIDDEN_FIELD,
-    command: [WORDS.inTerminal, copyable(command)],
+    command: [COMMON_WORDS.inTerminal, copyableText(command)],
   } satisfies ShownFields<Row> & Readonly<Record<string, Row | typeof HIDDEN_FIELD>>;
   return visibleValues<Row>(shown);
 }

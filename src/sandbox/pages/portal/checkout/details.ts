@@ -3,20 +3,20 @@ import type { StoryEvent, StoryRequest } from "../../../../core/explain/timeline
 import { html, type Html } from "../../../../web/html.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { actionForm, storePath } from "../forms.ts";
-import { bytes, copyable, momentWithDate, facts } from "../parts.ts";
+import { rawBytes, copyableText, momentWithDate, factList } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
 import type { PortalContext, View } from "../view.ts";
 import { attemptDetails, type AttemptedDelivery } from "../webhook/attempt-parts.ts";
-import { WORDS } from "../texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The details of a request's line: the link to its page, its refusal, and its bytes. */
 export function requestLineDetails(view: View, request: StoryRequest, checkout: Checkout): Html {
   const { requestId, at, storeAt, key, refused, differences } = request;
-  return html`${facts([
-    [WORDS.request, idLink(view, `/requests/${requestId}`, requestId)],
-    at === storeAt ? null : [WORDS.realTime, momentWithDate(at)],
-    key === null ? null : ["Idempotency-Key", copyable(key)],
+  return html`${factList([
+    [COMMON_WORDS.request, idLink(view, `/requests/${requestId}`, requestId)],
+    at === storeAt ? null : [COMMON_WORDS.realTime, momentWithDate(at)],
+    key === null ? null : ["Idempotency-Key", copyableText(key)],
     refused && [TEXTS.refusal, html`<span lang="en">${refused.message}</span>`],
   ])}
   ${differences.length === 0 ? "" : differencesTable(differences)} ${requestDetails(request, checkout)}`;
@@ -30,8 +30,8 @@ export function eventLineDetails(
 ): Html {
   const body = store.events.find(event.id)?.body ?? "";
   const action = storePath(view, `/checkouts/${checkout.id}/events/${event.id}/replay`);
-  return html`${facts([[WORDS.event, idLink(view, `/webhooks/events/${event.id}`, event.id)]])}
-  ${bytes(TEXTS.eventBody, body)} ${actionForm(view, { action, label: TEXTS.replay })}`;
+  return html`${factList([[COMMON_WORDS.event, idLink(view, `/webhooks/events/${event.id}`, event.id)]])}
+  ${rawBytes(TEXTS.eventBody, body)} ${actionForm(view, { action, label: TEXTS.replay })}`;
 }
 
 /** An attempt with its delivery, as stored. */
@@ -44,7 +44,7 @@ export function attemptLineDetails(
   { delivery, attempt }: DeliveryAndAttempt,
 ): Html {
   const { id } = delivery;
-  return html`${facts([[TEXTS.delivery, idLink(view, `/webhooks/deliveries/${id}`, id)]])}
+  return html`${factList([[TEXTS.delivery, idLink(view, `/webhooks/deliveries/${id}`, id)]])}
   ${attemptDetails(context, delivery, attempt)}`;
 }
 

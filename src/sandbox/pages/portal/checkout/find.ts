@@ -2,12 +2,12 @@ import { DEFAULT_STORE } from "../../../../core/control/protocol.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import type { Answer } from "../../../answer.ts";
 import type { AreaRequest } from "../../../area.ts";
-import { pageInAnyStore, pageInStore } from "../../../explain/portal-page.ts";
-import { search } from "../../../explain/search.ts";
+import { findPageInAnyStore, findPageInStore } from "../../../explain/portal-page.ts";
+import { searchStore } from "../../../explain/search.ts";
 import { refuseUnknownStore } from "../../../at-store.ts";
 import { redirectAfterForm, answerWithPage } from "../route.ts";
 import type { PortalContext, Viewer } from "../view.ts";
-import { searchResultsPage, pagesOf } from "./found-page.ts";
+import { searchResultsPage, pagesOfHits } from "./found-page.ts";
 
 /**
  * Redirects from any id, or an order_id, to its page; otherwise to the only object that contains the text, or to a list
@@ -21,10 +21,10 @@ export async function findInStore(
   if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
   const text = searchTextOf(call);
   if (text === "") return accept(redirectAfterForm(call, `/portal/${storeId}/checkouts`));
-  const exact = pageInStore(context, storeId, text);
+  const exact = findPageInStore(context, storeId, text);
   if (exact !== undefined) return accept(redirectAfterForm(call, exact));
-  const found = await search(context, storeId, text);
-  const [only, ...others] = pagesOf({ storeId }, found);
+  const found = await searchStore(context, storeId, text);
+  const [only, ...others] = pagesOfHits({ storeId }, found);
   // There may be further results beyond the end of the search.
   if (only !== undefined && others.length === 0 && found.nextBefore === null)
     return accept(redirectAfterForm(call, only));
@@ -36,7 +36,7 @@ export async function findInStore(
 /** Searches all stores, if no store is named; the first store with a result is used. */
 export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Answer> {
   const text = searchTextOf(call);
-  const path = pageInAnyStore(context, text);
+  const path = findPageInAnyStore(context, text);
   if (path !== undefined) return accept(redirectAfterForm(call, path));
   const first = context.store.stores.first();
   if (first === undefined) return refuse("not_found", ["this sandbox has no store", "本沙箱没有商店"]);

@@ -3,15 +3,15 @@ import type { SearchHits } from "../../../explain/search.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
 import { listAddress, storePath } from "../forms.ts";
-import { amount, answerBadge, momentWithDate, linkTo, nextPart, statusBadge } from "../parts.ts";
-import type { Content, View } from "../view.ts";
+import { amount, answerBadge, momentWithDate, linkTo, nextPartLink, statusBadge } from "../parts.ts";
+import type { PageContent, View } from "../view.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 type StoreView = Pick<View, "storeId">;
 
 /** The page of each object that was found. */
-export function pagesOf(view: StoreView, found: SearchHits): readonly string[] {
+export function pagesOfHits(view: StoreView, found: SearchHits): readonly string[] {
   return [
     ...found.checkouts.map(({ id }) => storePath(view, `/checkouts/${id}`)),
     ...found.refused.map((order) => refusedPath(view, order)),
@@ -32,7 +32,7 @@ function eventsPath(view: StoreView, type: string): string {
 }
 
 /** The results of a search, by kind, and the extent of the search. */
-export function searchResultsPage(view: View, text: string, found: SearchHits): Content {
+export function searchResultsPage(view: View, text: string, found: SearchHits): PageContent {
   const { checkouts, refused, endpoints, eventTypes } = found;
   const main = html`${kind(
     FRAME_TEXTS.checkouts,
@@ -60,7 +60,7 @@ export function searchResultsPage(view: View, text: string, found: SearchHits): 
     TEXTS.events,
     eventTypes.map((type) => linkTo(eventsPath(view, type), type)),
   )}
-  ${pagesOf(view, found).length === 0 ? html`<p class="empty">${TEXTS.nothingFound}</p>` : ""}
+  ${pagesOfHits(view, found).length === 0 ? html`<p class="empty">${TEXTS.nothingFound}</p>` : ""}
   ${searchExtent(view, text, found)}`;
   return { title: TEXTS.foundTitle(displayText(text)), main };
 }
@@ -86,10 +86,10 @@ function searchExtent(view: View, text: string, found: SearchHits): Html {
     nextBefore === null
       ? ""
       : html`<p>
-          ${nextPart(listAddress(view, "/checkouts", { q: text, before: nextBefore }), TEXTS.lookOn)}
+          ${nextPartLink(listAddress(view, "/checkouts", { q: text, before: nextBefore }), TEXTS.lookOn)}
         </p>`;
   const requests = isRefusedWhole
     ? ""
-    : html`<p>${nextPart(listAddress(view, "/requests", { q: text }), TEXTS.lookInRequests)}</p>`;
+    : html`<p>${nextPartLink(listAddress(view, "/requests", { q: text }), TEXTS.lookInRequests)}</p>`;
   return html`${looked} ${more} ${requests}`;
 }

@@ -8,7 +8,7 @@ import { inBothLanguages } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
 import { lastChangeOf } from "../../../checkout/list.ts";
 import type { ActionContext } from "../route.ts";
-import { WORDS } from "../texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import type { Notice, View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -29,7 +29,7 @@ export function paidNotice({ id, status, late }: AnswerOf<"pay">, { context, vie
   const checkout = store.checkouts.find(view.storeId, id);
   const words = inBothLanguages((say) => {
     const happened = checkout === undefined ? "" : lastText(lastChangeOf(store, checkout), say);
-    return `${say(TEXTS.done(at))}${say(WORDS.statuses[status])}${happened === "" ? "" : ` · ${happened}`}`;
+    return `${say(TEXTS.done(at))}${say(COMMON_WORDS.statuses[status])}${happened === "" ? "" : ` · ${happened}`}`;
   });
   return { words, tone: late ? "warn" : "good" };
 }

@@ -10,7 +10,7 @@ import { listFilter } from "../fields.ts";
 import { listAddress, storePath, testOrderForm } from "../forms.ts";
 import { listUpdatesOf } from "../live/parts.ts";
 import {
-  ago,
+  ageOf,
   amount,
   answerBadge,
   momentWithDate,
@@ -22,9 +22,9 @@ import {
   listTime,
   type TableRow,
 } from "../parts.ts";
-import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { runAsViewer } from "../route.ts";
-import type { Content, PortalContext, View } from "../view.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
 import { lastChangeText } from "./last.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -32,7 +32,7 @@ import { TEXTS } from "./texts.ts";
 const FILTERS = { q: "q", status: "status", object: "object", method: "payment_method" } as const;
 
 /** The checkouts of a store, newest first, 50 per page. All filters are in the address. */
-export async function showCheckouts(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function showCheckouts(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const given = Object.entries({ ...FILTERS, before: "before" }).flatMap(([name, field]) => {
     const value = view.query.get(name)?.trim() ?? "";
     return value === "" ? [] : [[field, value] as const];
@@ -69,10 +69,10 @@ function filters(view: View): Html {
       ${TEXTS.search}
       <input type="search" name="q" value="${view.query.get("q") ?? ""}" maxlength="512" autocomplete="off" />
     </label>
-    ${listFilter({ name: "status", label: WORDS.status, any }, Object.entries(WORDS.statuses), chosen("status"))}
-    ${listFilter({ name: "object", label: WORDS.kind, any }, Object.entries(TEXTS.kinds), chosen("object"))}
-    ${listFilter({ name: "method", label: WORDS.paymentMethod, any }, Object.entries(PAYMENT_TEXTS.method), chosen("method"))}
-    <button type="submit">${WORDS.filter}</button>
+    ${listFilter({ name: "status", label: COMMON_WORDS.status, any }, Object.entries(COMMON_WORDS.statuses), chosen("status"))}
+    ${listFilter({ name: "object", label: COMMON_WORDS.kind, any }, Object.entries(TEXTS.kinds), chosen("object"))}
+    ${listFilter({ name: "method", label: COMMON_WORDS.paymentMethod, any }, Object.entries(PAYMENT_TEXTS.method), chosen("method"))}
+    <button type="submit">${COMMON_WORDS.filter}</button>
     ${isFiltered ? html`<a href="${action}">${TEXTS.clear}</a>` : ""}
   </form>`;
 }
@@ -92,17 +92,17 @@ function row(
   const kind = object === "order" ? "" : html` <span class="badge">${TEXTS.session}</span>`;
   const page = linkTo(storePath(view, `/checkouts/${id}`), merchantText(orderId));
   return [
-    [WORDS.created, listTime(createdAt, now)],
+    [COMMON_WORDS.created, listTime(createdAt, now)],
     [TEXTS.order, html`${page}${kind}`, "head"],
-    [WORDS.amount, amount(checkout), "number"],
+    [COMMON_WORDS.amount, amount(checkout), "number"],
     [
-      WORDS.status,
+      COMMON_WORDS.status,
       html`${statusBadge(status)}
       ${last.what === "created" ? html`<span class="last"></span>` : lastChangeText(view, last, now)}`,
     ],
     [TEXTS.columnMethod, PAYMENT_TEXTS.method[paymentMethod]],
     [TEXTS.answer, lastAnswers(answers)],
-    [TEXTS.age, ago(createdAt, now), "number", "named"],
+    [TEXTS.age, ageOf(createdAt, now), "number", "named"],
   ];
 }
 
@@ -158,6 +158,6 @@ function pager(view: View, nextBefore: string | null): Html {
   const address = (before: string | null): string => listAddress(view, "/checkouts", { ...chosen, before });
   return html`<nav class="pager" aria-label="${TEXTS.pages}">
     ${isFirst ? "" : html`<a class="plain" href="${address(null)}">${TEXTS.newest}</a>`}
-    ${nextBefore === null ? "" : html`<a class="plain" rel="next" href="${address(nextBefore)}">${WORDS.older}</a>`}
+    ${nextBefore === null ? "" : html`<a class="plain" rel="next" href="${address(nextBefore)}">${COMMON_WORDS.older}</a>`}
   </nav>`;
 }

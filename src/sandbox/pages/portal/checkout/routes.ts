@@ -1,6 +1,6 @@
 import { storePath } from "../forms.ts";
 import { actionRoute, pageRoute, type PortalRoute } from "../route.ts";
-import { WORDS } from "../texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { deliveryNotice } from "../webhook/delivery-notice.ts";
 import { paidNotice } from "./last.ts";
 import { showCheckout } from "./checkout-page.ts";
@@ -14,7 +14,7 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
   actionRoute("/portal/{store_id}/checkouts/test-orders", {
     operation: "createTestOrder",
     leadsTo: (view, { id }) => storePath(view, `/checkouts/${id}`),
-    says: ({ orderId }) => ({ words: WORDS.testOrderMade(orderId), tone: "good" }),
+    says: ({ orderId }) => ({ words: COMMON_WORDS.testOrderMade(orderId), tone: "good" }),
     form: { page: showCheckouts },
   }),
   actionRoute("/portal/{store_id}/checkouts/{id}/pay", {

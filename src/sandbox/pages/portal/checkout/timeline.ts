@@ -5,8 +5,8 @@ import type { PendingEntry, StoryEntry } from "../../../../core/explain/explanat
 import { pendingOf, storyLines, type StoryLine } from "../../../../core/explain/timeline.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
-import { copyable, inWords, moment, momentWithDate } from "../parts.ts";
-import type { ReadStory } from "../../../explain/explain.ts";
+import { copyableText, textWithMoments, moment, momentWithDate } from "../parts.ts";
+import type { StoryWithRequests } from "../../../explain/explain.ts";
 import type { PortalContext, View } from "../view.ts";
 import { eventLineDetails, requestLineDetails, attemptLineDetails } from "./details.ts";
 import { TEXTS } from "./texts.ts";
@@ -15,14 +15,14 @@ import { TEXTS } from "./texts.ts";
 const MAX_LINES = 60;
 
 /** The input of a story's page. */
-type StoryOptions = { readonly told: ReadStory; readonly command: string };
+type StoryOptions = { readonly told: StoryWithRequests; readonly command: string };
 
 /** A story with indexes for frequent look-ups by its lines. */
 type StoryIndex = {
   /** Called for each line from top to bottom. */
   readonly dayAt: (entry: StoryEntry) => Html;
-  readonly told: ReadStory;
-  readonly deliveries: ReadonlyMap<string, ReadStory["story"]["deliveries"][number]>;
+  readonly told: StoryWithRequests;
+  readonly deliveries: ReadonlyMap<string, StoryWithRequests["story"]["deliveries"][number]>;
   /** The position of the first request of each id. */
   readonly firstPositions: ReadonlyMap<string, number>;
 };
@@ -33,7 +33,7 @@ export function timeline(context: PortalContext, view: View, { told, command }: 
   const story = { checkouts: [told.story], requests: told.requests, now: told.now };
   const { shown, left } = lastLines(storyLines(story, say));
   const indexed = indexOf(told);
-  const cut = left === 0 ? "" : html`<p class="hint">${TEXTS.earlier(left)} ${copyable(command)}</p>`;
+  const cut = left === 0 ? "" : html`<p class="hint">${TEXTS.earlier(left)} ${copyableText(command)}</p>`;
   return html`${pendingSection(pendingOf(story, say))}
     <section>
       <h2 id="story">${TEXTS.story}</h2>
@@ -63,7 +63,7 @@ function pendingSection(pending: readonly PendingEntry[]): Html {
   </section>`;
 }
 
-function indexOf(told: ReadStory): StoryIndex {
+function indexOf(told: StoryWithRequests): StoryIndex {
   const deliveries = new Map(told.story.deliveries.map((one) => [one.id, one]));
   const positions = told.requests.map(({ requestId, position }) => [requestId, position] as const);
   // Reversed, because of two entries with one key a map keeps the last.
@@ -201,8 +201,8 @@ const STATUS_CODE = /^[2-5]\d\d\b/;
 function markCause(text: string): Html {
   const [, told = text, cause = ""] = /^(.*) (\([^()]*\))$/s.exec(text) ?? [];
   return cause === ""
-    ? inWords(text, moment)
-    : html`${inWords(told, moment)} <span class="cause">${cause}</span>`;
+    ? textWithMoments(text, moment)
+    : html`${textWithMoments(told, moment)} <span class="cause">${cause}</span>`;
 }
 
 function resultsPattern(): RegExp {

@@ -7,18 +7,18 @@ import type { PortalRole } from "../../../runtime/portal-access.ts";
 import { liveMark, type LiveContent } from "../live/parts.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
-import { isConnected } from "../store/first-steps.ts";
+import { hasFinishedFirstSteps } from "../store/first-steps.ts";
 import { homeOf, SIGN_OUT_EVERYWHERE } from "../sign-in/session-cookie.ts";
-import { MARK } from "./icon.ts";
+import { BRAND_MARK } from "./icon.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { PortalContext, View } from "../view.ts";
 
 /** The bar of a page: store, clock, search, and the settings of this browser. */
-export function bar(context: PortalContext, view: View, content: LiveContent): Html {
+export function headerBar(context: PortalContext, view: View, content: LiveContent): Html {
   const role = view.call.caller?.role ?? "merchant";
   const isStore = view.storeId !== "";
   return html`<header class="bar">
-    ${MARK}
+    ${BRAND_MARK}
     ${role === "administrator" ? html`<strong>${FRAME_TEXTS.administrator}</strong>` : stores(context, view)}
     <span class="test">${FRAME_TEXTS.test}</span>
     ${isStore ? clock(context, view) : ""}
@@ -28,14 +28,14 @@ export function bar(context: PortalContext, view: View, content: LiveContent): H
 }
 
 /** The bar of a page for a user who is not signed in. */
-export function plainBar(): Html {
+export function signedOutBar(): Html {
   return html`<header class="bar">
-    ${MARK}<strong>${FRAME_TEXTS.portal}</strong><span class="test">${FRAME_TEXTS.test}</span>
+    ${BRAND_MARK}<strong>${FRAME_TEXTS.portal}</strong><span class="test">${FRAME_TEXTS.test}</span>
   </header>`;
 }
 
 /** The pages of a store, with a number for waiting items, and a mark for failures. */
-export function menu(context: PortalContext, view: View): Html {
+export function storeMenu(context: PortalContext, view: View): Html {
   if (view.storeId === "") return html``;
   const { open, failing, launch } = menuCounts(context, view.storeId);
   const counts: Readonly<Partial<Record<MenuPage, Html>>> = {
@@ -48,7 +48,7 @@ export function menu(context: PortalContext, view: View): Html {
   };
   return html`<nav class="menu" id="menu" aria-label="${FRAME_TEXTS.menu}">
     <ul>
-      ${placesOf(isConnected(context, view.storeId)).map(([name, words]) => {
+      ${placesOf(hasFinishedFirstSteps(context, view.storeId)).map(([name, words]) => {
         const at = storePath(view, `/${name}`);
         const isHere = view.call.path === at || view.call.path.startsWith(`${at}/`);
         const isApart = GROUP_STARTS.has(name) ? html` class="apart"` : html``;

@@ -32,4 +32,4 @@ function nameOf({ address }: Asset): string {
 }
 
 /** The logo in the bar; the stylesheet contains its image. */
-export const MARK = html`<span class="brand" aria-hidden="true"></span>`;
+export const BRAND_MARK = html`<span class="brand" aria-hidden="true"></span>`;

@@ -1,6 +1,6 @@
 import type { LivePosition, LiveTopic, PortalContext } from "../view.ts";
 import { createTopicFeed, watchedKeys, type Follower, type TopicFeed } from "./topic.ts";
-import { createWatched, type StoreWatch } from "./watched.ts";
+import { createStoreWatch, type StoreWatch } from "./watched.ts";
 
 /** Notifies open pages of the writes that concern them (decision 99). Kept in memory, like the sessions. */
 type LiveHub = {
@@ -61,7 +61,7 @@ function createHub(context: HubContext): LiveHub {
   const watch = (storeId: string): WatchedStore => {
     const known = stores.get(storeId);
     if (known !== undefined) return known;
-    const [watched, topics] = [createWatched(nextEpoch()), new Map<string, TopicFeed>()];
+    const [watched, topics] = [createStoreWatch(nextEpoch()), new Map<string, TopicFeed>()];
     const ends = [
       writeSignals.follow(storeId, (written) => {
         if (written !== undefined) watched.write(written);

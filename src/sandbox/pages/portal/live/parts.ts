@@ -1,10 +1,10 @@
 import type { Asset } from "../../../../web/asset.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { LIVE_SCRIPT, SSE_SCRIPT } from "../assets.ts";
-import type { Content, ListUpdates, LiveTopic, View } from "../view.ts";
+import type { PageContent, ListUpdates, LiveTopic, View } from "../view.ts";
 import { END_EVENT } from "./stream.ts";
 import { TEXTS } from "./texts.ts";
-import { sinceOf } from "./watched.ts";
+import { formatPosition } from "./watched.ts";
 
 /** Maximum number of reconnections of a lost stream: few, because its sandbox was probably stopped. */
 const CONFIG = JSON.stringify({ sse: { reconnectMaxAttempts: 5 } });
@@ -15,7 +15,7 @@ export function liveScripts(live: LiveTopic | undefined): readonly Asset[] {
 }
 
 /** The updates that a page follows, if any. */
-export type LiveContent = Pick<Content, "live" | "news">;
+export type LiveContent = Pick<PageContent, "live" | "news">;
 
 /** The parts of the frame that update together with a page: the numbers, and the store's clock. */
 const FRAME_PARTS = "#menu:outerMorph,#clock:outerMorph";
@@ -50,7 +50,7 @@ export function liveMark({ live, news }: LiveContent, view: View): Html {
       id="live"
       class="live"
       hidden
-      hx-sse:connect="${streamAddress(live, view.storeId, sinceOf(live.kind, position))}"
+      hx-sse:connect="${streamAddress(live, view.storeId, formatPosition(live.kind, position))}"
       hx-sse:close="${END_EVENT}"
       hx-trigger="never"
       hx-config="${CONFIG}"

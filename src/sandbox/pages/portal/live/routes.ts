@@ -6,9 +6,9 @@ import { refuseUnknownStore } from "../../../at-store.ts";
 import type { PortalRoute } from "../route.ts";
 import { viewOf, type LiveTopic, type View } from "../view.ts";
 import { hubOf } from "./hub.ts";
-import { streamOf } from "./stream.ts";
+import { createEventStream } from "./stream.ts";
 import { requireTopic } from "./topic.ts";
-import { sinceOf } from "./watched.ts";
+import { formatPosition } from "./watched.ts";
 
 /** The stream of open pages. It does not enter the store, because an erasure sends it a message (decision 91). */
 export const LIVE_ROUTES: readonly PortalRoute[] = [
@@ -30,10 +30,10 @@ export const LIVE_ROUTES: readonly PortalRoute[] = [
       if (session === undefined)
         return refuse("credential_missing", ["nobody is signed in here", "此处尚未登录"]);
       const hub = hubOf(context);
-      const now = sinceOf(topic.value.kind, hub.positionOf(storeId));
+      const now = formatPosition(topic.value.kind, hub.positionOf(storeId));
       // The last position that the page has received; without one, it follows from now on.
       const since = headerLines(request, "last-event-id")[0] ?? query.get("since") ?? now;
-      const body = streamOf(language, (mailbox) =>
+      const body = createEventStream(language, (mailbox) =>
         hub.follow(storeId, topic.value, { ...mailbox, session, since }),
       );
       return accept({ ...streamHead(requestId), body, unlogged: true });

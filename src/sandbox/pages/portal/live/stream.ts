@@ -18,7 +18,7 @@ export const END_EVENT = "end";
  * merged. When reading begins, `begin` is called with the functions that take messages; it returns a function that
  * stops the messages.
  */
-export function streamOf(
+export function createEventStream(
   language: Language,
   begin: (follower: Pick<Follower, "hear" | "beat">) => () => void,
 ): AsyncIterable<Uint8Array> {

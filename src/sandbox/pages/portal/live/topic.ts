@@ -5,13 +5,13 @@ import type { World } from "../../../../world.ts";
 import type { PortalSession } from "../../../runtime/portal-access.ts";
 import type { LiveTopic, PortalContext } from "../view.ts";
 import {
-  pageCount,
+  countForPage,
   EVERY_REQUEST,
   EVERY_WRITE,
   NO_CHECKOUT,
   orderKey,
   parsePosition,
-  sinceOf,
+  formatPosition,
   type StoreWatch,
 } from "./watched.ts";
 
@@ -119,7 +119,7 @@ export function createTopicFeed(
     tell(changed(count));
   };
   const changed = (count: number): PageMessage => {
-    return { kind: "changed", count, since: sinceOf(kind, watched.position()) };
+    return { kind: "changed", count, since: formatPosition(kind, watched.position()) };
   };
   const tell = (news: PageMessage): void => followers.forEach((follower) => follower.hear(news));
 
@@ -134,7 +134,7 @@ export function createTopicFeed(
       const position = watched.position();
       const since = parsePosition(follower.since, position);
       if (since === undefined) follower.hear({ kind: "reload" });
-      else if (isWide(keys) ? pageCount(kind, position) > since : watched.wasToldOf(keys, since))
+      else if (isWide(keys) ? countForPage(kind, position) > since : watched.wasToldOf(keys, since))
         follower.hear(changed(1));
     },
     remove: (follower) => {

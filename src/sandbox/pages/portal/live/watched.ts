@@ -34,7 +34,7 @@ export function orderKey(orderId: string): string {
 const MAX_REMEMBERED = 2000;
 
 /** Creates the counts of a store, starting now. Each write and each request passes here: they must stay cheap. */
-export function createWatched(firstEpoch: number): StoreWatch {
+export function createStoreWatch(firstEpoch: number): StoreWatch {
   const counts = { epoch: firstEpoch, told: 0, written: 0 };
   const [writes, orders] = [createChanges(), createChanges()];
   const changesOf = (key: string) =>
@@ -119,13 +119,13 @@ const COUNTS = {
 } as const satisfies Record<LiveTopic["kind"], keyof LivePosition>;
 
 /** The count in a position that a kind of page follows. */
-export function pageCount(kind: LiveTopic["kind"], position: LivePosition): number {
+export function countForPage(kind: LiveTopic["kind"], position: LivePosition): number {
   return position[COUNTS[kind]];
 }
 
-/** The position of a page of this kind, as in its address. */
-export function sinceOf(kind: LiveTopic["kind"], position: LivePosition): string {
-  return `${position.epoch}-${pageCount(kind, position)}`;
+/** Formats the position of a page of this kind for its address. */
+export function formatPosition(kind: LiveTopic["kind"], position: LivePosition): string {
+  return `${position.epoch}-${countForPage(kind, position)}`;
 }
 
 /** Parses the number of such a position; undefined for a position of another epoch. */

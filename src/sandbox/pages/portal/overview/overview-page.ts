@@ -9,10 +9,10 @@ import { merchantText } from "../../shared/merchant-text.ts";
 import { storeTime } from "../../../at-store.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { isFailing } from "../frame/menu-counts.ts";
-import { ago, answerBadge, buttonTo, linkTo, table, listTime } from "../parts.ts";
-import { dueUntil, type PendingItem } from "../store/due.ts";
-import { FRAME_TEXTS, WORDS } from "../texts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
+import { ageOf, answerBadge, linkButton, linkTo, table, listTime } from "../parts.ts";
+import { dueItemsUntil, type PendingItem } from "../store/due.ts";
+import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
 import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -25,7 +25,7 @@ const READ_STEP = 100;
 const MAX_UNPAID = 99;
 
 /** The overview of a store: failing endpoints, refused requests, due items, and unpaid checkouts. */
-export async function overviewPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function overviewPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const main = html`${failingPart(context, view, now)} ${refusedPart(context, view, now)}
   ${due(context, view, now)} ${unpaid(context, view, now)}`;
@@ -49,7 +49,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
   const none =
     endpoints.length === 0
       ? html`${hintPart(TEXTS.noEndpoint)}
-          <p>${buttonTo(storePath(view, "/webhooks"), TEXTS.addEndpoint)}</p>`
+          <p>${linkButton(storePath(view, "/webhooks"), TEXTS.addEndpoint)}</p>`
       : hintPart(TEXTS.noneFailing);
   const list = table(
     TEXTS.failing,
@@ -98,14 +98,14 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
       const { requestId, storeAt, method, path, status, code, orderId } = request;
       return [
         [
-          WORDS.request,
+          COMMON_WORDS.request,
           html`${linkTo(storePath(view, `/requests/${requestId}`), `${method} ${path}`)}`,
           "head",
         ],
-        [WORDS.status, answerBadge(status)],
+        [COMMON_WORDS.status, answerBadge(status)],
         [TEXTS.code, html`<code>${code ?? ""}</code>`],
-        [WORDS.order, orderId === null ? "" : merchantText(orderId)],
-        [WORDS.time, listTime(storeAt, now)],
+        [COMMON_WORDS.order, orderId === null ? "" : merchantText(orderId)],
+        [COMMON_WORDS.time, listTime(storeAt, now)],
       ];
     },
     { none: hintPart(TEXTS.noneRefused), opens: true },
@@ -129,14 +129,14 @@ function lastRefused(log: PortalContext["requests"], storeId: string): readonly 
 }
 
 function due(context: PortalContext, view: View, now: number): Html {
-  const { items } = dueUntil(context, view.storeId, { until: now + DAY_MS, limit: MAX_SHOWN });
+  const { items } = dueItemsUntil(context, view.storeId, { until: now + DAY_MS, limit: MAX_SHOWN });
   const list = table(
     TEXTS.due,
     items,
     ({ at, what, of, path }: PendingItem) => [
-      [WORDS.time, listTime(at, now)],
+      [COMMON_WORDS.time, listTime(at, now)],
       [TEXTS.what, TEXTS.kinds[what]],
-      [WORDS.of, linkTo(storePath(view, path), of), "head"],
+      [COMMON_WORDS.of, linkTo(storePath(view, path), of), "head"],
     ],
     { none: hintPart(TEXTS.noneDue), opens: true },
   );
@@ -157,7 +157,7 @@ function unpaid({ store }: PortalContext, view: View, now: number): Html {
   return part(
     TEXTS.unpaid,
     html`<p>
-      ${linkTo(storePath(view, "/checkouts"), count)}${isMore ? "" : html`, ${TEXTS.oldest} ${ago(oldest, now)}`}
+      ${linkTo(storePath(view, "/checkouts"), count)}${isMore ? "" : html`, ${TEXTS.oldest} ${ageOf(oldest, now)}`}
     </p>`,
   );
 }

@@ -4,9 +4,9 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
-import { ago, buttonTo, noItems, linkTo, table, type TableRow } from "../parts.ts";
-import { FRAME_TEXTS, WORDS } from "../texts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
+import { ageOf, linkButton, noItems, linkTo, table, type TableRow } from "../parts.ts";
+import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
 import { calibrationNotice } from "./calibration.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -14,7 +14,7 @@ import { TEXTS } from "./texts.ts";
  * The assumptions that the store has relied on, as stored on disk. The operation would first write pending uses, but a
  * GET changes nothing.
  */
-export async function assumptionsPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function assumptionsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const uses = new Map(
     context.store.assumptionUses.of(view.storeId).map((use) => [use.decision, use.firstAt]),
@@ -27,13 +27,13 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
   const none = noItems(
     TEXTS.noAssumptions,
     "checkout assumptions --used",
-    buttonTo(storePath(view, "/connect"), WORDS.connect),
+    linkButton(storePath(view, "/connect"), COMMON_WORDS.connect),
   );
   const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof used)[number]): TableRow => [
-    [WORDS.decision, html`${String(decision)} · ${title}`, "head"],
+    [COMMON_WORDS.decision, html`${String(decision)} · ${title}`, "head"],
     [TEXTS.chosen, html`${chosen}`],
     [TEXTS.shownBy, html`${shownBy ?? ""}`],
-    [TEXTS.first, ago(since, now), "named"],
+    [TEXTS.first, ageOf(since, now), "named"],
     ...(record === undefined ? [] : [calibratedCell(record, decision, context.world.now())]),
   ];
   const main = html`<p class="hint">${TEXTS.assumptionsHint}</p>
@@ -46,7 +46,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
 function calibratedCell(record: Calibration, decision: number, now: number): TableRow[number] {
   const verdict = verdictOn(record, decision);
   const badge = html`<span class="badge ${TONES[verdict]}">${TEXTS.verdicts[verdict]}</span>`;
-  const cell = verdict === "not_observed" ? badge : html`${badge} ${ago(Date.parse(record.at), now)}`;
+  const cell = verdict === "not_observed" ? badge : html`${badge} ${ageOf(Date.parse(record.at), now)}`;
   return [TEXTS.calibration, cell, "named"];
 }
 

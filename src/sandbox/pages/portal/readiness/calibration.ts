@@ -1,10 +1,12 @@
 import { verdictsOf } from "../../../../core/calibration/calibration.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { ago } from "../parts.ts";
+import { ageOf } from "../parts.ts";
 import type { PortalContext } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
-/** The project's calibration in one line: the service, its age, and the number of each verdict; empty if there is none. */
+/**
+ * The project's calibration in one line: the service, its age, and the number of each verdict; empty if there is none.
+ */
 export function calibrationNotice({ calibration, world }: PortalContext): Html {
   const record = calibration();
   if (record === undefined) return html``;
@@ -12,6 +14,6 @@ export function calibrationNotice({ calibration, world }: PortalContext): Html {
   const counts = TEXTS.verdictCounts([confirmed.length, contradicted.length, unobserved.length]);
   // By this machine's clock, which also dated the calibration.
   return html`<p>
-    ${TEXTS.calibratedWith(record.service)} ${ago(Date.parse(record.at), world.now())} · ${counts}
+    ${TEXTS.calibratedWith(record.service)} ${ageOf(Date.parse(record.at), world.now())} · ${counts}
   </p>`;
 }

@@ -12,11 +12,11 @@ import { EVIDENCE_MS } from "../../../../core/readiness/proof.ts";
 import type { DrillFact, DrillStep } from "../../../../core/control/drills.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
-import { field, tick } from "../fields.ts";
+import { inputField, checkbox } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { ago, copyable, momentWithDate, badStateBadge, table } from "../parts.ts";
+import { ageOf, copyableText, momentWithDate, badStateBadge, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
-import { WORDS } from "../texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 const ORDER_VIEW = `--order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`;
@@ -97,7 +97,7 @@ export function runningDrills(
       html`<section class="panel running">
         <h2>
           ${TEXTS.drillKinds[drill]} <span class="badge warn">${TEXTS.running}</span>
-          <span class="hint">${TEXTS.since} ${ago(since, now)}</span>
+          <span class="hint">${TEXTS.since} ${ageOf(since, now)}</span>
         </h2>
         <p>${drill === "idempotency" ? TEXTS.dropped : TEXTS.heldBack}</p>
         ${seenSoFar(context, view, { drill, id })}
@@ -168,7 +168,7 @@ export function drillActions(view: View, kind: DrillKind, known: ReadinessFacts)
       ? runForm(view)
       : html`<details>
           <summary>${TEXTS.needsShell}</summary>
-          <p>${copyable(command)}</p>
+          <p>${copyableText(command)}</p>
         </details>`;
   return html`<div class="drill" id="drill-${DRILL_NAMES[kind]}">
     <h4>
@@ -205,7 +205,7 @@ function drillResult({
         "head",
       ],
       [TEXTS.expected, drillWords(step.expected), "named"],
-      [WORDS.got, drillWords(step.got), "named"],
+      [COMMON_WORDS.got, drillWords(step.got), "named"],
       ...(hasCause ? ([[TEXTS.cause, drillWords(step.cause ?? "")]] as const) : []),
     ]);
   const held = TEXTS.steps(right.length, steps.length);
@@ -213,7 +213,7 @@ function drillResult({
     <summary>
       ${badStateBadge(passed, TEXTS.drillPassed, TEXTS.drillFailed)}
       ${of === "" ? TEXTS.drillKinds[kind] : html`<span title="${of}">${removeScheme(of)}</span>`}: ${held} ·
-      ${ago(at, now)}
+      ${ageOf(at, now)}
     </summary>
     ${
       wrong.length === 0
@@ -257,7 +257,7 @@ function removeScheme(url: string): string {
 
 function runForm(view: View): Html {
   const action = storePath(view, "/launch/webhooks");
-  const content = tick(TEXTS.orderEvents, "order_events", { typed: typedValues(view, action) });
+  const content = checkbox(TEXTS.orderEvents, "order_events", { typed: typedValues(view, action) });
   return actionForm(view, { action, label: TEXTS.run, content });
 }
 
@@ -272,7 +272,7 @@ function waiveForm(view: View, kind: DrillKind): Html {
       action,
       label: TEXTS.waiveNow,
       fields,
-      content: field(TEXTS.reason, "reason", { required: true, typed }),
+      content: inputField(TEXTS.reason, "reason", { required: true, typed }),
     },
   );
 }

@@ -10,21 +10,21 @@ import type {
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
-import { field } from "../fields.ts";
+import { inputField } from "../fields.ts";
 import { actionForm, storePath, typedValues } from "../forms.ts";
-import { ago, copyable, inWords, linkTo } from "../parts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
+import { ageOf, copyableText, textWithMoments, linkTo } from "../parts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
 import { drillActions, drillResults, drillsIn, latestFindings, runningDrills } from "./drills.ts";
 import type { DrillFact } from "../../../../core/control/drills.ts";
 import { ITEM_TITLES, type DrillKind, type ItemName } from "../../../../core/readiness/names.ts";
 import { READINESS } from "../../../../core/readiness/sentences.ts";
-import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { calibrationNotice } from "./calibration.ts";
 import { explorationPart } from "./exploration.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The launch page: the checklist's items with their evidence, the drills, and the steps to production. */
-export async function launchPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function launchPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const judged = judgeStore(context, view.storeId, selectorOf(view.language));
   if (!judged.ok) return judged;
   const { facts: known, checklist: shown } = judged.value;
@@ -74,10 +74,10 @@ function itemOf(view: View, item: ChecklistItem, known: ReadinessFacts): Html {
   return html`<li id="${name}" class="item ${status}">
     <div class="told">
       <h3>${ITEM_TITLES[name]} <span class="hint">${TEXTS.status[status]}</span></h3>
-      <p>${inWords(reason)}</p>
+      <p>${textWithMoments(reason)}</p>
       ${risks.map((risk) => html`<p class="risk"><strong>${TEXTS.risk}</strong> <span>${risk}</span></p>`)}
       ${kinds.map((kind) => drillResults(kind, known))} ${otherEvidence(view, item, known)}
-      ${isDone ? "" : html`<p>${TEXTS.next}: ${copyable(next)}</p>`}
+      ${isDone ? "" : html`<p>${TEXTS.next}: ${copyableText(next)}</p>`}
     </div>
     <div class="acts">${acts}</div>
   </li>`;
@@ -95,7 +95,7 @@ function otherEvidence(view: View, { name, evidence }: ChecklistItem, known: Rea
         ({ what, reference, at }) =>
           html`<li title="${reference ?? ""}">
             ${name === "idempotency_replay" && reference !== null ? linkTo(storePath(view, `/requests/${reference}`), what) : what}
-            ${at === null ? "" : html`<span lang="${tagOf}">· ${ago(at, known.now)}</span>`}
+            ${at === null ? "" : html`<span lang="${tagOf}">· ${ageOf(at, known.now)}</span>`}
           </li>`,
       )}
     </ul>
@@ -116,16 +116,17 @@ function production(view: View, { production: known, now }: ReadinessFacts): Htm
   const form = actionForm(view, {
     action,
     label: TEXTS.request,
-    content: field(TEXTS.requestNote, "note", { typed: typedValues(view, action) }),
+    content: inputField(TEXTS.requestNote, "note", { typed: typedValues(view, action) }),
     style: "primary",
   });
   const left = isAsked ? html`<p class="hint">${TEXTS.withAdministrator}</p>` : form;
-  return html`<h4>${WORDS.production}</h4>
+  return html`<h4>${COMMON_WORDS.production}</h4>
     ${
       request === null
         ? html`<p class="hint">${TEXTS.notRequested}</p>`
         : html`<p>
-            ${TEXTS.requested} ${ago(request.at, now)} ${request.note === null ? "" : html`· ${request.note}`}
+            ${TEXTS.requested} ${ageOf(request.at, now)}
+            ${request.note === null ? "" : html`· ${request.note}`}
           </p>`
     }
     ${isOpen ? html`<p class="hint">${TEXTS.nothingLeft}</p>` : left}`;

@@ -6,8 +6,8 @@ import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import { curlOf } from "../../../../core/request/curl.ts";
 import { redactStored } from "../../../../core/request/redaction.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { bytes, commandLine, table } from "../parts.ts";
-import { WORDS } from "../texts.ts";
+import { rawBytes, commandLine, table } from "../parts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /**
@@ -21,10 +21,10 @@ export function requestDetails(request: StoryRequest, checkout?: Checkout): Html
   const repeated = partsOfRepetition(request, checkout);
   const sent =
     refused === null
-      ? html`${bytes(WORDS.request, line)}
+      ? html`${rawBytes(COMMON_WORDS.request, line)}
           <p class="hint">${repeated?.body === undefined ? TEXTS.notKept : TEXTS.valuesOnly}</p>`
-      : html`${bytes(WORDS.request, `${line}\n${headerText(refused.headers)}`)}
-        ${refused.body === "" ? "" : bytes(WORDS.body, refused.body)}`;
+      : html`${rawBytes(COMMON_WORDS.request, `${line}\n${headerText(refused.headers)}`)}
+        ${refused.body === "" ? "" : rawBytes(COMMON_WORDS.body, refused.body)}`;
   return html`<div class="stack">
     ${sent}${repeated === undefined ? "" : curlPart(request, repeated)}${answerPart(request)}
   </div>`;
@@ -85,5 +85,5 @@ function answerPart({ requestId, status, code, refused, answer }: StoryRequest):
   if (status === 0) return html`<p class="hint">${TEXTS.notAnswered}</p>`;
   const body =
     code === null || refused === null ? answer : errorBody(requestId, { code, message: refused.message });
-  return body === null ? html`` : bytes(html`${WORDS.answer} ${String(status)}`, body);
+  return body === null ? html`` : rawBytes(html`${COMMON_WORDS.answer} ${String(status)}`, body);
 }

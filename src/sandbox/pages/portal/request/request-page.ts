@@ -11,14 +11,14 @@ import { selectorOf, type Words } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { readLoggedRequest } from "../../../explain/explain.ts";
 import { listAddress, storePath } from "../forms.ts";
-import { answerBadge, copyable, momentWithDate, facts, linkTo } from "../parts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
+import { answerBadge, copyableText, momentWithDate, factList, linkTo } from "../parts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";
-import { WORDS } from "../texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { CHECK_NAMES, TEXTS } from "./texts.ts";
 
 /** The page of a request: why it was answered in this way, in the words of `checkout explain`, and its bytes. */
-export async function requestPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function requestPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   // Read only once, because the log has no index of ids.
   const told = readLoggedRequest(context, view.storeId, view.id);
   if (!told.ok) return told;
@@ -46,22 +46,22 @@ function requestFacts(view: View, request: StoryRequest, checkout: Checkout | un
     checkout === undefined
       ? listAddress(view, "/requests", { q: orderId })
       : storePath(view, `/checkouts/${checkout.id}`);
-  return facts([
-    [WORDS.id, copyable(requestId)],
-    [WORDS.time, momentWithDate(storeAt)],
-    at === storeAt ? null : [WORDS.realTime, momentWithDate(at)],
+  return factList([
+    [COMMON_WORDS.id, copyableText(requestId)],
+    [COMMON_WORDS.time, momentWithDate(storeAt)],
+    at === storeAt ? null : [COMMON_WORDS.realTime, momentWithDate(at)],
     [
-      WORDS.status,
+      COMMON_WORDS.status,
       html`${answerBadge(status)} ${code === null ? "" : html`<code>${code}</code>`}
         <span class="hint">${TEXTS.durationOf(durationMs.toFixed(1))}</span>`,
     ],
-    orderId === null ? null : [WORDS.order, linkTo(page, merchantText(orderId))],
-    key === null ? null : ["Idempotency-Key", copyable(key)],
+    orderId === null ? null : [COMMON_WORDS.order, linkTo(page, merchantText(orderId))],
+    key === null ? null : ["Idempotency-Key", copyableText(key)],
     fault && [
-      WORDS.fault,
-      html`<a href="${storePath(view, "/faults")}">${fault.action}</a> ${copyable(fault.id)}`,
+      COMMON_WORDS.fault,
+      html`<a href="${storePath(view, "/faults")}">${fault.action}</a> ${copyableText(fault.id)}`,
     ],
-    [WORDS.inTerminal, copyable(`checkout explain ${requestId}`)],
+    [COMMON_WORDS.inTerminal, copyableText(`checkout explain ${requestId}`)],
   ]);
 }
 
@@ -73,19 +73,19 @@ function whyPart(
   return html`<section>
     <h2>${TEXTS.why}</h2>
     <p>${summary}</p>
-    ${facts([
+    ${factList([
       field === null ? null : [TEXTS.field, html`<code>${field}</code>`],
       expected === null ? null : [TEXTS.expected, expected],
-      received === null ? null : [WORDS.got, html`<code>${received}</code>`],
+      received === null ? null : [COMMON_WORDS.got, html`<code>${received}</code>`],
       rule === null ? null : [TEXTS.rule, ruleReference(TEXTS.ruleNumber(rule), ruleOf(rule))],
       decision === null
         ? null
-        : [WORDS.decision, ruleReference(TEXTS.decisionNumber(decision), decisionOf(decision))],
+        : [COMMON_WORDS.decision, ruleReference(TEXTS.decisionNumber(decision), decisionOf(decision))],
       next.length === 0
         ? null
         : [
-            WORDS.help,
-            html`<div class="fixes">${next.map((line) => html`<div>${copyable(line)}</div>`)}</div>`,
+            COMMON_WORDS.help,
+            html`<div class="fixes">${next.map((line) => html`<div>${copyableText(line)}</div>`)}</div>`,
           ],
     ])}
     ${fault === null ? ladder(method, code === null ? null : check) : ""}

@@ -10,17 +10,17 @@ import { listAddress, storePath } from "../forms.ts";
 import { listUpdatesOf } from "../live/parts.ts";
 import {
   answerBadge,
-  buttonTo,
+  linkButton,
   noItems,
   linkTo,
-  nextPart,
+  nextPartLink,
   noMatch,
   table,
   listTime,
   type TableRow,
 } from "../parts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
-import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
+import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 const PAGE = 50;
@@ -48,7 +48,7 @@ type LogPart = {
 };
 
 /** The page of the request log, newest first. */
-export async function requestsPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function requestsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const wanted = readQuery(view);
   if (!wanted.ok) return wanted;
   const part = readPart(context.requests, view.storeId, wanted.value);
@@ -62,7 +62,7 @@ export async function requestsPage(context: PortalContext, view: View): Promise<
         ? noItems(
             TEXTS.noRequests,
             "checkout orders create --order-id order-1001 --price-id price_coffee",
-            buttonTo(storePath(view, "/connect"), WORDS.connect),
+            linkButton(storePath(view, "/connect"), COMMON_WORDS.connect),
           )
         : requestTable(context, view, part.requests)
     }
@@ -130,13 +130,13 @@ function filterForm(view: View, { status, path, q }: RequestQuery): Html {
   const statuses = status === "" || known.includes(status) ? known : [...known, status];
   return html`<form method="get" action="${storePath(view, "/requests")}" class="filters">
     ${listFilter(
-      { name: "status", label: WORDS.status, any: WORDS.all },
+      { name: "status", label: COMMON_WORDS.status, any: COMMON_WORDS.all },
       statuses.map((one) => [one, one] as const),
       status,
     )}
     <label>${TEXTS.pathBegins} <input name="path" value="${path}" placeholder="/v1/orders" /></label>
     <label>${TEXTS.search} <input name="q" type="search" value="${q}" size="28" /></label>
-    <button type="submit">${WORDS.filter}</button>
+    <button type="submit">${COMMON_WORDS.filter}</button>
   </form>`;
 }
 
@@ -155,20 +155,21 @@ function requestRow(
   { request, now }: { readonly request: LoggedRequest; readonly now: number },
 ): TableRow {
   const { requestId, storeAt, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
-  const mark = fault === null ? "" : html` <span class="badge warn">${WORDS.fault}: ${fault.action}</span>`;
+  const mark =
+    fault === null ? "" : html` <span class="badge warn">${COMMON_WORDS.fault}: ${fault.action}</span>`;
   const maker = byDrill === true ? html` <span class="badge">${TEXTS.byDrill}</span>` : "";
   return [
     [
-      WORDS.time,
+      COMMON_WORDS.time,
       html`${linkTo(storePath(view, `/requests/${requestId}`), listTime(storeAt, now))}
       ${realTime(request, now)}`,
     ],
-    [WORDS.method, html`<code>${method}</code>`],
-    [WORDS.path, html`<code class="path">${path}</code>`],
-    [WORDS.status, answerBadge(status)],
+    [COMMON_WORDS.method, html`<code>${method}</code>`],
+    [COMMON_WORDS.path, html`<code class="path">${path}</code>`],
+    [COMMON_WORDS.status, answerBadge(status)],
     [TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}${maker}`],
     [TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
-    [WORDS.order, orderId === null ? "" : orderOf(context, view, orderId)],
+    [COMMON_WORDS.order, orderId === null ? "" : orderOf(context, view, orderId)],
   ];
 }
 
@@ -184,7 +185,9 @@ function orderOf({ store }: PortalContext, view: View, orderId: string): Html {
 
 /** The time of arrival by the real clock, labelled, if the store's clock shows another time. */
 function realTime({ at, storeAt }: LoggedRequest, now: number): Html {
-  return at === storeAt ? html`` : html`<small class="real">${WORDS.realTime} ${listTime(at, now)}</small>`;
+  return at === storeAt
+    ? html``
+    : html`<small class="real">${COMMON_WORDS.realTime} ${listTime(at, now)}</small>`;
 }
 
 function pager(view: View, { status, path, q }: RequestQuery, { requests, read, next }: LogPart): Html {
@@ -193,6 +196,6 @@ function pager(view: View, { status, path, q }: RequestQuery, { requests, read, 
   const address = listAddress(view, "/requests", { status, path, q, before: String(next) });
   return html`<p class="pager">
     ${isFull ? "" : html`<span class="hint">${TEXTS.looked(read)}</span>`}
-    ${nextPart(address, isFull ? WORDS.older : TEXTS.lookOn)}
+    ${nextPartLink(address, isFull ? COMMON_WORDS.older : TEXTS.lookOn)}
   </p>`;
 }

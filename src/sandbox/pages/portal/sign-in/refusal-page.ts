@@ -5,7 +5,7 @@ import { isNavigation } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { readForwardedHosts, headerLines, splitTarget } from "../../../../web/http.ts";
 import type { Words } from "../../../../core/language.ts";
-import { readForm, redirect } from "../../../../web/page.ts";
+import { parseForm, redirect } from "../../../../web/page.ts";
 import type { HttpRequest } from "../../../../world.ts";
 import type { Answer } from "../../../answer.ts";
 import type { PortalAccess } from "../../../runtime/portal-access.ts";
@@ -14,9 +14,9 @@ import { SHARED_TEXTS } from "../../shared/texts.ts";
 import { framePage, signedOutPage } from "../frame.ts";
 import { storePath } from "../forms.ts";
 import { FRAME_TEXTS } from "../texts.ts";
-import { viewOf, type Content, type PortalContext, type View } from "../view.ts";
+import { viewOf, type PageContent, type PortalContext, type View } from "../view.ts";
 import { roleOfPath, sessionOf } from "./session-cookie.ts";
-import { pathWithin, signInPage } from "./sign-in.ts";
+import { parsePortalPath, signInPage } from "./sign-in.ts";
 
 const WITHIN_STORE = new RegExp(`^/portal/(${UUID})(?:/|$)`);
 
@@ -79,11 +79,11 @@ function isPageLoad(request: HttpRequest): boolean {
 
 /** The page to show after signing in, kept through a wrong code. */
 function readTo(portal: PortalAccess, request: HttpRequest): string | undefined {
-  const fields = readForm(request);
-  return fields.ok ? pathWithin(portal, fields.value.get("to")) : undefined;
+  const fields = parseForm(request);
+  return fields.ok ? parsePortalPath(portal, fields.value.get("to")) : undefined;
 }
 
-function refusalContent(refusal: Refusal, way: Html): Content {
+function refusalContent(refusal: Refusal, way: Html): PageContent {
   const { code } = refusal;
   const { status } = ERRORS[code];
   const titles: Readonly<Record<number, Words>> = {
@@ -103,7 +103,7 @@ function refusalContent(refusal: Refusal, way: Html): Content {
 function wayOn(portal: PortalAccess, view: View): Html {
   const [from = ""] = headerLines(view.call.request, "referer");
   const back = URL.canParse(from)
-    ? pathWithin(portal, new URL(from).pathname + new URL(from).search)
+    ? parsePortalPath(portal, new URL(from).pathname + new URL(from).search)
     : undefined;
   const start = view.storeId === "" ? "/portal" : storePath(view, "/start");
   return html`<p class="row">

@@ -2,9 +2,9 @@ import { accept, type Refusal } from "../../../../core/outcome.ts";
 import { removeKey } from "../../../../core/portal/path.ts";
 import { requireOwnPage } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { readForm } from "../../../../web/page.ts";
+import { parseForm } from "../../../../web/page.ts";
 import type { PortalAccess, PortalRole } from "../../../runtime/portal-access.ts";
-import { copyable } from "../parts.ts";
+import { copyableText } from "../parts.ts";
 import {
   actionRoute,
   publicPageRoute,
@@ -14,7 +14,7 @@ import {
 } from "../route.ts";
 import { startingCookie, endingCookie, homeOf, sessionOf, SIGN_OUT_EVERYWHERE } from "./session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
-import type { Content } from "../view.ts";
+import type { PageContent } from "../view.ts";
 
 /** The pages for signing in and out, and the settings of a session. */
 export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
@@ -45,7 +45,7 @@ export function signInPage(
     readonly to: string | null;
     readonly refusal?: Refusal | undefined;
   },
-): Content {
+): PageContent {
   const [title, hint, label, name, type] =
     role === "merchant"
       ? ([FRAME_TEXTS.signIn, FRAME_TEXTS.signInHint, FRAME_TEXTS.code, "code", "text"] as const)
@@ -58,7 +58,7 @@ export function signInPage(
         ] as const);
   const main = html`${whyNot(role, refusal)}
     <p>${hint}</p>
-    ${role === "merchant" ? html`<p>${copyable("checkout open")}</p>` : ""}
+    ${role === "merchant" ? html`<p>${copyableText("checkout open")}</p>` : ""}
     <form method="post" action="${homeOf(role)}/sign-in" id="sign-in" class="act">
       <label
         >${label} <input name="${name}" type="${type}" autocomplete="off" spellcheck="false" required
@@ -91,7 +91,7 @@ function signIn(role: PortalRole): PortalRoute {
     answer: ({ portal }, call) => {
       const own = requireOwnPage(call.request, portal.origin);
       if (!own.ok) return own;
-      const fields = readForm(call.request);
+      const fields = parseForm(call.request);
       if (!fields.ok) return fields;
       const signedIn = sessionOf(portal, call.request, role);
       const begun =
@@ -99,7 +99,7 @@ function signIn(role: PortalRole): PortalRoute {
           ? portal.signInByCode(codeIn(fields.value.get("code") ?? ""), signedIn)
           : portal.signInByToken((fields.value.get("admin_token") ?? "").trim(), signedIn);
       if (!begun.ok) return begun;
-      const answer = redirectAfterForm(call, pathWithin(portal, fields.value.get("to")) ?? homeOf(role));
+      const answer = redirectAfterForm(call, parsePortalPath(portal, fields.value.get("to")) ?? homeOf(role));
       return accept({
         ...answer,
         headers: { ...answer.headers, "Set-Cookie": startingCookie(portal, begun.value) },
@@ -149,7 +149,7 @@ function preferences(role: PortalRole): PortalRoute {
         });
       }
       return accept(
-        redirectAfterForm(call, pathWithin(context.portal, fields.value.get("back")) ?? homeOf(role)),
+        redirectAfterForm(call, parsePortalPath(context.portal, fields.value.get("back")) ?? homeOf(role)),
       );
     },
   };
@@ -158,10 +158,10 @@ function preferences(role: PortalRole): PortalRoute {
 const NO_PATH = "http://portal.invalid";
 
 /**
- * A path of the portal with its query, without the secret key; undefined for other paths, to which users are not
+ * Parses a path of the portal with its query, without the secret key; undefined for other paths, to which users are not
  * redirected.
  */
-export function pathWithin(
+export function parsePortalPath(
   { path }: Pick<PortalAccess, "path">,
   text: string | null | undefined,
 ): string | undefined {

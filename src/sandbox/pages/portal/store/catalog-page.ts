@@ -5,15 +5,15 @@ import { explainAmountFault } from "../../../../core/money.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral, displayText } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { choice, field, suggestions, tick, filledFields } from "../fields.ts";
+import { selectField, inputField, suggestions, checkbox, filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { amount, noItems, table, type TableRow } from "../parts.ts";
-import type { Content, View } from "../view.ts";
-import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import type { PageContent, View } from "../view.ts";
+import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
 
 /** The catalog of a store, including unapproved and retired prices. */
-export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"storeSummary">): Content {
+export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"storeSummary">): PageContent {
   const active = new Set(capabilities.filter((one) => one.active).map(({ name }) => name));
   const none = noItems(
     TEXTS.none,
@@ -61,20 +61,20 @@ function row(view: View, price: Price, active: ReadonlySet<string>): TableRow {
   const lacking =
     lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`;
   return [
-    [WORDS.price, html`<code>${displayText(id)}</code>`, "head"],
+    [COMMON_WORDS.price, html`<code>${displayText(id)}</code>`, "head"],
     [TEXTS.description, displayText(description)],
-    [WORDS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
-    [WORDS.paymentMethod, paymentMethod],
-    [WORDS.state, html`${stateOf(price)} ${lacking}`],
-    [WORDS.act, price.retired ? "" : retire],
+    [COMMON_WORDS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
+    [COMMON_WORDS.paymentMethod, paymentMethod],
+    [COMMON_WORDS.state, html`${stateOf(price)} ${lacking}`],
+    [COMMON_WORDS.act, price.retired ? "" : retire],
   ];
 }
 
 function stateOf({ retired, approved }: Price): Html {
-  if (retired) return html`<span class="badge">${WORDS.retired}</span>`;
+  if (retired) return html`<span class="badge">${COMMON_WORDS.retired}</span>`;
   return approved
-    ? html`<span class="badge good">${WORDS.approved}</span>`
-    : html`<span class="badge warn">${WORDS.notApproved}</span>`;
+    ? html`<span class="badge good">${COMMON_WORDS.approved}</span>`
+    : html`<span class="badge warn">${COMMON_WORDS.notApproved}</span>`;
 }
 
 function addForm(
@@ -85,17 +85,17 @@ function addForm(
   const action = storePath(view, "/catalog");
   const typed = typedValues(view, action);
   const content = html`<div class="fields">
-    ${field(WORDS.price, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typed })}
-    ${field(TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint, typed })}
-    ${field(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies", typed })}
-    ${choice(
-      WORDS.paymentMethod,
+    ${inputField(COMMON_WORDS.price, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typed })}
+    ${inputField(TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint, typed })}
+    ${inputField(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies", typed })}
+    ${selectField(
+      COMMON_WORDS.paymentMethod,
       "payment_method",
       PAYMENT_METHODS.map((method) => [method, method]),
       typed,
     )}
-    ${field(TEXTS.description, "description", { hint: TEXTS.optional, typed })}
-    ${tick(TEXTS.approvedNow, "approved", { checked: true, typed })}
+    ${inputField(TEXTS.description, "description", { hint: TEXTS.optional, typed })}
+    ${checkbox(TEXTS.approvedNow, "approved", { checked: true, typed })}
   </div>`;
   return html`<section class="panel">
     <h2>${TEXTS.add}</h2>

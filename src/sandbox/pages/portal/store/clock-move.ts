@@ -7,7 +7,7 @@ import type { ClockMove } from "../../../clock-moves.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { momentWithDate, linkTo, statusBadge } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
-import { WORDS } from "../texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 
 /** The address of the clock's page with the result of its last move. */
@@ -66,7 +66,9 @@ function changesPart(view: View, { changes }: ClockMove): readonly Html[] {
     const more = count > first.length ? html`<li>${TEXTS.more(count - first.length)}</li>` : "";
     return html`<li>
       <strong
-        ><a href="${addressOf(view, status)}">${TEXTS.became(count)} ${WORDS.statuses[status]}</a></strong
+        ><a href="${addressOf(view, status)}"
+          >${TEXTS.became(count)} ${COMMON_WORDS.statuses[status]}</a
+        ></strong
       >
       <ul>
         ${list} ${more}

@@ -5,13 +5,13 @@ import { decodeRequest } from "../../../../core/control/operations.ts";
 import { accept, addField, mapValue, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { field } from "../fields.ts";
+import { inputField } from "../fields.ts";
 import { actionForm, storePath, typedValues } from "../forms.ts";
-import { momentWithDate, facts, linkTo, table, type Facts, type TableRow } from "../parts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
+import { momentWithDate, factList, linkTo, table, type Facts, type TableRow } from "../parts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
 import { isMoving, movePart } from "./clock-move.ts";
-import { dueUntil, MAX_DUE, type PendingItem, type PendingItems } from "./due.ts";
-import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { dueItemsUntil, MAX_PENDING_ITEMS, type PendingItem, type PendingItems } from "./due.ts";
+import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
@@ -22,9 +22,9 @@ const SPANS = ["1m", "10m", "1h", "6h", "1d", "7d"] as const;
 const MAX_LISTED = 25;
 
 /** The store's clock, and the items that a move makes due. */
-export async function clockPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function clockPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
-  const due = dueUntil(context, view.storeId, { until: now + DAY_MS });
+  const due = dueItemsUntil(context, view.storeId, { until: now + DAY_MS });
   const isBusy = isMoving(context, view);
   const main = html`${movePart(context, view, now)}
     <p id="moving" class="notice" role="status" hidden>${TEXTS.moving}</p>
@@ -72,7 +72,7 @@ function state({ store, world }: PortalContext, view: View, { now, isBusy }: Clo
     isReal ? null : [TEXTS.difference, TEXTS.apart(spanText(now - realNow))],
   ];
   return html`<section class="panel">
-    ${facts(pairs)}
+    ${factList(pairs)}
     <div class="actions">
       ${isFrozen ? "" : moveForm(view, TEXTS.freeze, { action: "freeze" }, { isBusy })}
       ${isReal ? "" : moveForm(view, TEXTS.toReal, { action: "real" }, { isBusy })}
@@ -97,7 +97,7 @@ function moves(view: View, { now, isBusy }: ClockState): Html {
         { action: "advance" },
         {
           isBusy,
-          content: field(TEXTS.span, "by", {
+          content: inputField(TEXTS.span, "by", {
             required: true,
             placeholder: "31m",
             hint: TEXTS.spanHint,
@@ -111,7 +111,7 @@ function moves(view: View, { now, isBusy }: ClockState): Html {
         { action: "set" },
         {
           isBusy,
-          content: field(TEXTS.moment, "to", {
+          content: inputField(TEXTS.moment, "to", {
             required: true,
             value: `${iso(now + HOUR_MS).slice(0, 19)}Z`,
             hint: TEXTS.momentHint,
@@ -135,7 +135,7 @@ function moveForm(
 function preview(view: View, { items, isMore }: PendingItems, now: number): Html {
   const soon = items.filter(({ at }) => at <= now + HOUR_MS).length;
   const count = (known: number): string =>
-    isMore && known === items.length ? `${Math.min(known, MAX_DUE - 1)}+` : String(known);
+    isMore && known === items.length ? `${Math.min(known, MAX_PENDING_ITEMS - 1)}+` : String(known);
   const list = table(TEXTS.due, items.slice(0, MAX_LISTED), (due) => dueRow(view, due, now), { opens: true });
   const more = items.length > MAX_LISTED ? html`<p class="hint">${TEXTS.listed(MAX_LISTED)}</p>` : html``;
   return html`<section>
@@ -147,10 +147,10 @@ function preview(view: View, { items, isMore }: PendingItems, now: number): Html
 
 function dueRow(view: View, { at, what, of, outcome, path }: PendingItem, now: number): TableRow {
   return [
-    [WORDS.at, momentWithDate(at)],
+    [COMMON_WORDS.at, momentWithDate(at)],
     [TEXTS.in, at <= now ? TEXTS.waiting : spanText(at - now)],
     [TEXTS.what, html`${TEXTS[what]}${outcome === "" ? "" : html` <code>${outcome}</code>`}`],
-    [WORDS.of, linkTo(storePath(view, path), of), "head"],
+    [COMMON_WORDS.of, linkTo(storePath(view, path), of), "head"],
   ];
 }
 

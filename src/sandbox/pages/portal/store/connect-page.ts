@@ -2,11 +2,11 @@ import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { assignment } from "../../../../core/shell/quote.ts";
 import { html, trustMarkup, type Html } from "../../../../web/html.ts";
 import { actionForm, storePath } from "../forms.ts";
-import { copyable, facts } from "../parts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
-import { FIRST_STEPS, firstSteps, isConnected, type FirstStep } from "./first-steps.ts";
+import { copyableText, factList } from "../parts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
+import { FIRST_STEPS, finishedFirstSteps, hasFinishedFirstSteps, type FirstStep } from "./first-steps.ts";
 import { SNIPPETS, snippetsOf } from "./snippets.ts";
-import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { CONNECT_TEXTS as TEXTS } from "./texts.ts";
 
 /**
@@ -17,14 +17,14 @@ export function connectPage(
   view: View,
   { apiKeys }: AnswerOf<"storeSummary">,
   context: PortalContext,
-): Content {
+): PageContent {
   const keys = apiKeys.map(({ lastFour }) => lastFour);
   const main = html`${revealedSecret(view)}
     <div class="connect">
       <div class="connect-main">${access(context, view, keys)} ${code(view)}</div>
-      ${steps(view, firstSteps(context, view.storeId))}
+      ${steps(view, finishedFirstSteps(context, view.storeId))}
     </div>`;
-  const title = isConnected(context, view.storeId) ? FRAME_TEXTS.connect : FRAME_TEXTS.start;
+  const title = hasFinishedFirstSteps(context, view.storeId) ? FRAME_TEXTS.connect : FRAME_TEXTS.start;
   return { title, main, live: { kind: "store" } };
 }
 
@@ -34,7 +34,7 @@ export function revealedSecret({ shownOnce: secret }: View): Html {
   const isKey = secret.startsWith("svc_");
   return html`<div class="notice good shown-once" role="status">
     <strong>${isKey ? TEXTS.newKey : TEXTS.secret}</strong>
-    ${copyable(secret)}
+    ${copyableText(secret)}
     <p>${isKey ? TEXTS.newKeyHint : TEXTS.secretHint}</p>
   </div>`;
 }
@@ -49,11 +49,11 @@ function access({ description }: PortalContext, view: View, keys: readonly strin
     })}`;
   return html`<section class="panel">
     <h2>${TEXTS.access}</h2>
-    ${facts([
-      [TEXTS.baseUrl, copyable(description.baseUrl)],
-      [WORDS.storeId, copyable(view.storeId)],
+    ${factList([
+      [TEXTS.baseUrl, copyableText(description.baseUrl)],
+      [COMMON_WORDS.storeId, copyableText(view.storeId)],
       [TEXTS.apiKey, html`<div class="row">${key}</div>`],
-      [WORDS.signingSecret, html`<div class="row">${secret}</div>`],
+      [COMMON_WORDS.signingSecret, html`<div class="row">${secret}</div>`],
     ])}
     <h3>${TEXTS.variables}</h3>
     ${codeBlock(
@@ -117,7 +117,7 @@ function stepOf(view: View, step: FirstStep, isDone: boolean): Html {
   const state = isDone ? TEXTS.done : TEXTS.notDone;
   return html`<li class="${isDone ? "done" : "open"}">
     <a href="${storePath(view, at)}">${TEXTS[step]}</a> <span class="visually-hidden">${state}</span>
-    ${isDone ? "" : html`<div>${copyable(command)}</div>`}
+    ${isDone ? "" : html`<div>${copyableText(command)}</div>`}
   </li>`;
 }
 

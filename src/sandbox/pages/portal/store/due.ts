@@ -18,15 +18,15 @@ export type PendingItem = {
 export type PendingItems = { readonly items: readonly PendingItem[]; readonly isMore: boolean };
 
 /** Maximum number of items read of each kind. */
-export const MAX_DUE = 100;
+export const MAX_PENDING_ITEMS = 100;
 /** Maximum number of enabled endpoints whose deliveries are read. */
 const MAX_ENDPOINTS = 20;
 
 /** The items of a store that are due by a time on its clock: at most `limit` items. */
-export function dueUntil(
+export function dueItemsUntil(
   { store }: Pick<PortalContext, "store">,
   storeId: string,
-  { until, limit = MAX_DUE }: { readonly until: number; readonly limit?: number },
+  { until, limit = MAX_PENDING_ITEMS }: { readonly until: number; readonly limit?: number },
 ): PendingItems {
   const checkouts = store.settlements.until(storeId, until, limit);
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");

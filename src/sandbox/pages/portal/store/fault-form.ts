@@ -8,10 +8,10 @@ import {
 } from "../../../../core/fault/rules.ts";
 import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { choice, field, refusalText, suggestions, type TypedForm } from "../fields.ts";
+import { selectField, inputField, refusalText, suggestions, type TypedForm } from "../fields.ts";
 import { actionForm, listAddress, storePath, typedValues } from "../forms.ts";
 import type { PortalContext, View } from "../view.ts";
-import { WORDS } from "../texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 
 /** The actions, grouped by what fails. */
@@ -24,8 +24,10 @@ const ACTION_GROUPS = {
 
 const { status, latencyMs, retryAfterS } = PARAMETERS;
 
-/** Adds a fault: the user chooses its action first, then the form shows only the fields of that action. */
-export function addFault(context: PortalContext, view: View): Html {
+/**
+ * The form that adds a fault: the user chooses its action first, then the form shows only the fields of that action.
+ */
+export function addFaultForm(context: PortalContext, view: View): Html {
   const path = storePath(view, "/faults");
   const refused = typedValues(view, path);
   const named = refused?.fields.get("action") ?? view.query.get("action");
@@ -79,15 +81,15 @@ function formOf(context: PortalContext, view: View, action: FaultAction): Html {
   const content = html`<div class="stack">
     <div class="fields">
       ${parameters} ${matchFields(context, view, { action, typed })}
-      ${field(TEXTS.times, "times", { numeric: true, hint: TEXTS.timesHint, typed })}
-      ${field(TEXTS.until, "until", { placeholder: "10m", hint: TEXTS.untilHint, typed })}
+      ${inputField(TEXTS.times, "times", { numeric: true, hint: TEXTS.timesHint, typed })}
+      ${inputField(TEXTS.until, "until", { placeholder: "10m", hint: TEXTS.untilHint, typed })}
     </div>
     <details ${RARE_FIELDS.some((name) => isTyped(typed, name)) ? html` open` : ""}>
       <summary>${TEXTS.seldom}</summary>
       <div class="fields">
-        ${field(TEXTS.nth, "nth", { numeric: true, hint: TEXTS.nthHint, typed })}
-        ${field(TEXTS.probability, "probability", { placeholder: "0.25", hint: TEXTS.probabilityHint, typed })}
-        ${field(TEXTS.seed, "seed", { hint: TEXTS.seedHint, typed })}
+        ${inputField(TEXTS.nth, "nth", { numeric: true, hint: TEXTS.nthHint, typed })}
+        ${inputField(TEXTS.probability, "probability", { placeholder: "0.25", hint: TEXTS.probabilityHint, typed })}
+        ${inputField(TEXTS.seed, "seed", { hint: TEXTS.seedHint, typed })}
       </div>
     </details>
   </div>`;
@@ -102,16 +104,20 @@ function parameterFields(action: FaultAction, typed: TypedForm): readonly Html[]
   const has = ({ of }: Parameter): boolean => of.includes(action);
   return [
     has(status) || isTyped(typed, status.name)
-      ? field(TEXTS.status, status.name, { numeric: true, hint: TEXTS.statusHint(status.default), typed })
+      ? inputField(TEXTS.status, status.name, {
+          numeric: true,
+          hint: TEXTS.statusHint(status.default),
+          typed,
+        })
       : html``,
     has(latencyMs) || isTyped(typed, "latency")
-      ? field(TEXTS.latency, "latency", {
+      ? inputField(TEXTS.latency, "latency", {
           hint: TEXTS.defaultHint(durationText(latencyMs.default)),
           typed,
         })
       : html``,
     has(retryAfterS) || isTyped(typed, retryAfterS.name)
-      ? field(TEXTS.retryAfter, retryAfterS.name, {
+      ? inputField(TEXTS.retryAfter, retryAfterS.name, {
           numeric: true,
           hint: TEXTS.defaultHint(String(retryAfterS.default)),
           typed,
@@ -137,17 +143,25 @@ function matchFields(
     [
       true,
       "order_id",
-      field(TEXTS.orderId, "order_id", { placeholder: "order-7*", hint: TEXTS.patternHint, typed }),
+      inputField(TEXTS.orderId, "order_id", { placeholder: "order-7*", hint: TEXTS.patternHint, typed }),
     ],
-    [isApi, method, choice(WORDS.method, method, [any, ["POST", "POST"], ["GET", "GET"]], typed)],
-    [isApi, path, field(TEXTS.path, path, { placeholder: "/v1/orders", hint: TEXTS.patternHint, typed })],
+    [isApi, method, selectField(COMMON_WORDS.method, method, [any, ["POST", "POST"], ["GET", "GET"]], typed)],
+    [
+      isApi,
+      path,
+      inputField(TEXTS.path, path, { placeholder: "/v1/orders", hint: TEXTS.patternHint, typed }),
+    ],
     [
       !isApi,
       eventType,
-      field(WORDS.eventType, eventType, { placeholder: "order.succeeded", list: "event-types", typed }),
+      inputField(COMMON_WORDS.eventType, eventType, {
+        placeholder: "order.succeeded",
+        list: "event-types",
+        typed,
+      }),
     ],
-    [!isApi, eventId, field(TEXTS.eventId, eventId, { typed })],
-    [!isApi, endpointId, choice(TEXTS.endpoint, endpointId, [any, ...endpoints], typed)],
+    [!isApi, eventId, inputField(TEXTS.eventId, eventId, { typed })],
+    [!isApi, endpointId, selectField(TEXTS.endpoint, endpointId, [any, ...endpoints], typed)],
   ] as const;
   return fields.flatMap(([isOwn, name, shown]) => (isOwn || isTyped(typed, name) ? [shown] : []));
 }

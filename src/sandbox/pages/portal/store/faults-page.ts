@@ -13,24 +13,28 @@ import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
-import { copyable, momentWithDate, table, type TableRow } from "../parts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
-import { FRAME_TEXTS, WORDS } from "../texts.ts";
-import { addFault } from "./fault-form.ts";
+import { copyableText, momentWithDate, table, type TableRow } from "../parts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
+import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { addFaultForm } from "./fault-form.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 
 /** The active faults of a store, and forms for adding more. */
-export function faultsPage(view: View, { faults }: AnswerOf<"listFaults">, context: PortalContext): Content {
+export function faultsPage(
+  view: View,
+  { faults }: AnswerOf<"listFaults">,
+  context: PortalContext,
+): PageContent {
   const main = html`${
     faults.length === 0
       ? html`<p class="hint">
-          ${TEXTS.none} ${copyable("checkout faults add lose_answer --path /v1/orders")}
+          ${TEXTS.none} ${copyableText("checkout faults add lose_answer --path /v1/orders")}
         </p>`
       : html`<section>
           ${table(FRAME_TEXTS.faults, faults, (fault) => row(view, fault))} ${clear(view)}
         </section>`
   }
-  ${addFault(context, view)} ${profiles(view)}`;
+  ${addFaultForm(context, view)} ${profiles(view)}`;
   return { title: FRAME_TEXTS.faults, main, live: { kind: "store" } };
 }
 
@@ -99,7 +103,10 @@ function refuseField(name: string, [english, chinese]: Words, got: string): Outc
 
 function row(view: View, fault: FaultEntry): TableRow {
   const { id, action, matched, applied, times, until } = fault;
-  const remove = actionForm(view, { action: storePath(view, `/faults/${id}/remove`), label: WORDS.remove });
+  const remove = actionForm(view, {
+    action: storePath(view, `/faults/${id}/remove`),
+    label: COMMON_WORDS.remove,
+  });
   return [
     [TEXTS.action, html`<code title="${id}">${action}</code>`, "head"],
     [TEXTS.with, parametersText(fault) ?? ""],
@@ -108,7 +115,7 @@ function row(view: View, fault: FaultEntry): TableRow {
     [TEXTS.applied, String(applied), "named"],
     [TEXTS.left, times === null ? TEXTS.unlimited : String(times - applied), "named"],
     until === null ? [TEXTS.until, ""] : [TEXTS.until, momentWithDate(until), "named"],
-    [WORDS.act, remove],
+    [COMMON_WORDS.act, remove],
   ];
 }
 
@@ -126,7 +133,7 @@ function profiles(view: View): Html {
   const list = table(TEXTS.profiles, FAULT_PROFILES, (profile) => [
     [TEXTS.profile, profile, "head"],
     [TEXTS.holds, PROFILES[profile].map((fault) => html`<code>${fault.action}</code> `)],
-    [WORDS.act, actionForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
+    [COMMON_WORDS.act, actionForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
   ]);
   return html`<section>
     <h2>${TEXTS.profiles}</h2>

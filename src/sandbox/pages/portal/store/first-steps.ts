@@ -11,7 +11,7 @@ export type FirstStep = (typeof FIRST_STEPS)[number];
 const MAX_DELIVERIES = 20;
 
 /** The finished first steps of a store. Each step is determined from the newest rows of an index. */
-export function firstSteps(
+export function finishedFirstSteps(
   { store }: Pick<PortalContext, "store">,
   storeId: string,
 ): Readonly<Record<FirstStep, boolean>> {
@@ -35,6 +35,6 @@ export function firstSteps(
 }
 
 /** Whether a store has done all first steps: then its first page is the overview. */
-export function isConnected(context: Pick<PortalContext, "store">, storeId: string): boolean {
-  return Object.values(firstSteps(context, storeId)).every((isDone) => isDone);
+export function hasFinishedFirstSteps(context: Pick<PortalContext, "store">, storeId: string): boolean {
+  return Object.values(finishedFirstSteps(context, storeId)).every((isDone) => isDone);
 }

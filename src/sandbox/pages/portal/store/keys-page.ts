@@ -1,18 +1,18 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { SCOPES } from "../../../../core/credential.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { refusalText, tick } from "../fields.ts";
+import { refusalText, checkbox } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { momentWithDate, noItems, table, type TableRow } from "../parts.ts";
-import type { Content, View } from "../view.ts";
+import type { PageContent, View } from "../view.ts";
 import { revealedSecret } from "./connect-page.ts";
-import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { KEYS_TEXTS as TEXTS } from "./texts.ts";
 
 type Key = AnswerOf<"listKeys">["keys"][number];
 
 /** The API keys of a store. A key is shown once, when it is created. */
-export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): Content {
+export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): PageContent {
   const inForce = keys.filter(({ revokedAt }) => revokedAt === null).length;
   const list = table(FRAME_TEXTS.keys, keys, (key) => row(view, key, { isLast: inForce === 1 }), {
     none: noItems(TEXTS.none, "checkout keys create"),
@@ -41,9 +41,9 @@ function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Ta
   return [
     [TEXTS.key, html`<code>svc_test_…${lastFour}</code>`, "head", "whole"],
     [TEXTS.scopes, scopes.map((scope) => html`<code class="whole">${scope}</code> `)],
-    [WORDS.created, momentWithDate(createdAt)],
-    [WORDS.state, state],
-    [WORDS.act, revokedAt === null ? revoke : ""],
+    [COMMON_WORDS.created, momentWithDate(createdAt)],
+    [COMMON_WORDS.state, state],
+    [COMMON_WORDS.act, revokedAt === null ? revoke : ""],
   ];
 }
 
@@ -52,7 +52,7 @@ function createForm(view: View): Html {
   const typed = typedValues(view, action);
   const content = html`<fieldset class="ticks">
     <legend>${TEXTS.scopes}</legend>
-    ${refusalText("scopes", typed)} ${SCOPES.map((scope) => tick(scope, scope, { checked: true, typed }))}
+    ${refusalText("scopes", typed)} ${SCOPES.map((scope) => checkbox(scope, scope, { checked: true, typed }))}
   </fieldset>`;
   return html`<section class="panel">
     <h2>${TEXTS.create}</h2>

@@ -10,7 +10,7 @@ import {
   pageRoute,
   operationPageRoute,
   redirectAfterForm,
-  showing,
+  showOperation,
   type PortalRoute,
 } from "../route.ts";
 import { viewOf, type PortalContext, type Notice, type View } from "../view.ts";
@@ -21,21 +21,21 @@ import { faultsPage, parseFaultForm } from "./faults-page.ts";
 import { keysPage, parseKeyForm } from "./keys-page.ts";
 import { parseReturnOriginForm, settingsPage } from "./settings-page.ts";
 import { connectPage } from "./connect-page.ts";
-import { isConnected } from "./first-steps.ts";
-import { confirmedStore, parseStoreForm, storesPage, storesPageOf } from "./stores-page.ts";
+import { hasFinishedFirstSteps } from "./first-steps.ts";
+import { parseStoreConfirmation, parseStoreForm, storesPage, storesPagePath } from "./stores-page.ts";
 import { NOTICE_TEXTS } from "./texts.ts";
 
 type Fields = ReadonlyMap<string, string>;
 
-const CATALOG = showing("storeSummary", catalogPage);
-const KEYS = showing("listKeys", keysPage);
-const SETTINGS = showing("storeSummary", settingsPage);
-const FAULTS = showing("listFaults", faultsPage);
+const CATALOG = showOperation("storeSummary", catalogPage);
+const KEYS = showOperation("listKeys", keysPage);
+const SETTINGS = showOperation("storeSummary", settingsPage);
+const FAULTS = showOperation("listFaults", faultsPage);
 /** The page of the stores, which contains forms that are sent to other addresses. */
 const STORES = {
   page: storesPage,
   at: (view: View, fields: Fields) => {
-    const storeId = storesPageOf(fields) || view.storeId;
+    const storeId = storesPagePath(fields) || view.storeId;
     return { path: storePath({ storeId }, "/stores"), storeId, id: "" };
   },
 };
@@ -137,7 +137,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   actionRoute("/portal/{store_id}/delete", {
     operation: "deleteStore",
     parse: (fields, { context, view }) =>
-      mapValue(confirmedStore(fields, { context, storeId: view.storeId }), () => ({})),
+      mapValue(parseStoreConfirmation(fields, { context, storeId: view.storeId }), () => ({})),
     leadsTo: (_view, _done, { store }) =>
       storesOf(store.stores.all().map(({ id: storeId }) => ({ storeId }))),
     says: ({ name }) => good(SAYS.storeDeleted(displayStoreName(name))),
@@ -185,7 +185,7 @@ function toFirstPage(path: string): PortalRoute {
     answer: (context, call) => {
       const { storeId } = viewOf(context, call);
       if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
-      const first = isConnected(context, storeId) ? "/overview" : "/connect";
+      const first = hasFinishedFirstSteps(context, storeId) ? "/overview" : "/connect";
       return accept(redirectAfterForm(call, storePath({ storeId }, first)));
     },
   };
@@ -214,9 +214,12 @@ function nameIn(fields: Fields): unknown {
 }
 
 function resetNamed(fields: Fields, { context }: { readonly context: PortalContext }): Outcome<unknown> {
-  return mapValue(confirmedStore(fields, { context, storeId: fields.get("store") ?? "" }), (named) => ({
-    store: named,
-  }));
+  return mapValue(
+    parseStoreConfirmation(fields, { context, storeId: fields.get("store") ?? "" }),
+    (named) => ({
+      store: named,
+    }),
+  );
 }
 
 /** The page of the stores, in the first of these stores. */

@@ -3,17 +3,17 @@ import { displayText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { servedSettingTexts } from "../../../../core/config/settings.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { field, filledFields } from "../fields.ts";
+import { inputField, filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { copyable, noItems, facts, badStateBadge, table } from "../parts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
-import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { copyableText, noItems, factList, badStateBadge, table } from "../parts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
+import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { SETTINGS_TEXTS as TEXTS } from "./texts.ts";
 
 type Summary = AnswerOf<"storeSummary">;
 
 /** The settings of a store: its ids, capabilities and return origins, and the settings of the sandbox. */
-export function settingsPage(view: View, summary: Summary, context: PortalContext): Content {
+export function settingsPage(view: View, summary: Summary, context: PortalContext): PageContent {
   const main = html`${names(summary)} ${origins(view, summary)} ${capabilities(summary)}
   ${servedSettings(context)}`;
   return { title: FRAME_TEXTS.settings, main, live: { kind: "store" } };
@@ -26,13 +26,13 @@ export function parseReturnOriginForm(fields: ReadonlyMap<string, string>): unkn
 
 function names({ merchant, store }: Summary): Html {
   return html`<section class="panel">
-    <h2>${WORDS.store}</h2>
-    ${facts([
-      [WORDS.name, displayStoreName(store.name)],
-      [WORDS.storeId, copyable(store.id)],
-      [WORDS.merchant, displayText(merchant.name)],
-      [TEXTS.merchantId, copyable(merchant.id)],
-      [WORDS.state, badStateBadge(store.active, WORDS.active, WORDS.inactive)],
+    <h2>${COMMON_WORDS.store}</h2>
+    ${factList([
+      [COMMON_WORDS.name, displayStoreName(store.name)],
+      [COMMON_WORDS.storeId, copyableText(store.id)],
+      [COMMON_WORDS.merchant, displayText(merchant.name)],
+      [TEXTS.merchantId, copyableText(merchant.id)],
+      [COMMON_WORDS.state, badStateBadge(store.active, COMMON_WORDS.active, COMMON_WORDS.inactive)],
     ])}
     <p class="hint">${TEXTS.namesHint}</p>
   </section>`;
@@ -46,7 +46,7 @@ function origins(view: View, { returnOrigins }: Summary): Html {
     ({ origin, path }) => {
       const remove = formWithConfirmation(
         view,
-        { label: WORDS.remove, question: TEXTS.removeQuestion(origin) },
+        { label: COMMON_WORDS.remove, question: TEXTS.removeQuestion(origin) },
         {
           action: storePath(view, "/settings/return-origins/remove"),
           label: TEXTS.removeNow,
@@ -56,8 +56,8 @@ function origins(view: View, { returnOrigins }: Summary): Html {
       );
       return [
         [TEXTS.origin, html`<code>${origin}</code>`, "head"],
-        [WORDS.path, html`<code>${path}</code>`],
-        [WORDS.act, remove],
+        [COMMON_WORDS.path, html`<code>${path}</code>`],
+        [COMMON_WORDS.act, remove],
       ];
     },
     { none },
@@ -65,8 +65,8 @@ function origins(view: View, { returnOrigins }: Summary): Html {
   const action = storePath(view, "/settings/return-origins");
   const typed = typedValues(view, action);
   const content = html`<div class="fields">
-    ${field(TEXTS.origin, "origin", { required: true, placeholder: "https://shop.example", typed })}
-    ${field(WORDS.path, "path", { placeholder: "/", hint: TEXTS.pathHint, typed })}
+    ${inputField(TEXTS.origin, "origin", { required: true, placeholder: "https://shop.example", typed })}
+    ${inputField(COMMON_WORDS.path, "path", { placeholder: "/", hint: TEXTS.pathHint, typed })}
   </div>`;
   return html`<section>
     <h2>${TEXTS.origins}</h2>
@@ -84,16 +84,16 @@ function capabilities({ capabilities: all }: Summary): Html {
         active
           ? html`<span class="badge good">${name}</span> `
           : html`<span class="badge bad"
-              >${name}<span class="visually-hidden"> ${WORDS.inactive}</span></span
+              >${name}<span class="visually-hidden"> ${COMMON_WORDS.inactive}</span></span
             > `,
       );
   return html`<section class="panel">
-    <h2>${WORDS.capabilities}</h2>
-    ${facts([
+    <h2>${COMMON_WORDS.capabilities}</h2>
+    ${factList([
       [TEXTS.methods, html`${named("payment_method")}`],
       [TEXTS.currencies, html`${named("currency")}`],
     ])}
-    <p class="hint">${TEXTS.capabilitiesHint} ${copyable("checkout admin enable-capability EUR")}</p>
+    <p class="hint">${TEXTS.capabilitiesHint} ${copyableText("checkout admin enable-capability EUR")}</p>
   </section>`;
 }
 
@@ -102,7 +102,7 @@ function servedSettings({ description }: PortalContext): Html {
   const list = table(TEXTS.served, servedSettingTexts(settings), ({ option, text, isDefault }) => [
     [TEXTS.option, html`<code>${option}</code>`, "head"],
     [TEXTS.value, html`<code>${text}</code>`],
-    [WORDS.note, isDefault ? "" : html`<span class="badge">${TEXTS.changed}</span>`],
+    [COMMON_WORDS.note, isDefault ? "" : html`<span class="badge">${TEXTS.changed}</span>`],
   ]);
   return html`<section>
     <h2>${TEXTS.served}</h2>

@@ -5,12 +5,20 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral, displayText } from "../../../../core/text.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
-import { choice, field, filledFields } from "../fields.ts";
+import { selectField, inputField, filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { copyable, momentWithDate, noItems, badStateBadge, linkTo, table, type TableRow } from "../parts.ts";
+import {
+  copyableText,
+  momentWithDate,
+  noItems,
+  badStateBadge,
+  linkTo,
+  table,
+  type TableRow,
+} from "../parts.ts";
 import { runAsViewer } from "../route.ts";
-import type { Content, PortalContext, View } from "../view.ts";
-import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
+import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { STORES_TEXTS as TEXTS } from "./texts.ts";
 
 type Snapshot = AnswerOf<"listSnapshots">["snapshots"][number];
@@ -19,7 +27,7 @@ type Snapshot = AnswerOf<"listSnapshots">["snapshots"][number];
 const MAX_SHOWN = 100;
 
 /** The stores of the sandbox and its snapshots. */
-export async function storesPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function storesPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const listed = await runAsViewer(context, "listStores", { ...view, body: undefined });
   if (!listed.ok) return listed;
   const { stores } = listed.value;
@@ -39,14 +47,14 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
   if (!snapshots.ok) return snapshots;
   const main = html`<section>
       ${list}
-      ${hidden === 0 ? "" : html`<p class="hint">${TEXTS.hidden(hidden)} ${copyable("checkout stores list")}</p>`}
+      ${hidden === 0 ? "" : html`<p class="hint">${TEXTS.hidden(hidden)} ${copyableText("checkout stores list")}</p>`}
     </section>
     ${createForm(view, shown)} ${snapshots.value}`;
   return accept({ title: FRAME_TEXTS.stores, main, live: { kind: "store" } });
 }
 
-/** The store that a form names, if the user typed its exact name. Refuses with `invalid_parameter` otherwise. */
-export function confirmedStore(
+/** Parses the store that a form names, if the user typed its exact name. Refuses with `invalid_parameter` otherwise. */
+export function parseStoreConfirmation(
   fields: ReadonlyMap<string, string>,
   { context, storeId }: { readonly context: PortalContext; readonly storeId: string },
 ): Outcome<string> {
@@ -74,14 +82,14 @@ function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boo
   const isCurrent = storeId === view.storeId;
   const named = html`${linkTo(storePath(store, "/start"), displayStoreName(name))}
     ${isCurrent ? html`<span class="badge">${TEXTS.current}</span>` : ""}
-    <div class="whole"><small>${copyable(storeId)}</small></div>`;
+    <div class="whole"><small>${copyableText(storeId)}</small></div>`;
   const acts = html`${resetForm(view, store)} ${isFirst ? "" : deleteForm(view, store)}`;
   return [
-    [WORDS.store, named, "head"],
-    [WORDS.merchant, displayText(merchantName)],
-    [WORDS.state, badStateBadge(active, WORDS.active, WORDS.inactive)],
-    [WORDS.created, momentWithDate(createdAt)],
-    [WORDS.act, html`<div class="actions">${acts}</div>`],
+    [COMMON_WORDS.store, named, "head"],
+    [COMMON_WORDS.merchant, displayText(merchantName)],
+    [COMMON_WORDS.state, badStateBadge(active, COMMON_WORDS.active, COMMON_WORDS.inactive)],
+    [COMMON_WORDS.created, momentWithDate(createdAt)],
+    [COMMON_WORDS.act, html`<div class="actions">${acts}</div>`],
   ];
 }
 
@@ -120,7 +128,7 @@ function namedForm(
 ): Html {
   const { label, question, action, button, fields } = act;
   const typed = typedValues(view, action, fields);
-  const content = field(TEXTS.typeName(displayStoreName(name)), "name", { required: true, typed });
+  const content = inputField(TEXTS.typeName(displayStoreName(name)), "name", { required: true, typed });
   return formWithConfirmation(
     view,
     { label, question },
@@ -135,8 +143,8 @@ function pageField({ storeId }: View): Readonly<Record<string, string>> {
 
 const PAGE_OF = "page_of";
 
-/** The page that shows a refused form again, by the form's fields. */
-export function storesPageOf(fields: ReadonlyMap<string, string>): string {
+/** The address of the page that shows a refused form again, by the form's fields. */
+export function storesPagePath(fields: ReadonlyMap<string, string>): string {
   return fields.get(PAGE_OF) ?? "";
 }
 
@@ -147,9 +155,9 @@ function createForm(view: View, stores: readonly StoreEntry[]): Html {
   const action = storePath(view, "/stores");
   const typed = typedValues(view, action);
   const content = html`<div class="fields">
-    ${field(WORDS.name, "name", { hint: TEXTS.nameHint, typed })}
-    ${choice(
-      WORDS.merchant,
+    ${inputField(COMMON_WORDS.name, "name", { hint: TEXTS.nameHint, typed })}
+    ${selectField(
+      COMMON_WORDS.merchant,
       "merchant",
       [["", TEXTS.sameMerchant], [NEW_MERCHANT, TEXTS.newMerchant], ...[...merchants].slice(1)],
       typed,
@@ -190,7 +198,7 @@ async function snapshotSection(context: PortalContext, view: View): Promise<Outc
 
 function snapshotForm(view: View, label: Words, action: string): Html {
   const typed = typedValues(view, action);
-  const content = field(WORDS.name, "name", { required: true, hint: TEXTS.snapshotHint, typed });
+  const content = inputField(COMMON_WORDS.name, "name", { required: true, hint: TEXTS.snapshotHint, typed });
   return actionForm(view, { action, label, content });
 }
 
@@ -208,7 +216,7 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Tab
   );
   const remove = formWithConfirmation(
     view,
-    { label: WORDS.remove, question: TEXTS.removeQuestion(name) },
+    { label: COMMON_WORDS.remove, question: TEXTS.removeQuestion(name) },
     {
       action: storePath(view, "/snapshots/remove"),
       label: TEXTS.removeNow,
@@ -219,7 +227,7 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Tab
   return [
     [TEXTS.snapshot, html`<code>${name}</code>`, "head"],
     ...(found === undefined ? [] : detailCells(found)),
-    [WORDS.act, html`<div class="actions">${found?.problem ? "" : restore} ${remove}</div>`],
+    [COMMON_WORDS.act, html`<div class="actions">${found?.problem ? "" : restore} ${remove}</div>`],
   ];
 }
 

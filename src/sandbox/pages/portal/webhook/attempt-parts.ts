@@ -10,10 +10,18 @@ import {
   type SentAttempt,
   type SigningSecrets,
 } from "../../../webhook/reconstruct-attempt.ts";
-import { answerBadge, bytes, commandLine, copyable, momentWithDate, facts, type Facts } from "../parts.ts";
+import {
+  answerBadge,
+  rawBytes,
+  commandLine,
+  copyableText,
+  momentWithDate,
+  factList,
+  type Facts,
+} from "../parts.ts";
 import type { PortalContext } from "../view.ts";
-import { WORDS } from "../texts.ts";
-import { FAULT_SIGNED, TEXTS } from "./texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
+import { FAULT_SIGNATURES, TEXTS } from "./texts.ts";
 
 /** The delivery of an attempt, without its number of attempts. */
 export type AttemptedDelivery = Omit<Delivery, "tries">;
@@ -30,9 +38,9 @@ export function attemptDetails(
   const sent = reconstructAttempt(context, delivery, attempt);
   const lines = Object.entries(sent.headers).map(([name, value]) => `${name}: ${value}`);
   return html`<div class="stack">
-    ${facts(attemptFacts(delivery, attempt))}
-    ${bytes(WORDS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
-    ${sent.body === undefined ? html`<p class="hint">${TEXTS.otherBody}</p>` : bytes(WORDS.body, sent.body)}
+    ${factList(attemptFacts(delivery, attempt))}
+    ${rawBytes(COMMON_WORDS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
+    ${sent.body === undefined ? html`<p class="hint">${TEXTS.otherBody}</p>` : rawBytes(COMMON_WORDS.body, sent.body)}
     <p class="signing"><strong>${TEXTS.signature}</strong> ${signingWords(sent.signing)}</p>
     ${checkLine(delivery, sent)} ${answerPart(attempt)}
   </div>`;
@@ -45,7 +53,7 @@ export function attemptDetails(
 function signingWords(signing: SigningSecrets): Html {
   if (!signing.known) return html`${TEXTS.signingUnknown[signing.why]}`;
   const { owner, secrets, fault, verdict } = signing;
-  const asked = fault === null ? undefined : FAULT_SIGNED[fault];
+  const asked = fault === null ? undefined : FAULT_SIGNATURES[fault];
   const by = owner === "endpoint" && secrets > 1 ? TEXTS.signedByBoth(secrets) : TEXTS.signedBy[owner];
   const found = verdict.ok ? TEXTS.verifies : TEXTS.verifiesNot(verdict.message);
   return html`${asked ?? by} <span class="badge ${verdict.ok ? "good" : "bad"}">${found}</span>`;
@@ -63,10 +71,10 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
   const next = nextAt === null ? html`${ended}` : html`${TEXTS.nextAttempt} ${momentWithDate(nextAt)}`;
   return [
     [TEXTS.to, address === null ? url : `${url} (${address})`],
-    [WORDS.answer, result],
-    fault && [WORDS.fault, fault],
+    [COMMON_WORDS.answer, result],
+    fault && [COMMON_WORDS.fault, fault],
     cause && [TEXTS.cause, html`${cause.cause}`],
-    cause && [WORDS.help, copyable(fillInIds(cause.next, delivery))],
+    cause && [COMMON_WORDS.help, copyableText(fillInIds(cause.next, delivery))],
     finishedAt === null || (nextAt === null && ended === "") ? null : [TEXTS.next, next],
   ];
 }
@@ -88,6 +96,6 @@ function checkLine({ eventId }: AttemptedDelivery, { headers, signing }: SentAtt
 function answerPart({ answer, status }: DeliveryAttempt): Html {
   if (status === null || answer === null) return html``;
   if (answer.length === 0) return html`<p class="hint">${TEXTS.noBody}</p>`;
-  const label = answer.length < KEPT_ANSWER_BYTES ? WORDS.answer : TEXTS.answerPart;
-  return bytes(html`${label} ${String(status)}`, Buffer.from(answer).toString("utf8"));
+  const label = answer.length < KEPT_ANSWER_BYTES ? COMMON_WORDS.answer : TEXTS.answerPart;
+  return rawBytes(html`${label} ${String(status)}`, Buffer.from(answer).toString("utf8"));
 }

@@ -10,9 +10,18 @@ import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath, testOrderForm } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { answerBadge, noItems, linkTo, nextPart, noMatch, table, listTime, type TableRow } from "../parts.ts";
+import {
+  answerBadge,
+  noItems,
+  linkTo,
+  nextPartLink,
+  noMatch,
+  table,
+  listTime,
+  type TableRow,
+} from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
-import { WORDS } from "../texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The filters of a list of deliveries; null for all. */
@@ -56,7 +65,7 @@ export function parseDeliveryFilter(
 }
 
 /** The filters as fields of a form that changes only the address. */
-export function filterForm(
+export function deliveryFilterForm(
   { store }: Pick<PortalContext, "store">,
   view: View,
   choice: DeliveryFilter,
@@ -67,12 +76,12 @@ export function filterForm(
   // A removed endpoint still has its deliveries.
   const endpoints = isKnown ? known : [...known, [chosen, chosen] as const];
   const types = EVENT_TYPES.map((type) => [type, type] as const);
-  const any = WORDS.all;
+  const any = COMMON_WORDS.all;
   return html`<form method="get" action="${storePath(view, "/webhooks")}" class="filters">
     ${listFilter({ name: "endpoint", label: TEXTS.endpoint, any }, endpoints, chosen)}
-    ${listFilter({ name: "state", label: WORDS.state, any }, Object.entries(TEXTS.states), choice.state)}
-    ${listFilter({ name: "type", label: WORDS.eventType, any }, types, choice.type)}
-    <button type="submit">${WORDS.filter}</button>
+    ${listFilter({ name: "state", label: COMMON_WORDS.state, any }, Object.entries(TEXTS.states), choice.state)}
+    ${listFilter({ name: "type", label: COMMON_WORDS.eventType, any }, types, choice.type)}
+    <button type="submit">${COMMON_WORDS.filter}</button>
   </form>`;
 }
 
@@ -91,7 +100,7 @@ export function deliveryList(context: ListContext, view: View, choice: DeliveryF
     nextBefore === null
       ? ""
       : html`<p class="pager">
-          ${nextPart(listPath(view, { endpoint: endpointId, state, type, before: nextBefore }), WORDS.older)}
+          ${nextPartLink(deliveriesPath(view, { endpoint: endpointId, state, type, before: nextBefore }), COMMON_WORDS.older)}
         </p>`;
   const rows =
     deliveries.length === 0
@@ -144,7 +153,7 @@ export function orderLink(view: View, event: StoredEvent): Html {
 }
 
 /** The address of the list with these filters. */
-export function listPath(
+export function deliveriesPath(
   view: Pick<View, "storeId">,
   filters: Readonly<Record<string, string | null>>,
 ): string {
@@ -177,13 +186,13 @@ function deliveryRow(
   const why = cause === "event" ? "" : html` <span class="hint why">${TEXTS.causes[cause]}</span>`;
   const page = storePath(view, `/webhooks/deliveries/${id}`);
   const cells: TableRow = [
-    [WORDS.time, linkTo(page, listTime(createdAt, now))],
-    [WORDS.event, html`${event?.type ?? eventId}${why}`],
-    [WORDS.order, html`<span class="address">${order}</span>`],
+    [COMMON_WORDS.time, linkTo(page, listTime(createdAt, now))],
+    [COMMON_WORDS.event, html`${event?.type ?? eventId}${why}`],
+    [COMMON_WORDS.order, html`<span class="address">${order}</span>`],
     [TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
-    [WORDS.answer, result],
+    [COMMON_WORDS.answer, result],
     [TEXTS.tries, String(last?.number ?? tries), "named"],
-    [WORDS.state, deliveryState(delivery, now)],
+    [COMMON_WORDS.state, deliveryState(delivery, now)],
   ];
   return isOfOne ? cells.filter(([column]) => column !== TEXTS.endpoint) : cells;
 }

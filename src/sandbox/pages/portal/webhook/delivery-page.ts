@@ -3,16 +3,16 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import { storeTime } from "../../../at-store.ts";
 import { actionForm, storePath } from "../forms.ts";
-import { answerBadge, copyable, momentWithDate, facts } from "../parts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
+import { answerBadge, copyableText, momentWithDate, factList } from "../parts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryState, orderLink } from "./deliveries.ts";
 import { endpointPath } from "./endpoint-parts.ts";
-import { WORDS } from "../texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The page of a delivery: its attempts, and the next one. */
-export async function deliveryPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function deliveryPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const { store } = context;
   const delivery = store.deliveries.find(view.id);
   const event = delivery && store.events.find(delivery.eventId);
@@ -32,16 +32,19 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
     </section>`;
   });
   const main = html`<section class="panel">
-      ${facts([
-        ["ID", copyable(delivery.id)],
-        [WORDS.state, deliveryState(delivery, storeTime(context, view.storeId))],
-        [WORDS.event, html`<a href="${storePath(view, `/webhooks/events/${event.id}`)}">${event.type}</a>`],
-        [WORDS.order, orderLink(view, event)],
+      ${factList([
+        ["ID", copyableText(delivery.id)],
+        [COMMON_WORDS.state, deliveryState(delivery, storeTime(context, view.storeId))],
+        [
+          COMMON_WORDS.event,
+          html`<a href="${storePath(view, `/webhooks/events/${event.id}`)}">${event.type}</a>`,
+        ],
+        [COMMON_WORDS.order, orderLink(view, event)],
         [TEXTS.endpoint, endpointLink(context, view, delivery)],
         [TEXTS.causeOf, TEXTS.causes[delivery.cause]],
-        [WORDS.time, momentWithDate(delivery.createdAt)],
+        [COMMON_WORDS.time, momentWithDate(delivery.createdAt)],
         [TEXTS.next, nextWords(context, delivery)],
-        [WORDS.inTerminal, copyable(`checkout explain ${delivery.id}`)],
+        [COMMON_WORDS.inTerminal, copyableText(`checkout explain ${delivery.id}`)],
       ])}
       ${replayForm(view, delivery)}
     </section>

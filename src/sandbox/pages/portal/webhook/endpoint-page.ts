@@ -4,19 +4,19 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
-import { copyable, momentWithDate, noItems, facts } from "../parts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
-import { deliveryList, listPath } from "./deliveries.ts";
+import { copyableText, momentWithDate, noItems, factList } from "../parts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
+import { deliveryList, deliveriesPath } from "./deliveries.ts";
 import {
   endpointPath,
   endpointState,
   healthBadges,
   healthOf,
-  nextDue,
+  dueSummary,
   revealedSecrets,
-  typesOf,
+  eventTypesText,
 } from "./endpoint-parts.ts";
-import { WORDS } from "../texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
@@ -26,22 +26,22 @@ export function endpointPage(
   view: View,
   endpoint: AnswerOf<"showEndpoint">,
   context: PortalContext,
-): Content {
+): PageContent {
   const health = healthOf(context, view, endpoint.id);
   const choice = { endpointId: endpoint.id, state: null, type: null, before: undefined };
   const any = { storeId: view.storeId, eventId: null, checkoutId: null, limit: 1 };
   const isQuiet = context.store.deliveries.page({ ...any, ...choice }).deliveries.length === 0;
   const main = html`${revealedSecrets(view)}
     <section class="panel">
-      ${facts([
-        ["ID", copyable(endpoint.id)],
-        [WORDS.state, endpointState(endpoint)],
-        [TEXTS.eventTypes, typesOf(endpoint)],
+      ${factList([
+        ["ID", copyableText(endpoint.id)],
+        [COMMON_WORDS.state, endpointState(endpoint)],
+        [TEXTS.eventTypes, eventTypesText(endpoint)],
         [TEXTS.howMany, endpoint.inOrder ? TEXTS.oneByOne : TEXTS.severalAtOnce],
         [TEXTS.lastDay, html`${healthBadges(health)} <span class="hint">${TEXTS.healthHint}</span>`],
         [
           TEXTS.nextAttemptColumn,
-          nextDue(health, { state: endpoint.state, now: storeTime(context, view.storeId) }),
+          dueSummary(health, { state: endpoint.state, now: storeTime(context, view.storeId) }),
         ],
         [TEXTS.added, momentWithDate(endpoint.createdAt)],
       ])}
@@ -50,7 +50,7 @@ export function endpointPage(
     <section>
       <h2>${TEXTS.deliveries}</h2>
       ${isQuiet ? noItems(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryList(context, view, choice)}
-      <p><a href="${listPath(view, { endpoint: endpoint.id })}">${TEXTS.filterThese}</a></p>
+      <p><a href="${deliveriesPath(view, { endpoint: endpoint.id })}">${TEXTS.filterThese}</a></p>
     </section>`;
   return { title: endpoint.url, main, live: { kind: "webhooks" } };
 }
@@ -91,7 +91,7 @@ function endpointActions(view: View, { id, state }: EndpointEntry): Html {
     }
     ${formWithConfirmation(
       view,
-      { label: WORDS.remove, question: TEXTS.removeAsk },
+      { label: COMMON_WORDS.remove, question: TEXTS.removeAsk },
       { action: `${at}/remove`, label: TEXTS.removeSure, style: "danger" },
     )} <a class="plain" href="${storePath(view, "/faults")}">${TEXTS.faults}</a>`;
 }

@@ -5,11 +5,11 @@ import type { EndpointEntry } from "../../../../core/control/webhook.ts";
 import type { EndpointHealth } from "../../../../store/webhook/delivery-health.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { field, refusalText } from "../fields.ts";
+import { inputField, refusalText } from "../fields.ts";
 import { actionForm, storePath, typedValues } from "../forms.ts";
-import { copyable, momentWithDate, labelledValue, table, listTime } from "../parts.ts";
+import { copyableText, momentWithDate, labelledValue, table, listTime } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
-import { WORDS } from "../texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -25,10 +25,10 @@ export function endpointTable(context: PortalContext, view: View, endpoints: rea
       const { id, url, state } = endpoint;
       const page = html`<a class="address" href="${endpointPath(view, id)}" title="${url}">${url}</a>`;
       return [
-        [TEXTS.endpoint, html`${page} <span class="hint">${typesOf(endpoint)}</span>`, "head"],
-        [WORDS.state, endpointState(endpoint)],
+        [TEXTS.endpoint, html`${page} <span class="hint">${eventTypesText(endpoint)}</span>`, "head"],
+        [COMMON_WORDS.state, endpointState(endpoint)],
         [TEXTS.lastDay, healthBadges(health)],
-        [TEXTS.nextAttemptColumn, nextDue(health, { state, now })],
+        [TEXTS.nextAttemptColumn, dueSummary(health, { state, now })],
       ];
     },
     { opens: true },
@@ -52,7 +52,7 @@ export function healthBadges(health: EndpointHealth): Html {
     ["s3xx", "3xx", health.redirected],
     ["s4xx", "4xx", health.refused],
     ["s5xx", "5xx", health.broken],
-    ["none", WORDS.noAnswer, health.unanswered],
+    ["none", COMMON_WORDS.noAnswer, health.unanswered],
   ] as const;
   const shown = counts.filter(([, , count]) => count > 0);
   if (shown.length === 0) return html`<span class="hint">${TEXTS.quiet}</span>`;
@@ -62,7 +62,7 @@ export function healthBadges(health: EndpointHealth): Html {
 }
 
 /** The time of the next due delivery and the number of due deliveries, if the endpoint is enabled. */
-export function nextDue(
+export function dueSummary(
   { nextAt, due }: EndpointHealth,
   { state, now }: Pick<EndpointEntry, "state"> & { readonly now: number },
 ): Html {
@@ -75,7 +75,7 @@ export function nextDue(
 }
 
 /** The event types that an endpoint receives. */
-export function typesOf({ eventTypes }: Pick<EndpointEntry, "eventTypes">): Text {
+export function eventTypesText({ eventTypes }: Pick<EndpointEntry, "eventTypes">): Text {
   return eventTypes.includes(ALL_EVENTS) ? TEXTS.allTypes : eventTypes.join(", ");
 }
 
@@ -107,7 +107,7 @@ export function addEndpointForm(view: View): Html {
   const typed = typedValues(view, action);
   const isTicked = (name: string): Html => (typed?.fields.has(name) === true ? html` checked` : html``);
   const fields = html`<div class="add">
-    ${field(TEXTS.address, "url", { required: true, placeholder: "http://localhost:3000/hooks", typed })}
+    ${inputField(TEXTS.address, "url", { required: true, placeholder: "http://localhost:3000/hooks", typed })}
     <fieldset>
       <legend>${TEXTS.typesHint}</legend>
       ${refusalText("types", typed)}
@@ -161,8 +161,8 @@ export function revealedSecrets({ shownOnce }: Pick<View, "shownOnce">): Html {
   if (shownOnce === undefined) return html``;
   const [newest = "", ...older] = shownOnce.split(" ");
   return html`<div class="notice good" role="status">
-    <p><strong>${WORDS.signingSecret}</strong> ${copyable(newest)}</p>
-    ${older.map((secret) => html`<p>${TEXTS.olderSecret} ${copyable(secret)}</p>`)}
+    <p><strong>${COMMON_WORDS.signingSecret}</strong> ${copyableText(newest)}</p>
+    ${older.map((secret) => html`<p>${TEXTS.olderSecret} ${copyableText(secret)}</p>`)}
     <p>${TEXTS.shownOnce}</p>
   </div>`;
 }

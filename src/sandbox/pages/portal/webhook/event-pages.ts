@@ -5,22 +5,22 @@ import { html, type Html } from "../../../../web/html.ts";
 import { actionForm, listAddress, storePath, testOrderForm } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
 import {
-  bytes,
-  copyable,
+  rawBytes,
+  copyableText,
   momentWithDate,
   noItems,
-  facts,
+  factList,
   linkTo,
-  nextPart,
+  nextPartLink,
   table,
   listTime,
 } from "../parts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryTable, orderLink } from "./deliveries.ts";
 import { addEndpointForm } from "./endpoint-parts.ts";
 import { sampleBody } from "./sample-body.ts";
-import { WORDS } from "../texts.ts";
+import { COMMON_WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 import { webhookTabs } from "./webhooks-page.ts";
 
@@ -29,7 +29,7 @@ const PAGE = 50;
 const SHOWN_DELIVERIES = 20;
 
 /** The page of events: the newest events, and a sample body of each type. */
-export async function eventsPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function eventsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const before = positionIn(view);
   if (!before.ok) return before;
   const { storeId } = view;
@@ -54,7 +54,7 @@ export async function eventsPage(context: PortalContext, view: View): Promise<Ou
         next === undefined
           ? ""
           : html`<p class="pager">
-              ${nextPart(listAddress(view, "/webhooks/events", { before: String(next) }), WORDS.older)}
+              ${nextPartLink(listAddress(view, "/webhooks/events", { before: String(next) }), COMMON_WORDS.older)}
             </p>`
       }
     </section>`;
@@ -62,7 +62,7 @@ export async function eventsPage(context: PortalContext, view: View): Promise<Ou
 }
 
 /** The page of an event: its bytes and its deliveries. */
-export async function eventPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function eventPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const { store } = context;
   const event = store.events.find(view.id);
   if (event?.storeId !== view.storeId)
@@ -74,17 +74,17 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const last = deliveries.find(({ id }) => store.deliveryAttempts.last(id) !== undefined);
   const attempt = last && store.deliveryAttempts.of(last.id).at(-1);
   const main = html`<section class="panel">
-      ${facts([
-        ["event_id", copyable(event.id)],
-        [WORDS.order, orderLink(view, event)],
+      ${factList([
+        ["event_id", copyableText(event.id)],
+        [COMMON_WORDS.order, orderLink(view, event)],
         [TEXTS.sequence, String(event.sequence)],
-        [WORDS.time, momentWithDate(event.createdAt)],
+        [COMMON_WORDS.time, momentWithDate(event.createdAt)],
       ])}
       ${isWanted ? html`<div class="actions">${replayAll(context, view, event)}</div>` : ""}
     </section>
     <section>
       <h2>${TEXTS.exactBody}</h2>
-      ${bytes(WORDS.body, event.body)}
+      ${rawBytes(COMMON_WORDS.body, event.body)}
     </section>
     <section>
       <h2>${TEXTS.deliveries}</h2>
@@ -123,7 +123,7 @@ function sample(context: PortalContext, view: View, type: string): Html {
   const command = type === "webhook.test" ? "checkout endpoints test <id>" : `checkout trigger ${type}`;
   return html`<details class="sample">
     <summary>${type}</summary>
-    ${bytes(WORDS.body, sampleBody(context, view.storeId, type))} ${copyable(command)}
+    ${rawBytes(COMMON_WORDS.body, sampleBody(context, view.storeId, type))} ${copyableText(command)}
   </details>`;
 }
 
@@ -132,9 +132,12 @@ function eventTable(view: View, events: readonly StoredEvent[], now: number): Ht
     TEXTS.newestEvents,
     events,
     (event) => [
-      [WORDS.time, linkTo(storePath(view, `/webhooks/events/${event.id}`), listTime(event.createdAt, now))],
-      [WORDS.eventType, event.type],
-      [WORDS.order, orderLink(view, event)],
+      [
+        COMMON_WORDS.time,
+        linkTo(storePath(view, `/webhooks/events/${event.id}`), listTime(event.createdAt, now)),
+      ],
+      [COMMON_WORDS.eventType, event.type],
+      [COMMON_WORDS.order, orderLink(view, event)],
       [TEXTS.sequence, String(event.sequence)],
     ],
     { opens: true },

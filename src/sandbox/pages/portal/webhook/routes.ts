@@ -4,7 +4,7 @@ import {
   actionRoute,
   runAsViewer,
   pageRoute,
-  showing,
+  showOperation,
   type ActionContext,
   type PortalRoute,
 } from "../route.ts";
@@ -19,7 +19,7 @@ import { TEXTS } from "./texts.ts";
 
 const WEBHOOKS = "/portal/{store_id}/webhooks";
 const ENDPOINT = `${WEBHOOKS}/endpoints/{id}`;
-const SHOW_ENDPOINT = showing("showEndpoint", endpointPage);
+const SHOW_ENDPOINT = showOperation("showEndpoint", endpointPage);
 /** The page of an endpoint, which contains the forms of its actions. */
 const OF_ENDPOINT = {
   page: SHOW_ENDPOINT,

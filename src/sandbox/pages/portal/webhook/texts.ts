@@ -237,7 +237,7 @@ export const TEXTS = {
 } satisfies Texts;
 
 /** The signature of each delivery fault. */
-export const FAULT_SIGNED: Readonly<Partial<Record<FaultAction, Words>>> = {
+export const FAULT_SIGNATURES: Readonly<Partial<Record<FaultAction, Words>>> = {
   bad_signature: [
     "An injected fault signed the delivery with a secret that never existed.",
     "注入的故障用一个从未存在过的密钥签了名。",

@@ -5,8 +5,8 @@ import { storeTime } from "../../../at-store.ts";
 import { formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { noItems } from "../parts.ts";
 import { runAsViewer } from "../route.ts";
-import type { Content, PortalContext, View } from "../view.ts";
-import { deliveryList, filterForm, parseDeliveryFilter } from "./deliveries.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
+import { deliveryList, deliveryFilterForm, parseDeliveryFilter } from "./deliveries.ts";
 import { addEndpointForm, endpointTable } from "./endpoint-parts.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -14,7 +14,7 @@ import { TEXTS } from "./texts.ts";
 const HOUR_MS = 3_600_000;
 
 /** The page of webhooks: endpoints, their recent results, and the newest deliveries. */
-export async function webhooksPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+export async function webhooksPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const choice = parseDeliveryFilter(context, view);
   if (!choice.ok) return choice;
   const listed = await runAsViewer(context, "listEndpoints", { ...view, body: undefined });
@@ -42,7 +42,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
         <h2>${TEXTS.deliveries}</h2>
         ${endpoints.length === 0 ? "" : replayFailedForm(context, view)}
       </div>
-      ${replayNotice(view)} ${filterForm(context, view, choice.value)}
+      ${replayNotice(view)} ${deliveryFilterForm(context, view, choice.value)}
       ${deliveryList(context, view, choice.value)}
     </section>`;
   return accept({ title: FRAME_TEXTS.webhooks, main, live: { kind: "webhooks" } });
