@@ -3,12 +3,12 @@ import { invalidOption } from "./command.ts";
 import { MAX_CHECKOUT_LIFETIME_MS, MIN_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import {
-  durationOf,
+  parseDurationText,
   isHost,
   parseSchedule,
-  rateLimitOf,
+  parseRateLimitText,
   SPAN_OR_MOMENT,
-  spanOrMomentOf,
+  parseSpanOrMomentText,
   type SpanOrMoment,
 } from "../core/config/setting-text.ts";
 import { english } from "../core/language.ts";
@@ -23,7 +23,7 @@ const MAX_DURATION_MS = 24 * 3_600_000;
 
 /** Parses `500ms`, `10s`, `2m` or `1h`, at most a day, to milliseconds; for timeouts. */
 export function parseDuration(text: string): number {
-  const milliseconds = durationOf(text);
+  const milliseconds = parseDurationText(text);
   if (milliseconds === undefined) throw invalidOption("a duration such as 500ms, 10s or 2m", text);
   if (milliseconds > MAX_DURATION_MS) throw invalidOption("a duration of at most 24h", text);
   return milliseconds;
@@ -31,14 +31,14 @@ export function parseDuration(text: string): number {
 
 /** Parses `10m` or a moment in ISO 8601; the option decides whether the span counts back or ahead. */
 export function parseSpanOrMoment(text: string): SpanOrMoment {
-  const time = spanOrMomentOf(text);
+  const time = parseSpanOrMomentText(text);
   if (time === undefined) throw invalidOption(SPAN_OR_MOMENT, text);
   return time;
 }
 
 /** Parses the lifetime of a checkout, in milliseconds, within the bounds of decision 10. */
 export function parseLifetime(text: string): number {
-  const milliseconds = durationOf(text) ?? 0;
+  const milliseconds = parseDurationText(text) ?? 0;
   if (milliseconds < MIN_CHECKOUT_LIFETIME_MS || milliseconds > MAX_CHECKOUT_LIFETIME_MS)
     throw invalidOption("a duration from 5m to 24h", text);
   return milliseconds;
@@ -70,7 +70,7 @@ export function parseId(text: string): string {
 
 /** Parses `5/s` or `off`. The burst is twice the rate, as in the default. */
 export function parseRateLimit(text: string): RateLimit | "off" {
-  const limit = rateLimitOf(text);
+  const limit = parseRateLimitText(text);
   if (limit === undefined) throw invalidOption("a rate such as 5/s, or off", text);
   return limit;
 }

@@ -5,7 +5,7 @@ import { printableLiteral } from "./text.ts";
 export const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"] as const;
 
 /** A port from 1 to 65535, without leading zeros; for a regular expression. */
-export const PORT = "(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d\\d|655[0-2]\\d|6553[0-5])";
+export const PORT_PATTERN = "(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d\\d|655[0-2]\\d|6553[0-5])";
 
 /** The allowed values of the Host header, in lower case, with port; and the flag that allows another one. */
 export type AllowedHosts = { readonly names: ReadonlySet<string>; readonly flag: string };

@@ -38,7 +38,7 @@ export function takeToken(
     bucket: { tokens, at: now },
     outcome: {
       ok: false,
-      refusal: rateLimited(
+      refusal: rateLimitRefusal(
         retryAfterSeconds,
         `more than ${limit.perSecond} requests a second with this ${BUCKET_OWNER}`,
       ),
@@ -47,7 +47,7 @@ export function takeToken(
 }
 
 /** The refusal of a rate-limited request; `why` is the first half of the message. */
-export function rateLimited(
+export function rateLimitRefusal(
   retryAfterSeconds: number,
   why = `too many requests with this ${BUCKET_OWNER}`,
 ): Refusal {

@@ -27,7 +27,7 @@ const SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin)|whsec)(?:_|%5f))[\w%
  */
 const MIN_SECRET_LENGTH = 16;
 const WHOLE_SECRET = new RegExp(`${SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");
-/** Matches texts for which `holdsSecret` is true; for a JSON Schema, whose patterns have no flags. */
+/** Matches texts for which `containsSecret` is true; for a JSON Schema, whose patterns have no flags. */
 export const SECRET_PATTERN = WHOLE_SECRET.source.replaceAll(/\\.|[a-z]/g, (part) =>
   part.length > 1 ? part : `[${part}${part.toUpperCase()}]`,
 );
@@ -71,7 +71,7 @@ export function escapeInJson(json: string): string {
 }
 
 /** Text cut to a number of characters, with a mark at the cut. */
-export function cut(text: string, maxCodePoints: number): string {
+export function cutText(text: string, maxCodePoints: number): string {
   if (text.length <= maxCodePoints) return text;
   const codePoints = Array.from(text);
   return codePoints.length <= maxCodePoints ? text : `${codePoints.slice(0, maxCodePoints).join("")}…`;
@@ -92,20 +92,20 @@ export function redactValues(text: string, secrets: readonly string[]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, "…"), text);
 }
 
-/** A description of the texts for which `holdsSecret` is true. */
+/** A description of the texts for which `containsSecret` is true. */
 export const SECRET_DESCRIPTION =
   "an API key, a signing secret or a token: it is stored, logged and forwarded";
-/** A description of the texts for which `holdsSecret` is true, in Chinese. */
+/** A description of the texts for which `containsSecret` is true, in Chinese. */
 export const SECRET_DESCRIPTION_ZH = "API 密钥、签名密钥或令牌：它会被保存、记录并发送";
 
 /** Whether a text contains an API key, a signing secret or a token, or a large part of one, judged by its form. */
-export function holdsSecret(text: string): boolean {
+export function containsSecret(text: string): boolean {
   return WHOLE_SECRET.test(text);
 }
 
-/** Whether a text contains a secret (`holdsSecret`), or the mark with which `redactSecrets` replaces one. */
+/** Whether a text contains a secret (`containsSecret`), or the mark with which `redactSecrets` replaces one. */
 export function showsSecret(text: string): boolean {
-  return holdsSecret(text) || REDACTED_SECRET.test(text);
+  return containsSecret(text) || REDACTED_SECRET.test(text);
 }
 
 /** A value from outside, made safe for a message: quoted, escaped, redacted, at most 60 characters. */
@@ -128,7 +128,7 @@ export function refuseValue(expected: string | Words, value: unknown): ReturnTyp
 
 /** The beginning of a text from outside, made safe for one line: escaped, redacted, at most 60 characters. */
 export function excerpt(text: string): string {
-  return cut(redactSecrets(printable(text.trim().replace(/\s+/g, " "))), MAX_LITERAL_CODE_POINTS);
+  return cutText(redactSecrets(printable(text.trim().replace(/\s+/g, " "))), MAX_LITERAL_CODE_POINTS);
 }
 
 /** The pattern of a UUID in lower case, for a regular expression. */

@@ -362,8 +362,8 @@ function refuseUnread(
   const wantsPage = headerLines(request, "accept").join().includes("text/html");
   if (!wantsPage || !/^\/(?:portal|pay)(?:[/?]|$)/.test(unread.target))
     return answerWithRefusal(context, unread);
-  const cure = unread.code === "headers_too_large" ? TOO_MANY_COOKIES : "";
-  const refusal = { ...unread, message: unread.message + cure };
+  const remedy = unread.code === "headers_too_large" ? TOO_MANY_COOKIES : "";
+  const refusal = { ...unread, message: unread.message + remedy };
   return failureFor(context, { request, requestId: context.world.uuid("refused") }, refusal);
 }
 

@@ -1,5 +1,5 @@
 import { iso } from "../core/clock.ts";
-import { durationOf } from "../core/config/setting-text.ts";
+import { parseDurationText } from "../core/config/setting-text.ts";
 import { resolve } from "node:path";
 import { loadConfig, loadConfigText } from "../host/config/load.ts";
 import { settingsWithLoadedConfig } from "../host/config/start-settings.ts";
@@ -148,7 +148,7 @@ function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: Sandbox
 
 /** Parses a span to milliseconds. Throws a TypeError. */
 export function parseSpanOption(span: string | number): number {
-  const milliseconds = typeof span === "number" ? span : durationOf(span);
+  const milliseconds = typeof span === "number" ? span : parseDurationText(span);
   if (milliseconds === undefined || !Number.isSafeInteger(milliseconds) || milliseconds <= 0)
     throw new TypeError(
       `a span is a text such as 30m, or whole milliseconds above 0; got ${JSON.stringify(span)}`,

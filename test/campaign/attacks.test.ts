@@ -6,7 +6,7 @@ import { openCheckout } from "../../src/core/checkout/checkout.ts";
 import { createEvent } from "../../src/core/checkout/event.ts";
 import { parseReturnOrigin } from "../../src/core/checkout/return-origin.ts";
 import { checkoutJson } from "../../src/core/checkout/wire.ts";
-import { HEADERS, signHeaders, verifySignature } from "../../src/core/webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES, signHeaders, verifySignature } from "../../src/core/webhook/signature.ts";
 import { filterAddresses, parseTarget, type DeliveryTarget } from "../../src/core/webhook/target.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import { SEED as TABLE_SEED } from "../real/bad-requests.table.ts";
@@ -109,7 +109,7 @@ test("no altered delivery is accepted: any byte, any header, any splice of two",
     const isSigned = signed.has(signedText(timestamp, body)) && isListWith(signature, timestamp, body);
     const request = {
       rawBody: body,
-      headers: [HEADERS.timestamp, timestamp, HEADERS.signature, signature],
+      headers: [DEFAULT_HEADER_NAMES.timestamp, timestamp, DEFAULT_HEADER_NAMES.signature, signature],
       secrets: SECRET,
       now: AT * 1000,
     };
@@ -313,7 +313,7 @@ function delivery(orderId: string, timestamp: number) {
   const event = { id: "e1", checkout: opened.value, previousStatus: null, sequence: 1, checkoutJson: json };
   const body = Buffer.from(createEvent(event, AT * 1000).body);
   const headers = signHeaders([SECRET], { eventId: "e1", timestamp, rawBody: body });
-  return { timestamp: String(timestamp), signature: headers[HEADERS.signature] ?? "", body };
+  return { timestamp: String(timestamp), signature: headers[DEFAULT_HEADER_NAMES.signature] ?? "", body };
 }
 
 function signedText(timestamp: string, body: Buffer): string {

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { HEADERS, headerValues, signHeaders } from "../../src/core/webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES, headerValues, signHeaders } from "../../src/core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse, Service } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createCauseSearch } from "../../src/client/listen/search.ts";
@@ -96,8 +96,8 @@ test("each event is verified and forwarded as it came: the bytes, the three head
   ]);
   expect(sent).toMatchObject({
     "content-type": "application/json",
-    "checkout-event-id": attempt?.headers[HEADERS.eventId],
-    "checkout-timestamp": attempt?.headers[HEADERS.timestamp],
+    "checkout-event-id": attempt?.headers[DEFAULT_HEADER_NAMES.eventId],
+    "checkout-timestamp": attempt?.headers[DEFAULT_HEADER_NAMES.timestamp],
     "x-tenant": "one, two",
     authorization: "Bearer of-the-shop",
     host: "localhost:3000",
@@ -779,11 +779,16 @@ test("a service that knows nothing of us: verified, forwarded once, refused wher
   expect((await site.send({ ...good, target: "/hooks?from=tunnel" })).status).toBe(200);
   expect((await site.send({ ...good, body: Buffer.from(`${JSON.stringify(EVENT)}\n`) })).status).toBe(400);
   expect(
-    (await site.send({ ...good, rawHeaders: [...good.rawHeaders, HEADERS.signature, "0".repeat(64)] }))
-      .status,
+    (
+      await site.send({
+        ...good,
+        rawHeaders: [...good.rawHeaders, DEFAULT_HEADER_NAMES.signature, "0".repeat(64)],
+      })
+    ).status,
   ).toBe(400);
   expect(
-    (await site.send({ ...good, rawHeaders: [...good.rawHeaders, HEADERS.eventId, "another"] })).status,
+    (await site.send({ ...good, rawHeaders: [...good.rawHeaders, DEFAULT_HEADER_NAMES.eventId, "another"] }))
+      .status,
   ).toBe(400);
   const lines = await site.listening.heard(6);
   expect(lines.map(({ outcome, code }) => [outcome, code])).toEqual([
@@ -890,7 +895,7 @@ test("the vectors: whatever is refused is not forwarded, whatever is signed is, 
 test("one digit of the signature, one byte of the body: nothing that was changed reaches the target", async () => {
   const site = await openReceiver();
   const { rawHeaders, body } = site.signed();
-  const at = rawHeaders.indexOf(HEADERS.signature) + 1;
+  const at = rawHeaders.indexOf(DEFAULT_HEADER_NAMES.signature) + 1;
   const digest = rawHeaders[at] ?? "";
   for (let digit = 0; digit < digest.length; digit += 4) {
     const other = digest[digit] === "0" ? "1" : "0";
@@ -920,10 +925,9 @@ test("two tries of one event at once are forwarded once, others do not wait, and
   const others = Array.from({ length: 30 }, (_, index) => {
     const event = { ...EVENT, event_id: `event-${index}` };
     const { rawHeaders, body } = site.signed(event);
-    const [timestamp, signature] = [HEADERS.timestamp, HEADERS.signature].map((name) => [
-      name,
-      rawHeaders[rawHeaders.indexOf(name) + 1] ?? "",
-    ]);
+    const [timestamp, signature] = [DEFAULT_HEADER_NAMES.timestamp, DEFAULT_HEADER_NAMES.signature].map(
+      (name) => [name, rawHeaders[rawHeaders.indexOf(name) + 1] ?? ""],
+    );
     return site.send({ rawHeaders: [...(timestamp ?? []), ...(signature ?? [])], body });
   });
   await eventually("all have reached the target", () => expect(reached).toBe(31));
@@ -979,7 +983,7 @@ test("a service that names its headers otherwise is verified by them, and they g
     const rawHeaders = ["Host", "127.0.0.1:4300", ...Object.entries(headers).flat()];
     return (await harness.programOn(4300)?.answer({ method: "POST", target: "/", rawHeaders, body }))?.status;
   };
-  expect(await send(HEADERS)).toBe(400);
+  expect(await send(DEFAULT_HEADER_NAMES)).toBe(400);
   expect([await send(names), got.length]).toEqual([200, 1]);
   expect(headerValues(got[0]?.rawHeaders ?? [], "X-Sign")).toHaveLength(1);
   expect((await listening.stop()).code).toBe(0);
@@ -1010,7 +1014,10 @@ test("a body that goes too deep for any parser is no accident", async () => {
 function unsigned(site: Awaited<ReturnType<typeof openReceiver>>, bytes: number): Partial<HttpRequest> {
   const body = Buffer.from(JSON.stringify({ ...EVENT, more: "x".repeat(bytes) }));
   const { rawHeaders } = site.signed();
-  return { rawHeaders: rawHeaders.with(rawHeaders.indexOf(HEADERS.signature) + 1, "0".repeat(64)), body };
+  return {
+    rawHeaders: rawHeaders.with(rawHeaders.indexOf(DEFAULT_HEADER_NAMES.signature) + 1, "0".repeat(64)),
+    body,
+  };
 }
 
 for (const [count, bytes] of [

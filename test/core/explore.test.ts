@@ -1,24 +1,24 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { RunFacts, SeenDelivery } from "../../src/core/explore/facts.ts";
+import type { RunFacts, ObservedDelivery } from "../../src/core/explore/facts.ts";
 import { EXPLORE_CAUSES, type ExploreCause } from "../../src/core/explore/invariants.ts";
 import { brokenVerdicts, canImprove, judgeRun } from "../../src/core/explore/judge.ts";
 import {
-  closenessOf,
+  differenceScore,
   nextWave,
   placesOf,
-  type KillsAt,
+  type KillsByPlace,
   type KnownRun,
   type Place,
 } from "../../src/core/explore/search.ts";
 import {
   faultAt,
-  keyOf,
+  scheduleKey,
   NO_FAULTS,
-  partsOf,
+  subschedulesOf,
   PAYER_OUTCOMES,
   scheduleLine,
-  sizeOf,
+  scheduleSize,
   type Schedule,
 } from "../../src/core/explore/schedule.ts";
 import { shrinkSchedule } from "../../src/core/explore/shrink.ts";
@@ -50,7 +50,7 @@ const schedule: fc.Arbitrary<Schedule> = fc.record({
 });
 
 function isPartOf(small: Schedule, large: Schedule): boolean {
-  return partsOf(large).map(keyOf).includes(keyOf(small));
+  return subschedulesOf(large).map(scheduleKey).includes(scheduleKey(small));
 }
 
 /** Shrinks a schedule, and returns the result with every candidate. */
@@ -70,13 +70,13 @@ test("shrinking never loses the violation, keeps no step that is not needed, and
     fc.property(schedule, fc.nat(), (from, salt) => {
       // Any predicate: breaking may also need that a step is missing.
       const isBroken = (one: Schedule): boolean =>
-        keyOf(one) === keyOf(from) || fractionOf(`${salt} ${keyOf(one)}`) < 0.4;
+        scheduleKey(one) === scheduleKey(from) || fractionOf(`${salt} ${scheduleKey(one)}`) < 0.4;
       const [least, tried] = shrunk(from, isBroken);
       expect(isBroken(least)).toBe(true);
       expect(isPartOf(least, from)).toBe(true);
-      expect(new Set(tried.map(keyOf)).size).toBe(tried.length);
+      expect(new Set(tried.map(scheduleKey)).size).toBe(tried.length);
       const smaller = shrunk(least, () => false)[1];
-      expect(smaller).toHaveLength(sizeOf(least));
+      expect(smaller).toHaveLength(scheduleSize(least));
       expect(smaller.filter(isBroken)).toEqual([]);
     }),
     { seed: SEED },
@@ -100,14 +100,14 @@ function wavesOf(salt: number, seed: string): { readonly all: Schedule[]; readon
   const runs: KnownRun[] = [];
   const run = (one: Schedule): void => {
     all.push(one);
-    const draw = (what: string): number => fractionOf(`${salt} ${what} ${keyOf(one)}`);
+    const draw = (what: string): number => fractionOf(`${salt} ${what} ${scheduleKey(one)}`);
     const extra: Place[] =
       draw("retry") < 0.3 ? [{ kind: "request", method: "POST", path: "/v1/orders", nth: 2 }] : [];
     runs.push({
       schedule: one,
       places: PLACES.slice(0, 2 + Math.floor(salt % 4)).concat(extra),
       closeness: Math.floor(draw("close") * 4),
-      isBroken: sizeOf(one) > 0 && draw("broken") < 0.1,
+      isBroken: scheduleSize(one) > 0 && draw("broken") < 0.1,
     });
   };
   run(NO_FAULTS);
@@ -119,15 +119,17 @@ test("no schedule is run twice, none contains one that is broken, and a seed rep
   fc.assert(
     fc.property(fc.nat(), (salt) => {
       const { all, broken } = wavesOf(salt, "a");
-      expect(new Set(all.map(keyOf)).size).toBe(all.length);
-      const sizes = all.map(sizeOf);
+      expect(new Set(all.map(scheduleKey)).size).toBe(all.length);
+      const sizes = all.map(scheduleSize);
       expect(sizes).toEqual(sizes.toSorted((one, other) => one - other));
-      const breaks = new Set(broken.map(keyOf));
-      const parts = all.flatMap((one) => partsOf(one).filter((part) => keyOf(part) !== keyOf(one)));
-      expect(parts.filter((part) => breaks.has(keyOf(part)))).toEqual([]);
+      const breaks = new Set(broken.map(scheduleKey));
+      const parts = all.flatMap((one) =>
+        subschedulesOf(one).filter((part) => scheduleKey(part) !== scheduleKey(one)),
+      );
+      expect(parts.filter((part) => breaks.has(scheduleKey(part)))).toEqual([]);
       expect(wavesOf(salt, "a").all).toEqual(all);
       const other = wavesOf(salt, "b").all;
-      expect(other.map(keyOf).toSorted()).toEqual(all.map(keyOf).toSorted());
+      expect(other.map(scheduleKey).toSorted()).toEqual(all.map(scheduleKey).toSorted());
       expect(other).not.toEqual(all);
     }),
     { seed: SEED, numRuns: 10 },
@@ -138,11 +140,11 @@ test("the first wave is each fault at each place, and each other way of the paye
   const plain: KnownRun = { schedule: NO_FAULTS, places: PLACES, closeness: 0, isBroken: false };
   const wave = nextWave([plain], { seed: "s", kills: NO_KILLS });
   expect(wave).toHaveLength(2 * 10 + 2 * 8 + 6);
-  expect(wave.map(sizeOf).every((size) => size === 1)).toBe(true);
+  expect(wave.map(scheduleSize).every((size) => size === 1)).toBe(true);
   expect(wave.map(scheduleLine)).toContain("lose_answer at POST /v1/orders 1");
   expect(wave.map(scheduleLine)).toContain("payer: late_success");
   expect(scheduleLine(NO_FAULTS)).toBe("no fault");
-  const kills: KillsAt = { request: ["kill"], delivery: ["kill", "kill_after_answer"] };
+  const kills: KillsByPlace = { request: ["kill"], delivery: ["kill", "kill_after_answer"] };
   const killed = nextWave([plain], { seed: "s", kills }).map(scheduleLine);
   expect(killed).toHaveLength(wave.length + 2 + 2 * 2);
   expect(killed).toContain("kill at POST /v1/orders 1");
@@ -192,7 +194,7 @@ test("pairs at places that only a fault has made come first, then those of the n
   expect(lines.some((line) => line.startsWith("truncate"))).toBe(false);
 });
 
-const SUCCEEDED: SeenDelivery = {
+const SUCCEEDED: ObservedDelivery = {
   eventType: "order.succeeded",
   cause: "event",
   state: "succeeded",
@@ -371,8 +373,8 @@ test("places are counted among those alike, the first three of them, and ids are
 });
 
 test("a run is closer the more of it is not as without faults", () => {
-  expect(closenessOf(GOOD, GOOD)).toBe(0);
-  expect(closenessOf({ ...GOOD, requests: GOOD.requests.concat(GOOD.requests) }, GOOD)).toBe(1);
-  expect(closenessOf({ ...GOOD, requests: refused("order_conflict"), purchase: FAILED }, GOOD)).toBe(5);
-  expect(closenessOf({ ...GOOD, deliveries: [] }, GOOD)).toBe(0);
+  expect(differenceScore(GOOD, GOOD)).toBe(0);
+  expect(differenceScore({ ...GOOD, requests: GOOD.requests.concat(GOOD.requests) }, GOOD)).toBe(1);
+  expect(differenceScore({ ...GOOD, requests: refused("order_conflict"), purchase: FAILED }, GOOD)).toBe(5);
+  expect(differenceScore({ ...GOOD, deliveries: [] }, GOOD)).toBe(0);
 });

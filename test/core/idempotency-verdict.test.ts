@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ClientExit, SeenCreate } from "../../src/core/control/drills.ts";
+import type { ClientExit, ObservedCreate } from "../../src/core/control/drills.ts";
 import { ERRORS } from "../../src/core/errors.ts";
 import { english, type Words } from "../../src/core/language.ts";
 import {
@@ -15,7 +15,7 @@ import {
   type RunFact,
 } from "../../src/core/readiness/drills/idempotency.ts";
 
-type Run = SeenCreate["run"];
+type Run = ObservedCreate["run"];
 
 /** The order and the key of a right client in each run. */
 const PURCHASES = {
@@ -27,7 +27,7 @@ const PURCHASES = {
 } as const satisfies Readonly<Record<Run, readonly [orderId: string, key: string]>>;
 
 /** A create of a right client that was answered. */
-function create(run: Run, changes: Partial<SeenCreate> = {}): SeenCreate {
+function create(run: Run, changes: Partial<ObservedCreate> = {}): ObservedCreate {
   const [orderId, idempotencyKey] = PURCHASES[run];
   return {
     run,
@@ -56,7 +56,7 @@ const SEEN = {
   between: [create("between", { ...LOST, loss: "unavailable" }), create("between")],
   restarted: [create("restarted")],
   alike: [create("alike", { result: "created" })],
-} as const satisfies Readonly<Record<Run, readonly SeenCreate[]>>;
+} as const satisfies Readonly<Record<Run, readonly ObservedCreate[]>>;
 const RUNS = {
   first: [ended("first")],
   killed: [ended("killed", { ending: "killed", exitCode: null, answered: false })],
@@ -67,7 +67,7 @@ const RUNS = {
 
 /** What differs from a right client: its creates and its ends in some runs, and other facts. */
 type Difference = Partial<Omit<IdempotencyFacts, "seen" | "runs">> & {
-  readonly seen?: Partial<Record<Run, readonly SeenCreate[]>>;
+  readonly seen?: Partial<Record<Run, readonly ObservedCreate[]>>;
   readonly runs?: Partial<Record<Run, readonly RunFact[]>>;
 };
 
@@ -411,7 +411,7 @@ const OTHERS: readonly Row[] = [
 ];
 
 /** A client that comes so many times before it may, and then when it may. */
-const early = (count: number, changes: Partial<SeenCreate> = {}) => [
+const early = (count: number, changes: Partial<ObservedCreate> = {}) => [
   SEEN.between[0],
   ...Array.from({ length: count }, () =>
     create("between", { lost: true, loss: "rate_limited", early: true, ...changes }),
@@ -536,7 +536,7 @@ test("where no answer could be taken, the cause is the refusal, else the end of 
     seen: { ...ALONE, first: [] },
     runs: { ...ALONE, first: [ended("first", end)] },
   });
-  const refused = (...results: readonly SeenCreate["result"][]): Difference => ({
+  const refused = (...results: readonly ObservedCreate["result"][]): Difference => ({
     ...STOPPED,
     seen: { ...ALONE, first: results.map((result) => create("first", { result, requestId: result })) },
   });
@@ -609,7 +609,7 @@ test("where no answer could be taken, the cause is the refusal, else the end of 
 });
 
 test("what came in is judged in its order", () => {
-  const judged = (...later: readonly Partial<SeenCreate>[]): string => {
+  const judged = (...later: readonly Partial<ObservedCreate>[]): string => {
     const creates = later.map((one, at) => create("first", { ...one, requestId: `r${at + 1}` }));
     const { steps } = judge({ ...STOPPED, seen: { ...ALONE, first: [SEEN.first[0], ...creates] } });
     const fault = steps.find(({ passed }) => !passed);

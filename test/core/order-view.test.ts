@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
   differsOnlyInTimes,
   isUnchanged,
-  isTwice,
+  hasChangedTwiceAsMuch,
   hasGrownTwiceAsFar,
   isReverted,
   showsBookings,
@@ -74,18 +74,20 @@ test("a view that shows a booking, as a number or a list, is told from a view of
 test("a view of two bookings is told from a view of one, whatever its order of numbers", () => {
   const found = Object.entries(COUNTING).map(([name, [before, once, twice]]) => [
     name,
-    isTwice({ before, after: twice }, { before, after: once }),
-    isTwice({ before, after: once }, { before, after: once }),
-    isTwice({ before, after: before }, { before, after: once }),
+    hasChangedTwiceAsMuch({ before, after: twice }, { before, after: once }),
+    hasChangedTwiceAsMuch({ before, after: once }, { before, after: once }),
+    hasChangedTwiceAsMuch({ before, after: before }, { before, after: once }),
   ]);
   expect(found).toEqual(Object.keys(COUNTING).map((name) => [name, true, false, false]));
   const silent = Object.entries(SILENT).map(([name, [before, after]]) => [
     name,
-    isTwice({ before, after }, { before, after }),
+    hasChangedTwiceAsMuch({ before, after }, { before, after }),
   ]);
   expect(silent).toEqual(Object.keys(SILENT).map((name) => [name, false]));
   // More words where nothing grew at the first payment are no list.
-  expect(isTwice({ before: "open", after: "paid at last" }, { before: "open", after: "paid" })).toBe(false);
+  expect(
+    hasChangedTwiceAsMuch({ before: "open", after: "paid at last" }, { before: "open", after: "paid" }),
+  ).toBe(false);
   // The numbers of an order that was paid once have other places.
   const once = { before: "sold 10", after: "card 4242, sold 20" };
   expect(hasGrownTwiceAsFar({ before: "sold 10", after: "sold 30" }, once)).toBe(true);

@@ -7,7 +7,7 @@ import {
   isFinal,
   MAX_PAYMENT_ATTEMPTS,
   TRANSITIONS,
-  type Command,
+  type CheckoutCommand,
 } from "../../src/core/checkout/payment.ts";
 import type { Attempt } from "../../src/core/control/checkout.ts";
 import { outcomeOfOrderId } from "../../src/core/checkout/reserved-order-id.ts";
@@ -32,7 +32,7 @@ const attempt = (number: number, outcome: Attempt["outcome"] = null): Attempt =>
   outcome,
   finishedAt: outcome === null ? null : 1,
 });
-const finish = (result: "succeeded" | "declined" | "failed", number = 1): Command => ({
+const finish = (result: "succeeded" | "declined" | "failed", number = 1): CheckoutCommand => ({
   kind: "finish",
   attempt: number,
   result,
@@ -57,7 +57,7 @@ test("of the 36 pairs of states exactly those of decision 10 are allowed", () =>
 
 test("each command does to each state what decision 10 says, or is refused", () => {
   const open = [attempt(1)];
-  const rows: readonly (readonly [Status, readonly Attempt[], Command, number, string])[] = [
+  const rows: readonly (readonly [Status, readonly Attempt[], CheckoutCommand, number, string])[] = [
     ["created", [], { kind: "start" }, 0, "pending 1:open"],
     ["pending", open, { kind: "start" }, 0, "pending"],
     ["pending", [attempt(1, "declined")], { kind: "start" }, 0, "pending 2:open"],

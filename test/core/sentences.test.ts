@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import { checkOf } from "../../src/core/explain/checks.ts";
 import { DELIVERY_CAUSES } from "../../src/core/explain/delivery.ts";
-import { SENTENCES } from "../../src/core/explain/sentences.ts";
+import { EXPLAIN_SENTENCES } from "../../src/core/explain/sentences.ts";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import {
-  DROPPED_ADVICE,
+  DROPPED_EVENT_ADVICE,
   EXPLORE_CAUSES,
   INVARIANTS,
   NOT_JUDGED_REASONS,
 } from "../../src/core/explore/invariants.ts";
 import { ASSUMPTIONS } from "../../src/core/readiness/assumptions.ts";
 import { ITEM_TITLES } from "../../src/core/readiness/names.ts";
-import { READINESS } from "../../src/core/readiness/sentences.ts";
+import { READINESS_SENTENCES } from "../../src/core/readiness/sentences.ts";
 import type { Words } from "../../src/core/language.ts";
 
 type Told = Words | ((...values: never[]) => Words) | { readonly [fact: string]: Told };
@@ -27,13 +27,13 @@ function isSentence(told: Told): told is Words {
 
 test("each sentence of explanations and of the checklist is there in both languages", () => {
   const all = [
-    ...sentencesIn(SENTENCES),
-    ...sentencesIn(READINESS),
+    ...sentencesIn(EXPLAIN_SENTENCES),
+    ...sentencesIn(READINESS_SENTENCES),
     ...sentencesIn(ITEM_TITLES),
     ...sentencesIn(INVARIANTS),
     ...sentencesIn(EXPLORE_CAUSES),
     ...sentencesIn(NOT_JUDGED_REASONS),
-    DROPPED_ADVICE,
+    DROPPED_EVENT_ADVICE,
     ...ASSUMPTIONS.flatMap(({ title, chosen, shownBy }) => [title, chosen].concat(shownBy ? [shownBy] : [])),
     ...Object.values(DELIVERY_CAUSES).flatMap((one) => (one === undefined ? [] : [one.cause])),
     ...ERROR_CODES.map((code) => checkOf(code).expected).filter((one) => one !== null),

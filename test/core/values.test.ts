@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ERROR_CODES, ERRORS } from "../../src/core/errors.ts";
 import { expect, test } from "vitest";
-import { openCheckout, type StoreFacts, type Terms } from "../../src/core/checkout/checkout.ts";
+import { openCheckout, type StoreFacts, type PurchaseTerms } from "../../src/core/checkout/checkout.ts";
 import {
   formatTestKey,
   parseAuthorization,
@@ -32,7 +32,7 @@ const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, () => 
 
 test("a store opens a checkout only in the order of decision 3", () => {
   const store: StoreFacts = { id: "s", active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
-  const terms: Terms = {
+  const terms: PurchaseTerms = {
     orderId: "o",
     amountMinor: 1,
     currency: "EUR",
@@ -43,7 +43,7 @@ test("a store opens a checkout only in the order of decision 3", () => {
   const live = { id: "c", object: "order", status: "created" } as const;
   const check = (
     change: Partial<StoreFacts>,
-    bought: Partial<Terms>,
+    bought: Partial<PurchaseTerms>,
     open: typeof live | undefined,
   ): string => {
     const input = {

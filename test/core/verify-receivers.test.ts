@@ -5,7 +5,7 @@ import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { expect, onTestFinished, test } from "vitest";
 import { createTestEvent } from "../../src/core/checkout/event.ts";
-import { HEADERS, signHeaders } from "../../src/core/webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES, signHeaders } from "../../src/core/webhook/signature.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 
 const secrets = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
@@ -81,9 +81,12 @@ test("receivers on node:http and Hono take what is right, and answer 400 with th
       ["204", webhook({ headers: { "Content-Type": "text/plain" } })],
       ["400 signature_mismatch", webhook({ body: `${BODY}\n` })],
       ["400 signature_mismatch", webhook({ body: "" })],
-      ["400 timestamp_malformed", webhook({ headers: { [HEADERS.timestamp]: "soon" } })],
-      ["400 event_id_mismatch", webhook({ headers: { [HEADERS.eventId]: "e2" } })],
-      [`400 ${doubled}`, webhook({ headers: { [HEADERS.signature]: ["0".repeat(64), "0".repeat(64)] } })],
+      ["400 timestamp_malformed", webhook({ headers: { [DEFAULT_HEADER_NAMES.timestamp]: "soon" } })],
+      ["400 event_id_mismatch", webhook({ headers: { [DEFAULT_HEADER_NAMES.eventId]: "e2" } })],
+      [
+        `400 ${doubled}`,
+        webhook({ headers: { [DEFAULT_HEADER_NAMES.signature]: ["0".repeat(64), "0".repeat(64)] } }),
+      ],
     ];
     for (const [answer, sent] of rows) expect([name, await post(server, sent)]).toEqual([name, answer]);
   }

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { DIAGNOSIS_CAUSES, type Diagnosis } from "../../src/core/webhook/diagnosis/causes.ts";
 import { diagnose, type DiagnoseOptions } from "../../src/core/webhook/diagnosis/diagnose.ts";
-import { HEADERS, signatureOf } from "../../src/core/webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES, signatureOf } from "../../src/core/webhook/signature.ts";
 import type { WebhookHeaders } from "../../src/core/webhook/webhook.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
 import { SEED, size } from "../support/campaign.ts";
@@ -64,11 +64,11 @@ function arrive(arrived: Arrived): DiagnoseOptions {
   const parts = signed.parts ?? [signed.timestamp ?? timestamp, ".", signed.body ?? BODY];
   for (const part of parts) hmac.update(part);
   const headers = [
-    HEADERS.eventId,
+    DEFAULT_HEADER_NAMES.eventId,
     String(PARSED["event_id"]),
-    HEADERS.timestamp,
+    DEFAULT_HEADER_NAMES.timestamp,
     timestamp,
-    HEADERS.signature,
+    DEFAULT_HEADER_NAMES.signature,
     header(hmac.digest("hex")),
   ];
   return { rawBody: BODY, headers, secrets: SECRET, known: KNOWN, now: NOW, ...rest };
@@ -120,13 +120,22 @@ const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
   ["retired_secret", { signed: { key: RETIRED } }],
   ["other_secret secret_prefix", { signed: { key: OTHER.slice(6) } }],
   // The timestamp.
-  ["timestamp_missing", { headers: [HEADERS.signature, "0".repeat(64)] }],
+  ["timestamp_missing", { headers: [DEFAULT_HEADER_NAMES.signature, "0".repeat(64)] }],
   ["timestamp_missing signature_missing", { headers: new Headers() }],
   ["timestamp_empty", { timestamp: "" }],
   ["timestamp_empty", { timestamp: " " }],
   [
     "timestamp_doubled",
-    { headers: [HEADERS.timestamp, "1", HEADERS.timestamp, "1", HEADERS.signature, "0".repeat(64)] },
+    {
+      headers: [
+        DEFAULT_HEADER_NAMES.timestamp,
+        "1",
+        DEFAULT_HEADER_NAMES.timestamp,
+        "1",
+        DEFAULT_HEADER_NAMES.signature,
+        "0".repeat(64),
+      ],
+    },
   ],
   ["timestamp_doubled", { timestamp: `${AT}, ${AT}`, signed: { timestamp: String(AT) } }],
   ["timestamp_milliseconds", { timestamp: `${AT}000` }],
@@ -148,11 +157,20 @@ const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
   ["stale_replay clock_skew", { now: NOW + 86_400_000 }],
   ["stale_replay clock_skew", { now: NOW + 5000_000 }],
   // The signature's form.
-  ["signature_missing", { headers: { [HEADERS.timestamp]: String(AT) } }],
+  ["signature_missing", { headers: { [DEFAULT_HEADER_NAMES.timestamp]: String(AT) } }],
   ["signature_empty", { header: () => "" }],
   [
     "signature_doubled",
-    { headers: [HEADERS.timestamp, "1", HEADERS.signature, "x", HEADERS.signature, "x"] },
+    {
+      headers: [
+        DEFAULT_HEADER_NAMES.timestamp,
+        "1",
+        DEFAULT_HEADER_NAMES.signature,
+        "x",
+        DEFAULT_HEADER_NAMES.signature,
+        "x",
+      ],
+    },
   ],
   ["signature_doubled", { header: (hex) => `${hex}, ${hex}` }],
   ["signature_upper_case", { header: (hex) => hex.toUpperCase() }],
@@ -263,7 +281,7 @@ test("each way of being wrong is named, first things first, with what to do", ()
 
 test("a request that passes has no diagnosis, and other header names are named", () => {
   expect(diagnose(arrive({}))).toEqual([]);
-  const headerNames = { ...HEADERS, signature: "X-Signature" };
+  const headerNames = { ...DEFAULT_HEADER_NAMES, signature: "X-Signature" };
   expect(diagnose(arrive({ headerNames }))).toEqual([
     { code: "signature_missing", proven: true, message: expect.stringContaining("X-Signature") as string },
   ]);

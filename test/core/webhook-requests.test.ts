@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { createTestEvent } from "../../src/core/checkout/event.ts";
-import { probes } from "../../src/core/readiness/drills/webhook-probes.ts";
+import { buildProbes } from "../../src/core/readiness/drills/webhook-probes.ts";
 import { bodyVariants } from "../../src/core/webhook/diagnosis/body-variants.ts";
 import { signatureOf } from "../../src/core/webhook/signature.ts";
-import { drillRequest } from "../../src/core/readiness/drills/webhook-request.ts";
+import { buildDrillRequest } from "../../src/core/readiness/drills/webhook-request.ts";
 import { CASE_NAMES, type CaseName } from "../../src/core/readiness/drills/webhook.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 12);
@@ -44,7 +44,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** The fields of an event that a case changes, with their new values. */
 function changedBy(name: CaseName): Json {
-  const { body } = drillRequest(name, { ...EVENTS, order: ORDER }, KEYS);
+  const { body } = buildDrillRequest(name, { ...EVENTS, order: ORDER }, KEYS);
   const own = JSON.parse(createTestEvent(EVENTS.own, EVENTS.own.createdAt).body) as Json;
   const sent = JSON.parse(body) as Json;
   const before = name.startsWith("payment_") ? (JSON.parse(ORDER.body) as Json) : own;
@@ -69,7 +69,9 @@ test("a forged event claims what its case says, and is the same event otherwise"
     expect([name, changedBy(name as CaseName)]).toEqual([name, changes]);
   // An id without digits is another one too.
   const unnamed = { ...EVENTS, own: { ...EVENTS.own, storeId: "a-store" }, order: null };
-  expect(JSON.parse(drillRequest("other_store", unnamed, KEYS).body)).toMatchObject({ store_id: "a-stoerx" });
+  expect(JSON.parse(buildDrillRequest("other_store", unnamed, KEYS).body)).toMatchObject({
+    store_id: "a-stoerx",
+  });
   // An order says so too, where it says it at all.
   expect(changedBy("payment_live")).toMatchObject({
     livemode: true,
@@ -79,14 +81,14 @@ test("a forged event claims what its case says, and is the same event otherwise"
 });
 
 test("a body that is changed by one byte is an event of another second, which it may have", () => {
-  const { body, headers } = drillRequest("changed_byte", { ...EVENTS, order: null }, KEYS);
+  const { body, headers } = buildDrillRequest("changed_byte", { ...EVENTS, order: null }, KEYS);
   const own = createTestEvent(EVENTS.own, EVENTS.own.createdAt).body;
   const differing = Array.from(own).filter((character, at) => character !== body[at]);
   expect([body.length, differing.length]).toEqual([own.length, 1]);
   const { created_at: at, ...rest } = JSON.parse(body) as Json;
   expect(new Date(String(at)).toISOString()).toBe(at);
   expect(rest).toEqual({ ...(JSON.parse(own) as Json), created_at: undefined });
-  expect(headers).toEqual(drillRequest("good_event", { ...EVENTS, order: null }, KEYS).headers);
+  expect(headers).toEqual(buildDrillRequest("good_event", { ...EVENTS, order: null }, KEYS).headers);
 });
 
 /** The number of characters in which two texts of one length differ; undefined if their lengths differ. */
@@ -97,7 +99,7 @@ function differences(one: string, other: string): number | undefined {
 
 test("a signature differs from the right one as its case says", () => {
   const signedAs = (name: CaseName): string => {
-    const { headers } = drillRequest(name, { ...EVENTS, order: null }, KEYS);
+    const { headers } = buildDrillRequest(name, { ...EVENTS, order: null }, KEYS);
     return headers["Checkout-Signature"] ?? "none";
   };
   const right = signedAs("good_event");
@@ -130,7 +132,7 @@ test("a signature differs from the right one as its case says", () => {
 test("a receiver that verifies a changed body is told whether it decodes or parses it", () => {
   const { body } = createTestEvent(EVENTS.own, EVENTS.own.createdAt);
   const { secret, realNow } = KEYS;
-  const tried = probes({ id: EVENTS.own.id, body }, { secret, olderSecrets: [], realNow });
+  const tried = buildProbes({ id: EVENTS.own.id, body }, { secret, olderSecrets: [], realNow });
   const causeOf = (rawBody: Uint8Array): string | undefined => {
     const signature = signatureOf(secret, { timestamp: String(realNow / 1000), rawBody });
     return tried.find(({ headers }) => headers["Checkout-Signature"] === signature)?.cause;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
-import { moment, namedMoment } from "../../src/core/control/operation.ts";
+import { moment, momentInRequest } from "../../src/core/control/operation.ts";
 import {
   CONTROL_OPERATIONS,
   decodeAnswer,
@@ -151,9 +151,9 @@ test("a request arrives as it was meant", () => {
 });
 
 test("a moment is milliseconds here, and a text in UTC there", () => {
-  expect(z.decode(namedMoment, "2026-01-15T12:00:00+02:00")).toBe(Date.UTC(2026, 0, 15, 10));
-  expect(z.encode(namedMoment, Date.UTC(2026, 0, 15, 10))).toBe("2026-01-15T10:00:00.000Z");
-  expect(z.safeDecode(namedMoment, "2026-02-31T00:00:00Z").success).toBe(false);
+  expect(z.decode(momentInRequest, "2026-01-15T12:00:00+02:00")).toBe(Date.UTC(2026, 0, 15, 10));
+  expect(z.encode(momentInRequest, Date.UTC(2026, 0, 15, 10))).toBe("2026-01-15T10:00:00.000Z");
+  expect(z.safeDecode(momentInRequest, "2026-02-31T00:00:00Z").success).toBe(false);
   // A clock can be moved past the years that have four digits.
   const far = Date.UTC(10_000, 0, 1);
   expect(z.decode(moment, z.encode(moment, far))).toBe(far);

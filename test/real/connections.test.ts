@@ -137,7 +137,7 @@ test("a path may have larger heads than the others", async () => {
   expect(await ask("/pages", 300_000)).toBe("400 headers_too_large");
 });
 
-test("cookies of other programs do not shut the portal, and too many of them get a page with the cure", async () => {
+test("cookies of other programs do not shut the portal, and too many of them get a page with the remedy", async () => {
   const { ready } = await startSandbox({ cwd: tempFolder() });
   const { port } = new URL(ready.base_url);
   const ask = async (path: string, cookieBytes: number, accept: string): Promise<string> => {

@@ -8,7 +8,12 @@ import { Stripe } from "stripe";
 import { expect, test } from "vitest";
 import { openCheckout, STATUSES, type Checkout } from "../../src/core/checkout/checkout.ts";
 import { createEvent, createTestEvent } from "../../src/core/checkout/event.ts";
-import { HEADERS, signatureOf, signHeaders, verifySignature } from "../../src/core/webhook/signature.ts";
+import {
+  DEFAULT_HEADER_NAMES,
+  signatureOf,
+  signHeaders,
+  verifySignature,
+} from "../../src/core/webhook/signature.ts";
 import { checkoutJson, type CheckoutWire } from "../../src/core/checkout/wire.ts";
 import type { VerifyOptions, WebhookCheckout } from "../../src/core/webhook/webhook.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
@@ -210,7 +215,7 @@ test("headers are read as Fetch, Node and the wire have them, under the names th
     Object.fromEntries(Object.entries(signed).map(([name, value]) => [name.toUpperCase(), [value]])),
     ["Host", "x", ...Object.entries(signed).flat()],
     // A value that looks like a name is none.
-    ["X-Odd", HEADERS.timestamp, ...Object.entries(signed).flat()],
+    ["X-Odd", DEFAULT_HEADER_NAMES.timestamp, ...Object.entries(signed).flat()],
     new Map(Object.entries(signed)) as unknown as Headers,
   ];
   for (const headers of rows) {
@@ -230,11 +235,11 @@ test("headers are read as Fetch, Node and the wire have them, under the names th
 const BODY = eventBody("order", "succeeded");
 const RIGHT = signatureOf(SECRET, { timestamp: String(AT), rawBody: Buffer.from(BODY) });
 const lines = (timestamp: string, signature: string, ...more: string[]): string[] => [
-  HEADERS.eventId,
+  DEFAULT_HEADER_NAMES.eventId,
   "e1",
-  HEADERS.timestamp,
+  DEFAULT_HEADER_NAMES.timestamp,
   timestamp,
-  HEADERS.signature,
+  DEFAULT_HEADER_NAMES.signature,
   signature,
   ...more,
 ];
@@ -275,15 +280,35 @@ const REFUSED: readonly (readonly [
   ["timestamp_missing", { headers: {} }],
   ["timestamp_missing", { headers: [] }],
   ["timestamp_missing", { headers: new Headers() }],
-  ["timestamp_missing", { headers: { [HEADERS.signature]: RIGHT } }],
-  ["timestamp_missing", { headers: { [HEADERS.timestamp]: undefined, [HEADERS.signature]: RIGHT } }],
-  ["timestamp_missing", { headers: { [HEADERS.timestamp]: [], [HEADERS.signature]: RIGHT } }],
-  ["timestamp_missing", { headerNames: { ...HEADERS, timestamp: "X-Time" } }],
-  ["timestamp_doubled", { headers: lines(String(AT), RIGHT, HEADERS.timestamp, String(AT)) }],
-  ["timestamp_doubled", { headers: { [HEADERS.timestamp]: [String(AT), "1"], [HEADERS.signature]: RIGHT } }],
+  ["timestamp_missing", { headers: { [DEFAULT_HEADER_NAMES.signature]: RIGHT } }],
+  [
+    "timestamp_missing",
+    { headers: { [DEFAULT_HEADER_NAMES.timestamp]: undefined, [DEFAULT_HEADER_NAMES.signature]: RIGHT } },
+  ],
+  [
+    "timestamp_missing",
+    { headers: { [DEFAULT_HEADER_NAMES.timestamp]: [], [DEFAULT_HEADER_NAMES.signature]: RIGHT } },
+  ],
+  ["timestamp_missing", { headerNames: { ...DEFAULT_HEADER_NAMES, timestamp: "X-Time" } }],
+  ["timestamp_doubled", { headers: lines(String(AT), RIGHT, DEFAULT_HEADER_NAMES.timestamp, String(AT)) }],
   [
     "timestamp_doubled",
-    { headers: { [HEADERS.timestamp]: String(AT), "checkout-timestamp": "1", [HEADERS.signature]: RIGHT } },
+    {
+      headers: {
+        [DEFAULT_HEADER_NAMES.timestamp]: [String(AT), "1"],
+        [DEFAULT_HEADER_NAMES.signature]: RIGHT,
+      },
+    },
+  ],
+  [
+    "timestamp_doubled",
+    {
+      headers: {
+        [DEFAULT_HEADER_NAMES.timestamp]: String(AT),
+        "checkout-timestamp": "1",
+        [DEFAULT_HEADER_NAMES.signature]: RIGHT,
+      },
+    },
   ],
   ["timestamp_malformed", { headers: lines("", RIGHT) }],
   ["timestamp_malformed", { headers: lines(` ${AT}`, RIGHT) }],
@@ -302,14 +327,14 @@ const REFUSED: readonly (readonly [
     "timestamp_malformed",
     {
       headers: new Headers([
-        [HEADERS.timestamp, "1"],
-        [HEADERS.timestamp, "2"],
+        [DEFAULT_HEADER_NAMES.timestamp, "1"],
+        [DEFAULT_HEADER_NAMES.timestamp, "2"],
       ]),
     },
   ],
-  ["signature_missing", { headers: [HEADERS.timestamp, String(AT)] }],
-  ["signature_missing", { headerNames: { ...HEADERS, signature: "X-Signature" } }],
-  ["signature_doubled", { headers: lines(String(AT), RIGHT, HEADERS.signature, RIGHT) }],
+  ["signature_missing", { headers: [DEFAULT_HEADER_NAMES.timestamp, String(AT)] }],
+  ["signature_missing", { headerNames: { ...DEFAULT_HEADER_NAMES, signature: "X-Signature" } }],
+  ["signature_doubled", { headers: lines(String(AT), RIGHT, DEFAULT_HEADER_NAMES.signature, RIGHT) }],
   ["signature_doubled", { headers: lines(String(AT), "0".repeat(64), "checkout-signature", RIGHT) }],
   ["signature_malformed", { headers: lines(String(AT), "") }],
   ["signature_malformed", { headers: lines(String(AT), RIGHT.toUpperCase()) }],
@@ -332,8 +357,8 @@ const REFUSED: readonly (readonly [
     "signature_malformed",
     {
       headers: new Headers([
-        ...["1", "2"].map(() => [HEADERS.signature, RIGHT] as [string, string]),
-        [HEADERS.timestamp, String(AT)],
+        ...["1", "2"].map(() => [DEFAULT_HEADER_NAMES.signature, RIGHT] as [string, string]),
+        [DEFAULT_HEADER_NAMES.timestamp, String(AT)],
       ]),
     },
   ],
@@ -384,14 +409,14 @@ const REFUSED: readonly (readonly [
   ["event_invalid", { body: data({ amount_minor: "1999" }) }],
   ["event_invalid", { body: data({ object: "refund" }) }],
   ["event_invalid", { body: data({ order_id: null }) }],
-  ["event_id_mismatch", { headers: { ...lines2(), [HEADERS.eventId]: "e2" } }],
-  ["event_id_mismatch", { headers: { ...lines2(), [HEADERS.eventId]: "" } }],
-  ["event_id_mismatch", { headers: { ...lines2(), [HEADERS.eventId]: "E1" } }],
-  ["event_id_doubled", { headers: { ...lines2(), [HEADERS.eventId]: ["e1", "e1"] } }],
+  ["event_id_mismatch", { headers: { ...lines2(), [DEFAULT_HEADER_NAMES.eventId]: "e2" } }],
+  ["event_id_mismatch", { headers: { ...lines2(), [DEFAULT_HEADER_NAMES.eventId]: "" } }],
+  ["event_id_mismatch", { headers: { ...lines2(), [DEFAULT_HEADER_NAMES.eventId]: "E1" } }],
+  ["event_id_doubled", { headers: { ...lines2(), [DEFAULT_HEADER_NAMES.eventId]: ["e1", "e1"] } }],
 ];
 
 function lines2(): Record<string, string> {
-  return { [HEADERS.timestamp]: String(AT), [HEADERS.signature]: RIGHT };
+  return { [DEFAULT_HEADER_NAMES.timestamp]: String(AT), [DEFAULT_HEADER_NAMES.signature]: RIGHT };
 }
 
 test("verifyWebhook refuses each way of being wrong with its code and a sentence, and never throws", () => {
@@ -426,7 +451,13 @@ test("a refusal says what came, and what was expected", () => {
 });
 
 test(`whatever a request brings, there is a verdict (seed ${SEED})`, () => {
-  const name = fc.constantFrom(...Object.values(HEADERS), "Host", "get", "__proto__", "constructor");
+  const name = fc.constantFrom(
+    ...Object.values(DEFAULT_HEADER_NAMES),
+    "Host",
+    "get",
+    "__proto__",
+    "constructor",
+  );
   const value = fc.oneof(
     fc.string({ unit: ANY_CHARACTER }),
     fc.constantFrom(String(AT), RIGHT, `${RIGHT},${RIGHT}`, "e1"),
@@ -517,7 +548,7 @@ test("a tolerance, a time or headers that no request can bring about are the cal
 test("at most three secrets sign, newest first, and one that matches is enough", () => {
   const secrets = [OTHER, SECRET, "third", "fourth"];
   const headers = signHeaders(secrets, { eventId: "e1", timestamp: AT, rawBody: Buffer.from(BODY) });
-  expect(headers[HEADERS.signature]?.split(",")).toEqual(
+  expect(headers[DEFAULT_HEADER_NAMES.signature]?.split(",")).toEqual(
     secrets
       .slice(0, 3)
       .map((secret) => signatureOf(secret, { timestamp: String(AT), rawBody: Buffer.from(BODY) })),

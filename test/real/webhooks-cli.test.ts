@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { HEADERS, signatureOf } from "../../src/core/webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES, signatureOf } from "../../src/core/webhook/signature.ts";
 import { createHarness, type Harness, type Result } from "../support/harness.ts";
 import { run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -228,18 +228,25 @@ test("webhooks sign prints headers that webhooks verify, verifyWebhook and curl 
   });
   const early = json((await sign("--timestamp", "1700000000", "--event-id", "e-1", "--json")).stdout);
   expect(early).toEqual({
-    [HEADERS.eventId]: "e-1",
-    [HEADERS.timestamp]: "1700000000",
-    [HEADERS.signature]: signatureOf(SECRET, { timestamp: "1700000000", rawBody: Buffer.from(BODY) }),
+    [DEFAULT_HEADER_NAMES.eventId]: "e-1",
+    [DEFAULT_HEADER_NAMES.timestamp]: "1700000000",
+    [DEFAULT_HEADER_NAMES.signature]: signatureOf(SECRET, {
+      timestamp: "1700000000",
+      rawBody: Buffer.from(BODY),
+    }),
   });
-  const back = { timestamp: "1700000000", signature: String(early[HEADERS.signature]), now: "1700000000" };
+  const back = {
+    timestamp: "1700000000",
+    signature: String(early[DEFAULT_HEADER_NAMES.signature]),
+    now: "1700000000",
+  };
   expect((await verify(back)).code).toBe(0);
   // A body without an id gets a new one; during a rotation there is a signature for each secret.
   write("body.json", "[]");
   write("secret.txt", `${OTHER}\n${SECRET}\n`);
   const rotated = json((await sign("--json")).stdout);
-  expect(rotated[HEADERS.eventId]).toMatch(/^[0-9a-f-]{36}$/);
-  expect(rotated[HEADERS.signature]).toMatch(/^[0-9a-f]{64},[0-9a-f]{64}$/);
+  expect(rotated[DEFAULT_HEADER_NAMES.eventId]).toMatch(/^[0-9a-f-]{36}$/);
+  expect(rotated[DEFAULT_HEADER_NAMES.signature]).toMatch(/^[0-9a-f]{64},[0-9a-f]{64}$/);
 });
 
 test("payload and secret can come from standard input, byte for byte", async () => {
@@ -253,13 +260,16 @@ test("payload and secret can come from standard input, byte for byte", async () 
   });
   const rawBody = Buffer.from([0xff, 0x00, 0x0d, 0x0a]);
   expect(json(signed.stdout)).toMatchObject({
-    [HEADERS.signature]: signatureOf(SECRET, { timestamp: "1700000000", rawBody }),
+    [DEFAULT_HEADER_NAMES.signature]: signatureOf(SECRET, { timestamp: "1700000000", rawBody }),
   });
   const piped = await run([...sign, "--payload-file", "-", "--secret-file", "secret.txt"], {
     cwd: folder,
     input: `${BODY}\n`,
   });
   expect(json(piped.stdout)).toMatchObject({
-    [HEADERS.signature]: signatureOf(SECRET, { timestamp: "1700000000", rawBody: Buffer.from(`${BODY}\n`) }),
+    [DEFAULT_HEADER_NAMES.signature]: signatureOf(SECRET, {
+      timestamp: "1700000000",
+      rawBody: Buffer.from(`${BODY}\n`),
+    }),
   });
 });

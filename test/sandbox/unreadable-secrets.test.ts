@@ -39,7 +39,7 @@ async function withUnreadableSecrets() {
 const SENTENCE =
   /the master key cannot decrypt signing secret \S+ of store \S+: one of them was changed by another program; restore master\.key and sandbox\.db from the same backup, or delete the store and create it again/;
 
-test("every command that needs a secret which cannot be decrypted says so, with cause and cure", async () => {
+test("every command that needs a secret which cannot be decrypted says so, with cause and remedy", async () => {
   const { harness, endpoint, store } = await withUnreadableSecrets();
   for (const command of [
     "snapshots create one --store Tea",
@@ -65,7 +65,7 @@ test("every command that needs a secret which cannot be decrypted says so, with 
   expect((await harness.run(["config", "apply"], { env })).stderr).toMatch(
     /signing_secret: the master key cannot decrypt the signing secret of the existing store, so it cannot be compared; restore/,
   );
-  // The cure works.
+  // The remedy works.
   expect((await ask(harness, "stores delete Tea --yes")).code).toBe(0);
   expect((await ask(harness, "snapshots create whole --all")).code).toBe(0);
 });

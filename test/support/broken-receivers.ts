@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { HEADERS } from "../../src/core/webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES } from "../../src/core/webhook/signature.ts";
 import {
   digest,
   handmade,
@@ -173,23 +173,26 @@ const NO_VERIFICATION: readonly BrokenReceiver[] = [
   },
   {
     name: "verifies what has an event id",
-    make: () => only((incoming) => hasHeader(incoming, HEADERS.eventId)),
+    make: () => only((incoming) => hasHeader(incoming, DEFAULT_HEADER_NAMES.eventId)),
   },
   {
     name: "verifies what has any header of ours",
-    make: () => only((incoming) => hasHeader(incoming, ...Object.values(HEADERS))),
+    make: () => only((incoming) => hasHeader(incoming, ...Object.values(DEFAULT_HEADER_NAMES))),
   },
   {
     name: "verifies what has an event id or a timestamp",
-    make: () => only((incoming) => hasHeader(incoming, HEADERS.eventId, HEADERS.timestamp)),
+    make: () =>
+      only((incoming) => hasHeader(incoming, DEFAULT_HEADER_NAMES.eventId, DEFAULT_HEADER_NAMES.timestamp)),
   },
   {
     name: "verifies what has an event id or a signature",
-    make: () => only((incoming) => hasHeader(incoming, HEADERS.eventId, HEADERS.signature)),
+    make: () =>
+      only((incoming) => hasHeader(incoming, DEFAULT_HEADER_NAMES.eventId, DEFAULT_HEADER_NAMES.signature)),
   },
   {
     name: "verifies what has a timestamp or a signature",
-    make: () => only((incoming) => hasHeader(incoming, HEADERS.timestamp, HEADERS.signature)),
+    make: () =>
+      only((incoming) => hasHeader(incoming, DEFAULT_HEADER_NAMES.timestamp, DEFAULT_HEADER_NAMES.signature)),
   },
   {
     name: "verifies what the service's User-Agent sends",
@@ -288,7 +291,7 @@ const COMPARISONS: readonly BrokenReceiver[] = [
 
 function onlySignature({ rawHeaders, signature }: Incoming, at: number): string[] {
   return rawHeaders.map((text, index) =>
-    rawHeaders[index - 1] === HEADERS.signature ? (signature?.split(",").at(at) ?? "") : text,
+    rawHeaders[index - 1] === DEFAULT_HEADER_NAMES.signature ? (signature?.split(",").at(at) ?? "") : text,
   );
 }
 
@@ -381,13 +384,22 @@ const BODIES: readonly BrokenReceiver[] = [
 
 /** What a receiver may do with events of orders, although it verifies `webhook.test` right. */
 const CARELESS_WITH_ORDERS: readonly (readonly [name: string, receiver: Receiver])[] = [
-  ["believes those without a signature", only((incoming) => hasHeader(incoming, HEADERS.signature))],
+  [
+    "believes those without a signature",
+    only((incoming) => hasHeader(incoming, DEFAULT_HEADER_NAMES.signature)),
+  ],
   ["believes those with an empty signature", only(({ signature }) => signature !== "")],
-  ["believes those without a timestamp", only((incoming) => hasHeader(incoming, HEADERS.timestamp))],
-  ["believes those without an event id", only((incoming) => hasHeader(incoming, HEADERS.eventId))],
+  [
+    "believes those without a timestamp",
+    only((incoming) => hasHeader(incoming, DEFAULT_HEADER_NAMES.timestamp)),
+  ],
+  [
+    "believes those without an event id",
+    only((incoming) => hasHeader(incoming, DEFAULT_HEADER_NAMES.eventId)),
+  ],
   [
     "believes those without a header of ours",
-    only((incoming) => hasHeader(incoming, ...Object.values(HEADERS))),
+    only((incoming) => hasHeader(incoming, ...Object.values(DEFAULT_HEADER_NAMES))),
   ],
   ["believes those in a form", only((incoming) => headerOf(incoming, "Content-Type").includes("json"))],
   ["has a tolerance of 59 minutes", fresh((age) => Math.abs(age) <= 3540)],
@@ -453,7 +465,8 @@ const EVENTS: readonly BrokenReceiver[] = [
   },
   {
     name: "takes the id of an event from its header",
-    make: () => once((incoming) => headerOf(incoming, HEADERS.eventId), { status: 200, text: "known" }),
+    make: () =>
+      once((incoming) => headerOf(incoming, DEFAULT_HEADER_NAMES.eventId), { status: 200, text: "known" }),
   },
   {
     name: "takes the id of an event from its header, and says it",
@@ -461,7 +474,7 @@ const EVENTS: readonly BrokenReceiver[] = [
       const seen = new Set<string>();
       return (incoming) => {
         if (!isGenuine(incoming)) return 401;
-        const id = headerOf(incoming, HEADERS.eventId);
+        const id = headerOf(incoming, DEFAULT_HEADER_NAMES.eventId);
         const text = `${seen.has(id) ? "known" : "booked"} ${id}`;
         seen.add(id);
         return { status: 200, text };
@@ -638,7 +651,10 @@ const SIGNED_OTHERWISE: readonly BrokenReceiver[] = [
       ["the body alone", ({ rawBody }) => [rawBody]],
       ["with a colon", ({ timestamp, rawBody }) => [`${timestamp}:`, rawBody]],
       ["the body first", ({ timestamp, rawBody }) => [rawBody, `.${timestamp}`]],
-      ["the event id too", (one) => [`${headerOf(one, HEADERS.eventId)}.${one.timestamp}.`, one.rawBody]],
+      [
+        "the event id too",
+        (one) => [`${headerOf(one, DEFAULT_HEADER_NAMES.eventId)}.${one.timestamp}.`, one.rawBody],
+      ],
       ["[object Object]", ({ timestamp }) => [`${timestamp}.[object Object]`]],
       ["no body at all", ({ timestamp }) => [`${timestamp}.`]],
       [
@@ -811,7 +827,7 @@ const FORMS: readonly BrokenReceiver[] = [
     name: "signs the word undefined where no timestamp came",
     make: () => (incoming) => {
       const { rawHeaders, signature, secret, rawBody } = incoming;
-      if (rawHeaders.includes(HEADERS.timestamp)) return right(incoming);
+      if (rawHeaders.includes(DEFAULT_HEADER_NAMES.timestamp)) return right(incoming);
       const expected = createHmac("sha256", secret).update("undefined.").update(rawBody).digest("hex");
       return signature === expected ? 200 : 400;
     },
@@ -819,7 +835,7 @@ const FORMS: readonly BrokenReceiver[] = [
   {
     name: "verifies one timestamp, and looks at the age of another",
     make: () => (incoming) => {
-      const times = linesOf(incoming, HEADERS.timestamp);
+      const times = linesOf(incoming, DEFAULT_HEADER_NAMES.timestamp);
       const isFresh = Math.abs(incoming.now / 1000 - Number(times.at(-1))) <= 300;
       return fresh(() => true)(incoming) === 200 && isFresh ? 200 : 400;
     },
@@ -827,7 +843,7 @@ const FORMS: readonly BrokenReceiver[] = [
   {
     name: "verifies the last timestamp, and looks at the age of the first",
     make: () => (incoming) => {
-      const [first, ...more] = linesOf(incoming, HEADERS.timestamp);
+      const [first, ...more] = linesOf(incoming, DEFAULT_HEADER_NAMES.timestamp);
       const last = more.at(-1) ?? first ?? "";
       const isFresh = Math.abs(incoming.now / 1000 - Number(first)) <= 300;
       const over: Incoming["over"] = (text) => macOf(incoming.secret, [`${last}.`, text]);
@@ -836,7 +852,7 @@ const FORMS: readonly BrokenReceiver[] = [
   },
   {
     name: "takes two lines of a signature for a list that it need not read",
-    make: () => only((incoming) => linesOf(incoming, HEADERS.signature).length < 2),
+    make: () => only((incoming) => linesOf(incoming, DEFAULT_HEADER_NAMES.signature).length < 2),
   },
 ];
 
@@ -858,7 +874,9 @@ const CHEATS: readonly BrokenReceiver[] = (
     ],
     [
       "has its signature before its timestamp",
-      ({ rawHeaders }) => rawHeaders.indexOf(HEADERS.signature) < rawHeaders.indexOf(HEADERS.timestamp),
+      ({ rawHeaders }) =>
+        rawHeaders.indexOf(DEFAULT_HEADER_NAMES.signature) <
+        rawHeaders.indexOf(DEFAULT_HEADER_NAMES.timestamp),
     ],
     [
       "says that something else was before than in the course of an order",

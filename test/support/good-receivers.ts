@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { HEADERS } from "../../src/core/webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES } from "../../src/core/webhook/signature.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import {
   handmade,
@@ -125,7 +125,7 @@ const FRAMEWORKS: readonly GoodReceiver[] = (
         if (!isRoute(one)) return 404;
         if (one.method !== "POST") return 405;
         if (!/^application\/(?:[a-z]+\+)?json/.test(header(one, "Content-Type"))) return 415;
-        return /^\d*$/.test(header(one, HEADERS.timestamp)) ? undefined : 500;
+        return /^\d*$/.test(header(one, DEFAULT_HEADER_NAMES.timestamp)) ? undefined : 500;
       },
     ],
     ["Flask or Django: a slash is a redirect", (one) => (one.target.startsWith("/hooks/") ? 308 : undefined)],

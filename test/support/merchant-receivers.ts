@@ -1,5 +1,5 @@
 import { createHmac, hash } from "node:crypto";
-import { HEADERS } from "../../src/core/webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES } from "../../src/core/webhook/signature.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 
@@ -47,7 +47,7 @@ export function serve(
   return ({ method, target, rawHeaders, body }) => {
     const header = (name: string): string | undefined =>
       rawHeaders.includes(name) ? rawHeaders[rawHeaders.indexOf(name) + 1] : undefined;
-    const timestamp = header(HEADERS.timestamp);
+    const timestamp = header(DEFAULT_HEADER_NAMES.timestamp);
     const incoming: Incoming = {
       method,
       target,
@@ -55,7 +55,7 @@ export function serve(
       rawHeaders,
       rawBody: Buffer.from(body),
       timestamp: Number(timestamp ?? Number.NaN),
-      signature: header(HEADERS.signature),
+      signature: header(DEFAULT_HEADER_NAMES.signature),
       over: (text) =>
         createHmac("sha256", secret())
           .update(`${timestamp ?? ""}.`)

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished } from "vitest";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
-import { HEADERS } from "../../src/core/webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES } from "../../src/core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 import { createHarness, type RunningSandbox } from "./harness.ts";
 import type { WireAnswerOf } from "./wire.ts";
@@ -169,5 +169,5 @@ function readDelivery(
 
 /** The signature header of a delivery. */
 export function signatureHeader({ headers }: Received): string {
-  return headers[HEADERS.signature] ?? "";
+  return headers[DEFAULT_HEADER_NAMES.signature] ?? "";
 }

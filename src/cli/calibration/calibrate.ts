@@ -1,7 +1,7 @@
 import { calibrate } from "../../client/calibration/calibrate.ts";
 import type { ServiceTarget } from "../../client/api/client.ts";
 import {
-  differences,
+  calibrationDifferences,
   judgeCalibration,
   type CalibratedAssumption,
   type Calibration,
@@ -108,7 +108,7 @@ async function compare(
     withPayment,
   }: { readonly record: Calibration; readonly found: Calibration; readonly withPayment: boolean },
 ): Promise<number> {
-  const differing = differences(record, found, { withPayment });
+  const differing = calibrationDifferences(record, found, { withPayment });
   const changed = found.assumptions.filter(({ decision }) => differing.includes(decision));
   await printer.result({ ...found, differences: differing }, () =>
     differing.length === 0

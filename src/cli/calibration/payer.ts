@@ -4,7 +4,12 @@ import type { ProbeOptions } from "../../client/calibration/calibrate.ts";
 import { awaitPayment, MAX_RETRIEVES } from "../../client/calibration/payment.ts";
 import { createCalibrationReceiver, type CalibrationReceiver } from "../../client/calibration/receiver.ts";
 import { HOOK_PATH, RETURN_PATH, type PaymentEvidence } from "../../core/calibration/payment.ts";
-import { checkoutInAnswer, FIRST_PROBE, probeOrderId, type Answers } from "../../core/calibration/probes.ts";
+import {
+  checkoutInAnswer,
+  FIRST_PROBE,
+  probeOrderId,
+  type ProbeAnswers,
+} from "../../core/calibration/probes.ts";
 import { allowedHosts, LOOPBACK_NAMES } from "../../core/loopback.ts";
 import { printable } from "../../core/text.ts";
 import { portFailure } from "../../host/listen.ts";
@@ -60,7 +65,7 @@ export type PaymentReceiver = AsyncDisposable & {
   /** Asks the user to pay, and waits for the payment. */
   readonly observe: (
     target: ServiceTarget,
-    answers: Answers,
+    answers: ProbeAnswers,
     options: ProbeOptions,
   ) => Promise<PaymentEvidence>;
 };

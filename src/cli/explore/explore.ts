@@ -10,7 +10,7 @@ import { runSchedule, type StageFactory } from "../../client/explore/run.ts";
 import { ShopFailure } from "../../client/explore/shop.ts";
 import { brokenVerdicts } from "../../core/explore/judge.ts";
 import { isKill, scheduleLine, type Schedule } from "../../core/explore/schedule.ts";
-import type { KillsAt } from "../../core/explore/search.ts";
+import type { KillsByPlace } from "../../core/explore/search.ts";
 import { quote } from "../../core/shell/quote.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { serveSandbox } from "../../host/serve.ts";
@@ -121,7 +121,7 @@ async function inOwnSandbox(
             receiverPath !== undefined && { shop: { commandLine: served, receiverPath } }),
           ...(view && { view }),
         };
-        const kills: KillsAt = {
+        const kills: KillsByPlace = {
           request: ["kill"],
           delivery: view === undefined ? [] : ["kill", "kill_after_answer"],
         };
@@ -178,7 +178,7 @@ async function inRunningSandbox(
   });
 }
 
-const NO_KILLS: KillsAt = { request: [], delivery: [] };
+const NO_KILLS: KillsByPlace = { request: [], delivery: [] };
 /**
  * Maximum duration of a lease, in milliseconds. `LEASE_REST_MS` is added to the budget, for shrinking and confirming.
  */
@@ -224,7 +224,7 @@ function viewOf({ orderView, orderViewCommand, paidWhen }: ExploreCommandOptions
   return { from: orderView.startsWith("/") ? { path: orderView } : { url: orderView }, paidWhen };
 }
 
-type Explored = Wanted & { readonly stages: StageFactory; readonly kills: KillsAt };
+type Explored = Wanted & { readonly stages: StageFactory; readonly kills: KillsByPlace };
 
 async function search(
   context: Context,

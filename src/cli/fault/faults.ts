@@ -6,9 +6,9 @@ import type { RequestOf } from "../../core/control/operations.ts";
 import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/actions.ts";
 import type { FaultEntry } from "../../core/fault/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
-import { PARAMETERS } from "../../core/fault/rules.ts";
+import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";
-import { PROBABILITY_FORM, matchText, parametersText, probabilityOf } from "../../core/fault/text.ts";
+import { PROBABILITY_FORM, matchText, parametersText, parseProbabilityText } from "../../core/fault/text.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
@@ -97,17 +97,17 @@ function registerAdd(group: Group): void {
       ...matchOptions(),
       valueOption(
         "--status <status>",
-        `for status: HTTP status, 400 to 599 (default: ${PARAMETERS.status.default})`,
+        `for status: HTTP status, 400 to 599 (default: ${FAULT_PARAMETERS.status.default})`,
         wholeNumberParser(400, 599),
       ),
       valueOption(
         "--latency <duration>",
-        `for ${PARAMETERS.latencyMs.of.join(", ")}: how long, for delay and reorder by the store's clock (default: ${durationText(PARAMETERS.latencyMs.default)})`,
+        `for ${FAULT_PARAMETERS.latencyMs.of.join(", ")}: how long, for delay and reorder by the store's clock (default: ${durationText(FAULT_PARAMETERS.latencyMs.default)})`,
         parseDuration,
       ),
       valueOption(
         "--retry-after <seconds>",
-        `for ${PARAMETERS.retryAfterS.of.join(", ")}: value of Retry-After, 0 to 3600 (default: ${PARAMETERS.retryAfterS.default})`,
+        `for ${FAULT_PARAMETERS.retryAfterS.of.join(", ")}: value of Retry-After, 0 to 3600 (default: ${FAULT_PARAMETERS.retryAfterS.default})`,
         wholeNumberParser(0, 3600),
       ),
     ],
@@ -214,9 +214,9 @@ const FLAGS: ReadonlyMap<string, string> = new Map(
     "match.event_type": "--event",
     "match.event_id": "--event",
     "match.endpoint_id": "--endpoint",
-    [PARAMETERS.latencyMs.name]: "--latency",
-    [PARAMETERS.retryAfterS.name]: "--retry-after",
-    [PARAMETERS.status.name]: "--status",
+    [FAULT_PARAMETERS.latencyMs.name]: "--latency",
+    [FAULT_PARAMETERS.retryAfterS.name]: "--retry-after",
+    [FAULT_PARAMETERS.status.name]: "--status",
   }),
 );
 
@@ -253,7 +253,7 @@ const COLUMNS: readonly (readonly [name: string, cell: Cell, isNeeded?: (fault: 
 ];
 
 function parseProbability(text: string): number {
-  const probability = probabilityOf(text);
+  const probability = parseProbabilityText(text);
   if (probability === undefined) throw invalidOption(PROBABILITY_FORM, text);
   return probability;
 }

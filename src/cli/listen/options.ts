@@ -9,7 +9,7 @@ import {
   type ForwardRoute,
 } from "../../core/webhook/forwarding.ts";
 import { quote } from "../../core/shell/quote.ts";
-import { HEADERS } from "../../core/webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES } from "../../core/webhook/signature.ts";
 import type { HeaderNames } from "../../core/webhook/webhook.ts";
 import { parseTarget, parseTargetHost, type TargetPolicy } from "../../core/webhook/target.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -26,7 +26,7 @@ import {
 import { readInput, STDIN } from "../input.ts";
 import { toSetting } from "../option-rules.ts";
 import { parseUuid, parseDuration, parseHost, wholeNumberParser } from "../parsers.ts";
-import { durationOf, durationText } from "../../core/config/setting-text.ts";
+import { parseDurationText, durationText } from "../../core/config/setting-text.ts";
 import { Refused, refuseUsage, usageProblem, type Problem } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 
@@ -143,7 +143,7 @@ export async function checkListenOptions(
     ownHosts: options.allowHost ?? [],
     timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
     tls,
-    headerNames: options.headerNames ?? HEADERS,
+    headerNames: options.headerNames ?? DEFAULT_HEADER_NAMES,
   };
 }
 
@@ -198,7 +198,7 @@ function parseSince(text: string): Since {
   if (text === "last") return text;
   const eventId = parseUuid(text);
   if (eventId !== undefined) return { eventId };
-  const spanMs = durationOf(text);
+  const spanMs = parseDurationText(text);
   if (spanMs !== undefined) return { spanMs };
   throw invalidOption("last, a duration such as 10m, or the id of an event", text);
 }

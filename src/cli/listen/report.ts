@@ -4,10 +4,10 @@ import type { ListenerResult, HandledDelivery, NextAttempt } from "../../client/
 import { faultReason } from "../../core/fault/fault.ts";
 import { ALL_EVENTS, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { cut, excerpt, printable, displayText } from "../../core/text.ts";
+import { cutText, excerpt, printable, displayText } from "../../core/text.ts";
 import { causeText, type StoryAttempt } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
-import { SIGNATURES } from "../../core/webhook/signature.ts";
+import { SIGNATURES_PATTERN } from "../../core/webhook/signature.ts";
 import { VERSION } from "../../version.ts";
 import { shortId } from "../table.ts";
 import { causeLine } from "../webhook/report.ts";
@@ -227,7 +227,7 @@ export function detailLines({ request, result, answered }: HandledDelivery): str
   );
   const body = prettyBody(request.body).map((line) => `> ${line}`);
   const said = result.kind === "answered" ? result.answer : "";
-  const answer = cut(said.replace(/\r?\n$/, ""), MAX_SHOWN_BODY)
+  const answer = cutText(said.replace(/\r?\n$/, ""), MAX_SHOWN_BODY)
     .split("\n")
     .map((line) => `< ${line}`);
   return [...headers, ">", ...body, `< ${answered}`, ...(said === "" ? [] : answer)]
@@ -237,7 +237,7 @@ export function detailLines({ request, result, answered }: HandledDelivery): str
 
 /** Recognises a signature by its form, because another service may use another header name. */
 function displayHeader(value: string): string {
-  if (!SIGNATURES.test(value)) return value;
+  if (!SIGNATURES_PATTERN.test(value)) return value;
   return value
     .split(",")
     .map((digest) => `${digest.slice(0, SHOWN_SIGNATURE_DIGITS)}…`)
@@ -247,7 +247,7 @@ function displayHeader(value: string): string {
 function prettyBody(body: Uint8Array): string[] {
   const parsed = parseStrictJson(body);
   const text = parsed.ok ? JSON.stringify(parsed.value, null, 2) : Buffer.from(body).toString("utf8");
-  return cut(text, MAX_SHOWN_BODY).split("\n");
+  return cutText(text, MAX_SHOWN_BODY).split("\n");
 }
 
 /** The time of day in UTC, such as `09:30:00Z`. */
@@ -256,9 +256,9 @@ export function timeOfDay(at: number): string {
 }
 
 function displayOrDash(text: string | null): string {
-  return text === null ? "–" : printable(displayText(cut(text, MAX_TEXT)));
+  return text === null ? "–" : printable(displayText(cutText(text, MAX_TEXT)));
 }
 
 function cutOrNull(text: string | null): string | null {
-  return text === null ? null : cut(text, MAX_TEXT);
+  return text === null ? null : cutText(text, MAX_TEXT);
 }

@@ -14,7 +14,7 @@ import {
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
-import { cut, printable } from "../../core/text.ts";
+import { cutText, printable } from "../../core/text.ts";
 import type { Listener, World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { createKeyReader, type ListenKey } from "./keys.ts";
@@ -141,7 +141,9 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
       onStray: (why) =>
         void momentOf(context, link).then(({ at, real }) =>
           printer.talk(
-            [timeOfDay(at), `not a delivery: ${printable(cut(why, MAX_REASON_LENGTH))}`, ...real].join("  "),
+            [timeOfDay(at), `not a delivery: ${printable(cutText(why, MAX_REASON_LENGTH))}`, ...real].join(
+              "  ",
+            ),
           ),
         ),
       report: (error) => printer.trace(printable(`checkout listen: ${messageOf(error)}`)),

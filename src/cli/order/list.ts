@@ -1,7 +1,7 @@
 import { STATUSES, type CheckoutObject, type Status } from "../../core/checkout/checkout.ts";
 import { iso } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { lastText, lastWhen } from "../../core/explain/last.ts";
+import { describeLastChange, lastChangeAge } from "../../core/explain/last.ts";
 import { formatAmount } from "../../core/money.ts";
 import { printable, displayText } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
@@ -116,7 +116,7 @@ export function checkoutLines(
       one.status,
       formatAmount(one.amountMinor, one.currency),
       one.orderId,
-      [lastText(one.last), lastWhen(one.last, now)].filter((text) => text !== "").join(" · "),
+      [describeLastChange(one.last), lastChangeAge(one.last, now)].filter((text) => text !== "").join(" · "),
       iso(one.createdAt),
       one.paymentMethod,
     ]),

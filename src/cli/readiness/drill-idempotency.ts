@@ -7,7 +7,7 @@ import {
   type IdempotencyDrillResult,
 } from "../../client/drills/idempotency.ts";
 import { evidenceJson, evidenceLine } from "../../core/readiness/report.ts";
-import type { SeenCreate } from "../../core/control/drills.ts";
+import type { ObservedCreate } from "../../core/control/drills.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
@@ -110,7 +110,7 @@ function resultOf({ drill, client }: IdempotencyDrillResult): DrillResult {
 const INDENT = 2;
 
 async function createLines(
-  creates: readonly SeenCreate[],
+  creates: readonly ObservedCreate[],
   { style, width }: Pick<Printer, "style" | "width">,
 ): Promise<string> {
   const rows = creates.map((create) => [

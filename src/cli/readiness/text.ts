@@ -9,7 +9,7 @@ import {
 import type { ChecklistItem } from "../../core/control/readiness.ts";
 import { english } from "../../core/language.ts";
 import { ITEM_TITLES } from "../../core/readiness/names.ts";
-import { READINESS } from "../../core/readiness/sentences.ts";
+import { READINESS_SENTENCES } from "../../core/readiness/sentences.ts";
 import { printable } from "../../core/text.ts";
 import type { Printer } from "../printer.ts";
 
@@ -34,7 +34,7 @@ export function checklistText(report: ChecklistReport, { style, wrap }: TextLayo
       ? []
       : [wrap(`${printable(calibrated)}; checkout assumptions shows each`, 2)]),
     ...(explored === undefined ? [] : [wrap(explored, 2)]),
-    style.dim(english(READINESS.testMode)),
+    style.dim(english(READINESS_SENTENCES.testMode)),
   ].join("\n");
 }
 

@@ -65,11 +65,12 @@ function targetIn(world: World, file: LoadedConfig | undefined, name: string): F
 async function keyOf(context: Context, found: FoundTarget): Promise<ValueWithSource<string>> {
   const { env } = context.world;
   const { file, name, target } = found;
-  const { missingVariable, targetVariable, valueOfVariable } = await import("../../core/config/secrets.ts");
+  const { missingVariableReason, targetVariable, valueOfVariable } =
+    await import("../../core/config/secrets.ts");
   const own = targetVariable(name);
   const variable = valueOfVariable(own, env) === "" ? target.apiKey.env : own;
   const path = ["targets", name, "api_key", "env"];
-  const message = missingVariable(variable, env);
+  const message = missingVariableReason(variable, env);
   if (message !== undefined) {
     const next = `set ${own} to a key of that service`;
     const problem = file.problem({ path, message });

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { isSameServer } from "../../core/loopback.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
-import { cut, printable, printableLiteral } from "../../core/text.ts";
+import { cutText, printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { isTyped } from "../option-rules.ts";
@@ -74,7 +74,7 @@ export function noteVersion(
 
 /** A version that another program reports, safe to print. */
 export function printableVersion(text: string): string {
-  return printable(cut(text, MAX_VERSION));
+  return printable(cutText(text, MAX_VERSION));
 }
 
 const MAX_VERSION = 40;

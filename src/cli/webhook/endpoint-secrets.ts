@@ -4,7 +4,7 @@ import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { choiceParser } from "../parsers.ts";
-import { durationOf, durationText } from "../../core/config/setting-text.ts";
+import { parseDurationText, durationText } from "../../core/config/setting-text.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
@@ -108,7 +108,7 @@ async function findOnlyEndpoint(context: Context): Promise<string> {
 
 /** Parses the overlap with the service's own check. */
 function parseOverlap(text: string): Overlap {
-  const milliseconds = /^0(ms|s|m|h|d)?$/.test(text) ? 0 : durationOf(text);
+  const milliseconds = /^0(ms|s|m|h|d)?$/.test(text) ? 0 : parseDurationText(text);
   if (milliseconds === undefined || !isRequestOf("rotateSecret", { overlapMs: milliseconds }))
     throw invalidOption("a duration from 0s to 30d", text);
   return { text, milliseconds };

@@ -5,16 +5,16 @@ import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { diagnose } from "../../core/webhook/diagnosis/diagnose.ts";
 import {
   DEFAULT_TOLERANCE_SECONDS,
-  HEADERS,
+  DEFAULT_HEADER_NAMES,
   signHeaders,
-  TIMESTAMP,
+  TIMESTAMP_PATTERN,
   verifySignature,
 } from "../../core/webhook/signature.ts";
 import type { HeaderNames, SignatureVerdict, VerifyOptions } from "../../core/webhook/webhook.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { causeLine } from "./report.ts";
 import { readInput } from "../input.ts";
-import { durationOf, durationText } from "../../core/config/setting-text.ts";
+import { parseDurationText, durationText } from "../../core/config/setting-text.ts";
 import { EXIT } from "../problem.ts";
 import type { OwnerSecrets } from "./sandbox-secrets.ts";
 import {
@@ -56,8 +56,8 @@ export function registerWebhooks(group: Group): void {
     ],
     options: [
       payload(),
-      valueOption("--timestamp <value>", `header ${HEADERS.timestamp}, as received`),
-      valueOption("--signature <value>", `header ${HEADERS.signature}, as received`),
+      valueOption("--timestamp <value>", `header ${DEFAULT_HEADER_NAMES.timestamp}, as received`),
+      valueOption("--signature <value>", `header ${DEFAULT_HEADER_NAMES.signature}, as received`),
       secretOption(),
       headerNamesOption(),
       valueOption(
@@ -103,7 +103,7 @@ export function registerWebhooks(group: Group): void {
 
 /** A mismatched signature is a result, not a failure of the command: it is printed, and the exit code is 1. */
 async function runVerify(context: Context, options: VerifyFlags): Promise<number> {
-  const { payloadFile, timestamp, signature, headerNames = HEADERS } = options;
+  const { payloadFile, timestamp, signature, headerNames = DEFAULT_HEADER_NAMES } = options;
   const sources = await secretsToTry(context, options);
   const rawBody = await readInput(context.world, payloadFile, "--payload-file");
   const request: Omit<VerifyOptions, "secrets"> & { readonly now: number } = {
@@ -214,13 +214,13 @@ function parseEventId(text: string): string {
 }
 
 function parseTimestamp(text: string): number {
-  if (!TIMESTAMP.test(text)) throw invalidOption("Unix seconds, ten digits", text);
+  if (!TIMESTAMP_PATTERN.test(text)) throw invalidOption("Unix seconds, ten digits", text);
   return Number(text);
 }
 
 /** Parses a tolerance in seconds; 0 allows only the same second. */
 function parseTolerance(text: string): number {
-  const milliseconds = /^0(?:s|m|h)?$/.test(text) ? 0 : durationOf(text);
+  const milliseconds = /^0(?:s|m|h)?$/.test(text) ? 0 : parseDurationText(text);
   if (milliseconds === undefined || milliseconds % 1000 !== 0)
     throw invalidOption("a duration in whole seconds, such as 0s, 30s or 5m", text);
   return milliseconds / 1000;
@@ -228,7 +228,7 @@ function parseTolerance(text: string): number {
 
 /** Parses a moment to milliseconds. Refuses a nonexistent day. */
 function parseMoment(text: string): number {
-  if (TIMESTAMP.test(text)) return Number(text) * 1000;
+  if (TIMESTAMP_PATTERN.test(text)) return Number(text) * 1000;
   const isMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text);
   const moment = isMoment ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(moment) || !iso(moment).startsWith(text.slice(0, 19)))

@@ -7,7 +7,7 @@ import {
 } from "../../core/readiness/probed-service.ts";
 import { parseAuthorization } from "../../core/credential.ts";
 import { parseJson } from "../../core/json.ts";
-import { cut } from "../../core/text.ts";
+import { cutText } from "../../core/text.ts";
 import { checkoutResponse, errorResponse } from "../../core/checkout/wire.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import { buildCreateRequest, buildRetrieveRequest, type ServiceTarget } from "./client.ts";
@@ -80,7 +80,7 @@ function read(result: OutboundResult): Omit<ServiceAnswer, "at"> {
   const body = parseJson(result.body);
   const refused = errorResponse.safeParse(body).data;
   if (refused !== undefined) {
-    const requestId = cut(refused.request_id, MAX_REQUEST_ID);
+    const requestId = cutText(refused.request_id, MAX_REQUEST_ID);
     return { ...nothing, status, code: refused.error.code, requestId };
   }
   const made = checkoutResponse.safeParse(body).data;

@@ -4,7 +4,7 @@ import {
   probeHeaders,
   PROBES,
   parseProbeAnswer,
-  type Answers,
+  type ProbeAnswers,
   type ProbeAnswer,
   type ProbeRequest,
 } from "../../core/calibration/probes.ts";
@@ -14,7 +14,7 @@ import type { ServiceTarget } from "../api/client.ts";
 
 /** The result of a calibration: with all readable answers, or stopped before its second request. */
 type Calibrated =
-  | { readonly end: "done"; readonly answers: Answers }
+  | { readonly end: "done"; readonly answers: ProbeAnswers }
   | { readonly end: "not_this_service" | "live"; readonly message: string };
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;

@@ -3,7 +3,7 @@ import {
   checkoutInAnswer,
   retrievePath,
   FIRST_PROBE,
-  type Answers,
+  type ProbeAnswers,
   type ProbeAnswer,
 } from "../../core/calibration/probes.ts";
 import { STATUSES } from "../../core/checkout/checkout.ts";
@@ -33,7 +33,7 @@ export async function awaitPayment(
     answers,
     receiver,
     ...options
-  }: ProbeOptions & { readonly answers: Answers; readonly receiver: CalibrationReceiver },
+  }: ProbeOptions & { readonly answers: ProbeAnswers; readonly receiver: CalibrationReceiver },
 ): Promise<Omit<PaymentEvidence, "secrets">> {
   const { id } = checkoutInAnswer(answers.get(FIRST_PROBE));
   let retrieved: ProbeAnswer | undefined;

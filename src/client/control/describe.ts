@@ -1,4 +1,4 @@
-import { readDescription, sandboxOperations, type SandboxDescription } from "../../core/control/sandbox.ts";
+import { parseDescription, sandboxOperations, type SandboxDescription } from "../../core/control/sandbox.ts";
 import { parseJson } from "../../core/json.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
@@ -28,7 +28,7 @@ export async function describeRunning(
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
   if (!sent.ok) return { ok: false, refusal: { answered: false, message: sent.message } };
-  const description = readDescription(parseJson(sent.body));
+  const description = parseDescription(parseJson(sent.body));
   if (description !== undefined) return accept(description);
   const message = `it answered ${sent.status}, and does not tell how it is served`;
   return { ok: false, refusal: { answered: true, message } };

@@ -9,7 +9,7 @@ import {
 } from "../../core/readiness/drills/duplicates.ts";
 import type { OrderOutcome } from "../../core/readiness/drills/duplicates-scope.ts";
 import {
-  isTwice,
+  hasChangedTwiceAsMuch,
   isReverted,
   showsBookings,
   type StableText,
@@ -416,10 +416,10 @@ async function compare(run: DrillRun, lanes: readonly Lane[]): Promise<boolean> 
     const [first] = lane.sends;
     const isSure = once?.sends.every(({ text }) => text !== "changed" && text !== "untold");
     if (once === undefined || first === undefined || isSure !== true || first.view.says !== "paid") continue;
-    if (isTwice(textOf(lane), textOf(once))) markFirst(lane, first.name, "twice");
+    if (hasChangedTwiceAsMuch(textOf(lane), textOf(once))) markFirst(lane, first.name, "twice");
     const made = once.sends.find(({ view }) => view.says === "paid");
     const wasKept = made !== undefined && DUPLICATE_SENDS[made.name].status !== "succeeded";
-    if (wasKept && isTwice(textOf(once), textOf(lane))) markFirst(once, made.name, "kept");
+    if (wasKept && hasChangedTwiceAsMuch(textOf(once), textOf(lane))) markFirst(once, made.name, "kept");
   }
   return lanes.some((lane) => showsBookings(textOf(lane)));
 }

@@ -8,10 +8,10 @@ import {
   type Stage,
   type StageResult,
 } from "./run.ts";
-import type { MadeCheckout, OrderView, SecretPlace } from "../../core/explore/facts.ts";
+import type { RunCheckout, OrderView, SecretPlace } from "../../core/explore/facts.ts";
 import { isKill, type Schedule } from "../../core/explore/schedule.ts";
 import { parseView } from "../../core/explore/view.ts";
-import { holdsSecret } from "../../core/text.ts";
+import { containsSecret } from "../../core/text.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { ControlTarget } from "../control/control.ts";
 import { TOKENLESS_ENVIRONMENT } from "../drills/merchant-command.ts";
@@ -176,7 +176,7 @@ function purchaseOf(
       const stop = AbortSignal.any([signal, current.signal]);
       const command = { commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal: stop };
       const result = await world.run(command);
-      if (holdsSecret(result.stdout) || holdsSecret(result.stderr)) secretPlaces.add("output");
+      if (containsSecret(result.stdout) || containsSecret(result.stderr)) secretPlaces.add("output");
       return endOf(result);
     },
     kill: () => Promise.resolve(current.abort()),
@@ -204,7 +204,7 @@ async function readShownOrder(
     port,
     secretPlaces,
   }: {
-    readonly checkout: MadeCheckout;
+    readonly checkout: RunCheckout;
     readonly env: EnvironmentVariables;
     readonly port: number | undefined;
     readonly secretPlaces: Set<SecretPlace>;
@@ -218,7 +218,7 @@ async function readShownOrder(
         : { ...from, env };
   const view = { from: source, paidWhen: paidWhen ?? ANY_TEXT };
   const { says, got, text, isMissing } = await readView(world, { target, checkout, view, signal });
-  if (holdsSecret(text)) secretPlaces.add("view");
+  if (containsSecret(text)) secretPlaces.add("view");
   if (says === "unknown") throw new Error(`the view of the order cannot be read: ${got}`);
   if (isMissing) return { paid: false, times: null, amountMinor: null };
   const read = parseView(text, paidWhen);

@@ -1,7 +1,7 @@
 // The search of `explore`, run: for the test kit (testing/explore/) and for commands (client/explore/command.ts). The
 // schedules: core/explore/search.ts; the judgement of a run: core/explore/judge.ts.
 import {
-  DROPPED_ADVICE,
+  DROPPED_EVENT_ADVICE,
   EXPLORE_CAUSES,
   INVARIANTS,
   NOT_JUDGED_REASONS,
@@ -11,17 +11,17 @@ import {
 } from "../../core/explore/invariants.ts";
 import { brokenVerdicts } from "../../core/explore/judge.ts";
 import {
-  closenessOf,
+  differenceScore,
   nextWave,
   placesOf,
-  type KillsAt,
+  type KillsByPlace,
   type KnownRun,
   type Place,
 } from "../../core/explore/search.ts";
 import {
-  keyOf,
+  scheduleKey,
   NO_FAULTS,
-  sizeOf,
+  scheduleSize,
   type PayerOutcome,
   type Schedule,
   type ScheduledFault,
@@ -44,7 +44,7 @@ type Search = {
   readonly only: Schedule | undefined;
   /** The number of schedules that run in parallel. */
   readonly sideBySide: number;
-  readonly kills: KillsAt;
+  readonly kills: KillsByPlace;
   /** Whether faults are injected at a place. */
   readonly isPlace: (place: Place) => boolean;
   /** Whether there is a view of the application's bookings. */
@@ -153,7 +153,7 @@ async function runWaves(
   const known = (one: ExploreRun): KnownRun => ({
     schedule: one.facts.schedule,
     places: placesOf(one.facts).filter(isPlace),
-    closeness: plain === undefined ? 0 : closenessOf(one.facts, plain.facts),
+    closeness: plain === undefined ? 0 : differenceScore(one.facts, plain.facts),
     isBroken: brokenVerdicts(one.judgement).length > 0,
   });
   for (let size = 1; size <= depth; size += 1) {
@@ -203,7 +203,7 @@ function causesIn(runs: readonly ExploreRun[]): readonly Found[] {
 }
 
 function sortBySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
-  return runs.toSorted((one, other) => sizeOf(one.facts.schedule) - sizeOf(other.facts.schedule));
+  return runs.toSorted((one, other) => scheduleSize(one.facts.schedule) - scheduleSize(other.facts.schedule));
 }
 
 /** Shrinks and confirms the smallest schedule of each cause. Causes that are not confirmed are unsteady. */
@@ -211,7 +211,7 @@ async function confirmAll(
   search: Search,
   runs: readonly ExploreRun[],
 ): Promise<{ readonly confirmed: readonly Finding[]; readonly unsteady: readonly Invariant[] }> {
-  const known = new Map(runs.map((run) => [keyOf(run.facts.schedule), run] as const));
+  const known = new Map(runs.map((run) => [scheduleKey(run.facts.schedule), run] as const));
   const results = await mapInParallel(causesIn(runs), search.sideBySide, (found) =>
     confirm(search, found, known),
   );
@@ -236,8 +236,8 @@ async function confirm(
     const steps = shrinkSchedule(facts.schedule);
     let step = steps.next();
     while (step.done !== true) {
-      const candidate = known.get(keyOf(step.value)) ?? (await search.run(step.value));
-      known.set(keyOf(step.value), candidate);
+      const candidate = known.get(scheduleKey(step.value)) ?? (await search.run(step.value));
+      known.set(scheduleKey(step.value), candidate);
       step = steps.next(breaks(candidate));
     }
     const least = step.value;
@@ -260,8 +260,8 @@ async function confirm(
 }
 
 function textOf(invariant: Invariant, cause: ExploreCause): string {
-  const { rule, cure } = INVARIANTS[invariant];
-  return `Broken: ${english(rule)}. ${english(EXPLORE_CAUSES[cause])} ${english(cure)}`;
+  const { rule, remedy } = INVARIANTS[invariant];
+  return `Broken: ${english(rule)}. ${english(EXPLORE_CAUSES[cause])} ${english(remedy)}`;
 }
 
 const OF_CLIENT: ReadonlySet<Invariant> = new Set(["one_order", "client_ends", "recovery"]);
@@ -293,5 +293,5 @@ function findNotJudged(
 function adviceOf(runs: readonly ExploreRun[]): ExplorationResult["advice"] {
   const [least] = sortBySize(runs.filter(({ judgement }) => judgement.isDropped));
   if (least === undefined) return [];
-  return [{ faults: least.facts.schedule.faults, text: english(DROPPED_ADVICE) }];
+  return [{ faults: least.facts.schedule.faults, text: english(DROPPED_EVENT_ADVICE) }];
 }

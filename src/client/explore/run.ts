@@ -9,8 +9,8 @@ import {
   isAnsweredWithSecret,
   isRequestWithSecret,
   requestLines,
-  seenRequests,
-  type MadeCheckout,
+  observedRequests,
+  type RunCheckout,
   type OrderView,
   type PurchaseResult,
   type RunFacts,
@@ -50,7 +50,7 @@ export type Stage = {
   };
   readonly purchase: () => Promise<StageResult>;
   /** Reads the application's view of an order; throws if the view cannot be read. Without a view, no order is paid. */
-  readonly view?: (checkout: MadeCheckout) => Promise<OrderView>;
+  readonly view?: (checkout: RunCheckout) => Promise<OrderView>;
   /** Kills all processes of the application, and restarts the processes that serve. */
   readonly kill?: () => Promise<void>;
   /** Whether the application failed to restart after it was killed. */
@@ -179,7 +179,7 @@ function judgedBy(
 /** A reading of the view: its answer, or its error. */
 type Look = { readonly seen: OrderView | null; readonly error: unknown };
 
-async function look({ view }: Stage, checkout: MadeCheckout | undefined): Promise<Look> {
+async function look({ view }: Stage, checkout: RunCheckout | undefined): Promise<Look> {
   if (checkout === undefined || view === undefined) return { seen: null, error: undefined };
   try {
     return { seen: await view(checkout), error: undefined };
@@ -265,13 +265,13 @@ function watchKills(
 }
 
 /** The result of a purchase. If it does not name its order, it is assumed to be the first order. */
-function nameOrder(end: StageResult, [first]: readonly MadeCheckout[]): PurchaseResult {
+function nameOrder(end: StageResult, [first]: readonly RunCheckout[]): PurchaseResult {
   if (end.end !== "unnamed") return end;
   return { end: "order", id: first?.id ?? "", checkoutUrl: first?.checkoutUrl ?? "" };
 }
 
 /** The checkouts of the run, oldest first. */
-async function checkoutsOf({ call, stage: { storeId, within } }: Play): Promise<readonly MadeCheckout[]> {
+async function checkoutsOf({ call, stage: { storeId, within } }: Play): Promise<readonly RunCheckout[]> {
   const listed = await call({ name: "listCheckouts", storeId, body: { limit: MAX_CHECKOUTS } });
   const made = listed.checkouts.filter(({ id }) => within?.before.has(id) !== true).toReversed();
   const shown = await Promise.all(
@@ -291,7 +291,7 @@ async function requestsOf({ call, stage }: Play): Promise<RunFacts["requests"]> 
   const body = { limit: MAX_LISTED, ...(within && { orderId: within.orderId }) };
   const listed = await call({ name: "listRequests", storeId, body });
   if (listed.requests.some(isRequestWithSecret)) secretPlaces.add("request");
-  return seenRequests(listed);
+  return observedRequests(listed);
 }
 
 async function deliveriesOf({ call, stage }: Play): Promise<RunFacts["deliveries"]> {

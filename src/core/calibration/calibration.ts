@@ -10,7 +10,7 @@ import {
   probeOrderId,
   probeHeaders,
   PROBES,
-  type Answers,
+  type ProbeAnswers,
   type ProbeCheck,
   type Probe,
   type ProbeAnswer,
@@ -79,7 +79,7 @@ export function verdictsOf({
  */
 export function judgeCalibration(
   run: string,
-  answers: Answers,
+  answers: ProbeAnswers,
   payment: PaymentEvidence | undefined,
 ): readonly CalibratedAssumption[] {
   const order = { id: checkoutInAnswer(answers.get(FIRST_PROBE))["id"], orderId: probeOrderId(run) };
@@ -106,7 +106,7 @@ type ObservedAnswer = {
   readonly answer: ProbeAnswer | undefined;
 };
 
-function judge(run: string, answers: Answers, decision: number): CalibratedAssumption {
+function judge(run: string, answers: ProbeAnswers, decision: number): CalibratedAssumption {
   const seen: readonly ObservedAnswer[] = PROBES.flatMap((probe) =>
     probe.checks
       .filter((check) => check.decision === decision)
@@ -220,7 +220,7 @@ function normalizeValue(run: string, value: unknown): unknown {
  * The decisions on which two calibrations of a service differ, in verdict, request or answer. Without a payment in the
  * second calibration, decisions that need a payment are omitted.
  */
-export function differences(
+export function calibrationDifferences(
   record: Calibration,
   now: Calibration,
   { withPayment }: { readonly withPayment: boolean },

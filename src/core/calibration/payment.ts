@@ -2,7 +2,12 @@
 import { STATUSES } from "../checkout/checkout.ts";
 import { decodeUtf8, isRecord, parseJson } from "../json.ts";
 import { isSigningSecret } from "../sealed-secret.ts";
-import { DEFAULT_TOLERANCE_SECONDS, HEADERS, headerValues, verifySignature } from "../webhook/signature.ts";
+import {
+  DEFAULT_TOLERANCE_SECONDS,
+  DEFAULT_HEADER_NAMES,
+  headerValues,
+  verifySignature,
+} from "../webhook/signature.ts";
 import { EVENT_FIELDS, FIELDS_OF_CHECKOUT } from "../webhook/verify.ts";
 import type { ProbeAnswer } from "./probes.ts";
 
@@ -137,13 +142,13 @@ function verdictOnSignature(delivery: ReceivedRequest, secrets: readonly string[
 
 /** Whether a delivery has each of the three headers exactly once, under the sandbox's names. */
 function hasHeaders({ rawHeaders }: ReceivedRequest): boolean {
-  return Object.values(HEADERS).every((name) => headerValues(rawHeaders, name).length === 1);
+  return Object.values(DEFAULT_HEADER_NAMES).every((name) => headerValues(rawHeaders, name).length === 1);
 }
 
 function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
   const [last] = deliveries.slice(-1);
   if (last === undefined) return NO_DELIVERY;
-  const expected = `${Object.values(HEADERS).join(", ")}, signed within ${DEFAULT_TOLERANCE_SECONDS} s`;
+  const expected = `${Object.values(DEFAULT_HEADER_NAMES).join(", ")}, signed within ${DEFAULT_TOLERANCE_SECONDS} s`;
   const without = deliveries.find((one) => !hasHeaders(one));
   if (without !== undefined) return verdictOf(false, expected, without);
   if (secrets.length === 0) return NO_SECRET;

@@ -24,13 +24,13 @@ export type ProbeAnswer = {
 };
 
 /** The answers of a run so far, by probe name. */
-export type Answers = ReadonlyMap<string, ProbeAnswer>;
+export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
 /** A statement of a decision that one answer can confirm or contradict. */
 export type ProbeCheck = {
   readonly decision: number;
   readonly expected: string;
-  readonly holds: (answer: ProbeAnswer, answers: Answers) => boolean;
+  readonly holds: (answer: ProbeAnswer, answers: ProbeAnswers) => boolean;
 };
 
 /** A request, and the statements with which its answer is compared. */
@@ -39,7 +39,7 @@ export type Probe = {
   /** The effect of the request, for the user's consent. */
   readonly summary: string;
   /** `run` is a text unique to this run. Undefined if an earlier answer lacks the id that it needs. */
-  readonly request: (run: string, answers: Answers) => ProbeRequest | undefined;
+  readonly request: (run: string, answers: ProbeAnswers) => ProbeRequest | undefined;
   readonly checks: readonly ProbeCheck[];
 };
 

@@ -38,7 +38,7 @@ export type Checkout = {
 };
 
 /** The terms of a purchase: from the body, or from the catalog price (decision 7). */
-export type Terms = Pick<
+export type PurchaseTerms = Pick<
   Checkout,
   "orderId" | "amountMinor" | "currency" | "paymentMethod" | "description" | "priceId"
 >;
@@ -77,7 +77,7 @@ export const MAX_CHECKOUT_LIFETIME_MS = 86_400_000;
  */
 export function openCheckout(
   input: Pick<Checkout, "id" | "object"> & {
-    readonly terms: Terms;
+    readonly terms: PurchaseTerms;
     readonly store: StoreFacts;
     readonly live: Pick<Checkout, "id" | "object" | "status"> | undefined;
     /** The lifetime of the checkout, in milliseconds. */

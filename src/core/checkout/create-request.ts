@@ -1,18 +1,24 @@
 // The fields that the body of a create may have. How JSON is parsed: core/json.ts.
 import * as z from "zod/mini";
-import { PAYMENT_METHODS, type Terms } from "./checkout.ts";
+import { PAYMENT_METHODS, type PurchaseTerms } from "./checkout.ts";
 import type { PriceTerms } from "./price.ts";
 import type { DomainName } from "../control/wire-names.ts";
 import { isRecord } from "../json.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
-import { SECRET_DESCRIPTION, codePointLength, holdsSecret, printableLiteral, refuseValue } from "../text.ts";
+import {
+  SECRET_DESCRIPTION,
+  codePointLength,
+  containsSecret,
+  printableLiteral,
+  refuseValue,
+} from "../text.ts";
 
 /** The refusal does not repeat the value. */
 const NO_SECRET = `free of ${SECRET_DESCRIPTION}`;
 
 const text = (minimum: number, maximum: number, expected: string) =>
   z.string(expected).check(
-    z.refine((value) => !holdsSecret(value), { error: NO_SECRET, abort: true }),
+    z.refine((value) => !containsSecret(value), { error: NO_SECRET, abort: true }),
     z.refine((value) => {
       const length = codePointLength(value);
       return length >= minimum && length <= maximum;
@@ -77,7 +83,7 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
 }
 
 /** The terms of a purchase: from the body, or from the price that it names (decision 7). */
-export function purchaseTerms(request: CreateRequest, price: PriceTerms | undefined): Terms {
+export function purchaseTerms(request: CreateRequest, price: PriceTerms | undefined): PurchaseTerms {
   const { order_id: orderId, description = price?.description ?? null } = request;
   if (!("price_id" in request)) {
     const { amount_minor: amountMinor, currency, payment_method: paymentMethod } = request;
@@ -93,7 +99,7 @@ export function purchaseTerms(request: CreateRequest, price: PriceTerms | undefi
 type AllFields = Readonly<Record<DomainName<CreateField>, unknown>>;
 
 /** All bodies that lead to these terms: the body may omit a description that comes from the price. */
-export function requestsFor(terms: Terms): readonly [CreateRequest, ...CreateRequest[]] {
+export function requestsFor(terms: PurchaseTerms): readonly [CreateRequest, ...CreateRequest[]] {
   const { orderId, amountMinor, currency, paymentMethod, description, priceId, ...rest } = terms;
   rest satisfies Readonly<Record<PropertyKey, never>>;
   const described = description === null ? {} : { description };

@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 import type { CheckoutObject } from "./checkout.ts";
 import type { CreateRequest } from "./create-request.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
-import { SECRET_DESCRIPTION, holdsSecret, printableLiteral } from "../text.ts";
+import { SECRET_DESCRIPTION, containsSecret, printableLiteral } from "../text.ts";
 
 /** How long the service remembers a key, in milliseconds by the store's clock: 30 days (decision 5). */
 export const IDEMPOTENCY_RETENTION_MS = 30 * 24 * 3_600_000;
@@ -41,7 +41,7 @@ export function parseIdempotencyKey(values: readonly string[]): Outcome<string> 
   if (values.length > 1) {
     return refuse("idempotency_key_invalid", `one Idempotency-Key header was expected; got ${values.length}`);
   }
-  if (holdsSecret(key)) {
+  if (containsSecret(key)) {
     return refuse("idempotency_key_invalid", `Idempotency-Key must not contain ${SECRET_DESCRIPTION}`);
   }
   if (!KEY.test(key)) {

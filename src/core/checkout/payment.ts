@@ -24,7 +24,7 @@ export const MAX_PAYMENT_ATTEMPTS = 5;
 export type AttemptResult = LateResult["result"];
 
 /** A command for a checkout. */
-export type Command =
+export type CheckoutCommand =
   | { readonly kind: "start" }
   | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
   | { readonly kind: "cancel" }
@@ -57,7 +57,7 @@ export function isDue({ status, expiresAt }: Pick<Checkout, "status" | "expiresA
 /** Decides the effect of a command on a checkout with these attempts. Refuses with `state_conflict`. */
 export function advance(
   payment: { readonly checkout: Checkout; readonly attempts: readonly Attempt[] },
-  command: Command,
+  command: CheckoutCommand,
   now: number,
 ): Outcome<Advance> {
   switch (command.kind) {

@@ -3,10 +3,10 @@
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import type { Price } from "../control/checkout.ts";
-import { MAX_PRICES, type Terms } from "./checkout.ts";
+import { MAX_PRICES, type PurchaseTerms } from "./checkout.ts";
 
 /** The terms of a price, which apply to the checkouts that name it. */
-export type PriceTerms = Pick<Terms, "amountMinor" | "currency" | "paymentMethod"> & {
+export type PriceTerms = Pick<PurchaseTerms, "amountMinor" | "currency" | "paymentMethod"> & {
   readonly description: string;
 };
 

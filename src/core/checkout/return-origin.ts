@@ -1,7 +1,7 @@
 // The rules for return addresses. Who registers them: sandbox/checkout/return-origins.ts.
 import type { Checkout } from "./checkout.ts";
 import type { Words } from "../language.ts";
-import { LOOPBACK_NAMES, PORT } from "../loopback.ts";
+import { LOOPBACK_NAMES, PORT_PATTERN } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral, refuseValue } from "../text.ts";
 
@@ -24,9 +24,9 @@ const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 export const RETURN_ORIGIN_SCHEMA = {
   maxLength: MAX_ORIGIN_CHARACTERS,
   anyOf: [
-    { pattern: `^https?://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::${PORT})?$` },
+    { pattern: `^https?://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::${PORT_PATTERN})?$` },
     {
-      pattern: `^https://(?:${LABEL}\\.)+${LABEL}(?::${PORT})?$`,
+      pattern: `^https://(?:${LABEL}\\.)+${LABEL}(?::${PORT_PATTERN})?$`,
       not: {
         anyOf: [
           { pattern: `^https://[^:]{${MAX_HOST_CHARACTERS + 1}}` },

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { STATUSES, type Checkout } from "./checkout.ts";
 import type { WebhookCheckout } from "../webhook/webhook.ts";
 import type { Refusal } from "../outcome.ts";
-import { cut } from "../text.ts";
+import { cutText } from "../text.ts";
 
 /** Maximum length of a shown text of the service, in code points; a broken service may send a megabyte. */
 const MAX_TEXT_CODE_POINTS = 500;
@@ -10,7 +10,7 @@ const MAX_TEXT_CODE_POINTS = 500;
 const MAX_URL_LENGTH = 2048;
 const shortText = z.pipe(
   z.string(),
-  z.transform((text) => cut(text, MAX_TEXT_CODE_POINTS)),
+  z.transform((text) => cutText(text, MAX_TEXT_CODE_POINTS)),
 );
 
 /** The fields of a checkout as the interface states them (interface 12). */

@@ -88,7 +88,7 @@ export function planChanges(
 }
 
 /** A price with the defaults of its missing fields. */
-export function wholePrice(wanted: PriceInput): Price {
+export function priceWithDefaults(wanted: PriceInput): Price {
   const { description = "", billingModel = "one_time", approved = true, retired = false, ...rest } = wanted;
   return { ...rest, description, billingModel, approved, retired };
 }
@@ -164,7 +164,7 @@ function priceChanges({ id: storeId, prices }: RequestedStore, { now, prune }: P
       const about = { storeId, name: wanted.id };
       const before = known.find(({ id }) => id === wanted.id);
       if (before === undefined) return { ...head("add", "price", about), wanted };
-      const whole = wholePrice(wanted);
+      const whole = priceWithDefaults(wanted);
       const change = compareItem("price", about, [
         ...PRICE_TERMS.map(([field, name]) => [name, before[field], whole[field]] as const),
         ["billing_model", before.billingModel, whole.billingModel],

@@ -10,7 +10,7 @@ import {
 } from "jsonc-parser";
 import { closestMatch } from "leven";
 import * as z from "zod/mini";
-import { snakeCase, SECRET_DESCRIPTION, holdsSecret, printableLiteral } from "../text.ts";
+import { snakeCase, SECRET_DESCRIPTION, containsSecret, printableLiteral } from "../text.ts";
 import { wireSchema } from "../control/wire-names.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { conflictsIn, targetConflictsIn } from "./conflicts.ts";
@@ -26,7 +26,7 @@ export type ConfigFault = {
 };
 
 /** A parsed file, with the positions of its fields. */
-export type ReadConfig = {
+export type ParsedConfig = {
   readonly config: ConfigFile;
   readonly locate: (fault: FieldFault) => ConfigFault;
 };
@@ -39,7 +39,7 @@ const MAX_TYPING_ERRORS = 3;
  * Parses the text of `checkout.config.json`: JSON with comments (decision 83). Refuses with every fault, each with its
  * field and position. Texts that look like secrets are refused and not repeated.
  */
-export function parseConfig(text: string): Outcome<ReadConfig, readonly ConfigFault[]> {
+export function parseConfig(text: string): Outcome<ParsedConfig, readonly ConfigFault[]> {
   const source = text.startsWith("\ufeff") ? ` ${text.slice(1)}` : text;
   const whole = limitFault(source);
   if (whole !== undefined) return failWith([whole]);
@@ -52,7 +52,7 @@ export function parseConfig(text: string): Outcome<ReadConfig, readonly ConfigFa
   }
   const locate = (fault: FieldFault): ConfigFault => locateFault(source, tree, fault);
   const secrets = nodesOf(tree)
-    .filter(({ type, value }) => type === "string" && holdsSecret(String(value)))
+    .filter(({ type, value }) => type === "string" && containsSecret(String(value)))
     .map((node) => faultAt(source, node, { field: fieldText(plainPath(node)), message: A_LITERAL }));
   if (secrets.length > 0) return failWith(secrets);
   const doubled = findDuplicateKeys(tree).map((node) =>
@@ -219,7 +219,7 @@ function pathOf(node: Node): FieldPath {
 
 /** The path of a key or a value, without parts that look like secrets. */
 function plainPath(node: Node): FieldPath {
-  return pathOf(node).map((step) => (typeof step === "string" && holdsSecret(step) ? "…" : step));
+  return pathOf(node).map((step) => (typeof step === "string" && containsSecret(step) ? "…" : step));
 }
 
 function valueOf(node: Node): unknown {

@@ -20,7 +20,7 @@ import {
 } from "../checkout/return-origin.ts";
 import { isTestKey, TEST_KEY_SCHEMA } from "../credential.ts";
 import { isSigningSecret, SIGNING_SECRET_SCHEMA } from "../sealed-secret.ts";
-import { upTo, whole, type DomainOf } from "../control/operation.ts";
+import { textUpTo, wholeNumber, type DomainOf } from "../control/operation.ts";
 import { wireSchema } from "../control/wire-names.ts";
 import { wordsOf, type Outcome } from "../outcome.ts";
 import { parseListenAddress } from "../network/address.ts";
@@ -28,12 +28,12 @@ import { parsePortalUrl, parsePublicUrl } from "../network/public-url.ts";
 import { rateLimitText, type RateLimit } from "../rate-limit.ts";
 import { MAX_KEPT_REQUESTS } from "../request/logged-request.ts";
 import {
-  durationOf,
+  parseDurationText,
   durationText,
   isHost,
   parseBaseUrl,
   parseSchedule,
-  rateLimitOf,
+  parseRateLimitText,
 } from "./setting-text.ts";
 import {
   MAX_DELIVERIES_IN_FLIGHT,
@@ -44,7 +44,7 @@ import {
   SECRET_DESCRIPTION,
   SECRET_DESCRIPTION_ZH,
   codePointLength,
-  holdsSecret,
+  containsSecret,
   printable,
   PRINTABLE_PATTERN,
   SECRET_PATTERN,
@@ -76,7 +76,7 @@ const isLine = (text: string, minimum: number, maximum: number): boolean =>
 const line = (minimum: number, maximum: number) =>
   z.string().check(
     z.refine(
-      (text) => !holdsSecret(text),
+      (text) => !containsSecret(text),
       errorWords([`must be free of ${SECRET_DESCRIPTION}`, `不得包含${SECRET_DESCRIPTION_ZH}`]),
     ),
     z.refine(
@@ -136,7 +136,7 @@ const duration = (minimum: number, maximum: number) =>
     z.string().check(
       z.refine(
         (text) => {
-          const milliseconds = durationOf(text) ?? 0;
+          const milliseconds = parseDurationText(text) ?? 0;
           return milliseconds >= minimum && milliseconds <= maximum;
         },
         errorWords([
@@ -146,13 +146,15 @@ const duration = (minimum: number, maximum: number) =>
       ),
     ),
     z.number(),
-    { decode: (text) => durationOf(text) ?? 0, encode: durationText },
+    { decode: (text) => parseDurationText(text) ?? 0, encode: durationText },
   );
 
 const rateLimit = z.codec(
-  z.string().check(z.refine((text) => rateLimitOf(text) !== undefined, "must be a rate such as 5/s, or off")),
+  z
+    .string()
+    .check(z.refine((text) => parseRateLimitText(text) !== undefined, "must be a rate such as 5/s, or off")),
   z.custom<RateLimit | "off">(),
-  { decode: (text) => rateLimitOf(text) ?? "off", encode: rateLimitText },
+  { decode: (text) => parseRateLimitText(text) ?? "off", encode: rateLimitText },
 );
 
 const deliverySchedule = z.codec(
@@ -193,19 +195,19 @@ export const returnOrigin = z.codec(
 
 /** The settings of a sandbox; missing fields have defaults. */
 const sandbox = z.strictObject({
-  port: z.optional(whole(0, 65_535)),
+  port: z.optional(wholeNumber(0, 65_535)),
   rateLimit: z.optional(rateLimit),
   checkoutLifetime: z.optional(duration(MIN_CHECKOUT_LIFETIME_MS, MAX_CHECKOUT_LIFETIME_MS)),
   deliveryTimeout: z.optional(duration(1, DAY_MS)),
   deliverySchedule: z.optional(deliverySchedule),
-  deliveriesInFlight: z.optional(whole(1, MAX_DELIVERIES_IN_FLIGHT)),
+  deliveriesInFlight: z.optional(wholeNumber(1, MAX_DELIVERIES_IN_FLIGHT)),
   allowHosts: z.optional(z.array(host)),
   allowControlHosts: z.optional(z.array(host)),
   allowTargets: z.optional(z.array(checked(parseTargetHost))),
   listen: z.optional(z.array(parsed(parseListenAddress))),
   publicUrl: z.optional(parsed(parsePublicUrl)),
   portalUrl: z.optional(parsed(parsePortalUrl)),
-  keptRequests: z.optional(whole(0, MAX_KEPT_REQUESTS)),
+  keptRequests: z.optional(wholeNumber(0, MAX_KEPT_REQUESTS)),
 });
 
 /** The name of the variable that contains a secret; the file itself never contains secrets. */
@@ -222,7 +224,7 @@ const secret = z.strictObject(
 /** A requested catalog price, with its optional fields. */
 export const requestedPrice = z.strictObject({
   id: line(1, 64),
-  amountMinor: whole(1),
+  amountMinor: wholeNumber(1),
   currency: z.string().check(z.regex(/^[A-Z]{3}$/, "must be three upper-case letters such as EUR")),
   paymentMethod: z.enum(PAYMENT_METHODS, { error: `must be ${PAYMENT_METHODS.join(" or ")}` }),
   description: z.optional(line(0, 128)),
@@ -236,7 +238,7 @@ export const requestedPrice = z.strictObject({
 const eventPattern = checked((pattern) => parseEventTypes([pattern]), { enum: EVENT_PATTERNS });
 
 const endpoint = z.strictObject({
-  url: upTo(TARGET_SCHEMA.maxLength).check(z.meta(TARGET_SCHEMA)),
+  url: textUpTo(TARGET_SCHEMA.maxLength).check(z.meta(TARGET_SCHEMA)),
   events: z.optional(z.array(eventPattern).check(z.minLength(1), z.maxLength(20))),
   inOrder: z.optional(z.boolean()),
 });
@@ -296,7 +298,7 @@ const target = z.strictObject({
   apiKey: secret,
   storeId: z.optional(givenId),
   timeout: z.optional(duration(1, DAY_MS)),
-  retries: z.optional(whole(0, MAX_RETRIES)),
+  retries: z.optional(wholeNumber(0, MAX_RETRIES)),
 });
 /** A named service that clients can use as their target. */
 export type NamedTarget = DomainOf<typeof target>;

@@ -43,7 +43,7 @@ export function valueOfVariable(name: string, env: Variables): string {
 }
 
 /** Why a variable in the file has no value; undefined if it has one. */
-export function missingVariable(name: string, env: Variables): string | undefined {
+export function missingVariableReason(name: string, env: Variables): string | undefined {
   return valueOfVariable(name, env) === "" ? `the environment variable ${name} is not set` : undefined;
 }
 
@@ -53,7 +53,7 @@ function faultsOf(
   env: Variables,
 ): FieldFault[] {
   const faultOf = (isRight: (value: string) => boolean, what: string, name: string, ...below: FieldPath) => {
-    const missing = missingVariable(name, env);
+    const missing = missingVariableReason(name, env);
     if (missing === undefined && isRight(valueOfVariable(name, env))) return [];
     const message = missing ?? `the environment variable ${name} contains no ${what}`;
     return [{ path: [...path, ...below, "env"], message }];

@@ -13,8 +13,8 @@ const HOST = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const MAX_PORT = 65_535;
 
-/** A duration such as `500ms` or `2m` in milliseconds, without an upper bound; undefined for any other text. */
-export function durationOf(text: string): number | undefined {
+/** Parses a duration such as `500ms` or `2m` to milliseconds, without an upper bound; undefined for any other text. */
+export function parseDurationText(text: string): number | undefined {
   const [, digits, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
   if (digits === undefined || Number(digits) === 0) return undefined;
   return Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
@@ -22,7 +22,7 @@ export function durationOf(text: string): number | undefined {
 
 /** Parses a duration in a user's text, in milliseconds. Refuses with `invalid_parameter`. */
 export function parseSpan(text: string): Outcome<number> {
-  const milliseconds = durationOf(text);
+  const milliseconds = parseDurationText(text);
   if (milliseconds !== undefined) return accept(milliseconds);
   return refuseValue(["expected a duration such as 31m, 2h or 45s", "应为时长，如 31m、2h 或 45s"], text);
 }
@@ -34,8 +34,8 @@ export type SpanOrMoment = { readonly spanMs: number } | { readonly at: number }
 export const SPAN_OR_MOMENT = "a span such as 10m, or a moment in ISO 8601";
 
 /** Parses a span or a moment; undefined if the text is neither. */
-export function spanOrMomentOf(text: string): SpanOrMoment | undefined {
-  const spanMs = durationOf(text);
+export function parseSpanOrMomentText(text: string): SpanOrMoment | undefined {
+  const spanMs = parseDurationText(text);
   if (spanMs !== undefined) return { spanMs };
   const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : { at };
@@ -55,7 +55,7 @@ type ScheduleFault = { readonly at: number | undefined; readonly message: string
  * Parses the delays before the attempts of a delivery, such as `0s`, `5s`, `5m` (decision 13). Refuses with all faults.
  */
 export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedule, readonly ScheduleFault[]> {
-  const delays = texts.map((text, at) => (at === 0 ? startOf(text) : durationOf(text)));
+  const delays = texts.map((text, at) => (at === 0 ? startOf(text) : parseDurationText(text)));
   const faults: ScheduleFault[] = delays.flatMap((delay, at) => {
     if (delay !== undefined && delay <= MAX_DELAY_MS) return [];
     return [{ at, message: at === 0 ? "must be 0s: the first attempt is immediate" : A_DELAY }];
@@ -88,7 +88,7 @@ export function scheduleText(schedule: DeliverySchedule): string {
 }
 
 /** Parses `5/s` or `off`; the burst is twice the rate, as in the default. Undefined for any other text. */
-export function rateLimitOf(text: string): RateLimit | "off" | undefined {
+export function parseRateLimitText(text: string): RateLimit | "off" | undefined {
   if (text === "off") return "off";
   const [, digits] = /^(\d{1,6})\/s$/.exec(text) ?? [];
   if (digits === undefined || Number(digits) === 0) return undefined;

@@ -8,7 +8,7 @@ import {
   DEFAULT_DELIVERY_TIMEOUT_MS,
 } from "../webhook/delivery.ts";
 import type { SandboxSettings } from "./schema.ts";
-import { durationText, rateLimitOf, scheduleText } from "./setting-text.ts";
+import { durationText, parseRateLimitText, scheduleText } from "./setting-text.ts";
 
 /** The settings of a running sandbox, as the sandbox reports them. */
 export type ServedSettings = AnswerOf<"showConfig">["settings"];
@@ -49,7 +49,7 @@ const NO_VALUE_TEXT = "none";
 const SETTINGS: readonly Setting[] = [
   createSetting("port", { live: ({ port }) => port, text: String }),
   createSetting("rateLimit", {
-    live: ({ rateLimit }) => rateLimitOf(rateLimit),
+    live: ({ rateLimit }) => parseRateLimitText(rateLimit),
     text: rateLimitText,
     byDefault: DEFAULT_RATE_LIMIT,
   }),

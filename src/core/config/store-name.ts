@@ -4,7 +4,7 @@ import {
   SECRET_DESCRIPTION_ZH,
   codePointLength,
   escapeCodePoint,
-  holdsSecret,
+  containsSecret,
   printable,
   PRINTABLE_PATTERN,
   SECRET_PATTERN,
@@ -88,7 +88,8 @@ export const STORE_NAME_SCHEMA = {
  * the id, so it must not be an id, nor look like another name.
  */
 export function storeNameFault(text: string): Words | undefined {
-  if (holdsSecret(text)) return [`must be free of ${SECRET_DESCRIPTION}`, `不得包含${SECRET_DESCRIPTION_ZH}`];
+  if (containsSecret(text))
+    return [`must be free of ${SECRET_DESCRIPTION}`, `不得包含${SECRET_DESCRIPTION_ZH}`];
   if (text === "" || codePointLength(text) > MAX_LENGTH || printable(text) !== text)
     return [
       `must have 1 to ${MAX_LENGTH} characters, and no invisible ones`,

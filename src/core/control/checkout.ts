@@ -4,7 +4,14 @@ import { SIMULATED_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { checkoutWire } from "../checkout/wire.ts";
 import { RETURN_ORIGIN_SCHEMA, RETURN_PATH_SCHEMA } from "../checkout/return-origin.ts";
 import { requestedPrice as wantedPrice, returnOrigin } from "../config/schema.ts";
-import { moment, nonEmpty, storeOperation, whole, wholeInQuery, type DomainOf } from "./operation.ts";
+import {
+  moment,
+  nonEmptyText,
+  storeOperation,
+  wholeNumber,
+  wholeNumberInQuery,
+  type DomainOf,
+} from "./operation.ts";
 import { toDomainFields, nameSchemas } from "./wire-names.ts";
 
 const { id, object, orderId, amountMinor, currency, ...rest } = toDomainFields(checkoutWire.shape);
@@ -49,7 +56,7 @@ const lastChange = z.object({
   /** The payment attempt that changed. */
   attempt: z.nullable(z.int()),
   /** How many attempts the payer has left after a decline. */
-  attemptsLeft: z.nullable(whole(0)),
+  attemptsLeft: z.nullable(wholeNumber(0)),
 });
 /** The last change of a checkout, and who made it. */
 export type LastChange = DomainOf<typeof lastChange>;
@@ -57,7 +64,7 @@ export type LastChange = DomainOf<typeof lastChange>;
 const event = z.object({
   eventId: z.uuid(),
   type: z.string(),
-  sequence: whole(1),
+  sequence: wholeNumber(1),
   createdAt: moment,
 });
 
@@ -102,7 +109,7 @@ export const MAX_SUBJECT_LENGTH = 128;
 export const price = z.object({
   id: z.string(),
   description: z.string(),
-  amountMinor: whole(1),
+  amountMinor: wholeNumber(1),
   currency: z.string(),
   paymentMethod,
   billingModel: z.enum(BILLING_MODELS),
@@ -122,7 +129,7 @@ const refusedOrder = z.object({
   code: z.nullable(z.string()),
   /** The time by the store's clock. */
   at: moment,
-  count: whole(1),
+  count: wholeNumber(1),
 });
 /** An order_id whose creates were all refused. */
 export type RefusedOrder = DomainOf<typeof refusedOrder>;
@@ -161,14 +168,14 @@ export const checkoutOperations = {
       "Returns a page of orders and sessions, newest first, and, if there are more, the id to pass as `before`. A text search covers only the newest checkouts, and returns how many. Refuses an unknown `before`.",
     request: z.strictObject({
       /** An id, the last 8 characters of an id, or any part of an order_id or a description. */
-      q: z.optional(nonEmpty(MAX_TEXT)),
+      q: z.optional(nonEmptyText(MAX_TEXT)),
       status: z.optional(status),
       object: z.optional(object),
       paymentMethod: z.optional(paymentMethod),
-      orderId: z.optional(nonEmpty(MAX_TEXT)),
+      orderId: z.optional(nonEmptyText(MAX_TEXT)),
       /** The last id of the previous page: `next_before` of its answer. */
       before: z.optional(z.uuid()),
-      limit: z.optional(wholeInQuery(1, MAX_PAGE)),
+      limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
     }),
     answer: z.object({
       checkouts: z.array(listed),
@@ -228,7 +235,7 @@ export const checkoutOperations = {
     summary: "Retires a price",
     description:
       "Retires a price, so that new checkouts cannot use it, and returns the price. Existing checkouts, and a price that is already retired, stay unchanged. Refuses an id that is not in the catalog.",
-    request: z.strictObject({ id: nonEmpty(MAX_SUBJECT_LENGTH) }),
+    request: z.strictObject({ id: nonEmptyText(MAX_SUBJECT_LENGTH) }),
     answer: price,
   }),
   listReturnOrigins: storeOperation({

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { statusChange } from "./checkout.ts";
-import { moment, namedMoment, storeOperation, whole } from "./operation.ts";
+import { moment, momentInRequest, storeOperation, wholeNumber } from "./operation.ts";
 import { dispatched } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
 
@@ -13,7 +13,7 @@ const clock = z.object({
   fired: z.array(statusChange),
   delivered: z.array(dispatched),
   /** The number of due deliveries that receivers have not answered yet. */
-  undelivered: whole(0),
+  undelivered: wholeNumber(0),
 });
 
 nameSchemas({ Clock: clock });
@@ -36,9 +36,9 @@ export const clockOperations = {
       z.strictObject({ action: z.enum(["freeze", "real"]) }),
       z.strictObject({
         action: z.literal("advance"),
-        byMs: whole(1, MAX_ADVANCE_MS),
+        byMs: wholeNumber(1, MAX_ADVANCE_MS),
       }),
-      z.strictObject({ action: z.literal("set"), to: namedMoment }),
+      z.strictObject({ action: z.literal("set"), to: momentInRequest }),
     ]),
     answer: clock,
   }),

@@ -1,8 +1,16 @@
 import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
 import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
-import { CLIENT_RUNS, DRILL_KINDS, LEASE_KINDS, LOSSES } from "../readiness/names.ts";
-import { moment, storeOperation, upTo, wholeInQuery, type DomainOf, whole, nonEmpty } from "./operation.ts";
+import { CLIENT_RUNS, DRILL_KINDS, LEASE_KINDS, ANSWER_LOSSES } from "../readiness/names.ts";
+import {
+  moment,
+  storeOperation,
+  textUpTo,
+  wholeNumberInQuery,
+  type DomainOf,
+  wholeNumber,
+  nonEmptyText,
+} from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 /** Maximum number of steps of a drill. */
@@ -14,7 +22,7 @@ const MAX_LEASE_MS = 25 * 3_600_000;
 const MAX_EXIT_CODE = 2 ** 32 - 1;
 const MAX_ORDER_ID = 128;
 
-const text = upTo(MAX_TEXT);
+const text = textUpTo(MAX_TEXT);
 const step = z.strictObject({
   name: text,
   passed: z.boolean(),
@@ -76,14 +84,14 @@ const seenCreate = z.object({
   /** Whether the answer was dropped after the commit, before it reached the client. */
   lost: z.boolean(),
   /** How the answer was lost; null if it arrived. */
-  loss: z.nullable(z.enum(LOSSES)),
+  loss: z.nullable(z.enum(ANSWER_LOSSES)),
   /** Whether the request came before the previous answer's `Retry-After` had elapsed. */
   early: z.boolean(),
   /** The number of the command's run for the purchase, from 1. */
-  start: whole(1),
+  start: wholeNumber(1),
 });
 /** A create that arrived during the idempotency drill, with the drill's API key or for one of its orders. */
-export type SeenCreate = DomainOf<typeof seenCreate>;
+export type ObservedCreate = DomainOf<typeof seenCreate>;
 
 /** A running drill and the time of its start. */
 export const runningDrill = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });
@@ -91,7 +99,7 @@ export type RunningDrill = DomainOf<typeof runningDrill>;
 
 const clientRun = z.strictObject({
   run: z.enum(CLIENT_RUNS),
-  orderId: nonEmpty(MAX_ORDER_ID),
+  orderId: nonEmptyText(MAX_ORDER_ID),
 });
 /** A running drill and its start time. */
 export type WatchedRun = DomainOf<typeof clientRun>;
@@ -100,7 +108,7 @@ const clientExit = z.strictObject({
   /** `killed`: ended by the drill. */
   ending: z.enum(["exited", "timeout", "aborted", "not_run", "killed"]),
   /** Null if the command did not exit by itself. */
-  exitCode: z.nullable(whole(0, MAX_EXIT_CODE)),
+  exitCode: z.nullable(wholeNumber(0, MAX_EXIT_CODE)),
 });
 /** How a run of the merchant's command ended. */
 export type ClientExit = DomainOf<typeof clientExit>;
@@ -113,7 +121,7 @@ const reuse = z.object({
   body: z.record(z.string(), z.unknown()),
 });
 /** A request that reuses the lost create's key for another body. */
-export type Reuse = DomainOf<typeof reuse>;
+export type KeyReuse = DomainOf<typeof reuse>;
 
 /** The operations on drills (decisions 50, 66); those on the idempotency drill are in the order of their calls. */
 export const drillOperations = {
@@ -125,7 +133,7 @@ export const drillOperations = {
       "Prepares the store for a drill, and returns the lease as the first line of a body that stays open. For `idempotency`, the answer to the next successful create is dropped after its commit, and the following creates are watched; for `duplicates` and `browser_return`, the store's webhooks are held and retrieves are watched; for `explore`, the end of the lease removes all faults and returns the clock to real time. Everything is undone when the connection closes, the time is up or the lease is ended. Refuses, for `explore`, a store with faults, a moved clock or another lease.",
     request: z.strictObject({
       drill: z.enum(LEASE_KINDS),
-      timeoutMs: whole(1, MAX_LEASE_MS),
+      timeoutMs: wholeNumber(1, MAX_LEASE_MS),
     }),
     answer: z.object({
       id: z.uuid(),
@@ -143,7 +151,7 @@ export const drillOperations = {
       "Returns the results of drills with their steps, newest first, optionally of one kind. Drills that proved nothing are not recorded.",
     request: z.strictObject({
       kind: z.optional(z.enum(DRILL_KINDS)),
-      limit: z.optional(wholeInQuery(1, MAX_PAGE)),
+      limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
     }),
     answer: z.object({ drills: z.array(drillResult) }),
   }),

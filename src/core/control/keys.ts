@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { SCOPES } from "../credential.ts";
-import { moment, storeOperation, whole, type DomainOf } from "./operation.ts";
+import { moment, storeOperation, wholeNumber, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 const scope = z.enum(SCOPES);
@@ -56,7 +56,7 @@ export const keyOperations = {
       storeId: z.uuid(),
       revokedAt: moment,
       /** The number of active keys that remain in the store. */
-      keysLeft: whole(0),
+      keysLeft: wholeNumber(0),
     }),
   }),
 };

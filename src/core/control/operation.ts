@@ -89,19 +89,19 @@ type DeepReadonly<Value> = Value extends readonly (infer Item)[]
 const ISO = { decode: (text: string) => Date.parse(text), encode: iso };
 
 /** A moment in a request: ISO 8601 on the wire, with an existing day; milliseconds here. */
-export const namedMoment = z.codec(z.iso.datetime({ offset: true }), z.number(), ISO);
+export const momentInRequest = z.codec(z.iso.datetime({ offset: true }), z.number(), ISO);
 
 /** A time in an answer: ISO 8601 in UTC on the wire, for every year of a clock; milliseconds here. */
 export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })), z.number(), ISO);
 
 /** A whole number from a minimum, up to an optional maximum. */
-export function whole(minimum: number, maximum?: number) {
+export function wholeNumber(minimum: number, maximum?: number) {
   const number = z.int().check(z.minimum(minimum));
   return maximum === undefined ? number : number.check(z.maximum(maximum));
 }
 
 /** A text with a maximum length in code points, as JSON Schema counts. */
-export function upTo(maxLength: number) {
+export function textUpTo(maxLength: number) {
   return z.string().check(
     z.refine(
       (text) => codePointLength(text) <= maxLength,
@@ -112,12 +112,12 @@ export function upTo(maxLength: number) {
 }
 
 /** A text with a maximum length in code points and at least one character. */
-export function nonEmpty(maxLength: number) {
-  return upTo(maxLength).check(z.minLength(1));
+export function nonEmptyText(maxLength: number) {
+  return textUpTo(maxLength).check(z.minLength(1));
 }
 
 /** A whole number in a query: a text of digits, as in JSON. */
-export function wholeInQuery(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
+export function wholeNumberInQuery(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
   const text = z.string().check(
     z.refine(
       (digits) => /^(?:0|[1-9]\d*)$/.test(digits),
@@ -125,7 +125,7 @@ export function wholeInQuery(minimum: number, maximum = Number.MAX_SAFE_INTEGER)
     ),
     z.meta({ type: "integer", minimum, maximum }),
   );
-  return z.codec(text, whole(minimum, maximum), {
+  return z.codec(text, wholeNumber(minimum, maximum), {
     decode: Number,
     encode: String,
   });

@@ -4,15 +4,15 @@ import { SCOPES } from "../credential.ts";
 import { ADMINISTRATOR_ACTIONS, CHECKLIST_ITEMS, DRILL_KINDS, MAX_NOTE_LENGTH } from "../readiness/names.ts";
 import { MAX_SUBJECT_LENGTH, price } from "./checkout.ts";
 import { drillResult, runningDrill } from "./drills.ts";
-import { moment, storeOperation, type DomainOf, whole, nonEmpty } from "./operation.ts";
+import { moment, storeOperation, type DomainOf, wholeNumber, nonEmptyText } from "./operation.ts";
 import { endpoint } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 /** The note that the user adds to an action or a waiver. */
-export const note = nonEmpty(MAX_NOTE_LENGTH);
+export const note = nonEmptyText(MAX_NOTE_LENGTH);
 const act = z.object({
   /** The number of the action in the audit log. */
-  number: whole(1),
+  number: wholeNumber(1),
   at: moment,
   actor: z.enum(["merchant", "administrator"]),
   action: z.enum([...ADMINISTRATOR_ACTIONS, "request_production"]),
@@ -114,17 +114,17 @@ const MAX_ACTIONS = 50;
 const MAX_PLACE = 300;
 const MAX_ACTION = 50;
 
-const actions = z.array(nonEmpty(MAX_ACTION)).check(z.maxLength(MAX_ACTIONS));
+const actions = z.array(nonEmptyText(MAX_ACTION)).check(z.maxLength(MAX_ACTIONS));
 const exploredPlace = z.strictObject({
-  place: nonEmpty(MAX_PLACE),
+  place: nonEmptyText(MAX_PLACE),
   held: actions,
   broken: actions,
   notJudged: actions,
 });
 const explored = {
   /** The number of schedules that were run; `broken` is the number of causes found. */
-  schedules: whole(1),
-  broken: whole(0),
+  schedules: wholeNumber(1),
+  broken: wholeNumber(0),
   /** The results of single faults at each place. */
   places: z.array(exploredPlace).check(z.maxLength(MAX_PLACES)),
 };
@@ -153,7 +153,7 @@ const storeSummary = z.object({
   prices: z.array(price),
   apiKeys: z.array(z.object({ id: z.uuid(), lastFour: z.string(), scopes: z.array(z.enum(SCOPES)) })),
   returnOrigins: z.array(returnOrigin),
-  endpoints: whole(0),
+  endpoints: wholeNumber(0),
 });
 
 /** Actions on one capability or price. */
@@ -171,14 +171,14 @@ export const actionRequest = z.discriminatedUnion("action", [
   }),
   z.strictObject({
     action: z.enum(ON_ONE),
-    subject: nonEmpty(MAX_SUBJECT_LENGTH),
+    subject: nonEmptyText(MAX_SUBJECT_LENGTH),
     note: z.optional(note),
   }),
 ]);
 
 const assumption = z.object({
   /** The number of the decision in docs/decisions.md. */
-  decision: whole(1),
+  decision: wholeNumber(1),
   /** The heading of the decision. */
   title: z.string(),
   /** Our choice, in a sentence. */

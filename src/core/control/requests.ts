@@ -5,7 +5,14 @@ import { EXPLAINABLE_KINDS } from "../explain/explained.ts";
 import { explanation } from "../explain/explanation.ts";
 import { parseStatuses, STATUSES_SCHEMA } from "../request/statuses.ts";
 import { appliedFault } from "../fault/operations.ts";
-import { moment, namedMoment, nonEmpty, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
+import {
+  moment,
+  momentInRequest,
+  nonEmptyText,
+  storeOperation,
+  wholeNumberInQuery,
+  type DomainOf,
+} from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 /** The longest time that a list request waits for the next entry, in milliseconds. */
@@ -80,11 +87,11 @@ export const requestOperations = {
       orderId: z.optional(z.string()),
       /** `merchant`: without requests that a drill sent itself. */
       by: z.optional(z.literal("merchant")),
-      after: z.optional(wholeInQuery(0)),
+      after: z.optional(wholeNumberInQuery(0)),
       /** By the store's clock. */
-      from: z.optional(namedMoment),
-      limit: z.optional(wholeInQuery(1, MAX_PAGE)),
-      waitMs: z.optional(wholeInQuery(0, MAX_REQUEST_WAIT_MS)),
+      from: z.optional(momentInRequest),
+      limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
+      waitMs: z.optional(wholeNumberInQuery(0, MAX_REQUEST_WAIT_MS)),
     }),
     /**
      * `position` is the position of the newest request seen, after which the next call continues. `failure`: why the
@@ -109,7 +116,7 @@ export const requestOperations = {
     description:
       "Finds the request, checkout, event, delivery or order with this id, and returns its story: what happened, which rule applies, what is due, and the next command. Refuses an id that nothing in the store has.",
     request: z.strictObject({
-      id: nonEmpty(MAX_ID),
+      id: nonEmptyText(MAX_ID),
       as: z.optional(z.enum(EXPLAINABLE_KINDS)),
     }),
     answer: explanation,

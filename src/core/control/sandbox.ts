@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { moment, sandboxOperation, whole, type DomainOf } from "./operation.ts";
+import { moment, sandboxOperation, wholeNumber, type DomainOf } from "./operation.ts";
 import { nameSchemas, wireSchema } from "./wire-names.ts";
 
 /** The settings of a sandbox that a configuration can set. */
@@ -54,7 +54,7 @@ const sandboxDescription = z.object({
   /** Why no events are delivered (decision 71); null if events are delivered. */
   heldBack: z.nullable(z.string()),
   /** The number of faults, in all stores, that can still be applied (decision 94). */
-  activeFaults: whole(0),
+  activeFaults: wholeNumber(0),
   settings: z.extend(servedSettings, { logFormat: z.enum(["text", "json"]), quiet: z.boolean() }),
 });
 /** A sandbox's description of itself; its API key is shown only once (decision 15). */
@@ -64,7 +64,7 @@ export type SandboxDescription = DomainOf<typeof sandboxDescription>;
  * Parses the answer of `describeSandbox` without loading the table of all operations; undefined if the answer is
  * invalid.
  */
-export function readDescription(body: unknown): SandboxDescription | undefined {
+export function parseDescription(body: unknown): SandboxDescription | undefined {
   // Parsed once, so compiling the schema would take longer.
   const answer = z.object({ data: wireSchema(sandboxDescription) }).safeParse(body, { jitless: true });
   return answer.data?.data as SandboxDescription | undefined;

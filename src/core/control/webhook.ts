@@ -5,7 +5,14 @@ import { EVENT_TYPE_FORM, EVENT_PATTERNS, EVENT_TYPES } from "../webhook/event-t
 import { TARGET_SCHEMA } from "../webhook/target.ts";
 import { DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { appliedFault } from "../fault/operations.ts";
-import { moment, namedMoment, storeOperation, whole, wholeInQuery, type DomainOf } from "./operation.ts";
+import {
+  moment,
+  momentInRequest,
+  storeOperation,
+  wholeNumber,
+  wholeNumberInQuery,
+  type DomainOf,
+} from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 /** Default overlap of a rotation, in milliseconds: a day. */
@@ -48,10 +55,10 @@ export type EndpointEntry = DomainOf<typeof endpoint>;
 const eventEntry = z.object({
   eventId: z.uuid(),
   /** The event's position among all events, for `since` of a later request. */
-  position: whole(1),
+  position: wholeNumber(1),
   type: z.string(),
   checkoutId: z.nullable(z.uuid()),
-  sequence: whole(1),
+  sequence: wholeNumber(1),
   createdAt: moment,
   /** The exact body of every delivery. */
   body: z.string(),
@@ -60,7 +67,7 @@ const eventEntry = z.object({
 export type EventEntry = DomainOf<typeof eventEntry>;
 
 const deliveryAttempt = z.object({
-  number: whole(1),
+  number: wholeNumber(1),
   startedAt: moment,
   /** Null while the attempt is running. */
   finishedAt: z.nullable(moment),
@@ -88,7 +95,7 @@ const delivery = z.object({
   cause: z.enum(["event", "replay", "duplicate"]),
   state: z.enum(DELIVERY_STATES),
   /** The number of attempts that count for the schedule. */
-  tries: whole(0),
+  tries: wholeNumber(0),
   nextAt: z.nullable(moment),
   createdAt: moment,
   /** The fault that delayed, dropped or duplicated the delivery. */
@@ -161,7 +168,7 @@ export const webhookOperations = {
     /** With `waitMs` the operation waits while the endpoint is enabled at `url`. */
     request: z.strictObject({
       url: z.optional(z.string()),
-      waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),
+      waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
     }),
     answer: endpoint,
   }),
@@ -191,7 +198,7 @@ export const webhookOperations = {
     description:
       "Creates a new signing secret, and returns all secrets of the endpoint. Deliveries are signed with both the old and the new secret until the overlap ends, by default after a day. Refuses an unknown endpoint.",
     request: z.strictObject({
-      overlapMs: z.optional(whole(0, MAX_OVERLAP_MS)),
+      overlapMs: z.optional(wholeNumber(0, MAX_OVERLAP_MS)),
     }),
     answer: secrets,
   }),
@@ -218,12 +225,12 @@ export const webhookOperations = {
       eventTypes: z.optional(eventTypes),
       /** The events to redeliver first: all after an event, or from a moment on. */
       since: z.optional(
-        z.union([z.strictObject({ eventId: z.uuid() }), z.strictObject({ at: namedMoment })]),
+        z.union([z.strictObject({ eventId: z.uuid() }), z.strictObject({ at: momentInRequest })]),
       ),
     }),
     answer: z.extend(endpoint, {
       signingSecrets: z.array(z.string()),
-      replayed: whole(0),
+      replayed: wholeNumber(0),
       /** The store's time if its clock was moved or frozen; null for real time. */
       storeTime: z.nullable(moment),
     }),
@@ -236,7 +243,7 @@ export const webhookOperations = {
       "Returns events that match every filter, oldest first: the events after `since`, or the newest. With `wait_ms` it waits for a match, and returns an empty list if there is none in time.",
     /** Without `since`, the newest events. */
     request: z.strictObject({
-      since: z.optional(wholeInQuery(0)),
+      since: z.optional(wholeNumberInQuery(0)),
       type: z.optional(
         z.string().check(
           z.refine(
@@ -248,8 +255,8 @@ export const webhookOperations = {
       ),
       checkoutId: z.optional(z.uuid()),
       orderId: z.optional(z.string()),
-      limit: z.optional(wholeInQuery(1, MAX_PAGE)),
-      waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),
+      limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
+      waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
     }),
     answer: z.object({ events: z.array(eventEntry) }),
   }),
@@ -278,11 +285,11 @@ export const webhookOperations = {
       "Queues up to 1000 events again whose last delivery to an endpoint failed and was created since a given time, and returns their number and whether there are more. Refuses an endpoint that is unknown or disabled.",
     request: z.strictObject({
       /** The moment from which deliveries were created, by the store's clock. */
-      since: namedMoment,
+      since: momentInRequest,
       endpointId: z.optional(z.uuid()),
     }),
     /** `more`: another request would replay more deliveries. */
-    answer: z.object({ replayed: whole(0), more: z.boolean() }),
+    answer: z.object({ replayed: wholeNumber(0), more: z.boolean() }),
     refusals: ["state_conflict"],
   }),
   listDeliveries: storeOperation({
@@ -298,8 +305,8 @@ export const webhookOperations = {
       state: z.optional(z.enum(DELIVERY_STATES)),
       /** The last id of the previous page: `next_before` of its answer. */
       before: z.optional(z.uuid()),
-      limit: z.optional(wholeInQuery(1, MAX_PAGE)),
-      waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),
+      limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
+      waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
     }),
     answer: z.extend(deliveries, { nextBefore: z.nullable(z.uuid()) }),
   }),

@@ -6,7 +6,7 @@ import { causeText, holdingFault, likelyCause, type StoryDelivery } from "./deli
 import { english, type Say } from "../language.ts";
 import { displayText } from "../text.ts";
 import type { Explanation } from "./explanation.ts";
-import { SENTENCES } from "./sentences.ts";
+import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { timelineOf, type CheckoutStory, type StoryMaterial } from "./timeline.ts";
 
 const EMPTY_REFUSAL_FIELDS = {
@@ -51,7 +51,7 @@ export function explainOrder(
   say: Say = english,
 ): Explanation {
   const last = told.at(-1);
-  const tries = told.length > 1 ? ` (${say(SENTENCES.newest(told.length))})` : "";
+  const tries = told.length > 1 ? ` (${say(EXPLAIN_SENTENCES.newest(told.length))})` : "";
   const lastRequest = requests.at(-1);
   const refused = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
   return {
@@ -60,7 +60,7 @@ export function explainOrder(
     id: orderId,
     summary:
       last === undefined
-        ? say(SENTENCES.noCheckout(requests.length))
+        ? say(EXPLAIN_SENTENCES.noCheckout(requests.length))
         : `${summaryOf(last.checkout, say)}${tries}`,
     decision: PURCHASE_DECISION,
     ...timelineOf({ checkouts: told.map(({ story }) => story), requests, now }, say),
@@ -81,7 +81,8 @@ export function explainEvent(
   say: Say = english,
 ): Explanation {
   const taken = deliveries.filter(({ state }) => state === "succeeded").length;
-  const went = deliveries.length === 0 ? SENTENCES.notWanted : SENTENCES.sent(taken, deliveries.length);
+  const went =
+    deliveries.length === 0 ? EXPLAIN_SENTENCES.notWanted : EXPLAIN_SENTENCES.sent(taken, deliveries.length);
   return {
     ...EMPTY_REFUSAL_FIELDS,
     kind: "event",
@@ -117,9 +118,9 @@ export function explainDelivery(
 ): Explanation {
   const last = delivery.tries.at(-1);
   const held = holdingFault(delivery);
-  const cause = (last && causeText(last, say)) ?? (held && say(SENTENCES.heldBy(held)));
+  const cause = (last && causeText(last, say)) ?? (held && say(EXPLAIN_SENTENCES.heldBy(held)));
   const told = explainEvent(event, [delivery], now, say);
-  const sentence = SENTENCES.delivery(event.type, delivery.state, delivery.tries.length);
+  const sentence = EXPLAIN_SENTENCES.delivery(event.type, delivery.state, delivery.tries.length);
   return {
     ...told,
     kind: "delivery",
@@ -136,7 +137,8 @@ const SUMMARY_TEXTS = {
   order_id: ({ orderId }) => displayText(orderId),
   amount_minor: ({ amountMinor, currency }) => formatAmount(amountMinor, currency),
   currency: HIDDEN_FIELD,
-  status: ({ status, expiresAt }, say) => `${status}, ${say(SENTENCES.status[status](iso(expiresAt)))}`,
+  status: ({ status, expiresAt }, say) =>
+    `${status}, ${say(EXPLAIN_SENTENCES.status[status](iso(expiresAt)))}`,
   checkout_url: HIDDEN_FIELD,
   livemode: HIDDEN_FIELD,
 } as const satisfies ShownFields<(checkout: Checkout, say: Say) => string>;

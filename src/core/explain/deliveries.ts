@@ -4,7 +4,7 @@ import { excerpt } from "../text.ts";
 import { iso } from "../clock.ts";
 import { causeText, holdingFault, isSuccess, type StoryDelivery, type StoryAttempt } from "./delivery.ts";
 import type { PendingEntry, StoryEntry } from "./explanation.ts";
-import { SENTENCES } from "./sentences.ts";
+import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 
 /**
@@ -51,7 +51,8 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
 }
 
 /**
- * For each delivery that waits behind a delayed one to the same endpoint, oldest first: its id and the delayed delivery.
+ * For each delivery that waits behind a delayed one to the same endpoint, oldest first: its id and the delayed
+ * delivery.
  */
 export function delayedDeliveries(
   deliveries: readonly StoryDelivery[],
@@ -84,7 +85,7 @@ export function groupDeliveries(
     const told = isJoint ? same.flat() : pair;
     const attempts = told.flatMap((one) => one.tries);
     const [only] = attempts.length === 1 ? attempts : [];
-    const where = isJoint ? telling.say(SENTENCES.endpoints(same.length)) : labelOf(pair, telling);
+    const where = isJoint ? telling.say(EXPLAIN_SENTENCES.endpoints(same.length)) : labelOf(pair, telling);
     const entry: StoryEntry = {
       at: event.createdAt,
       what: "delivery",
@@ -110,9 +111,9 @@ export function pendingAttempts(
   return deliveries.filter(isPending).map((delivery) => {
     const { eventId, endpointId, tries, nextAt } = delivery;
     const label = labels.get(endpointId) ?? endpointId;
-    const due = say(SENTENCES.dueAttempt(tries.length + 1, types.get(eventId) ?? "", label));
+    const due = say(EXPLAIN_SENTENCES.dueAttempt(tries.length + 1, types.get(eventId) ?? "", label));
     const fault = tries.length === 0 ? holdingFault(delivery) : undefined;
-    const text = joinTexts([due, fault === undefined ? "" : say(SENTENCES.heldBy(fault))]);
+    const text = joinTexts([due, fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault))]);
     return { at: nextAt, what: "delivery", text };
   });
 }
@@ -167,15 +168,16 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   const fault = holdingFault(delivery);
   const late = last.startedAt - eventAt;
   if (fault === undefined && late < LATE_MS) return "";
-  const held = fault === undefined ? "" : say(SENTENCES.heldBy(fault));
+  const held = fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault));
   // A replay is later than its event by nature.
-  const after = delivery.cause === "event" ? say(SENTENCES.afterEvent(spanText(late, say))) : "";
-  return joinTexts([held, say(SENTENCES.arrived(iso(last.startedAt))), after]);
+  const after = delivery.cause === "event" ? say(EXPLAIN_SENTENCES.afterEvent(spanText(late, say))) : "";
+  return joinTexts([held, say(EXPLAIN_SENTENCES.arrived(iso(last.startedAt))), after]);
 }
 
 /** The names of deliveries other than the original one. */
-const CAUSE_NAMES: Readonly<Partial<Record<DeliveryEntry["cause"], (typeof SENTENCES.called)["replay"]>>> =
-  SENTENCES.called;
+const CAUSE_NAMES: Readonly<
+  Partial<Record<DeliveryEntry["cause"], (typeof EXPLAIN_SENTENCES.called)["replay"]>>
+> = EXPLAIN_SENTENCES.called;
 
 /**
  * The results of attempts in order, with equal results counted: `timeout ×2, 500 ×4`; for a single attempt, with its
@@ -198,16 +200,22 @@ function resultsText(attempts: readonly StoryAttempt[], telling: LineContext): s
 function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext): string {
   const { id, state, nextAt, isHeld, tries, fault } = delivery;
   if (state === "dropped")
-    return say(fault?.action === "drop" ? SENTENCES.droppedBy(fault.action) : SENTENCES.dropped);
-  if (state === "failed") return say(SENTENCES.givenUp);
+    return say(
+      fault?.action === "drop" ? EXPLAIN_SENTENCES.droppedBy(fault.action) : EXPLAIN_SENTENCES.dropped,
+    );
+  if (state === "failed") return say(EXPLAIN_SENTENCES.givenUp);
   if (state !== "due" || tries.some(isUnderWay)) return "";
-  if (isHeld) return say(SENTENCES.held);
-  const next = say(nextAt <= now ? SENTENCES.dueNow : SENTENCES.nextAttempt(spanText(nextAt - now, say)));
+  if (isHeld) return say(EXPLAIN_SENTENCES.held);
+  const next = say(
+    nextAt <= now ? EXPLAIN_SENTENCES.dueNow : EXPLAIN_SENTENCES.nextAttempt(spanText(nextAt - now, say)),
+  );
   if (tries.length > 0) return next;
   const holding = holdingFault(delivery);
-  if (holding !== undefined) return joinTexts([say(SENTENCES.heldBy(holding)), next]);
+  if (holding !== undefined) return joinTexts([say(EXPLAIN_SENTENCES.heldBy(holding)), next]);
   const holder = holders?.get(id);
-  return say(holder === undefined ? SENTENCES.waits : SENTENCES.behind(holder.type, holder.fault));
+  return say(
+    holder === undefined ? EXPLAIN_SENTENCES.waits : EXPLAIN_SENTENCES.behind(holder.type, holder.fault),
+  );
 }
 
 /** The beginning of the last answer and the likely cause, after a failure. */
@@ -250,24 +258,24 @@ function attemptText(
   const later =
     before === undefined
       ? ""
-      : `, ${telling.say(SENTENCES.later(spanText(startedAt - before.startedAt, telling.say)))}`;
+      : `, ${telling.say(EXPLAIN_SENTENCES.later(spanText(startedAt - before.startedAt, telling.say)))}`;
   const cause = causeText(attempt, telling.say);
   const isSame = before !== undefined && cause === causeText(before, telling.say);
   const why =
     cause === undefined || attempt.fault !== null
       ? ""
-      : ` (${isSame ? telling.say(SENTENCES.sameCause) : cause})`;
+      : ` (${isSame ? telling.say(EXPLAIN_SENTENCES.sameCause) : cause})`;
   const result = `${resultText(attempt, telling)}${faultOf(attempt, telling)}${tookText(attempt)}`;
   return `${to}attempt ${number}${later}: ${result}${quoteAnswer(attempt)}${why}`;
 }
 
 /** The fault of an attempt; empty if there is none, or if the text of the duplicate delivery already names it. */
 function faultOf({ fault }: StoryAttempt, { say }: LineContext): string {
-  return fault === null || fault === "duplicate" ? "" : say(SENTENCES.byFault(fault));
+  return fault === null || fault === "duplicate" ? "" : say(EXPLAIN_SENTENCES.byFault(fault));
 }
 
 function resultText({ status, error }: StoryAttempt, { say }: LineContext): string {
-  return String(status ?? error ?? say(SENTENCES.underWay));
+  return String(status ?? error ?? say(EXPLAIN_SENTENCES.underWay));
 }
 
 function tookText({ milliseconds }: StoryAttempt): string {

@@ -3,7 +3,7 @@ import { isAcceptedResult, type DeliveryError, type DeliveryState } from "../web
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { AppliedFault } from "../fault/operations.ts";
 import type { Say, Words } from "../language.ts";
-import { SENTENCES } from "./sentences.ts";
+import { EXPLAIN_SENTENCES } from "./sentences.ts";
 
 /** An attempt of a delivery, with the facts shown in a story. Times are milliseconds by the store's clock. */
 export type StoryAttempt = {
@@ -157,7 +157,7 @@ export function likelyCause({
   fault,
 }: Pick<StoryAttempt, "status" | "error" | "fault">): LikelyCause | undefined {
   if (fault !== null && (error !== null || status !== null) && !isSuccess(status))
-    return { cause: SENTENCES.injected(fault), next: "checkout faults list" };
+    return { cause: EXPLAIN_SENTENCES.injected(fault), next: "checkout faults list" };
   if (error !== null) return DELIVERY_CAUSES[error];
   if (status === null || isSuccess(status)) return undefined;
   const code = String(status);

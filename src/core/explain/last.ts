@@ -3,7 +3,7 @@ import { isFinal, MAX_PAYMENT_ATTEMPTS } from "../checkout/payment.ts";
 import { settlementOf } from "../checkout/reserved-order-id.ts";
 import type { Attempt, LastChange, LateResult } from "../control/checkout.ts";
 import { english, type Say } from "../language.ts";
-import { SENTENCES } from "./sentences.ts";
+import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 
 /** The facts about the life of a checkout. Times are milliseconds by the store's clock. */
@@ -40,21 +40,21 @@ function whoActed(checkout: Life["checkout"], at: number): LastChange["by"] {
 }
 
 /** The last change in words; empty if the status already says it. */
-export function lastText({ what, attempt, attemptsLeft }: LastChange, say: Say = english): string {
-  const { started, declined, late } = SENTENCES.last;
+export function describeLastChange({ what, attempt, attemptsLeft }: LastChange, say: Say = english): string {
+  const { started, declined, late } = EXPLAIN_SENTENCES.last;
   if (what === "started") return say(started(attempt ?? 1));
   if (what === "declined") return say(declined(attemptsLeft ?? 0));
   return what === "late" ? say(late(attempt ?? 1)) : "";
 }
 
 /** The age and actor of the last change: `2 min ago, by the payer`. */
-export function lastWhen({ at, by }: LastChange, now: number, say: Say = english): string {
-  return `${ageText(now - at, say)}${say([", ", "，"])}${say(SENTENCES.lastBy[by])}`;
+export function lastChangeAge({ at, by }: LastChange, now: number, say: Say = english): string {
+  return `${ageText(now - at, say)}${say([", ", "，"])}${say(EXPLAIN_SENTENCES.lastBy[by])}`;
 }
 
 /** An age in milliseconds as text, in its largest unit: `2 min ago`; `in 2 min` for a future time. */
 export function ageText(age: number, say: Say): string {
-  if (Math.abs(age) < 1000) return say(SENTENCES.justNow);
+  if (Math.abs(age) < 1000) return say(EXPLAIN_SENTENCES.justNow);
   const span = spanText(Math.abs(age), say);
-  return say(age > 0 ? SENTENCES.ago(span) : SENTENCES.ahead(span));
+  return say(age > 0 ? EXPLAIN_SENTENCES.ago(span) : EXPLAIN_SENTENCES.ahead(span));
 }

@@ -1,6 +1,6 @@
 import type { Say } from "../language.ts";
 import type { StoryEntry } from "./explanation.ts";
-import { SENTENCES } from "./sentences.ts";
+import { EXPLAIN_SENTENCES } from "./sentences.ts";
 
 /** The order of lines with the same time, which a frozen clock produces. */
 const ORDER = [
@@ -67,6 +67,6 @@ function comesBefore(one: OrderableLine<unknown>, other: OrderableLine<unknown>)
 }
 
 function clockMovedBackEntry(at: number, say: Say): StoryEntry {
-  const text = say(SENTENCES.setBack);
+  const text = say(EXPLAIN_SENTENCES.setBack);
   return { at, what: "clock", id: null, of: null, status: null, durationMs: null, text };
 }

@@ -10,10 +10,12 @@ import { english, type Say } from "../language.ts";
 import { printable } from "../text.ts";
 import { checkOf, type RefusalCheck } from "./checks.ts";
 import type { RequestDifference, Explanation } from "./explanation.ts";
-import { SENTENCES } from "./sentences.ts";
+import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { requestEntry, type StoryRequest } from "./timeline.ts";
 
-/** The existing checkout that a request conflicted with: the checkout bound to its key, or the checkout of its order. */
+/**
+ * The existing checkout that a request conflicted with: the checkout bound to its key, or the checkout of its order.
+ */
 export type ExistingCheckout = Checkout & {
   /** The fingerprint of the checkout's create; null if the key has expired. */
   readonly fingerprint: string | null;
@@ -92,15 +94,15 @@ function explainFault(
 
 /** A request and its answer in words, including an answer that the client did not receive. */
 function lineOf({ method, path, status, fault }: LoggedRequest, say: Say): string {
-  const { notAnswered, answered, answerLost } = SENTENCES;
+  const { notAnswered, answered, answerLost } = EXPLAIN_SENTENCES;
   const came = fault?.action === "lose_answer" ? answerLost : answered;
   return `${method} ${path} ${say(status === 0 ? notAnswered : came(status))}`;
 }
 
 /** The relation between a request and its replays. */
 function afterOf(request: StoryRequest, replays: readonly StoryRequest[], say: Say): string {
-  if (isReplay(request)) return say(SENTENCES.isReplay);
-  return replays.length === 0 ? "" : say(SENTENCES.wasReplayed);
+  if (isReplay(request)) return say(EXPLAIN_SENTENCES.isReplay);
+  return replays.length === 0 ? "" : say(EXPLAIN_SENTENCES.wasReplayed);
 }
 
 type Parts = Pick<Explanation, "field" | "expected" | "received" | "next">;
@@ -178,14 +180,14 @@ export function differencesOf(
 const PATH = "path";
 
 /** The body of the request that created a checkout, reconstructed from the checkout's terms. */
-export function firstBody(met: ExistingCheckout): CreateRequest {
+export function originalBody(met: ExistingCheckout): CreateRequest {
   const [body, ...others] = requestsFor(met);
   return others.find((other) => fingerprint(CREATE_PATHS[met.object], other) === met.fingerprint) ?? body;
 }
 
 /** The path and the fields of the request that created a checkout. */
 function firstRequest(met: ExistingCheckout): Map<string, string> {
-  const fields = Object.entries({ path: CREATE_PATHS[met.object], ...firstBody(met) });
+  const fields = Object.entries({ path: CREATE_PATHS[met.object], ...originalBody(met) });
   // In the log's form, to be comparable.
   return new Map(fields.map(([field, value]) => [field, displayValue(storedField(value, met))]));
 }

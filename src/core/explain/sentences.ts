@@ -8,7 +8,7 @@ const CREATE_AGAIN_TEXT = "the same order_id may be created again with a new key
 const CREATE_AGAIN_TEXT_ZH = "可用新的幂等键以同一订单号再次创建";
 
 /** The texts of explanations and of story lines, one row for each fact. Causes include the remedy. */
-export const SENTENCES = {
+export const EXPLAIN_SENTENCES = {
   /** The meaning of a checkout's status. */
   status: {
     created: (expires) => [

@@ -4,7 +4,7 @@ import { MAX_PAYMENT_ATTEMPTS, type AttemptResult } from "../checkout/payment.ts
 import { faultReason } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";
 import { english, type Say, type Words } from "../language.ts";
-import { cut } from "../text.ts";
+import { cutText } from "../text.ts";
 import {
   delayedDeliveries,
   groupDeliveries,
@@ -15,7 +15,7 @@ import {
 import type { StoryDelivery } from "./delivery.ts";
 import type { RequestDifference, Explanation, PendingEntry, StoryEntry } from "./explanation.ts";
 import { mergeChains, type OrderableLine } from "./order.ts";
-import { SENTENCES } from "./sentences.ts";
+import { EXPLAIN_SENTENCES } from "./sentences.ts";
 
 /** A logged request, with further facts from the state. */
 export type StoryRequest = LoggedRequest & {
@@ -123,7 +123,7 @@ export function pendingOf(
     due.map(({ at, what }) => ({
       at,
       what,
-      text: say(what === "expiry" ? SENTENCES.expires : SENTENCES.settles),
+      text: say(what === "expiry" ? EXPLAIN_SENTENCES.expires : EXPLAIN_SENTENCES.settles),
     })),
   );
   return [...attempts, ...own].toSorted((left, right) => left.at - right.at);
@@ -197,19 +197,19 @@ function isPendingEvent({ type }: StoryEvent): boolean {
 export function requestEntry(request: StoryRequest, say: Say): StoryEntry {
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
-  const said = status === 0 ? say(SENTENCES.noAnswer) : `${status}${code === null ? "" : ` ${code}`}`;
-  const keyed = key === null ? "" : say(SENTENCES.byKey(cut(key, MAX_SHOWN)));
+  const said = status === 0 ? say(EXPLAIN_SENTENCES.noAnswer) : `${status}${code === null ? "" : ` ${code}`}`;
+  const keyed = key === null ? "" : say(EXPLAIN_SENTENCES.byKey(cutText(key, MAX_SHOWN)));
   const met = fault === null ? "" : `, ${faultReason(fault)}`;
-  const text = `${method} ${path}: ${say(SENTENCES.tookMs(said, durationMs))}${keyed}${met}${differencesText(request, say)}`;
+  const text = `${method} ${path}: ${say(EXPLAIN_SENTENCES.tookMs(said, durationMs))}${keyed}${met}${differencesText(request, say)}`;
   return { at, what: "request", id, of: null, status, durationMs, text };
 }
 
 /** The differences, field by field: `: amount_minor 1999 → 2999`. */
 function differencesText({ differences }: StoryRequest, say: Say): string {
-  const nothing = say(SENTENCES.nothing);
+  const nothing = say(EXPLAIN_SENTENCES.nothing);
   const texts = differences.map(
     ({ field, first, this: now }) =>
-      `${cut(field, MAX_SHOWN)} ${cut(first ?? nothing, MAX_SHOWN)} → ${cut(now ?? nothing, MAX_SHOWN)}`,
+      `${cutText(field, MAX_SHOWN)} ${cutText(first ?? nothing, MAX_SHOWN)} → ${cutText(now ?? nothing, MAX_SHOWN)}`,
   );
   return texts.length === 0 ? "" : `: ${texts.join(", ")}`;
 }
@@ -225,7 +225,7 @@ function placeRequest(request: StoryRequest, say: Say): OrderedLine {
 /** An event, with the attempt whose start it reports. */
 function placeEvent(event: StoryEvent, say: Say, attempt?: Attempt): OrderedLine {
   const { id, type, createdAt: at } = event;
-  const began = attempt === undefined ? "" : `, ${say(SENTENCES.attempt(attempt.number))}`;
+  const began = attempt === undefined ? "" : `, ${say(EXPLAIN_SENTENCES.attempt(attempt.number))}`;
   const entry: StoryEntry = {
     at,
     what: "event",
@@ -240,15 +240,21 @@ function placeEvent(event: StoryEvent, say: Say, attempt?: Attempt): OrderedLine
 }
 
 function placeView({ kind, at, target }: PageView, say: Say): OrderedLine {
-  const text = kind === "opened" ? SENTENCES.pageOpened : SENTENCES.browserReturned(target);
+  const text = kind === "opened" ? EXPLAIN_SENTENCES.pageOpened : EXPLAIN_SENTENCES.browserReturned(target);
   return { entry: payerEntry("page", at, say(text)), place: kind };
 }
 
 function placeAttempt({ number, startedAt, outcome, finishedAt }: Attempt, say: Say): readonly OrderedLine[] {
   const line = (at: number, text: Words): StoryEntry => payerEntry("attempt", at, say(text));
-  const started: OrderedLine = { entry: line(startedAt, SENTENCES.attemptStarted(number)), place: "start" };
+  const started: OrderedLine = {
+    entry: line(startedAt, EXPLAIN_SENTENCES.attemptStarted(number)),
+    place: "start",
+  };
   if (finishedAt === null) return [started];
-  const ended = line(finishedAt, SENTENCES.attemptEnded(number, outcome, MAX_PAYMENT_ATTEMPTS - number));
+  const ended = line(
+    finishedAt,
+    EXPLAIN_SENTENCES.attemptEnded(number, outcome, MAX_PAYMENT_ATTEMPTS - number),
+  );
   return [started, { entry: ended, place: "finish" }];
 }
 
@@ -256,7 +262,7 @@ function lateEntry(
   { attempt, result, recordedAt }: CheckoutStory["lateResults"][number],
   say: Say,
 ): StoryEntry {
-  return payerEntry("late_result", recordedAt, say(SENTENCES.attemptLate(attempt, result)));
+  return payerEntry("late_result", recordedAt, say(EXPLAIN_SENTENCES.attemptLate(attempt, result)));
 }
 
 function payerEntry(what: "attempt" | "late_result" | "page", at: number, text: string): StoryEntry {

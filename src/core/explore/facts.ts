@@ -22,7 +22,7 @@ export type OrderView = {
 };
 
 /** An order or session that the run created, in its final state at the service. */
-export type MadeCheckout = {
+export type RunCheckout = {
   readonly id: string;
   readonly orderId: string;
   readonly amountMinor: number;
@@ -40,7 +40,7 @@ type SeenRequest = {
 };
 
 /** A delivery with its attempts. */
-export type SeenDelivery = {
+export type ObservedDelivery = {
   readonly eventType: string;
   readonly cause: "event" | "replay" | "duplicate";
   readonly state: "due" | "succeeded" | "failed" | "dropped";
@@ -58,12 +58,12 @@ export type SecretPlace = (typeof SECRET_PLACES)[number];
 export type RunFacts = {
   readonly schedule: Schedule;
   /** The checkouts of the run, oldest first. */
-  readonly checkouts: readonly MadeCheckout[];
+  readonly checkouts: readonly RunCheckout[];
   readonly purchase: PurchaseResult;
   /** The result of repeating the purchase without request faults; null unless the first attempt failed. */
   readonly again: PurchaseResult | null;
   readonly requests: readonly SeenRequest[];
-  readonly deliveries: readonly SeenDelivery[];
+  readonly deliveries: readonly ObservedDelivery[];
   /** The views before the payer acted, soon after a payment, and at the end; null if the view could not be read. */
   readonly before: OrderView | null;
   readonly soon: OrderView | null;
@@ -75,7 +75,7 @@ export type RunFacts = {
 };
 
 /** The logged requests of a run's store, in the form used for judging. */
-export function seenRequests({ requests }: AnswerOf<"listRequests">): readonly SeenRequest[] {
+export function observedRequests({ requests }: AnswerOf<"listRequests">): readonly SeenRequest[] {
   return requests.map(({ method, path, status, code, fault }) => ({
     method,
     path,
@@ -86,8 +86,8 @@ export function seenRequests({ requests }: AnswerOf<"listRequests">): readonly S
 }
 
 /**
- * Whether a request shows a secret. The service refuses a secret in a body or a key, and says so in its message; the log
- * marks the place of a secret in a path.
+ * Whether a request shows a secret. The service refuses a secret in a body or a key, and says so in its message; the
+ * log marks the place of a secret in a path.
  */
 export function isRequestWithSecret({ path, message }: LoggedRequest): boolean {
   return showsSecret(path) || message?.includes(SECRET_DESCRIPTION) === true;
@@ -104,12 +104,12 @@ export function requestLines({ requests }: Pick<RunFacts, "requests">): readonly
 }
 
 /** Whether an event type means that a checkout was paid. */
-export function isPayment(eventType: string): boolean {
+export function isPaymentEvent(eventType: string): boolean {
   return eventType.endsWith(`.${"succeeded" satisfies FinalStatus}`);
 }
 
 /** The checkout of a run: the checkout that the client received, otherwise the first. */
-export function checkoutOfRun({ checkouts, purchase, again }: RunFacts): MadeCheckout | undefined {
+export function checkoutOfRun({ checkouts, purchase, again }: RunFacts): RunCheckout | undefined {
   const ids = new Set([again, purchase].map((end) => (end?.end === "order" ? end.id : undefined)));
   return checkouts.find(({ id }) => ids.has(id)) ?? checkouts[0];
 }

@@ -1,10 +1,10 @@
 import {
   checkoutOfRun,
-  isPayment,
+  isPaymentEvent,
   SECRET_PLACES,
-  type MadeCheckout,
+  type RunCheckout,
   type RunFacts,
-  type SeenDelivery,
+  type ObservedDelivery,
 } from "./facts.ts";
 import { isKill } from "./schedule.ts";
 import type { ExploreCause, Invariant } from "./invariants.ts";
@@ -76,7 +76,7 @@ function secretVerdict({ secretPlaces }: RunFacts): Verdict {
   return verdictOf("secrets_kept", place === undefined ? null : `secret_in_${place}`);
 }
 
-function viewVerdicts(facts: RunFacts, checkout: MadeCheckout): readonly Verdict[] {
+function viewVerdicts(facts: RunFacts, checkout: RunCheckout): readonly Verdict[] {
   const { before, soon, last } = facts;
   const verdicts: Verdict[] = [];
   const isPaid = checkout.status === "succeeded";
@@ -111,7 +111,7 @@ function verdictOf(invariant: Invariant, cause: ExploreCause | null): Verdict {
   return cause === null ? { invariant, held: true } : { invariant, held: false, cause };
 }
 
-function unpaidCause({ status }: MadeCheckout): ExploreCause {
+function unpaidCause({ status }: RunCheckout): ExploreCause {
   switch (status) {
     case "failed":
       return "books_failed";
@@ -126,8 +126,8 @@ function unpaidCause({ status }: MadeCheckout): ExploreCause {
   }
 }
 
-function paymentsOf({ deliveries }: RunFacts): readonly SeenDelivery[] {
-  return deliveries.filter(({ eventType }) => isPayment(eventType));
+function paymentsOf({ deliveries }: RunFacts): readonly ObservedDelivery[] {
+  return deliveries.filter(({ eventType }) => isPaymentEvent(eventType));
 }
 
 function moreThanOnceCause(facts: RunFacts): ExploreCause {
@@ -137,7 +137,7 @@ function moreThanOnceCause(facts: RunFacts): ExploreCause {
 }
 
 /** Whether the order was paid, but every delivery that would have reported it was dropped. */
-function isDroppedForGood(facts: RunFacts, { status }: MadeCheckout): boolean {
+function isDroppedForGood(facts: RunFacts, { status }: RunCheckout): boolean {
   const payments = paymentsOf(facts);
   return (
     status === "succeeded" &&

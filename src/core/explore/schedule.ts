@@ -64,18 +64,18 @@ export function isKill(action: ScheduledFault["action"]): action is Kill {
 }
 
 /** The number of faults, plus one if the payer does not simply pay. */
-export function sizeOf({ faults, payer }: Schedule): number {
+export function scheduleSize({ faults, payer }: Schedule): number {
   return faults.length + (payer === NO_FAULTS.payer ? 0 : 1);
 }
 
 /** A key that is equal for two schedules if they have the same faults, in any order, and the same payer. */
-export function keyOf({ faults, payer }: Schedule): string {
+export function scheduleKey({ faults, payer }: Schedule): string {
   const parts = faults.map((fault) => faultLine(fault)).toSorted();
   return [payer, ...parts].join("\n");
 }
 
 /** All schedules that contain some of a schedule's steps, including the empty one and the schedule itself. */
-export function partsOf({ faults, payer }: Schedule): readonly Schedule[] {
+export function subschedulesOf({ faults, payer }: Schedule): readonly Schedule[] {
   let parts: readonly Schedule[] = [NO_FAULTS];
   if (payer !== NO_FAULTS.payer) parts = [NO_FAULTS, { faults: [], payer }];
   for (const fault of faults)

@@ -6,11 +6,11 @@ import { isUuid } from "../text.ts";
 import type { RunFacts } from "./facts.ts";
 import {
   faultAt,
-  keyOf,
+  scheduleKey,
   NO_FAULTS,
-  partsOf,
+  subschedulesOf,
   PAYER_OUTCOMES,
-  sizeOf,
+  scheduleSize,
   type Kill,
   type Schedule,
   type ScheduledFault,
@@ -80,10 +80,10 @@ export function placesOf({
 type Extension = { readonly schedule: Schedule; readonly place: Place };
 
 /** The kills at places of each kind; none if the application has no process of its own. */
-export type KillsAt = { readonly request: readonly Kill[]; readonly delivery: readonly Kill[] };
+export type KillsByPlace = { readonly request: readonly Kill[]; readonly delivery: readonly Kill[] };
 
 /** The schedules that add one step to a schedule: each fault at each place, and each other outcome of the payer. */
-function extensionsOf({ schedule, places }: KnownRun, kills: KillsAt): readonly Extension[] {
+function extensionsOf({ schedule, places }: KnownRun, kills: KillsByPlace): readonly Extension[] {
   const { faults, payer } = schedule;
   const taken = new Set(faults.map(({ match = {} }) => JSON.stringify(match)));
   return places.flatMap((place): readonly Extension[] => {
@@ -118,25 +118,25 @@ const NEW_PLACE = 4;
  */
 export function nextWave(
   runs: readonly KnownRun[],
-  { seed, kills }: { readonly seed: string; readonly kills: KillsAt },
+  { seed, kills }: { readonly seed: string; readonly kills: KillsByPlace },
 ): readonly Schedule[] {
-  const size = Math.max(...runs.map(({ schedule }) => sizeOf(schedule)));
-  const broken = new Set(runs.filter(({ isBroken }) => isBroken).map((run) => keyOf(run.schedule)));
-  const known = new Set(runs.map(({ schedule }) => keyOf(schedule)));
+  const size = Math.max(...runs.map(({ schedule }) => scheduleSize(schedule)));
+  const broken = new Set(runs.filter(({ isBroken }) => isBroken).map((run) => scheduleKey(run.schedule)));
+  const known = new Set(runs.map(({ schedule }) => scheduleKey(schedule)));
   const plain = new Set(runs[0]?.places.map((place) => JSON.stringify(place)));
-  const closeness = new Map(runs.map((run) => [keyOf(run.schedule), run.closeness] as const));
+  const closeness = new Map(runs.map((run) => [scheduleKey(run.schedule), run.closeness] as const));
   const ranked: { readonly schedule: Schedule; readonly rank: number; readonly turn: number }[] = [];
   for (const run of runs) {
-    if (run.isBroken || sizeOf(run.schedule) !== size) continue;
+    if (run.isBroken || scheduleSize(run.schedule) !== size) continue;
     for (const { schedule, place } of extensionsOf(run, kills)) {
-      const key = keyOf(schedule);
+      const key = scheduleKey(schedule);
       if (known.has(key)) continue;
       known.add(key);
-      const parts = partsOf(schedule);
-      if (parts.some((part) => broken.has(keyOf(part)))) continue;
+      const parts = subschedulesOf(schedule);
+      if (parts.some((part) => broken.has(scheduleKey(part)))) continue;
       const singles = parts
-        .filter((part) => sizeOf(part) === 1)
-        .reduce((sum, part) => sum + (closeness.get(keyOf(part)) ?? 0), 0);
+        .filter((part) => scheduleSize(part) === 1)
+        .reduce((sum, part) => sum + (closeness.get(scheduleKey(part)) ?? 0), 0);
       const rank = singles + (plain.has(JSON.stringify(place)) ? 0 : NEW_PLACE);
       ranked.push({ schedule, rank, turn: fractionOf(`${seed}\n${key}`) });
     }
@@ -153,7 +153,7 @@ const WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
  * The weighted differences from the run without faults: repeated or refused requests, repeated deliveries, and a failed
  * purchase. 0: the fault changed nothing.
  */
-export function closenessOf(run: RunFacts, plain: RunFacts): number {
+export function differenceScore(run: RunFacts, plain: RunFacts): number {
   const more = (count: (facts: RunFacts) => number): number => Math.max(0, count(run) - count(plain));
   const retries = more(({ requests }) => Math.min(requests.length, 10));
   const refusals = more(

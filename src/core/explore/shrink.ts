@@ -1,4 +1,4 @@
-import { keyOf, NO_FAULTS, type Schedule } from "./schedule.ts";
+import { scheduleKey, NO_FAULTS, type Schedule } from "./schedule.ts";
 
 /**
  * Finds the smallest schedule that still breaks: yields one candidate after the other, receives whether each breaks,
@@ -11,7 +11,7 @@ export function* shrinkSchedule(schedule: Schedule): Generator<Schedule, Schedul
   for (let next = removeOneStep(least, held); next !== undefined; next = removeOneStep(least, held)) {
     const isBroken = yield next;
     if (isBroken) least = next;
-    else held.add(keyOf(next));
+    else held.add(scheduleKey(next));
   }
   return least;
 }
@@ -20,5 +20,5 @@ export function* shrinkSchedule(schedule: Schedule): Generator<Schedule, Schedul
 function removeOneStep({ faults, payer }: Schedule, held: ReadonlySet<string>): Schedule | undefined {
   const smaller: Schedule[] = faults.map((_fault, at) => ({ faults: faults.toSpliced(at, 1), payer }));
   if (payer !== NO_FAULTS.payer) smaller.push({ faults, payer: NO_FAULTS.payer });
-  return smaller.find((one) => !held.has(keyOf(one)));
+  return smaller.find((one) => !held.has(scheduleKey(one)));
 }

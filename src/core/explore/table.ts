@@ -1,4 +1,4 @@
-import { placeOfFault, sizeOf, type Schedule } from "./schedule.ts";
+import { placeOfFault, scheduleSize, type Schedule } from "./schedule.ts";
 import type { Place } from "./search.ts";
 
 /** The results of single faults at a place, by action; for the place `payer`, by the end of the payment. */
@@ -31,7 +31,7 @@ export function placeTable(
     first.map((place) => [placeName(place), { held: [], broken: [], not_judged: [] }]),
   );
   for (const { schedule, result } of results) {
-    if (sizeOf(schedule) !== 1) continue;
+    if (scheduleSize(schedule) !== 1) continue;
     const { faults, payer } = schedule;
     const [fault] = faults;
     const place = fault === undefined ? PAYER : placeOfFault(fault);

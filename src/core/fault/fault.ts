@@ -41,7 +41,7 @@ export function faultReason({ id, action }: AppliedFault): string {
 }
 
 /** Whether a fault can no longer be applied at a moment of the store's clock. */
-export function isOver({ times, applied, until }: Fault, now: number): boolean {
+export function hasEnded({ times, applied, until }: Fault, now: number): boolean {
   return (times !== null && applied >= times) || (until !== null && now >= until);
 }
 

@@ -1,5 +1,12 @@
 import * as z from "zod/mini";
-import { moment, namedMoment, nonEmpty, storeOperation, whole, type DomainOf } from "../control/operation.ts";
+import {
+  moment,
+  momentInRequest,
+  nonEmptyText,
+  storeOperation,
+  wholeNumber,
+  type DomainOf,
+} from "../control/operation.ts";
 import { addRules, nameSchemas } from "../control/wire-names.ts";
 import { EVENT_PATTERNS } from "../webhook/event-types.ts";
 import { FAULT_ACTIONS, FAULT_PROFILES, MAX_DELIVERY_DELAY_MS } from "./actions.ts";
@@ -11,7 +18,7 @@ const MAX_SEED = 64;
 const MAX_RETRY_AFTER_S = 3600;
 
 const action = z.enum(FAULT_ACTIONS);
-const pattern = nonEmpty(MAX_PATTERN);
+const pattern = nonEmptyText(MAX_PATTERN);
 
 /** The fault that was applied to a request or a delivery. */
 export const appliedFault = z.object({ id: z.uuid(), action });
@@ -29,18 +36,18 @@ const match = {
   /** `*` stands for any text. */
   orderId: pattern,
   /** The first match that the fault applies to, counted from 1 since the fault was added. */
-  nth: whole(1, MAX_TIMES),
+  nth: wholeNumber(1, MAX_TIMES),
   /** The share of the matches that the fault applies to, chosen by its seed. */
   probability: z.number().check(z.minimum(0), z.maximum(1)),
 };
 /** Parameters of actions. */
 const parameters = {
-  status: whole(400, 599),
+  status: wholeNumber(400, 599),
   /** The duration or delay of an answer, a body or a delivery, in milliseconds. */
-  latencyMs: whole(0, MAX_DELIVERY_DELAY_MS),
-  retryAfterS: whole(0, MAX_RETRY_AFTER_S),
+  latencyMs: wholeNumber(0, MAX_DELIVERY_DELAY_MS),
+  retryAfterS: wholeNumber(0, MAX_RETRY_AFTER_S),
 };
-const times = whole(1, MAX_TIMES);
+const times = wholeNumber(1, MAX_TIMES);
 
 const fault = z.object({
   id: z.uuid(),
@@ -55,8 +62,8 @@ const fault = z.object({
   /** The random seed of the probability: the same seed chooses the same matches. */
   seed: z.string(),
   /** The number of matches, and how many of them the fault was applied to. */
-  matched: whole(0),
-  applied: whole(0),
+  matched: wholeNumber(0),
+  applied: wholeNumber(0),
   createdAt: moment,
 });
 /** A fault that can still be applied. */
@@ -69,8 +76,8 @@ export const faultRequest = z.strictObject({
   match: z.optional(z.partial(z.strictObject(match))),
   ...z.partial(z.object(parameters)).shape,
   times: z.optional(times),
-  until: z.optional(namedMoment),
-  seed: z.optional(nonEmpty(MAX_SEED)),
+  until: z.optional(momentInRequest),
+  seed: z.optional(nonEmptyText(MAX_SEED)),
 });
 /** A request for faults: an action with its match, or a profile. */
 export type FaultsRequest = DomainOf<typeof faultRequest>;

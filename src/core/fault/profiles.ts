@@ -5,7 +5,7 @@ import type { FaultRequest } from "./request.ts";
 const MAX_APPLICATIONS = 1000;
 
 /** The faults of each profile, in the order of their matching. */
-export const PROFILES: Readonly<Record<FaultProfile, readonly FaultRequest[]>> = {
+export const PROFILE_FAULTS: Readonly<Record<FaultProfile, readonly FaultRequest[]>> = {
   "lost-response": [{ action: "lose_answer", match: { method: "POST" } }],
   "flaky-network": [
     { action: "lose_answer", match: { probability: 0.1 }, times: MAX_APPLICATIONS },

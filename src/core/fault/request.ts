@@ -8,9 +8,9 @@ import {
   MAX_API_LATENCY_MS,
   API_MATCH_FIELDS,
   DELIVERY_MATCH_FIELDS,
-  PARAMETERS,
+  FAULT_PARAMETERS,
   PATH_PATTERN,
-  type Parameter,
+  type FaultParameter,
 } from "./rules.ts";
 
 /** A requested fault; missing fields have their defaults. */
@@ -35,8 +35,8 @@ export function parseFaultTerms(wanted: FaultRequest): Outcome<FaultTerms> {
   if (refused !== undefined) return refuse("invalid_parameter", refused);
   const types = match.eventType === undefined ? undefined : parseEventTypes([match.eventType]);
   if (types?.ok === false) return types;
-  const valueOf = (field: keyof typeof PARAMETERS): number | null => {
-    const parameter: Parameter = PARAMETERS[field];
+  const valueOf = (field: keyof typeof FAULT_PARAMETERS): number | null => {
+    const parameter: FaultParameter = FAULT_PARAMETERS[field];
     return wanted[field] ?? (parameter.of.includes(action) ? parameter.default : null);
   };
   const { times = wanted.until === undefined ? 1 : null, until = null, seed = null } = wanted;
@@ -76,8 +76,8 @@ function strangeField({ action, match = {} }: FaultRequest): Words | undefined {
 }
 
 function strangeParameter({ action, ...wanted }: FaultRequest): Words | undefined {
-  const given = Object.entries<Parameter>(PARAMETERS).filter(
-    ([field]) => wanted[field as keyof typeof PARAMETERS] !== undefined,
+  const given = Object.entries<FaultParameter>(FAULT_PARAMETERS).filter(
+    ([field]) => wanted[field as keyof typeof FAULT_PARAMETERS] !== undefined,
   );
   const strange = given.find(([, { of }]) => !of.includes(action))?.[1];
   if (strange === undefined) return undefined;
@@ -96,8 +96,8 @@ function strangeValue({ action, match = {}, latencyMs = 0 }: FaultRequest): Word
     ];
   if (isApiAction(action) && latencyMs > MAX_API_LATENCY_MS)
     return [
-      `${PARAMETERS.latencyMs.name}: expected at most ${MAX_API_LATENCY_MS} for an answer; got ${latencyMs}`,
-      `${PARAMETERS.latencyMs.name}：响应至多 ${MAX_API_LATENCY_MS}；收到 ${latencyMs}`,
+      `${FAULT_PARAMETERS.latencyMs.name}: expected at most ${MAX_API_LATENCY_MS} for an answer; got ${latencyMs}`,
+      `${FAULT_PARAMETERS.latencyMs.name}：响应至多 ${MAX_API_LATENCY_MS}；收到 ${latencyMs}`,
     ];
   return undefined;
 }

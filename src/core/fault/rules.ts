@@ -4,14 +4,14 @@ import { API_ACTIONS, DELIVERY_ACTIONS, type FaultAction } from "./actions.ts";
 export const MAX_API_LATENCY_MS = 5 * 60_000;
 
 /** The parameters of actions: wire name, default and actions. Other actions have no parameter. */
-export const PARAMETERS = {
+export const FAULT_PARAMETERS = {
   status: { name: "status", default: 500, of: ["status"] },
   latencyMs: { name: "latency_ms", default: 2000, of: ["latency", "slow_body", "delay", "reorder"] },
   retryAfterS: { name: "retry_after_s", default: 1, of: ["rate_limit"] },
 } as const;
 
 /** A parameter of a fault, and the actions that it belongs to. */
-export type Parameter = {
+export type FaultParameter = {
   readonly name: string;
   readonly default: number;
   readonly of: readonly FaultAction[];
@@ -39,7 +39,7 @@ export const FAULT_RULES = {
         { required: ["action"], ...forbidFields(["profile"]) },
         {
           required: ["profile"],
-          ...forbidFields(["action", "match", "times", "until", ...namesOf(PARAMETERS)]),
+          ...forbidFields(["action", "match", "times", "until", ...namesOf(FAULT_PARAMETERS)]),
         },
       ],
     },
@@ -58,7 +58,7 @@ export const FAULT_RULES = {
     {
       anyOf: [isOneOf(API_ACTIONS), { properties: { match: forbidFields(Object.values(API_MATCH_FIELDS)) } }],
     },
-    ...Object.values<Parameter>(PARAMETERS).map(({ name, of }) => ({
+    ...Object.values<FaultParameter>(FAULT_PARAMETERS).map(({ name, of }) => ({
       anyOf: [forbidFields([name]), isOneOf(of)],
     })),
   ],
@@ -73,6 +73,6 @@ function forbidFields(names: readonly string[]) {
   return { properties: Object.fromEntries(names.map((name) => [name, false] as const)) };
 }
 
-function namesOf(parameters: Readonly<Record<string, Parameter>>): readonly string[] {
+function namesOf(parameters: Readonly<Record<string, FaultParameter>>): readonly string[] {
   return Object.values(parameters).map(({ name }) => name);
 }

@@ -1,6 +1,6 @@
 import { accept, mapValue, refuse, type Outcome } from "../outcome.ts";
 import type { FaultsRequest } from "./operations.ts";
-import { PROFILES } from "./profiles.ts";
+import { PROFILE_FAULTS } from "./profiles.ts";
 import { parseFaultTerms, type FaultTerms } from "./request.ts";
 
 /** The requested faults: one, or all faults of a profile. Refuses with `invalid_parameter` and the expected value. */
@@ -15,7 +15,7 @@ export function requestedFaults({ profile, action, ...rest }: FaultsRequest): Ou
       "应给出一个动作及其范围，或一个配置（至多带 seed）",
     ]);
   const all: FaultTerms[] = [];
-  for (const one of PROFILES[profile]) {
+  for (const one of PROFILE_FAULTS[profile]) {
     const terms = parseFaultTerms({ ...one, seed: rest.seed });
     if (!terms.ok) return terms;
     all.push(terms.value);

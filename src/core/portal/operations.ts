@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { moment, sandboxOperation, upTo, whole } from "../control/operation.ts";
+import { moment, sandboxOperation, textUpTo, wholeNumber } from "../control/operation.ts";
 
 /** The operations on the portal's sessions (decision 99). */
 export const portalOperations = {
@@ -14,7 +14,7 @@ export const portalOperations = {
        * The page to open after the sign-in: a path of the portal, with or without the portal's key. Refused if the path
        * contains an unknown UUID.
        */
-      to: z.optional(upTo(2048)),
+      to: z.optional(textUpTo(2048)),
     }),
     answer: z.object({ signInUrl: z.string(), expiresAt: moment }),
     refusals: ["not_found", "state_conflict"],
@@ -25,6 +25,6 @@ export const portalOperations = {
     summary: "Signs every browser out of the portal",
     description:
       "Ends every session of the portal, and returns the number of sessions. Unused links become invalid too.",
-    answer: z.object({ ended: whole(0) }),
+    answer: z.object({ ended: wholeNumber(0) }),
   }),
 };

@@ -136,7 +136,7 @@ function decideCapability(
 ): Outcome<void> {
   const found = capabilities.find(({ name }) => name === subject);
   if (found === undefined) {
-    if (wanted && subject !== null && kindOf(subject) !== undefined) return accept(undefined);
+    if (wanted && subject !== null && capabilityKindOf(subject) !== undefined) return accept(undefined);
     const names = capabilities.map(({ name }) => name).join(", ");
     const others = wanted ? "; any currency of ISO 4217 can be enabled, such as GBP" : "";
     return refuse("not_found", [
@@ -151,7 +151,7 @@ function decideCapability(
 }
 
 /** The kind of a capability; undefined if no store can have it. */
-export function kindOf(name: string): Capability["kind"] | undefined {
+export function capabilityKindOf(name: string): Capability["kind"] | undefined {
   if (PAYMENT_METHODS.some((method) => method === name)) return "payment_method";
   return isCurrency(name) ? "currency" : undefined;
 }

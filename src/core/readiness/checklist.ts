@@ -20,7 +20,7 @@ import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 import { hasOrderEvents } from "./drills/webhook.ts";
 import { english, type Say, type Words } from "../language.ts";
 import { printableLiteral } from "../text.ts";
-import { READINESS } from "./sentences.ts";
+import { READINESS_SENTENCES } from "./sentences.ts";
 import { proofOf, worstProof, type Proof } from "./proof.ts";
 import type { RunningDrill } from "../control/drills.ts";
 
@@ -61,26 +61,30 @@ export function checklistOf(items: readonly ChecklistItem[]): Checklist {
 function credentialItem({ production }: ReadinessFacts, say: Say): ItemFinding {
   const { request, approval } = production;
   if (isApproved(production)) {
-    const reason = say(READINESS.approved);
+    const reason = say(READINESS_SENTENCES.approved);
     return { status: "pass", reason, evidence: actionEvidence(approval), next: "checkout admin log" };
   }
   if (request === null) {
-    const reason = say(READINESS.notRequested);
+    const reason = say(READINESS_SENTENCES.notRequested);
     return { status: "fail", reason, evidence: actionEvidence(approval), next: REQUEST_COMMAND };
   }
-  const reason = say(approval === null ? READINESS.notApproved : READINESS.approvalRevoked);
+  const reason = say(
+    approval === null ? READINESS_SENTENCES.notApproved : READINESS_SENTENCES.approvalRevoked,
+  );
   return { status: "fail", reason, evidence: actionEvidence(request, approval), next: APPROVE_COMMAND };
 }
 
 function gateItem({ production }: ReadinessFacts, say: Say): ItemFinding {
   const { request, gate } = production;
   if (isGateOpen(production)) {
-    const reason = say(READINESS.gateOpen);
+    const reason = say(READINESS_SENTENCES.gateOpen);
     return { status: "pass", reason, evidence: actionEvidence(gate), next: "checkout admin log" };
   }
   const closed =
-    gate?.action === "revoke_credential" ? READINESS.gateClosedByRevocation : READINESS.gateClosed;
-  const reason = say(gate === null ? READINESS.gateNeverOpened : closed);
+    gate?.action === "revoke_credential"
+      ? READINESS_SENTENCES.gateClosedByRevocation
+      : READINESS_SENTENCES.gateClosed;
+  const reason = say(gate === null ? READINESS_SENTENCES.gateNeverOpened : closed);
   const approved = isApproved(production) ? "checkout admin open-gate" : APPROVE_COMMAND;
   const next = request === null ? REQUEST_COMMAND : approved;
   return { status: "fail", reason, evidence: actionEvidence(gate), next };
@@ -99,12 +103,12 @@ function actionEvidence(...acts: readonly (RecordedAction | null)[]): Evidence[]
 
 function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts, say: Say): ItemFinding {
   const evidence: Evidence[] = [
-    { what: say(READINESS.store(say(activity(active)))), reference: storeId, at: activeSince },
+    { what: say(READINESS_SENTENCES.store(say(activity(active)))), reference: storeId, at: activeSince },
     ...capabilityLines(capabilities, say).map((what) => ({ what, reference: null, at: null })),
   ];
   const missing = active ? missingCapability(capabilities, say) : inactive(say);
   if (missing !== undefined) return { status: "fail", evidence, ...missing };
-  const reason = say(READINESS.storeActive(capabilities.length));
+  const reason = say(READINESS_SENTENCES.storeActive(capabilities.length));
   return { status: "pass", reason, evidence, next: LIST_CAPABILITIES };
 }
 
@@ -122,7 +126,7 @@ function capabilityLines(capabilities: readonly Capability[], say: Say): string[
 }
 
 function activity(isOn: boolean): Words {
-  return READINESS.activity[isOn ? "on" : "off"];
+  return READINESS_SENTENCES.activity[isOn ? "on" : "off"];
 }
 
 const CAPABILITY_KINDS = ["payment_method", "currency"] as const;
@@ -132,7 +136,7 @@ type FailedItem = Pick<ChecklistItem, "reason" | "next">;
 const LIST_CAPABILITIES = "checkout capabilities list";
 
 function inactive(say: Say): FailedItem {
-  return { reason: say(READINESS.storeInactive), next: "checkout admin activate" };
+  return { reason: say(READINESS_SENTENCES.storeInactive), next: "checkout admin activate" };
 }
 
 /** The missing capability of a store, if any: all must be active, and there must be at least one of each kind. */
@@ -141,11 +145,11 @@ function missingCapability(capabilities: readonly Capability[], say: Say): Faile
   const [first] = off;
   if (first !== undefined)
     return {
-      reason: say(READINESS.capabilitiesOff(off.join(", "))),
+      reason: say(READINESS_SENTENCES.capabilitiesOff(off.join(", "))),
       next: `checkout admin enable-capability ${first}`,
     };
   const absent = CAPABILITY_KINDS.find((kind) => capabilities.every((one) => one.kind !== kind));
-  return absent && { reason: say(READINESS.capabilityMissing(absent)), next: LIST_CAPABILITIES };
+  return absent && { reason: say(READINESS_SENTENCES.capabilityMissing(absent)), next: LIST_CAPABILITIES };
 }
 
 /** Return origins must be registered, and a drill must show that the shop does not treat a return as a payment. */
@@ -153,14 +157,14 @@ function originsItem(facts: ReadinessFacts, say: Say): ItemFinding {
   const { returnOrigins, browserReturn: drill } = facts;
   const add = "checkout return-origins add https://shop.example";
   if (returnOrigins.length === 0) {
-    const reason = say(READINESS.noOrigin);
+    const reason = say(READINESS_SENTENCES.noOrigin);
     return { status: "fail", reason, next: add };
   }
   const isLocal = returnOrigins.every(({ origin }) => isOnThisMachine(origin));
-  const what = say(READINESS.browserReturnDrill);
+  const what = say(READINESS_SENTENCES.browserReturnDrill);
   const proof = proofOf({ kind: "browser_return", what, subject: null, drill }, facts, say);
   const { status, risks } = proof;
-  const count = say(READINESS.origins(returnOrigins.length));
+  const count = say(READINESS_SENTENCES.origins(returnOrigins.length));
   const registered: Evidence[] = returnOrigins.map(({ origin, createdAt }) => ({
     what: origin,
     reference: null,
@@ -168,9 +172,12 @@ function originsItem(facts: ReadinessFacts, say: Say): ItemFinding {
   }));
   return {
     status,
-    reason: status === "pass" ? count : say(READINESS.but(count, proof.reason)),
+    reason: status === "pass" ? count : say(READINESS_SENTENCES.but(count, proof.reason)),
     evidence: [...registered, ...proof.evidence],
-    assumptions: [...(status === "pass" && isLocal ? [say(READINESS.originsOnlyLocal)] : []), ...risks],
+    assumptions: [
+      ...(status === "pass" && isLocal ? [say(READINESS_SENTENCES.originsOnlyLocal)] : []),
+      ...risks,
+    ],
     next: status === "pass" && isLocal && risks.length === 0 ? add : proof.next,
   };
 }
@@ -189,13 +196,15 @@ function webhookItem(facts: ReadinessFacts, say: Say): ItemFinding {
   const paused: Evidence[] = known
     .filter(({ state }) => state === "paused")
     .map(({ id, url, reason }) => ({
-      what: say(READINESS.endpointPaused(url, say(reasonWords(reason ?? "")))),
+      what: say(READINESS_SENTENCES.endpointPaused(url, say(reasonWords(reason ?? "")))),
       reference: id,
       at: null,
     }));
   const [first] = known;
   if (on.length === 0) {
-    const reason = say(first === undefined ? READINESS.noEndpoint : READINESS.noEndpointEnabled);
+    const reason = say(
+      first === undefined ? READINESS_SENTENCES.noEndpoint : READINESS_SENTENCES.noEndpointEnabled,
+    );
     const next =
       first === undefined
         ? "checkout endpoints add http://localhost:3000/hooks"
@@ -206,23 +215,23 @@ function webhookItem(facts: ReadinessFacts, say: Say): ItemFinding {
     ...on.map((endpoint) => webhookProof(endpoint, facts, say)),
     duplicatesProof(facts, on, say),
   ];
-  const passed = say(READINESS.webhooksPassed(on.length));
+  const passed = say(READINESS_SENTENCES.webhooksPassed(on.length));
   return judgeByProofs(proofs, { passed, also: paused });
 }
 
 /** A receiver might accept only webhook.test: a drill without events of an order shows nothing else (decision 67). */
 function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts, say: Say): Proof {
   const where = printableLiteral(url);
-  const what = say(READINESS.webhookDrill(where));
-  const changed = READINESS.endpointChanged;
+  const what = say(READINESS_SENTENCES.webhookDrill(where));
+  const changed = READINESS_SENTENCES.endpointChanged;
   const proof = proofOf({ kind: "webhook", what, subject, changed, drill }, facts, say);
   if (proof.risks.length > 0 || drill === null || hasOrderEvents(drill.steps)) return proof;
-  return { ...proof, risks: [say(READINESS.sentTestOnly(what))] };
+  return { ...proof, risks: [say(READINESS_SENTENCES.sentTestOnly(what))] };
 }
 
 function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact[], say: Say): Proof {
-  const what = say(READINESS.duplicatesDrill);
-  const changed = READINESS.endpointsChanged;
+  const what = say(READINESS_SENTENCES.duplicatesDrill);
+  const changed = READINESS_SENTENCES.endpointsChanged;
   const subject = duplicatesSubject(endpoints);
   const { duplicates: drill } = facts;
   const proof = proofOf({ kind: "duplicates", what, subject, changed, drill }, facts, say);
@@ -239,17 +248,17 @@ function idempotencyItem(facts: ReadinessFacts, say: Say): ItemFinding {
   const { replayed, refused, drill } = idempotency;
   const claim = {
     kind: "idempotency",
-    what: say(READINESS.idempotencyDrill),
+    what: say(READINESS_SENTENCES.idempotencyDrill),
     subject: storeId,
-    changed: READINESS.storeChanged,
+    changed: READINESS_SENTENCES.storeChanged,
     drill,
   } as const;
   const also = [
-    ...keyUse(replayed, READINESS.keyReplayed, say),
-    ...keyUse(refused, READINESS.keyRefused, say),
+    ...keyUse(replayed, READINESS_SENTENCES.keyReplayed, say),
+    ...keyUse(refused, READINESS_SENTENCES.keyRefused, say),
     ...underway.filter((one) => one.drill === "idempotency").map((one) => runningDrill(one, say)),
   ];
-  const passed = say(READINESS.idempotencyPassed);
+  const passed = say(READINESS_SENTENCES.idempotencyPassed);
   return judgeByProofs([proofOf(claim, facts, say)], { passed, also });
 }
 
@@ -271,7 +280,7 @@ function judgeByProofs(
 }
 
 function runningDrill({ since }: RunningDrill, say: Say): Evidence {
-  return { what: say(READINESS.idempotencyRunning), reference: null, at: since };
+  return { what: say(READINESS_SENTENCES.idempotencyRunning), reference: null, at: since };
 }
 
 function keyUse(use: KeyUseFact | null, what: (key: string) => Words, say: Say): Evidence[] {

@@ -44,9 +44,9 @@ export const CLIENT_RUNS = ["first", "killed", "between", "restarted", "alike"] 
 export type ClientRun = (typeof CLIENT_RUNS)[number];
 
 /** The ways in which the idempotency drill drops an answer to a client, in the order of a run. */
-export const LOSSES = ["reset", "silence", "kill", "unavailable", "rate_limited"] as const;
+export const ANSWER_LOSSES = ["reset", "silence", "kill", "unavailable", "rate_limited"] as const;
 /** A way in which an answer to a client is dropped. */
-export type Loss = (typeof LOSSES)[number];
+export type AnswerLoss = (typeof ANSWER_LOSSES)[number];
 
 /** Actions of an administrator on a store, and requests by the store's merchant (decision 49). */
 export const ADMINISTRATOR_ACTIONS = [

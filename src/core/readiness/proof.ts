@@ -5,7 +5,7 @@ import type { Evidence, ReadinessFacts, Waiver } from "../control/readiness.ts";
 import type { Say, Words } from "../language.ts";
 import { drillWords } from "./drill-text.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
-import { READINESS } from "./sentences.ts";
+import { READINESS_SENTENCES } from "./sentences.ts";
 
 /** The result of a drill that an item needs. `unknown`: there is no valid evidence for a pass or a failure. */
 export type Proof = {
@@ -46,17 +46,22 @@ export function proofOf(
   const { kind, what, drill } = claim;
   const evidence = drill === null ? [] : drillAs(what, drill, say);
   const base = { evidence, risks: [], next: commandOf(kind) };
-  const invalid = drill === null ? READINESS.notRun : invalidity(claim, drill, now);
+  const invalid = drill === null ? READINESS_SENTENCES.notRun : invalidity(claim, drill, now);
   if (drill !== null && invalid === undefined && drill.passed) return { ...base, status: "pass", reason: "" };
   const waiver = waivers.find((one) => one.drill === kind && isCurrent(one, now));
   if (waiver !== undefined && (drill === null || drill.passed || waiver.at >= drill.at))
-    return { ...base, status: "pass", reason: say(READINESS.waived(what)), risks: [riskOf(waiver, say)] };
+    return {
+      ...base,
+      status: "pass",
+      reason: say(READINESS_SENTENCES.waived(what)),
+      risks: [riskOf(waiver, say)],
+    };
   if (drill !== null && invalid === undefined)
-    return { ...base, status: "fail", reason: say(READINESS.failed(what, failureOf(drill, say))) };
+    return { ...base, status: "fail", reason: say(READINESS_SENTENCES.failed(what, failureOf(drill, say))) };
   return {
     ...base,
     status: "unknown",
-    reason: say(READINESS.invalid(what, invalid === undefined ? "" : say(invalid))),
+    reason: say(READINESS_SENTENCES.invalid(what, invalid === undefined ? "" : say(invalid))),
   };
 }
 
@@ -76,8 +81,8 @@ function invalidity({ subject, changed }: Claim, drill: DrillFact, now: number):
  * also invalid.
  */
 function staleness({ at }: { readonly at: number }, now: number): Words | undefined {
-  if (at > now) return READINESS.inTheFuture;
-  return now - at < EVIDENCE_MS ? undefined : READINESS.tooOld;
+  if (at > now) return READINESS_SENTENCES.inTheFuture;
+  return now - at < EVIDENCE_MS ? undefined : READINESS_SENTENCES.tooOld;
 }
 
 function isCurrent(evidence: { readonly at: number }, now: number): boolean {
@@ -85,7 +90,7 @@ function isCurrent(evidence: { readonly at: number }, now: number): boolean {
 }
 
 function riskOf({ drill, reason, at }: Waiver, say: Say): string {
-  return say(READINESS.waivedUntil(DRILL_NAMES[drill], iso(at + EVIDENCE_MS), reason));
+  return say(READINESS_SENTENCES.waivedUntil(DRILL_NAMES[drill], iso(at + EVIDENCE_MS), reason));
 }
 
 /** Maximum number of failed steps in the evidence; the drill itself contains all of them. */
@@ -97,7 +102,7 @@ function drillAs(what: string, { id, passed, steps, at }: DrillFact, say: Say): 
   const more = failed.length - MAX_STEPS_SHOWN;
   return [
     {
-      what: say(READINESS.ended(what, passed, steps.length - failed.length, steps.length)),
+      what: say(READINESS_SENTENCES.ended(what, passed, steps.length - failed.length, steps.length)),
       reference: id,
       at,
     },
@@ -106,19 +111,21 @@ function drillAs(what: string, { id, passed, steps, at }: DrillFact, say: Say): 
       reference: step.reference,
       at,
     })),
-    ...(more > 0 ? [{ what: say(READINESS.moreFailed(more)), reference: id, at }] : []),
+    ...(more > 0 ? [{ what: say(READINESS_SENTENCES.moreFailed(more)), reference: id, at }] : []),
   ];
 }
 
 function failureOf({ steps }: DrillFact, say: Say): string {
   const failed = steps.find(({ passed }) => !passed);
-  if (failed === undefined) return say(READINESS.notFinished);
+  if (failed === undefined) return say(READINESS_SENTENCES.notFinished);
   const { name, cause } = failed;
-  return cause === null ? stepSaid(failed, say) : say(READINESS.stepCause(name, say(drillWords(cause))));
+  return cause === null
+    ? stepSaid(failed, say)
+    : say(READINESS_SENTENCES.stepCause(name, say(drillWords(cause))));
 }
 
 function stepSaid({ name, expected, got }: DrillStep, say: Say): string {
-  return say(READINESS.step(name, say(drillWords(expected)), say(drillWords(got))));
+  return say(READINESS_SENTENCES.step(name, say(drillWords(expected)), say(drillWords(got))));
 }
 
 /** The command of a drill; its help if the drill needs arguments. */

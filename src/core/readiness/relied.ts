@@ -9,7 +9,7 @@ export type DecisionNumbers = readonly number[];
 /** Decisions that retrieving an order by its id relies on. */
 export const RETRIEVE_DECISIONS: DecisionNumbers = [9];
 /** Decisions that an expired checkout, a declined attempt or a late result relies on. */
-export const UNSTATED_MOVE_DECISIONS: DecisionNumbers = [10];
+export const UNSTATED_CHANGE_DECISIONS: DecisionNumbers = [10];
 /** Decisions that moving the clock relies on. */
 export const CLOCK_DECISIONS: DecisionNumbers = [18];
 /** Decisions that paying through the control API relies on. */

@@ -5,7 +5,7 @@ import { spanText } from "../explain/span.ts";
 import { english } from "../language.ts";
 import { titleOf } from "./assumptions.ts";
 import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
-import { READINESS } from "./sentences.ts";
+import { READINESS_SENTENCES } from "./sentences.ts";
 import { printable, redactSecrets } from "../text.ts";
 
 /** The result of a checklist, and its source. */
@@ -80,7 +80,7 @@ export function calibrationLine({ calibration }: ChecklistReport): string | unde
 export function explorationLine({ exploration = null, judgedAt }: ChecklistReport): string | undefined {
   if (exploration === null) return undefined;
   const { schedules, broken, at } = exploration;
-  return `${english(READINESS.explored(schedules, broken))}, ${spanText(Math.max(0, judgedAt - at), english)} ago`;
+  return `${english(READINESS_SENTENCES.explored(schedules, broken))}, ${spanText(Math.max(0, judgedAt - at), english)} ago`;
 }
 
 /** The JSON form of a piece of evidence. */
@@ -97,7 +97,7 @@ export function verdictLine({ verdict, items }: Checklist): string {
   const count = whole
     ? `: ${passed} of ${items.length} items pass`
     : `; of the ${items.length} shown here ${passed} pass`;
-  return `${english(READINESS.verdict[verdict])}${count}${leaning}`;
+  return `${english(READINESS_SENTENCES.verdict[verdict])}${count}${leaning}`;
 }
 
 /** A piece of evidence as one line: name, id, time. */
@@ -182,9 +182,9 @@ export function reportMarkdown(report: ChecklistReport): string {
   const explored = explorationLine(report);
   const of = storeId === null ? "" : `store ${code(storeId)} at `;
   return [
-    `## Launch checklist: ${english(READINESS.verdict[report.verdict]).toLowerCase()}`,
+    `## Launch checklist: ${english(READINESS_SENTENCES.verdict[report.verdict]).toLowerCase()}`,
     "",
-    `${verdictLine(report)}. Judged ${iso(judgedAt)}, ${of}${code(service)}. ${english(READINESS.testMode)}`,
+    `${verdictLine(report)}. Judged ${iso(judgedAt)}, ${of}${code(service)}. ${english(READINESS_SENTENCES.testMode)}`,
     "",
     ...items.flatMap(markdownItem),
     ...(calibrated === undefined ? [] : ["", escapeMarkdown(calibrated)]),

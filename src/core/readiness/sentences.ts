@@ -1,7 +1,7 @@
 import type { Words } from "../language.ts";
 
 /** The checklist's texts for reasons, evidence and risks, one row for each fact. */
-export const READINESS = {
+export const READINESS_SENTENCES = {
   verdict: {
     ready: ["Ready", "已就绪"],
     ready_with_risks: ["Ready with risks", "已就绪（有风险）"],

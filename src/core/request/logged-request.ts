@@ -2,7 +2,7 @@
 // sandbox/runtime/request-log.ts; how requests of an order are found: store/request/order-index.ts.
 import type { RefusedEntry, RequestEntry } from "../control/requests.ts";
 import { parseJson } from "../json.ts";
-import { codePointLength, cut, redactSecrets } from "../text.ts";
+import { codePointLength, cutText, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";
 
 /** A v1 request and its answer, as the request log stores them: with secrets redacted (decision 86). */
@@ -96,7 +96,7 @@ export function redactHeaders(
 ): readonly string[] {
   return rawHeaders.slice(0, MAX_HEADERS * 2).map((text, index) => {
     const name = index % 2 === 0 ? "" : (rawHeaders[index - 1] ?? "");
-    return isSecretHeader(name) ? redactHeader(name, text) : cut(redact(text), MAX_HEADER_CODE_POINTS);
+    return isSecretHeader(name) ? redactHeader(name, text) : cutText(redact(text), MAX_HEADER_CODE_POINTS);
   });
 }
 
@@ -130,7 +130,7 @@ const ESCAPE = /\\(?:u(00[2-7][\da-f]|00a0|20(?:07|09|1[0-5]|2f)|2212|3000|ff1\d
 
 /** A body for storage, cut to a maximum length. */
 export function cutBody(body: string): string {
-  return cut(body, MAX_BODY_CODE_POINTS);
+  return cutText(body, MAX_BODY_CODE_POINTS);
 }
 
 /** The `order_id` in a body, even an invalid one; null if there is none, or if it is too long to store. */

@@ -2,7 +2,7 @@ import { MAX_CHECKOUT_LIFETIME_MS, type Checkout, type Status } from "../checkou
 import { requestsFor } from "../checkout/create-request.ts";
 import { createEvent, createTestEvent, type CheckoutEvent } from "../checkout/event.ts";
 import { CREATE_PATHS, fingerprint, type StoredResponse } from "../checkout/idempotency-key.ts";
-import { advance, type AttemptResult, type Command } from "../checkout/payment.ts";
+import { advance, type AttemptResult, type CheckoutCommand } from "../checkout/payment.ts";
 import type { Attempt } from "../control/checkout.ts";
 import { settlementOf, type PayOutcome } from "../checkout/reserved-order-id.ts";
 import { checkoutJsonWith, successBody } from "../checkout/wire.ts";
@@ -13,7 +13,7 @@ import { parsePublicUrl } from "../network/public-url.ts";
 type KeptEvent = Omit<CheckoutEvent, "type" | "checkoutId"> & { readonly type: string };
 
 /** A checkout in a snapshot, with all rows that belong to it; attempts and events are in order. */
-export type KeptStory = {
+export type SnapshotStory = {
   readonly checkout: Checkout;
   readonly attempts: readonly Attempt[];
   readonly events: readonly KeptEvent[];
@@ -29,7 +29,7 @@ type StoryFault = { readonly table: string; readonly said: string };
  * Replays the history of a checkout in a snapshot with the functions of the verbs, and compares the resulting rows.
  * Undefined if they are equal; otherwise the first difference.
  */
-export function storyFault(story: KeptStory): StoryFault | undefined {
+export function storyFault(story: SnapshotStory): StoryFault | undefined {
   const { checkout } = story;
   const { id, createdAt, expiresAt } = checkout;
   const lifetime = expiresAt - createdAt;
@@ -54,11 +54,11 @@ export function testEventFault({ id, storeId, createdAt, ...event }: KeptEvent):
 }
 
 /** The statuses through which the attempts lead, by the table of states; undefined if they end at another status. */
-function pathOf({ checkout, attempts }: KeptStory): readonly Status[] | undefined {
+function pathOf({ checkout, attempts }: SnapshotStory): readonly Status[] | undefined {
   let now: Checkout = { ...checkout, status: "created" };
   const path: Status[] = [now.status];
   const done: Attempt[] = [];
-  const act = (command: Command, at: number): boolean => {
+  const act = (command: CheckoutCommand, at: number): boolean => {
     const decided = advance({ checkout: now, attempts: done }, command, at);
     if (!decided.ok) return false;
     const { status, attempt } = decided.value;
@@ -83,7 +83,7 @@ function pathOf({ checkout, attempts }: KeptStory): readonly Status[] | undefine
 /**
  * Checks that each status has its event, with the expected bytes, and that the first event is as old as the checkout.
  */
-function eventsFault({ checkout, events }: KeptStory, path: readonly Status[]): StoryFault | undefined {
+function eventsFault({ checkout, events }: SnapshotStory, path: readonly Status[]): StoryFault | undefined {
   const table = "events";
   if (events.length !== path.length)
     return {
@@ -114,7 +114,7 @@ function isSameEvent(
  * Checks that the answer of a create belongs to its checkout, and its fingerprint to a body that creates such a
  * checkout.
  */
-function keysFault({ checkout, keys }: KeptStory): StoryFault | undefined {
+function keysFault({ checkout, keys }: SnapshotStory): StoryFault | undefined {
   const table = "idempotency_keys";
   const created = { ...checkout, status: "created" } as const;
   for (const { requestId, body, fingerprint: digest, createdAt } of keys) {
@@ -134,7 +134,12 @@ function keysFault({ checkout, keys }: KeptStory): StoryFault | undefined {
   return undefined;
 }
 
-function othersFault({ checkout, attempts, lateResults, settlements }: KeptStory): StoryFault | undefined {
+function othersFault({
+  checkout,
+  attempts,
+  lateResults,
+  settlements,
+}: SnapshotStory): StoryFault | undefined {
   const { id } = checkout;
   for (const { attempt, result } of lateResults) {
     const decided = advance({ checkout, attempts }, { kind: "finish", attempt, result }, checkout.expiresAt);

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { FAULT_HEADER, faultHeader, parseFaultHeader } from "../fault/fault.ts";
 import type { AppliedFault } from "../fault/operations.ts";
-import { HEADERS, signHeaders } from "./signature.ts";
+import { DEFAULT_HEADER_NAMES, signHeaders } from "./signature.ts";
 
 /** The request to an endpoint, and the parts of it that are stored for auditing. */
 export type DeliveryRequest = {
@@ -39,7 +39,7 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
     ...(fault === null ? {} : { [FAULT_HEADER]: faultHeader(fault) }),
     ...signed,
   };
-  const kept = Object.entries(headers).filter(([name]) => name !== HEADERS.signature);
+  const kept = Object.entries(headers).filter(([name]) => name !== DEFAULT_HEADER_NAMES.signature);
   return {
     headers,
     body,
@@ -58,7 +58,8 @@ export function deliveryRequestAgain(
 ): (DeliveryRequest & Pick<DeliveryParts, "realNow" | "fault">) | undefined {
   const headers = readAuditedHeaders(audited);
   const fault = parseFaultHeader(headers[FAULT_HEADER] ?? "") ?? null;
-  const timestamp = Number(headers[HEADERS.timestamp]) + (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
+  const timestamp =
+    Number(headers[DEFAULT_HEADER_NAMES.timestamp]) + (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
   const realNow = timestamp * 1000;
   const request = deliveryRequest({ ...parts, realNow, fault });
   const isSame = request.auditedHeaders === audited.auditedHeaders && request.bodyHash === audited.bodyHash;

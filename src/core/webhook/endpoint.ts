@@ -20,7 +20,7 @@ export const ANSWER_REASONS = {
 } as const;
 
 /** The reason of an endpoint whose `checkout listen` is disconnected. */
-export const LISTENER_AWAY = "its listener went away";
+export const LISTENER_AWAY_REASON = "its listener went away";
 
 const BY_REQUEST = "it was paused by request";
 const heldByDrill = (name: string): string => `checkout checklist run ${name} holds its events back`;
@@ -31,7 +31,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   [MANUAL_REASONS.removed, "已删除"],
   [ANSWER_REASONS.gone, "接收端返回了 410 Gone"],
   [ANSWER_REASONS.hopeless, "120 小时内没有推送成功"],
-  [LISTENER_AWAY, "监听程序已断开"],
+  [LISTENER_AWAY_REASON, "监听程序已断开"],
   [BY_REQUEST, "已手动暂停"],
 ]);
 
@@ -49,13 +49,13 @@ export function effectiveEndpoint(endpoint: Endpoint, heldBy: string | undefined
     return { ...endpoint, state: "paused", reason: heldByDrill(heldBy), pausedBy: "drill" };
   }
   if (state !== "paused") return { ...endpoint, pausedBy: null };
-  const pausedBy = reason === LISTENER_AWAY ? "listener" : "request";
+  const pausedBy = reason === LISTENER_AWAY_REASON ? "listener" : "request";
   return { ...endpoint, reason: reason ?? BY_REQUEST, pausedBy };
 }
 
 /** Whether a reason is valid for a state of an endpoint. */
 export function isReasonOf(state: EndpointState, reason: string | null): boolean {
   if (state === "enabled") return reason === null;
-  if (state === "paused") return reason === null || reason === LISTENER_AWAY;
+  if (state === "paused") return reason === null || reason === LISTENER_AWAY_REASON;
   return [MANUAL_REASONS.off, ...Object.values(ANSWER_REASONS)].some((one) => one === reason);
 }

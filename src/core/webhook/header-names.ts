@@ -1,6 +1,6 @@
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseValue } from "../text.ts";
-import { HEADERS } from "./signature.ts";
+import { DEFAULT_HEADER_NAMES } from "./signature.ts";
 import type { HeaderNames } from "./webhook.ts";
 
 /** The key of each header in the text of the option. */
@@ -15,7 +15,7 @@ const EXAMPLE = "timestamp=X-Timestamp,signature=X-Signature";
  * missing headers keep their default names. Refuses an invalid name, and one name for two headers.
  */
 export function parseHeaderNames(text: string): Outcome<HeaderNames> {
-  const names: { -readonly [Key in keyof HeaderNames]: string } = { ...HEADERS };
+  const names: { -readonly [Key in keyof HeaderNames]: string } = { ...DEFAULT_HEADER_NAMES };
   const told = new Set<string>();
   for (const part of text.split(",")) {
     const [, key = "", name = ""] = /^\s*([a-z-]+)=(\S*)\s*$/.exec(part) ?? [];

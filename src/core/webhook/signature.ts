@@ -11,8 +11,8 @@ import type {
   WebhookHeaders,
 } from "./webhook.ts";
 
-/** The header names of the sandbox. */
-export const HEADERS: HeaderNames = {
+/** The default header names, which the sandbox uses. */
+export const DEFAULT_HEADER_NAMES: HeaderNames = {
   eventId: "Checkout-Event-Id",
   timestamp: "Checkout-Timestamp",
   signature: "Checkout-Signature",
@@ -25,9 +25,9 @@ export const DEFAULT_TOLERANCE_SECONDS = 300;
 export const MAX_SIGNATURES = 3;
 
 /** The strict form of the timestamp header: Unix seconds, plain digits. */
-export const TIMESTAMP = /^[1-9][0-9]{9}$/;
+export const TIMESTAMP_PATTERN = /^[1-9][0-9]{9}$/;
 /** The strict form of the signature header: up to three hex digests, separated by commas. */
-export const SIGNATURES = new RegExp(`^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,${MAX_SIGNATURES - 1}}$`);
+export const SIGNATURES_PATTERN = new RegExp(`^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,${MAX_SIGNATURES - 1}}$`);
 const SECRET = /^[\x21-\x7e]+$/;
 const API_KEY_PREFIX = "svc_";
 
@@ -52,7 +52,7 @@ export function signHeaders(
     readonly names?: HeaderNames;
   },
 ): Readonly<Record<string, string>> {
-  const { eventId, rawBody, names = HEADERS } = delivery;
+  const { eventId, rawBody, names = DEFAULT_HEADER_NAMES } = delivery;
   const timestamp = String(delivery.timestamp);
   const signatures = secrets
     .slice(0, MAX_SIGNATURES)
@@ -67,16 +67,29 @@ export function signHeaders(
  * request can cause.
  */
 export function verifySignature(options: VerifyOptions & { readonly now: number }): SignatureVerdict {
-  const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, headerNames = HEADERS } = options;
+  const {
+    headers,
+    now,
+    toleranceSeconds = DEFAULT_TOLERANCE_SECONDS,
+    headerNames = DEFAULT_HEADER_NAMES,
+  } = options;
   checkCall({ headers, now, toleranceSeconds, headerNames });
   const secrets = [options.secrets].flat();
   const missingSecret = secrets.length === 0 ? SECRET_MISSING : secrets.map(secretFault).find(Boolean);
   if (missingSecret !== undefined) return missingSecret;
   const rawBody = bytesOf(options.rawBody);
   if (rawBody === undefined) return rejectParsedBody(options.rawBody);
-  const timestamp = oneHeader(headers, { name: headerNames.timestamp, kind: "timestamp", form: TIMESTAMP });
+  const timestamp = oneHeader(headers, {
+    name: headerNames.timestamp,
+    kind: "timestamp",
+    form: TIMESTAMP_PATTERN,
+  });
   if (!timestamp.ok) return timestamp;
-  const signature = oneHeader(headers, { name: headerNames.signature, kind: "signature", form: SIGNATURES });
+  const signature = oneHeader(headers, {
+    name: headerNames.signature,
+    kind: "signature",
+    form: SIGNATURES_PATTERN,
+  });
   if (!signature.ok) return signature;
   const candidates = signature.value.split(",");
   if (!matches(secrets, candidates, { timestamp: timestamp.value, rawBody })) return MISMATCH;

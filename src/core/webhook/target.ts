@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { loopbackAddresses, PORT } from "../loopback.ts";
+import { loopbackAddresses, PORT_PATTERN } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { quote } from "../shell/quote.ts";
 import { codePointLength, printableLiteral, refuseValue } from "../text.ts";
@@ -47,7 +47,7 @@ const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
  */
 export const TARGET_SCHEMA = {
   maxLength: MAX_URL_LENGTH,
-  pattern: `^https?://(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\\[[0-9a-f:.]+\\])(?::${PORT})?(?:[/?][^\\u0000-\\u0020#@]*)?$`,
+  pattern: `^https?://(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\\[[0-9a-f:.]+\\])(?::${PORT_PATTERN})?(?:[/?][^\\u0000-\\u0020#@]*)?$`,
 };
 
 /** The targets to which the sandbox may send (decision 14). */

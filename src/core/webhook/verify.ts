@@ -1,5 +1,5 @@
 import { decodeUtf8, isRecord, parseJson } from "../json.ts";
-import { bytesOf, HEADERS, headerValues, reject, verifySignature } from "./signature.ts";
+import { bytesOf, DEFAULT_HEADER_NAMES, headerValues, reject, verifySignature } from "./signature.ts";
 import { CHECKS, type Check, type VerifyOptions, type WebhookEvent, type WebhookVerdict } from "./webhook.ts";
 
 /**
@@ -17,7 +17,7 @@ export function verifyWebhook(options: VerifyOptions & { readonly now: number })
       `the signature is right, but the body is no event: ${field} is not what was expected`,
     );
   const event = body as WebhookEvent;
-  const { eventId: name } = options.headerNames ?? HEADERS;
+  const { eventId: name } = options.headerNames ?? DEFAULT_HEADER_NAMES;
   const [claimed = event.event_id, ...more] = headerValues(options.headers, name);
   if (more.length > 0) return reject("event_id_doubled", `the header ${name} came ${more.length + 1} times`);
   if (claimed !== event.event_id)

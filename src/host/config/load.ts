@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { parseFieldFault, type FieldFault } from "../../core/config/field.ts";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
-import type { ConfigFault, ReadConfig } from "../../core/config/read.ts";
+import type { ConfigFault, ParsedConfig } from "../../core/config/read.ts";
 import type { ConfigFile, RequestedStore } from "../../core/config/schema.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
@@ -60,7 +60,7 @@ export async function loadConfigText(
 function createLoadedConfig(
   world: Pick<World, "cwd" | "env">,
   path: string,
-  { config, locate }: ReadConfig,
+  { config, locate }: ParsedConfig,
 ): LoadedConfig {
   const name = shortPath(world, path);
   const problem = (fault: FieldFault): HostFailure => faultsFailure(name, [locate(fault)]);

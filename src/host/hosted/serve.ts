@@ -2,7 +2,7 @@
 // hosted/worker.ts; the command: cli/hosted/dev.ts.
 import { join } from "node:path";
 import { WORKER_FILE, type HostedSettings } from "../../core/config/hosted-settings.ts";
-import { readDescription } from "../../core/control/sandbox.ts";
+import { parseDescription } from "../../core/control/sandbox.ts";
 import { CONTROL_ROOT } from "../../core/control/protocol.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { localOrigin, LOOPBACK_NAMES, loopbackAddresses } from "../../core/loopback.ts";
@@ -265,7 +265,7 @@ async function firstStore(
     if (id !== undefined && name !== undefined && api_key !== undefined)
       state.writeCredentials(world, folder, { stores: { [id]: { name, api_key } } });
   }
-  const description = readDescription({ data: await call(context, service, "/sandbox") });
+  const description = parseDescription({ data: await call(context, service, "/sandbox") });
   if (description === undefined) throw new Error("the service describes itself in another way");
   const kept = state.readCredentials(world, folder);
   if (!kept.ok) return kept;

@@ -4,7 +4,7 @@ import {
   openCheckout,
   type Checkout,
   type CheckoutObject,
-  type Terms,
+  type PurchaseTerms,
 } from "../../core/checkout/checkout.ts";
 import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
 import { createEvent } from "../../core/checkout/event.ts";
@@ -136,7 +136,7 @@ function answerUsed(
 }
 
 /** The amount, currency and payment method of a create. Refuses an unknown price with 400. */
-function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<Terms> {
+function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<PurchaseTerms> {
   if (!("price_id" in request)) return accept(purchaseTerms(request, undefined));
   return mapValue(priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id)), (found) =>
     purchaseTerms(request, found),

@@ -1,9 +1,15 @@
-import { UNSTATED_MOVE_DECISIONS } from "../../core/readiness/relied.ts";
+import { UNSTATED_CHANGE_DECISIONS } from "../../core/readiness/relied.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { StatusChangeEntry } from "../../core/control/checkout.ts";
 import { createEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import { advance, isDue, isFinal, type AttemptResult, type Command } from "../../core/checkout/payment.ts";
+import {
+  advance,
+  isDue,
+  isFinal,
+  type AttemptResult,
+  type CheckoutCommand,
+} from "../../core/checkout/payment.ts";
 import {
   settlementOf,
   type PayOutcome,
@@ -205,7 +211,7 @@ function finishLate(
  */
 function apply(
   context: ServiceContext,
-  wanted: { readonly checkout: Checkout; readonly command: Command },
+  wanted: { readonly checkout: Checkout; readonly command: CheckoutCommand },
   now: number,
 ): Outcome<Change> {
   const { store, world, checkoutOrigin } = context;
@@ -217,7 +223,7 @@ function apply(
   if (late !== null) store.attempts.recordLate({ checkoutId: checkout.id, ...late, recordedAt: now });
   if (late !== null || attempt?.outcome === "declined" || status === "expired") {
     const { id: requestId, storeId } = checkout;
-    context.assumptions.note(UNSTATED_MOVE_DECISIONS, { storeId, requestId, at: now });
+    context.assumptions.note(UNSTATED_CHANGE_DECISIONS, { storeId, requestId, at: now });
   }
   if (status === checkout.status) return accept({ checkout, moves: [], late: late !== null });
 

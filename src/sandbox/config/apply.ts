@@ -1,4 +1,4 @@
-import { planChanges, wholePrice, type PlannedChange } from "../../core/config/plan.ts";
+import { planChanges, priceWithDefaults, type PlannedChange } from "../../core/config/plan.ts";
 import type { RequestedStore } from "../../core/config/schema.ts";
 import { hashKey } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
@@ -97,7 +97,7 @@ function givenStore(wanted: RequestedStore) {
     merchant,
     apiKey: apiKeys[0],
     signingSecret,
-    prices: prices?.map(wholePrice),
+    prices: prices?.map(priceWithDefaults),
     paymentMethods: capabilities.paymentMethods,
     currencies: capabilities.currencies,
   };
@@ -132,7 +132,7 @@ function changePrice(
 ): void {
   if (action === "remove") store.prices.remove(storeId, name);
   if (action === "remove" || wanted === undefined) return;
-  const price = wholePrice(wanted);
+  const price = priceWithDefaults(wanted);
   store.prices.put(storeId, price);
   const decided = differences.map(({ field }) => field).filter((field) => !FREE_PRICE_FIELDS.has(field));
   const isDecided = price.approved ? action === "add" || decided.length > 0 : decided.includes("approved");

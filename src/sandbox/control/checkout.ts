@@ -1,7 +1,7 @@
 import { parseReturnOrigin, parseReturnPath } from "../../core/checkout/return-origin.ts";
 import { checkoutUrl } from "../../core/checkout/wire.ts";
 import { accept, addField, mapValue, type Outcome } from "../../core/outcome.ts";
-import { wholePrice } from "../../core/config/plan.ts";
+import { priceWithDefaults } from "../../core/config/plan.ts";
 import { PAYER_DECISIONS } from "../../core/readiness/relied.ts";
 import { storeTime } from "../at-store.ts";
 import { listCheckouts } from "../checkout/list.ts";
@@ -43,7 +43,7 @@ export const checkoutHandlers = {
     return accept({ ...checkout, ...shown, attempts, lateResults, events });
   },
   listPrices: async ({ store }, { storeId }) => accept({ storeId, prices: store.prices.of(storeId) }),
-  addPrice: (context, { storeId, body }) => addPrice(context, storeId, wholePrice(body)),
+  addPrice: (context, { storeId, body }) => addPrice(context, storeId, priceWithDefaults(body)),
   retirePrice: (context, { storeId, body: { id } }) => retirePrice(context, { storeId, id }),
   listReturnOrigins: async (context, { storeId }) =>
     accept({ storeId, returnOrigins: listReturnOrigins(context, storeId) }),

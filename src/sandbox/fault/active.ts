@@ -1,4 +1,4 @@
-import { isOver, type Fault } from "../../core/fault/fault.ts";
+import { hasEnded, type Fault } from "../../core/fault/fault.ts";
 import type { World } from "../../world.ts";
 import { storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
@@ -8,7 +8,7 @@ export function countFaults(
   context: Pick<ServiceContext, "store"> & { readonly world: Pick<World, "now"> },
 ): number {
   const faults = context.store.faults.all();
-  return faults.filter((fault) => !isOver(fault, storeTime(context, fault.storeId))).length;
+  return faults.filter((fault) => !hasEnded(fault, storeTime(context, fault.storeId))).length;
 }
 
 /** Removes the faults of a store that are no longer active, and returns the active ones; runs inside a write. */
@@ -18,7 +18,7 @@ export function removeEndedFaults(
   now: number,
 ): readonly Fault[] {
   return store.faults.now(storeId).filter((fault) => {
-    const over = isOver(fault, now);
+    const over = hasEnded(fault, now);
     if (over) store.faults.remove(fault.id);
     return !over;
   });

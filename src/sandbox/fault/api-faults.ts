@@ -10,9 +10,9 @@ import {
   type Fault,
 } from "../../core/fault/fault.ts";
 import type { ApiAction } from "../../core/fault/actions.ts";
-import { PARAMETERS } from "../../core/fault/rules.ts";
+import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
-import { rateLimited } from "../../core/rate-limit.ts";
+import { rateLimitRefusal } from "../../core/rate-limit.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
 import { StorageUnavailable, storageFailure } from "../../store/connection/storage-failure.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";
@@ -77,7 +77,7 @@ async function meetFault(context: ApiFaultContext, asked: FaultableCall): Promis
 const SUBSTITUTE_ANSWERS = {
   status: statusAnswer,
   rate_limit: ({ retryAfterS }, requestId) =>
-    answerRefusal(requestId, rateLimited(retryAfterS ?? PARAMETERS.retryAfterS.default)),
+    answerRefusal(requestId, rateLimitRefusal(retryAfterS ?? FAULT_PARAMETERS.retryAfterS.default)),
   storage_full: (_fault, requestId) =>
     answerRefusal(requestId, storageRefusal(new StorageUnavailable(storageFailure("disk_full")))),
   reset: (_fault, requestId) => ({ ...createUnanswered(requestId), reset: true }),
@@ -97,13 +97,16 @@ const ANSWER_EFFECTS: Readonly<
     (answer: Answer, fault: ApiFault, context: ApiFaultContext) => Answer
   >
 > = {
-  latency: (answer, { latencyMs }) => ({ ...answer, delayMs: latencyMs ?? PARAMETERS.latencyMs.default }),
+  latency: (answer, { latencyMs }) => ({
+    ...answer,
+    delayMs: latencyMs ?? FAULT_PARAMETERS.latencyMs.default,
+  }),
   lose_answer: (answer) => ({ ...answer, dropped: true }),
   empty: (answer) => ({ ...answer, body: "" }),
   truncate: (answer) => createStreamed(answer, firstHalf),
   slow_body: (answer, { latencyMs }, { pause }) =>
     createStreamed(answer, (whole) =>
-      slowly(whole, () => pause((latencyMs ?? PARAMETERS.latencyMs.default) / PIECES)),
+      slowly(whole, () => pause((latencyMs ?? FAULT_PARAMETERS.latencyMs.default) / PIECES)),
     ),
 };
 
@@ -137,7 +140,7 @@ const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = Object.fromEntries(
 );
 
 function statusAnswer(fault: ApiFault, requestId: string): Answer {
-  const status = fault.status ?? PARAMETERS.status.default;
+  const status = fault.status ?? FAULT_PARAMETERS.status.default;
   const code = CODE_OF_STATUS[status];
   const message = `this answer was ${faultReason(fault)}`;
   if (code !== undefined) return answerRefusal(requestId, { code, message });

@@ -1,5 +1,5 @@
 import { iso } from "../../core/clock.ts";
-import { isOver, type Fault } from "../../core/fault/fault.ts";
+import { hasEnded, type Fault } from "../../core/fault/fault.ts";
 import type { FaultsRequest } from "../../core/fault/operations.ts";
 import type { FaultTerms } from "../../core/fault/request.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";
@@ -62,7 +62,7 @@ export function listFaults(
   storeId: string,
 ): readonly Fault[] {
   const now = storeTime(context, storeId);
-  return context.store.faults.now(storeId).filter((fault) => !isOver(fault, now));
+  return context.store.faults.now(storeId).filter((fault) => !hasEnded(fault, now));
 }
 
 /** Removes a fault. Refuses with `not_found`, for another store's fault too. */

@@ -1,4 +1,9 @@
-import { decideAction, kindOf, productionOf, type AdminAction } from "../../core/readiness/admin-action.ts";
+import {
+  decideAction,
+  capabilityKindOf,
+  productionOf,
+  type AdminAction,
+} from "../../core/readiness/admin-action.ts";
 import type { RecordedAction } from "../../core/control/readiness.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
@@ -62,7 +67,7 @@ function setCapability(
   storeId: string,
   { name, active }: { readonly name: string; readonly active: boolean },
 ): void {
-  const kind = kindOf(name);
+  const kind = capabilityKindOf(name);
   const isNew = capabilities.of(storeId).every((one) => one.name !== name);
   if (isNew && active && kind !== undefined) capabilities.insert(storeId, { kind, name });
   else capabilities.set(storeId, { name, active });

@@ -1,5 +1,5 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { drillRequest, paymentType } from "../../core/readiness/drills/webhook-request.ts";
+import { buildDrillRequest, paymentType } from "../../core/readiness/drills/webhook-request.ts";
 import { duplicatesSubject, type Drill } from "../../core/readiness/drills/drill.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
@@ -119,7 +119,7 @@ function forgePayment(
 ): Pick<DeliveryRequest, "headers" | "body"> {
   const own = { id: world.uuid(), storeId: order.storeId, createdAt };
   const keys = { secret: "", retiredSecret: undefined, realNow: world.now() };
-  return drillRequest("payment_bad_signature", { own, first: own, order }, keys);
+  return buildDrillRequest("payment_bad_signature", { own, first: own, order }, keys);
 }
 
 /**

@@ -1,9 +1,9 @@
 import { parseCreateRequest } from "../../core/checkout/create-request.ts";
 import type { IdempotencyFacts, RunFact } from "../../core/readiness/drills/idempotency.ts";
 import { createOtherRequest } from "../../core/readiness/other-request.ts";
-import type { ClientExit, Reuse, SeenCreate, WatchedRun } from "../../core/control/drills.ts";
+import type { ClientExit, KeyReuse, ObservedCreate, WatchedRun } from "../../core/control/drills.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import type { ClientRun, Loss } from "../../core/readiness/names.ts";
+import type { ClientRun, AnswerLoss } from "../../core/readiness/names.ts";
 import { parseJson, parseStrictJson } from "../../core/json.ts";
 import { accept, mapValue, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { checkoutResponse } from "../../core/checkout/wire.ts";
@@ -45,9 +45,9 @@ export type IdempotencyWatch = {
     answered: { readonly requestId: string; readonly outcome: Outcome<Answer> },
   ) => Outcome<Answer> | Promise<Outcome<Answer>>;
   /** The creates that a drill has seen, oldest first; empty if the drill is not watched. */
-  readonly seen: (drill: LeaseRef) => readonly SeenCreate[];
+  readonly seen: (drill: LeaseRef) => readonly ObservedCreate[];
   /** Returns a request that reuses the lost create's key; null if no answer was dropped. Refuses with `not_found`. */
-  readonly close: (drill: LeaseRef) => Outcome<Reuse | null>;
+  readonly close: (drill: LeaseRef) => Outcome<KeyReuse | null>;
   /** Returns the creates seen and the checkouts in the database, and forgets the drill. Refuses with `not_found`. */
   readonly conclude: (drill: LeaseRef) => Outcome<IdempotencyFacts>;
   /** Forgets a drill, if it is still watched. */
@@ -58,7 +58,7 @@ type Watch = WatchedDrill & {
   /** The current run, with the number of starts of the command for its purchase; undefined between runs. */
   readonly current: (WatchedRun & { readonly start: number; readonly answered: boolean }) | undefined;
   readonly runs: readonly RunFact[];
-  readonly seen: readonly SeenCreate[];
+  readonly seen: readonly ObservedCreate[];
   readonly otherKeys: readonly string[];
   readonly hasOwnCommand: boolean;
   /** Whether a create arrived between two runs. */
@@ -68,7 +68,7 @@ type Watch = WatchedDrill & {
    */
   readonly waitsUntil: number | null;
   /** Null until an answer is dropped. */
-  readonly reuse: Reuse | null;
+  readonly reuse: KeyReuse | null;
   /** Whether the merchant's client has exited. */
   readonly isClosed: boolean;
   readonly refusedRequestId: string | null;
@@ -221,7 +221,7 @@ const RUN_LOSSES = {
   between: ["unavailable", "rate_limited"],
   restarted: [],
   alike: [],
-} as const satisfies Readonly<Record<ClientRun, readonly Loss[]>>;
+} as const satisfies Readonly<Record<ClientRun, readonly AnswerLoss[]>>;
 
 /** How long a connection stays silent before it ends, in milliseconds: longer than a careful client's timeout. */
 const SILENCE_MS = 3000;
@@ -231,7 +231,7 @@ const RETRY_AFTER_SECONDS = 1;
 const MAX_EARLY = 20;
 
 /** The loss of the next answer, and whether the client retried earlier than it was told to. */
-type NextLoss = { readonly loss: Loss; readonly early: boolean };
+type NextLoss = { readonly loss: AnswerLoss; readonly early: boolean };
 
 function nextLoss({ current, seen, waitsUntil }: Watch, at: number): NextLoss | undefined {
   if (current === undefined) return undefined;
@@ -239,7 +239,7 @@ function nextLoss({ current, seen, waitsUntil }: Watch, at: number): NextLoss | 
   const early = lost.filter((one) => one.early);
   if (waitsUntil !== null && at < waitsUntil && early.length < MAX_EARLY)
     return { loss: "rate_limited", early: true };
-  const next: Loss | undefined = RUN_LOSSES[current.run][lost.length - early.length];
+  const next: AnswerLoss | undefined = RUN_LOSSES[current.run][lost.length - early.length];
   return next === undefined ? undefined : { loss: next, early: false };
 }
 
@@ -247,7 +247,7 @@ function nextLoss({ current, seen, waitsUntil }: Watch, at: number): NextLoss | 
 type LostAnswer = {
   readonly answered: CommittedCreate;
   readonly answer: Answer;
-  readonly create: Omit<SeenCreate, "lost" | "loss" | "early">;
+  readonly create: Omit<ObservedCreate, "lost" | "loss" | "early">;
   readonly loss: NextLoss;
 };
 
@@ -266,7 +266,7 @@ function loseAnswer(
   const dropped = { ...answer, dropped: true, note: `${answer.note ?? ""}, answer dropped` } as const;
   const refusing = (refusal: Refusal): Outcome<Answer> =>
     accept({ ...answer, ...refusalResponse(requestId, refusal), note: `${refusal.code} by a drill` });
-  const taken: Readonly<Record<Loss, () => WatchResult["answer"]>> = {
+  const taken: Readonly<Record<AnswerLoss, () => WatchResult["answer"]>> = {
     reset: () => accept(dropped),
     silence: () => accept({ ...dropped, delayMs: SILENCE_MS }),
     // The drill continues when the client of the second purchase has been killed.
@@ -282,7 +282,7 @@ function loseAnswer(
 const DROPPED_ANSWER =
   "this answer replaced the real one, for a drill of idempotency; try again with the same key";
 
-function seenIn(known: Outcome<Watch>): readonly SeenCreate[] {
+function seenIn(known: Outcome<Watch>): readonly ObservedCreate[] {
   return known.ok ? known.value.seen : [];
 }
 
@@ -310,7 +310,7 @@ function momentsOfRun(): Moments {
 }
 
 /** The create of the current run whose answer was dropped. */
-function findLostCreate({ current, seen }: Watch): SeenCreate | undefined {
+function findLostCreate({ current, seen }: Watch): ObservedCreate | undefined {
   return seen.find(({ run, lost }) => lost && run === current?.run);
 }
 
@@ -328,7 +328,7 @@ function noteOtherKey(watch: Watch, request: HttpRequest): Watch {
   return otherKeys.includes(lastFour) ? watch : { ...watch, otherKeys: [...otherKeys, lastFour] };
 }
 
-function remember(watch: Watch, create: SeenCreate): Watch {
+function remember(watch: Watch, create: ObservedCreate): Watch {
   const { seen } = watch;
   const alike = seen.filter(({ run, result }) => run === create.run && result === create.result);
   return alike.length < MAX_SEEN ? { ...watch, seen: [...seen, create] } : watch;
@@ -356,7 +356,7 @@ function factsOf(watch: Watch, { checkouts }: Pick<Store, "checkouts">): Idempot
 function describe(
   request: HttpRequest,
   answered: { readonly requestId: string; readonly outcome: Outcome<Answer>; readonly run: ClientRun },
-): Omit<SeenCreate, "lost" | "loss" | "early" | "start"> {
+): Omit<ObservedCreate, "lost" | "loss" | "early" | "start"> {
   const { requestId, outcome, run } = answered;
   const keys = headerLines(request, "idempotency-key");
   const body = parseStrictJson(request.body);
@@ -378,7 +378,7 @@ function orderIdOf(body: unknown): string | null {
 }
 
 /** A request with the key and path of a successful create, but with a different body. */
-function reuseOf(request: HttpRequest): Reuse {
+function reuseOf(request: HttpRequest): KeyReuse {
   const [idempotencyKey] = headerLines(request, "idempotency-key");
   const body = parseStrictJson(request.body);
   const parsed = body.ok ? parseCreateRequest(body.value) : body;

@@ -8,10 +8,10 @@ import {
   forgeriesToRepeat,
   type DrillResults,
 } from "../../core/readiness/drills/webhook-pattern.ts";
-import { probes } from "../../core/readiness/drills/webhook-probes.ts";
+import { buildProbes } from "../../core/readiness/drills/webhook-probes.ts";
 import {
   casesOf,
-  drillRequest,
+  buildDrillRequest,
   eventOfCase,
   shouldContinue,
   buildCaseRequest,
@@ -133,7 +133,7 @@ function createSender(context: CasesContext, subject: DrillSubject) {
   const sendCase = async (name: CaseName): Promise<CaseResult> => {
     const own = name === "good_event" ? first : event();
     const realNow = name === "good_event" ? first.sentAt : world.now();
-    const { eventId, ...basic } = drillRequest(
+    const { eventId, ...basic } = buildDrillRequest(
       name,
       { own, first, order },
       { secret, retiredSecret, realNow, url },
@@ -154,7 +154,7 @@ async function probe(send: Sender, subject: DrillSubject, lanes: number): Promis
   const own = send.event();
   const event = eventOfCase("good_event", { own, first: own, order: null });
   let found: DrillCause | undefined;
-  await runInLanes(probes(event, { secret, olderSecrets, realNow: own.sentAt }), lanes, async (one) => {
+  await runInLanes(buildProbes(event, { secret, olderSecrets, realNow: own.sentAt }), lanes, async (one) => {
     if (found !== undefined) return;
     const sent = await send.posted({
       method: "POST",

@@ -1,7 +1,7 @@
 import { iso } from "../../core/clock.ts";
 import type { DeliveryError } from "../../core/webhook/delivery.ts";
 import { redactStored } from "../../core/request/redaction.ts";
-import { cut, jsonLine, printable, redactSecrets } from "../../core/text.ts";
+import { cutText, jsonLine, printable, redactSecrets } from "../../core/text.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { World } from "../../world.ts";
 
@@ -161,5 +161,5 @@ function deliveryJson({
 }
 
 function displayTarget(target: string): string {
-  return cut(redactStored(target), MAX_TARGET_CODE_POINTS);
+  return cutText(redactStored(target), MAX_TARGET_CODE_POINTS);
 }

@@ -10,7 +10,7 @@ import {
 import { REAL_CLOCK, storeNow, type StoreClock } from "../../core/clock.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { redactStored } from "../../core/request/redaction.ts";
-import { cut, redactValues } from "../../core/text.ts";
+import { cutText, redactValues } from "../../core/text.ts";
 import type { RefusedLine } from "../../store/request/refused-index.ts";
 import type { RequestFile } from "../../store/request/request-file.ts";
 import type { RequestBatch } from "../../store/request/requests.ts";
@@ -360,7 +360,7 @@ function factsOf({
     requestId: requestIdOf(answer),
     durationMs: times.milliseconds,
     method,
-    path: cut(redact(splitTarget(target).path), MAX_PATH_CODE_POINTS),
+    path: cutText(redact(splitTarget(target).path), MAX_PATH_CODE_POINTS),
     status: answer.status,
     decisions,
     fault,

@@ -1,5 +1,5 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
-import { storyFault, testEventFault, type KeptStory } from "../../core/snapshot/story.ts";
+import { storyFault, testEventFault, type SnapshotStory } from "../../core/snapshot/story.ts";
 import { valuesOf } from "../../store/connection/statements.ts";
 import type { NamedRow } from "../../store/snapshot/rows.ts";
 
@@ -70,5 +70,5 @@ function groupsOf(rows: Iterator<NamedRow>, column: string): (parent: string | n
   };
 }
 
-type Child<Name extends Exclude<keyof KeptStory, "checkout">> = KeptStory[Name][number];
+type Child<Name extends Exclude<keyof SnapshotStory, "checkout">> = SnapshotStory[Name][number];
 type Values = ReturnType<typeof valuesOf>;

@@ -9,7 +9,7 @@ import {
   type DeliverySchedule,
 } from "../../core/webhook/delivery.ts";
 import type { DispatchedEntry } from "../../core/control/webhook.ts";
-import { ANSWER_REASONS, LISTENER_AWAY, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { ANSWER_REASONS, LISTENER_AWAY_REASON, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
 import { attemptResultOf, type EndedAttempt } from "./send.ts";
@@ -66,7 +66,7 @@ export function recordAttemptResult(
     if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
     if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
   }
-  if (isPaused) store.endpoints.setState(endpoint.id, "paused", LISTENER_AWAY);
+  if (isPaused) store.endpoints.setState(endpoint.id, "paused", LISTENER_AWAY_REASON);
   else if (!isFree)
     judgeEndpoint(
       context,

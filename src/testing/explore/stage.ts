@@ -1,7 +1,7 @@
 import type { StageFactory, Stage } from "../../client/explore/run.ts";
 import type { OrderView, PurchaseResult, SecretPlace } from "../../core/explore/facts.ts";
 import { isError } from "../../core/outcome.ts";
-import { holdsSecret } from "../../core/text.ts";
+import { containsSecret } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { ignoreNotFound } from "../errors.ts";
 import type { Sandbox, Store } from "../types.ts";
@@ -28,7 +28,7 @@ export function stagesOf({ sandbox, world, purchase, view, start }: Application)
         storeId: store.id,
         purchase: async () => {
           const end = await attempt(world, purchase, store);
-          if (end.end === "failure" && holdsSecret(end.message)) secretPlaces.add("output");
+          if (end.end === "failure" && containsSecret(end.message)) secretPlaces.add("output");
           return end;
         },
         secretPlaces,

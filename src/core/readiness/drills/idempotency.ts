@@ -1,5 +1,5 @@
 import type { ClientRun } from "../names.ts";
-import type { ClientExit, DrillStep, SeenCreate, WatchedRun } from "../../control/drills.ts";
+import type { ClientExit, DrillStep, ObservedCreate, WatchedRun } from "../../control/drills.ts";
 import type { JudgedDrill } from "./drill.ts";
 import { errorRow } from "../../errors.ts";
 import { english, type Words } from "../../language.ts";
@@ -20,7 +20,7 @@ export type RunFact = ClientExit & WatchedRun & { readonly answered: boolean };
 /** The creates that the sandbox has seen, and the checkouts in its database after the merchant's command has exited. */
 export type IdempotencyFacts = {
   /** The creates in the order in which they were answered. */
-  readonly seen: readonly SeenCreate[];
+  readonly seen: readonly ObservedCreate[];
   /** The runs, in order. */
   readonly runs: readonly RunFact[];
   /** Number of orders and sessions that exist for each of the first three purchases. */
@@ -38,7 +38,7 @@ export type IdempotencyFacts = {
 };
 
 /** Refusals caused by a client's use of keys. */
-const KEY_FAULTS: ReadonlySet<SeenCreate["result"]> = new Set([
+const KEY_FAULTS: ReadonlySet<ObservedCreate["result"]> = new Set([
   "idempotency_key_missing",
   "idempotency_key_invalid",
   "idempotency_key_reused",
@@ -50,15 +50,15 @@ type StepOutcome = { readonly got: string; readonly reference?: string | null; r
 /** The input of the steps that follow a lost answer. */
 type Scene = {
   readonly facts: IdempotencyFacts;
-  readonly lost: SeenCreate;
+  readonly lost: ObservedCreate;
   /** The creates of the first purchase that follow the lost answer. */
-  readonly later: readonly SeenCreate[];
+  readonly later: readonly ObservedCreate[];
   /** The outcome for the key of the second purchase; undefined if it did not take place. */
   readonly ownKey: StepOutcome | undefined;
   /** The second purchase after its command was killed; undefined if it did not take place. */
   readonly again: RestartFacts | undefined;
 };
-type RestartFacts = { readonly made: SeenCreate; readonly killed: RunFact; readonly restarted: RunFact };
+type RestartFacts = { readonly made: ObservedCreate; readonly killed: RunFact; readonly restarted: RunFact };
 
 /** A step; undefined if it did not run. */
 type IdempotencyStep = {
@@ -193,7 +193,7 @@ function runsOf({ runs }: IdempotencyFacts, run: ClientRun): readonly RunFact[] 
 }
 
 /** The first create of a run whose answer the client did not receive. */
-function findLostCreate({ seen }: IdempotencyFacts, run: ClientRun): SeenCreate | undefined {
+function findLostCreate({ seen }: IdempotencyFacts, run: ClientRun): ObservedCreate | undefined {
   return seen.find((create) => create.lost && create.run === run);
 }
 
@@ -204,7 +204,7 @@ function nothingLost(facts: IdempotencyFacts): StepOutcome {
   return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
 }
 
-function causeOfRefusal({ result }: SeenCreate): Words {
+function causeOfRefusal({ result }: ObservedCreate): Words {
   return errorRow(result)?.cause ?? IDEMPOTENCY_CAUSES.refused(result);
 }
 
@@ -297,14 +297,14 @@ function judgeKeyAfterRestart({ seen }: IdempotencyFacts, { made, killed }: Rest
 
 /** The outcome of a second purchase, which must have another key. */
 function judgeSecondKey(
-  lost: SeenCreate,
+  lost: ObservedCreate,
   {
     began,
     made,
     killed,
   }: {
-    readonly began: readonly SeenCreate[];
-    readonly made: SeenCreate | undefined;
+    readonly began: readonly ObservedCreate[];
+    readonly made: ObservedCreate | undefined;
     readonly killed: ClientExit;
   },
 ): StepOutcome {
@@ -330,8 +330,8 @@ function judgeSameKey({
   later,
   wrong: causes,
 }: {
-  readonly before: SeenCreate;
-  readonly later: readonly SeenCreate[];
+  readonly before: ObservedCreate;
+  readonly later: readonly ObservedCreate[];
   readonly wrong: Causes;
 }): StepOutcome {
   const known = later.findIndex(({ lost, result }) => !lost && result === "replayed");
@@ -357,7 +357,7 @@ function judgeSameKey({
   return { got, reference: shown.requestId, cause: causes[shown.relation] };
 }
 
-function keyAndResult(before: SeenCreate, { idempotencyKey: key, result }: SeenCreate): string {
+function keyAndResult(before: ObservedCreate, { idempotencyKey: key, result }: ObservedCreate): string {
   if (key === null) return english(STEP_RESULTS.noKey(result));
   const isSame = key === before.idempotencyKey;
   return english(
@@ -365,7 +365,10 @@ function keyAndResult(before: SeenCreate, { idempotencyKey: key, result }: SeenC
   );
 }
 
-function relationOf(before: SeenCreate, { result, idempotencyKey, orderId, path }: SeenCreate): Relation {
+function relationOf(
+  before: ObservedCreate,
+  { result, idempotencyKey, orderId, path }: ObservedCreate,
+): Relation {
   if (result === "idempotency_key_missing") return "no_key";
   if (idempotencyKey === before.idempotencyKey) {
     if (result === "replayed") return "right";

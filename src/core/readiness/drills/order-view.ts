@@ -87,7 +87,7 @@ export function showsBookings({ before, after }: PaidText): boolean {
  * Whether a payment event that was sent twice changed the view of its order twice as much as a payment event that was
  * sent once changed the view of another order: a number grew twice as far, or a list grew longer. Times are ignored.
  */
-export function isTwice(twice: PaidText, once: PaidText): boolean {
+export function hasChangedTwiceAsMuch(twice: PaidText, once: PaidText): boolean {
   const grown = (text: PaidText): number => wordsIn(text.after).length - wordsIn(text.before).length;
   return (grown(once) > 0 && grown(twice) > grown(once)) || hasGrownTwiceAsFar(twice, once);
 }

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { CheckoutEvent } from "../../checkout/event.ts";
 import type { Words } from "../../language.ts";
-import type { HEADERS } from "../../webhook/signature.ts";
+import type { DEFAULT_HEADER_NAMES } from "../../webhook/signature.ts";
 import type { DrillCause, DrillNote } from "./webhook-advice.ts";
 
 /** A request of the drill as sent. */
@@ -33,7 +33,7 @@ type CaseRequest = {
   /** The text that is signed and sent instead of a timestamp. */
   readonly timestamp?: string;
   /** Those of our headers that are not sent. */
-  readonly without?: readonly (keyof typeof HEADERS)[];
+  readonly without?: readonly (keyof typeof DEFAULT_HEADER_NAMES)[];
   /** Whether the event id header contains another event's id. */
   readonly otherEventId?: true;
   /** Whether timestamp and signature are copied from the first event. */

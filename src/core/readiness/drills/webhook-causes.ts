@@ -19,7 +19,7 @@ import {
   REORDERED_CASES,
   type DrillResults,
   type AnswerKind,
-  type Pattern,
+  type AnswerPattern,
 } from "./webhook-pattern.ts";
 
 /** Cases that every receiver refuses if it compares the signature over the body. */
@@ -84,7 +84,11 @@ export function explainCases(drilled: DrillResults): {
   return { causes, notes: new Map(notes) };
 }
 
-function noteOf(name: CaseName, pattern: Pattern, result: CaseResult | undefined): DrillNote | undefined {
+function noteOf(
+  name: CaseName,
+  pattern: AnswerPattern,
+  result: CaseResult | undefined,
+): DrillNote | undefined {
   if (result?.limited === true) return "rate_limited_for_a_while";
   if (isKnownBeforeAge(name, pattern)) return "dedups_before_age";
   const kind = pattern.kind(name);
@@ -93,7 +97,7 @@ function noteOf(name: CaseName, pattern: Pattern, result: CaseResult | undefined
   return one.notes[kind];
 }
 
-function isPassed(name: CaseName, pattern: Pattern): boolean {
+function isPassed(name: CaseName, pattern: AnswerPattern): boolean {
   const kind = pattern.kind(name);
   const { expected } = DRILL_CASES[name];
   if (name === "other_event_id" && believesHeader(pattern)) return false;
@@ -104,7 +108,7 @@ function isPassed(name: CaseName, pattern: Pattern): boolean {
 }
 
 /** Whether the path with a trailing slash leads to something else, which answers differently. */
-function isOtherRoute(name: CaseName, { alike }: Pattern): boolean {
+function isOtherRoute(name: CaseName, { alike }: AnswerPattern): boolean {
   return (name === "final_slash" || name === "payment_final_slash") && !alike(name, "good_event");
 }
 
@@ -115,7 +119,7 @@ const NOT_ACCEPTED_KINDS: ReadonlySet<AnswerKind> = new Set(["refused", "failed"
  * Whether a receiver that checks the age of events accepted a known event with another timestamp: then it recognises
  * the event before it checks the age, and does not repeat its work.
  */
-function isKnownBeforeAge(name: CaseName, { kind, all }: Pattern): boolean {
+function isKnownBeforeAge(name: CaseName, { kind, all }: AnswerPattern): boolean {
   return (
     kind(name) === "taken" &&
     STALE_CASES.some((one) => name === `payment_${one}`) &&
@@ -128,7 +132,7 @@ function isKnownBeforeAge(name: CaseName, { kind, all }: Pattern): boolean {
 }
 
 /** Whether the receiver trusts the event id header: it answers a known event under another id like a new event. */
-function believesHeader({ kind, alike }: Pattern): boolean {
+function believesHeader({ kind, alike }: AnswerPattern): boolean {
   return (
     kind("other_event_id") === "taken" &&
     alike("other_event_id", "good_event") &&
@@ -136,7 +140,7 @@ function believesHeader({ kind, alike }: Pattern): boolean {
   );
 }
 
-function causeOf(name: CaseName, pattern: Pattern): DrillCause {
+function causeOf(name: CaseName, pattern: AnswerPattern): DrillCause {
   const twin = twinOf(name);
   // The same result for webhook.test has the same cause.
   if (twin !== undefined && pattern.kind(twin) === pattern.kind(name)) return causeOf(twin, pattern);
@@ -165,7 +169,7 @@ function causeOf(name: CaseName, pattern: Pattern): DrillCause {
 }
 
 /** Why an invalid request was answered with 2xx. */
-function whyTaken(name: CaseName, pattern: Pattern): DrillCause {
+function whyTaken(name: CaseName, pattern: AnswerPattern): DrillCause {
   const { kind, all, plain } = pattern;
   if (all("taken", plain)) return "takes_all";
   const unlikeGood = kind("good_event") === "taken" ? undefined : whyGoodRefused(pattern);
@@ -186,7 +190,7 @@ function whyTaken(name: CaseName, pattern: Pattern): DrillCause {
 }
 
 /** The cause of an accepted malformed signature; undefined if another cause is already known. */
-function whyFormTaken(name: CaseName, pattern: Pattern): DrillCause | undefined {
+function whyFormTaken(name: CaseName, pattern: AnswerPattern): DrillCause | undefined {
   const { kind } = pattern;
   const taken = (one: CaseName): boolean => kind(one) === "taken";
   const short = taken("short_signature");
@@ -221,7 +225,7 @@ function whyFormTaken(name: CaseName, pattern: Pattern): DrillCause | undefined 
 const PARTLY_RIGHT_CASES: readonly CaseName[] = ["first_digit", "even_digits", "odd_digits"];
 
 /** Whether a sum of the digits is compared, which a forged signature may match by chance. */
-function isUnordered({ kind, all }: Pattern): boolean {
+function isUnordered({ kind, all }: AnswerPattern): boolean {
   return (
     all("taken", REORDERED_CASES) &&
     all("refused", ["bad_signature", "first_digit"]) &&
@@ -266,7 +270,7 @@ const FORMLESS_CASES: ReadonlySet<CaseName> = new Set([
 ]);
 
 /** The missing header without which a request was not verified. */
-function whyWithout(name: CaseName, { kind }: Pattern): DrillCause {
+function whyWithout(name: CaseName, { kind }: AnswerPattern): DrillCause {
   const missing = DRILL_CASES[name].without ?? [];
   const alone = MISSING_HEADER_CAUSES.find(
     ([header, one]) => missing.some((each) => each === header) && kind(one) === "taken",
@@ -285,7 +289,7 @@ const MISSING_HEADER_CAUSES = [
 ] as const;
 
 /** Why a timestamp far from the current time was accepted. */
-function whyStale(age: number, { kind }: Pattern): DrillCause {
+function whyStale(age: number, { kind }: AnswerPattern): DrillCause {
   const [own, other] =
     age > 0 ? (["hour_old", "hour_ahead"] as const) : (["hour_ahead", "hour_old"] as const);
   if (kind(own) !== "taken") return "wide_tolerance";
@@ -294,7 +298,7 @@ function whyStale(age: number, { kind }: Pattern): DrillCause {
 }
 
 /** The part of the signature that is compared. */
-function whyPartly({ kind }: Pattern): DrillCause {
+function whyPartly({ kind }: AnswerPattern): DrillCause {
   if (kind("even_digits") === "taken" || kind("odd_digits") === "taken") return "compares_part";
   const ignoresFirst = kind("first_digit") === "taken";
   const ignoresLast = kind("last_digit") === "taken";
@@ -303,7 +307,7 @@ function whyPartly({ kind }: Pattern): DrillCause {
 }
 
 /** Whether forged requests had different results, and more than one mistake in the code explains them. */
-function isErratic(pattern: Pattern): boolean {
+function isErratic(pattern: AnswerPattern): boolean {
   const { kind, usedRetired, wavers } = pattern;
   // A sum of digits accepts some forged signatures by chance.
   if (isUnordered(pattern)) return false;
@@ -315,12 +319,12 @@ function isErratic(pattern: Pattern): boolean {
 }
 
 /** Whether the receiver accepts every forged event, and refuses every valid one. */
-function isInverted({ all, wavers }: Pattern): boolean {
+function isInverted({ all, wavers }: AnswerPattern): boolean {
   return all("refused", GOOD_CASES) && all("taken", [...FORGED_CASES, "forged_in_the_end"]) && !wavers;
 }
 
 /** The cause of refused valid events, derived from the accepted cases; undefined if these do not show it. */
-function whyGoodRefused(pattern: Pattern): DrillCause | undefined {
+function whyGoodRefused(pattern: AnswerPattern): DrillCause | undefined {
   const { kind, usedRetired, probed } = pattern;
   if (probed !== undefined) return probed;
   if (isInverted(pattern)) return "inverted_check";
@@ -337,7 +341,7 @@ const GUESSED_CASES = CASE_NAMES.filter((name) => {
 });
 
 /** Why everything is refused; the answers show it if they differ. */
-function whyAllRefused({ isNowhere, alike, probed }: Pattern): DrillCause {
+function whyAllRefused({ isNowhere, alike, probed }: AnswerPattern): DrillCause {
   if (probed !== undefined) return probed;
   if (isNowhere) return "no_route";
   // Texts that are never the same, such as a random id, tell nothing.
@@ -347,7 +351,7 @@ function whyAllRefused({ isNowhere, alike, probed }: Pattern): DrillCause {
 }
 
 /** Why a valid request was answered with 4xx. */
-function whyRefused(name: CaseName, pattern: Pattern): DrillCause {
+function whyRefused(name: CaseName, pattern: AnswerPattern): DrillCause {
   const { kind, all, plain } = pattern;
   if (all("refused", plain)) return whyAllRefused(pattern);
   if (kind("good_event") !== "taken") {
@@ -368,7 +372,7 @@ function whyUntaken(name: CaseName): DrillCause | undefined {
 }
 
 /** Why a request was answered with 5xx. */
-function whyFailed(name: CaseName, { kind, all, plain, probed }: Pattern): DrillCause {
+function whyFailed(name: CaseName, { kind, all, plain, probed }: AnswerPattern): DrillCause {
   if (probed !== undefined && !isBad(name)) return probed;
   if (all("failed", plain)) return "fails_always";
   if (name === "no_event" && kind("bad_signature") !== "failed") return "parses_first";
@@ -386,7 +390,7 @@ const OTHER_LENGTHS: ReadonlySet<CaseName> = new Set(["short_signature", "empty_
 const ALL_NAMES = Object.keys(DRILL_CASES) as readonly CaseName[];
 
 /** The cause that stopped the drill. */
-function whyGivenUp(pattern: Pattern): DrillCause {
+function whyGivenUp(pattern: AnswerPattern): DrillCause {
   const first = ALL_NAMES.find((name) => !pattern.answered.includes(name) && pattern.kind(name) !== "unsent");
   return first === undefined ? "drops_connection" : causeOf(first, pattern);
 }

@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { HEADERS } from "../../webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES } from "../../webhook/signature.ts";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import { isRecord } from "../../json.ts";
 import type { Words } from "../../language.ts";
@@ -55,7 +55,7 @@ function otherBodyCase(title: Words, taken: DrillCause, sent: (body: string) => 
 }
 
 /** The forms of a forged request. */
-export const CARRIERS = {
+export const REQUEST_FORMS = {
   as_put: carriedCase(["as PUT", "使用 PUT"], "skips_methods", (request) => ({ ...request, method: "PUT" })),
   as_patch: carriedCase(["as PATCH", "使用 PATCH"], "skips_methods", (request) => ({
     ...request,
@@ -195,8 +195,8 @@ export const SIGNATURE_FORMS = {
     taken: "reads_doubled_headers",
     signature: wrongDigits,
     how: (request) => {
-      const { [HEADERS.signature]: once = "" } = request.headers;
-      return { ...request, lines: { [HEADERS.signature]: [once, wrongDigits(once)] } };
+      const { [DEFAULT_HEADER_NAMES.signature]: once = "" } = request.headers;
+      return { ...request, lines: { [DEFAULT_HEADER_NAMES.signature]: [once, wrongDigits(once)] } };
     },
   }),
 } as const satisfies Readonly<Record<string, DrillCase>>;
@@ -262,7 +262,7 @@ export const TIMESTAMP_FORMS = {
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** The parts of an accepted event that a forged one reuses. */
-export const REUSES = {
+export const REUSED_PARTS = {
   known_event: badCase(["the first event again, badly signed", "再次推送第一个事件，签名错误"], {
     taken: "known_before_check",
     event: "first",
@@ -278,7 +278,7 @@ export const REUSES = {
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** A badly signed payment of an order that does not exist. */
-export const UNKNOWN_ORDER = badCase(
+export const UNKNOWN_ORDER_CASE = badCase(
   ["a forged payment of an order that does not exist", "伪造的支付，订单不存在"],
   {
     taken: "skips_orders",
@@ -297,7 +297,7 @@ export const UNKNOWN_ORDER = badCase(
 );
 
 /** An event with an invalid signature that is older than an accepted event. */
-export const OLDER_EVENT = badCase(
+export const OLDER_EVENT_CASE = badCase(
   ["a forged payment that says it is older than what was accepted", "伪造的支付，自称早于已接受的事件"],
   {
     taken: "skips_orders",
@@ -336,8 +336,8 @@ function twoTimestampsCase(title: Words, order: (old: string, now: string) => re
     taken: "reads_doubled_headers",
     age: STALE_BY_SECONDS,
     how: (request, now) => {
-      const { [HEADERS.timestamp]: old = "" } = request.headers;
-      return { ...request, lines: { [HEADERS.timestamp]: order(old, now) } };
+      const { [DEFAULT_HEADER_NAMES.timestamp]: old = "" } = request.headers;
+      return { ...request, lines: { [DEFAULT_HEADER_NAMES.timestamp]: order(old, now) } };
     },
   });
 }

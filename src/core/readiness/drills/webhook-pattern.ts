@@ -16,7 +16,7 @@ export type AnswerKind =
   | "unsent";
 
 /** The results of all cases. */
-export type Pattern = Pick<DrillResults, "probed"> & {
+export type AnswerPattern = Pick<DrillResults, "probed"> & {
   readonly kind: (name: CaseName) => AnswerKind;
   /** Whether each of these cases has this result. */
   readonly all: (kind: AnswerKind, names: readonly CaseName[]) => boolean;
@@ -63,7 +63,7 @@ export const REORDERED_CASES: readonly CaseName[] = [
 ];
 
 /** The pattern of the results of a drill. */
-export function patternOf({ results, repeated, usedRetired, probed }: DrillResults): Pattern {
+export function patternOf({ results, repeated, usedRetired, probed }: DrillResults): AnswerPattern {
   const kind = kindsIn(results);
   const answers = new Map(results.map(({ name, answer }) => [name, shapeOf(answer)]));
   const answered = results.filter(({ answer }) => "status" in answer).map(({ name }) => name);
@@ -83,7 +83,7 @@ export function patternOf({ results, repeated, usedRetired, probed }: DrillResul
 }
 
 /** The kind of each case's result. */
-function kindsIn(results: readonly CaseResult[]): Pattern["kind"] {
+function kindsIn(results: readonly CaseResult[]): AnswerPattern["kind"] {
   const kinds = new Map(results.map((result) => [result.name, kindOf(result)]));
   return (name) => kinds.get(name) ?? "unsent";
 }

@@ -2,7 +2,7 @@ import { createHmac, hash } from "node:crypto";
 import { bodyVariants, type Variant } from "../../webhook/diagnosis/body-variants.ts";
 import { keyVariants, signedContentVariants } from "../../webhook/diagnosis/signing-variants.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
-import { HEADERS } from "../../webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES } from "../../webhook/signature.ts";
 import type { CauseFinding } from "../../webhook/diagnosis/causes.ts";
 import type { DrillCause } from "./webhook-advice.ts";
 
@@ -14,11 +14,11 @@ type Probe = {
 };
 
 /**
- * Requests with the same event, each signed with one mistake that receivers make: another form of the secret, an older
- * secret, another text, or another form of the body. They distinguish the mistakes of a receiver that refuses
+ * Builds requests with the same event, each signed with one mistake that receivers make: another form of the secret, an
+ * older secret, another text, or another form of the body. They distinguish the mistakes of a receiver that refuses
  * everything.
  */
-export function probes(
+export function buildProbes(
   event: { readonly id: string; readonly body: string },
   keys: { readonly secret: string; readonly olderSecrets: readonly string[]; readonly realNow: number },
 ): readonly Probe[] {
@@ -27,7 +27,7 @@ export function probes(
   const { headers, body } = deliveryRequest({ ...parts, body: event.body, secrets: [secret] });
   const known = older.map((one) => ({ label: "", secret: one, retired: true }));
   const rawBody = Buffer.from(body);
-  const timestamp = headers[HEADERS.timestamp] ?? "";
+  const timestamp = headers[DEFAULT_HEADER_NAMES.timestamp] ?? "";
   const right: readonly (string | Uint8Array)[] = [timestamp, ".", rawBody];
   const signed = [
     ...withOneFault(keyVariants([secret], known)).map(([code, key]) => [code, key, right] as const),
@@ -40,7 +40,7 @@ export function probes(
   ];
   const probe = (cause: DrillCause, signature: string): Probe => ({
     cause,
-    headers: { ...headers, [HEADERS.signature]: signature },
+    headers: { ...headers, [DEFAULT_HEADER_NAMES.signature]: signature },
     body,
   });
   return [

@@ -3,7 +3,7 @@ import { createTestEvent, type CheckoutEvent } from "../../checkout/event.ts";
 import type { Status } from "../../checkout/checkout.ts";
 import { iso } from "../../clock.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
-import { HEADERS, signatureOf } from "../../webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES, signatureOf } from "../../webhook/signature.ts";
 import {
   ACCEPTED_CASE_NAMES,
   CASE_NAMES,
@@ -61,10 +61,10 @@ type DrillEvents = {
 };
 
 /**
- * The event of a case, signed and formed like its delivery, except for the case's changes to its bytes and headers.
- * Throws for a case of an order if there is no order.
+ * Builds the request of a case: its event, signed and formed like its delivery, except for the case's changes to its
+ * bytes and headers. Throws for a case of an order if there is no order.
  */
-export function drillRequest(
+export function buildDrillRequest(
   name: CaseName,
   events: DrillEvents,
   keys: DrillKeys,
@@ -78,16 +78,16 @@ export function drillRequest(
   const realNow = (one.reused === true ? sentAt : keys.realNow) - age * 1000;
   const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null };
   const { headers } = deliveryRequest({ ...parts, body, secrets: [secret] });
-  const { [HEADERS.timestamp]: ofNow = "" } = headers;
+  const { [DEFAULT_HEADER_NAMES.timestamp]: ofNow = "" } = headers;
   const timestamp = one.timestamp ?? ofNow;
   const signedBody = one.reused === true ? eventOfCase("duplicate", events).body : body;
   const right = signatureOf(secret, { timestamp, rawBody: Buffer.from(signedBody) });
   const ours = {
-    [HEADERS.eventId]: one.otherEventId === true ? events.own.id : event.id,
-    [HEADERS.timestamp]: timestamp,
-    [HEADERS.signature]: signature(right),
+    [DEFAULT_HEADER_NAMES.eventId]: one.otherEventId === true ? events.own.id : event.id,
+    [DEFAULT_HEADER_NAMES.timestamp]: timestamp,
+    [DEFAULT_HEADER_NAMES.signature]: signature(right),
   };
-  const left = new Set(without.map((header) => HEADERS[header]));
+  const left = new Set(without.map((header) => DEFAULT_HEADER_NAMES[header]));
   const shown = Object.entries({ ...headers, ...ours }).filter(([header]) => !left.has(header));
   return { eventId: event.id, headers: Object.fromEntries(shown), body: sent(body) };
 }
@@ -99,7 +99,7 @@ export function buildCaseRequest(
     url,
     headers,
     body,
-  }: Pick<ReturnType<typeof drillRequest>, "headers" | "body"> & { readonly url: string },
+  }: Pick<ReturnType<typeof buildDrillRequest>, "headers" | "body"> & { readonly url: string },
   realNow: number,
 ): DrillRequest {
   const { how } = DRILL_CASES[name];

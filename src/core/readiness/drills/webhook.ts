@@ -22,14 +22,14 @@ import {
   type DrillRequest,
 } from "./webhook-case.ts";
 import {
-  CARRIERS,
+  REQUEST_FORMS,
   CLAIMED_SECRETS,
   GUESSED_SECRETS,
-  OLDER_EVENT,
-  REUSES,
+  OLDER_EVENT_CASE,
+  REUSED_PARTS,
   SIGNATURE_FORMS,
   TIMESTAMP_FORMS,
-  UNKNOWN_ORDER,
+  UNKNOWN_ORDER_CASE,
 } from "./webhook-forgeries.ts";
 
 /** Number of correct digits in a signature with a correct beginning: half of them. */
@@ -227,12 +227,12 @@ const cases = {
         replaceHeaders(sendAsCurl(request), { "Content-Type": "application/x-www-form-urlencoded" }),
     },
   ),
-  ...CARRIERS,
+  ...REQUEST_FORMS,
   ...SIGNATURE_FORMS,
   ...GUESSED_SECRETS,
   ...CLAIMED_SECRETS,
   ...TIMESTAMP_FORMS,
-  ...REUSES,
+  ...REUSED_PARTS,
   made_hour_ago: goodCase(
     ["a good event of an hour ago, signed now", "一小时前的有效事件，现在签名"],
     "reads_created_at",
@@ -258,8 +258,8 @@ const orderCases = {
     },
   ),
   ...forgedPayments(),
-  unknown_order: UNKNOWN_ORDER,
-  older_event: OLDER_EVENT,
+  unknown_order: UNKNOWN_ORDER_CASE,
+  older_event: OLDER_EVENT_CASE,
   ...forgedOrders(),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 

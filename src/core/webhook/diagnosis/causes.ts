@@ -109,6 +109,6 @@ export type Diagnosis = {
 };
 
 /** Adds the message to a finding. */
-export function withMessage({ code, detail = "" }: CauseFinding, proven: boolean): Diagnosis {
+export function addMessage({ code, detail = "" }: CauseFinding, proven: boolean): Diagnosis {
   return { code, message: DIAGNOSIS_CAUSES[code].replace(/\{\w+\}/, () => detail), proven };
 }

@@ -9,17 +9,17 @@ import {
   type KnownSecret,
   type SignedParts,
 } from "./signing-variants.ts";
-import { withMessage, type Diagnosis, type CauseFinding } from "./causes.ts";
+import { addMessage, type Diagnosis, type CauseFinding } from "./causes.ts";
 import {
   missingHeaders,
   ageFindings,
   bodyHints,
   secondsIn,
   secretFindings,
-  span,
+  formatSpan,
   timestampFindings,
 } from "./findings.ts";
-import { bytesOf, HEADERS, headerValues, verifySignature } from "../signature.ts";
+import { bytesOf, DEFAULT_HEADER_NAMES, headerValues, verifySignature } from "../signature.ts";
 import type { HeaderNames, VerifyOptions } from "../webhook.ts";
 
 /** A request whose verification failed, the secrets used, and further secrets that may have signed it. */
@@ -96,14 +96,12 @@ function* searchCauses(
   if (ofSecrets.some(({ code }) => code !== "secret_whitespace")) return certain;
   return [
     ...certain,
-    ...[...bodyHints(rawBody), { code: "unexplained" } as const].map((finding) =>
-      withMessage(finding, false),
-    ),
+    ...[...bodyHints(rawBody), { code: "unexplained" } as const].map((finding) => addMessage(finding, false)),
   ];
 }
 
 function provenDiagnoses(findings: readonly CauseFinding[]): Diagnosis[] {
-  return findings.map((finding) => withMessage(finding, true));
+  return findings.map((finding) => addMessage(finding, true));
 }
 
 /** A hypothesis about the signed bytes, with its causes. */
@@ -211,7 +209,7 @@ function isDigestOf(
   return timingSafeEqual(Buffer.from(digest), Buffer.from(hex));
 }
 
-function namesOf({ headerNames = HEADERS }: VerifyOptions): HeaderNames {
+function namesOf({ headerNames = DEFAULT_HEADER_NAMES }: VerifyOptions): HeaderNames {
   return headerNames;
 }
 
@@ -223,5 +221,5 @@ function creationSeconds(rawBody: Uint8Array): number | undefined {
 
 function distanceText(seconds: number, claimed: number | undefined): string {
   if (claimed === undefined || claimed === seconds) return String(seconds);
-  return `${seconds} (${span(Math.abs(seconds - claimed))} ${seconds < claimed ? "earlier" : "later"})`;
+  return `${seconds} (${formatSpan(Math.abs(seconds - claimed))} ${seconds < claimed ? "earlier" : "later"})`;
 }

@@ -1,6 +1,6 @@
 import { compactJson } from "./body-variants.ts";
 import type { CauseFinding } from "./causes.ts";
-import { DEFAULT_TOLERANCE_SECONDS, headerValues, secretFault, TIMESTAMP } from "../signature.ts";
+import { DEFAULT_TOLERANCE_SECONDS, headerValues, secretFault, TIMESTAMP_PATTERN } from "../signature.ts";
 import type { HeaderNames, VerifyOptions, WebhookHeaders } from "../webhook.ts";
 
 /** Maximum age for which a wrong clock is more likely than an old request, in seconds: an hour. */
@@ -35,7 +35,7 @@ export function secretFindings(secrets: readonly string[]): readonly CauseFindin
 
 /** Faults in the form of a timestamp. */
 export function timestampFindings(text: string, name: string): readonly CauseFinding[] {
-  if (TIMESTAMP.test(text)) return [];
+  if (TIMESTAMP_PATTERN.test(text)) return [];
   if (/^\d{13}$/.test(text)) return [{ code: "timestamp_milliseconds" }];
   if (text.includes(",")) return [{ code: "timestamp_doubled", detail: name }];
   return [{ code: "timestamp_malformed", detail: shapeOf(text) }];
@@ -68,8 +68,8 @@ export function ageFindings(
   const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options;
   const text = headerValues(headers, name)[0] ?? "";
   const age = Math.floor(now / 1000) - Number(text);
-  if (!TIMESTAMP.test(text) || Math.abs(age) <= toleranceSeconds) return [];
-  const distance = span(Math.abs(age));
+  if (!TIMESTAMP_PATTERN.test(text) || Math.abs(age) <= toleranceSeconds) return [];
+  const distance = formatSpan(Math.abs(age));
   const skew: CauseFinding = { code: "clock_skew", detail: `${distance} ${age > 0 ? "behind" : "ahead of"}` };
   if (age < 0) return [skew];
   const replay: CauseFinding = { code: "stale_replay", detail: distance };
@@ -102,7 +102,7 @@ export function bodyHints(rawBody: Uint8Array): readonly CauseFinding[] {
 }
 
 /** A span as its two largest units: `3 d 4 h`, `5 min 20 s`. */
-export function span(seconds: number): string {
+export function formatSpan(seconds: number): string {
   const units = [
     [86_400, "d"],
     [3600, "h"],

@@ -1,6 +1,6 @@
 import { variantsOf, type VariantRow, type Variant } from "./body-variants.ts";
 import type { CauseFinding } from "./causes.ts";
-import { MAX_SIGNATURES, SIGNATURES } from "../signature.ts";
+import { MAX_SIGNATURES, SIGNATURES_PATTERN } from "../signature.ts";
 
 /** A secret that may have signed, with a label for display. */
 export type KnownSecret = {
@@ -115,7 +115,7 @@ export function parseSignatureHeader(
   const candidates = items.flatMap(candidatesOf).slice(0, MAX_CANDIDATES);
   const whole = candidates.map(({ algorithm, hex, findings: own }) => {
     const findings = [...general, ...own];
-    const strange = findings.length === 0 && !SIGNATURES.test(header);
+    const strange = findings.length === 0 && !SIGNATURES_PATTERN.test(header);
     return { algorithm, hex, findings: strange ? [MALFORMED_SIGNATURE] : findings };
   });
   return { candidates: whole, findings: whole[0]?.findings ?? [...general, shapeOf(items[0] ?? "")] };

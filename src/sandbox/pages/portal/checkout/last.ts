@@ -1,6 +1,6 @@
 import { iso } from "../../../../core/clock.ts";
 import type { LastChange } from "../../../../core/control/checkout.ts";
-import { lastText, lastWhen } from "../../../../core/explain/last.ts";
+import { describeLastChange, lastChangeAge } from "../../../../core/explain/last.ts";
 import { selectorOf } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
@@ -15,10 +15,10 @@ import { TEXTS } from "./texts.ts";
 /** The last change of a checkout, with its time and actor, to print after the status; `now` is the store's time. */
 export function lastChangeText({ language }: Pick<View, "language">, last: LastChange, now: number): Html {
   const say = selectorOf(language);
-  const text = lastText(last, say);
+  const text = describeLastChange(last, say);
   return html`<span class="last"
     >${text === "" ? "" : html`· ${text} `}·
-    <span class="hint" title="${iso(last.at)}">${lastWhen(last, now, say)}</span></span
+    <span class="hint" title="${iso(last.at)}">${lastChangeAge(last, now, say)}</span></span
   >`;
 }
 
@@ -28,7 +28,7 @@ export function paidNotice({ id, status, late }: AnswerOf<"pay">, { context, vie
   const at = iso(storeTime(context, view.storeId));
   const checkout = store.checkouts.find(view.storeId, id);
   const words = inBothLanguages((say) => {
-    const happened = checkout === undefined ? "" : lastText(lastChangeOf(store, checkout), say);
+    const happened = checkout === undefined ? "" : describeLastChange(lastChangeOf(store, checkout), say);
     return `${say(TEXTS.done(at))}${say(COMMON_WORDS.statuses[status])}${happened === "" ? "" : ` · ${happened}`}`;
   });
   return { words, tone: late ? "warn" : "good" };

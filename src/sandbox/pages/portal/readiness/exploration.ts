@@ -1,5 +1,5 @@
 import type { JudgedChecklist } from "../../../../core/control/readiness.ts";
-import { READINESS } from "../../../../core/readiness/sentences.ts";
+import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { ageOf, table } from "../parts.ts";
 import { TEXTS } from "./texts.ts";
@@ -10,7 +10,9 @@ export function explorationPart({ exploration, judgedAt }: JudgedChecklist): Htm
   const { schedules, broken, places, at } = exploration;
   const names = (actions: readonly string[]): string => (actions.length === 0 ? "–" : actions.join(", "));
   return html`<section class="explored">
-    <h3>${READINESS.explored(schedules, broken)} <span class="hint">${ageOf(at, judgedAt)}</span></h3>
+    <h3>
+      ${READINESS_SENTENCES.explored(schedules, broken)} <span class="hint">${ageOf(at, judgedAt)}</span>
+    </h3>
     ${table(TEXTS.places, places, ({ place, held, broken: breaking, notJudged }) => [
       [TEXTS.place, place, "head", "english"],
       [TEXTS.held, String(held.length), "number"],

@@ -17,7 +17,7 @@ import type { PageContent, PortalContext, View } from "../view.ts";
 import { drillActions, drillResults, drillsIn, latestFindings, runningDrills } from "./drills.ts";
 import type { DrillFact } from "../../../../core/control/drills.ts";
 import { ITEM_TITLES, type DrillKind, type ItemName } from "../../../../core/readiness/names.ts";
-import { READINESS } from "../../../../core/readiness/sentences.ts";
+import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
 import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { calibrationNotice } from "./calibration.ts";
 import { explorationPart } from "./exploration.ts";
@@ -45,10 +45,10 @@ function checklist(view: View, { verdict, items }: JudgedChecklist, known: Readi
   return html`<section>
     <h2 class="visually-hidden">${TEXTS.checklist}</h2>
     <div class="panel verdict ${verdict}">
-      <strong data-told="verdict">${READINESS.verdict[verdict]}</strong>
+      <strong data-told="verdict">${READINESS_SENTENCES.verdict[verdict]}</strong>
       <span>${TEXTS.passed(passed, items.length)}</span>
       <progress max="${String(items.length)}" value="${String(passed)}" aria-hidden="true"></progress>
-      <span class="hint">${READINESS.testMode}</span>
+      <span class="hint">${READINESS_SENTENCES.testMode}</span>
     </div>
     <ol class="items panel">
       ${items.map((item) => itemOf(view, item, known))}

@@ -1,7 +1,7 @@
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { errorBody } from "../../../../core/checkout/wire.ts";
 import type { RequestDifference } from "../../../../core/explain/explanation.ts";
-import { firstBody } from "../../../../core/explain/request.ts";
+import { originalBody } from "../../../../core/explain/request.ts";
 import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import { curlOf } from "../../../../core/request/curl.ts";
 import { redactStored } from "../../../../core/request/redaction.ts";
@@ -68,7 +68,7 @@ function partsOfRepetition(
   // If the answer is stored with the request's key, the request created this checkout.
   if (key === null || answer === null || checkout === undefined) return undefined;
   const headers = [...credential, "Content-Type", "application/json", "Idempotency-Key", key];
-  const body = JSON.stringify(firstBody({ ...checkout, fingerprint }));
+  const body = JSON.stringify(originalBody({ ...checkout, fingerprint }));
   const kept = redactStored(body, checkout.orderId);
   return { headers, body: kept, isRedacted: kept !== body };
 }

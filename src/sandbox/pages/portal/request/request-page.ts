@@ -1,6 +1,6 @@
 import { merchantText } from "../../shared/merchant-text.ts";
 import interfaceText from "../../../../../INTERFACE.md?raw";
-import { ladderOf } from "../../../../core/explain/checks.ts";
+import { checksInOrder } from "../../../../core/explain/checks.ts";
 import type { Explanation } from "../../../../core/explain/explanation.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
@@ -100,7 +100,7 @@ function ruleReference(number: Words, stated: RuleText | undefined): Html {
 
 /** The checks in their order: passed, failed, and not reached. */
 function ladder(method: string, check: string | null): Html {
-  const rungs = ladderOf(method, check);
+  const rungs = checksInOrder(method, check);
   const refusedAt = check === null ? rungs.length : rungs.indexOf(check);
   return html`<figure class="ladder">
     <figcaption>${TEXTS.checks}</figcaption>

@@ -3,8 +3,8 @@ import { FAULT_ACTIONS, isApiAction, type FaultAction } from "../../../../core/f
 import {
   API_MATCH_FIELDS,
   DELIVERY_MATCH_FIELDS,
-  PARAMETERS,
-  type Parameter,
+  FAULT_PARAMETERS,
+  type FaultParameter,
 } from "../../../../core/fault/rules.ts";
 import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -22,7 +22,7 @@ const ACTION_GROUPS = {
   signatures: ["stale", "bad_signature", "changed_body", "old_secret"],
 } as const satisfies Readonly<Record<string, readonly FaultAction[]>>;
 
-const { status, latencyMs, retryAfterS } = PARAMETERS;
+const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;
 
 /**
  * The form that adds a fault: the user chooses its action first, then the form shows only the fields of that action.
@@ -101,7 +101,7 @@ function formOf(context: PortalContext, view: View, action: FaultAction): Html {
 const RARE_FIELDS = ["nth", "probability", "seed"] as const;
 
 function parameterFields(action: FaultAction, typed: TypedForm): readonly Html[] {
-  const has = ({ of }: Parameter): boolean => of.includes(action);
+  const has = ({ of }: FaultParameter): boolean => of.includes(action);
   return [
     has(status) || isTyped(typed, status.name)
       ? inputField(TEXTS.status, status.name, {

@@ -1,11 +1,16 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { iso } from "../../../../core/clock.ts";
-import { parseSpan, SPAN_OR_MOMENT, spanOrMomentOf } from "../../../../core/config/setting-text.ts";
+import { parseSpan, SPAN_OR_MOMENT, parseSpanOrMomentText } from "../../../../core/config/setting-text.ts";
 import { FAULT_PROFILES } from "../../../../core/fault/actions.ts";
 import type { FaultEntry } from "../../../../core/fault/operations.ts";
-import { PROFILES } from "../../../../core/fault/profiles.ts";
-import { PARAMETERS } from "../../../../core/fault/rules.ts";
-import { PROBABILITY_FORM, matchText, parametersText, probabilityOf } from "../../../../core/fault/text.ts";
+import { PROFILE_FAULTS } from "../../../../core/fault/profiles.ts";
+import { FAULT_PARAMETERS } from "../../../../core/fault/rules.ts";
+import {
+  PROBABILITY_FORM,
+  matchText,
+  parametersText,
+  parseProbabilityText,
+} from "../../../../core/fault/text.ts";
 import type { Words } from "../../../../core/language.ts";
 import { accept, addField, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
@@ -38,7 +43,7 @@ export function faultsPage(
   return { title: FRAME_TEXTS.faults, main, live: { kind: "store" } };
 }
 
-const { status, latencyMs, retryAfterS } = PARAMETERS;
+const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;
 const NUMBERS = [status.name, retryAfterS.name, "times"] as const;
 const A_SPAN_OR_MOMENT: Words = [SPAN_OR_MOMENT, "时长（如 10m）或 ISO 8601 时刻"];
 const A_PROBABILITY: Words = [PROBABILITY_FORM, " 0 到 1 之间的小数"];
@@ -66,9 +71,9 @@ export function parseFaultForm(
   ]);
   const delay = latency === undefined ? accept(undefined) : addField("latency", parseSpan(latency));
   if (!delay.ok) return delay;
-  const end = until === undefined ? undefined : spanOrMomentOf(until);
+  const end = until === undefined ? undefined : parseSpanOrMomentText(until);
   if (until !== undefined && end === undefined) return refuseField("until", A_SPAN_OR_MOMENT, until);
-  const parsed = probability === undefined ? undefined : probabilityOf(probability);
+  const parsed = probability === undefined ? undefined : parseProbabilityText(probability);
   if (probability !== undefined && parsed === undefined)
     return refuseField("probability", A_PROBABILITY, probability);
   const number = Object.entries(filledFields(fields, [...NUMBERS, "nth"])).find(
@@ -132,7 +137,7 @@ function profiles(view: View): Html {
   const action = storePath(view, "/faults");
   const list = table(TEXTS.profiles, FAULT_PROFILES, (profile) => [
     [TEXTS.profile, profile, "head"],
-    [TEXTS.holds, PROFILES[profile].map((fault) => html`<code>${fault.action}</code> `)],
+    [TEXTS.holds, PROFILE_FAULTS[profile].map((fault) => html`<code>${fault.action}</code> `)],
     [COMMON_WORDS.act, actionForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
   ]);
   return html`<section>

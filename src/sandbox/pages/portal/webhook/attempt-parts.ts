@@ -1,7 +1,7 @@
 import { likelyCause } from "../../../../core/explain/delivery.ts";
 import { KEPT_ANSWER_BYTES } from "../../../../core/webhook/delivery.ts";
 import { quote } from "../../../../core/shell/quote.ts";
-import { HEADERS } from "../../../../core/webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES } from "../../../../core/webhook/signature.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
@@ -88,7 +88,10 @@ function fillInIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpoi
 function checkLine({ eventId }: AttemptedDelivery, { headers, signing }: SentAttempt): Html {
   // The event has the signed bytes; this fault sent other bytes.
   if (!signing.known || signing.fault === "changed_body") return html``;
-  const [timestamp = "", signature = ""] = [headers[HEADERS.timestamp], headers[HEADERS.signature]];
+  const [timestamp = "", signature = ""] = [
+    headers[DEFAULT_HEADER_NAMES.timestamp],
+    headers[DEFAULT_HEADER_NAMES.signature],
+  ];
   const line = `checkout events get ${eventId} --body > body.json && checkout webhooks verify --payload-file body.json --timestamp ${quote(timestamp)} --signature ${quote(signature)} --now ${signing.sentAt}`;
   return commandLine(TEXTS.checkIt, line);
 }
