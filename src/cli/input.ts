@@ -17,7 +17,7 @@ export async function readInput(
   const name = path === STDIN ? "standard input" : path;
   throw refuseUsage(
     `${flag}: ${name} ${read.refusal.why}`,
-    `name an ordinary file, or ${STDIN} for standard input`,
+    `name a regular file, or ${STDIN} for standard input`,
   );
 }
 

@@ -149,7 +149,7 @@ export function storageProblem(error: unknown): Problem | undefined {
 
 /** A file that no command reads, because it is not a regular file or is too large. */
 function refusedFileProblem({ message }: FileRefused): Problem {
-  const next = "put an ordinary file there, or move what is there away, and try again";
+  const next = "replace it with a regular file, or move it away";
   return { exitCode: EXIT.failed, code: "file_refused", message, next };
 }
 

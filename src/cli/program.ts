@@ -197,7 +197,7 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     load: async () => [(await import("./order/idempotency.ts")).registerIdempotency],
   },
   mcp: {
-    summary: "serve tools that look into the sandbox to an agent (MCP)",
+    summary: "serve tools for inspecting the sandbox to an agent (MCP)",
     load: async (_typed, registry) => {
       const { registerMcp } = await import("./mcp/commands.ts");
       return [registerMcp((world, exit) => createProgram({ ...registry, world, exit }))];

@@ -64,19 +64,19 @@ export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, Hos
   const { apiKey, signingSecret, controlToken, adminToken } = given;
   if (controlToken === undefined || controlToken.value !== adminToken?.value)
     return accept({ apiKey, signingSecret, controlToken, adminToken });
-  const message = `${controlToken.source} and ${adminToken.source} must differ, because they are two roles`;
-  return usageFailure(message, `set another one, or unset one of them; ${MAKE_NEW}`);
+  const message = `${controlToken.source} and ${adminToken.source} must differ, because they belong to different roles`;
+  return usageFailure(message, `change or unset one of them; ${MAKE_NEW}`);
 }
 
 /** The failure if the state contains another secret than the given one: exit 2, and nothing was changed. */
 export function refuseOtherSecret({ source }: GivenSecret, what: string): ReturnType<typeof usageFailure> {
   return usageFailure(
-    `${source} gives another ${what} than the store has, which was made before`,
-    `unset ${source} to keep that store, or make a new one: start with another --dir, or with --ephemeral`,
+    `${source} differs from the ${what} of the existing store`,
+    `unset ${source} to keep that store, or create a new one: start with another --dir, or with --ephemeral`,
   );
 }
 
-const MAKE_NEW = "checkout keys generate makes valid ones";
+const MAKE_NEW = "checkout keys generate creates valid secrets";
 
 function readGivenSecret(
   world: SecretsWorld,

@@ -64,7 +64,7 @@ export function requireOwnHost({
   const { hostname } = new URL(portalUrl);
   const shared = [...(publicUrl === undefined ? [] : [new URL(publicUrl).host]), ...allowHost];
   if (shared.every((host) => host.replace(/:\d+$/, "").toLowerCase() !== hostname)) return accept(undefined);
-  const message = `--portal-url ${portalUrl} has a host that payers reach the payment pages at`;
+  const message = `--portal-url ${portalUrl} has the same host as the payment pages`;
   return usageFailure(message, "name another host for the portal, or leave --portal-url out");
 }
 
@@ -80,10 +80,10 @@ export function warnAboutExposure(
   if (open.length === 0) return accept(undefined);
   const names = [...allowHost, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])];
   if (names.length === 0) {
-    const message = `--listen ${open.join(", ")} opens the sandbox to other machines, and no name of it is allowed`;
+    const message = `--listen ${open.join(", ")} opens the sandbox to other machines, but no host name is allowed`;
     return usageFailure(
       message,
-      "add --allow-host with the HOST that they call it by (HOST:PORT where they use another port), or --public-url",
+      "add --allow-host with the HOST that they use (HOST:PORT if they use another port), or --public-url",
     );
   }
   const control = allowControlHost.length === 0 ? "this machine only" : allowControlHost.join(", ");
@@ -165,6 +165,6 @@ export function portFailure(
     code: "port_unavailable",
     message:
       owner === undefined ? `port ${port} cannot be used: ${message}` : `port ${port} is used by ${owner}`,
-    next: "stop that process, or choose another port with --port (0 takes any free one)",
+    next: "stop that process, or choose another port with --port (0 for any free port)",
   };
 }

@@ -209,7 +209,7 @@ function refuseSeed(
 ): Outcome<never, HostFailure> {
   if (typeof refusal === "string") return refuseStore(refusal, found);
   const { code, message } = refusal;
-  const failure = { kind: "failed", code, message, next: "correct it and start again" } as const;
+  const failure = { kind: "failed", code, message, next: "correct the error and start again" } as const;
   return { ok: false, refusal: found.setup?.problem(refusal) ?? failure };
 }
 

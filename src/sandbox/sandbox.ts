@@ -333,7 +333,10 @@ function refusalOfFailure(error: unknown, requestId: string): Refusal {
   const known = toStorageUnavailable(error);
   if (known instanceof StorageUnavailable) return storageRefusal(known);
   if (known instanceof SecretUnreadable) return known.refusal;
-  return { code: "internal_error", message: `the sandbox failed; its log says why, under ${requestId}` };
+  return {
+    code: "internal_error",
+    message: `an internal error of the sandbox; its log shows the reason, under ${requestId}`,
+  };
 }
 
 /** An unexpected failure as a page for a browser, or as the envelope if the pages cannot be loaded. */

@@ -21,7 +21,7 @@ const RULES = {
   create: new Map<string, Rule>([["idempotencyKey", ["a text", (value) => typeof value === "string"]]]),
   explore: new Map<string, Rule>([
     ["purchase", ["a function that makes a purchase", isFunction]],
-    ["view", ["a function that returns what the application believes", isFunction]],
+    ["view", ["a function that returns the state of an order in the application", isFunction]],
     ["start", ["a function that starts the application", isFunction]],
     ["budgetMs", ["milliseconds above 0", (value) => typeof value === "number" && value > 0]],
     ["maxSchedules", ["a whole number above 0", (value) => isWholeFrom1(value, Number.MAX_SAFE_INTEGER)]],

@@ -95,7 +95,7 @@ export function createCalls(running: InProcessSandbox): Calls {
       const made = checkoutResponse.safeParse(answer).data;
       if (made !== undefined) return made.data;
       const refused = errorResponse.safeParse(answer).data?.error;
-      const message = `status ${status} came with neither a checkout nor a refusal`;
+      const message = `status ${status} has neither a checkout nor a refusal`;
       throw refusal(running, { ...(refused ?? { code: "bad_answer", message }), status, requestId });
     },
   };
@@ -123,7 +123,7 @@ function refuseWrong<Name extends OperationName>(
   { name, id, body }: ControlCall<Name>,
 ): void {
   if (id !== undefined && !isUuid(id)) {
-    const message = `${printableLiteral(id)} is not an id: ids are UUIDs; an order has one beside its order_id`;
+    const message = `${printableLiteral(id)} is not an id: ids are UUIDs; an order has an id in addition to its order_id`;
     throw refusal(running, answerOfRefusal({ code: "not_found", message }));
   }
   const checked = checkRequest(name, body);

@@ -117,7 +117,7 @@ function closedError(cause?: unknown): Error {
 const START_FAILURE = {
   code: "internal_error",
   message: "it ended before it was ready",
-  next: "report this",
+  next: "report this bug",
 };
 
 /** Discards messages: the kit prints nothing, and throws errors instead. */

@@ -156,7 +156,7 @@ async function listen(
 /** Checks the status of an answer, from 200 to 599. Throws if an untyped caller returned anything else. */
 function checkStatus(status: unknown): number {
   if (typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599) return status;
-  throw new Error(`it returned ${printableLiteral(status)}, where a status from 200 to 599 was expected`);
+  throw new Error(`it returned ${printableLiteral(status)}; expected a status from 200 to 599`);
 }
 
 function createReceived(

@@ -42,7 +42,7 @@ export function refuseBrowsers(request: HttpRequest): Outcome<void> {
   if (origin === undefined) return accept(undefined);
   return refuse(
     "origin_not_allowed",
-    `this API is called by servers, not by pages; got Origin ${printableLiteral(origin)}`,
+    `this API is for servers, not for pages in a browser; got Origin ${printableLiteral(origin)}`,
   );
 }
 
@@ -67,7 +67,7 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
   ];
   return refuse(
     "origin_not_allowed",
-    `this form is sent by the page that shows it, and by no other; got ${got.length === 0 ? "neither Sec-Fetch-Site nor Origin" : printableLiteral(got.join(", "))}`,
+    `only the page that shows this form may send it; got ${got.length === 0 ? "neither Sec-Fetch-Site nor Origin" : printableLiteral(got.join(", "))}`,
   );
 }
 
@@ -85,7 +85,7 @@ export function refuseForeignPages(
   if (opens === "from anywhere" && sites.length === 1 && isNavigation(request)) return accept(undefined);
   return refuse(
     "origin_not_allowed",
-    `this is for the portal's own pages; got Sec-Fetch-Site ${printableLiteral(sites.join(", "))}`,
+    `only the portal's own pages may request this; got Sec-Fetch-Site ${printableLiteral(sites.join(", "))}`,
   );
 }
 

@@ -90,7 +90,7 @@ export function parseForm(request: HttpRequest): Outcome<ReadonlyMap<string, str
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(Buffer.from(request.body).toString("utf8"))) {
     if (fields.has(name)) {
-      return refuse("invalid_parameter", `${printableLiteral(name)} must be in the form once; it came twice`);
+      return refuse("invalid_parameter", `the form must have the field ${printableLiteral(name)} only once`);
     }
     fields.set(name, value);
   }

@@ -54,7 +54,7 @@ export function toProxyForm(
 /** Why a proxy refused to forward a request, by its status. */
 export function proxyRefusal(status: number, target: string): string {
   return status === 407
-    ? "it wants a user name and a password that it knows (407)"
+    ? "it requires a valid user name and password (407)"
     : `it refused a connection to ${target} (${status})`;
 }
 
@@ -63,7 +63,7 @@ export function toProxyFailure(
   proxy: string,
   failure: Extract<OutboundResult, { ok: false }>,
 ): Extract<OutboundResult, { ok: false }> & { readonly sent: false } {
-  const message = `by way of the proxy ${displayProxy(proxy)}: ${failure.message}`;
+  const message = `through the proxy ${displayProxy(proxy)}: ${failure.message}`;
   return { ...failure, message, sent: false };
 }
 

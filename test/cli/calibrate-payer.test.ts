@@ -266,7 +266,7 @@ test("the receiver takes events of its order alone, by its own names, and none f
 test("nothing is sent without consent to all that is asked, and without a port to receive on", async () => {
   const { harness, sent } = await openPaid();
   const no = await harness.run(["calibrate", "--with-payer"], { typed: [["Send them?", "n"]] });
-  expect([no.code, no.stderr]).toEqual([130, expect.stringMatching(/a person pays it[\s\S]*4300\/hooks/)]);
+  expect([no.code, no.stderr]).toEqual([130, expect.stringMatching(/you pay it[\s\S]*4300\/hooks/)]);
   const lone = await harness.run(["calibrate", "--yes", "--secret-file", "secret.txt"]);
   expect([lone.code, lone.stderr]).toEqual([2, expect.stringContaining("--secret-file needs --with-payer")]);
   harness.occupy(4300);

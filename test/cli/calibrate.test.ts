@@ -266,6 +266,6 @@ test("what is unsafe, unasked or without a record sends nothing", async () => {
   }
   writeFileSync(join(harness.cwd, RECORD), "{}");
   const { stderr } = await harness.run(["calibrate", "--yes", "--check"]);
-  expect(stderr).toContain("is no record of a calibration");
+  expect(stderr).toContain("is not a calibration record");
   expect(sent).toEqual([]);
 });

@@ -345,8 +345,8 @@ const WITH_SETTINGS: readonly SettingRow[] = [
     4,
     /check CHECKOUT_API_KEY and --base-url; checkout whoami shows both/,
   ],
-  [{ CHECKOUT_API_KEY: "OWN\r" }, CREATE, 4, /cannot have: a blank or a line break stands at its end/],
-  [{ CHECKOUT_API_KEY: "OWN " }, CREATE, 4, /cannot have: a blank or a line break stands at its end/],
+  [{ CHECKOUT_API_KEY: "OWN\r" }, CREATE, 4, /cannot have: it ends with a blank or a line break/],
+  [{ CHECKOUT_API_KEY: "OWN " }, CREATE, 4, /cannot have: it ends with a blank or a line break/],
   [{ CHECKOUT_API_KEY: "two keys" }, CREATE, 4, /has characters that a key cannot have \(|cannot have\n/],
   [{ CHECKOUT_API_KEY: "" }, CREATE, 0, /b-1/],
   [{ CHECKOUT_API_KEY: "OWN" }, CREATE, 0, /= the same order as before/],
@@ -398,13 +398,13 @@ const WITH_SETTINGS: readonly SettingRow[] = [
     { CHECKOUT_BASEURL: "HERE", CHECKOUT_RETRIES: "0" },
     `--dir elsewhere ${CREATE}`,
     7,
-    /\(CHECKOUT_BASE_URL; nothing reads CHECKOUT_BASEURL\)/,
+    /\(CHECKOUT_BASE_URL; no command reads CHECKOUT_BASEURL\)/,
   ],
   [
     { CHECKOUT_BASEURL: "HERE", CHECKOUT_RETRIES: "0" },
     "--dir elsewhere events list",
     7,
-    /CHECKOUT_CONTROL_TOKEN; nothing reads CHECKOUT_BASEURL\)/,
+    /CHECKOUT_CONTROL_TOKEN; no command reads CHECKOUT_BASEURL\)/,
   ],
   [{}, "sandbox start -d", 2, /\(Did you mean --detach\?\)/],
   [{}, "sandbox start -r", 2, /\(Did you mean one of --reuse, --rate-limit\?\)/],
@@ -471,7 +471,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{}, "snapshots restore nope", 1, /snapshots list/],
   [{}, "snapshots restore", 2, /missing: the name of a snapshot, or --file\n.*checkout snapshots list/],
   [{}, "idempotency forget nothing", 1, /idempotency list/],
-  [{}, "stores delete Sandbox␣Store --yes", 5, /the first store of a sandbox is never deleted/],
+  [{}, "stores delete Sandbox␣Store --yes", 5, /the first store of a sandbox cannot be deleted/],
   [{}, "sandbox reset", 2, /add --yes/],
   [{}, "sandbox wait --timeout 0s", 2, /a duration such as/],
 ];
@@ -873,7 +873,7 @@ test("--dir with the folder around a state folder is told which one is meant", a
     const env = { CHECKOUT_RETRIES: "0" };
     const told = await harness.run([...line.split(" "), "--dir", harness.cwd], { cwd: tempFolder(), env });
     expect([told.code, told.stdout]).toEqual([7, ""]);
-    expect(told.stderr).toContain(`${join(harness.cwd, ".checkout")}: name that with --dir`);
+    expect(told.stderr).toContain(`${join(harness.cwd, ".checkout")}: name this path with --dir`);
   }
 });
 
@@ -888,7 +888,7 @@ test("an ephemeral sandbox is reached from any folder with what its banner shows
   const env = { CHECKOUT_BASE_URL: url, CHECKOUT_RETRIES: "0" };
   const lacking = await harness.run(["events", "list"], { cwd, env });
   expect([lacking.code, lacking.stdout]).toEqual([7, ""]);
-  expect(lacking.stderr).toContain("(CHECKOUT_BASE_URL) there is no token (CHECKOUT_CONTROL_TOKEN)");
+  expect(lacking.stderr).toContain("(CHECKOUT_BASE_URL) no token is set (CHECKOUT_CONTROL_TOKEN)");
   const listed = await harness.run(["events", "list"], {
     cwd,
     env: { ...env, CHECKOUT_CONTROL_TOKEN: token },

@@ -113,7 +113,7 @@ test("every command takes the id, the order_id and the end of the id for the sam
     ).toBeGreaterThan(2);
     for (const command of COMMANDS.filter((one) => one.startsWith("checklist")))
       expect((await run(command, orderId)).stderr).toContain(
-        `${id} is succeeded: the drill needs an unpaid one`,
+        `${id} is succeeded: the drill needs an unpaid order or session`,
       );
   }
   expect((await run("orders list --before NAME", "order-1")).stdout).toMatch(/ order-0 /);
@@ -316,9 +316,9 @@ test("another service is asked by a whole id alone, and nothing else is sent to 
       const { code, stdout, stderr } = await run(`sessions get NAME ${flags}`.trim(), name, { env });
       expect([flags, name, code, stdout]).toEqual([flags, name, 2, ""]);
       expect(stderr).toContain(
-        `✗ "${name}" is not a whole id, and the interface of ${host} has no list to look it up in\n`,
+        `✗ "${name}" is not a whole id, and the interface of ${host} has no list in which to look it up\n`,
       );
-      expect(stderr).toContain("  → use the id that orders create or sessions create has printed");
+      expect(stderr).toContain("  → use the id that orders create or sessions create printed");
       expect(stderr.includes("CHECKOUT_CONTROL_TOKEN")).toBe(host.startsWith("127."));
     }
     expect(asked).toEqual([]);

@@ -119,7 +119,7 @@ test("another secret than the store has is refused with its variable, and change
     const env = { ...before, [name]: other[name] };
     const { code, stderr } = await harness.run(["sandbox", "start", "--json"], { env });
     expect([name, code]).toEqual([name, 2]);
-    expect(stderr).toContain(`${name} gives another`);
+    expect(stderr).toContain(`${name} differs from the`);
     expect(stderr).not.toContain(other[name]);
   }
   // A control token is that of one run.
@@ -318,7 +318,7 @@ test("orders are listed of the store of the key, and of none for the key of anot
   ]) {
     const { code, stdout, stderr } = await list(foreign, ...words);
     expect([words, code, stdout]).toEqual([words, 4, ""]);
-    expect(stderr).toContain(`svc_test_…${foreign.slice(-4)}) is no key of this sandbox`);
+    expect(stderr).toContain(`svc_test_…${foreign.slice(-4)}) is not a key of this sandbox`);
     expect(stderr).not.toContain(foreign);
   }
   const named = await list(foreign, "orders", "list", "--store", "Tea");

@@ -447,7 +447,7 @@ test("whoami says what cannot be a key, and where the state folder of a project 
   );
   const project = await warned(["--dir", harness.cwd], key);
   expect(project).toContain(
-    `the state folder there is ${join(harness.cwd, ".checkout")}: name that with --dir`,
+    `the state folder is ${join(harness.cwd, ".checkout")}: name this path with --dir`,
   );
 });
 
@@ -570,7 +570,7 @@ test("only http and https addresses reach the browser, in the spelling of the pa
     answerWith(address);
     const refused = await harness.run(createOrder("o-1", "--open", "--retries", "0"));
     expect([address, refused.code]).toEqual([address, 7]);
-    expect(refused.stderr).toContain("no checkout");
+    expect(refused.stderr).toContain("not a checkout");
     expect(await talkOf(address)).toContain("was not opened, because it is not an http: or https: address");
   }
   expect(harness.opened).toEqual([]);

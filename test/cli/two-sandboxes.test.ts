@@ -80,7 +80,7 @@ test("what acts on a sandbox by its control API does so with its own token, or n
     const { code, stdout, stderr, reached } = await type(line);
     expect([line, code, stdout, reached]).toEqual([line, 2, "", []]);
     expect(stderr).toContain(
-      `CHECKOUT_BASE_URL names ${other.base_url}, and the sandbox of .checkout is ${own.base_url}; nothing was done`,
+      `CHECKOUT_BASE_URL names ${other.base_url}, but the sandbox of .checkout is ${own.base_url}; nothing was done`,
     );
     const { control_token: token } = other;
     const admin = "an-admin-token-of-nobody";

@@ -14,7 +14,8 @@ import { createHarness, type Harness } from "../support/harness.ts";
 
 const ORDER = "orders create --order-id o-1 --price-id price_coffee";
 const UNKNOWN = "0199a3c4-5d00-7000-8000-000000000001";
-const NOTE = "note: the sandbox is 0.2.0, this command is 0.3.0; restart the sandbox to have one version\n";
+const NOTE =
+  "note: the sandbox is 0.2.0, this command is 0.3.0; restart the sandbox, so that both have the same version\n";
 
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
@@ -181,7 +182,7 @@ test("a run.json of another version, whose sandbox runs, is said to be that, wit
       {
         error: {
           code: "state_file_unreadable",
-          message: `${path} is of another version of checkout, whose sandbox runs (pid ${run.pid})`,
+          message: `${path} has the format of another version of checkout, whose sandbox is running (pid ${run.pid})`,
         },
         next: "stop it with that version, or use another folder with --dir",
       },

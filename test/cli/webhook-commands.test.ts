@@ -263,7 +263,7 @@ test("--wait waits for the next event that fits, and no longer than it may", asy
   const until = shop.harness.clock.now();
   const late = await shop.type("events list --type order.failed --wait --timeout 45s");
   expect([late.code, late.stdout]).toEqual([7, ""]);
-  expect(late.stderr).toContain("no matching event occurred; time is up");
+  expect(late.stderr).toContain("timed out: no matching event occurred");
   expect(late.stderr).toContain("→ continue to wait: checkout events list --since 6 --wait");
   expect(shop.harness.clock.now() - until).toBeGreaterThanOrEqual(45_000);
   expect(shop.harness.clock.now() - until).toBeLessThan(46_000);
@@ -561,7 +561,7 @@ test("each mistake ends with what was expected, what came and what to type next"
     [2, "a number from 0 to 1", "faults add drop --probability 1.5"],
     [2, "a number from 0 to 1", "faults add drop --probability often"],
     [2, "a span such as 10m, or a moment", "faults add drop --until noon"],
-    [1, "expected a moment after", "faults add drop --until 2020-01-01T00:00:00Z"],
+    [1, "expected a time after", "faults add drop --until 2020-01-01T00:00:00Z"],
     [
       2,
       "--latency: is for latency, slow_body, delay, reorder; got it with drop",

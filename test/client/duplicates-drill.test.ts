@@ -405,7 +405,7 @@ test("what is shown to people names each step and each cause", async () => {
   const { code, stdout } = await site.harness.run([...DRILL.split(" "), ...VIEW]);
   expect(code).toBe(1);
   expect(stdout).toContain(
-    "✗ the drill showed that your shop books events that arrive twice, late, simultaneously, forged or without",
+    "✗ your shop wrongly books or refuses events that are duplicated, late, simultaneous, forged or without a",
   );
   expect(stdout).toContain(english(DUPLICATES_CAUSES.books_again));
   const checklist = await site.harness.run(["checklist", "--item", "webhook_verification"]);

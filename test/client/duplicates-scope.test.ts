@@ -158,7 +158,7 @@ test("--create lets the shop make each order, which is found in the store, and s
   const failed = await site.harness.run([...DUPLICATES, "--create", "create"]);
   expect([failed.code, failed.stderr]).toEqual([
     1,
-    expect.stringContaining("ended with 1 and has created no order or session of CHECKOUT_ORDER_ID"),
+    expect.stringContaining("ended with 1 and did not create an order or session with CHECKOUT_ORDER_ID"),
   ]);
   expect(failed.stderr).toContain("no database");
 });
@@ -187,7 +187,7 @@ test("how long it takes, and how much of that it waits, is said before, and is s
     const before = site.harness.clock.now();
     const { stderr } = await site.harness.run([...DUPLICATES, ...args]);
     const tookMs = site.harness.clock.now() - before;
-    const [, total, waits] = /^about (\d+) s, of them (\d+) s waiting\n$/.exec(stderr) ?? [];
+    const [, total, waits] = /^about (\d+) s, including (\d+) s of waiting\n$/.exec(stderr) ?? [];
     expect([args, Number(total)]).toEqual([args, Number(waits) + 5]);
     // Nothing but waits passes time here.
     expect([args, tookMs / 1000 - Number(waits)]).toEqual([args, 0]);

@@ -81,7 +81,7 @@ async function send(
 
 test("what an answer, or none, means: final or tried again, certain or in doubt", async () => {
   const again = (code: string, rest: object) => ({ end: "gave_up", tries: 3, code, ...rest });
-  const noEnvelope = (status: number) => `status ${status} came without an error envelope`;
+  const noEnvelope = (status: number) => `status ${status} without an error envelope`;
   const once = (status: number, code: string) => ({
     end: "refusal",
     tries: 1,
@@ -101,7 +101,7 @@ test("what an answer, or none, means: final or tried again, certain or in doubt"
       again("bad_answer", {
         uncertain: true,
         status: 201,
-        message: "status 201 came with a body that is no checkout",
+        message: "status 201 with a body that is not a checkout",
         retryAfterMs: 0,
       }),
     ],
@@ -116,7 +116,7 @@ test("what an answer, or none, means: final or tried again, certain or in doubt"
     [answered(404, "<html>"), again("status_404", { uncertain: true, message: noEnvelope(404) })],
     [
       { ok: true, status: 502, headers: {}, body: "", proxy: "http://proxy:1" },
-      again("status_502", { message: `${noEnvelope(502)}, by way of the proxy http://proxy:1` }),
+      again("status_502", { message: `${noEnvelope(502)}, through the proxy http://proxy:1` }),
     ],
     [failed("unreachable"), again("unreachable", { uncertain: false, status: undefined, message: "why" })],
     [failed("timeout"), again("timeout", { uncertain: true, headers: {}, retryAfterMs: 0 })],

@@ -140,7 +140,7 @@ test("a person reads one line for each event, and what is told by colour alone i
   expect(story).toMatch(/localhost:3000\/hooks +200/);
   expect(story).not.toMatch(/→ 127\.0\.0\.1/);
   const { code, stdout, stderr } = await listening.stop();
-  expect([code, stderr]).toEqual([0, "checkout listen stopped; events wait for the next one.\n"]);
+  expect([code, stderr]).toEqual([0, "checkout listen stopped; events wait for the next checkout listen.\n"]);
   const lines = stdout.replaceAll(id, "<id>").split("\n");
   const [first = "", ...rest] = lines;
   expect(first).toMatch(/^● checkout listen \d+\.\d+\.\d+ is ready \(pid \d+\)\. Ctrl-C stops it\.$/);
@@ -991,7 +991,7 @@ test("a service that names its headers otherwise is verified by them, and they g
   const own = await harness.run(["listen", "--header-names", told]);
   expect([own.code, own.stderr]).toEqual([
     2,
-    expect.stringContaining("names of its own, and the sandbox has none"),
+    expect.stringContaining("with its own header names; events come from the sandbox here"),
   ]);
 });
 

@@ -63,6 +63,6 @@ test("the drill of a page that waits for the webhook takes no longer than it say
   expect([code, site.harness.clock.now() - before, stderr]).toEqual([
     0,
     26_250,
-    "about 30 s, of them 26 s waiting\n",
+    "about 30 s, including 26 s of waiting\n",
   ]);
 });

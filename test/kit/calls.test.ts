@@ -30,7 +30,7 @@ test("a type that no event has is refused at once, with the list of types", asyn
   ])
     await expect(refused()).rejects.toThrow(message);
   const id = "019bc1f0-3d10-7aaa-8000-000000000005";
-  await expect(store.events.waitFor(id, { timeoutMs: 0 })).rejects.toThrow("none came");
+  await expect(store.events.waitFor(id, { timeoutMs: 0 })).rejects.toThrow("none arrived");
 });
 
 test("a wait for a delivery that times out names the endpoint, and ends after the sandbox's default", async () => {
@@ -39,7 +39,7 @@ test("a wait for a delivery that times out names the endpoint, and ends after th
   await store.orders.create(ORDER);
   await store.deliveries.waitFor({ type: "order.created", tries: 1 }, { timeoutMs: 4000 });
   await expect(store.deliveries.waitFor("order.created")).rejects.toThrow(
-    `within 0 ms; 1 came:\n  order.created → ${url} is due after 1 attempt, the last: 500`,
+    `within 0 ms; 1 arrived:\n  order.created → ${url} is due after 1 attempt, the last: 500`,
   );
   const wrong = startSandbox({ waitTimeoutMs: -1 });
   await expect(wrong).rejects.toThrow("startSandbox: waitTimeoutMs must be milliseconds from 0 to");
@@ -92,10 +92,10 @@ test("a request is found by its path with and without the version", async () => 
 });
 
 test("the story of a failed test says that a sandbox with a seed has no port", async () => {
-  const hint = "an application that sends requests itself needs port: 0 beside the seed";
+  const hint = "for an application that sends requests itself, add port: 0";
   expect(await storyOf(await newStore())).toContain(hint);
   const withPort = createSuite({ seed: "s", port: 0 });
   onTestFinished(withPort.close);
   const { store } = await withPort.sandbox();
-  expect(await storyOf(store)).toBe("checkout: nothing happened in the store of this test");
+  expect(await storyOf(store)).toBe("checkout: the history of this test's store is empty");
 });

@@ -122,9 +122,9 @@ test("with a seed, stores that are created at the same time have the ids of stor
 test("an application that does not work without faults, and a wrong option, are refused", async () => {
   const works = optionsFor({});
   const fails = explore({ ...works, purchase: () => Promise.reject(new Error("no stock")) });
-  await expect(fails).rejects.toThrow("the purchase fails even when no fault is applied: no stock");
+  await expect(fails).rejects.toThrow("the purchase fails even without faults: no stock");
   const blind = explore({ ...works, view: () => Promise.reject(new Error("no such table")), seed: "s" });
-  await expect(blind).rejects.toThrow("the view cannot be read even when no fault is applied");
+  await expect(blind).rejects.toThrow("the view cannot be read even without faults");
   const idle = explore({ ...works, purchase: () => Promise.resolve({} as never) });
   await expect(idle).rejects.toThrow("the purchase created no order in its store");
   await expect(explore({ ...works, depth: 9 })).rejects.toThrow("depth must be a whole number from 1 to 4");

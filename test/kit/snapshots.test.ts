@@ -154,7 +154,9 @@ test("a snapshot while a store is being reset is refused, and one of before or a
     await new Promise((resolve) => setImmediate(resolve));
   }
   await reset;
-  expect(new Set(refused)).toEqual(new Set(["Error: a snapshot is of a store that is there and whole"]));
+  expect(new Set(refused)).toEqual(
+    new Set(["Error: a snapshot needs a store that exists and is not being erased"]),
+  );
   for (const bytes of [...taken, await sandbox.snapshot()]) {
     await sandbox.restore(bytes);
     const found = await sandbox.store.orders.get(id).then(
@@ -180,7 +182,9 @@ test("a snapshot of one store is taken while another one is being reset, and non
     await new Promise((resolve) => setImmediate(resolve));
   }
   await reset;
-  expect(new Set(refused)).toEqual(new Set(["Error: a snapshot is of a store that is there and whole"]));
+  expect(new Set(refused)).toEqual(
+    new Set(["Error: a snapshot needs a store that exists and is not being erased"]),
+  );
 });
 
 test("a snapshot that cannot be restored is refused with its reason, and nothing of the sandbox is changed", async () => {
@@ -226,7 +230,7 @@ test("a snapshot that cannot be restored is refused with its reason, and nothing
     [
       () => store.restore(withOtherSecret),
       "invalid_parameter",
-      /^the snapshot cannot be restored: a row of it breaks a rule: .*the key of the snapshot does not open it$/,
+      /^the snapshot cannot be restored: a row is not valid: .*the key of the snapshot does not decrypt it$/,
     ],
     [
       () => store.restore(withoutMerchant),
@@ -246,7 +250,9 @@ test("a snapshot that cannot be restored is refused with its reason, and nothing
     });
   expect(await other.orders.get(id)).toMatchObject({ status: "created" });
   await store.delete();
-  await expect(store.snapshot()).rejects.toThrow("a snapshot is of a store that is there and whole");
+  await expect(store.snapshot()).rejects.toThrow(
+    "a snapshot needs a store that exists and is not being erased",
+  );
 });
 
 test("a restore first ends what waits for events of its stores, and forgets what was logged and relied on since", async () => {

@@ -71,7 +71,7 @@ test("a write is read once for all who wait, and by nobody when all have what th
   write("after");
   expect(reads() - begun).toBe(10);
   await expect(log.waitFor("item-11", { timeoutMs: 0 })).rejects.toThrow(
-    'no item "item-11" within 0 ms; 12 came:\n  before\n',
+    'no item "item-11" within 0 ms; 12 arrived:\n  before\n',
   );
 });
 

@@ -170,7 +170,7 @@ test("a search of a large store says where it stopped and how to go on, and find
   expect((await find("Cart-2201-green")).location).toBe(`${portal.home}/checkouts/${ids.green}`);
   const { stdout } = await harness.run(["orders", "list", "--search", "harv"]);
   expect(stdout).toMatch(
-    /^no matching orders among the newest 20000\nlooked through the newest 20000, back to 2026/,
+    /^no matching orders among the newest 20000\nsearched the newest 20000, back to 2026/,
   );
   expect((await find("many-1")).location).toMatch(/\/checkouts\/0199a3c4-5d00-7000-8000-0{11}1$/);
 });

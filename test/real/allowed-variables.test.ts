@@ -129,8 +129,8 @@ test("the file of permissions is believed only as checkout writes it", async () 
       renameSync(path, `${path}.kept`);
       mkdirSync(path);
     },
-    "is not as checkout wrote it": (path) => writeFileSync(path, '{"variables":[{"name":1}]}'),
-    "is not as checkout wrote": (path) => writeFileSync(path, "{"),
+    "was not written by checkout": (path) => writeFileSync(path, '{"variables":[{"name":1}]}'),
+    "not written by checkout": (path) => writeFileSync(path, "{"),
   };
   for (const [why, spoil] of Object.entries(spoilt)) {
     const { ask, save, settings, cwd } = open();
@@ -145,7 +145,7 @@ test("the file of permissions is believed only as checkout writes it", async () 
       expect([why, code, sent]).toEqual([why, 1, []]);
       expect(stderr).toContain(why);
       expect(stderr).toMatch(
-        /it decides where API keys are sent.*move .* away.*CHECKOUT_TARGET_SHOP_API_KEY/s,
+        /this file decides where API keys are sent.*move .* away.*CHECKOUT_TARGET_SHOP_API_KEY/s,
       );
     }
   }
@@ -167,7 +167,7 @@ test("where nothing can be kept, --allow-env is for this call, and the command s
   ] as const) {
     const once = await ask(`${GET} --allow-env SHOP_KEY`, { env: ENV, world });
     expect([once.code, once.sent]).toEqual([7, [`https://pay.example ${KEY}`]]);
-    expect(once.stderr).toContain(`this time; that could not be kept: ${why}`);
+    expect(once.stderr).toContain(`for this call only, because the permission could not be stored: ${why}`);
     expect((await ask(GET, { env: ENV, world })).code).toBe(2);
   }
 });

@@ -147,7 +147,9 @@ test("a merchant that believes the return fails", async () => {
   expect(await kept(site)).toMatchObject([{ id: report.drill_id, passed: false }]);
   const shown = await site.harness.run([...RETURN, ...VIEW]);
   expect(shown.code).toBe(1);
-  expect(shown.stdout).toContain("✗ a return to http://localhost:3000/thanks?shop=7 was taken for a payment");
+  expect(shown.stdout).toContain(
+    "✗ a return to http://localhost:3000/thanks?shop=7 was treated as a payment",
+  );
   expect(shown.stdout).toContain(english(RETURN_CAUSES.believes_return));
 });
 

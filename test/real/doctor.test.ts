@@ -227,7 +227,7 @@ const BROKEN: readonly Broken[] = [
     breaks: ({ file }) => writeFileSync(file(name), "rubbish", { mode: 0o600 }),
     check: "files",
     status: "problem",
-    found: new RegExp(`${name} does not hold`),
+    found: new RegExp(`${name} does not contain`),
     next: /move the folder away/,
     remedy: moveAside,
   })),
@@ -236,7 +236,7 @@ const BROKEN: readonly Broken[] = [
     breaks: ({ file }) => writeFileSync(file("run.json"), "rubbish", { mode: 0o600 }),
     check: "lock",
     status: "warning",
-    found: /is not as checkout wrote it/,
+    found: /was not written by checkout/,
     next: /^checkout sandbox start$/,
     remedy: async ({ start }) => void (await start()),
   },
@@ -254,7 +254,7 @@ const BROKEN: readonly Broken[] = [
     breaks: () => undefined,
     check: "health",
     status: "warning",
-    found: /no sandbox of this folder runs/,
+    found: /no sandbox of this folder is running/,
     next: /^checkout sandbox start$/,
     remedy: async ({ start }) => void (await start()),
   },
@@ -382,7 +382,7 @@ const BROKEN: readonly Broken[] = [
     },
     check: "version",
     status: "warning",
-    found: /the live sandbox is 0\.0\.9/,
+    found: /the running sandbox has version 0\.0\.9/,
     next: /restart the sandbox/,
     remedy: async ({ start }) => {
       await last?.stop();
@@ -412,7 +412,7 @@ const BROKEN: readonly Broken[] = [
     breaks: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: false }) } }),
     check: "disk",
     status: "problem",
-    found: /cannot be written/,
+    found: /is not writable/,
     next: /check its owner and mode/,
     remedy: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true }) } }),
   },
@@ -421,7 +421,7 @@ const BROKEN: readonly Broken[] = [
     breaks: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true, fileSystem: "nfs" }) } }),
     check: "folder",
     status: "warning",
-    found: /on nfs: locks do not hold there/,
+    found: /on nfs: file locks do not work there/,
     next: /--dir/,
     remedy: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true, fileSystem: "ext4" }) } }),
   },
@@ -430,7 +430,7 @@ const BROKEN: readonly Broken[] = [
     breaks: ({ file }) => utimesSync(file("credentials.json"), 9e9, 9e9),
     check: "clock",
     status: "warning",
-    found: /was written \d+ s after that/,
+    found: /was written \d+ s later/,
     next: /set the clock of this machine/,
     remedy: () => ({ world: { now: () => 9e12 } }),
   },
@@ -523,7 +523,9 @@ test("a live sandbox that does not answer, and a copy of a folder, are said", as
   expect(row.next).toMatch(/kill \d+; checkout sandbox start$/);
   const copy = tempFolder();
   execFileSync("cp", ["-a", one.folder, copy]);
-  expect(rowOf(await examine(one.harness, { cwd: copy }), "lock").found).toContain("it is a copy");
+  expect(rowOf(await examine(one.harness, { cwd: copy }), "lock").found).toContain(
+    "copied from another folder",
+  );
 });
 
 const STATE_FILES = [

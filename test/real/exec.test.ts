@@ -205,7 +205,7 @@ test("after a failure the seed of its faults is printed, and with it the same re
   });
   const exec = ["exec", "--quiet", "--fault", "flaky-network"];
   const seedIn = ({ stderr }: { readonly stderr: string }): string =>
-    /^checkout exec: the same faults again: --seed (\S+)\n$/.exec(stderr)?.[1] ?? "none";
+    /^checkout exec: to repeat the same faults: --seed (\S+)\n$/.exec(stderr)?.[1] ?? "none";
   const seed = seedIn(await harness.run([...exec, "--", "npm"]));
   expect(seedIn(await harness.run([...exec, "--", "npm"]))).not.toBe(seed);
   expect(seedIn(await harness.run([...exec, "--seed", seed, "--", "npm"]))).toBe(seed);

@@ -234,7 +234,7 @@ test("a command that creates nothing shows nothing, and takes no evidence away",
   );
   expect(await evidence()).toEqual([0, "pass", "the drill passed: a retry was shown to repeat its key"]);
   expect((await runHere(DRILL, options)).stdout).toMatch(
-    /\n {2}Nothing was run now; --client-command CMD runs your client/,
+    /\n {2}No command was run; --client-command CMD runs your client/,
   );
 
   // This program's own command repeats its key, which shows nothing of a client of the merchant's.
@@ -377,8 +377,8 @@ test("people see the steps, what came in, and what the command said last", async
   const { code, stdout, stderr } = await runHere([...DRILL, "--client-command", commandOf(script)], options);
   expect(code).toBe(1);
   expect(stderr).toContain("  | giving\\u{1b}[31m up\n");
-  expect(stdout).toContain("✗ your client was shown to go wrong with a purchase\n");
-  expect(stdout).toContain("  3 of 6 steps held; --all shows them\n");
+  expect(stdout).toContain("✗ your client handled a purchase wrongly\n");
+  expect(stdout).toContain("  3 of 6 steps passed; --all shows them\n");
   expect(stdout).toContain("  ✗ another try");
   expect(stdout).toMatch(/order-\d{10} +key-of-mine-1 +created, answer dropped +[0-9a-f]{8}\n/);
 });

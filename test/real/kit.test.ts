@@ -184,18 +184,18 @@ test("a wait sees what was there, is woken by what comes, and lists what came in
   ]);
   const late = store.events.waitFor("order.cancelled", { timeoutMs: 1 });
   await expect(late).rejects.toThrow(
-    /^no event "order.cancelled" within 1 ms; 4 came:\n {2}order.created of order-1\n.*\n {2}order.succeeded of order-1\n/,
+    /^no event "order.cancelled" within 1 ms; 4 arrived:\n {2}order.created of order-1\n.*\n {2}order.succeeded of order-1\n/,
   );
   await store.reset();
-  await expect(store.events.waitFor("order.created", { timeoutMs: 0 })).rejects.toThrow("none came");
+  await expect(store.events.waitFor("order.created", { timeoutMs: 0 })).rejects.toThrow("none arrived");
 });
 
 test("a receiver whose answer is no status says so in its own answer, which attempts and waits tell", async () => {
   const { store } = await start({ port: null });
   for (const [answer, said] of [
-    [() => undefined, "it returned undefined, where a status from 200 to 599 was expected"],
-    [() => "200", 'it returned "200", where'],
-    [() => 99, "it returned 99, where"],
+    [() => undefined, "it returned undefined; expected a status from 200 to 599"],
+    [() => "200", 'it returned "200"; expected'],
+    [() => 99, "it returned 99; expected"],
     [() => Promise.reject(new Error("out of order")), "out of order"],
   ] as const) {
     const receiver = await store.receiver({ answer: answer as unknown as () => number });

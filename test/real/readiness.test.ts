@@ -554,7 +554,7 @@ test("an admin.json that is damaged stops the start, and nothing is made in its 
   const folder = join(harness.cwd, ".checkout");
   mkdirSync(folder, { mode: 0o700 });
   writeFileSync(join(folder, "admin.json"), '{"admin_token":"short"}');
-  await expect(harness.start()).rejects.toThrow("admin.json does not hold");
+  await expect(harness.start()).rejects.toThrow("admin.json does not contain");
   expect(harness.readState("admin.json")).toBe('{"admin_token":"short"}');
   expect(existsSync(join(folder, "run.json"))).toBe(false);
 });

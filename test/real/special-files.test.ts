@@ -71,7 +71,7 @@ test("nothing but an ordinary file of a sensible size is read, whoever reads it"
     const isOwn = READERS[one.at]?.[0].startsWith(".checkout/") === true;
     // The state folder is looked at before anything in it is read: there a link counts as a link.
     const words = isOwn
-      ? /not a file of its own|is too large|is missing|is not an SQLite database/
+      ? /not a regular file|is too large|is missing|is not an SQLite database/
       : new RegExp(called);
     const isRefused =
       code !== null && code > 0 && words.test(stderr) && !/internal|bug|\n {4}at /.test(stderr);

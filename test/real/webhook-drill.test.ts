@@ -324,7 +324,7 @@ test("of a receiver that is down nothing is known: nothing is kept, and what was
   const kept = async () => (await site.control<WireAnswerOf<"listDrills">>("/drills")).data.drills;
   expect(await kept()).toEqual([]);
   expect((await site.harness.run(["checklist", "run", "webhooks"])).stdout).toMatchInlineSnapshot(`
-    "? http://localhost:3000/hooks could not be reached, so nothing is known about it
+    "? http://localhost:3000/hooks could not be reached, so the drill has no result
         STEP          EXPECTED  GOT
       → Nothing listens at its address. Is the receiver running, and on that port?
       ✗ a good event  2xx       unreachable after 0 ms: connect ECONNREFUSED
@@ -639,7 +639,7 @@ test("people are told which order was used, or why none was", async () => {
   expect(await last(...CONSENT)).toContain("has not accepted an event of an order yet");
   const id = await site.orderAccepted();
   expect(await last(...CONSENT)).toContain(
-    `The drill also sent forged events of order "order-1" (${id}), and does not read your view: look there whether the order has changed: ${CONSENT[1]?.replace("{order_id}", "order-1")}`,
+    `The drill also sent forged events of order "order-1" (${id}), and does not read your view: check there whether the order has changed: ${CONSENT[1]?.replace("{order_id}", "order-1")}`,
   );
 });
 
@@ -671,7 +671,7 @@ test("each endpoint that is on is drilled, or the one that is named", async () =
   expect(await refused("--endpoint mine")).toMatch(/^2 /);
   const endpoints = (await site.control<WireAnswerOf<"listEndpoints">>("/endpoints")).data.endpoints;
   const listener = endpoints.find(({ kind }) => kind === "listener");
-  expect(await refused(`--endpoint ${listener?.id ?? ""}`)).toMatch(/^5 .*is checkout listen/s);
+  expect(await refused(`--endpoint ${listener?.id ?? ""}`)).toMatch(/^5 .*belongs to checkout listen/s);
   await site.control(`/endpoints/${site.id}/state`, { action: "disable" });
   expect(await refused("")).toMatch(/^5 .*nothing to drill.*checkout endpoints add/s);
 });
@@ -706,7 +706,7 @@ test("people see each step, what came, and each cause once", async () => {
       ✗ signed an hour ahead   4xx       200 after 0 ms
       ✗ signed 10 minutes ago  4xx       200 after 0 ms
         6 more failed for this reason; --all shows them
-      100 of 109 steps held; --all shows them
+      100 of 109 steps passed; --all shows them
       → Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.
     "
   `);
@@ -733,5 +733,5 @@ test("a receiver in Python, with its standard library alone, passes the drill of
   expect(added.code).toBe(0);
   const drilled = await run(["checklist", "run", "webhooks"], { cwd });
   expect([drilled.code, drilled.stderr]).toEqual([0, ""]);
-  expect(drilled.stdout).toContain("was shown to accept valid webhooks and to refuse invalid ones");
+  expect(drilled.stdout).toContain("accepts valid webhooks and refuses invalid ones");
 });

@@ -40,7 +40,11 @@ function runVerify(
 test("webhooks verify exits 0 for what is valid and 1 for what is not, and prints nothing but the result", async () => {
   const { harness, verify, timestamp } = prepare();
   const valid = await verify({});
-  expect(valid).toEqual({ code: 0, stdout: "✓ the signature is valid; it was made 0 s ago\n", stderr: "" });
+  expect(valid).toEqual({
+    code: 0,
+    stdout: "✓ the signature is valid; it was created 0 s ago\n",
+    stderr: "",
+  });
   harness.clock.advance(12_000);
   const inJson = await verify({ json: "" });
   expect([inJson.code, inJson.stderr, json(inJson.stdout)]).toEqual([
@@ -181,7 +185,7 @@ test("without a secret those of the sandbox that runs here are tried, and the on
   const secret = await rotate();
   const endpoints = await verify({ signature: signedBy(secret) }, {});
   expect(endpoints.stdout).toBe(
-    "✓ the signature is valid; it was made 0 s ago, with the signing secret of the endpoint http://localhost:3000/hooks\n",
+    "✓ the signature is valid; it was created 0 s ago, with the signing secret of the endpoint http://localhost:3000/hooks\n",
   );
   await rotate();
   const rotated = await verify({ signature: signedBy(secret) }, {});
@@ -189,7 +193,7 @@ test("without a secret those of the sandbox that runs here are tried, and the on
   expect(rotated.stdout).toContain(
     "tried the signing secrets of the endpoint http://localhost:3000/hooks, the store Sandbox Store",
   );
-  expect(rotated.stdout).toContain("an earlier one of the endpoint http://localhost:3000/hooks");
+  expect(rotated.stdout).toContain("an earlier secret of the endpoint http://localhost:3000/hooks");
   for (const { stdout } of [rotated, endpoints]) expect(stdout).not.toContain(secret);
   // A secret that is given is the only one.
   expect((await verify({ signature: signedBy(secret) })).code).toBe(1);

@@ -44,8 +44,8 @@ const OTHER_HOST = /^(?!https?:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/?]|$))/;
 
 /** What is refused with 400 for what the sandbox, its clock or the rest of the body says, and not for its own form. */
 const NOT_FOR_ITS_FORM: Partial<Record<OperationName, RegExp>> = {
-  addFault: /^until: expected a moment after/,
-  moveClock: /^a clock goes no further/,
+  addFault: /^until: expected a time after/,
+  moveClock: /^a clock can show only/,
   applyConfig:
     /appears twice in this list|differs from the name of this merchant|must be a test key|is the same API key/,
 };

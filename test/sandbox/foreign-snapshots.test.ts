@@ -244,7 +244,7 @@ test("an approval of production comes with no snapshot of another sandbox: only 
   for (const adopt of ["", " --adopt"]) {
     const line = `snapshots restore approved --all --file ${file}${adopt}`;
     const { stderr } = await run(line, { cwd, code: 1 });
-    expect(stderr).toContain("only an administrator of this sandbox approves production");
+    expect(stderr).toContain("only an administrator of this sandbox may approve production");
   }
 });
 

@@ -258,10 +258,10 @@ const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
     /admin_acts, row .* note: contains a secret/,
   ],
   ["UPDATE admin_acts SET subject = NULL WHERE action = 'approve_price'", /admin_acts, row .* act/],
-  ["UPDATE deliveries SET tries = 19", /deliveries: .* after 19 tries/],
+  ["UPDATE deliveries SET tries = 19", /deliveries: .* after 19 attempts/],
   ["UPDATE deliveries SET in_order = 1, cause = 'replay'", /deliveries, row .* in_order: /],
   ["UPDATE delivery_attempts SET headers = 'none'", /delivery_attempts, row .* headers: is not JSON/],
-  ["UPDATE signing_secrets SET retired_at = 1", /signing_secrets: store \S+ has none that is in force/],
+  ["UPDATE signing_secrets SET retired_at = 1", /signing_secrets: store \S+ has no active signing secret/],
   [
     "UPDATE page_views SET target = 'https://evil.example/?x' WHERE target IS NOT NULL",
     /page_views, row .* target: /,

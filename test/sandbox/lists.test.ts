@@ -385,7 +385,7 @@ test("deliveries are listed part by part, with those to endpoints that were remo
     expect(ids).toEqual(whole.deliveries.map((one) => one.id));
   }
   const lost = await harness.run(["deliveries", "list", "--before", id(1)]);
-  expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining("to go on from")]);
+  expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining("from which to continue")]);
   await sandbox.stop();
 });
 
@@ -571,7 +571,7 @@ test("an end that two ids have is refused with both, one that none has is not th
   const named = { CHECKOUT_BASE_URL: "https://pay.example/v1" };
   const none = "has no list";
   const other =
-    "--base-url names http://127.0.0.1:1/v1, and the sandbox of .checkout is http://127.0.0.1:4242/v1";
+    "--base-url names http://127.0.0.1:1/v1, but the sandbox of .checkout is http://127.0.0.1:4242/v1";
   for (const [line, env, said] of [
     ["orders list", named, none],
     ["sessions list", named, none],

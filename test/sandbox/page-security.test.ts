@@ -362,7 +362,9 @@ test("a request is for this server by its Host, and by a path; CONNECT and expec
   const connect = guardRequest(asked([], { method: "CONNECT" }), { here, outside });
   expect(connect).toMatchObject({ refusal: { allow: "GET, POST" } });
   const browser = verdictOf(refuseBrowsers(asked(["Origin", "https://evil.example"])));
-  expect(browser).toMatch(/^origin_not_allowed: .* by servers, not by pages; got Origin "https:/);
+  expect(browser).toMatch(
+    /^origin_not_allowed: .* for servers, not for pages in a browser; got Origin "https:/,
+  );
 });
 
 test("a form is from our own page by Sec-Fetch-Site, or else by one Origin; a refusal says what came", () => {
@@ -379,7 +381,7 @@ test("a form is from our own page by Sec-Fetch-Site, or else by one Origin; a re
     [[SITE, "same-origin", SITE, "none"], '"Sec-Fetch-Site same-origin, Sec-Fetch-Site none"'],
     [[SITE, "same-site", "Origin", origin], '"Sec-Fetch-Site same-site, Origin https://pay.example"'],
   ];
-  const refused = "origin_not_allowed: this form is sent by the page that shows it, and by no other; got ";
+  const refused = "origin_not_allowed: only the page that shows this form may send it; got ";
   for (const [lines, got] of rows)
     expect([lines, verdictOf(requireOwnPage(asked(lines), origin))]).toEqual([lines, got && refused + got]);
 });
@@ -399,7 +401,7 @@ test("another origin's page may lead a browser to a whole page, where that opens
     [asked([SITE, "not-same-origin"]), '"not-same-origin"', '"not-same-origin"'],
     [asked([SITE, "none-of-ours"]), '"none-of-ours"', '"none-of-ours"'],
   ];
-  const refused = "origin_not_allowed: this is for the portal's own pages; got Sec-Fetch-Site ";
+  const refused = "origin_not_allowed: only the portal's own pages may request this; got Sec-Fetch-Site ";
   for (const [request, anywhere, own] of rows) {
     const got = (["from anywhere", "from its own pages"] as const).map((opens) =>
       verdictOf(refuseForeignPages(request, { opens })),

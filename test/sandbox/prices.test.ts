@@ -135,7 +135,7 @@ test("the administrator approves a price and takes it back, each with its row; n
     ["admin approve-price tea", 5, "is approved already"],
     ["admin approve-price coffee", 1, "checkout prices list shows the prices"],
     [order, 0, "order created"],
-    ["admin revoke-price tea", 0, "tea is not approved any more"],
+    ["admin revoke-price tea", 0, "tea is no longer approved"],
     ["admin revoke-price tea", 5, "is not approved"],
     ["orders create --order-id o-2 --price-id tea", 1, "which is not approved"],
     ["prices retire tea", 0, "the price tea was retired: new orders cannot use it"],

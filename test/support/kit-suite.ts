@@ -53,7 +53,7 @@ export function suiteOf(
 
 /** What has to be printed of the two tests that fail, and of no other. */
 export function expectStories(output: string, runs = 1): void {
-  expect(output.split("checkout: what happened in the store of this test").length - 1).toBe(2 * runs);
+  expect(output.split("checkout: the history of this test's store").length - 1).toBe(2 * runs);
   for (const line of [
     "order order-1001, 4.50 EUR by alipay_plus: created",
     "  500, next attempt in ",

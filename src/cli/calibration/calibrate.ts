@@ -144,14 +144,14 @@ async function agree(
 ): Promise<void> {
   if (yes) return;
   const lines = PROBES.map(({ summary }, at) => `  ${String(at + 1).padStart(2)} ${summary}`);
-  const paid = payer === undefined ? "nothing is paid" : "a person pays the order";
+  const paid = payer === undefined ? "nothing is paid" : "you pay the order";
   printer.talk(
     `${PROBES.length} requests go to ${baseUrl}; an order and a checkout session are created, and ${paid}:`,
   );
   printer.talk(lines.join("\n"));
   if (payer !== undefined)
     printer.talk(
-      `then the order is retrieved, at most ${payer.requests} times, while a person pays it;\n${payer.terms}`,
+      `then the order is retrieved, at most ${payer.requests} times, while you pay it;\n${payer.terms}`,
     );
   if (!world.interactive)
     throw refuseUsage(`${PROBES.length} requests would go to ${baseUrl}`, "add --yes; nothing was sent");
@@ -162,8 +162,8 @@ function readRecord({ world }: Context, path: string): Calibration {
   const record = readCalibration(world, path);
   if (record !== undefined) return record;
   throw refuseUsage(
-    !world.files.exists(path) ? `there is no record ${path}` : `${path} is no record of a calibration`,
-    "make one: checkout calibrate without --check, or name it with --out; nothing was sent",
+    !world.files.exists(path) ? `there is no record ${path}` : `${path} is not a calibration record`,
+    "create a record with checkout calibrate without --check, or name one with --out; nothing was sent",
   );
 }
 

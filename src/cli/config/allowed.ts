@@ -38,7 +38,10 @@ export function storePermission(
   const kept = tryToKeep(world, use);
   const where = `${use.name} may be sent to ${use.origin} from ${printable(use.folder)}`;
   if (kept.ok) printer.talk(`note: ${where}; kept in ${printable(kept.value)}`);
-  else printer.trace(`warning: ${where} this time; that could not be kept: ${printable(kept.refusal)}`);
+  else
+    printer.trace(
+      `warning: ${where} for this call only, because the permission could not be stored: ${printable(kept.refusal)}`,
+    );
 }
 
 /** The path of the file that now contains the permission, or the reason why it was not written. */
@@ -67,7 +70,7 @@ function readAllowed(world: PersonalWorld, folder: string): AllowedVariables {
   }
   const text = world.files.read(path) ?? "";
   const allowed = text === "" ? { variables: [] } : parseAllowed(text);
-  if (allowed === undefined) throw new NotBelieved(`${path} is not as checkout wrote it`);
+  if (allowed === undefined) throw new NotBelieved(`${path} was not written by checkout`);
   return allowed;
 }
 
@@ -96,7 +99,7 @@ function refuseVariable(
   return new Refused({
     exitCode: EXIT.failed,
     code: "allowed_file_refused",
-    message: `${printable(why)}: it decides where API keys are sent, and is not believed`,
-    next: `move ${printable(folder)} away, and allow again; or put the key into ${own}; nothing was sent`,
+    message: `${printable(why)}; this file decides where API keys are sent, so it is not used`,
+    next: `move ${printable(folder)} away, and allow the variable again; or put the key into ${own}; nothing was sent`,
   });
 }

@@ -34,7 +34,7 @@ export function registerConfig(group: Group): void {
     ofStore: false,
     summary:
       "show what apply would change in the running sandbox; exit 0 if nothing would change, 3 otherwise",
-    exitCodes: { 0: "the running sandbox is as the file says", 3: "apply would change something" },
+    exitCodes: { 0: "the running sandbox matches the file", 3: "apply would change something" },
     examples: ["checkout config diff", "checkout config diff --prune --json"],
     options: [fileOption(), pruneOption("include the removal of")],
     run: runDiff,
@@ -110,7 +110,7 @@ async function runExport(context: Context, options: CommonOptions): Promise<numb
 }
 
 const DELETE_STORES =
-  "checkout stores delete <id> deletes one; checkout snapshots create <name> --all takes them all along";
+  "to delete a store: checkout stores delete <id>; to keep all stores in a snapshot: checkout snapshots create <name> --all";
 
 function planAndSettings(
   { printer }: Context,
@@ -137,8 +137,8 @@ async function load(
   );
   if (found !== undefined) return found;
   throw refuseUsage(
-    "there is no checkout.config.json here, or in a folder above",
-    `make one, or name one with --file or ${CONFIG_VARIABLE}`,
+    "there is no checkout.config.json here or in a parent folder",
+    `create one, or name a file with --file or ${CONFIG_VARIABLE}`,
   );
 }
 

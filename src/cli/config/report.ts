@@ -14,7 +14,7 @@ export function planText(changes: readonly ChangeEntry[], style: Style): string 
   const kept = changes.length - shown.length;
   const lines = shown.flatMap((change) => changeLines(change, style));
   const count = summarizeChanges(changes);
-  return [...lines, `${count === "" ? "nothing to change" : count}; ${kept} as they are`].join("\n");
+  return [...lines, `${count === "" ? "nothing to change" : count}; ${kept} unchanged`].join("\n");
 }
 
 function changeLines(
@@ -35,7 +35,7 @@ function changeLines(
 export function settingsText(settings: readonly SettingDifference[]): string {
   if (settings.length === 0) return "";
   const lines = settings.map(({ field, from, to }) => printable(`! ${field}: ${from} → ${to}`));
-  return [...lines, "  Settings change with the next start of the sandbox."].join("\n");
+  return [...lines, "  Settings take effect at the next start of the sandbox."].join("\n");
 }
 
 function formatValue(value: string | number | boolean | null): string {

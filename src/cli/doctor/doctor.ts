@@ -83,7 +83,10 @@ async function runCheck(check: DoctorCheck, scene: CheckSubjects): Promise<Docto
     return await check.run(scene);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return unknownFinding(`it cannot be told: ${why}`, "see what this names, then run checkout doctor again");
+    return unknownFinding(
+      `cannot be determined: ${why}`,
+      "correct the cause, then run checkout doctor again",
+    );
   }
 }
 

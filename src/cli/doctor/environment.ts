@@ -27,18 +27,17 @@ export function checkService(scene: CheckSubjects): DoctorFinding {
   const { baseUrl, apiKey, lacksSandbox, otherSandbox } = resolved.value;
   if (baseUrl.value === null || lacksSandbox !== undefined)
     return warningFinding(
-      `commands have no service: ${lacksSandbox ?? baseUrl.source}`,
+      `commands have no service to call: ${lacksSandbox ?? baseUrl.source}`,
       "checkout sandbox start",
     );
   const where = `${new URL(baseUrl.value).origin} (${baseUrl.source})`;
-  const other =
-    otherSandbox === undefined ? "" : `; the sandbox of this folder is another one: ${otherSandbox}`;
+  const other = otherSandbox === undefined ? "" : `; this folder has another sandbox: ${otherSandbox}`;
   if (apiKey.value === null)
     return problemFinding(`${where}; there is no API key for it${other}`, "set CHECKOUT_API_KEY");
   if (other !== "")
     return warningFinding(
       `${where}${other}`,
-      `where that is meant, unset ${baseUrl.source}, or eval "$(checkout env)"`,
+      `to use this folder's sandbox, unset ${baseUrl.source}, or eval "$(checkout env)"`,
     );
   return okFinding(`${where}; API key of ${apiKey.source}`);
 }
@@ -66,7 +65,10 @@ export function checkProxies(scene: CheckSubjects): DoctorFinding {
   const { origin } = new URL(address);
   if (!proxy.ok) {
     const { variable } = proxy.refusal;
-    return problemFinding(`${shown}; ${variable} names no proxy`, `correct ${variable}: http://HOST:PORT`);
+    return problemFinding(
+      `${shown}; ${variable} does not name a proxy`,
+      `correct ${variable}: http://HOST:PORT`,
+    );
   }
   if (proxy.value === undefined)
     return okFinding(`${shown}; not used for ${origin}: commands connect directly`);
@@ -105,11 +107,11 @@ function judgeVariable(name: string, known: KnownVariables, env: World["env"]): 
   const refuses = known.get(name);
   if (refuses !== undefined) {
     if (refuses(env[name] ?? "") === undefined) return okFinding(displayValue(name, env));
-    return problemFinding(`${name} (refused)`, `correct ${name}: the help of its command says what it takes`);
+    return problemFinding(`${name} (refused)`, `correct ${name}: the help of its command shows its values`);
   }
   if (isTargetVariable(name)) return okFinding(displayValue(name, env));
   const meant = closestMatch(name, [...known.keys()], { maxDistance: MAX_DISTANCE });
-  const hint = meant === undefined ? "nothing reads it" : `did you mean ${meant}?`;
+  const hint = meant === undefined ? "no command reads it" : `did you mean ${meant}?`;
   return warningFinding(`${name} (unknown)`, `unset ${name}: ${hint}`);
 }
 

@@ -43,14 +43,14 @@ export function checkFolder(scene: CheckSubjects): DoctorFinding {
   const named = `${folder} (${sourceOf(scene)})`;
   const checked = trusted();
   if (!checked.ok) return findingOfProblem(checked.refusal);
-  if (checked.value === "nothing") return okFinding(`${named}: not there; the first start makes it`);
+  if (checked.value === "nothing") return okFinding(`${named}: missing; the first start creates it`);
   const contents = checkContents(context.world, folder);
   if (!contents.ok) return findingOfProblem(contents.refusal);
   const { fileSystem } = context.world.files.disk(folder);
-  const on = `${named}, on ${fileSystem ?? "a file system that is not known by name"}`;
+  const on = `${named}, on ${fileSystem ?? "an unknown file system"}`;
   if (fileSystem === undefined || !SHARED_FILE_SYSTEMS.has(fileSystem)) return okFinding(on);
   return warningFinding(
-    `${on}: locks do not hold there`,
+    `${on}: file locks do not work there`,
     "name a folder on a disk of this machine with --dir",
   );
 }
@@ -60,7 +60,7 @@ function sourceOf({ context: { world }, options, folder }: CheckSubjects): strin
   if (isFlag) return "--dir";
   if (options.dir !== undefined) return "CHECKOUT_DIR";
   if (dirname(folder) === world.cwd) return "in this folder";
-  return "found upward";
+  return "found in a parent folder";
 }
 
 /** Checks the contents of the files next to the databases. */
@@ -114,26 +114,26 @@ function checkStateDatabase(
     const isMended = file === "requests" && mustBeSetAside(read.refusal);
     return isMended ? warningFinding(message, DAMAGED_LOG_REMEDY) : problemFinding(message, remedy);
   }
-  if (read.value === undefined) return okFinding("not there yet");
+  if (read.value === undefined) return okFinding("missing; created on first use");
   const { bytes, checked, format, unreadable } = read.value;
   const size = `${(bytes / MIB).toFixed(1)} MiB with its log`;
   if (unreadable > 0)
     return warningFinding(
-      `${size}; ${unreadable} lines of it are no requests, and are left out of every list`,
-      "nothing has to be done; to begin a new one, move the file away",
+      `${size}; ${unreadable} rows are not valid requests, and are omitted from every list`,
+      "no action is needed; to start a new log, move the file away",
     );
-  if (checked === "whole") return okFinding(`format ${format}, ${size}; every page is sound`);
+  if (checked === "whole") return okFinding(`format ${format}, ${size}; every page is valid`);
   if (checked === "head")
-    return okFinding(`${size}; too large to check every page, its head and log are its own`);
+    return okFinding(`${size}; too large to check every page; the header and the log belong to this file`);
   return unknownFinding(
-    `${size}; it was written during every read`,
+    `${size}; the file changed during every read`,
     "run checkout doctor again when the sandbox is idle",
   );
 }
 
 /** The remedy for a damaged request log. */
 const DAMAGED_LOG_REMEDY =
-  "nothing has to be done: the sandbox sets it aside, and begins a new one, when it next uses it";
+  "no action is needed: at the next use, the sandbox moves the file aside and starts a new log";
 
 /** Checks the free space of the disk, and whether this user may write there. */
 export function checkDisk({ context: { world }, folder }: CheckSubjects): DoctorFinding {
@@ -142,7 +142,7 @@ export function checkDisk({ context: { world }, folder }: CheckSubjects): Doctor
   const found = `${Math.floor(freeBytes / MIB)} MiB free at ${place}`;
   if (!isWritable)
     return problemFinding(
-      `${place} cannot be written`,
+      `${place} is not writable`,
       "check its owner and mode, or name another folder with --dir",
     );
   if (freeBytes < MIN_SPACE_BYTES) return problemFinding(found, "free some disk space");
@@ -165,8 +165,8 @@ export function checkClock({ context: { world }, folder, trusted }: CheckSubject
   const aheadMs = Math.max(0, ...times) - now;
   if (aheadMs <= CLOCK_TOLERANCE_MS) return okFinding(at);
   return warningFinding(
-    `${at}, but a file of the state was written ${Math.round(aheadMs / 1000)} s after that`,
-    "set the clock of this machine; webhooks are refused when it is more than 300 s off",
+    `${at}, but a file of the state was written ${Math.round(aheadMs / 1000)} s later`,
+    "set the clock of this machine; receivers refuse webhooks if it is wrong by more than 300 s",
   );
 }
 

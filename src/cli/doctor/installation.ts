@@ -3,16 +3,16 @@ import { NEEDED_NODE } from "../../version.ts";
 import { okFinding, problemFinding, warningFinding, type DoctorFinding } from "./check.ts";
 import type { CheckSubjects } from "./scene.ts";
 
-const RESTART_HINT = "restart the sandbox, so that both have one version";
+const RESTART_HINT = "restart the sandbox, so that both have the same version";
 
 /** Checks whether the running sandbox has the version of this program. */
 export function checkVersion({ context: { version }, lock }: CheckSubjects): DoctorFinding {
   const found = lock();
-  if (found?.kind !== "live") return okFinding(`checkout ${version}; no live sandbox to compare with`);
+  if (found?.kind !== "live") return okFinding(`checkout ${version}; no running sandbox to compare with`);
   const theirs = found.run.version;
-  if (theirs === version) return okFinding(`checkout ${version}; the live sandbox has the same`);
-  const told = theirs === undefined ? "is of an older version" : `is ${printable(theirs)}`;
-  return warningFinding(`checkout ${version}; the live sandbox ${told}`, RESTART_HINT);
+  if (theirs === version) return okFinding(`checkout ${version}; the running sandbox has the same version`);
+  const told = theirs === undefined ? "has an older version" : `has version ${printable(theirs)}`;
+  return warningFinding(`checkout ${version}; the running sandbox ${told}`, RESTART_HINT);
 }
 
 /** Checks the version and the path of Node. */

@@ -18,12 +18,12 @@ export function checkLog({ context: { world }, folder, trusted }: CheckSubjects)
   const path = join(folder, LOG_FILE);
   const facts = world.files.look(path);
   if (facts === undefined) return okFinding(`there is no ${LOG_FILE}`);
-  if (facts.kind !== "file" || !facts.isOwn) return unknownFinding(`${path} is no file of ours`);
+  if (facts.kind !== "file" || !facts.isOwn) return unknownFinding(`${path} was not created by checkout`);
   const errors = (world.files.read(path) ?? "").split("\n").filter((line) => ERROR_LINE.test(line));
   if (errors.length === 0) return okFinding(`no errors in ${LOG_FILE}`);
   const last = errors.slice(-MAX_SHOWN_ERRORS).map(excerpt).join("; ");
   return warningFinding(
     `${errors.length} errors in ${LOG_FILE}, the last: ${last}`,
-    "checkout sandbox logs shows all of it",
+    "checkout sandbox logs shows the whole log",
   );
 }

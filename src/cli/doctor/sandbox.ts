@@ -24,54 +24,52 @@ const NEWEST_DELIVERIES = 5;
 export function checkLock({ folder, lock }: CheckSubjects): DoctorFinding {
   const found = lock();
   if (found === undefined) return unknownFinding("the state folder is not read");
-  if (found.kind === "none") return okFinding("no sandbox holds the folder");
+  if (found.kind === "none") return okFinding("no sandbox uses the folder");
   const path = stateFile(folder, "run");
   if (found.kind === "torn")
-    return warningFinding(`${path} is not as checkout wrote it; the next start replaces it`, START_HINT);
+    return warningFinding(`${path} was not written by checkout; the next start replaces it`, START_HINT);
   if (found.kind === "unreadable")
     return problemFinding(
-      `${path} is of another version of checkout, whose sandbox runs`,
+      `${path} has the format of another version of checkout, whose sandbox is running`,
       "stop it with that version",
     );
   const { pid } = found.run;
-  if (found.kind === "live") return okFinding(`held by the live sandbox (pid ${pid})`);
+  if (found.kind === "live") return okFinding(`held by the running sandbox (pid ${pid})`);
   if (found.kind === "stale")
     return warningFinding(
       `left by a sandbox that was killed (pid ${pid}); the next start takes it over`,
       START_HINT,
     );
-  return warningFinding(
-    `it is a copy: pid ${pid} serves the folder that this one was copied from`,
-    START_HINT,
-  );
+  return warningFinding(`copied from another folder, which pid ${pid} serves`, START_HINT);
 }
 
 /** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
 export function checkPort({ context: { world }, lock, folder }: CheckSubjects): DoctorFinding {
   const found = lock();
   const live = found?.kind === "live" ? found.run : undefined;
-  if (live?.port === null) return unknownFinding(`the sandbox is starting (pid ${live.pid})`, "run it again");
+  if (live?.port === null)
+    return unknownFinding(`the sandbox is starting (pid ${live.pid})`, "run checkout doctor again");
   const named = world.env["CHECKOUT_SANDBOX_PORT"] || undefined;
   const port = live?.port ?? Number(named ?? DEFAULT_PORT);
   const owner = printable(world.portOwner(port) ?? "");
   if (live !== undefined) {
     // The port of a hosted service belongs to a process of its own, workerd.
     const isOther = owner !== "" && !owner.includes(String(live.pid)) && !isHostedFolder(world, folder);
-    if (!isOther) return okFinding(`${port}, of the live sandbox`);
+    if (!isOther) return okFinding(`${port}, used by the running sandbox`);
     return warningFinding(
-      `${port}, of the live sandbox, is held by ${owner}`,
+      `${port}, the port of the running sandbox, is used by ${owner}`,
       "restart the sandbox if it does not answer",
     );
   }
-  if (owner === "") return okFinding(`${port} is free, as far as the system shows it`);
+  if (owner === "") return okFinding(`${port} is free, as far as the system reports`);
   if (named === undefined)
     return warningFinding(
-      `${port} is used by ${owner}; a start takes the next free one`,
-      "stop it if you want that port",
+      `${port} is used by ${owner}; a start uses the next free port`,
+      "stop that process if you need this port",
     );
   return problemFinding(
     `${port} (CHECKOUT_SANDBOX_PORT) is used by ${owner}`,
-    "stop that process, or set another port (0 takes any free one)",
+    "stop that process, or set another port (0 for any free port)",
   );
 }
 
@@ -80,21 +78,21 @@ export async function checkHealth({ lock, health }: CheckSubjects): Promise<Doct
   const found = lock();
   const asked = await health();
   if (asked === undefined) {
-    if (found?.kind === "live") return unknownFinding("the sandbox is starting", "run it again");
-    return warningFinding("no sandbox of this folder runs", START_HINT);
+    if (found?.kind === "live") return unknownFinding("the sandbox is starting", "run checkout doctor again");
+    return warningFinding("no sandbox of this folder is running", START_HINT);
   }
   const { answer, ms } = asked;
   const pid = found?.kind === "live" ? found.run.pid : "?";
   if (!answer.ok)
     return problemFinding(
       `the sandbox (pid ${pid}) does not answer: ${printable(answer.message)}`,
-      `see what it does; if it hangs: kill ${pid}; ${START_HINT}`,
+      `if it hangs: kill ${pid}; ${START_HINT}`,
     );
   const told = `/healthz: ${answer.status} in ${Math.round(ms)} ms`;
   if (answer.status !== 200)
     return problemFinding(
       `${told}: ${excerpt(answer.body)}`,
-      "do what the message says; see disk and sandbox.db above",
+      "follow the message; see disk and sandbox.db above",
     );
   return ms > SLOW_MS
     ? warningFinding(`${told}, which is slow`, "check which other programs are busy on this machine")
@@ -107,9 +105,9 @@ export async function checkStoreClock(scene: CheckSubjects): Promise<DoctorFindi
   if (!asked.ok) return asked.finding;
   const { now, frozen } = asked.value;
   const isMoved = Math.abs(now - scene.context.world.now()) > CLOCK_TOLERANCE_MS;
-  if (!frozen && !isMoved) return okFinding("the real one");
+  if (!frozen && !isMoved) return okFinding("real time");
   const how = frozen ? "is frozen at" : "was moved to";
-  return warningFinding(`it ${how} ${iso(now)}`, "checkout sandbox clock real");
+  return warningFinding(`the clock ${how} ${iso(now)}`, "checkout sandbox clock real");
 }
 
 /** Checks which endpoints fail, and why. */
@@ -117,7 +115,7 @@ export async function checkEndpoints(scene: CheckSubjects): Promise<DoctorFindin
   const listed = await ask(scene, "listEndpoints");
   if (!listed.ok) return listed.finding;
   const { endpoints } = listed.value;
-  if (endpoints.length === 0) return okFinding("none: events are delivered nowhere");
+  if (endpoints.length === 0) return okFinding("none, so events are not delivered");
   const judged = await Promise.all(endpoints.map((endpoint) => judge(scene, endpoint)));
   const bad = judged.filter(({ status }) => status !== "ok");
   const isProblem = bad.some(({ status }) => status === "problem");
@@ -174,14 +172,14 @@ function remedyOf({ eventId, attempts }: DeliveryEntry): string {
   const last = attempts.at(-1);
   const again = `then: checkout events replay ${eventId}`;
   if (last?.fault !== null && last?.fault !== undefined)
-    return `it is a fault that you injected: checkout faults list shows it`;
-  if (last?.error === "unreachable") return `start what listens there; ${again}`;
+    return `an injected fault is the cause: checkout faults list shows it`;
+  if (last?.error === "unreachable") return `start the receiver; ${again}`;
   if (last?.error === "target_forbidden")
     return `checkout sandbox start --allow-target with its host; ${again}`;
-  if (last?.error === "timeout") return `let it answer first and work afterwards; ${again}`;
+  if (last?.error === "timeout") return `let the receiver answer before it does its work; ${again}`;
   if (last?.status === 400 || last?.status === 401 || last?.status === 403)
-    return `checkout checklist run webhooks says why it refuses; ${again}`;
-  return `see the log of what listens there; ${again}`;
+    return `checkout checklist run webhooks shows why it refuses; ${again}`;
+  return `see the receiver's own log; ${again}`;
 }
 
 type ControlReply<Value> =
@@ -198,7 +196,7 @@ async function ask<Name extends Question>(
   const healthy = await health();
   const target = await control();
   if (target === undefined || healthy?.answer.ok === false)
-    return { ok: false, finding: unknownFinding("there is no sandbox to ask") };
+    return { ok: false, finding: unknownFinding("no sandbox answers") };
   const call = { name, body, timeoutMs: REQUEST_TIMEOUT_MS };
   const result = await callControl(world, target, call as Parameters<typeof callControl<Name>>[2]);
   const told = catchRefusal(() => unwrapAnswer(result));

@@ -143,7 +143,7 @@ async function inRunningSandbox(
   const sandbox = await controlTarget(context);
   const access = await readStoreAccess(context, sandbox);
   if (access.apiKey === null)
-    throw refuseWithoutKey(access, "explore with --serve instead, which makes its own stores");
+    throw refuseWithoutKey(access, "use --serve instead, which creates its own stores");
   const { storeId, baseUrl } = access;
   const target = { ...sandbox, storeId };
   const { endpoints } = await callAt(context, target, { name: "listEndpoints", body: undefined });
@@ -195,11 +195,11 @@ function checkApplication(
     throw refuseUsage("a view of orders needs a shop", "add --serve or --receiver");
   if (receiver !== undefined && orderView?.startsWith("/") === true)
     throw refuseUsage(
-      "--order-view must be a URL if the shop runs",
+      "with --receiver, --order-view must be a URL",
       "such as http://localhost:3000/orders/{order_id}",
     );
   if (isTyped(world, "store") && receiver === undefined)
-    throw refuseUsage("--store is for a shop that runs", "add --receiver, or leave --store out");
+    throw refuseUsage("--store works only with --receiver", "add --receiver, or leave --store out");
 }
 
 /** The merchant's command, and the order_ids for its purchases, which no other run has used. */
@@ -268,7 +268,7 @@ async function search(
     exitCode: EXIT.notReady,
     code: "nothing_learned",
     message: found.why,
-    next: "the command must create the order of CHECKOUT_ORDER_ID at CHECKOUT_BASE_URL with CHECKOUT_API_KEY, and exit with 0",
+    next: "the command must create the order CHECKOUT_ORDER_ID at CHECKOUT_BASE_URL with CHECKOUT_API_KEY, and exit with 0",
   });
 }
 

@@ -53,7 +53,7 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
   throw new Refused({
     exitCode: EXIT.failed,
     code: "workerd_ended",
-    message: "workerd has ended by itself",
-    next: "read sandbox.log in the state folder, and start it again: nothing that was answered is lost",
+    message: "workerd ended unexpectedly",
+    next: "read sandbox.log in the state folder, and start it again; every answered write is kept",
   });
 }

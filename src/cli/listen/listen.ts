@@ -100,16 +100,16 @@ async function serviceOf(context: Context, options: ListenCommandOptions): Promi
 }
 
 const OWN_NAMES = usageProblem(
-  "--header-names is for a service with names of its own, and the sandbox has none",
-  "leave it out; or name the service's secret and a port: --secret-file FILE --port 4300",
+  "--header-names is only for a service with its own header names; events come from the sandbox here",
+  "leave it out; or listen to a service: --secret-file FILE --port 4300",
 );
 
 const NO_PORT = usageProblem(
   "--port is missing: the service needs a fixed address to send to",
-  "choose one, such as --port 4300, and let the service or a tunnel send to it",
+  "choose a port, such as --port 4300, and let the service or a tunnel send to it",
 );
 const ONLY_SANDBOX = usageProblem(
-  "--since and --exit-on-disconnect work only with a sandbox, and events come from a service here",
+  "--since and --exit-on-disconnect work only with a sandbox; events come from a service here",
   "leave them out",
 );
 

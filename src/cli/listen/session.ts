@@ -92,7 +92,7 @@ export async function runSession(
 }
 
 const STOP_TEXTS = {
-  sandbox: "checkout listen stopped; events wait for the next one.",
+  sandbox: "checkout listen stopped; events wait for the next checkout listen.",
   service: "checkout listen stopped.",
 };
 
@@ -254,7 +254,7 @@ async function tellChange(
     );
   switch (change.kind) {
     case "lost":
-      say("disconnected", {}, "the sandbox is disconnected; its events are delivered when it is back");
+      say("disconnected", {}, "the sandbox is disconnected; its events are delivered when it returns");
       return options.exitOnDisconnect ? DISCONNECTION_PROBLEM : undefined;
     case "back": {
       const { sender } = options;
@@ -266,7 +266,7 @@ async function tellChange(
       say(
         "disabled",
         { reason: change.reason },
-        `the sandbox no longer delivers here: ${change.reason}; start listen again`,
+        `the sandbox no longer delivers here: ${change.reason}; run checkout listen again`,
       );
       return undefined;
     case "taken_over":
@@ -285,7 +285,7 @@ const TAKEOVER_PROBLEM: Problem = {
   exitCode: EXIT.failed,
   code: "taken_over",
   message: "another checkout listen has taken over the events of this sandbox",
-  next: "use that listener; to run two receivers, add the second: checkout endpoints add URL",
+  next: "use that listener; to run two receivers, add the second one: checkout endpoints add URL",
 };
 
 /** Handles a key; only one replay is requested at a time. */

@@ -14,7 +14,8 @@ type Client = (typeof CLIENTS)[number];
 export function registerMcp(makeProgram: ProgramMaker) {
   return (group: Group): void => {
     registerAction<McpOptions>(group, {
-      summary: "serve tools that look into the sandbox to an agent, by the Model Context Protocol over stdio",
+      summary:
+        "serve tools for inspecting the sandbox to an agent, with the Model Context Protocol over stdio",
       examples: ["checkout mcp", "checkout mcp --allow-write", "checkout mcp --dir /srv/shop/.checkout"],
       options: [allowWriteOption()],
       run: async (context, options) => {
@@ -32,10 +33,10 @@ export function registerMcp(makeProgram: ProgramMaker) {
     register<ConfigOptions>(group, {
       name: "config",
       ofStore: false,
-      summary: "print what to add to the configuration of an agent",
+      summary: "print the configuration that adds checkout to an agent",
       examples: ["checkout mcp config --client claude", "checkout mcp config --client vscode --allow-write"],
       options: [
-        valueOption("--client <name>", `the agent: ${CLIENTS.join(", ")}`, choiceParser(CLIENTS)),
+        valueOption("--client <name>", `agent: ${CLIENTS.join(", ")}`, choiceParser(CLIENTS)),
         allowWriteOption(),
       ],
       required: ["client"],

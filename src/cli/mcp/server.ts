@@ -85,7 +85,7 @@ function noteOn(before: string | undefined, now: string | undefined) {
   const text =
     now === undefined
       ? "Note: the sandbox has stopped since the last call; checkout sandbox start starts it."
-      : "Note: the sandbox was started since the last call; this result is from the new one.";
+      : "Note: the sandbox was started since the last call; this result is from the new sandbox.";
   return [{ type: "text" as const, text }];
 }
 

@@ -117,7 +117,7 @@ function createProblem(
   const details = { ...problem.details, idempotency_key: sent.entry.key };
   if (sent.inDoubt) {
     const doubt =
-      "; the service may have created it, now or in an earlier run: to find out, run the command again with the same key, which never creates a second one";
+      "; the service may have created it, now or in an earlier run: to find out, run the command again with the same key, which never creates a second order or session";
     const code = exchange.end === "gave_up" ? "outcome_unknown" : problem.code;
     return {
       ...problem,
@@ -170,7 +170,7 @@ function resumeCommand(
     optionToCopy(`--${flag}`, value, shell),
   );
   if (!flags.includes(undefined)) return `checkout ${noun.command} create ${flags.join(" ")}`;
-  return `run the same command again with the idempotency key ${printableLiteral(idempotencyKey)}; its values cannot be copied`;
+  return `run the same command again with the idempotency key ${printableLiteral(idempotencyKey)}; its values cannot be quoted here`;
 }
 
 /** The problem if the service answered with another checkout: the answer is not used, and the entry stays pending. */
@@ -180,7 +180,7 @@ function mismatch({ request }: CreateReport, entry: JournalEntry, got: CheckoutW
     exitCode: EXIT.conflict,
     code: "answer_mismatch",
     message: `the service answered with the ${got.object} ${got.id} of ${printableLiteral(got.order_id)} over ${sum}, which does not match the request`,
-    next: `look in the merchant portal for ${printableLiteral(request.order_id)}; this service does not check which request a key belongs to`,
+    next: `look in the merchant portal for ${printableLiteral(request.order_id)}; this service does not check whether a key belongs to the request`,
     details: { idempotency_key: entry.key },
   };
 }
@@ -193,7 +193,7 @@ function unsentProblem({ reason, entry }: KeyRefusal): Problem {
       exitCode: EXIT.conflict,
       code: "idempotency_key_taken",
       message,
-      next: "use another --idempotency-key, or none",
+      next: "use another --idempotency-key, or leave it out",
       details,
     };
   }
@@ -206,7 +206,7 @@ function unsentProblem({ reason, entry }: KeyRefusal): Problem {
     exitCode: EXIT.conflict,
     code: "idempotency_key_too_old",
     message: `${entry.key} was first sent on ${sent}: the service may have forgotten it, and sending it again could create a second order`,
-    next: `${check}; if you want a new one, add --new-attempt`,
+    next: `${check}; to create another, add --new-attempt`,
     details,
   };
 }

@@ -165,7 +165,7 @@ async function retrieveCurrent(
   const read = await sendRetrieve(world, target, { id: created.response.data.id, policy });
   if (read.end === "success")
     return { ...created, response: { ...created.response, data: read.response.data } };
-  printer.trace("note: the status is the one at its creation; the present status could not be read");
+  printer.trace("note: this is the status at creation; the current status could not be retrieved");
   return created;
 }
 
@@ -185,7 +185,7 @@ function checkOwnKey(key: string | null): void {
   const parsed = parseIdempotencyKey([key]);
   if (parsed.ok && key.trim() === key) return;
   const message = parsed.ok ? "--idempotency-key must not begin or end with a space" : parsed.refusal.message;
-  throw refuseUsage(message, "use a key of that form, or leave it out");
+  throw refuseUsage(message, "use a valid key, or leave it out");
 }
 
 /** The request; at a terminal, asks for the missing fields. */

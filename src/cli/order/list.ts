@@ -80,7 +80,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
         const looked =
           searched === null || searchedBackTo === null
             ? ""
-            : `looked through the newest ${searched}, back to ${iso(searchedBackTo)}; `;
+            : `searched the newest ${searched}, back to ${iso(searchedBackTo)}; `;
         return `${found}\n${printer.style.dim(`${looked}more, with the same filters:\n  ${programName(world)} ${command} list --before ${nextBefore}`)}`;
       },
     }),

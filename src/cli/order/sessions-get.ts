@@ -50,8 +50,8 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
   const problem = exchangeProblem(exchange);
   const known = problem.code === "session_not_found" || problem.code === "invalid_session_id";
   const next = known
-    ? `check the id${settings.isExplained ? ": checkout orders list and checkout sessions list show the ids" : ""}; checkout whoami shows which service and store were asked`
-    : (nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was asked");
+    ? `check the id${settings.isExplained ? ": checkout orders list and checkout sessions list show the ids" : ""}; checkout whoami shows which service and store were called`
+    : (nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was called");
   throw new Refused(addExplanation({ ...problem, next }, settings));
 }
 
@@ -68,7 +68,7 @@ async function idAt(
     return findId(context, "checkout", text, store);
   }
   const { host, hostname } = new URL(target.baseUrl);
-  const message = `${printableLiteral(text)} is not a whole id, and the interface of ${host} has no list to look it up in`;
+  const message = `${printableLiteral(text)} is not a whole id, and the interface of ${host} has no list in which to look it up`;
   const token = isLoopback(hostname) ? "; for a sandbox, set CHECKOUT_CONTROL_TOKEN" : "";
-  throw refuseUsage(message, `use the id that orders create or sessions create has printed${token}`);
+  throw refuseUsage(message, `use the id that orders create or sessions create printed${token}`);
 }

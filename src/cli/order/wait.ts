@@ -75,7 +75,7 @@ function report(
   if (result.end === "failed") {
     const problem = exchangeProblem(result.exchange);
     const next =
-      nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was asked";
+      nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was called";
     throw new Refused(addExplanation({ ...problem, next }, settings));
   }
   if (result.end === "unreachable_goal") {
@@ -94,8 +94,8 @@ function report(
   const found = result.response?.data;
   const message =
     found === undefined
-      ? "time is up, and the service did not answer"
-      : `${id} still has the status ${found.status}; time is up`;
+      ? "timed out: the service did not answer"
+      : `timed out: ${id} still has the status ${found.status}`;
   const details = {
     id,
     ...(found === undefined ? {} : { status: found.status, checkout_url: found.checkout_url }),

@@ -46,7 +46,7 @@ const ACTIONS: readonly Action[] = [
     name: "deactivate",
     summary: "deactivate the store; it accepts no new orders",
     request: () => ({ action: "deactivate" }),
-    done: "the store is inactive and takes no new orders",
+    done: "the store is inactive and accepts no new orders",
   },
   {
     name: "enable-capability <name>",
@@ -73,7 +73,7 @@ const ACTIONS: readonly Action[] = [
     name: "revoke-price <id>",
     summary: "revoke the approval of a price; new orders cannot use it",
     request: (subject) => ({ action: "revoke_price", subject }),
-    done: "is not approved any more",
+    done: "is no longer approved",
     find: FIND_PRICE,
   },
   {
@@ -91,9 +91,9 @@ const ACTIONS: readonly Action[] = [
 ];
 
 const CHECK_TOKEN =
-  "check CHECKOUT_ADMIN_TOKEN: the token stands in admin.json, or was given as CHECKOUT_SANDBOX_ADMIN_TOKEN at the start";
+  "check CHECKOUT_ADMIN_TOKEN: the token is in admin.json, or was set at the start with CHECKOUT_SANDBOX_ADMIN_TOKEN";
 const NEXT_AFTER: NextAfter = {
-  state_conflict: "checkout checklist shows the status, checkout admin log what was done",
+  state_conflict: "checkout checklist shows the status, checkout admin log the actions so far",
   credential_invalid: CHECK_TOKEN,
   scope_missing: CHECK_TOKEN,
 };

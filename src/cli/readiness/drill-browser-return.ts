@@ -84,9 +84,9 @@ async function keep(
 }
 
 const HEADS = {
-  passed: "was not taken for a payment",
-  failed: "was taken for a payment",
-  unknown: "is taken for a payment is unknown",
+  passed: "was not treated as a payment",
+  failed: "was treated as a payment",
+  unknown: "is treated as a payment is unknown",
 };
 
 function headOf(page: string, verdict: JudgedDrill["verdict"]): string {

@@ -127,8 +127,7 @@ async function restartShop({ world }: Context, commandLine: string, signal: Abor
 /** Timeout of the restart command, in milliseconds. */
 const RESTART_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 4096;
-const NEXT_RESTART =
-  "let it exit with 0 when what runs your shop was told to restart it, such as a supervisor";
+const NEXT_RESTART = "the command must exit with 0 after it has told the supervisor to restart your shop";
 
 /** The outcome of each order: of each kind, the first is paid, the second fails, and so on. */
 function assignOutcomes(orders: readonly UnpaidOrder[]): readonly DrilledOrder[] {
@@ -189,9 +188,8 @@ async function keep(
 }
 
 const HEADS = {
-  passed:
-    "as far as its view shows, your shop was shown to book each payment once, and nothing that was not paid",
+  passed: "according to its view, your shop books each payment once, and books no unpaid order",
   failed:
-    "the drill showed that your shop books events that arrive twice, late, simultaneously, forged or without a payment, or refuses them",
-  unknown: "whether your shop can handle events that come twice, late or out of order is unknown",
+    "your shop wrongly books or refuses events that are duplicated, late, simultaneous, forged or without a payment",
+  unknown: "whether your shop can handle duplicated, late or out-of-order events is unknown",
 };

@@ -72,7 +72,7 @@ async function prepareDrill(
   const { target } = await connectToSandbox(context, control);
   return async (signal) => {
     context.printer.talk(
-      `runs your command ${MIN_RUNS} to ${MAX_RUNS} times, for ${PURCHASE_COUNT} orders, and waits about ${durationText(TOTAL_WAIT_MS)} beside that`,
+      `runs your command ${MIN_RUNS} to ${MAX_RUNS} times, for ${PURCHASE_COUNT} orders, and waits about ${durationText(TOTAL_WAIT_MS)} in addition`,
     );
     const wanted = { commandLine, commandTimeoutMs, target, signal };
     const drilled = await drillIdempotency(context.world, control, wanted);
@@ -82,8 +82,8 @@ async function prepareDrill(
 }
 
 const HEADS = {
-  passed: "your client was shown to create one order for each purchase, also after lost answers and a crash",
-  failed: "your client was shown to go wrong with a purchase",
+  passed: "your client creates one order for each purchase, even after lost answers and a crash",
+  failed: "your client handled a purchase wrongly",
   unknown: "no create succeeded, so no answer could be lost",
 };
 
@@ -159,7 +159,7 @@ async function evidence(context: Context, control: ControlTarget): Promise<Drill
       const lines = item.evidence.map((one) => `  ${printable(evidenceLine(one))}`);
       const next =
         verdict === "passed"
-          ? ["  Nothing was run now; --client-command CMD runs your client again."]
+          ? ["  No command was run; --client-command CMD runs your client again."]
           : [`  ${style.cyan("→")} ${EXAMPLE}`];
       return [`${verdictMark(verdict, style)} ${item.reason}`, ...lines, ...next].join("\n");
     },

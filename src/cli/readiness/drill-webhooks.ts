@@ -92,9 +92,9 @@ async function report(
   const { style } = look;
   const failed = steps.filter((step) => !step.passed).length;
   const what = {
-    passed: "was shown to accept valid webhooks and to refuse invalid ones",
+    passed: "accepts valid webhooks and refuses invalid ones",
     failed: `failed ${failed} of ${steps.length} steps`,
-    unknown: "could not be reached, so nothing is known about it",
+    unknown: "could not be reached, so the drill has no result",
   }[verdict];
   const lines = [
     `${verdictMark(verdict, style)} ${printable(url)} ${what}`,
@@ -108,6 +108,6 @@ function orderLine(order: EndpointDrill["order"], orderView: string | undefined)
   if (orderView === undefined)
     return "Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.";
   if (order === null)
-    return "Only webhook.test was sent: the endpoint has not accepted an event of an order yet. Let your shop create one, and run this again.";
-  return `The drill also sent forged events of order ${printableLiteral(order.orderId)} (${order.id}), and does not read your view: look there whether the order has changed: ${printable(fillTemplate(orderView, order, encodeURIComponent))}`;
+    return "Only webhook.test was sent: the endpoint has not accepted an event of an order yet. Let your shop create an order, and run the drill again.";
+  return `The drill also sent forged events of order ${printableLiteral(order.orderId)} (${order.id}), and does not read your view: check there whether the order has changed: ${printable(fillTemplate(orderView, order, encodeURIComponent))}`;
 }

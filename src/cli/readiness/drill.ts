@@ -128,7 +128,7 @@ export async function drillLines(steps: readonly DrillStep[], look: StepLayout):
     const left = more === 0 ? [] : [style.dim(`    ${more} more failed for this reason; --all shows them`)];
     return why.concat(lines.splice(0, shown.length), left);
   });
-  const count = `${held.length} of ${steps.length} steps held`;
+  const count = `${held.length} of ${steps.length} steps passed`;
   return [
     ...(header === "" ? [] : [`    ${header}`]),
     ...ofCauses,

@@ -50,7 +50,7 @@ export async function ordersOfShop(
   if (named === undefined && create === undefined) return undefined;
   const orders: UnpaidOrder[] = [];
   if (named !== undefined && named.length > most)
-    throw refuseUsage(`--checkout: at most ${most} can be given, and ${named.length} were`, NAME_FEWER);
+    throw refuseUsage(`--checkout can be given at most ${most} times; got ${named.length}`, NAME_FEWER);
   for (const text of named ?? []) {
     const order = await findNamedOrder(context, text, control);
     if (orders.some(({ id }) => id === order.id))
@@ -139,8 +139,8 @@ async function findNamedOrder(context: Context, text: string, control: ControlTa
     body: undefined,
   });
   if (!isFinal(status)) return { id, orderId, kind: object };
-  const message = `${id} is ${status}: the drill needs an unpaid one`;
-  const next = "let your shop create a new one, and give its id; or leave out --checkout";
+  const message = `${id} is ${status}: the drill needs an unpaid order or session`;
+  const next = "let your shop create a new order, and name its id; or leave out --checkout";
   throw new Refused({ exitCode: EXIT.conflict, code: "state_conflict", message, next });
 }
 
@@ -178,8 +178,9 @@ async function orderBy(
   if (id !== undefined) return findNamedOrder(context, id, control);
   const how = ending === "exited" ? `ended with ${exitCode ?? "no exit code"}` : ending;
   const said = stderr.trim().split("\n").at(-1) ?? "";
-  const message = `--create: the command ${how} and has created no order or session of CHECKOUT_ORDER_ID${said === "" ? "" : `: ${printable(said)}`}`;
-  const next = "let it create the order of CHECKOUT_ORDER_ID at CHECKOUT_BASE_URL, with CHECKOUT_API_KEY";
+  const message = `--create: the command ${how} and did not create an order or session with CHECKOUT_ORDER_ID${said === "" ? "" : `: ${printable(said)}`}`;
+  const next =
+    "the command must create the order CHECKOUT_ORDER_ID at CHECKOUT_BASE_URL, with CHECKOUT_API_KEY";
   throw new Refused({ exitCode: EXIT.failed, code: "no_order_created", message, next });
 }
 
@@ -198,7 +199,7 @@ export function durationLine({
   readonly totalMs: number;
   readonly waitMs: number;
 }): string {
-  return `about ${seconds(totalMs)}, of them ${seconds(waitMs)} waiting`;
+  return `about ${seconds(totalMs)}, including ${seconds(waitMs)} of waiting`;
 }
 
 function seconds(milliseconds: number): string {

@@ -59,7 +59,8 @@ async function placeOf(context: Context, options: JudgeOptions): Promise<JudgedS
 function elsewhere(context: Context, options: JudgeOptions, place: OtherService): JudgedService {
   noteTarget(context, { url: place.service });
   if (isStoreTyped(context.world)) {
-    const message = "--store names a store of a sandbox: another service has the one of its API key";
+    const message =
+      "--store names a store of a sandbox; at another service, the API key determines the store";
     throw refuseUsage(message, "leave it out, or leave out --base-url");
   }
   if (options.watch !== true) return place;
@@ -104,7 +105,7 @@ function judgeAnyService(
   return async (signal) => {
     const sum = formatAmount(PROBE_TERMS.amount_minor, PROBE_TERMS.currency);
     printer.talk(
-      `asking ${printable(service)}, which creates one order for ${sum} there; the order is never paid`,
+      `probing ${printable(service)}: this creates one order for ${sum} there, which is never paid`,
     );
     const probe = await probeService(world, target, { timeoutMs: settings.timeoutMs.value, signal });
     if (signal.aborted) throw new Refused(interruptedProblem("; an order may have been created"));

@@ -228,7 +228,7 @@ async function faultsOf(context: Context, { fault: names, seed: given }: ExecOpt
  */
 function noteSeed({ printer }: Context, exitCode: number, { isDrawn, seed }: ExecFaults): void {
   if (exitCode !== EXIT.done && isDrawn)
-    printer.trace(`checkout exec: the same faults again: --seed ${printable(seed)}`);
+    printer.trace(`checkout exec: to repeat the same faults: --seed ${printable(seed)}`);
 }
 
 /** Creates a store for a program; the end of the enclosing block deletes the store, unless it is kept. */

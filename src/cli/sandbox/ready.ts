@@ -15,7 +15,7 @@ export function readyLineProblem(): Problem {
     exitCode: EXIT.failed,
     code: "output_failed",
     message: "the ready line could not be printed, so the sandbox was stopped",
-    next: "make room for the output, and start it again",
+    next: "free space for the output, and start the sandbox again",
   };
 }
 
@@ -76,7 +76,7 @@ export function banner(
     ["State", ready.data_dir === null ? "in memory only" : shortPath(world, ready.data_dir)],
     ...(activeFaults === 0 ? [] : [["Faults", activeFaultsText(activeFaults)] satisfies Field]),
     ...(logFile === null ? [] : [["Log", shortPath(world, logFile)] satisfies Field]),
-    ...(isForeground ? [] : [["Stop it", `${programName(world)} sandbox stop`] satisfies Field]),
+    ...(isForeground ? [] : [["Stop", `${programName(world)} sandbox stop`] satisfies Field]),
   ]);
   return [
     `${style.green("●")} ${style.bold("checkout sandbox")} ${ready.version} ${end}`,

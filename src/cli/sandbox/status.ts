@@ -141,8 +141,8 @@ function statusText(
         ? []
         : ([
             ["Since", status.started_at],
-            ["Log", logFile === null ? "its terminal" : shortPath(world, logFile)],
-            ["Deliveries", status.held_back === null ? "on" : `held back: ${status.held_back}`],
+            ["Log", logFile === null ? "in its terminal" : shortPath(world, logFile)],
+            ["Deliveries", status.held_back === null ? "on" : `held: ${status.held_back}`],
           ] as const)),
       ...(status.active_faults === null || status.active_faults === 0
         ? []
@@ -246,7 +246,7 @@ function locateSandbox({ around }: Context, options: WaitOptions): HealthCheck {
     if (baseUrl !== undefined) return { baseUrl };
     // The value is not shown: it may hold a password.
     const expected = "an address such as http://127.0.0.1:4242/v1, without user name, password or query";
-    throw refuseUsage(`--base-url (CHECKOUT_BASE_URL) must be ${expected}`, "correct it");
+    throw refuseUsage(`--base-url (CHECKOUT_BASE_URL) must be ${expected}`, "correct the address");
   }
   around.reload();
   const folder = around.folder();

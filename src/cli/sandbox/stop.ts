@@ -86,16 +86,17 @@ async function waitUntilGone({ world, around }: Context, run: RunRecord): Promis
       throw new Refused(notStoppedProblem(run, `it has not ended within ${STOP_MS / 1000} s`));
     await world.sleep(LOOK_EVERY_MS, signal);
   }
-  if (isTaken()) throw new Refused(notStoppedProblem(run, "its folder is still taken"));
+  if (isTaken()) throw new Refused(notStoppedProblem(run, "its folder is still in use"));
 }
 
 function notStoppedProblem({ pid, is_guest: isGuest }: RunRecord, why: string): Problem {
-  const by = `kill -9 ${pid} (Windows: taskkill /F /PID ${pid}); its state survives that`;
+  const by = `kill -9 ${pid} (Windows: taskkill /F /PID ${pid}); its state is kept`;
   return {
     exitCode: EXIT.failed,
     code: "not_stopped",
     message: `the sandbox (pid ${pid}) did not stop: ${why}`,
-    next: isGuest === true ? "close it in the program that hosts it" : `end it yourself: ${by}`,
+    next:
+      isGuest === true ? "close the sandbox in the program that hosts it" : `end the process yourself: ${by}`,
   };
 }
 

@@ -42,7 +42,7 @@ export function refuseWithoutKey({ storeId }: Pick<StoreAccess, "storeId">, next
   return new Refused({
     exitCode: EXIT.credential,
     code: "credential_missing",
-    message: `no file has the API key of store ${storeId}, which was shown only once`,
+    message: `no file contains the API key of store ${storeId}, which was shown only once`,
     next,
   });
 }

@@ -107,7 +107,7 @@ async function runUse(context: Context, _options: CommonOptions, text = ""): Pro
   // Refuses an unreadable run.json, which would otherwise count as another sandbox.
   around.run();
   if (!isOwnSandbox(around, target.origin)) {
-    const message = `CHECKOUT_BASE_URL names another sandbox than the one of ${folder}`;
+    const message = `CHECKOUT_BASE_URL does not name the sandbox of ${folder}`;
     throw refuseUsage(message, "unset it, or name a store of that sandbox with CHECKOUT_STORE_ID");
   }
   const listed = await callAt(context, target, { name: "listStores", body: undefined });

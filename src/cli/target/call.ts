@@ -63,7 +63,7 @@ function unreachableProblem(why: string): Refused {
   return new Refused({ exitCode: EXIT.unreachable, code: "unreachable", message, next });
 }
 
-const CHECK_TOKEN = `check ${TOKEN_VARIABLES.control}: checkout env --control in the sandbox's folder prints the right one`;
+const CHECK_TOKEN = `check ${TOKEN_VARIABLES.control}: checkout env --control in the sandbox's folder prints the right token`;
 /** The remedies for a refused token of the control API. */
 const NEXT_AFTER_TOKEN: NextAfter = {
   credential_missing: CHECK_TOKEN,

@@ -135,14 +135,14 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
   if (named !== undefined) {
     const { value, source } = named;
     const token = TOKEN_VARIABLES[role];
-    const why = `for ${value} (${source}) there is no token (${token}${misspellingHint(world, token)})`;
+    const why = `for ${value} (${source}) no token is set (${token}${misspellingHint(world, token)})`;
     throw new Refused({
       ...noSandboxProblem(folder, why),
       next: nextWithoutToken(world, value, { folder, role }),
     });
   }
   const unread = misspellingHint(world, "CHECKOUT_BASE_URL");
-  const why = `no other one is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]}${unread})`;
+  const why = `no other sandbox is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]}${unread})`;
   throw new Refused(noSandboxProblem(folder, `${why}${stateFolderHint(world, folder)}`));
 }
 
@@ -171,14 +171,14 @@ function nextWithoutToken(
   { folder, role }: { readonly folder: string; readonly role: ControlRole },
 ): string {
   const { port } = new URL(url);
-  const start = `checkout sandbox start --port ${port} starts this folder's there`;
+  const start = `to start this folder's sandbox there: checkout sandbox start --port ${port}`;
   const isFolders = files.exists(folder) && isSameServer(url, localOrigin(Number(port)));
   const has =
     role === "control"
-      ? " to its token: the line that it printed when it was ready, or checkout env --control in its folder, has it"
+      ? " to its token, which its ready line and checkout env --control in its folder print"
       : "";
   const set = `set ${TOKEN_VARIABLES[role]}${has}`;
-  return isFolders ? `${start}; for another one ${set}` : set;
+  return isFolders ? `${start}; for another sandbox, ${set}` : set;
 }
 
 /**
@@ -227,8 +227,8 @@ function tokenIn({ env }: World, role: ControlRole): string {
   const token = env[name] ?? "";
   if (/^[\x21-\x7e]*$/.test(token)) return token;
   // The value is a secret, or part of one, and is not shown.
-  const message = `${name} must be a token of printable ASCII characters; a shortened one, with …, was shown to people`;
-  throw refuseUsage(message, "checkout env --control prints it whole");
+  const message = `${name} must be a token of printable ASCII characters; a token with … is shortened for display`;
+  throw refuseUsage(message, "checkout env --control prints the whole token");
 }
 
 function adminTokenIn({ world, around }: Context): string {
@@ -246,7 +246,7 @@ const EXEC_ADMIN = "within checkout exec: checkout exec --admin gives it";
 
 /** The refusal for a service that is not a sandbox: it has no control API, and must not receive the token. */
 function notASandboxProblem(source: string): Problem {
-  const message = `${source} names another machine, and only a sandbox on this machine can be controlled`;
+  const message = `${source} names another machine, but only a sandbox on this machine can be controlled`;
   return usageProblem(message, "unset it, or point it at the sandbox: http://127.0.0.1:<port>/v1");
 }
 
@@ -261,7 +261,7 @@ function otherSandboxProblem(
   return {
     exitCode: EXIT.usage,
     code: "other_sandbox",
-    message: `${source} names ${printable(url)}, and ${where}; nothing was done`,
+    message: `${source} names ${printable(url)}, but ${where}; nothing was done`,
     next: `for the first set ${variable} to its token (${by}); for the second ${source.startsWith("--") ? "leave out" : "unset"} ${source}, or eval "$(checkout env)"`,
   };
 }

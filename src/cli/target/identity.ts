@@ -108,7 +108,7 @@ function otherStoreProblem(
   { id, source }: { readonly id: string; readonly source: string },
 ): Problem {
   const message = `CHECKOUT_API_KEY is a key of store ${printable(owner)}, not of store ${printable(id)} (${source})`;
-  return usageProblem(message, "unset one of the two; nothing was sent");
+  return usageProblem(message, "unset one of them; nothing was sent");
 }
 
 function missingKeyProblem(
@@ -118,7 +118,7 @@ function missingKeyProblem(
   return {
     exitCode: EXIT.credential,
     code: "credential_missing",
-    message: `${source} has no API key of store ${printable(id)} (${named?.source ?? "the first one"})`,
+    message: `${source} has no API key of store ${printable(id)} (${named?.source ?? "the first store"})`,
     next: "set CHECKOUT_API_KEY to a key of that store; checkout stores list shows the stores",
   };
 }

@@ -148,7 +148,7 @@ async function findByEnding(where: SearchScope, kind: IdKind, text: string): Pro
   const ending = text.toLowerCase();
   const listed = await KINDS[kind].newest(where, ending);
   const found = listed.filter(({ id }) => id.endsWith(ending));
-  return requireOne(found, (count) => `the ids of ${count} end in ${ending}`);
+  return requireOne(found, (count) => `${count} ids end with ${ending}`);
 }
 
 function requireOne(found: readonly Candidate[], several: (count: string) => string): string | undefined {
@@ -243,6 +243,6 @@ export function refuseListing(things: string): (service: string) => Refused {
   return (service) =>
     refuseUsage(
       `only a sandbox lists ${things}; the interface of ${service} has no list`,
-      "to retrieve one from a service: checkout sessions get <id>",
+      "to retrieve a single one from a service: checkout sessions get <id>",
     );
 }

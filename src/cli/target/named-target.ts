@@ -47,8 +47,8 @@ type FoundTarget = { readonly file: LoadedConfig; readonly name: string; readonl
 
 function targetIn(world: World, file: LoadedConfig | undefined, name: string): FoundTarget {
   if (file === undefined) {
-    const message = `there is no checkout.config.json here or in a folder above that could name ${printableLiteral(name)}`;
-    throw refuseUsage(message, "name the service with --base-url, or make the file");
+    const message = `there is no checkout.config.json here or in a parent folder to define the target ${printableLiteral(name)}`;
+    throw refuseUsage(message, "name the service with --base-url, or create the file");
   }
   const targets = new Map(Object.entries(file.config.targets ?? {}));
   const target = targets.get(name);

@@ -68,7 +68,7 @@ export function noteVersion(
 ): void {
   const theirs = other === undefined ? "of an older version" : printableVersion(other);
   printer.traceOnce(
-    `note: the sandbox is ${theirs}, this command is ${version}; restart the sandbox to have one version`,
+    `note: the sandbox is ${theirs}, this command is ${version}; restart the sandbox, so that both have the same version`,
   );
 }
 

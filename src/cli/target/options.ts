@@ -73,5 +73,5 @@ export function misspellingHint({ env }: Pick<World, "env">, variable: string): 
   const letters = (name: string): string => name.replaceAll("_", "").toUpperCase();
   const set = Object.keys(env).filter((name) => (env[name] ?? "") !== "" && name !== variable);
   const near = set.filter((name) => letters(name) === letters(variable));
-  return near.map((name) => `; nothing reads ${name}`).join("");
+  return near.map((name) => `; no command reads ${name}`).join("");
 }

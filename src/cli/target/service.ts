@@ -195,7 +195,7 @@ type MissingKey = {
 function whyNoService({ world, folder, address, isKeyKept }: MissingKey): string | undefined {
   const url = "CHECKOUT_BASE_URL";
   if (address === null)
-    return `no other one is named (${url}${misspellingHint(world, url)})${stateFolderHint(world, folder)}`;
+    return `no other service is named (${url}${misspellingHint(world, url)})${stateFolderHint(world, folder)}`;
   const key = "CHECKOUT_API_KEY";
   return isKeyKept
     ? `there is no other API key for ${address} (${key}${misspellingHint(world, key)})`
@@ -233,7 +233,7 @@ export function serviceTargetOf(settings: ServiceSettings): ServiceTarget {
   }
   const local = isLoopback(new URL(baseUrl.value).hostname);
   // A variable that was read from a file with Windows line endings ends with a carriage return.
-  const ending = /^\S+\s+$/.test(apiKey.value ?? "") ? ": a blank or a line break stands at its end" : "";
+  const ending = /^\S+\s+$/.test(apiKey.value ?? "") ? ": it ends with a blank or a line break" : "";
   throw new Refused({
     exitCode: EXIT.credential,
     code: "credential_missing",
@@ -242,7 +242,7 @@ export function serviceTargetOf(settings: ServiceSettings): ServiceTarget {
         ? `there is no API key for ${baseUrl.value} (${baseUrl.source})${otherSandbox === undefined ? "" : `; the sandbox of ${folder.value} is ${otherSandbox}`}`
         : `the API key of ${apiKey.source} (${redactKey(apiKey.value)}) has characters that a key cannot have${ending}`,
     next: local
-      ? "set CHECKOUT_API_KEY; a key that the state folder keeps goes only to its own sandbox, while that runs"
+      ? "set CHECKOUT_API_KEY; a key in the state folder is sent only to the folder's own running sandbox"
       : "set CHECKOUT_API_KEY to a test key of that service",
   });
 }

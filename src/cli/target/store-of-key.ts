@@ -25,7 +25,7 @@ export async function selectStoreOfKey(context: Context, target: ControlTarget):
   throw new Refused({
     exitCode: EXIT.credential,
     code: "credential_invalid",
-    message: `CHECKOUT_API_KEY (${redactKey(apiKey)}) is no key of this sandbox, so it is not known which store is meant`,
+    message: `CHECKOUT_API_KEY (${redactKey(apiKey)}) is not a key of this sandbox, so the store cannot be determined`,
     next: 'name the store with --store, unset CHECKOUT_API_KEY, or eval "$(checkout env)"',
   });
 }

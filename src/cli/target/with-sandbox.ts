@@ -32,6 +32,6 @@ export async function withSandbox<Value>(
 }
 
 function noStateProblem(folder: string): Problem {
-  const message = `there is no state in ${folder}, and no sandbox runs there`;
+  const message = `there is no state in ${folder}, and no sandbox is running there`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
 }

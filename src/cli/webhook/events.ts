@@ -236,7 +236,7 @@ async function runReplayFailed(context: Context, options: ReplayFailedOptions): 
     : "to see the results: checkout deliveries list";
   return context.printer.result(encodeAnswer("replayFailed", replayed), () =>
     count === 0
-      ? `no delivery has failed for good since ${iso(from)}; checkout deliveries list --state due shows pending attempts`
+      ? `no delivery has failed permanently since ${iso(from)}; checkout deliveries list --state due shows pending attempts`
       : `delivering ${count} again\n${next}`,
   );
 }

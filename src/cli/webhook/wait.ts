@@ -58,7 +58,7 @@ export function waitTimeoutProblem(
   return {
     exitCode: EXIT.unreachable,
     code: "wait_timeout",
-    message: `${message}; time is up`,
+    message: `timed out: ${message}`,
     next,
     details,
   };

@@ -127,7 +127,7 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   }
   const secrets = sources.flatMap(({ inForce }) => inForce);
   const known = sources.flatMap(({ owner, retired }) =>
-    retired.map((secret) => ({ label: `an earlier one of ${owner ?? "it"}`, secret, retired: true })),
+    retired.map((secret) => ({ label: `an earlier secret of ${owner ?? "it"}`, secret, retired: true })),
   );
   const verdict = verifySignature({ ...request, secrets });
   const causes = diagnose({ ...request, secrets, known });
@@ -182,7 +182,7 @@ async function report({ printer }: Context, { verdict, causes, now, tried }: Rep
     const by = owner === undefined ? "" : `, with the signing secret of ${printable(owner)}`;
     return printer.result(
       json,
-      () => `${printer.style.green("✓")} the signature is valid; it was made ${age}${by}`,
+      () => `${printer.style.green("✓")} the signature is valid; it was created ${age}${by}`,
     );
   }
   const { code, message } = verdict;

@@ -123,13 +123,13 @@ function judge(result: OutboundResult, now: number): Verdict {
   if (status >= 200 && status < 300) {
     const response = checkoutResponse.safeParse(body, { jitless: true });
     if (response.success) return { end: "success", status, response: response.data };
-    const message = `status ${status} came with a body that is no checkout`;
+    const message = `status ${status} with a body that is not a checkout`;
     return retryVerdict({ code: "bad_answer", uncertain: true, status, message });
   }
   const refused = errorResponse.safeParse(body, { jitless: true });
   if (!refused.success) {
-    const by = result.proxy === undefined ? "" : `, by way of the proxy ${result.proxy}`;
-    const message = `status ${status} came without an error envelope${by}`;
+    const by = result.proxy === undefined ? "" : `, through the proxy ${result.proxy}`;
+    const message = `status ${status} without an error envelope${by}`;
     return retryVerdict({
       code: `status_${status}`,
       uncertain: status !== 429,

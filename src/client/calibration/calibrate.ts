@@ -73,7 +73,7 @@ function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done"
   if (livemode === true)
     return {
       end: "live",
-      message: "the order that it created says livemode: true, so nothing more was sent",
+      message: "the created order has livemode: true, so nothing more was sent",
     };
   const what = id === undefined ? "no checkout" : "a checkout without livemode";
   return {

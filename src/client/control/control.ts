@@ -149,7 +149,7 @@ function readAnswer<Name extends OperationName>(
   if (told !== undefined && told !== version && !isAnswered)
     return { end: "other_version", sandboxVersion: told, neededVersion: version };
   if (refused !== undefined) return { end: "refusal", status, error: refused.error };
-  const message = `status ${status} came without an envelope: is that a sandbox?`;
+  const message = `status ${status} without an envelope; is this a sandbox?`;
   return { end: "unreachable", message };
 }
 

@@ -30,6 +30,6 @@ export async function describeRunning(
   if (!sent.ok) return { ok: false, refusal: { answered: false, message: sent.message } };
   const description = parseDescription(parseJson(sent.body));
   if (description !== undefined) return accept(description);
-  const message = `it answered ${sent.status}, and does not tell how it is served`;
+  const message = `it answered ${sent.status} without a description of itself`;
   return { ok: false, refusal: { answered: true, message } };
 }

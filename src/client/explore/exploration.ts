@@ -121,11 +121,11 @@ function resultOf({ judgement }: ExploreRun, confirmed: readonly Finding[]): Sch
 function uselessOf({ facts, viewError }: ExploreRun, hasView: boolean): Useless | undefined {
   const { purchase } = facts;
   if (purchase.end === "failure")
-    return { why: `the purchase fails even when no fault is applied: ${purchase.message}` };
-  if (purchase.end === "timeout") return { why: "the purchase does not end even when no fault is applied" };
+    return { why: `the purchase fails even without faults: ${purchase.message}` };
+  if (purchase.end === "timeout") return { why: "the purchase does not end even without faults" };
   if (facts.checkouts.length === 0) return { why: "the purchase created no order in its store" };
   if (hasView && viewError !== undefined)
-    return { why: "the view cannot be read even when no fault is applied", cause: viewError };
+    return { why: "the view cannot be read even without faults", cause: viewError };
   return undefined;
 }
 

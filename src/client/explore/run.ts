@@ -217,7 +217,7 @@ function bodyOf(fault: ScheduledFault) {
   const { action, ...rest } = isKill(fault.action)
     ? { ...faultAt(match, "latency"), latencyMs: HELD_BACK_MS }
     : fault;
-  if (isKill(action)) throw new Error("a kill is a fault that holds an answer back");
+  if (isKill(action)) throw new Error("a kill is a fault that delays an answer");
   return { ...rest, action, match };
 }
 
@@ -368,7 +368,7 @@ async function storyOf(
 
 const END_TEXTS = {
   order: "the purchase reported its order",
-  timeout: "the purchase did not end in its time",
+  timeout: "the purchase did not end within its timeout",
 } as const;
 
 function linesOf({ summary, entries }: AnswerOf<"explain">): readonly string[] {

@@ -67,7 +67,7 @@ export async function forwardDelivery(
   // Other numbers are not valid statuses to pass on.
   if (status >= 200 && status <= 599)
     return { kind: "answered", url, status, answer, retryAfter: headers["retry-after"] };
-  return { kind: "unanswered", url, failure: "bad_answer", message: `${status} is no status of an answer` };
+  return { kind: "unanswered", url, failure: "bad_answer", message: `${status} is not a valid status` };
 }
 
 /** The addresses to connect to, or the reason why there are none. */

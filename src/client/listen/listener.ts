@@ -162,9 +162,9 @@ export function createWebhookListener(world: Context["world"], options: Listener
     // A request from a page in a browser is not a delivery.
     if (headerValues(request.rawHeaders, "origin").length > 0) return stray(403, "a browser sent a request");
     if (!options.paths.includes(path))
-      return stray(404, `${method} ${path}: deliveries are taken at ${options.paths.join(" and ")}`);
-    if (method !== "POST") return stray(405, `${method} ${path}: deliveries are sent by POST`);
-    if (inFlight >= MAX_IN_FLIGHT) return stray(503, `${MAX_IN_FLIGHT} deliveries are worked on already`);
+      return stray(404, `${method} ${path}: deliveries are accepted at ${options.paths.join(" and ")}`);
+    if (method !== "POST") return stray(405, `${method} ${path}: deliveries must use POST`);
+    if (inFlight >= MAX_IN_FLIGHT) return stray(503, `${MAX_IN_FLIGHT} deliveries are already in progress`);
     inFlight += 1;
     try {
       return await receive(context, request);
@@ -226,7 +226,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   };
   if (!verified) {
     const known = secrets.retired.map((secret) => ({
-      label: "an earlier one of this endpoint",
+      label: "an earlier secret of this endpoint",
       secret,
       retired: true,
     }));

@@ -177,7 +177,7 @@ async function check(place: LinkState): Promise<ConnectionChange> {
   const before = place.state;
   place.state = state === "enabled" || pausedBy === "drill" ? "connected" : "off";
   if (place.state === "connected" || before === "off") return NO_CHANGE;
-  return { kind: "off", reason: reason ?? "it was switched off" };
+  return { kind: "off", reason: reason ?? "it was disabled" };
 }
 
 async function reconnect(place: LinkState): Promise<ConnectionChange> {

@@ -27,7 +27,7 @@ export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
   const named = world.env[CONFIG_VARIABLE] ?? "";
   if (named !== "") return { value: resolve(world.cwd, named), source: CONFIG_VARIABLE };
   const value = findNearestConfig(world) ?? null;
-  return { value, source: value === null ? "not found" : "found upward" };
+  return { value, source: value === null ? "not found" : "found in a parent folder" };
 }
 
 /**
@@ -46,13 +46,13 @@ export function findConfig(
     const named = config === undefined ? ` (${CONFIG_VARIABLE})` : "";
     return usageFailure(
       `there is no file ${path}${named}`,
-      "name the configuration, or leave it out to look for one",
+      "correct the path, or leave the option out to search for a configuration",
     );
   }
   if (path === undefined || trustFolder === true || isOwn(world, path)) return accept(path);
   return stateFailure({
     code: "config_refused",
-    message: `${path} belongs to another user, and a configuration says where keys and events are sent`,
+    message: `${path} belongs to another user, but a configuration determines where keys and events are sent`,
     next: `name it (--config, --file, or ${CONFIG_VARIABLE}), or --trust-folder`,
   });
 }

@@ -49,7 +49,7 @@ export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: s
 /** A hint that names the state folder inside a folder that the user named; empty if there is none. */
 export function stateFolderHint({ files }: Pick<World, "files">, folder: string): string {
   const within = join(folder, FOLDER_NAME);
-  return files.exists(within) ? `; the state folder there is ${within}: name that with --dir` : "";
+  return files.exists(within) ? `; the state folder is ${within}: name this path with --dir` : "";
 }
 
 /** The state folder of a command, which may not exist yet. Refuses a folder that another user could have filled. */
@@ -145,7 +145,7 @@ export function requireStoreInFolder(
   const [lost] = Object.keys(credentials?.stores ?? {});
   if (lost === undefined || credentials?.ready === false) return accept(undefined);
   const database = stateFile(folder, "database");
-  const message = `${database} does not contain store ${printable(lost)}, which ${stateFile(folder, "credentials")} names: its log ${database}-wal was removed or emptied; nothing was made and nothing overwritten`;
+  const message = `${database} does not contain store ${printable(lost)}, which ${stateFile(folder, "credentials")} names: its log ${database}-wal was removed or emptied; nothing was created or overwritten`;
   const next = `restore ${database} and ${database}-wal from one backup, or move the folder away and start again`;
   return stateFailure({ code: "state_file_missing", message, next });
 }
@@ -192,7 +192,7 @@ export function checkDatabaseIsThere(
   const later = [stateFile(folder, "masterKey"), stateFile(folder, "credentials")];
   const beside = later.find((file) => files.exists(file));
   if (beside === undefined) return accept(undefined);
-  return missing(path, `${beside} is there, which belongs to it`);
+  return missing(path, `${beside}, which belongs to it, exists`);
 }
 
 /** The admin token of a folder; undefined if no sandbox was started there yet. */
@@ -214,7 +214,9 @@ export function readOrCreateAdminToken(
   world.files.createNew(path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
   const kept = readAdminToken(world, folder);
   if (!kept.ok) return kept;
-  return kept.value === undefined ? unreadable(path, "what checkout wrote to it") : accept(kept.value);
+  return kept.value === undefined
+    ? unreadable(path, "the data that checkout writes to it")
+    : accept(kept.value);
 }
 
 /** A random token for a role. */
@@ -306,13 +308,13 @@ function readWith<Value>(
   const text = world.files.read(path);
   if (text === undefined || text === "") return accept(undefined);
   const value = parse(text);
-  return value === undefined ? unreadable(path, "what checkout wrote to it") : accept(value);
+  return value === undefined ? unreadable(path, "the data that checkout writes to it") : accept(value);
 }
 
 function missing(path: string, why: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_file_missing",
-    message: `${path} is missing: ${why}; no new one was made`,
+    message: `${path} is missing: ${why}; no new file was created`,
     next: "restore it from a backup, or move the folder away and start again",
   });
 }
@@ -324,7 +326,7 @@ function missing(path: string, why: string): Outcome<never, HostFailure> {
 function refuseOtherVersion(path: string, { pid }: RunOwner): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_file_unreadable",
-    message: `${path} is of another version of checkout, whose sandbox runs (pid ${pid})`,
+    message: `${path} has the format of another version of checkout, whose sandbox is running (pid ${pid})`,
     next: "stop it with that version, or use another folder with --dir",
   });
 }
@@ -332,7 +334,7 @@ function refuseOtherVersion(path: string, { pid }: RunOwner): Outcome<never, Hos
 function unreadable(path: string, expected: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_file_unreadable",
-    message: `${path} does not hold ${expected}`,
+    message: `${path} does not contain ${expected}`,
     next: "restore it from a backup, or move the folder away and start again",
   });
 }

@@ -38,7 +38,7 @@ export function checkFolderTrust(
     const file = files.look(path);
     if (file === undefined) continue;
     const isRight = file.kind === "file" || (file.kind === "folder" && isFolderOfOurs(name));
-    if (!isRight) return refuseFolder(`${path} is ${NOUNS[file.kind]}, not a file of its own`);
+    if (!isRight) return refuseFolder(`${path} is ${NOUNS[file.kind]}, not a regular file`);
     const why = openness(file);
     if (why !== undefined && name !== IGNORE_FILE && options.trustFolder !== true)
       return refuseOpen(folder, path, why);
@@ -88,8 +88,8 @@ function openness({ isOwn, openTo }: PathFacts): string | undefined {
 
 function refuseOpen(folder: string, path: string, why: string): Outcome<never, HostFailure> {
   return refuseFolder(
-    `${path} ${why}, as what a repository or an archive brought can be`,
-    `if checkout made it here: chmod -R go= ${quote(folder)}, or --trust-folder (CHECKOUT_SANDBOX_TRUST_FOLDER=1) where a group owns it or the file system keeps no modes; else name another folder with --dir`,
+    `${path} ${why}, as files from a repository or an archive often are`,
+    `if checkout created it here: chmod -R go= ${quote(folder)}, or --trust-folder (CHECKOUT_SANDBOX_TRUST_FOLDER=1) if a group owns it or the file system has no modes; otherwise name another folder with --dir`,
   );
 }
 
@@ -111,7 +111,7 @@ function refuseFolder(
 function refuseDevelopmentFolder(folder: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_folder_development_version",
-    message: `${folder} was made by a development version of checkout; nothing was written to it`,
+    message: `${folder} was created by a development version of checkout; nothing was written to it`,
     next: "move it away, or use a new folder with --dir",
   });
 }

@@ -247,7 +247,7 @@ async function untilReady(
   return stateFailure({
     code: "workerd_unavailable",
     message: `workerd ${WORKERD_VERSION}, which runs the service, ${how}`,
-    next: `read sandbox.log in the state folder; npm install --save-dev --save-exact workerd@${WORKERD_VERSION} puts it into this project`,
+    next: `read sandbox.log in the state folder; to install workerd in this project: npm install --save-dev --save-exact workerd@${WORKERD_VERSION}`,
   });
 }
 
@@ -297,7 +297,7 @@ async function call(
 
 function refuseWithoutWorker(): Outcome<never, HostFailure> {
   return usageFailure(
-    "this checkout has no Worker: the single executable comes without it",
+    "this build of checkout does not include the Worker; the single executable never does",
     "run it from the npm package: npx checkout hosted dev",
   );
 }

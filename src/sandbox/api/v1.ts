@@ -210,12 +210,12 @@ function refuseLive({ store }: ApiContext): Outcome<never> {
   if (first !== undefined && isApproved(productionOf(store.adminActs.of(first.id)))) {
     return refuse(
       "environment_not_allowed",
-      "v1 takes test credentials only; that production is approved changes nothing here",
+      "v1 accepts only test credentials, even after production was approved",
     );
   }
   return refuse(
     "production_approval_missing",
-    "live credentials need production approval, and v1 takes test credentials only",
+    "live credentials need production approval, and v1 accepts only test credentials",
   );
 }
 
@@ -248,13 +248,13 @@ function refuseTokens(
     return refuse("idempotency_key_invalid", `Idempotency-Key must not contain ${SECRET_DESCRIPTION}`);
   const held = Object.entries(request).find(([, value]) => typeof value === "string" && isToken(value));
   if (held === undefined) return accept(undefined);
-  return refuse("invalid_parameter", `${held[0]} must be free of ${SECRET_DESCRIPTION}`);
+  return refuse("invalid_parameter", `${held[0]} must not contain ${SECRET_DESCRIPTION}`);
 }
 
 /** Refuses a query: v1 has no query parameters, and unknown input is not silently ignored. */
 function refuseQuery({ query }: AreaRequest): Outcome<void> {
   if (query === "") return accept(undefined);
-  return refuse("unknown_parameter", `v1 takes no query parameters; got ${printableLiteral(query)}`);
+  return refuse("unknown_parameter", `v1 has no query parameters; got ${printableLiteral(query)}`);
 }
 
 function checkContentType(request: HttpRequest): Outcome<void> {
@@ -267,7 +267,7 @@ function checkContentType(request: HttpRequest): Outcome<void> {
   if (encodings !== "" && encodings.toLowerCase() !== "identity") {
     return refuse(
       "unsupported_content_type",
-      `the body must be sent plain; got ${printableLiteral(encodings)}`,
+      `the body must have no Content-Encoding; got ${printableLiteral(encodings)}`,
     );
   }
   return accept(undefined);

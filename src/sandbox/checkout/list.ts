@@ -67,7 +67,7 @@ export async function listCheckouts(
   const before = query.before === undefined ? AFTER_ALL : lists.placeOf(storeId, query.before);
   if (before === undefined)
     return refuse("session_not_found", [
-      `there is no checkout ${query.before} to go on from`,
+      `there is no checkout ${query.before} from which to continue`,
       `没有可以继续的收款单 ${query.before}`,
     ]);
   const { status = null, object = null, paymentMethod = null, orderId = null, limit = DEFAULT_PAGE } = query;

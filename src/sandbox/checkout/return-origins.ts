@@ -29,7 +29,7 @@ export function addReturnOrigin(
     const known = registered.find((one) => one.origin === origin);
     if (known === undefined && registered.length >= MAX_RETURN_ORIGINS) {
       return refuse("state_conflict", [
-        `a store may have ${MAX_RETURN_ORIGINS} return origins, and has them`,
+        `the store already has ${MAX_RETURN_ORIGINS} return origins, the maximum`,
         `商店至多有 ${MAX_RETURN_ORIGINS} 个返回地址，已达上限`,
       ]);
     }

@@ -45,7 +45,7 @@ export async function createTestOrder(
   });
   if (!created.ok) return created;
   const made = store.checkouts.live(storeId, orderId);
-  if (made === undefined) throw new Error(`the test order ${orderId} was created and is not there`);
+  if (made === undefined) throw new Error(`the test order ${orderId} was created, but cannot be found`);
   return accept({ id: made.id, orderId, status: made.status });
 }
 

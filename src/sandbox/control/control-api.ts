@@ -188,7 +188,7 @@ function identify({ controlToken, adminToken }: ControlContext, request: HttpReq
   const code = lines.length === 0 ? "credential_missing" : "credential_invalid";
   return refuse(
     code,
-    "the control API takes the control token that is in .checkout/run.json, and for acts of the administrator the token in .checkout/admin.json, as Authorization: Bearer <token>",
+    "the control API requires Authorization: Bearer <token>, with the control token in .checkout/run.json, or for actions of the administrator the admin token in .checkout/admin.json",
   );
 }
 
@@ -199,7 +199,7 @@ function requireRole(role: ControlRole, name: OperationName): Outcome<void> {
   return refuse(
     "scope_missing",
     wanted === "administrator"
-      ? `${name} is the administrator's: it takes the token in .checkout/admin.json, not the one in run.json`
-      : `${name} is not the administrator's: it takes the control token in .checkout/run.json`,
+      ? `${name} is an operation of the administrator: it requires the admin token in .checkout/admin.json, not the control token in run.json`
+      : `${name} is not an operation of the administrator: it requires the control token in .checkout/run.json`,
   );
 }

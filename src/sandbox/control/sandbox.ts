@@ -18,7 +18,10 @@ export const sandboxHandlers = {
     const { pid } = description;
     if (body.pid !== pid)
       return Promise.resolve(
-        refuse("state_conflict", `process ${body.pid} was meant, and this is ${pid}; nothing was stopped`),
+        refuse(
+          "state_conflict",
+          `the request is for process ${body.pid}, but this is process ${pid}; nothing was stopped`,
+        ),
       );
     requestStop();
     return Promise.resolve(accept({ pid }));

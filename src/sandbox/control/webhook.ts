@@ -101,7 +101,7 @@ export const webhookHandlers = {
     const { before, limit = DEFAULT_PAGE, waitMs } = body;
     if (before !== undefined && store.deliveries.find(before)?.storeId !== storeId)
       return refuse("not_found", [
-        `there is no delivery ${before} to go on from`,
+        `there is no delivery ${before} from which to continue`,
         `没有可以继续的推送 ${before}`,
       ]);
     const found = await awaitFound(context, { storeId, waitMs }, () =>

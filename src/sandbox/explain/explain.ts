@@ -124,7 +124,7 @@ type ConflictingCheckout = Checkout & ExistingCheckout;
 export function refuseUnknownRequest(log: Pick<RequestLog, "failure">, id: string): Outcome<never> {
   const failure = log.failure();
   return refuse("not_found", [
-    `the request log of this store has no request ${id}; ${failure ?? "it keeps the newest ones"}`,
+    `the request log of this store has no request ${id}; ${failure ?? "the log keeps only the newest requests"}`,
     `本商店的请求日志中没有请求 ${id}；${failure ?? "日志只保留最新的请求"}`,
   ]);
 }

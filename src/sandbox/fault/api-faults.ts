@@ -165,7 +165,7 @@ function createStreamed(answer: Answer, inParts: (whole: Uint8Array) => AsyncIte
 async function* firstHalf(whole: Uint8Array): AsyncIterable<Uint8Array> {
   yield whole.subarray(0, Math.floor(whole.length / 2));
   // The server closes the connection when a body fails.
-  throw new Error("the rest of this body was asked to be lost");
+  throw new Error("a fault truncates this body");
 }
 
 /** Number of pieces of a slow body. */

@@ -44,7 +44,7 @@ export function addFaults(
       if (missing !== undefined) return missing;
       if (one.until !== null && one.until <= now)
         return refuse("invalid_parameter", [
-          `until: expected a moment after ${iso(now)}, the time of the store's clock`,
+          `until: expected a time after ${iso(now)}, the time of the store's clock`,
           `until：应晚于商店时钟的当前时间 ${iso(now)}`,
         ]);
       const counts = { matched: 0, applied: 0, createdAt: now };

@@ -129,7 +129,7 @@ export function endpointsToDrill(
     return on.length > 0
       ? accept(on)
       : refuse("state_conflict", [
-          "no endpoint with an address of its own is on, so there is nothing to drill",
+          "no enabled endpoint has its own address, so there is nothing to drill",
           "没有启用且带地址的接收端，无可演练",
         ]);
   }
@@ -138,7 +138,7 @@ export function endpointsToDrill(
     return refuse("not_found", [`there is no endpoint ${endpointId}`, `没有接收端 ${endpointId}`]);
   if (named.kind === "listener")
     return refuse("state_conflict", [
-      `endpoint ${endpointId} is checkout listen; drill the receiver behind it`,
+      `endpoint ${endpointId} belongs to checkout listen; drill the receiver to which it forwards`,
       `接收端 ${endpointId} 是 checkout listen；请演练它背后的接收端`,
     ]);
   if (named.state !== "enabled")
@@ -178,6 +178,6 @@ async function drillEndpoint(
   // A drill without a verdict is not recorded; it does not replace the last drill with a verdict.
   if (isUnknown) return accept({ ...shown, ...of, verdict: "unknown", id: null, passed: false, at: now });
   const kept = await recordDrill(context, shown);
-  if (!kept.ok) throw new Error(`the store of endpoint ${endpoint.id} is gone`);
+  if (!kept.ok) throw new Error(`the store of endpoint ${endpoint.id} no longer exists`);
   return accept({ ...kept.value, ...of, verdict: kept.value.passed ? "passed" : "failed" });
 }

@@ -140,7 +140,7 @@ function currentSubject(
   return subject === undefined || subject === current
     ? accept({ endpoints: endpoints.value, subject: current })
     : refuse("state_conflict", [
-        "the endpoints changed during the drill, so it shows nothing",
+        "the endpoints changed during the drill, so the drill proves nothing",
         "演练期间接收端有变，因此结果无效",
       ]);
 }

@@ -34,12 +34,12 @@ export function openExploreLease(
     const clock = clocks.of(storeId) ?? REAL_CLOCK;
     if (clock.frozenAt !== null || clock.offsetMs !== 0)
       return refuse("state_conflict", [
-        "the clock of the store was moved; make it real first",
+        "the clock of the store was moved; set it to real time first",
         "商店时钟已被调整；请先恢复为真实时间",
       ]);
     if (listFaults(context, storeId).length > 0)
       return refuse("state_conflict", [
-        "the store has faults; clear them first",
+        "the store has faults; remove them first",
         "商店有尚未生效的故障；请先清除",
       ]);
     if (context.leases.of(storeId).length > 0)

@@ -280,7 +280,7 @@ function loseAnswer(
 }
 
 const DROPPED_ANSWER =
-  "this answer replaced the real one, for a drill of idempotency; try again with the same key";
+  "the idempotency drill replaced the real answer with this one; try again with the same key";
 
 function seenIn(known: Outcome<Watch>): readonly ObservedCreate[] {
   return known.ok ? known.value.seen : [];
@@ -389,6 +389,6 @@ function reuseOf(request: HttpRequest): KeyReuse {
 function refuseUnknownDrill({ id }: LeaseRef): Outcome<never> {
   return refuse(
     "not_found",
-    `drill ${id} is not under way: another drill replaced it, its command lost the connection, or the sandbox was restarted`,
+    `drill ${id} is not running: another drill replaced it, its command lost the connection, or the sandbox was restarted`,
   );
 }

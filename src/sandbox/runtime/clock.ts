@@ -76,7 +76,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
   const now = storeNow(after, realNow);
   if (act.action !== "show" && !isMoment(now))
     return refuse("invalid_parameter", [
-      "a clock goes no further than the years 0 to 9999",
+      "a clock can show only the years 0 to 9999",
       "时钟只能在公元 0 至 9999 年之间",
     ]);
   const fired: StatusChangeEntry[] = [];

@@ -74,7 +74,7 @@ function beginDeletion({ store }: ErasureContext, storeId: string): Outcome<Eras
   if (found === undefined) return refuseUnknownStore(storeId);
   if (store.stores.first()?.id === storeId) {
     return refuse("state_conflict", [
-      "the first store of a sandbox is never deleted; checkout sandbox reset empties it",
+      "the first store of a sandbox cannot be deleted; to delete its history: checkout sandbox reset",
       "沙箱的第一个商店不能删除；checkout sandbox reset 可清空它",
     ]);
   }

@@ -3,7 +3,7 @@ import type { Store } from "../../store/store.ts";
 
 /** The remedy for a store that came with a snapshot of another sandbox. */
 const FOREIGN_STORE_REASON =
-  "came with a snapshot of another sandbox; checkout snapshots restore <name> --adopt delivers its events, as checkout sandbox start --adopt does";
+  "came with a snapshot of another sandbox; to deliver its events: checkout snapshots restore <name> --adopt, or checkout sandbox start --adopt";
 
 /**
  * Why nothing is delivered from a store: its folder delivers nothing, or the store was restored but not adopted

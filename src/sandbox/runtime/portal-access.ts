@@ -78,7 +78,7 @@ export type PortalAccess = {
 
 /** Why a sandbox has no portal, and the remedy. */
 export const NO_PORTAL_REASON =
-  "this sandbox has no portal: beside --public-url it needs --portal-url with another host name";
+  "this sandbox has no portal: with --public-url, it needs --portal-url with another host name";
 
 /** The link that signs in one browser. The code follows the #, so that no request, log or Referer ever contains it. */
 export function signInLink(

@@ -64,7 +64,7 @@ function planOf({ store, world, masterKey }: TakingContext, scope: SnapshotScope
   const storeId = scope === "all" ? null : scope.storeId;
   const isHalf = store.erasures.pending().some((erasure) => scope === "all" || erasure.storeId === storeId);
   const isThere = storeId === null || store.stores.names(storeId) !== undefined;
-  if (!isThere || isHalf) throw new Error("a snapshot is of a store that is there and whole");
+  if (!isThere || isHalf) throw new Error("a snapshot needs a store that exists and is not being erased");
   const key = world.randomBytes(SNAPSHOT_KEY_BYTES);
   const reseal = createResealer(world, {
     from: masterKey,
@@ -109,7 +109,7 @@ export async function restoreSnapshot(
     if (!chosen.ok) return chosen;
     const rules = { now: context.world.now(), targets: context.targets, isAdministrator };
     const broken = isOwn ? undefined : judgeRows(image, rules);
-    if (broken !== undefined) return unfit(`a row of it breaks a rule: ${broken}`);
+    if (broken !== undefined) return unfit(`a row is not valid: ${broken}`);
     // A snapshot of this sandbox is held back if it was held back when it was taken.
     const hold = adopt ? "release" : isOwn ? "as_taken" : "hold";
     return await replaceStores(context, image, { ...chosen.value, hold });
@@ -149,7 +149,7 @@ async function replaceStores(
   const reseal = createResealer(world, {
     from: image.key,
     to: masterKey,
-    failure: ({ id }) => new SnapshotDamage(`the signing secret ${id} cannot be opened`),
+    failure: ({ id }) => new SnapshotDamage(`the signing secret ${id} cannot be decrypted`),
   });
   const [only = ""] = storeIds;
   const rows = isAll ? "all" : { storeId: only };
@@ -181,7 +181,7 @@ async function refusingUnfit<Value>(write: () => Promise<Value>): Promise<Outcom
   try {
     return accept(await write());
   } catch (error) {
-    if (error instanceof SnapshotDamage) return unfit(`it is damaged: ${error.message}`);
+    if (error instanceof SnapshotDamage) return unfit(`its data is damaged: ${error.message}`);
     if (!(error instanceof SnapshotConflict)) throw error;
     return refuse("state_conflict", [
       `a store of this sandbox has an id or a key of the snapshot (${error.message}); nothing was changed`,

@@ -129,7 +129,7 @@ export function resolvesWithin(
 function refuseBusy(): Outcome<never> {
   const seconds = MAX_WAIT_MS / 1000;
   const words: Words = [
-    `requests of the store are still open after ${seconds} s; nothing was deleted`,
+    `requests to the store are still open after ${seconds} s; nothing was deleted`,
     `${seconds} 秒后商店仍有未结束的请求；未删除任何内容`,
   ];
   return refuse("state_conflict", words, { retryAfterSeconds: 1 });

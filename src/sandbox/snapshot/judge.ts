@@ -87,7 +87,7 @@ function columnRulesOf({ name, columns }: CopiedTable) {
   const rules = COLUMN_RULES[name] ?? {};
   return columns.map((column) => {
     const rule = rules[column];
-    if (rule === undefined) throw new Error(`no rule says what ${name}.${column} of a snapshot may be`);
+    if (rule === undefined) throw new Error(`there is no rule for ${name}.${column} of a snapshot`);
     return [column, rule] as const;
   });
 }
@@ -103,7 +103,7 @@ function secretFault(image: SnapshotImage, table: CopiedTable): string | undefin
   for (const { store_id: storeId, endpoint_id: endpointId, retired_at: retiredAt } of image.rows(table))
     if (endpointId === null && retiredAt === null) signing.add(storeId);
   const bare = image.storeIds.find((storeId) => !signing.has(storeId));
-  return bare && `signing_secrets: store ${bare} has none that is in force`;
+  return bare && `signing_secrets: store ${bare} has no active signing secret`;
 }
 
 function tableOf(tables: ReadonlyMap<string, CopiedTable>, name: string): CopiedTable {

@@ -9,7 +9,7 @@ import { restoreSnapshot, takeSnapshot, writeSnapshot, type SnapshotContext } fr
 /** The dependencies of named snapshots. */
 export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotStorage: SnapshotStorage };
 
-const TOO_LARGE = "it is larger than 2 GiB, which no snapshot is";
+const TOO_LARGE = "the file is larger than 2 GiB, the maximum for a snapshot";
 
 /**
  * Takes a named snapshot, replacing an existing one of the same name. Refuses with `not_found`, and while a store is

@@ -47,7 +47,7 @@ export const ROW_RULES: Readonly<Record<string, RowRule>> = {
     ),
   endpoints: (row, { targets }) => {
     const [state, reason] = [row["state"] as EndpointState, row["reason"] as string | null];
-    if (!isReasonOf(state, reason)) return `reason: no reason for which an endpoint is ${state}`;
+    if (!isReasonOf(state, reason)) return `reason: not a reason for the state ${state}`;
     if (row["removed_at"] !== null) return undefined;
     const target = parseTarget(String(row["url"]), targets);
     return target.ok ? undefined : `url: ${target.refusal.message}`;
@@ -60,29 +60,31 @@ export const ROW_RULES: Readonly<Record<string, RowRule>> = {
       sealed: row["sealed"] as Uint8Array,
     };
     const secret = openSecret(sealed, key);
-    if (secret === undefined) return "sealed: the key of the snapshot does not open it";
+    if (secret === undefined) return "sealed: the key of the snapshot does not decrypt it";
     return isSigningSecret(secret) ? undefined : "sealed: it contains no signing secret";
   },
   deliveries: ({ cause, in_order: inOrder }) =>
-    inOrder === 1 && cause !== "event" ? `in_order: a ${String(cause)} waits for no other event` : undefined,
+    inOrder === 1 && cause !== "event"
+      ? `in_order: a ${String(cause)} does not wait for other events`
+      : undefined,
   faults: faultRule,
   admin_acts: ({ action, subject, note: text }, { isAdministrator }) => {
     if (!isAdministrator && OPENS_PRODUCTION.has(action))
-      return "action: only an administrator of this sandbox approves production or opens its gate";
+      return "action: only an administrator of this sandbox may approve production or open its gate";
     const noted = text === null ? {} : { note: text };
     if (action !== "request_production")
       return messageOf(
         "act",
         actionRequest.safeParse({ action, ...noted, ...(subject === null ? {} : { subject }) }),
       );
-    if (subject !== null) return "subject: a request for production has none";
+    if (subject !== null) return "subject: must be empty for a request for production";
     return text === null ? undefined : messageOf("note", note.safeParse(text));
   },
   drills: ({ passed, steps }) => {
     const each = JSON.parse(String(steps)) as readonly { readonly passed: boolean }[];
     return each.every((step) => step.passed) === (passed === 1)
       ? undefined
-      : "passed: its steps say otherwise";
+      : "passed: does not match the steps";
   },
 };
 
@@ -137,7 +139,7 @@ function faultRule(row: NamedRow): string | undefined {
   const isSame =
     made !== undefined &&
     (["status", "latencyMs", "retryAfterS", "times"] as const).every((name) => made[name] === values[name]);
-  return isSame ? undefined : `fault: ${String(action)} lacks what it needs`;
+  return isSame ? undefined : `fault: ${String(action)} lacks required fields`;
 }
 
 /** The fields that are not null. */

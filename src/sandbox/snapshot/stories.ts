@@ -49,7 +49,7 @@ export function judgeDeliveries(read: RowReader): string | undefined {
     const { id, state, tries: counted } = next.value;
     const made = tries(String(id)).length;
     if (Number(counted) > made || (made === 0 && (state === "succeeded" || state === "failed")))
-      return `deliveries: ${String(id)} is ${String(state)} after ${String(counted)} tries, of which ${made} are there`;
+      return `deliveries: ${String(id)} is ${String(state)} after ${String(counted)} attempts, but has ${made}`;
   }
   return undefined;
 }

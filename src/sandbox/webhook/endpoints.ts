@@ -194,7 +194,7 @@ export function replayEvent(
         : [named];
     if (endpoints.length === 0) {
       return refuse("state_conflict", [
-        `no endpoint is on and wants ${event.value.type}; add one, or name one`,
+        `no enabled endpoint subscribes to ${event.value.type}; add an endpoint, or name one`,
         `没有启用且订阅 ${event.value.type} 的接收端；请添加或指定一个`,
       ]);
     }

@@ -71,5 +71,5 @@ export function deliveryErrorOf({
 const UNRESOLVED_HOST: OutboundResult = {
   ok: false,
   failure: "unreachable",
-  message: "the name of the host has no address",
+  message: "the host name has no address",
 };

@@ -46,7 +46,7 @@ async function sendSafely(
     const result = {
       ok: false,
       failure: "connection_lost",
-      message: "the sandbox failed to send it",
+      message: "an internal error of the sandbox",
     } as const;
     return { ...started, result, milliseconds: 0 };
   }

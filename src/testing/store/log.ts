@@ -38,7 +38,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
     return (item) => matchesFilter(item, match);
   };
   const instead = (came: readonly Item[]): string => {
-    const what = came.length === 0 ? "none came" : `${came.length} came:`;
+    const what = came.length === 0 ? "none arrived" : `${came.length} arrived:`;
     return `${what}${came
       .slice(-MAX_LINES)
       .map((item) => `\n  ${line(item)}`)
@@ -68,7 +68,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
         const came = await open()();
         const found = came.find(matches);
         if (found !== undefined) return found;
-        const wanted = typeof match === "function" ? "that matches" : JSON.stringify(match);
+        const wanted = typeof match === "function" ? "that matched" : JSON.stringify(match);
         throw new WaitError(`no ${noun} ${wanted} within ${timeoutMs} ms; ${instead(came)}`);
       } catch (error) {
         if (!isClosed()) throw error;

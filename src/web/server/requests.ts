@@ -50,7 +50,7 @@ function readErrorOf(
   }
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {
-    return { code: "invalid_request", message: "the only transfer coding is chunked" };
+    return { code: "invalid_request", message: "the only supported transfer coding is chunked" };
   }
   const declared = headers["content-length"];
   return declared !== undefined && Number(declared) > bodyBytes ? bodyTooLargeError(bodyBytes) : undefined;
@@ -69,7 +69,10 @@ function headErrorOf(
 }
 
 function headError(limit: number): RequestError {
-  return { code: "headers_too_large", message: `the request line and headers may have ${limit} bytes` };
+  return {
+    code: "headers_too_large",
+    message: `the request line and headers may have at most ${limit} bytes`,
+  };
 }
 
 /** The bytes of names and values, which Node decodes as Latin-1. */
@@ -84,7 +87,7 @@ export const NO_BODY = new Uint8Array();
 
 /** The error for a body above its limit. */
 export function bodyTooLargeError(bodyBytes: number): RequestError {
-  return { code: "body_too_large", message: `a body may have ${bodyBytes} bytes` };
+  return { code: "body_too_large", message: `a body may have at most ${bodyBytes} bytes` };
 }
 
 /** Receives the whole body; an error if it is above the limit; undefined if the client disconnected. */
@@ -116,7 +119,7 @@ const PARSER_REFUSALS: ReadonlyMap<string, RequestError> = new Map(
   Object.entries({
     HPE_HEADER_OVERFLOW: {
       code: "headers_too_large",
-      message: "the request line and headers are larger than any request of this server may have",
+      message: "the request line and headers are too large for this server",
     },
     ERR_HTTP_REQUEST_TIMEOUT: {
       code: "request_timeout",

@@ -134,7 +134,7 @@ function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   if (kind === "opened") context.pageViews.note(id, { kind, target: null });
   else if (kind === "returned" && offered !== undefined)
     context.pageViews.note(id, { kind, target: formatReturnOrigin(offered) });
-  else return refuse("invalid_parameter", `kind must be opened, or returned where there is a way back`);
+  else return refuse("invalid_parameter", `kind must be opened, or returned if the page links to the shop`);
   return accept({ ...emptyResponse(call.requestId), unlogged: true });
 }
 

@@ -72,7 +72,7 @@ export const PORTAL: Area<PortalContext, Viewer> = {
     const session = sessionOf(portal, request, roleOfPath(path));
     if (session !== undefined || row?.role === "anyone") return accept(session);
     return refuse("credential_missing", [
-      "nobody is signed in in this browser: checkout open signs it in",
+      "this browser is not signed in; to sign in: checkout open",
       "此浏览器尚未登录：运行 checkout open 即可登录",
     ]);
   },
@@ -94,7 +94,10 @@ function guardRoute(route: PortalRoute): PortalRoute {
       const isAllowed = route.role === "anyone" || route.role === `portal ${call.caller?.role}`;
       return isAllowed
         ? route.answer(context, call)
-        : refuse("scope_missing", [`this is for the ${route.role}`, `此页面仅供 ${route.role} 使用`]);
+        : refuse("scope_missing", [
+            `only the ${route.role} may open this page`,
+            `此页面仅供 ${route.role} 使用`,
+          ]);
     },
   };
 }

@@ -28,7 +28,7 @@ export const LIVE_ROUTES: readonly PortalRoute[] = [
       const known = requireTopic(context, storeId, topic.value);
       if (!known.ok) return known;
       if (session === undefined)
-        return refuse("credential_missing", ["nobody is signed in here", "此处尚未登录"]);
+        return refuse("credential_missing", ["this browser is not signed in", "此处尚未登录"]);
       const hub = hubOf(context);
       const now = formatPosition(topic.value.kind, hub.positionOf(storeId));
       // The last position that the page has received; without one, it follows from now on.
@@ -54,7 +54,7 @@ function topicOf({ query }: View): Outcome<LiveTopic> {
     case "delivery":
       return accept({ kind, id: query.get("id") ?? "" });
     default:
-      return refuse("invalid_parameter", "topic must name what a page follows");
+      return refuse("invalid_parameter", "topic must be a topic that a page can follow");
   }
 }
 

@@ -107,13 +107,13 @@ function readQuery({ query }: View): Outcome<RequestQuery> {
   const statuses = status === "" ? null : parseStatuses(status);
   if (statuses === undefined)
     return refuse("invalid_parameter", [
-      `status must be such as 404 or 4xx; got ${printableLiteral(status)}`,
+      `status must have the form 404 or 4xx; got ${printableLiteral(status)}`,
       `status 形如 404 或 4xx；收到 ${printableLiteral(status)}`,
     ]);
   const before = query.get("before") ?? "";
   if (!/^\d{0,15}$/.test(before))
     return refuse("invalid_parameter", [
-      `before is a position of the log; got ${printableLiteral(before)}`,
+      `before must be a position of the log; got ${printableLiteral(before)}`,
       `before 是日志中的位置；收到 ${printableLiteral(before)}`,
     ]);
   return accept({

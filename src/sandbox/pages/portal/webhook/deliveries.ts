@@ -53,7 +53,7 @@ export function parseDeliveryFilter(
   const before = fieldInAddress(query, "before");
   if (before !== null && store.deliveries.find(before)?.storeId !== storeId)
     return refuse("not_found", [
-      `there is no delivery ${printableLiteral(before)} to go on from`,
+      `there is no delivery ${printableLiteral(before)} from which to continue`,
       `没有可接着显示的推送 ${printableLiteral(before)}`,
     ]);
   return accept({

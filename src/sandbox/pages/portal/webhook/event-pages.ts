@@ -166,7 +166,7 @@ function positionIn({ query }: View): Outcome<{ readonly before?: number }> {
   if (text === "") return accept({});
   if (/^\d{1,15}$/.test(text)) return accept({ before: Number(text) });
   return refuse("invalid_parameter", [
-    "before is the position of an event: a whole number",
+    "before must be the position of an event, a whole number",
     "before 是事件的位置：一个整数",
   ]);
 }
