@@ -15,6 +15,7 @@ export const SERVICE_TESTS = [
   "sandbox/foreign-snapshots",
   "sandbox/leases",
   "sandbox/prices",
+  "sandbox/unreadable-secrets",
   "sandbox/webhooks",
   "store/erasure",
   "store/group-commit",
