@@ -290,8 +290,10 @@ export type World = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly pid: number;
-  readonly interactive: boolean;
-  readonly stdin: Readable;
+  /** Whether a person can answer questions. */
+  readonly isInteractive: () => boolean;
+  /** A function, because Node loads the stream of stdin at its first use, and most commands never read it. */
+  readonly stdin: () => Readable;
   readonly stdout: Writable;
   /** Whether a result could not be printed; a closed pipe does not count. */
   readonly isResultLost: () => boolean;
@@ -381,7 +383,7 @@ export type World = {
 export type GuestWorld = Omit<
   World,
   | "argv"
-  | "interactive"
+  | "isInteractive"
   | "stdin"
   | "stdout"
   | "isResultLost"

@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
 import { MAX_INPUT_BYTES, readNamedFile, type ReadFailure } from "../host/named-file.ts";
@@ -12,7 +13,7 @@ export async function readInput(
   path: string,
   flag: string,
 ): Promise<Uint8Array> {
-  const read = path === STDIN ? await readAll(world.stdin) : readNamedFile(world, path);
+  const read = path === STDIN ? await readAll(world.stdin()) : readNamedFile(world, path);
   if (read.ok) return read.value;
   const name = path === STDIN ? "standard input" : path;
   throw refuseUsage(
@@ -21,7 +22,7 @@ export async function readInput(
   );
 }
 
-async function readAll(stdin: World["stdin"]): Promise<Outcome<Uint8Array, ReadFailure>> {
+async function readAll(stdin: Readable): Promise<Outcome<Uint8Array, ReadFailure>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of stdin) {

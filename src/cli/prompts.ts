@@ -77,7 +77,7 @@ async function createEditedQuestions(world: World): Promise<Questions> {
     import("@inquirer/input"),
     import("@inquirer/select"),
   ]);
-  const terminal = { input: world.stdin, output: world.stderr };
+  const terminal = { input: world.stdin(), output: world.stderr };
   return {
     text: ({ message, validate, suggested }) =>
       input({ message, validate, ...(suggested === undefined ? {} : { default: suggested }) }, terminal),
@@ -93,7 +93,7 @@ async function createPlainQuestions(
   world: World,
 ): Promise<{ readonly questions: Questions; readonly end: () => void }> {
   const { createInterface } = await import("node:readline");
-  const reader = createInterface({ input: world.stdin, terminal: false });
+  const reader = createInterface({ input: world.stdin(), terminal: false });
   const lines = reader[Symbol.asyncIterator]();
   const unsubscribe = world.onStop(() => reader.close());
   const answerTo = async (question: string): Promise<string> => {

@@ -27,19 +27,13 @@ export function realWorld(): World {
     env: process.env,
     cwd: process.cwd(),
     pid: process.pid,
-    // A getter, because Node loads the stream of stdin at the first access, and most commands never read it.
-    get interactive() {
-      return (
-        process.stderr.isTTY &&
-        process.stdin.isTTY &&
-        process.env["CI"] === undefined &&
-        // A dumb terminal cannot show a question that is edited in place.
-        process.env["TERM"] !== "dumb"
-      );
-    },
-    get stdin() {
-      return process.stdin;
-    },
+    isInteractive: () =>
+      process.stderr.isTTY &&
+      process.stdin.isTTY &&
+      process.env["CI"] === undefined &&
+      // A dumb terminal cannot show a question that is edited in place.
+      process.env["TERM"] !== "dumb",
+    stdin: () => process.stdin,
     ...standardOutputs(starter?.logFile),
     files,
     machine,

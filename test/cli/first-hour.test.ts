@@ -595,7 +595,7 @@ test("a question is asked without escape codes where none are wanted, and can be
     const run = (line: string, more: CommandOptions) =>
       harness.run([...line.split(" "), ...words], { terminal: true, env, ...more });
     for (const line of ["orders create", "sandbox reset"]) {
-      const left = await run(line, { typed: [], world: { stdin: Readable.from([]) } });
+      const left = await run(line, { typed: [], world: { stdin: () => Readable.from([]) } });
       expect([line, left.code, left.stdout]).toEqual([line, 130, ""]);
       expect(left.stderr).not.toContain("\u001b");
     }

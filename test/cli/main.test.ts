@@ -319,7 +319,7 @@ test("what is shown has its hints as they are typed, and nothing else", async ()
 
 test("one wait within another has no spinner of its own", async () => {
   const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { columns: 80 });
-  const world = { ...REAL, interactive: true, stderr, onStop: () => () => undefined };
+  const world = { ...REAL, isInteractive: () => true, stderr, onStop: () => () => undefined };
   const printer = createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
   const context = { world, printer, version: "0.0.0", around: surroundingsOf(world, {}) };
   await runWithSpinner(context, () => runWithSpinner(context, () => Promise.resolve()));
@@ -329,7 +329,7 @@ test("one wait within another has no spinner of its own", async () => {
 test("a terminal that says that it is 0 wide gets no spinner", async () => {
   const spun = async (columns: number): Promise<boolean> => {
     const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { columns });
-    const world = { ...REAL, interactive: true, stderr, onStop: () => () => undefined };
+    const world = { ...REAL, isInteractive: () => true, stderr, onStop: () => () => undefined };
     const printer = createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
     const context = { world, printer, version: "0.0.0", around: surroundingsOf(world, {}) };
     await runWithSpinner(context, () => Promise.resolve());

@@ -25,7 +25,7 @@ const TIMEOUT_MS = 60_000;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
 REAL.stdout.write("ready\n");
-for await (const line of createInterface(REAL.stdin)) {
+for await (const line of createInterface(REAL.stdin())) {
   const { keys, ...creates } = JSON.parse(line) as ManyCreates;
   const answers = await Promise.all(keys.map((key) => sendOne(creates, key)));
   REAL.stdout.write(`${JSON.stringify(answers)}\n`);

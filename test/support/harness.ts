@@ -153,8 +153,8 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       env: { ...access, ...command.env },
       cwd: command.cwd ?? cwd,
       pid,
-      interactive: command.typed !== undefined,
-      stdin,
+      isInteractive: () => command.typed !== undefined,
+      stdin: () => stdin,
       stdout: output.stdout,
       isResultLost: () => false,
       stderr: output.stderr,
@@ -259,7 +259,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     if (world.output.text().stdout === "") throw new Error(`it did not start: ${(await ended).stderr}`);
     return {
       text: world.output.text,
-      press: (keys) => void world.stdin.push(keys),
+      press: (keys) => void world.stdin().push(keys),
       stop: () => {
         for (const stop of world.ownStops) stop();
         return ended;

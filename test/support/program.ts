@@ -121,8 +121,8 @@ function worldHere({ cwd, env }: { cwd: string; env: RunOptions["env"] | undefin
     ...REAL,
     cwd,
     env: { ...cleanEnvironment(), ...env },
-    interactive: false,
-    stdin: Readable.from([]),
+    isInteractive: () => false,
+    stdin: () => Readable.from([]),
   };
 }
 

@@ -153,7 +153,7 @@ async function agree(
     printer.talk(
       `then the order is retrieved, at most ${payer.requests} times, while you pay it;\n${payer.terms}`,
     );
-  if (!world.interactive)
+  if (!world.isInteractive())
     throw refuseUsage(`${PROBES.length} requests would go to ${baseUrl}`, "add --yes; nothing was sent");
   await confirm(world, "Send them?", "; nothing was sent");
 }

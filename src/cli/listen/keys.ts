@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { World } from "../../world.ts";
 
 /** In raw mode, Ctrl-C and Ctrl-D send these characters instead of a signal. */
@@ -11,9 +12,10 @@ export type ListenKey = "quit" | "replay" | "details";
  * Ignores keys without a function and keys that send several characters.
  */
 export function createKeyReader(
-  { stdin }: Pick<World, "stdin">,
+  world: Pick<World, "stdin">,
   onKey: (key: ListenKey) => void,
 ): Disposable & { readonly read: () => void } {
+  const stdin = world.stdin();
   const hear = (chunk: Buffer | string): void => {
     const text = chunk.toString();
     if (text.startsWith("\u001b")) return;
@@ -38,6 +40,6 @@ export function createKeyReader(
 }
 
 /** A terminal sends whole lines unless it is in raw mode; other streams have no such mode. */
-function setRaw(stdin: World["stdin"], raw: boolean): void {
+function setRaw(stdin: Readable, raw: boolean): void {
   if ("setRawMode" in stdin && typeof stdin.setRawMode === "function") stdin.setRawMode(raw);
 }

@@ -54,7 +54,7 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
     seen,
     port: options.port ?? 0,
     exitOnDisconnect: options.exitOnDisconnect === true,
-    keys: world.interactive && options.json !== true && options.secretFile !== STDIN,
+    keys: world.isInteractive() && options.json !== true && options.secretFile !== STDIN,
   };
   return await runSession(context, session, stopping);
 }

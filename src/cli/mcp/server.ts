@@ -57,9 +57,9 @@ export async function serveTools(
     return { isError, content: [...note, { type: "text" as const, text }] };
   });
   const ended = new Promise<void>((resolve) => {
-    world.stdin.once("end", resolve).once("close", resolve);
+    world.stdin().once("end", resolve).once("close", resolve);
   });
-  await server.connect(new StdioServerTransport(world.stdin, world.stdout));
+  await server.connect(new StdioServerTransport(world.stdin(), world.stdout));
   await ended;
 }
 
@@ -118,7 +118,7 @@ async function runLine(world: World, makeProgram: ProgramMaker, argv: readonly s
   const own = {
     ...world,
     argv,
-    interactive: false,
+    isInteractive: () => false,
     stdout: collector("stdout"),
     stderr: collector("stderr"),
   };

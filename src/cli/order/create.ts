@@ -191,7 +191,7 @@ function checkOwnKey(key: string | null): void {
 /** The request; at a terminal, asks for the missing fields. */
 async function completeRequest(world: World, options: CreateFields): Promise<CreateRequest> {
   const missing = missingFlags(options);
-  if (missing.length > 0 && !world.interactive) {
+  if (missing.length > 0 && !world.isInteractive()) {
     const next = options.priceId === undefined ? "add them, or use --order-id with --price-id" : "add it";
     throw refuseUsage(`missing: ${missing.join(", ")}${findUnreadVariables(missing, world)}`, next);
   }

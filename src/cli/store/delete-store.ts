@@ -20,7 +20,7 @@ export function registerStoresDelete(group: Group): void {
       target: async (context, { yes }, text = "") => {
         const { world } = context;
         const shown = printable(text);
-        if (yes !== true && !world.interactive)
+        if (yes !== true && !world.isInteractive())
           throw refuseUsage(
             `the store ${shown} would be deleted with everything in it`,
             "add --yes to confirm",

@@ -103,7 +103,7 @@ async function askWhetherToSend(
   const { allowEnv = [] } = around.options;
   if (allowEnv.includes(use.name)) return;
   const where = `${printable(use.folder)}, target ${name}`;
-  if (world.interactive) {
+  if (world.isInteractive()) {
     const question = `Send the variable ${use.name} as the API key to ${use.origin} (${where})?`;
     return confirm(world, question, "; nothing was sent");
   }

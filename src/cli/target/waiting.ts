@@ -52,7 +52,7 @@ export async function runWithSpinner<Result>(
   using stop = abortOnStop(world);
   // At a terminal that reports a width of 0, ora divides by the width and never ends.
   const spins =
-    options.json !== true && widthOf(world.stderr) > 0 && !hasPlainOutput(world) && world.interactive;
+    options.json !== true && widthOf(world.stderr) > 0 && !hasPlainOutput(world) && world.isInteractive();
   const spinner =
     spins && !SPINNING_TERMINALS.has(world.stderr) ? await startSpinner(world.stderr) : undefined;
   if (spinner !== undefined) SPINNING_TERMINALS.add(world.stderr);
