@@ -21,8 +21,8 @@ export type StoreCalls = {
   /** Creates the store, and adds it to the index; undefined if the object already has a store. */
   create(input: StoreInput): Promise<NewStore | undefined>;
   describe(): Promise<Outcome<SandboxDescription>>;
-  /** Deletes the history of the store. Does nothing if there is no store. */
-  reset(): Promise<void>;
+  /** Deletes the history of the store; does nothing if there is none. Refuses like `resetStores`. */
+  reset(): Promise<Outcome<void>>;
   /** Deletes all rows and the alarm. Does nothing if there are none. */
   erase(): Promise<void>;
 };

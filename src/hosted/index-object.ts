@@ -1,7 +1,8 @@
 import { DurableObject, type ObjectState } from "cloudflare:workers";
 import { NEW_MERCHANT } from "../core/control/stores.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
-import { finishErasures } from "../sandbox/runtime/erase.ts";
+import { chooseStores, finishErasures } from "../sandbox/runtime/erase.ts";
+import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Erasure } from "../store/erasures.ts";
 import type { Store } from "../store/store.ts";
@@ -14,14 +15,22 @@ import { markOfId, objectName, type Mark } from "./marks.ts";
 import { REFUSED_OPERATIONS, type OperationOverrides } from "./operations.ts";
 import { createHostedSandbox } from "./sandbox.ts";
 import { migrate, openObjectStore } from "./store.ts";
-import { drawMark, workerWorld } from "./world.ts";
+import { consoleStream, drawMark, workerWorld } from "./world.ts";
+
+/** The list that is in memory. */
+type List = {
+  readonly store: Store;
+  readonly sandbox: Sandbox;
+  readonly alarm: ObjectAlarm;
+  readonly report: ReturnType<typeof createFailureLog>["report"];
+};
 
 /**
  * The index of all stores, for the operator: a sandbox whose stores are only entries, and which erases a store in the
  * store's own object. It handles no v1 request, webhook or page.
  */
 export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls {
-  private list: { readonly store: Store; readonly sandbox: Sandbox; readonly alarm: ObjectAlarm } | undefined;
+  private list: List | undefined;
 
   constructor(state: ObjectState, env: HostedEnv) {
     super(state, env);
@@ -34,10 +43,11 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
     return toWorkerResponse(this.opened().sandbox, request);
   }
 
-  /** Called by the durable alarm, after the constructor has finished interrupted work. */
+  /** Called by the durable alarm: repeats erasures that were interrupted or have failed. */
   async alarm(): Promise<void> {
     const { store, alarm } = this.opened();
     await alarm.settle(store);
+    await finishInterrupted(this.opened());
   }
 
   first(): Mark | undefined {
@@ -56,13 +66,13 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
     });
   }
 
-  private opened(): NonNullable<typeof this.list> {
+  private opened(): List {
     if (this.list === undefined) throw new Error("the index is opened before its first request");
     return this.list;
   }
 }
 
-async function openIndex({ storage }: ObjectState, env: HostedEnv) {
+async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<List> {
   migrate(storage);
   // Ids drawn by the index name no object.
   const world = workerWorld(0);
@@ -73,10 +83,23 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv) {
     if (store.instance.id() === undefined) store.instance.renew(world.freshId());
   });
   const operations = { ...REFUSED_OPERATIONS, ...operationsOn(store, env) };
-  const forgetStore = (erasure: Erasure): Promise<void> => forgetIn(env, erasure);
+  // A reset has no row here: the operation resets the objects.
+  const forgetStore = async ({ storeId, kind }: Erasure): Promise<void> =>
+    kind === "delete" ? objectOf(env, storeId).erase() : undefined;
   const sandbox = createHostedSandbox(world, env, { connection, store, operations, forgetStore });
-  await finishErasures(sandbox.context);
-  return { store, sandbox, alarm };
+  const { report } = createFailureLog(world, { format: "text", stream: consoleStream });
+  const list = { store, sandbox, alarm, report };
+  await finishInterrupted(list);
+  return list;
+}
+
+/** Finishes interrupted erasures. If the object of a store fails, its erasure is left to the next alarm. */
+async function finishInterrupted({ store, sandbox: { context }, alarm, report }: List): Promise<void> {
+  for (const erasure of store.erasures.pending())
+    await finishErasures(context, [erasure]).catch((error: unknown) => {
+      report("erasure", error);
+      alarm.wrote();
+    });
 }
 
 /** The operations whose work is done in the object of a store. */
@@ -100,21 +123,20 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
         return accept({ ...rest, storeId });
       }
     },
+    reset: async (context, { body }) => {
+      const chosen = chooseStores(context, body.store);
+      if (!chosen.ok) return chosen;
+      const resets = await Promise.all(chosen.value.map(({ storeId }) => objectOf(env, storeId).reset()));
+      await store.write(() => store.instance.renew(context.world.freshId()));
+      const refused = resets.find(({ ok }) => !ok);
+      return refused === undefined || refused.ok ? accept({ stores: chosen.value }) : refused;
+    },
     describeSandbox: (): Promise<Outcome<never>> | ReturnType<ReturnType<typeof objectOf>["describe"]> => {
       const first = store.stores.first();
       if (first === undefined) return Promise.resolve(refuse("not_found", "there is no store yet"));
       return objectOf(env, first.id).describe();
     },
   };
-}
-
-/**
- * Deletes or resets a store in its object. If this was interrupted, it is called again at the next start; the object
- * may then have finished.
- */
-async function forgetIn(env: HostedEnv, { storeId, kind }: Erasure): Promise<void> {
-  const object = objectOf(env, storeId);
-  await (kind === "reset" ? object.reset() : object.erase());
 }
 
 function objectOf({ STORES }: HostedEnv, storeId: string) {

@@ -1,7 +1,7 @@
 import { DurableObject, type ObjectState, type ObjectStorage } from "cloudflare:workers";
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
 import type { SandboxDescription } from "../core/control/sandbox.ts";
-import { refuse, type Outcome } from "../core/outcome.ts";
+import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { runOperation } from "../sandbox/control/handlers.ts";
 import { finishErasures, resetStores } from "../sandbox/runtime/erase.ts";
 import { insertStore, type NewStore } from "../sandbox/runtime/seed.ts";
@@ -44,9 +44,14 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   async fetch(request: Request): Promise<Response> {
     const { open } = this;
     if (open === undefined) return toWorkerResponse(createStorelessSandbox(this.env), request);
+    const { method, headers, url } = request;
     const response = await toWorkerResponse(open.sandbox, request);
-    const { pathname } = new URL(request.url);
-    if (request.method !== "GET" && pathname.startsWith(CONTROL_PREFIX)) await this.tellIndex();
+    // The store was deleted while it answered: it is as unknown as it is to the next request.
+    if (this.open !== open && response.status >= 500)
+      return toWorkerResponse(createStorelessSandbox(this.env), new Request(url, { method, headers }));
+    // If the index cannot be reached, the alarm repeats the report.
+    if (method !== "GET" && new URL(url).pathname.startsWith(CONTROL_PREFIX))
+      await this.tellIndex().catch(open.alarm.wrote);
     return response;
   }
 
@@ -60,8 +65,9 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     const { storage } = this.ctx;
     if (this.open !== undefined) return undefined;
     const made = storage.transactionSync(() => insert(storage, this.env, input));
+    // On disk together with the rows: after a crash the alarm reports the store to the index.
+    createObjectAlarm(storage, workerWorld(input.mark), null).wrote();
     this.open = await openStore(storage, this.env);
-    this.open.alarm.wrote();
     await this.tellIndex();
     return made;
   }
@@ -73,17 +79,19 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     return runOperation(open.sandbox.context, "describeSandbox", call);
   }
 
-  async reset(): Promise<void> {
+  async reset(): Promise<Outcome<void>> {
     const { open } = this;
-    if (open === undefined) return;
-    await resetStores(open.sandbox.context, undefined);
+    if (open === undefined) return accept(undefined);
+    const reset = await resetStores(open.sandbox.context, undefined);
+    if (!reset.ok) return reset;
     await open.sandbox.context.wakeStores([open.storeId]);
+    return accept(undefined);
   }
 
   async erase(): Promise<void> {
     const { open } = this;
     const { storage } = this.ctx;
-    await this.telling;
+    await Promise.allSettled([this.telling]);
     this.open = undefined;
     await open?.sandbox.stop(0);
     await storage.deleteAlarm();

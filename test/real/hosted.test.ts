@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
@@ -31,6 +31,7 @@ import { BAD_REQUESTS, WRONG_IN_SEVERAL_WAYS } from "./bad-requests.table.ts";
 const CONNECTIONS = 8;
 const KILLS = size(5, 50);
 const STORES = size(100, 1000);
+const DELETION_KILLS = size(3, 30);
 /** How many stores are worked on at a time. */
 const AT_ONCE = 8;
 
@@ -220,6 +221,91 @@ test("a deleted store leaves no table and no alarm, and its key and ids are unkn
   const { stores } = (await service.control("/stores")) as { readonly stores: readonly unknown[] };
   expect(stores).toHaveLength(before.databases.length);
 });
+
+test("kill -9 in the middle of deletions leaves each store whole, or gone as a whole", async () => {
+  const random = seededRandom(SEED);
+  for (let round = 1; round <= DELETION_KILLS; round += 1) {
+    const stores = await Promise.all(Array.from({ length: AT_ONCE }, storeWithCheckout));
+    const deleting = stores.map(({ storeId }) =>
+      service.control(`/stores/${storeId}/delete`, {}).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await sleep(random() * 60);
+    await service.kill();
+    const acknowledged = await Promise.all(deleting);
+    await service.restart();
+    const listed = await listedStores();
+    for (const [index, { storeId, apiKey, checkoutId }] of stores.entries()) {
+      const headers = { Authorization: `Bearer ${apiKey}` };
+      const { status } = await fetch(`${service.origin}/v1/checkout-sessions/${checkoutId}`, { headers });
+      const isThere = listed.includes(storeId);
+      const where = `seed ${SEED}, round ${round}, store ${index}`;
+      expect([isThere, status], where).toEqual(isThere ? [true, 200] : [false, 401]);
+      if (acknowledged[index] === true) expect(isThere, where).toBe(false);
+    }
+    expect(filledDatabases(service)).toHaveLength(listed.length);
+  }
+});
+
+test("a deletion whose object fails is repeated until it is done, and stops no other store", async () => {
+  const [broken, other] = [await storeWithCheckout(), await storeWithCheckout()];
+  const path = databaseOf(service, broken.storeId);
+  await service.kill();
+  const files = [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file));
+  for (const file of files) renameSync(file, `${file}.away`);
+  writeFileSync(path, "no database ".repeat(1000));
+  await service.restart();
+  await expect(service.control(`/stores/${broken.storeId}/delete`, {})).rejects.toThrow(/: 500 /);
+  for (let starts = 0; starts < 2; starts += 1) {
+    const { storeId } = await createHostedStore(service);
+    await service.control(`/stores/${storeId}/delete`, {});
+    expect(await listedStores()).toContain(other.storeId);
+    await service.kill();
+    await service.restart();
+  }
+  await service.kill();
+  rmSync(path);
+  for (const file of files) renameSync(`${file}.away`, file);
+  await service.restart();
+  const listed = await listedStores();
+  expect([listed.includes(broken.storeId), listed.includes(other.storeId)]).toEqual([false, true]);
+  const headers = { Authorization: `Bearer ${broken.apiKey}` };
+  const retrieve = `${service.origin}/v1/checkout-sessions/${broken.checkoutId}`;
+  expect((await fetch(retrieve, { headers })).status).toBe(401);
+  expect(filledDatabases(service)).toHaveLength(listed.length);
+});
+
+test("while a store is deleted its requests are answered, or refused as those to no store", async () => {
+  const alarms = countAlarms(service, "stores");
+  const store = await createHostedStore(service);
+  const own = serviceOf(store);
+  const statuses = new Set<number | undefined>();
+  let sent = 0;
+  const buy = async (): Promise<void> => {
+    for (let status: number | undefined = 201; status === 201;) {
+      const create = { key: `deleted-key-${(sent += 1)}`, orderId: `deleted-${sent}` };
+      status = (await sendCreate(own, create))?.status;
+      statuses.add(status);
+    }
+  };
+  const buying = Array.from({ length: CONNECTIONS }, buy);
+  await eventually("some orders are made", () => expect(sent).toBeGreaterThan(CONNECTIONS * 2));
+  await service.control(`/stores/${store.storeId}/delete`, {});
+  await Promise.all(buying);
+  own.agent.destroy();
+  expect(statuses).toEqual(new Set([201, 401]));
+  expect(filledDatabases(service)).toHaveLength((await listedStores()).length);
+  expect(countAlarms(service, "stores")).toBeLessThanOrEqual(alarms);
+});
+
+async function listedStores(): Promise<readonly string[]> {
+  const { stores } = (await service.control("/stores")) as {
+    readonly stores: readonly { readonly store_id: string }[];
+  };
+  return stores.map(({ store_id: id }) => id);
+}
 
 function filledDatabases(running: HostedService): readonly string[] {
   const hasRows = (path: string): boolean =>

@@ -34,7 +34,7 @@ export async function resetStores(
   wanted: string | undefined,
 ): Promise<Outcome<readonly ErasedStore[]>> {
   const { store, storeGate, world } = context;
-  const chosen = choose(context, wanted);
+  const chosen = chooseStores(context, wanted);
   if (!chosen.ok) return chosen;
   const ids = chosen.value.map(({ storeId }) => storeId);
   return storeGate.alone(ids, async () => {
@@ -116,7 +116,11 @@ export async function finishErasures(
 /** Maximum duration of a transaction that deletes rows, in milliseconds: requests to other stores wait for it. */
 const MAX_TRANSACTION_MS = 15;
 
-function choose({ store }: ErasureContext, wanted: string | undefined): Outcome<readonly ErasedStore[]> {
+/** The stores that a reset names by id or name, or all. Refuses with `not_found`, and with `state_conflict` for several. */
+export function chooseStores(
+  { store }: Pick<ErasureContext, "store">,
+  wanted: string | undefined,
+): Outcome<readonly ErasedStore[]> {
   const all = store.stores.all().map(({ id: storeId, store: name }) => ({ storeId, name }));
   if (wanted === undefined) return accept(all);
   const byId = all.filter(({ storeId }) => storeId === wanted.toLowerCase());
