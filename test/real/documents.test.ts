@@ -88,6 +88,8 @@ const SHELL_BLOCKS = [
   ["npx checkout sandbox start --detach", "run here"],
   ["npx checkout keys generate", "run here"],
   ["npx checkout hosted dev", "run by hosted-dev.test.ts"],
+  ["mkdir -m 700 backup", "run by failover.test.ts"],
+  ["mkdir -m 700 -p backup", "run by hosted-dev.test.ts"],
   ["npx checkout explore", "run by explore.test.ts"],
   ["npm ci && npm test", "a clone"],
 ] as const;

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ReadyMessage } from "../../src/host/ready.ts";
+import { backUpByPage } from "../support/backup.ts";
 import { eventually } from "../support/eventually.ts";
 import { openHttpReceiver, readBody } from "../support/http-receiver.ts";
 import { launch, run, runHere, startSandboxHere } from "../support/program.ts";
@@ -75,6 +76,38 @@ test("hosted dev runs the service, the command line works against it, and a rest
     2,
     expect.stringContaining("has the state of checkout hosted dev"),
   ]);
+});
+
+test("killed, hosted dev loses nothing; restored from a backup, it lacks what came after it", async () => {
+  const served = tempFolder();
+  const folder = join(served, ".checkout");
+  const cwd = tempFolder();
+  const order = async (orderId: string, at: string): Promise<string> => {
+    const args = ["orders", "create", "--order-id", orderId, "--price-id", "price_coffee", "--json"];
+    const { code, stdout, stderr } = await runHere([...args, "--dir", at], { cwd });
+    expect([orderId, code, stderr]).toEqual([orderId, 0, ""]);
+    return (JSON.parse(stdout) as { readonly data: { readonly id: string } }).data.id;
+  };
+  const listed = async (at: string): Promise<readonly string[]> => {
+    const { stdout } = await runHere(["orders", "list", "--dir", at, "--json"], { cwd });
+    const { checkouts } = JSON.parse(stdout) as { readonly checkouts: readonly { order_id: string }[] };
+    return checkouts.map(({ order_id: orderId }) => orderId).toSorted();
+  };
+  const first = await startDev(folder);
+  await order("order-1", folder);
+  const backup = join(await backUpByPage("docs/hosted.md", served), ".checkout");
+  await order("order-2", folder);
+  await first.stop("SIGKILL");
+  const restarted = await startDev(folder);
+  expect(await listed(folder)).toEqual(["order-1", "order-2"]);
+  await restarted.stop("SIGKILL");
+  const restored = await startDev(backup);
+  const { api_key, store_id, signing_secret } = first.ready;
+  expect(restored.ready).toMatchObject({ api_key, store_id, signing_secret, data_dir: backup });
+  expect(await listed(backup)).toEqual(["order-1"]);
+  await order("order-2", backup);
+  expect(await listed(backup)).toEqual(["order-1", "order-2"]);
+  expect(await restored.stop("SIGTERM")).toBe(0);
 });
 
 test("hosted dev leaves the state of a sandbox alone, and says where workerd cannot be had", async () => {
