@@ -83,7 +83,7 @@ export function storeMakerOf({ MASTER_KEY }: Pick<HostedEnv, "MASTER_KEY">) {
 
 /** The description of a sandbox, apart from its first store, which `describeSandbox` adds. */
 function describe(settings: HostedSettings, store: Store): SandboxDescription {
-  const { port, origin, rateLimit, allowTargets, dataDir, pid, startedAt, version } = settings;
+  const { port, origin, rateLimit, allowTargets, dataDir, logFile, pid, startedAt, version } = settings;
   return {
     baseUrl: `${origin}/v1`,
     portalUrl: null,
@@ -98,7 +98,7 @@ function describe(settings: HostedSettings, store: Store): SandboxDescription {
     pid,
     version,
     startedAt,
-    logFile: null,
+    logFile,
     heldBack: null,
     activeFaults: 0,
     settings: {

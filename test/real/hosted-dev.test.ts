@@ -65,6 +65,8 @@ test("hosted dev runs the service, the command line works against it, and a rest
   expect(again.ready).toMatchObject({ api_key, store_id });
   const listed = await runHere(["orders", "list", "--dir", folder, "--json"], { cwd });
   expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining("order-1")]);
+  const logs = await runHere(["sandbox", "logs", "--dir", folder], { cwd });
+  expect([logs.code, logs.stderr]).toEqual([0, ""]);
   const doctor = await runHere(["doctor", "--dir", folder, "--json"], { cwd });
   const found = (JSON.parse(doctor.stdout) as { checks: { check: string; status: string }[] }).checks;
   const wrong = found.filter(({ status }) => status === "problem" || status === "warning");

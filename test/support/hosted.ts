@@ -54,7 +54,7 @@ export async function startHosted({
   const [controlToken, adminToken] = ["svc_control_", "svc_admin_"].map(
     (prefix) => prefix + randomBytes(24).toString("hex"),
   ) as [string, string];
-  const about = { dataDir: folder, pid: 1, startedAt: 0, version: "0.1.0" };
+  const about = { dataDir: folder, logFile: null, pid: 1, startedAt: 0, version: "0.1.0" };
   const settings = { port, origin, rateLimit: "off", allowTargets, ...about } as const;
   mkdirSync(stateFile(folder, "objects"));
   copyFileSync(worker, stateFile(folder, "worker"));

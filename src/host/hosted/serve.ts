@@ -172,6 +172,7 @@ async function writeConfig(
     rateLimit: DEFAULT_RATE_LIMIT,
     allowTargets,
     dataDir: folder,
+    logFile: stateFile(folder, "log"),
     pid: world.pid,
     startedAt: world.now(),
     version,
