@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
-import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
+import { axeFaults } from "../support/axe.ts";
 import { FULL, part, SEED } from "../support/campaign.ts";
 import { portalPages, type PortalIds, type PortalPage } from "../support/portal-addresses.ts";
 import { administratorSignedIn, signedInBrowser } from "../support/portal-browser.ts";
@@ -138,12 +138,11 @@ async function faultsOf(
   const status = answer?.status() ?? 0;
   if (status !== 200) return [`${path}: ${status}`];
   await page.evaluate(`for (const one of document.querySelectorAll("details")) one.open = true`);
-  await page.evaluate(axe.source);
   for (const { colorScheme, width, text, rules } of looks) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
     await page.evaluate(`document.documentElement.style.fontSize = ${JSON.stringify(text)}`);
-    const found = rules?.length === 0 ? [] : await axeFaults(page, rules);
+    const found = rules?.length === 0 ? [] : await axeFaults(page, rules === undefined ? {} : { rules });
     const excess = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
     if (excess > 0) found.push(`is ${excess} px too wide`);
     found.push(...(await page.evaluate<string[]>(CUT_TABLES)));
@@ -153,15 +152,6 @@ async function faultsOf(
   const bytes = await firstPaintBytes(page, (await answer?.body()) ?? Buffer.alloc(0));
   if (bytes > MAX_FIRST_PAINT_BYTES) faults.push(`${path}: first paint takes ${bytes} bytes`);
   return faults;
-}
-
-function axeFaults(page: Page, rules: readonly string[] | undefined): Promise<string[]> {
-  const only = rules === undefined ? {} : { runOnly: rules };
-  const options = JSON.stringify({ resultTypes: ["violations"], ...only });
-  return page.evaluate(`axe.run(${options}).then(({ violations, passes }) => {
-    if (passes.length === 0) throw new Error("axe looked at nothing");
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + " " + html));
-  })`);
 }
 
 /** The page with its styles and scripts, compressed. */

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import axe from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
+import { axeFaults } from "../support/axe.ts";
 import { part } from "../support/campaign.ts";
 import { administratorSignedIn } from "../support/portal-browser.ts";
 import { runHere, startSandboxHere } from "../support/program.ts";
@@ -34,15 +34,6 @@ async function openSite() {
   };
   const home = `${sandbox.ready.portal_url ?? ""}/${sandbox.ready.store_id}`;
   return { cwd, sandbox, visit, link, home, complaints };
-}
-
-/** Rules of axe on what is shown now. */
-async function failings(page: Page): Promise<string[]> {
-  // Its source is run where the policy of the page does not reach.
-  await page.evaluate(axe.source);
-  const result = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
-  const { violations } = result as axe.AxeResults;
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
 test("the code leaves the address at once, and goes to nobody in a Referer, a history or a title", async () => {
@@ -159,7 +150,7 @@ test("keys lead, and none does while something is typed, or where they are switc
   await page.waitForURL(`${home}/connect`);
   await page.keyboard.press("?");
   expect(await page.isVisible("dialog#keys[open]")).toBe(true);
-  expect(await failings(page)).toEqual([]);
+  expect(await axeFaults(page)).toEqual([]);
   await page.keyboard.press("Escape");
   await page.locator("dialog#keys").waitFor({ state: "hidden" });
   await page.evaluate(KEY_IN_CLOSED_DIALOG);
@@ -280,7 +271,7 @@ test("the frame, the pages for signing in and refusals have no failing of access
     const page = await visit({ colorScheme, locale, viewport: { width, height: 800 } });
     const check = async (name: string): Promise<void> => {
       const wide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
-      const found = [colorScheme, width, name, wide, await failings(page)];
+      const found = [colorScheme, width, name, wide, await axeFaults(page)];
       expect(found).toEqual([colorScheme, width, name, false, []]);
     };
     // A click does not wait for the page that it leads to.

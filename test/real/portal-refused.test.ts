@@ -1,6 +1,6 @@
-import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { axeFaults } from "../support/axe.ts";
 import { signedInBrowser } from "../support/portal-browser.ts";
 import { openShop } from "../support/shop.ts";
 
@@ -48,10 +48,7 @@ async function send(page: Page, { fields, field, form: which = "" }: WrongForm):
 /** What axe finds on a page, and whether it is wider than its window. */
 async function faultsOf(page: Page): Promise<readonly string[]> {
   const excess = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-  await page.evaluate(axe.source);
-  const found = await page.evaluate<string[]>(
-    "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0]?.html))",
-  );
+  const found = await axeFaults(page);
   return excess > 0 ? [...found, `${excess} px too wide`] : found;
 }
 
