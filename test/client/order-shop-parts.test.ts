@@ -1,31 +1,19 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { DrillStep } from "../../src/core/control/drills.ts";
 import { SEED, size } from "../support/campaign.ts";
+import { drillInMemory } from "../support/duplicates-in-memory.ts";
 import {
   orderShopOf,
   RIGHT_SHOP_PARTS,
   WRONG_SHOP_PARTS,
   type OrderShopParts,
 } from "../support/order-shop-parts.ts";
-import { openOrderShop } from "../support/order-shops.ts";
-import { EPHEMERAL } from "../support/harness.ts";
-import { openWebhookSite } from "../support/webhook-site.ts";
 
-const DRILL = [
-  ..."checklist run duplicates --json --paid-when \\bpaid\\b --order-view".split(" "),
-  "http://localhost:3000/orders/{order_id}",
-];
-
-/** The exit code of the drill of a shop, and the causes of what failed. */
+/** The verdict of the drill of a shop, and the causes of what failed. */
 async function drill(parts: OrderShopParts) {
-  const site = await openWebhookSite(EPHEMERAL);
-  openOrderShop(site, orderShopOf(parts));
-  await site.addEndpoint("http://localhost:3000/hooks");
-  const { code, stdout } = await site.harness.run(DRILL);
-  await site.stop();
-  const { steps } = JSON.parse(stdout) as { readonly steps: readonly DrillStep[] };
-  return { code, failed: steps.flatMap(({ passed, name, cause }) => (passed ? [] : [`${name}: ${cause}`])) };
+  const { verdict, steps } = await drillInMemory(orderShopOf(parts));
+  const failed = steps.flatMap(({ passed, name, cause }) => (passed ? [] : [`${name}: ${cause}`]));
+  return { verdict, failed };
 }
 
 const drawn = <Name extends keyof OrderShopParts>(
@@ -60,9 +48,9 @@ test("a shop of right parts passes, and with one wrong part among them never", a
         refuses: refuses[1],
         shows: shows[1],
       };
-      expect(await drill(parts)).toEqual({ code: 0, failed: [] });
-      const { code, failed } = await drill({ ...parts, ...part });
-      expect([name, code, failed.length > 0]).toEqual([name, 1, true]);
+      expect(await drill(parts)).toEqual({ verdict: "passed", failed: [] });
+      const { verdict, failed } = await drill({ ...parts, ...part });
+      expect([name, verdict, failed.length > 0]).toEqual([name, "failed", true]);
     }),
     { seed: SEED, numRuns: size(20, 1000) },
   );

@@ -16,7 +16,7 @@ export function openDrawnShop(
 ): (parts: DrawnParts) => void {
   const { harness, statusOf } = site;
   const { clock } = harness;
-  const books = createOrderBooks(site);
+  const books = createOrderBooks({ clock, statusOf });
   const visit = takeVisits({ ...books, clock, statusOf });
   let count = 0;
 

@@ -1,5 +1,5 @@
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
-import type { HttpRequest, HttpResponse } from "../../src/world.ts";
+import type { HttpRequest, HttpResponse, World } from "../../src/world.ts";
 import type { openWebhookSite } from "./webhook-site.ts";
 
 type Site = Awaited<ReturnType<typeof openWebhookSite>>;
@@ -80,11 +80,18 @@ type Got = {
   readonly verified: boolean;
 };
 
+/** What a shop has of the world: a clock, the secret of its endpoint, and the status that v1 tells. */
+type ShopWorld = {
+  readonly clock: Pick<World, "now" | "sleep" | "after">;
+  readonly secret: () => string;
+  readonly statusOf: (id: string) => Promise<string>;
+};
+
 const SHOP = "http://localhost:3000";
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
 
 /** The books of a shop: what becomes of an event that it acts on, and what its view of an order shows. */
-export function createOrderBooks({ harness, statusOf }: Pick<Site, "harness" | "statusOf">) {
+export function createOrderBooks({ clock, statusOf }: Pick<ShopWorld, "clock" | "statusOf">) {
   const orders = new Map<string, Order>();
   const sessions = new Map<string, string>();
   const life = new Set<string>();
@@ -111,16 +118,16 @@ export function createOrderBooks({ harness, statusOf }: Pick<Site, "harness" | "
       sequence: event.sequence,
       session: event.data.id,
       madeAt: Date.parse(event.created_at),
-      now: harness.clock.now(),
+      now: clock.now(),
       order,
       payment: status === "succeeded",
       paid: order.status === "paid",
-      paidAt: new Date(harness.clock.now()).toISOString().slice(0, 19),
+      paidAt: new Date(clock.now()).toISOString().slice(0, 19),
       count,
       book: book(order),
       ask: () => statusOf(event.data.id),
-      wait: (milliseconds) => harness.clock.sleep(milliseconds),
-      later: (milliseconds, later) => harness.clock.after(milliseconds, later),
+      wait: (milliseconds) => clock.sleep(milliseconds),
+      later: (milliseconds, later) => clock.after(milliseconds, later),
     });
     if (!order.seen.includes(event.event_id)) order.seen.push(event.event_id);
     return typeof said === "number" ? said : 200;
@@ -133,7 +140,7 @@ export function createOrderBooks({ harness, statusOf }: Pick<Site, "harness" | "
     await plan.onView?.(session ?? "", { ask, order, book: book(order) });
     const shown = plan.show ?? (({ status, bookings }) => JSON.stringify({ status, bookings }));
     const status = plan.viewStatus?.(order) ?? 200;
-    return { ...OK, status, body: shown(order, new Date(harness.clock.now()).toISOString()) };
+    return { ...OK, status, body: shown(order, new Date(clock.now()).toISOString()) };
   };
   return {
     orders,
@@ -150,17 +157,16 @@ export function createOrderBooks({ harness, statusOf }: Pick<Site, "harness" | "
   };
 }
 
-/** A shop on port 3000: `/hooks` takes webhooks, `/orders/{order_id}` shows an order. */
-export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf">, plan: ShopPlan) {
-  const { harness } = site;
-  const books = createOrderBooks(site);
+/** A shop: `/hooks` takes webhooks, `/orders/{order_id}` shows an order. */
+export function createOrderShop({ clock, secret, statusOf }: ShopWorld, plan: ShopPlan) {
+  const books = createOrderBooks({ clock, statusOf });
   const got: Got[] = [];
   let onHook = (_count: number): Promise<void> => Promise.resolve();
 
   const takeWebhook = async ({ rawHeaders, body: rawBody }: HttpRequest): Promise<HttpResponse> => {
-    const secrets = [site.sandbox().ready.signing_secret];
+    const secrets = [secret()];
     const headers = plan.readsId === undefined ? rawHeaders : withoutId(rawHeaders);
-    const verdict = verifyWebhook({ rawBody, headers, secrets, now: harness.clock.now() });
+    const verdict = verifyWebhook({ rawBody, headers, secrets, now: clock.now() });
     const body = Buffer.from(rawBody).toString("utf8");
     const event = JSON.parse(body) as HookEvent;
     const refused = { ...OK, status: plan.refusal ?? 400 };
@@ -175,7 +181,7 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
   const times: number[] = [];
   const isTooMany = (): boolean => {
     if (plan.perSecond === undefined) return false;
-    const now = harness.clock.now();
+    const now = clock.now();
     if (times.filter((time) => time > now - 1000).length >= plan.perSecond) return true;
     times.push(now);
     return false;
@@ -187,15 +193,26 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
       : books.show(plan, request.target.slice("/orders/".length));
   };
 
+  return {
+    answer,
+    got: got as readonly Got[],
+    orders: books.orders,
+    /** What is done before each webhook is looked at. */
+    onHook: (next: typeof onHook) => void (onHook = next),
+  };
+}
+
+/** A shop on port 3000 of a site. */
+export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf">, plan: ShopPlan) {
+  const { harness, statusOf } = site;
+  const secret = (): string => site.sandbox().ready.signing_secret;
+  const { answer, ...shop } = createOrderShop({ clock: harness.clock, secret, statusOf }, plan);
   harness.occupy(3000, {
     answer,
     refuse: () => ({ ...OK, status: 400 }),
   });
   return {
-    got: got as readonly Got[],
-    orders: books.orders,
-    /** What is done before each webhook is looked at. */
-    onHook: (next: typeof onHook) => void (onHook = next),
+    ...shop,
     /** Its receiver is no more; its view goes on, on a port of its own. */
     goDown: () => {
       harness.vacate(3000);
