@@ -7,7 +7,7 @@ import {
 import type { ControlTarget } from "../client/control/control.ts";
 import type { CommandSpec, Context } from "./command.ts";
 import type { Printer } from "./printer.ts";
-import { callAt, type NextAfter } from "./target/call.ts";
+import { callAt, type Remedies } from "./target/call.ts";
 import { callOptionalTarget } from "./target/control.ts";
 import { findId, hintForIds, type IdKind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
@@ -41,7 +41,7 @@ type OperationCommand<Name extends OperationName, Options> = {
   /** The kind of id that the argument is. Default: the argument is not an id. */
   readonly id?: IdKind;
   /** The remedy for each refusal. Default: for an unknown id, the command that shows such ids. */
-  readonly nextAfter?: NextAfter | ((id: string) => NextAfter);
+  readonly nextAfter?: Remedies | ((id: string) => Remedies);
   /** The JSON result, made from the operation's answer. Default: the whole answer. */
   readonly json?: (
     encoded: Readonly<Record<string, unknown>>,

@@ -2,7 +2,7 @@
 // test/support/commands.ts. Calls to the sandbox: calling.ts; the service: target/service.ts; suggestions for mistyped
 // commands: hints/.
 import { Command } from "commander";
-import { ITEM_COUNT } from "../core/readiness/names.ts";
+import { ITEM_COUNT_WORD } from "../core/readiness/names.ts";
 import { exitCodeLines, type Group, type RegistrationContext } from "./command.ts";
 import { TOPIC_SUMMARIES } from "./help/topic-names.ts";
 import { isTyped, wordsBeforeSeparator } from "./option-rules.ts";
@@ -134,7 +134,7 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     load: async () => [(await import("./request/requests.ts")).registerRequests],
   },
   checklist: {
-    summary: `check launch readiness: ${ITEM_COUNT} items with evidence; exit 0 only if ready`,
+    summary: `check launch readiness: ${ITEM_COUNT_WORD} items with evidence; exit 0 only if ready`,
     load: async () => [
       (await import("./readiness/checklist.ts")).registerChecklist,
       (await import("./readiness/waive.ts")).registerChecklistWaive,

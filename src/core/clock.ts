@@ -14,13 +14,13 @@ export function realTimeOf(clock: StoreClock, at: number): number | undefined {
   return clock.frozenAt === null ? at - clock.offsetMs : undefined;
 }
 
-/** The clock, frozen at its current time. */
-export function freeze(clock: StoreClock, realNow: number): StoreClock {
+/** Freezes a clock at its current time. */
+export function freezeClock(clock: StoreClock, realNow: number): StoreClock {
   return { ...clock, frozenAt: storeNow(clock, realNow) };
 }
 
-/** The clock set to a time; a frozen clock stays frozen. */
-export function setTo(clock: StoreClock, at: number, realNow: number): StoreClock {
+/** Sets a clock to a time; a frozen clock stays frozen. */
+export function setClock(clock: StoreClock, at: number, realNow: number): StoreClock {
   return clock.frozenAt === null ? { offsetMs: at - realNow, frozenAt: null } : { ...clock, frozenAt: at };
 }
 

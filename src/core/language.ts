@@ -4,8 +4,8 @@ export type Language = "en" | "zh";
 /** A text in each language. */
 export type Words = readonly [english: string, chinese: string];
 
-/** Selects the words in the reader's language. */
-export type Say = (words: Words) => string;
+/** Translates words to the reader's language. */
+export type Translator = (words: Words) => string;
 
 /** Selects the English words, as in the APIs and the command line. */
 export function english([text]: Words): string {
@@ -18,11 +18,11 @@ function chinese([, text]: Words): string {
 }
 
 /** The result of `tell` in both languages. */
-export function inBothLanguages(tell: (say: Say) => string): Words {
+export function inBothLanguages(tell: (say: Translator) => string): Words {
   return [tell(english), tell(chinese)];
 }
 
 /** The function that selects the words in a language. */
-export function selectorOf(language: Language): Say {
+export function selectorOf(language: Language): Translator {
   return language === "en" ? english : chinese;
 }

@@ -43,10 +43,10 @@ export function isCurrency(code: string): boolean {
 }
 
 /**
- * The minor units of an amount with decimals: `19.99` in `EUR` is 1999. Undefined if the text is not an amount in the
- * currency.
+ * Parses an amount with decimals to minor units: `19.99` in `EUR` is 1999. Undefined if the text is not an amount in
+ * the currency.
  */
-export function minorUnitsOf(text: string, currency: string): number | undefined {
+export function parseDecimalAmount(text: string, currency: string): number | undefined {
   const [, whole = "", decimals = ""] = /^(\d{1,13})[.,](\d{1,4}?)0*$/.exec(text) ?? [];
   const places = currencyDecimals(currency);
   if (whole === "" || places === undefined || decimals.replace(/0+$/, "").length > places) return undefined;
@@ -58,7 +58,7 @@ export function minorUnitsOf(text: string, currency: string): number | undefined
  * Undefined if the text is valid.
  */
 export function explainAmountFault(text: string, currency: string): Words | undefined {
-  const meant = minorUnitsOf(text, currency);
+  const meant = parseDecimalAmount(text, currency);
   if (meant !== undefined && meant !== 0)
     return [
       `${WHOLE_AMOUNT[0]}, in minor units: ${formatAmount(meant, currency)} is ${meant}`,

@@ -15,7 +15,7 @@ import { markOfId, objectName, type Mark } from "./marks.ts";
 import { REFUSED_OPERATIONS, type OperationOverrides } from "./operations.ts";
 import { createHostedSandbox } from "./sandbox.ts";
 import { migrate, openObjectStore } from "./store.ts";
-import { consoleStream, drawMark, workerWorld } from "./world.ts";
+import { consoleStream, randomMark, workerWorld } from "./world.ts";
 
 /** The list that is in memory. */
 type List = {
@@ -116,7 +116,7 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
         merchant: id === undefined ? undefined : { id },
       };
       for (;;) {
-        const mark = drawMark();
+        const mark = randomMark();
         const made = await env.STORES.getByName(objectName(mark)).create({ mark, ...wanted });
         if (made === undefined) continue;
         const { id: storeId, ...rest } = made;

@@ -40,7 +40,7 @@ export function workerWorld(mark: Mark): WorkerWorld {
 }
 
 /** A random mark for a new store. Another store may already have it. */
-export function drawMark(): Mark {
+export function randomMark(): Mark {
   return randomBytes(4).readUInt32BE() % MARKS;
 }
 

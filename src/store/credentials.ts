@@ -6,7 +6,7 @@ import type { Scheduler } from "./connection/group-commit.ts";
 import { cacheBriefly } from "./connection/remembered.ts";
 
 /** The public facts of an API key. Times are milliseconds by the real clock. */
-export type ShownKey = Omit<KeyEntry, "keyId"> & Pick<Credential, "id">;
+export type KeySummary = Omit<KeyEntry, "keyId"> & Pick<Credential, "id">;
 
 /** A credential with the facts of its store that a request needs. */
 export type CredentialInStore = Credential & {
@@ -55,7 +55,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
        EXISTS (SELECT 1 FROM erasures WHERE erasures.store_id = stores.id) AS erased
      FROM credentials JOIN stores ON stores.id = store_id WHERE key_hash = ? AND revoked_at IS NULL`,
   );
-  const selectOf = connection.prepare<[string], Row<ShownKey>>(
+  const selectOf = connection.prepare<[string], Row<KeySummary>>(
     `SELECT id, last_four AS lastFour, scopes, created_at AS createdAt, revoked_at AS revokedAt FROM credentials
      WHERE store_id = ? AND for_drill = 0 ORDER BY created_at, id`,
   );
@@ -104,7 +104,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
     },
 
     /** The merchant's keys in a store, including revoked ones, oldest first. */
-    of: (storeId: string): ShownKey[] =>
+    of: (storeId: string): KeySummary[] =>
       selectOf.all(storeId).map((row) => Object.assign(row, { scopes: scopesOf(row) })),
   };
 }

@@ -76,7 +76,7 @@ export function createTables(
     deliveryHealth: deliveryHealth(connection),
     deliveryAttempts: deliveryAttemptsTable(connection),
     faults,
-    adminActs: adminActionsTable(connection),
+    adminActions: adminActionsTable(connection),
     drills: drillsTable(connection),
     waivers: waiversTable(connection),
     explorations: explorationsTable(connection),

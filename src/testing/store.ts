@@ -11,7 +11,7 @@ import { parseMomentOption, parseSpanOption } from "./options.ts";
 import { startReceiver, type Receivers } from "./receiver.ts";
 import type { InProcessSandbox } from "./in-process.ts";
 import type { Identities, StoreIdentity } from "./store/identities.ts";
-import { restoreInto, snapshotOf } from "./store/snapshots.ts";
+import { restoreInto, takeSnapshotOf } from "./store/snapshots.ts";
 import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store, StoreEnv, Timeline } from "./types.ts";
 
 /** The values that all store handles of a sandbox share. */
@@ -75,7 +75,7 @@ export function storeOf(running: InProcessSandbox, shared: Shared, storeId: stri
     requests: requestLog(running, ofStore),
     receiver: (options = {}) => startReceiver(running, { ...ofStore, endpoints, receivers }, options),
     timeline: async (id) => timelineFrom(await calls.control({ name: "explain", storeId, body: { id } })),
-    snapshot: () => snapshotOf(running, { storeId }),
+    snapshot: () => takeSnapshotOf(running, { storeId }),
     restore: async (snapshot) =>
       void (await restoreInto(running, { storeId }, { snapshot, forget, identities })),
     reset,

@@ -11,7 +11,7 @@ import { parseOptions } from "./options.ts";
 import { createReceivers } from "./receiver.ts";
 import { refuseClosed, startInProcess, type InProcessSandbox } from "./in-process.ts";
 import { createFetch } from "./fetch.ts";
-import { restoreInto, snapshotOf } from "./store/snapshots.ts";
+import { restoreInto, takeSnapshotOf } from "./store/snapshots.ts";
 import { createIdentities, type StoreIdentity } from "./store/identities.ts";
 import { storeOf } from "./store.ts";
 import type { Sandbox, SandboxOptions, Store } from "./types.ts";
@@ -137,7 +137,7 @@ function sandboxOf(running: InProcessSandbox, calls: Calls, identity: StoreIdent
       refuseClosed(running);
       return running.context.store.instance.id() ?? "";
     },
-    snapshot: () => snapshotOf(running, "all"),
+    snapshot: () => takeSnapshotOf(running, "all"),
     restore: async (snapshot) => {
       const storeIds = await restoreInto(running, "all", { snapshot, forget, identities });
       const stores = storeIds.map((id) => (id === first.id ? first : storeOf(running, shared, id)));

@@ -2,7 +2,7 @@ import { english, selectorOf } from "../../src/core/language.ts";
 import { addStoreOption } from "../../src/cli/request/explain.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
-import { checkOf } from "../../src/core/explain/checks.ts";
+import { checkOfCode } from "../../src/core/explain/checks.ts";
 import { groupDeliveries, endpointLabels } from "../../src/core/explain/deliveries.ts";
 import { likelyCause, type StoryDelivery } from "../../src/core/explain/delivery.ts";
 import { DELIVERY_ERRORS } from "../../src/core/webhook/delivery.ts";
@@ -275,7 +275,7 @@ test("every refusal says the field, what was expected and what came, each by its
   ] as const;
   await check((await post({ ...TERMS, order_id: "order-2" }, other)).requestId, inactive);
   for (const code of ERROR_CODES)
-    expect([code, checkOf(code).next.length > 0 || /conflict|reused|progress/.test(code)]).toEqual([
+    expect([code, checkOfCode(code).next.length > 0 || /conflict|reused|progress/.test(code)]).toEqual([
       code,
       true,
     ]);
@@ -711,7 +711,7 @@ test("what is named after a command with --store is about that store too", async
 
 test("an explanation asks for a store only where a command takes one", async () => {
   const harness = createHarness();
-  for (const command of new Set(ERROR_CODES.flatMap((code) => checkOf(code).next))) {
+  for (const command of new Set(ERROR_CODES.flatMap((code) => checkOfCode(code).next))) {
     const words = command.split(" ").filter((word) => !/^[<-]/.test(word));
     const { stdout } = await harness.run([...words.slice(1), "--help"]);
     const takes = addStoreOption(command, { store: "Tea" }) !== command;
@@ -723,7 +723,7 @@ test("every command that an explanation names is there", async () => {
   const harness = createHarness();
   const statuses = [302, 400, 401, 403, 404, 405, 410, 413, 415, 418, 429, 500, 600];
   const commands = [
-    ...ERROR_CODES.flatMap((code) => checkOf(code).next),
+    ...ERROR_CODES.flatMap((code) => checkOfCode(code).next),
     ...DELIVERY_ERRORS.map((error) => likelyCause({ status: null, error, fault: null })?.next ?? ""),
     ...statuses.map((status) => likelyCause({ status, error: null, fault: null })?.next ?? ""),
     likelyCause({ status: 400, error: null, fault: "bad_signature" })?.next ?? "",

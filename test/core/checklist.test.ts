@@ -15,10 +15,10 @@ import {
   type ServiceProbe,
 } from "../../src/core/readiness/probed-service.ts";
 import { checklistOf, judgeItems } from "../../src/core/readiness/checklist.ts";
-import { CHECKLIST_ITEMS, ITEM_COUNT, type ItemName } from "../../src/core/readiness/names.ts";
+import { CHECKLIST_ITEMS, ITEM_COUNT_WORD, type ItemName } from "../../src/core/readiness/names.ts";
 import { ORDER_CASE_NAMES } from "../../src/core/readiness/drills/webhook.ts";
 import { duplicatesSubject, webhookSubject } from "../../src/core/readiness/drills/drill.ts";
-import { EVIDENCE_MS } from "../../src/core/readiness/proof.ts";
+import { EVIDENCE_VALIDITY_MS } from "../../src/core/readiness/proof.ts";
 import type { DrillFact } from "../../src/core/control/drills.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 12);
@@ -133,7 +133,7 @@ const of = (...endpoints: EndpointFact[]): Partial<ReadinessFacts> => ({
 });
 const drilled = (last: DrillFact | null, more: Partial<EndpointFact> = {}): Partial<ReadinessFacts> =>
   of(endpoint({ drill: last, ...more }));
-const OLD = NOW - EVIDENCE_MS;
+const OLD = NOW - EVIDENCE_VALIDITY_MS;
 
 /** Facts that differ from the ready store, and what becomes of the item: its status, reason and next command. */
 type Row = readonly [
@@ -754,7 +754,7 @@ test("a report names the items by their titles, in their order", () => {
   } as const;
   const shown = [...reportMarkdown(report).matchAll(/^- ✅ \*\*(.+)\*\*/gm)];
   expect(shown.map(([, title]) => title)).toEqual(titles);
-  expect(["five", "six", "seven", "eight"].indexOf(ITEM_COUNT) + 5).toBe(CHECKLIST_ITEMS.length);
+  expect(["five", "six", "seven", "eight"].indexOf(ITEM_COUNT_WORD) + 5).toBe(CHECKLIST_ITEMS.length);
 });
 
 test("JUnit has a failure or an error exactly where the exit code is not 0", () => {

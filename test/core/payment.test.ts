@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { STATUSES, type Checkout, type Status } from "../../src/core/checkout/checkout.ts";
-import { freeze, REAL_CLOCK, setTo, storeNow } from "../../src/core/clock.ts";
+import { freezeClock, REAL_CLOCK, setClock, storeNow } from "../../src/core/clock.ts";
 import {
   advance,
   isDue,
@@ -112,9 +112,9 @@ test("only an open checkout falls due, at its very moment", () => {
 
 test("a store's clock runs, stands, and is set; real is real again", () => {
   expect(storeNow(REAL_CLOCK, 500)).toBe(500);
-  const frozen = freeze(REAL_CLOCK, 500);
-  expect([storeNow(frozen, 900), storeNow(setTo(frozen, 700, 900), 5000)]).toEqual([500, 700]);
-  const shifted = setTo(REAL_CLOCK, 10_000, 500);
+  const frozen = freezeClock(REAL_CLOCK, 500);
+  expect([storeNow(frozen, 900), storeNow(setClock(frozen, 700, 900), 5000)]).toEqual([500, 700]);
+  const shifted = setClock(REAL_CLOCK, 10_000, 500);
   expect([storeNow(shifted, 500), storeNow(shifted, 600)]).toEqual([10_000, 10_100]);
 });
 

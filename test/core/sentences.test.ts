@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkOf } from "../../src/core/explain/checks.ts";
+import { checkOfCode } from "../../src/core/explain/checks.ts";
 import { DELIVERY_CAUSES } from "../../src/core/explain/delivery.ts";
 import { EXPLAIN_SENTENCES } from "../../src/core/explain/sentences.ts";
 import { ERROR_CODES } from "../../src/core/errors.ts";
@@ -36,7 +36,7 @@ test("each sentence of explanations and of the checklist is there in both langua
     DROPPED_EVENT_ADVICE,
     ...ASSUMPTIONS.flatMap(({ title, chosen, shownBy }) => [title, chosen].concat(shownBy ? [shownBy] : [])),
     ...Object.values(DELIVERY_CAUSES).flatMap((one) => (one === undefined ? [] : [one.cause])),
-    ...ERROR_CODES.map((code) => checkOf(code).expected).filter((one) => one !== null),
+    ...ERROR_CODES.map((code) => checkOfCode(code).expected).filter((one) => one !== null),
   ];
   const isChinese = /\p{Script=Han}/u;
   const isCode = /^[a-z_]+$/;

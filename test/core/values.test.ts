@@ -19,7 +19,7 @@ import {
   type LogicalCreate,
 } from "../../src/core/checkout/idempotency-key.ts";
 import { chooseKey, type CreateIntent } from "../../src/core/checkout/journal.ts";
-import { formatAmount, isCurrency, minorUnitsOf } from "../../src/core/money.ts";
+import { formatAmount, isCurrency, parseDecimalAmount } from "../../src/core/money.ts";
 import { takeToken, type Bucket } from "../../src/core/rate-limit.ts";
 import { formatSigningSecret, openSecret, sealSecret } from "../../src/core/sealed-secret.ts";
 import { printable, printableLiteral } from "../../src/core/text.ts";
@@ -340,5 +340,5 @@ test("an amount with decimals is told in minor units, exactly", () => {
     ["19.99", "euro", undefined],
   ];
   for (const [text, currency, minor] of rows)
-    expect([text, currency, minorUnitsOf(text, currency)]).toEqual([text, currency, minor]);
+    expect([text, currency, parseDecimalAmount(text, currency)]).toEqual([text, currency, minor]);
 });

@@ -4,7 +4,7 @@ import type { LoggedRequest } from "../../src/core/request/logged-request.ts";
 import { REQUESTS_DDL, requestsTable } from "../../src/store/request/requests.ts";
 import { curlOf } from "../../src/core/request/curl.ts";
 import { createHarness, EPHEMERAL } from "../support/harness.ts";
-import { TEXTS } from "../../src/sandbox/pages/portal/request/texts.ts";
+import { REQUEST_TEXTS } from "../../src/sandbox/pages/portal/request/texts.ts";
 import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
 import { askPortal } from "../support/portal-sign-in.ts";
 import { signedIn } from "../support/portal.ts";
@@ -265,7 +265,7 @@ test("the page of a request shows no card number and no secret header, and says 
     const { text } = await portal.get(`${requests}/${id}`);
     expect(text).toContain("paid with …1111");
     expect(text).toContain("5555555555554444");
-    expect(text).toContain(TEXTS.notExact[0]);
+    expect(text).toContain(REQUEST_TEXTS.notExact[0]);
     expect(text).not.toMatch(/4111 1111|a-secret-of/);
   }
 });

@@ -13,7 +13,7 @@ import { REAL } from "../support/real.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import { openWatchedDatabase, transactor } from "../../src/store/connection/watched-database.ts";
+import { openWatchedDatabase, createTransactor } from "../../src/store/connection/watched-database.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const scheduler = {
@@ -425,7 +425,7 @@ test("a write is not acknowledged if a file of its database is deleted, replaced
     const journal = openWatchedDatabase(join(tempFolder(), "journal.db"), { kind: JOURNAL_FILE });
     if (!journal.ok) throw new Error(journal.refusal.message);
     const { name: journalPath } = journal.value.connection;
-    const transact = transactor(journal.value);
+    const transact = createTransactor(journal.value);
     const copy = `${journalPath}.copy`;
     copyFileSync(journalPath, copy);
     expect(() => transact(() => doIt(journalPath, copy)), how).toThrow(StorageUnavailable);

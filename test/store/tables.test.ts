@@ -221,7 +221,7 @@ test("every table gives back what it was given, each value in its own field", as
     store.explorations.record({ ...exploration, storeId });
     store.idempotencyUses.insert(use);
     store.assumptionUses.note(assumption);
-    return store.adminActs.insert(act);
+    return store.adminActions.insert(act);
   });
 
   const filter = { storeId, endpointId, eventId, checkoutId, state: null, limit: 9 };
@@ -279,7 +279,7 @@ test("every table gives back what it was given, each value in its own field", as
     [store.faults.now(storeId), [fault]],
     [store.faults.of(storeId), [fault]],
     [store.faults.all(), [fault]],
-    [store.adminActs.of(storeId), [{ ...act, number: 1 }]],
+    [store.adminActions.of(storeId), [{ ...act, number: 1 }]],
     [recorded, { ...act, number: 1 }],
     [store.drills.latest(storeId, "webhook"), drill],
     [store.drills.latestOf(endpoint), drill],

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formatPrice, pricePieces } from "../../src/core/money.ts";
-import { TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
+import { PAYMENT_TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
 import { SHARED_TEXTS } from "../../src/sandbox/pages/shared/texts.ts";
 import { html, type Texts } from "../../src/web/html.ts";
 import type { Words } from "../../src/core/language.ts";
@@ -65,7 +65,7 @@ test("text in markup keeps what people write with, and shows what would deceive 
 });
 
 test("Chinese is written as Chinese: one word for one thing, Latin words apart, no blanks behind its marks", () => {
-  const zh = sentences({ ...SHARED_TEXTS, ...TEXTS });
+  const zh = sentences({ ...SHARED_TEXTS, ...PAYMENT_TEXTS });
   expect(zh.length).toBeGreaterThan(80);
   const faults = [
     /沙盒|付款|商店/,

@@ -1,4 +1,4 @@
-import type { CheckSubjects } from "./scene.ts";
+import type { CheckSubjects } from "./check-subjects.ts";
 
 /** The result of a check. `warning`: it works but may surprise. `problem`: it does not work. */
 export type FindingStatus = "ok" | "warning" | "problem" | "unknown";
@@ -13,7 +13,7 @@ export type DoctorFinding = {
 /** A check and its name. A check changes nothing, and sends requests only to this machine. */
 export type DoctorCheck = {
   readonly name: string;
-  readonly run: (scene: CheckSubjects) => DoctorFinding | Promise<DoctorFinding>;
+  readonly run: (subjects: CheckSubjects) => DoctorFinding | Promise<DoctorFinding>;
 };
 
 /** A finding that needs no action. */

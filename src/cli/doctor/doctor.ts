@@ -13,7 +13,7 @@ import { checkNode, checkSystem, checkVersion } from "./installation.ts";
 import { checkLog } from "./log.ts";
 import { createRedactor } from "./redaction.ts";
 import { checkEndpoints, checkHealth, checkLock, checkPort, checkStoreClock } from "./sandbox.ts";
-import { createCheckSubjects, type CheckSubjects } from "./scene.ts";
+import { createCheckSubjects, type CheckSubjects } from "./check-subjects.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** Every check, in the order of the report. */
@@ -59,13 +59,13 @@ async function runDoctor(
   variables: CheckSubjects["variables"],
 ): Promise<number> {
   const { world, printer, version } = context;
-  const scene = createCheckSubjects(context, options, variables);
-  const redact = createRedactor(scene);
+  const subjects = createCheckSubjects(context, options, variables);
+  const redact = createRedactor(subjects);
   const clean = (text: string): string => printable(redact(text));
   const rows: Row[] = [];
   // In sequence: other checks must not slow down the measured answer of the sandbox.
   for (const check of CHECKS) {
-    const { status, found, next } = await runCheck(check, scene);
+    const { status, found, next } = await runCheck(check, subjects);
     const typed = next === null ? null : clean(hintAsTyped(next, world));
     rows.push({ check: check.name, status, found: clean(found), next: typed });
   }
@@ -78,9 +78,9 @@ async function runDoctor(
 }
 
 /** Runs a check. If the check itself fails, its failure is a finding. */
-async function runCheck(check: DoctorCheck, scene: CheckSubjects): Promise<DoctorFinding> {
+async function runCheck(check: DoctorCheck, subjects: CheckSubjects): Promise<DoctorFinding> {
   try {
-    return await check.run(scene);
+    return await check.run(subjects);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return unknownFinding(

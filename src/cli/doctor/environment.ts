@@ -10,7 +10,7 @@ import { okFinding, problemFinding, warningFinding, type DoctorFinding } from ".
 import { findingOfProblem } from "./folder.ts";
 import type { KnownVariables } from "../variables.ts";
 import { catchRefusal, type Problem } from "../problem.ts";
-import type { CheckSubjects } from "./scene.ts";
+import type { CheckSubjects } from "./check-subjects.ts";
 import { serviceSettings, type ServiceSettings } from "../target/service.ts";
 
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
@@ -21,8 +21,8 @@ const PLAIN_VALUE = /^[a-z0-9][a-z0-9.:,-]{0,40}$/i;
 const HIDDEN_VARIABLES = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 
 /** Checks which service the commands use, and whether there is an API key for it. */
-export function checkService(scene: CheckSubjects): DoctorFinding {
-  const resolved = settingsOf(scene);
+export function checkService(subjects: CheckSubjects): DoctorFinding {
+  const resolved = settingsOf(subjects);
   if (!resolved.ok) return findingOfProblem(resolved.refusal);
   const { baseUrl, apiKey, lacksSandbox, otherSandbox } = resolved.value;
   if (baseUrl.value === null || lacksSandbox !== undefined)
@@ -48,15 +48,15 @@ function settingsOf({ context }: CheckSubjects): Outcome<ServiceSettings, Proble
 }
 
 /** Checks which proxies the environment names, and whether commands would use one for their service. */
-export function checkProxies(scene: CheckSubjects): DoctorFinding {
-  const { world } = scene.context;
+export function checkProxies(subjects: CheckSubjects): DoctorFinding {
+  const { world } = subjects.context;
   const named = PROXIES.flatMap((name) => [name, name.toLowerCase()]).flatMap((name) => {
     const value = world.env[name];
     if (value === undefined || value === "") return [];
     return [name.toUpperCase() === "NO_PROXY" ? `${name} ${excerpt(value)}` : `${name} ${proxyHost(value)}`];
   });
   if (named.length === 0) return okFinding("none");
-  const resolved = settingsOf(scene);
+  const resolved = settingsOf(subjects);
   const address = resolved.ok ? resolved.value.baseUrl.value : null;
   const isLocal = address === null || isLoopback(new URL(address).hostname);
   const shown = named.join(", ");

@@ -23,7 +23,7 @@ import {
   type DoctorCheck,
   type DoctorFinding,
 } from "./check.ts";
-import type { CheckSubjects } from "./scene.ts";
+import type { CheckSubjects } from "./check-subjects.ts";
 
 const MIB = 1024 * 1024;
 /** Free space in bytes below which a day of tests can fill the disk. Below `MIN_SPACE_BYTES`, a start can fill it. */
@@ -38,9 +38,9 @@ const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 const SKIPPED_FOLDER_TEXT = "the state folder is not read";
 
 /** Checks the path of the state folder, the source of the path, and whether the folder is trusted. */
-export function checkFolder(scene: CheckSubjects): DoctorFinding {
-  const { context, folder, trusted } = scene;
-  const named = `${folder} (${sourceOf(scene)})`;
+export function checkFolder(subjects: CheckSubjects): DoctorFinding {
+  const { context, folder, trusted } = subjects;
+  const named = `${folder} (${sourceOf(subjects)})`;
   const checked = trusted();
   if (!checked.ok) return findingOfProblem(checked.refusal);
   if (checked.value === "nothing") return okFinding(`${named}: missing; the first start creates it`);
@@ -88,14 +88,20 @@ export function checkFiles({ context: { world }, folder, trusted }: CheckSubject
 
 /** Checks of the folder's databases. */
 export const DATABASE_CHECKS: readonly DoctorCheck[] = [
-  { name: "sandbox.db", run: (scene) => checkStateDatabase(scene, { file: "database", kind: SANDBOX_FILE }) },
-  { name: "journal.db", run: (scene) => checkStateDatabase(scene, { file: "journal", kind: JOURNAL_FILE }) },
+  {
+    name: "sandbox.db",
+    run: (subjects) => checkStateDatabase(subjects, { file: "database", kind: SANDBOX_FILE }),
+  },
+  {
+    name: "journal.db",
+    run: (subjects) => checkStateDatabase(subjects, { file: "journal", kind: JOURNAL_FILE }),
+  },
   { name: "requests.db", run: checkRequests },
 ];
 
 /** Checks that `explain` can read the request log; a damaged log repairs itself. */
-function checkRequests(scene: CheckSubjects): DoctorFinding {
-  return checkStateDatabase(scene, { file: "requests", kind: REQUESTS_FILE, countUnreadable });
+function checkRequests(subjects: CheckSubjects): DoctorFinding {
+  return checkStateDatabase(subjects, { file: "requests", kind: REQUESTS_FILE, countUnreadable });
 }
 
 function checkStateDatabase(

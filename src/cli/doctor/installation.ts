@@ -1,7 +1,7 @@
 import { printable } from "../../core/text.ts";
 import { NEEDED_NODE } from "../../version.ts";
 import { okFinding, problemFinding, warningFinding, type DoctorFinding } from "./check.ts";
-import type { CheckSubjects } from "./scene.ts";
+import type { CheckSubjects } from "./check-subjects.ts";
 
 const RESTART_HINT = "restart the sandbox, so that both have the same version";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { excerpt } from "../../core/text.ts";
 import { okFinding, unknownFinding, warningFinding, type DoctorFinding } from "./check.ts";
-import type { CheckSubjects } from "./scene.ts";
+import type { CheckSubjects } from "./check-subjects.ts";
 
 /** The log file of a detached sandbox. */
 const LOG_FILE = "sandbox.log";

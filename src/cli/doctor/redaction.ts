@@ -2,7 +2,7 @@ import { parseJson } from "../../core/json.ts";
 import { redactSecrets } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import type { CheckSubjects } from "./scene.ts";
+import type { CheckSubjects } from "./check-subjects.ts";
 
 /** Minimum length of a secret: shorter values are not redacted, because they occur in every text. */
 const MIN_SECRET_LENGTH = 8;
@@ -18,9 +18,9 @@ export function isSecretName(name: string): boolean {
  * the form of our secrets, and users and passwords in addresses. The home folder, whose path names a person, becomes
  * `~`.
  */
-export function createRedactor(scene: CheckSubjects): (text: string) => string {
-  const { env } = scene.context.world;
-  const secrets = [...secretsOfEnvironment(env), ...secretsOfFolder(scene)]
+export function createRedactor(subjects: CheckSubjects): (text: string) => string {
+  const { env } = subjects.context.world;
+  const secrets = [...secretsOfEnvironment(env), ...secretsOfFolder(subjects)]
     .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
     .toSorted((one, other) => other.length - one.length);
   const home = env["HOME"] ?? "";

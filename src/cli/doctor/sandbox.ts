@@ -7,7 +7,7 @@ import { stateFile } from "../../host/folder/files.ts";
 import { isHostedFolder } from "../../host/folder/state-folder.ts";
 import { lastResult } from "../webhook/report.ts";
 import { okFinding, problemFinding, unknownFinding, warningFinding, type DoctorFinding } from "./check.ts";
-import { REQUEST_TIMEOUT_MS, type CheckSubjects } from "./scene.ts";
+import { REQUEST_TIMEOUT_MS, type CheckSubjects } from "./check-subjects.ts";
 import { catchRefusal } from "../problem.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../host/options.ts";
@@ -100,23 +100,23 @@ export async function checkHealth({ lock, health }: CheckSubjects): Promise<Doct
 }
 
 /** Checks whether the store's clock shows real time. */
-export async function checkStoreClock(scene: CheckSubjects): Promise<DoctorFinding> {
-  const asked = await ask(scene, "showClock");
+export async function checkStoreClock(subjects: CheckSubjects): Promise<DoctorFinding> {
+  const asked = await ask(subjects, "showClock");
   if (!asked.ok) return asked.finding;
   const { now, frozen } = asked.value;
-  const isMoved = Math.abs(now - scene.context.world.now()) > CLOCK_TOLERANCE_MS;
+  const isMoved = Math.abs(now - subjects.context.world.now()) > CLOCK_TOLERANCE_MS;
   if (!frozen && !isMoved) return okFinding("real time");
   const how = frozen ? "is frozen at" : "was moved to";
   return warningFinding(`the clock ${how} ${iso(now)}`, "checkout sandbox clock real");
 }
 
 /** Checks which endpoints fail, and why. */
-export async function checkEndpoints(scene: CheckSubjects): Promise<DoctorFinding> {
-  const listed = await ask(scene, "listEndpoints");
+export async function checkEndpoints(subjects: CheckSubjects): Promise<DoctorFinding> {
+  const listed = await ask(subjects, "listEndpoints");
   if (!listed.ok) return listed.finding;
   const { endpoints } = listed.value;
   if (endpoints.length === 0) return okFinding("none, so events are not delivered");
-  const judged = await Promise.all(endpoints.map((endpoint) => judge(scene, endpoint)));
+  const judged = await Promise.all(endpoints.map((endpoint) => judge(subjects, endpoint)));
   const bad = judged.filter(({ status }) => status !== "ok");
   const isProblem = bad.some(({ status }) => status === "problem");
   const [first] = bad;
@@ -127,7 +127,7 @@ export async function checkEndpoints(scene: CheckSubjects): Promise<DoctorFindin
   return { status: isProblem ? "problem" : first.status, found, next };
 }
 
-async function judge(scene: CheckSubjects, endpoint: EndpointEntry): Promise<DoctorFinding> {
+async function judge(subjects: CheckSubjects, endpoint: EndpointEntry): Promise<DoctorFinding> {
   const { id, state, reason, pausedBy } = endpoint;
   // The path of an address can hold a secret.
   const name = `${id} (${URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "no address"})`;
@@ -140,7 +140,7 @@ async function judge(scene: CheckSubjects, endpoint: EndpointEntry): Promise<Doc
   // An enabled endpoint has a reason only if its store, or the whole folder, is not adopted.
   if (reason !== null)
     return warningFinding(`${name}: ${printable(reason)}`, "checkout sandbox start --adopt");
-  const asked = await ask(scene, "listDeliveries", { endpointId: id, limit: NEWEST_DELIVERIES });
+  const asked = await ask(subjects, "listDeliveries", { endpointId: id, limit: NEWEST_DELIVERIES });
   if (!asked.ok) return asked.finding;
   // Deliveries are listed newest first; of two that ended at the same time, the first counts.
   const [newest] = asked.value.deliveries.toSorted((left, right) => endOf(right) - endOf(left));

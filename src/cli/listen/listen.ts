@@ -14,7 +14,7 @@ import { checkSecrets, requireSigningSecrets, SECRET_VARIABLE } from "../webhook
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
-import { NEXT_AFTER_EVENT } from "../webhook/wait.ts";
+import { EVENT_REMEDIES } from "../webhook/wait.ts";
 import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget, findSandbox, resolveStore, momentFromNow } from "../target/control.ts";
 import { fileFailure } from "../../host/failure.ts";
@@ -123,7 +123,7 @@ async function sinceOf(
   if ("eventId" in since) {
     // Looked up before the registration, so that a mistyped id does not take the events from a running listener.
     const { eventId } = since;
-    const nextAfter = NEXT_AFTER_EVENT;
+    const nextAfter = EVENT_REMEDIES;
     await callAt(context, target, { name: "showEvent", id: eventId, body: undefined, nextAfter });
     return { eventId };
   }

@@ -1,5 +1,5 @@
 import { iso } from "../../core/clock.ts";
-import { HIDDEN_FIELD, visibleValues, type ShownFields } from "../../core/checkout/wire.ts";
+import { HIDDEN_FIELD, visibleValues, type FieldDisplay } from "../../core/checkout/wire.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { runnerFor } from "../calling.ts";
@@ -44,7 +44,7 @@ async function orderText(order: AnswerOf<"inspectCheckout">, width: number): Pro
     expires_at: ["expires_at", iso(order.expiresAt)],
     checkout_url: ["checkout_url", order.checkoutUrl],
     livemode: HIDDEN_FIELD,
-  } satisfies ShownFields<Field> & Readonly<Record<string, Field | typeof HIDDEN_FIELD>>;
+  } satisfies FieldDisplay<Field> & Readonly<Record<string, Field | typeof HIDDEN_FIELD>>;
   const fields = fieldLines(visibleValues<Field>(shown));
   const rows = order.events.map(({ createdAt, type, eventId }) => [iso(createdAt), type, shortId(eventId)]);
   return `${fields}\n\n${await table(["AT", "TYPE", "EVENT"], rows, { width, drop: ["AT"] })}`;

@@ -5,7 +5,7 @@ import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { parseNote, parseCurrency } from "../parsers.ts";
 import { table } from "../table.ts";
-import type { NextAfter } from "../target/call.ts";
+import type { Remedies } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type ActionOptions = CommonOptions & { readonly note?: string };
@@ -92,7 +92,7 @@ const ACTIONS: readonly Action[] = [
 
 const CHECK_TOKEN =
   "check CHECKOUT_ADMIN_TOKEN: the token is in admin.json, or was set at the start with CHECKOUT_SANDBOX_ADMIN_TOKEN";
-const NEXT_AFTER: NextAfter = {
+const NEXT_AFTER: Remedies = {
   state_conflict: "checkout checklist shows the status, checkout admin log the actions so far",
   credential_invalid: CHECK_TOKEN,
   scope_missing: CHECK_TOKEN,

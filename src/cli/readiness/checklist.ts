@@ -5,7 +5,7 @@ import {
   reportMarkdown,
   type ChecklistReport,
 } from "../../core/readiness/report.ts";
-import { CHECKLIST_ITEMS, ITEM_COUNT, type ItemName } from "../../core/readiness/names.ts";
+import { CHECKLIST_ITEMS, ITEM_COUNT_WORD, type ItemName } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
 import { prepareJunitFile, type JunitFile } from "./junit-file.ts";
 import { createJudge, type Judge, type JudgeOptions } from "./judge.ts";
@@ -44,7 +44,7 @@ export function registerChecklist(group: Group): void {
       checklist.error(`${given.long ?? ""} is before ${drill.name()}; put options after the drill's name`);
   });
   registerAction<ChecklistOptions>(group, {
-    summary: `check launch readiness: ${ITEM_COUNT} items with evidence; exit 0 only if ready without risks`,
+    summary: `check launch readiness: ${ITEM_COUNT_WORD} items with evidence; exit 0 only if ready without risks`,
     exitCodes: { 0: "ready; with --allow-risks, also ready with risks", 3: "not ready, or ready with risks" },
     examples: [
       "checkout checklist",
@@ -57,12 +57,12 @@ export function registerChecklist(group: Group): void {
     options: [
       listOption(
         "--item <name>",
-        `show only this item: ${CHECKLIST_ITEMS.join(", ")}; the verdict still covers all ${ITEM_COUNT} (repeatable)`,
+        `show only this item: ${CHECKLIST_ITEMS.join(", ")}; the verdict still covers all ${ITEM_COUNT_WORD} (repeatable)`,
         choiceParser(CHECKLIST_ITEMS),
       ),
       valueOption(
         "--junit <file>",
-        `also write all ${ITEM_COUNT} items as JUnit XML; the report fails if the exit code is not 0`,
+        `also write all ${ITEM_COUNT_WORD} items as JUnit XML; the report fails if the exit code is not 0`,
       ),
       switchOption("--markdown", "print the report as Markdown, for a pull request"),
       switchOption(

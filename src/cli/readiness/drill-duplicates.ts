@@ -32,7 +32,7 @@ import {
   drillWithoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
-import { unwrapAnswer, callAt, type NextAfter } from "../target/call.ts";
+import { unwrapAnswer, callAt, type Remedies } from "../target/call.ts";
 
 type DuplicatesOptions = OrderViewOptions & { readonly quick?: boolean; readonly restart?: string };
 
@@ -169,7 +169,7 @@ async function hasCreatesOfBoth(context: Context, control: ControlTarget): Promi
   return listed.every(({ requests }) => requests.length > 0);
 }
 
-const NEXT_AFTER: NextAfter = {
+const NEXT_AFTER: Remedies = {
   state_conflict:
     "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>; then run the drill again",
 };

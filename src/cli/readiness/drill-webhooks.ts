@@ -8,7 +8,7 @@ import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
 import { drillLines, registerDrill, verdictMark, type DrillLayout } from "./drill.ts";
 import { parseId } from "../parsers.ts";
-import { unwrapAnswer, type NextAfter } from "../target/call.ts";
+import { unwrapAnswer, type Remedies } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string; readonly orderView?: string };
@@ -78,7 +78,7 @@ function worstProof(drills: readonly EndpointDrill[]): EndpointDrill["verdict"] 
   return has("unknown") ? "unknown" : "passed";
 }
 
-const NEXT_AFTER: NextAfter = {
+const NEXT_AFTER: Remedies = {
   not_found: "checkout endpoints list shows the endpoints",
   state_conflict:
     "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>",

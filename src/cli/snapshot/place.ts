@@ -13,7 +13,7 @@ import type { CommonOptions } from "../target/surroundings.ts";
 export type SnapshotOptions = CommonOptions & { readonly all?: boolean; readonly file?: string };
 
 /** The hint after each refusal. */
-export const NEXT_AFTER_SNAPSHOT = {
+export const SNAPSHOT_REMEDIES = {
   not_found: "checkout snapshots list shows the snapshots",
   state_conflict: "checkout snapshots list shows the contents of each snapshot",
   invalid_parameter: "take a new one: checkout snapshots create <name>",

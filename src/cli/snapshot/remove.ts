@@ -1,7 +1,7 @@
 import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
-import { checkSnapshotOptions, NEXT_AFTER_SNAPSHOT as nextAfter } from "./place.ts";
+import { checkSnapshotOptions, SNAPSHOT_REMEDIES as nextAfter } from "./place.ts";
 
 /** `checkout snapshots remove`. */
 export function registerSnapshotsRemove(group: Group): void {

@@ -12,7 +12,7 @@ import {
   withTemporaryName,
   checkSnapshotOptions,
   fileOption,
-  NEXT_AFTER_SNAPSHOT as nextAfter,
+  SNAPSHOT_REMEDIES as nextAfter,
   snapshotFilesOf,
   resolvePath,
   type TemporaryName,

@@ -22,7 +22,7 @@ import { printableVersion } from "./notes.ts";
 import { TOKEN_VARIABLES } from "./surroundings.ts";
 
 /** The remedy for each error code. */
-export type NextAfter = Readonly<Partial<Record<ErrorCode, string>>>;
+export type Remedies = Readonly<Partial<Record<ErrorCode, string>>>;
 
 /** Calls an operation of a given sandbox. */
 export async function callAt<Name extends OperationName>(
@@ -38,11 +38,11 @@ export async function callAt<Name extends OperationName>(
 
 /** A call of an operation, with the remedies for its refusals. */
 export type CallWithRemedies<Name extends OperationName> = ControlCall<Name> & {
-  readonly nextAfter?: NextAfter;
+  readonly nextAfter?: Remedies;
 };
 
 /** The value of a call. Throws a refusal or failure; `nextAfter` contains the remedy for each code. */
-export function unwrapAnswer<Value>(result: ControlResult<Value>, nextAfter: NextAfter = {}): Value {
+export function unwrapAnswer<Value>(result: ControlResult<Value>, nextAfter: Remedies = {}): Value {
   switch (result.end) {
     case "success":
       return result.value;
@@ -65,7 +65,7 @@ function unreachableProblem(why: string): Refused {
 
 const CHECK_TOKEN = `check ${TOKEN_VARIABLES.control}: checkout env --control in the sandbox's folder prints the right token`;
 /** The remedies for a refused token of the control API. */
-const NEXT_AFTER_TOKEN: NextAfter = {
+const NEXT_AFTER_TOKEN: Remedies = {
   credential_missing: CHECK_TOKEN,
   credential_invalid: CHECK_TOKEN,
   scope_missing: CHECK_TOKEN,
@@ -74,7 +74,7 @@ const NEXT_AFTER_TOKEN: NextAfter = {
 /** The problem for a refusal by the sandbox. */
 function refusedProblem(
   { code, message }: { readonly code: string; readonly message: string },
-  nextAfter: NextAfter = {},
+  nextAfter: Remedies = {},
   status = errorRow(code)?.status,
 ): Problem {
   const hints = new Map(Object.entries({ ...NEXT_AFTER_TOKEN, ...nextAfter }));

@@ -17,7 +17,7 @@ export type Identity = {
   readonly lacksStore: Problem | undefined;
 };
 
-type IdentityScene = {
+type IdentitySources = {
   readonly credentials: Credentials;
   /** Whether the service is the folder's sandbox, running or not. */
   readonly isOwn: boolean;
@@ -30,15 +30,18 @@ type IdentityScene = {
  * The API key from the environment, otherwise the folder's key for the named store or the first store; with the key's
  * store.
  */
-export function resolveIdentity(context: Pick<Context, "world" | "around">, scene: IdentityScene): Identity {
-  const { credentials } = scene;
-  const named = findNamedStore(context, { ...scene, isElsewhere: false });
+export function resolveIdentity(
+  context: Pick<Context, "world" | "around">,
+  sources: IdentitySources,
+): Identity {
+  const { credentials } = sources;
+  const named = findNamedStore(context, { ...sources, isElsewhere: false });
   const { apiKey, storeId: variable, location } = context.around;
   const source = stateFile(location(), "credentials");
   const identity =
     apiKey === undefined
-      ? identityWithKeptKey({ ...scene, source }, named)
-      : identityWithOwnKey(scene, { apiKey, variable, named });
+      ? identityWithKeptKey({ ...sources, source }, named)
+      : identityWithOwnKey(sources, { apiKey, variable, named });
   const { storeId } = identity;
   const name = storeId.value === null ? undefined : credentials.stores[storeId.value]?.name;
   const storeName = name === undefined ? UNSET_VALUE : { value: name, source };
@@ -47,11 +50,11 @@ export function resolveIdentity(context: Pick<Context, "world" | "around">, scen
 
 /** The identity with the folder's key for the named store. */
 function identityWithKeptKey(
-  scene: IdentityScene & { readonly source: string },
+  sources: IdentitySources & { readonly source: string },
   named: NamedStore | undefined,
 ): Omit<Identity, "storeName"> {
-  const { source, credentials, isOwn, first } = scene;
-  const meant = catchRefusal(() => named && findStoreId(scene, named));
+  const { source, credentials, isOwn, first } = sources;
+  const meant = catchRefusal(() => named && findStoreId(sources, named));
   if (!meant.ok)
     return { apiKey: UNSET_VALUE, storeId: UNSET_VALUE, contradiction: undefined, lacksStore: meant.refusal };
   const id = meant.value ?? (isOwn ? first : undefined);
@@ -68,7 +71,7 @@ function identityWithKeptKey(
 
 /** The identity with the API key from the environment, which determines the store of new orders. */
 function identityWithOwnKey(
-  scene: IdentityScene,
+  sources: IdentitySources,
   {
     apiKey: value,
     variable,
@@ -80,10 +83,10 @@ function identityWithOwnKey(
   },
 ): Omit<Identity, "storeName"> {
   const apiKey = { value, source: "CHECKOUT_API_KEY" };
-  const kept = ownerOf(scene.credentials, value);
+  const kept = ownerOf(sources.credentials, value);
   // Store and key of the environment belong together.
   const owner = kept ?? (named?.by === "flag" ? variable : undefined);
-  const meant = catchRefusal(() => named && findStoreId(scene, named));
+  const meant = catchRefusal(() => named && findStoreId(sources, named));
   if (!meant.ok) return { apiKey, storeId: UNSET_VALUE, contradiction: undefined, lacksStore: meant.refusal };
   const id = meant.value;
   const isOther = id !== undefined && owner !== undefined && id !== owner;
@@ -95,7 +98,7 @@ function identityWithOwnKey(
 }
 
 /** The id of a named store. Names are known only for the folder's sandbox; another service's ids can have any form. */
-function findStoreId({ credentials, local }: IdentityScene, named: NamedStore): string {
+function findStoreId({ credentials, local }: IdentitySources, named: NamedStore): string {
   const { text, by } = named;
   if (by !== "flag" || !local) return text;
   if (isStoreId(text)) return text.toLowerCase();

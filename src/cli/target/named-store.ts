@@ -19,7 +19,7 @@ export type NamedStore = {
 };
 
 /** The sandbox in which a store is looked up. */
-type StoreScene = {
+type StoreSources = {
   /** The keys kept in the folder; empty if they must not be used. */
   readonly credentials: Credentials;
   /** Whether the sandbox is the folder's: only there does the folder's default store count. */
@@ -34,7 +34,7 @@ type StoreScene = {
  */
 export function findNamedStore(
   { around, world }: Pick<Context, "around" | "world">,
-  { credentials, isOwn, isElsewhere }: StoreScene,
+  { credentials, isOwn, isElsewhere }: StoreSources,
 ): NamedStore | undefined {
   const { options, storeId, apiKey, location } = around;
   if (around.foundStore !== undefined)

@@ -18,7 +18,7 @@ import {
 import {
   baseUrlOf,
   findStateFolder,
-  liveRun,
+  findRunRecord,
   locateStateFolder,
   readAdminToken,
   readChosenStore,
@@ -110,7 +110,7 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
   const folder = once(() => unwrapHosting(findStateFolder(world, options)));
   /** Nothing is read from a refused folder. */
   const inFolder = <Value>(read: (path: string) => Value) => once(() => read(folder()));
-  const run = inFolder((path) => unwrapHosting(liveRun(world, path)));
+  const run = inFolder((path) => unwrapHosting(findRunRecord(world, path)));
   const kept = inFolder((path) => unwrapHosting(readCredentials(world, path)));
   return {
     options,

@@ -8,7 +8,7 @@ import { parseDurationText, durationText } from "../../core/config/setting-text.
 import { fieldLines, secretText } from "../printer.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
-import type { NextAfter } from "../target/call.ts";
+import type { Remedies } from "../target/call.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -23,7 +23,7 @@ type Overlap = { readonly text: string; readonly milliseconds: number };
 
 const DEFAULT_OVERLAP: Overlap = { text: "24h", milliseconds: DEFAULT_OVERLAP_MS };
 
-const NEXT_AFTER: NextAfter = { not_found: "checkout endpoints list shows the endpoints" };
+const NEXT_AFTER: Remedies = { not_found: "checkout endpoints list shows the endpoints" };
 
 /** `checkout endpoints rotate-secret|secret`. */
 export function registerEndpointSecrets(group: Group): void {

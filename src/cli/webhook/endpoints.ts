@@ -11,7 +11,7 @@ import { shortId, table, type TableStyle } from "../table.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refuseUsage, rethrowWith, usageProblem, type Problem } from "../problem.ts";
 import { waitForDelivery, waitTimeoutProblem, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
-import type { NextAfter } from "../target/call.ts";
+import type { Remedies } from "../target/call.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -19,7 +19,7 @@ type AddOptions = CommonOptions & { readonly events?: readonly string[]; readonl
 
 const NO_ENDPOINTS_TEXT = "there is no endpoint; add one: checkout endpoints add http://localhost:3000/hooks";
 
-const NEXT_AFTER: NextAfter = {
+const NEXT_AFTER: Remedies = {
   not_found: "checkout endpoints list shows the endpoints",
   state_conflict:
     "checkout endpoints list shows the states; to enable an endpoint: checkout endpoints enable <id>",

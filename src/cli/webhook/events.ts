@@ -20,7 +20,7 @@ import { Refused, type Problem } from "../problem.ts";
 import { findId, findOptionalId } from "../target/ids.ts";
 import {
   waitForDelivery,
-  NEXT_AFTER_EVENT,
+  EVENT_REMEDIES,
   waitTimeoutProblem,
   waitMsOf,
   webhookWaitOptions,
@@ -213,7 +213,7 @@ function showEvent(context: Context, id: string): Promise<AnswerOf<"showEvent">>
     name: "showEvent",
     id,
     body: undefined,
-    nextAfter: NEXT_AFTER_EVENT,
+    nextAfter: EVENT_REMEDIES,
   });
 }
 

@@ -7,7 +7,7 @@ import { switchOption, valueOption, type Context } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import { EXIT, type Problem } from "../problem.ts";
-import { unwrapAnswer, type NextAfter } from "../target/call.ts";
+import { unwrapAnswer, type Remedies } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../target/waiting.ts";
@@ -16,7 +16,7 @@ import { runWithSpinner } from "../target/waiting.ts";
 export type WebhookWaitOptions = CommonOptions & { readonly wait?: boolean; readonly timeout?: number };
 
 /** The hint after an unknown event id. */
-export const NEXT_AFTER_EVENT: NextAfter = { not_found: "checkout events list shows the events" };
+export const EVENT_REMEDIES: Remedies = { not_found: "checkout events list shows the events" };
 
 /** The options `--wait`, with this help, and `--timeout`. */
 export function webhookWaitOptions(what: string): Option[] {
@@ -41,7 +41,7 @@ export async function waitForDelivery(
   const shown = await runWithSpinner(context, ({ signal }) =>
     waitForDeliveries(context.world, target, { ...wanted, waitMs, signal }),
   );
-  return unwrapAnswer(shown, NEXT_AFTER_EVENT);
+  return unwrapAnswer(shown, EVENT_REMEDIES);
 }
 
 /** The maximum time to wait, in milliseconds. */

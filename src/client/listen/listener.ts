@@ -7,7 +7,7 @@ import { targetFor, type ForwardPlan } from "../../core/webhook/forwarding.ts";
 import { takeToken, type Bucket } from "../../core/rate-limit.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
-import { claimsOf, type Claims } from "../../core/webhook/diagnosis/claims.ts";
+import { parseClaims, type Claims } from "../../core/webhook/diagnosis/claims.ts";
 import type { DiagnoseOptions } from "../../core/webhook/diagnosis/diagnose.ts";
 import { checkHost, type AllowedHosts } from "../../core/loopback.ts";
 import { verifyWebhook } from "../../core/webhook/verify.ts";
@@ -232,7 +232,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
     }));
     return refuseUnverified(context, arrived, { ...asked, known });
   }
-  const received = { ...arrived, claims: claimsOf(request.body) };
+  const received = { ...arrived, claims: parseClaims(request.body) };
   const eventId = eventIdOf(context, received);
   const work = async (): Promise<HttpResponse> =>
     answerAndReport(context, received, await handle(context, received));
@@ -259,7 +259,7 @@ async function refuseUnverified(
       tried === undefined ? undefined : source.nextAttempt(tried),
     ]);
     const { body } = arrived.request;
-    const claims = claimsOf(body.length > MAX_READ_UNSIGNED ? NO_BODY : body);
+    const claims = parseClaims(body.length > MAX_READ_UNSIGNED ? NO_BODY : body);
     const result = { kind: "not_verified", causes } as const;
     onHandled({ ...told, claims, result, answered: response.status, milliseconds, next });
   };

@@ -17,4 +17,4 @@ export type PageView = {
  */
 export const MAX_PAGE_VIEWS = 20;
 /** Views of one kind within this time of each other count as one, in milliseconds. */
-export const ONE_VIEW_MS = 60_000;
+export const SAME_VIEW_MS = 60_000;

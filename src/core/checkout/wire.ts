@@ -30,7 +30,7 @@ export type CheckoutWire = z.infer<typeof checkoutWire>;
 /** Marks a field of the wire that a view hides. */
 export const HIDDEN_FIELD = Symbol("hidden");
 /** How a view shows each field of the wire. */
-export type ShownFields<Shown> = Readonly<Record<keyof CheckoutWire, Shown | typeof HIDDEN_FIELD>>;
+export type FieldDisplay<Shown> = Readonly<Record<keyof CheckoutWire, Shown | typeof HIDDEN_FIELD>>;
 
 /** The shown values of several fields, in their order. */
 export function visibleValues<Shown>(

@@ -1,9 +1,9 @@
 import type { Checkout } from "../checkout/checkout.ts";
-import { HIDDEN_FIELD, type ShownFields } from "../checkout/wire.ts";
+import { HIDDEN_FIELD, type FieldDisplay } from "../checkout/wire.ts";
 import { iso } from "../clock.ts";
 import { formatAmount } from "../money.ts";
 import { causeText, holdingFault, likelyCause, type StoryDelivery } from "./delivery.ts";
-import { english, type Say } from "../language.ts";
+import { english, type Translator } from "../language.ts";
 import { displayText } from "../text.ts";
 import type { Explanation } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
@@ -29,7 +29,7 @@ export type StoryCheckout = { readonly checkout: Checkout; readonly story: Check
 export function explainCheckout(
   { checkout, story }: StoryCheckout,
   { requests, now }: Pick<StoryMaterial, "requests" | "now">,
-  say: Say = english,
+  say: Translator = english,
 ): Explanation {
   return {
     ...EMPTY_REFUSAL_FIELDS,
@@ -48,7 +48,7 @@ export function explainOrder(
   orderId: string,
   told: readonly StoryCheckout[],
   { requests, now }: Pick<StoryMaterial, "requests" | "now">,
-  say: Say = english,
+  say: Translator = english,
 ): Explanation {
   const last = told.at(-1);
   const tries = told.length > 1 ? ` (${say(EXPLAIN_SENTENCES.newest(told.length))})` : "";
@@ -78,7 +78,7 @@ export function explainEvent(
   event: CheckoutStory["events"][number],
   deliveries: readonly StoryDelivery[],
   now: number,
-  say: Say = english,
+  say: Translator = english,
 ): Explanation {
   const taken = deliveries.filter(({ state }) => state === "succeeded").length;
   const went =
@@ -114,7 +114,7 @@ export function explainDelivery(
   event: CheckoutStory["events"][number],
   delivery: StoryDelivery,
   now: number,
-  say: Say = english,
+  say: Translator = english,
 ): Explanation {
   const last = delivery.tries.at(-1);
   const held = holdingFault(delivery);
@@ -141,9 +141,9 @@ const SUMMARY_TEXTS = {
     `${status}, ${say(EXPLAIN_SENTENCES.status[status](iso(expiresAt)))}`,
   checkout_url: HIDDEN_FIELD,
   livemode: HIDDEN_FIELD,
-} as const satisfies ShownFields<(checkout: Checkout, say: Say) => string>;
+} as const satisfies FieldDisplay<(checkout: Checkout, say: Translator) => string>;
 
-function summaryOf(checkout: Checkout, say: Say): string {
+function summaryOf(checkout: Checkout, say: Translator): string {
   const what = `${SUMMARY_TEXTS.object(checkout)} ${SUMMARY_TEXTS.order_id(checkout)}, ${SUMMARY_TEXTS.amount_minor(checkout)}`;
   return `${what} by ${checkout.paymentMethod}: ${SUMMARY_TEXTS.status(checkout, say)}`;
 }

@@ -201,7 +201,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
 };
 
 /** The check that corresponds to a code. */
-export function checkOf(code: ErrorCode): RefusalCheck {
+export function checkOfCode(code: ErrorCode): RefusalCheck {
   const decision = errorRow(code)?.decision ?? CODES_DECISION;
   return { rule: null, decision, field: null, expected: null, message: null, next: [], ...ROWS[code] };
 }

@@ -1,5 +1,5 @@
 import type { DeliveryEntry } from "../control/webhook.ts";
-import type { Say } from "../language.ts";
+import type { Translator } from "../language.ts";
 import { excerpt } from "../text.ts";
 import { iso } from "../clock.ts";
 import { causeText, holdingFault, isSuccess, type StoryDelivery, type StoryAttempt } from "./delivery.ts";
@@ -16,7 +16,7 @@ export type DeliveryLine = { readonly entry: StoryEntry; readonly deliveries: re
 type LineContext = {
   readonly now: number;
   readonly labels: EndpointLabels;
-  readonly say: Say;
+  readonly say: Translator;
   /** The delayed deliveries for which other deliveries wait, by the ids of the waiting deliveries. Default: none. */
   readonly holders?: ReadonlyMap<string, DelayedDelivery>;
 };

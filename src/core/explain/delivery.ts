@@ -2,7 +2,7 @@ import type { DeliveryEntry } from "../control/webhook.ts";
 import { isAcceptedResult, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { AppliedFault } from "../fault/operations.ts";
-import type { Say, Words } from "../language.ts";
+import type { Translator, Words } from "../language.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 
 /** An attempt of a delivery, with the facts shown in a story. Times are milliseconds by the store's clock. */
@@ -165,7 +165,7 @@ export function likelyCause({
 }
 
 /** The likely cause of a failed attempt in words. */
-export function causeText(attempt: Parameters<typeof likelyCause>[0], say: Say): string | undefined {
+export function causeText(attempt: Parameters<typeof likelyCause>[0], say: Translator): string | undefined {
   const found = likelyCause(attempt);
   return found && say(found.cause);
 }

@@ -2,7 +2,7 @@ import type { Checkout } from "../checkout/checkout.ts";
 import { isFinal, MAX_PAYMENT_ATTEMPTS } from "../checkout/payment.ts";
 import { settlementOf } from "../checkout/reserved-order-id.ts";
 import type { Attempt, LastChange, LateResult } from "../control/checkout.ts";
-import { english, type Say } from "../language.ts";
+import { english, type Translator } from "../language.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 
@@ -40,7 +40,10 @@ function whoActed(checkout: Life["checkout"], at: number): LastChange["by"] {
 }
 
 /** The last change in words; empty if the status already says it. */
-export function describeLastChange({ what, attempt, attemptsLeft }: LastChange, say: Say = english): string {
+export function describeLastChange(
+  { what, attempt, attemptsLeft }: LastChange,
+  say: Translator = english,
+): string {
   const { started, declined, late } = EXPLAIN_SENTENCES.last;
   if (what === "started") return say(started(attempt ?? 1));
   if (what === "declined") return say(declined(attemptsLeft ?? 0));
@@ -48,12 +51,12 @@ export function describeLastChange({ what, attempt, attemptsLeft }: LastChange, 
 }
 
 /** The age and actor of the last change: `2 min ago, by the payer`. */
-export function lastChangeAge({ at, by }: LastChange, now: number, say: Say = english): string {
+export function lastChangeAge({ at, by }: LastChange, now: number, say: Translator = english): string {
   return `${ageText(now - at, say)}${say([", ", "，"])}${say(EXPLAIN_SENTENCES.lastBy[by])}`;
 }
 
 /** An age in milliseconds as text, in its largest unit: `2 min ago`; `in 2 min` for a future time. */
-export function ageText(age: number, say: Say): string {
+export function ageText(age: number, say: Translator): string {
   if (Math.abs(age) < 1000) return say(EXPLAIN_SENTENCES.justNow);
   const span = spanText(Math.abs(age), say);
   return say(age > 0 ? EXPLAIN_SENTENCES.ago(span) : EXPLAIN_SENTENCES.ahead(span));

@@ -1,4 +1,4 @@
-import type { Say } from "../language.ts";
+import type { Translator } from "../language.ts";
 import type { StoryEntry } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 
@@ -32,7 +32,7 @@ export type OrderableLine<Subject> = {
  */
 export function mergeChains<Subject>(
   chains: readonly (readonly OrderableLine<Subject>[])[],
-  say: Say,
+  say: Translator,
 ): readonly Pick<OrderableLine<Subject>, "entry" | "about">[] {
   const left = chains.filter((chain) => chain.length > 0).map((chain) => ({ chain, at: 0 }));
   const told = new Set<OrderableLine<Subject>>();
@@ -66,7 +66,7 @@ function comesBefore(one: OrderableLine<unknown>, other: OrderableLine<unknown>)
   return apart < 0;
 }
 
-function clockMovedBackEntry(at: number, say: Say): StoryEntry {
+function clockMovedBackEntry(at: number, say: Translator): StoryEntry {
   const text = say(EXPLAIN_SENTENCES.setBack);
   return { at, what: "clock", id: null, of: null, status: null, durationMs: null, text };
 }

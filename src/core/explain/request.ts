@@ -6,9 +6,9 @@ import type { AppliedFault } from "../fault/operations.ts";
 import { parseJson } from "../json.ts";
 import { isReplay, findHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
 import { redactStored } from "../request/redaction.ts";
-import { english, type Say } from "../language.ts";
+import { english, type Translator } from "../language.ts";
 import { printable } from "../text.ts";
-import { checkOf, type RefusalCheck } from "./checks.ts";
+import { checkOfCode, type RefusalCheck } from "./checks.ts";
 import type { RequestDifference, Explanation } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { requestEntry, type StoryRequest } from "./timeline.ts";
@@ -26,7 +26,7 @@ export function explainRequest(
   request: StoryRequest,
   met: ExistingCheckout | undefined,
   replays: readonly StoryRequest[],
-  say: Say = english,
+  say: Translator = english,
 ): Explanation {
   const { requestId, code, refused, fault, differences } = request;
   const entries = [request, ...replays].map((one) => requestEntry(one, say));
@@ -44,7 +44,7 @@ export function explainRequest(
       next,
     };
   }
-  const check = checkOf(code);
+  const check = checkOfCode(code);
   const { name } = check;
   const { field, expected, received, next } = partsOf(refused, check, say);
   // A price that cannot be used is refused under the rule of its form, whatever the rule of the code.
@@ -93,14 +93,14 @@ function explainFault(
 }
 
 /** A request and its answer in words, including an answer that the client did not receive. */
-function lineOf({ method, path, status, fault }: LoggedRequest, say: Say): string {
+function lineOf({ method, path, status, fault }: LoggedRequest, say: Translator): string {
   const { notAnswered, answered, answerLost } = EXPLAIN_SENTENCES;
   const came = fault?.action === "lose_answer" ? answerLost : answered;
   return `${method} ${path} ${say(status === 0 ? notAnswered : came(status))}`;
 }
 
 /** The relation between a request and its replays. */
-function afterOf(request: StoryRequest, replays: readonly StoryRequest[], say: Say): string {
+function afterOf(request: StoryRequest, replays: readonly StoryRequest[], say: Translator): string {
   if (isReplay(request)) return say(EXPLAIN_SENTENCES.isReplay);
   return replays.length === 0 ? "" : say(EXPLAIN_SENTENCES.wasReplayed);
 }
@@ -111,7 +111,7 @@ type Parts = Pick<Explanation, "field" | "expected" | "received" | "next">;
  * The parts of a refusal. Our messages contain the expected value and, after "; got", the received value (decision 4);
  * other messages are parsed by their check. A command in a message takes precedence over the check's commands.
  */
-function partsOf({ message }: RefusedRequest, check: RefusalCheck, say: Say): Parts {
+function partsOf({ message }: RefusedRequest, check: RefusalCheck, say: Translator): Parts {
   const [said = "", advice] = message.split(/: see (?=checkout )/);
   const at = said.lastIndexOf(GOT_MARKER);
   const [expected, received] =

@@ -1,5 +1,5 @@
 import { iso } from "../clock.ts";
-import type { Say, Words } from "../language.ts";
+import type { Translator, Words } from "../language.ts";
 import { printable } from "../text.ts";
 
 /** The units of a span with their milliseconds, largest first. */
@@ -12,7 +12,7 @@ const UNITS: readonly (readonly [unit: Words, size: number])[] = [
 const MILLISECOND: readonly [unit: Words, size: number] = [["ms", "毫秒"], 1];
 
 /** A duration in milliseconds as text, in its largest unit: `21 min`. */
-export function spanText(milliseconds: number, say: Say): string {
+export function spanText(milliseconds: number, say: Translator): string {
   const [unit, size] = UNITS.find(([, least]) => milliseconds >= least) ?? MILLISECOND;
   return `${Math.round(milliseconds / size)} ${say(unit)}`;
 }

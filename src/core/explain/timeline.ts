@@ -3,7 +3,7 @@ import type { Attempt } from "../control/checkout.ts";
 import { MAX_PAYMENT_ATTEMPTS, type AttemptResult } from "../checkout/payment.ts";
 import { faultReason } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";
-import { english, type Say, type Words } from "../language.ts";
+import { english, type Translator, type Words } from "../language.ts";
 import { cutText } from "../text.ts";
 import {
   delayedDeliveries,
@@ -77,7 +77,7 @@ const MAX_SHOWN = 40;
  */
 export function timelineOf(
   story: StoryMaterial,
-  say: Say = english,
+  say: Translator = english,
 ): Pick<Explanation, "entries" | "pending"> {
   const entries = storyLines(story, say).flatMap(({ entry, under }) =>
     [entry].concat(under.map((one) => one.entry)),
@@ -88,7 +88,7 @@ export function timelineOf(
 /** The lines of a story with their subjects, for pages that show more than the text. */
 export function storyLines(
   { checkouts, requests, now }: StoryMaterial,
-  say: Say = english,
+  say: Translator = english,
 ): readonly StoryLine[] {
   const all = checkouts.flatMap((one) => one.deliveries);
   const deliveries = Map.groupBy(all, ({ eventId }) => eventId);
@@ -115,7 +115,7 @@ export function storyLines(
 /** The pending entries of a story, soonest first. */
 export function pendingOf(
   { checkouts, now }: Pick<StoryMaterial, "checkouts" | "now">,
-  say: Say = english,
+  say: Translator = english,
 ): readonly PendingEntry[] {
   const all = checkouts.flatMap((one) => one.deliveries);
   const attempts = pendingAttempts(all, typesOf(checkouts), { now, labels: endpointLabels(all), say });
@@ -138,7 +138,7 @@ function typesOf(checkouts: readonly CheckoutStory[]): ReadonlyMap<string, strin
  * The life of one checkout in its necessary order: an attempt follows the creation, the first attempt makes the
  * checkout pending, and the last attempt ends it.
  */
-function lifeOf({ attempts, events }: CheckoutStory, say: Say): readonly OrderedLine[] {
+function lifeOf({ attempts, events }: CheckoutStory, say: Translator): readonly OrderedLine[] {
   const [created, later] = [events.filter(isFirst), events.filter((event) => !isFirst(event))];
   const [pending, final] = [later.filter(isPendingEvent), later.filter((event) => !isPendingEvent(event))];
   const [first = [], ...others] = attempts.map((one) => placeAttempt(one, say));
@@ -158,7 +158,7 @@ function lifeOf({ attempts, events }: CheckoutStory, say: Say): readonly Ordered
 function linesPlacedByTime(
   { views, lateResults }: CheckoutStory,
   life: readonly OrderedLine[],
-  say: Say,
+  say: Translator,
 ): readonly (readonly OrderedLine[])[] {
   const [created, ended] = [life[0], life.at(-1)];
   return [
@@ -171,7 +171,7 @@ function linesPlacedByTime(
  * The requests in the order of arrival. The log lists them in the order of completion, so a request that finished
  * before an earlier one had started belongs after the clock was set back.
  */
-function requestChain(requests: readonly StoryRequest[], say: Say): readonly OrderedLine[] {
+function requestChain(requests: readonly StoryRequest[], say: Translator): readonly OrderedLine[] {
   const runs: StoryRequest[][] = [];
   for (const request of requests) {
     const run = runs.at(-1);
@@ -194,7 +194,7 @@ function isPendingEvent({ type }: StoryEvent): boolean {
 }
 
 /** A logged request as a line of a story. */
-export function requestEntry(request: StoryRequest, say: Say): StoryEntry {
+export function requestEntry(request: StoryRequest, say: Translator): StoryEntry {
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
   const said = status === 0 ? say(EXPLAIN_SENTENCES.noAnswer) : `${status}${code === null ? "" : ` ${code}`}`;
@@ -205,7 +205,7 @@ export function requestEntry(request: StoryRequest, say: Say): StoryEntry {
 }
 
 /** The differences, field by field: `: amount_minor 1999 → 2999`. */
-function differencesText({ differences }: StoryRequest, say: Say): string {
+function differencesText({ differences }: StoryRequest, say: Translator): string {
   const nothing = say(EXPLAIN_SENTENCES.nothing);
   const texts = differences.map(
     ({ field, first, this: now }) =>
@@ -214,7 +214,7 @@ function differencesText({ differences }: StoryRequest, say: Say): string {
   return texts.length === 0 ? "" : `: ${texts.join(", ")}`;
 }
 
-function placeRequest(request: StoryRequest, say: Say): OrderedLine {
+function placeRequest(request: StoryRequest, say: Translator): OrderedLine {
   return {
     entry: requestEntry(request, say),
     about: { request },
@@ -223,7 +223,7 @@ function placeRequest(request: StoryRequest, say: Say): OrderedLine {
 }
 
 /** An event, with the attempt whose start it reports. */
-function placeEvent(event: StoryEvent, say: Say, attempt?: Attempt): OrderedLine {
+function placeEvent(event: StoryEvent, say: Translator, attempt?: Attempt): OrderedLine {
   const { id, type, createdAt: at } = event;
   const began = attempt === undefined ? "" : `, ${say(EXPLAIN_SENTENCES.attempt(attempt.number))}`;
   const entry: StoryEntry = {
@@ -239,12 +239,15 @@ function placeEvent(event: StoryEvent, say: Say, attempt?: Attempt): OrderedLine
   return { entry, about: { event }, place: isPendingEvent(event) ? "pending" : "final" };
 }
 
-function placeView({ kind, at, target }: PageView, say: Say): OrderedLine {
+function placeView({ kind, at, target }: PageView, say: Translator): OrderedLine {
   const text = kind === "opened" ? EXPLAIN_SENTENCES.pageOpened : EXPLAIN_SENTENCES.browserReturned(target);
   return { entry: payerEntry("page", at, say(text)), place: kind };
 }
 
-function placeAttempt({ number, startedAt, outcome, finishedAt }: Attempt, say: Say): readonly OrderedLine[] {
+function placeAttempt(
+  { number, startedAt, outcome, finishedAt }: Attempt,
+  say: Translator,
+): readonly OrderedLine[] {
   const line = (at: number, text: Words): StoryEntry => payerEntry("attempt", at, say(text));
   const started: OrderedLine = {
     entry: line(startedAt, EXPLAIN_SENTENCES.attemptStarted(number)),
@@ -260,7 +263,7 @@ function placeAttempt({ number, startedAt, outcome, finishedAt }: Attempt, say: 
 
 function lateEntry(
   { attempt, result, recordedAt }: CheckoutStory["lateResults"][number],
-  say: Say,
+  say: Translator,
 ): StoryEntry {
   return payerEntry("late_result", recordedAt, say(EXPLAIN_SENTENCES.attemptLate(attempt, result)));
 }

@@ -18,7 +18,7 @@ import { reasonWords } from "../webhook/endpoint.ts";
 import { drillWords } from "./drill-text.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 import { hasOrderEvents } from "./drills/webhook.ts";
-import { english, type Say, type Words } from "../language.ts";
+import { english, type Translator, type Words } from "../language.ts";
 import { printableLiteral } from "../text.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
 import { proofOf, worstProof, type Proof } from "./proof.ts";
@@ -39,10 +39,10 @@ const ITEMS = {
   webhook_verification: webhookItem,
   idempotency_replay: idempotencyItem,
   production_gate: gateItem,
-} satisfies Record<ItemName, (facts: ReadinessFacts, say: Say) => ItemFinding>;
+} satisfies Record<ItemName, (facts: ReadinessFacts, say: Translator) => ItemFinding>;
 
 /** Judges all items from the facts. */
-export function judgeItems(facts: ReadinessFacts, say: Say = english): Checklist {
+export function judgeItems(facts: ReadinessFacts, say: Translator = english): Checklist {
   return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, ITEMS[name](facts, say))));
 }
 
@@ -58,7 +58,7 @@ export function checklistOf(items: readonly ChecklistItem[]): Checklist {
   return { verdict: leans ? "ready_with_risks" : "ready", items };
 }
 
-function credentialItem({ production }: ReadinessFacts, say: Say): ItemFinding {
+function credentialItem({ production }: ReadinessFacts, say: Translator): ItemFinding {
   const { request, approval } = production;
   if (isApproved(production)) {
     const reason = say(READINESS_SENTENCES.approved);
@@ -74,7 +74,7 @@ function credentialItem({ production }: ReadinessFacts, say: Say): ItemFinding {
   return { status: "fail", reason, evidence: actionEvidence(request, approval), next: APPROVE_COMMAND };
 }
 
-function gateItem({ production }: ReadinessFacts, say: Say): ItemFinding {
+function gateItem({ production }: ReadinessFacts, say: Translator): ItemFinding {
   const { request, gate } = production;
   if (isGateOpen(production)) {
     const reason = say(READINESS_SENTENCES.gateOpen);
@@ -101,7 +101,10 @@ function actionEvidence(...acts: readonly (RecordedAction | null)[]): Evidence[]
     }));
 }
 
-function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts, say: Say): ItemFinding {
+function storeItem(
+  { storeId, active, activeSince, capabilities }: ReadinessFacts,
+  say: Translator,
+): ItemFinding {
   const evidence: Evidence[] = [
     { what: say(READINESS_SENTENCES.store(say(activity(active)))), reference: storeId, at: activeSince },
     ...capabilityLines(capabilities, say).map((what) => ({ what, reference: null, at: null })),
@@ -113,7 +116,7 @@ function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFact
 }
 
 /** The capabilities of each kind, active ones first. */
-function capabilityLines(capabilities: readonly Capability[], say: Say): string[] {
+function capabilityLines(capabilities: readonly Capability[], say: Translator): string[] {
   const lines = CAPABILITY_KINDS.flatMap((kind) =>
     [true, false].map((isOn) => {
       const names = capabilities.filter((one) => one.kind === kind && one.active === isOn);
@@ -135,12 +138,12 @@ type FailedItem = Pick<ChecklistItem, "reason" | "next">;
 
 const LIST_CAPABILITIES = "checkout capabilities list";
 
-function inactive(say: Say): FailedItem {
+function inactive(say: Translator): FailedItem {
   return { reason: say(READINESS_SENTENCES.storeInactive), next: "checkout admin activate" };
 }
 
 /** The missing capability of a store, if any: all must be active, and there must be at least one of each kind. */
-function missingCapability(capabilities: readonly Capability[], say: Say): FailedItem | undefined {
+function missingCapability(capabilities: readonly Capability[], say: Translator): FailedItem | undefined {
   const off = capabilities.filter(({ active }) => !active).map(({ name }) => name);
   const [first] = off;
   if (first !== undefined)
@@ -153,7 +156,7 @@ function missingCapability(capabilities: readonly Capability[], say: Say): Faile
 }
 
 /** Return origins must be registered, and a drill must show that the shop does not treat a return as a payment. */
-function originsItem(facts: ReadinessFacts, say: Say): ItemFinding {
+function originsItem(facts: ReadinessFacts, say: Translator): ItemFinding {
   const { returnOrigins, browserReturn: drill } = facts;
   const add = "checkout return-origins add https://shop.example";
   if (returnOrigins.length === 0) {
@@ -190,7 +193,7 @@ function isOnThisMachine(origin: string): boolean {
  * Every enabled endpoint needs its own passed drill, including an endpoint that a drill is holding, and the shop needs
  * a drill of duplicates. Listeners do not count, because production has none.
  */
-function webhookItem(facts: ReadinessFacts, say: Say): ItemFinding {
+function webhookItem(facts: ReadinessFacts, say: Translator): ItemFinding {
   const known = facts.endpoints.filter(({ kind }) => kind === "url");
   const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
   const paused: Evidence[] = known
@@ -220,7 +223,7 @@ function webhookItem(facts: ReadinessFacts, say: Say): ItemFinding {
 }
 
 /** A receiver might accept only webhook.test: a drill without events of an order shows nothing else (decision 67). */
-function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts, say: Say): Proof {
+function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts, say: Translator): Proof {
   const where = printableLiteral(url);
   const what = say(READINESS_SENTENCES.webhookDrill(where));
   const changed = READINESS_SENTENCES.endpointChanged;
@@ -229,7 +232,7 @@ function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFac
   return { ...proof, risks: [say(READINESS_SENTENCES.sentTestOnly(what))] };
 }
 
-function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact[], say: Say): Proof {
+function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact[], say: Translator): Proof {
   const what = say(READINESS_SENTENCES.duplicatesDrill);
   const changed = READINESS_SENTENCES.endpointsChanged;
   const subject = duplicatesSubject(endpoints);
@@ -243,7 +246,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
  * Only a drill of the merchant's client proves the item. Logged requests are shown but prove nothing: any client can
  * have sent them, and even a client that confuses its keys receives such a refusal.
  */
-function idempotencyItem(facts: ReadinessFacts, say: Say): ItemFinding {
+function idempotencyItem(facts: ReadinessFacts, say: Translator): ItemFinding {
   const { storeId, idempotency, underway } = facts;
   const { replayed, refused, drill } = idempotency;
   const claim = {
@@ -279,10 +282,10 @@ function judgeByProofs(
   return { status: "pass", reason, evidence, assumptions, next };
 }
 
-function runningDrill({ since }: RunningDrill, say: Say): Evidence {
+function runningDrill({ since }: RunningDrill, say: Translator): Evidence {
   return { what: say(READINESS_SENTENCES.idempotencyRunning), reference: null, at: since };
 }
 
-function keyUse(use: KeyUseFact | null, what: (key: string) => Words, say: Say): Evidence[] {
+function keyUse(use: KeyUseFact | null, what: (key: string) => Words, say: Translator): Evidence[] {
   return use === null ? [] : [{ what: say(what(use.key)), reference: use.requestId, at: use.at }];
 }

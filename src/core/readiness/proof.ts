@@ -2,7 +2,7 @@
 import { iso } from "../clock.ts";
 import type { DrillFact, DrillStep } from "../control/drills.ts";
 import type { Evidence, ReadinessFacts, Waiver } from "../control/readiness.ts";
-import type { Say, Words } from "../language.ts";
+import type { Translator, Words } from "../language.ts";
 import { drillWords } from "./drill-text.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
@@ -32,7 +32,7 @@ type Claim = {
 };
 
 /** How long evidence and waivers are valid by the store's clock, in milliseconds: 7 days. */
-export const EVIDENCE_MS = 7 * 24 * 3_600_000;
+export const EVIDENCE_VALIDITY_MS = 7 * 24 * 3_600_000;
 
 /**
  * Decides what a drill proves now. The last drill counts; a failed drill counts until another passes or is waived
@@ -41,7 +41,7 @@ export const EVIDENCE_MS = 7 * 24 * 3_600_000;
 export function proofOf(
   claim: Claim,
   { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">,
-  say: Say,
+  say: Translator,
 ): Proof {
   const { kind, what, drill } = claim;
   const evidence = drill === null ? [] : drillAs(what, drill, say);
@@ -82,22 +82,22 @@ function invalidity({ subject, changed }: Claim, drill: DrillFact, now: number):
  */
 function staleness({ at }: { readonly at: number }, now: number): Words | undefined {
   if (at > now) return READINESS_SENTENCES.inTheFuture;
-  return now - at < EVIDENCE_MS ? undefined : READINESS_SENTENCES.tooOld;
+  return now - at < EVIDENCE_VALIDITY_MS ? undefined : READINESS_SENTENCES.tooOld;
 }
 
 function isCurrent(evidence: { readonly at: number }, now: number): boolean {
   return staleness(evidence, now) === undefined;
 }
 
-function riskOf({ drill, reason, at }: Waiver, say: Say): string {
-  return say(READINESS_SENTENCES.waivedUntil(DRILL_NAMES[drill], iso(at + EVIDENCE_MS), reason));
+function riskOf({ drill, reason, at }: Waiver, say: Translator): string {
+  return say(READINESS_SENTENCES.waivedUntil(DRILL_NAMES[drill], iso(at + EVIDENCE_VALIDITY_MS), reason));
 }
 
 /** Maximum number of failed steps in the evidence; the drill itself contains all of them. */
 const MAX_STEPS_SHOWN = 5;
 
 /** A drill as evidence, with its first failed steps. */
-function drillAs(what: string, { id, passed, steps, at }: DrillFact, say: Say): Evidence[] {
+function drillAs(what: string, { id, passed, steps, at }: DrillFact, say: Translator): Evidence[] {
   const failed = steps.filter((step) => !step.passed);
   const more = failed.length - MAX_STEPS_SHOWN;
   return [
@@ -115,7 +115,7 @@ function drillAs(what: string, { id, passed, steps, at }: DrillFact, say: Say): 
   ];
 }
 
-function failureOf({ steps }: DrillFact, say: Say): string {
+function failureOf({ steps }: DrillFact, say: Translator): string {
   const failed = steps.find(({ passed }) => !passed);
   if (failed === undefined) return say(READINESS_SENTENCES.notFinished);
   const { name, cause } = failed;
@@ -124,7 +124,7 @@ function failureOf({ steps }: DrillFact, say: Say): string {
     : say(READINESS_SENTENCES.stepCause(name, say(drillWords(cause))));
 }
 
-function stepSaid({ name, expected, got }: DrillStep, say: Say): string {
+function stepSaid({ name, expected, got }: DrillStep, say: Translator): string {
   return say(READINESS_SENTENCES.step(name, say(drillWords(expected)), say(drillWords(got))));
 }
 

@@ -16,7 +16,7 @@ export function createRunFile(
   const write = (): void => {
     if (held === undefined || served === undefined) return;
     const told = { version, store_id: store.stores.first()?.id, instance_id: store.instance.id() };
-    state.writeRun(world, held.path, { ...held.run, ...served, ...told });
+    state.writeRunRecord(world, held.path, { ...held.run, ...served, ...told });
   };
   return {
     write: (port: number): void => {

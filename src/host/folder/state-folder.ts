@@ -228,7 +228,7 @@ export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: Cont
  * The running sandbox of a folder; undefined if none is running, if it was killed, or if this folder is a copy of the
  * folder that it serves. Refuses an unreadable run.json of a running process, because its process has another version.
  */
-export function liveRun(
+export function findRunRecord(
   world: Pick<World, "files" | "processStart">,
   folder: string,
 ): Outcome<RunRecord | undefined, HostFailure> {
@@ -287,7 +287,7 @@ export function baseUrlOf({ port }: RunRecord): string | undefined {
 }
 
 /** Writes the address of this process for other processes. */
-export function writeRun(world: Pick<World, "files">, folder: string, run: RunRecord): void {
+export function writeRunRecord(world: Pick<World, "files">, folder: string, run: RunRecord): void {
   world.files.write(stateFile(folder, "run"), `${JSON.stringify(run, null, 2)}\n`);
 }
 

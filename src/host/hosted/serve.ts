@@ -106,7 +106,7 @@ async function serveAt<Value>(
     const ready = await firstStore(context, folder, service);
     if (!ready.ok) return ready;
     const { store_id, version } = ready.value;
-    state.writeRun(world, folder, { ...service.run, port: service.port, version, store_id });
+    state.writeRunRecord(world, folder, { ...service.run, port: service.port, version, store_id });
     await purpose.announce(ready.value);
     return accept(await purpose.use(ran.then(() => undefined)));
   } finally {

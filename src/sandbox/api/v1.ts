@@ -207,7 +207,7 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
  */
 function refuseLive({ store }: ApiContext): Outcome<never> {
   const first = store.stores.first();
-  if (first !== undefined && isApproved(productionOf(store.adminActs.of(first.id)))) {
+  if (first !== undefined && isApproved(productionOf(store.adminActions.of(first.id)))) {
     return refuse(
       "environment_not_allowed",
       "v1 accepts only test credentials, even after production was approved",

@@ -1,6 +1,6 @@
 // How the story of a checkout learns that a page was opened or left. The page reports it:
 // sandbox/pages/payment/send-back.js; the stored view: core/checkout/page-view.ts, store/checkout/page-views.ts.
-import { ONE_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
+import { SAME_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
 import { accept } from "../../core/outcome.ts";
 import { atCheckout } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
@@ -38,7 +38,7 @@ export function createPageViews(
     note: (checkoutId, view) => {
       const name = `${view.kind} ${checkoutId}`;
       const now = context.world.now();
-      if (now < (noted.get(name) ?? -Infinity) + ONE_VIEW_MS) return;
+      if (now < (noted.get(name) ?? -Infinity) + SAME_VIEW_MS) return;
       noted.set(name, now);
       const [oldest] = noted.keys();
       if (noted.size > MAX_REMEMBERED && oldest !== undefined) noted.delete(oldest);

@@ -59,10 +59,10 @@ export function retirePrice(
  * administrator.
  */
 export function recordApproval(
-  { adminActs }: Pick<Store, "adminActs">,
+  { adminActions }: Pick<Store, "adminActions">,
   approval: { readonly storeId: string; readonly price: Price; readonly note: string; readonly at: number },
 ): void {
   const { storeId, price, note, at } = approval;
   const action = price.approved ? "approve_price" : "revoke_price";
-  adminActs.insert({ storeId, actor: "administrator", action, subject: price.id, note, at });
+  adminActions.insert({ storeId, actor: "administrator", action, subject: price.id, note, at });
 }

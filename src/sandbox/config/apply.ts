@@ -119,7 +119,7 @@ function changeCapability(
   if (action === "add") store.capabilities.insert(storeId, { kind, name: subject });
   else store.capabilities.set(storeId, { name: subject, active });
   const act = active ? "enable_capability" : "disable_capability";
-  store.adminActs.insert({ storeId, actor: "administrator", action: act, subject, note: CONFIG_NOTE, at });
+  store.adminActions.insert({ storeId, actor: "administrator", action: act, subject, note: CONFIG_NOTE, at });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { SCOPES } from "../../core/credential.ts";
 import { accept, mapValue } from "../../core/outcome.ts";
-import type { ShownKey } from "../../store/credentials.ts";
+import type { KeySummary } from "../../store/credentials.ts";
 import { atStore } from "../at-store.ts";
 import { createKey, revokeKey } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
@@ -19,6 +19,6 @@ export const keyHandlers = {
     mapValue(await revokeKey(context, { storeId, id }), (revoked) => ({ ...renameKeyId(revoked), storeId })),
 } satisfies HandlersOf<"keys">;
 
-function renameKeyId<Key extends ShownKey>({ id: keyId, ...key }: Key) {
+function renameKeyId<Key extends KeySummary>({ id: keyId, ...key }: Key) {
   return { ...key, keyId };
 }

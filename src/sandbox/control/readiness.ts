@@ -55,7 +55,7 @@ export const readinessHandlers = {
       subject: "subject" in body ? body.subject : null,
       note: redactNote(body.note),
     }),
-  adminLog: async ({ store }, { storeId }) => accept({ storeId, acts: store.adminActs.of(storeId) }),
+  adminLog: async ({ store }, { storeId }) => accept({ storeId, acts: store.adminActions.of(storeId) }),
 } satisfies HandlersOf<"readiness">;
 
 /** Redacts keys and secrets in a note, because the log keeps its rows forever. */

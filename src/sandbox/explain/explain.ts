@@ -24,7 +24,7 @@ import type { Store } from "../../store/store.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
-import type { KeptAnswer } from "../../store/checkout/idempotency-keys.ts";
+import type { StoredAnswer } from "../../store/checkout/idempotency-keys.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 import { storeTime } from "../at-store.ts";
 import { scheduledSettlement } from "../checkout/payments.ts";
@@ -136,7 +136,7 @@ export function refuseUnknownRequest(log: Pick<RequestLog, "failure">, id: strin
 function readStoryRequest(
   request: LoggedRequest,
   met: ExistingCheckout | undefined,
-  keys: readonly KeptAnswer[],
+  keys: readonly StoredAnswer[],
 ): StoryRequest {
   const kept =
     request.status === 201 ? keys.find(({ requestId }) => requestId === request.requestId) : undefined;
@@ -149,7 +149,7 @@ function readStoryRequest(
   };
 }
 
-function keysOf({ store }: ExplainContext, checkoutId: string): readonly KeptAnswer[] {
+function keysOf({ store }: ExplainContext, checkoutId: string): readonly StoredAnswer[] {
   return store.idempotencyKeys.ofCheckout(checkoutId);
 }
 
@@ -253,7 +253,7 @@ async function explainOrderById(looking: ExplainQuery): Promise<Explanation | un
 function requestsOf(
   context: ExplainContext,
   storeId: string,
-  { orderId, keys }: { readonly orderId: string; readonly keys: readonly KeptAnswer[] },
+  { orderId, keys }: { readonly orderId: string; readonly keys: readonly StoredAnswer[] },
 ): readonly StoryRequest[] {
   const any = { statuses: null, method: null, path: null, after: null, from: null, ofMerchant: false };
   const found = context.requests.list(storeId, { ...any, orderId, limit: MAX_TOLD }).toReversed();

@@ -27,12 +27,12 @@ export function applyAction(context: ServiceContext, wanted: ActionInput): Promi
       active: details.active,
       capabilities: store.capabilities.of(storeId),
       prices: store.prices.of(storeId),
-      production: productionOf(store.adminActs.of(storeId)),
+      production: productionOf(store.adminActions.of(storeId)),
     };
     const allowed = decideAction(standing, wanted);
     if (!allowed.ok) return allowed;
     apply(store, wanted);
-    return accept(store.adminActs.insert({ ...wanted, at }));
+    return accept(store.adminActions.insert({ ...wanted, at }));
   });
 }
 

@@ -3,7 +3,7 @@ import { judgeItems } from "../../core/readiness/checklist.ts";
 import type { EndpointFact, JudgedChecklist, ReadinessFacts } from "../../core/control/readiness.ts";
 import { webhookSubject } from "../../core/readiness/drills/drill.ts";
 import { effectiveEndpoint, type Endpoint } from "../../core/webhook/endpoint.ts";
-import type { Say } from "../../core/language.ts";
+import type { Translator } from "../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
 import { refuseUnknownStore, storeTime } from "../at-store.ts";
@@ -20,7 +20,7 @@ export function readReadiness(context: ReadinessContext, storeId: string): Outco
   const details = store.stores.details(storeId);
   if (details === undefined) return refuseUnknownStore(storeId);
   const now = storeTime(context, storeId);
-  const acts = store.adminActs.of(storeId);
+  const acts = store.adminActions.of(storeId);
   const switched = acts.findLast(({ action }) => action === "activate" || action === "deactivate");
   return accept({
     storeId,
@@ -49,7 +49,7 @@ export function readReadiness(context: ReadinessContext, storeId: string): Outco
 export function judgeStore(
   context: ReadinessContext,
   storeId: string,
-  say?: Say,
+  say?: Translator,
 ): Outcome<{ readonly facts: ReadinessFacts; readonly checklist: JudgedChecklist }> {
   return mapValue(readReadiness(context, storeId), (facts) => ({
     facts,

@@ -1,4 +1,4 @@
-import { freeze, isMoment, REAL_CLOCK, setTo, storeNow, type StoreClock } from "../../core/clock.ts";
+import { freezeClock, isMoment, REAL_CLOCK, setClock, storeNow, type StoreClock } from "../../core/clock.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { DispatchedEntry } from "../../core/control/webhook.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
@@ -86,7 +86,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
     // The clock stops at each time when something is sent, because retries count from there.
     const stop = nextStop(context, storeId, reached) ?? now;
     arrived = stop >= now || world.monotonic() >= until;
-    const clockAt = (at: number): StoreClock => setTo(before, at, realNow);
+    const clockAt = (at: number): StoreClock => setClock(before, at, realNow);
     const clock = arrived ? after : clockAt(stop);
     const { fire } = progress;
     fired.push(...(await moveTo(context, { storeId, clock, clockAt, fire }, arrived ? now : stop)));
@@ -172,12 +172,12 @@ function moveStoreClock(clock: StoreClock, act: ClockAction, realNow: number): S
     case "show":
       return clock;
     case "freeze":
-      return freeze(clock, realNow);
+      return freezeClock(clock, realNow);
     case "real":
       return REAL_CLOCK;
     case "advance":
-      return setTo(clock, storeNow(clock, realNow) + act.byMs, realNow);
+      return setClock(clock, storeNow(clock, realNow) + act.byMs, realNow);
     case "set":
-      return setTo(clock, act.to, realNow);
+      return setClock(clock, act.to, realNow);
   }
 }

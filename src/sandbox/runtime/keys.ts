@@ -2,7 +2,7 @@
 // commands: cli/store/keys.ts.
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey, SCOPES, type Scope } from "../../core/credential.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import type { ShownKey } from "../../store/credentials.ts";
+import type { KeySummary } from "../../store/credentials.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
 import { atStore, storeTime } from "../at-store.ts";
@@ -25,7 +25,7 @@ type KeyInput = {
 };
 
 /** A new key with its plaintext, which is not stored. */
-type MadeKey = Pick<ShownKey, "id" | "lastFour" | "scopes"> & { readonly apiKey: string };
+type MadeKey = Pick<KeySummary, "id" | "lastFour" | "scopes"> & { readonly apiKey: string };
 
 /** Gives a store an API key, within a transaction; only its hash is stored (interface 24). */
 export function createKey(
@@ -52,7 +52,7 @@ export function createKey(
 export function revokeKey(
   context: KeyContext,
   { storeId, id }: { readonly storeId: string; readonly id: string },
-): Promise<Outcome<ShownKey & { readonly revokedAt: number; readonly keysLeft: number }>> {
+): Promise<Outcome<KeySummary & { readonly revokedAt: number; readonly keysLeft: number }>> {
   return atStore(context, storeId, ({ credentials }, now) => {
     const keys = credentials.of(storeId);
     const found = keys.find((key) => key.id === id);
@@ -65,7 +65,7 @@ export function revokeKey(
 }
 
 /** The keys that v1 accepts. */
-export function selectActiveKeys(keys: readonly ShownKey[]): readonly ShownKey[] {
+export function selectActiveKeys(keys: readonly KeySummary[]): readonly KeySummary[] {
   return keys.filter(({ revokedAt }) => revokedAt === null);
 }
 

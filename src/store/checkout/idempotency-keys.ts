@@ -7,7 +7,7 @@ type BoundKey = StoredResponse & KeyReference & { readonly checkoutId: string; r
 type BoundAnswer = StoredResponse & Pick<BoundKey, "createdAt">;
 type KeyReference = { readonly storeId: string; readonly key: string };
 /** A key of a checkout, and the answer to every request with the key. */
-export type KeptAnswer = Pick<BoundKey, "key" | "fingerprint" | "requestId" | "body">;
+export type StoredAnswer = Pick<BoundKey, "key" | "fingerprint" | "requestId" | "body">;
 
 /** The DDL of idempotency keys. */
 export const IDEMPOTENCY_KEYS_DDL = `
@@ -44,7 +44,7 @@ export function idempotencyKeysTable(connection: Connection) {
     )
     .pluck();
 
-  const selectOfCheckout = connection.prepare<[string], KeptAnswer>(
+  const selectOfCheckout = connection.prepare<[string], StoredAnswer>(
     `SELECT ${BOUND_KEY.some("key", "fingerprint", "requestId", "body")} FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
        WHERE checkout_id = ?`,
   );
@@ -65,6 +65,6 @@ export function idempotencyKeysTable(connection: Connection) {
     checkoutOf: (storeId: string, key: string): string | undefined => selectCheckout.get(storeId, key),
 
     /** The keys of a checkout, each with its answer: one, until it is forgotten. */
-    ofCheckout: (checkoutId: string): KeptAnswer[] => selectOfCheckout.all(checkoutId),
+    ofCheckout: (checkoutId: string): StoredAnswer[] => selectOfCheckout.all(checkoutId),
   };
 }

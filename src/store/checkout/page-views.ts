@@ -1,4 +1,4 @@
-import { MAX_PAGE_VIEWS, ONE_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
+import { MAX_PAGE_VIEWS, SAME_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /** The DDL of views of payment pages. Its limits are `MAX_PAGE_VIEWS` and the maximum length of a return address. */
@@ -33,7 +33,7 @@ export function pageViewsTable(connection: Connection) {
   return {
     /** Stores a view. Returns false for a repetition of the last view, and above the maximum. */
     keep: (checkoutId: string, view: PageView): boolean =>
-      statements.insert.run({ ...view, checkoutId, most: MAX_PAGE_VIEWS, apart: ONE_VIEW_MS }).changes > 0,
+      statements.insert.run({ ...view, checkoutId, most: MAX_PAGE_VIEWS, apart: SAME_VIEW_MS }).changes > 0,
 
     /** The views of a checkout, grouped by kind, oldest first. */
     of: (checkoutId: string): PageView[] => statements.select.all(checkoutId),

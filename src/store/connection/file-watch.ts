@@ -27,7 +27,7 @@ export type FileWatch = {
 const DATABASE_BYTES = 256 * 1024;
 
 /** The watch of a database in memory, which has no files. */
-export const NO_FILES: FileWatch = {
+export const NO_FILE_WATCH: FileWatch = {
   isIntact: () => true,
   noteWritten: () => true,
   holdsOwn: () => true,

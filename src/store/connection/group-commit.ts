@@ -1,5 +1,5 @@
 import type { FileConnection } from "./database.ts";
-import { NO_FILES, type FileWatch } from "./file-watch.ts";
+import { NO_FILE_WATCH, type FileWatch } from "./file-watch.ts";
 import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
 /** Schedules work; passed in, so that tests can control it. */
@@ -52,7 +52,7 @@ type Result =
  * again with a savepoint around each job, which costs two statements per job and is therefore not the default.
  */
 export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & Observers): Write {
-  const { watch = NO_FILES, ended, mark = () => undefined } = scheduler;
+  const { watch = NO_FILE_WATCH, ended, mark = () => undefined } = scheduler;
   const statements = { ...prepare(connection), mark };
   let queue: Job[] = [];
   let scheduled = false;

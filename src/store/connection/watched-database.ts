@@ -11,7 +11,7 @@ import {
   type OpenOptions,
 } from "./database.ts";
 import { openDatabase } from "./open-database.ts";
-import { NO_FILES, watchFiles, type FileWatch } from "./file-watch.ts";
+import { NO_FILE_WATCH, watchFiles, type FileWatch } from "./file-watch.ts";
 import { filesLostError } from "./group-commit.ts";
 import { createMarker } from "./log-mark.ts";
 
@@ -37,7 +37,7 @@ export function openWatchedDatabase(
   const connection = opened.value;
   if (path === IN_MEMORY) {
     const close = (): void => void connection.close();
-    return accept({ connection, watch: NO_FILES, findingCause: (work) => work(), close, leave: close });
+    return accept({ connection, watch: NO_FILE_WATCH, findingCause: (work) => work(), close, leave: close });
   }
   // Named while it is open, because the limit of open files is only exceeded then.
   const outcome = withFileRefusal(path, options, () => accept(watchConnection(connection, path, options)));
@@ -161,7 +161,7 @@ function holdsOwn(watch: FileWatch): boolean {
 type Transact = <Value>(work: () => Value) => Value;
 
 /** Creates such transactions, each with its mark at the end. */
-export function transactor({ connection, watch, findingCause: finding }: WatchedDatabase): Transact {
+export function createTransactor({ connection, watch, findingCause: finding }: WatchedDatabase): Transact {
   const mark = createMarker(connection);
   return <Value>(work: () => Value): Value => {
     if (!watch.isIntact()) throw filesLostError();

@@ -12,7 +12,7 @@ import {
 import type { LogicalCreate } from "../../core/checkout/idempotency-key.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Connection } from "../connection/connection.ts";
-import { transactor, type WatchedDatabase } from "../connection/watched-database.ts";
+import { createTransactor, type WatchedDatabase } from "../connection/watched-database.ts";
 
 type EntryRow = Omit<JournalEntry, "inDoubt"> & { readonly inDoubt: number };
 type NewEntry = Omit<
@@ -59,7 +59,7 @@ ALTER TABLE entries ADD COLUMN instance TEXT;
 /** The client's creates, each with its key and state. */
 export function entriesTable(database: WatchedDatabase): Journal {
   const sql = prepare(database.connection);
-  const transact = transactor(database);
+  const transact = createTransactor(database);
 
   const begin = (intent: CreateIntent, body: string, now: number): Outcome<JournalEntry, KeyRefusal> => {
     const { key, attempt } = chooseKey(intent, sql.selectLatest.get(intent));

@@ -1,5 +1,5 @@
 import { SEEN_RETENTION_MS, type SeenEvent, type SeenEvents } from "../../core/webhook/seen-events.ts";
-import { transactor, type WatchedDatabase } from "../connection/watched-database.ts";
+import { createTransactor, type WatchedDatabase } from "../connection/watched-database.ts";
 
 /** The DDL of the events that a target of `checkout listen` accepted. */
 export const SEEN_EVENTS_DDL = `
@@ -45,7 +45,7 @@ export function seenEventsTable(database: WatchedDatabase, now: number): SeenEve
      ON CONFLICT (event_id) DO UPDATE SET seen_at = excluded.seen_at, instance = excluded.instance
      WHERE excluded.instance IS NOT NULL AND excluded.instance IS NOT seen_events.instance`,
   );
-  const transact = transactor(database);
+  const transact = createTransactor(database);
   transact(() => forget.run(now - SEEN_RETENTION_MS));
   return {
     has: ({ eventId, instance }) => select.get({ eventId, instance }) !== undefined,

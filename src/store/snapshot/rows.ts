@@ -23,8 +23,8 @@ export type CopiedTable = {
   readonly position: number | undefined;
 };
 
-/** Encrypts a secret with another key. */
-export type Reseal = (sealed: SealedSecret) => SealedSecret;
+/** Encrypts a sealed secret with another key. */
+export type Resealer = (sealed: SealedSecret) => SealedSecret;
 
 /** The stores whose rows are selected: one, or all. */
 export type RowSelection = { readonly storeId: string } | "all";
@@ -269,7 +269,7 @@ function statementOf(connection: Connection, sql: string): RowStatement {
 }
 
 /** Rows of signing secrets, each encrypted with another key. */
-export function* resealRows({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Reseal): Generator<Row> {
+export function* resealRows({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Resealer): Generator<Row> {
   const at = (name: string): number => columns.indexOf(name);
   const [id, storeId, nonce, sealed] = [at("id"), at("store_id"), at("nonce"), at("sealed")];
   for (const row of rows) {

@@ -15,7 +15,7 @@ import {
   SnapshotConflict,
   SnapshotDamage,
   type CopiedTable,
-  type Reseal,
+  type Resealer,
   type RowSelection,
 } from "./rows.ts";
 
@@ -24,7 +24,7 @@ type Replacement = {
   readonly rows: RowSelection;
   readonly storeIds: readonly string[];
   readonly gone: readonly string[];
-  readonly reseal: Reseal;
+  readonly reseal: Resealer;
 };
 
 /** Functions that a restore calls: `clearing` deletes all rows of a store; `changed` runs after each change. */
@@ -103,7 +103,7 @@ const DUPLICATE_ERRORS: ReadonlySet<string> = new Set([
 function prepareRows(
   connection: Connection,
   table: CopiedTable,
-  { rows, reseal }: { readonly rows: Iterable<unknown[]>; readonly reseal: Reseal },
+  { rows, reseal }: { readonly rows: Iterable<unknown[]>; readonly reseal: Resealer },
 ): Iterable<unknown[]> {
   if (table.name === SECRETS_TABLE) return resealRows(table, rows, reseal);
   return table.position === undefined ? rows : renumberRows(connection, table, [...rows]);

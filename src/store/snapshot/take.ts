@@ -19,7 +19,7 @@ import {
   selectRows,
   selectRowsInSteps,
   type CopiedTable,
-  type Reseal,
+  type Resealer,
   type RowSelection,
 } from "./rows.ts";
 
@@ -29,7 +29,7 @@ export const SECRETS_TABLE = "signing_secrets";
 /** The facts about a snapshot to be taken, and the encryption of its secrets. */
 type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
   readonly key: Uint8Array;
-  readonly reseal: Reseal;
+  readonly reseal: Resealer;
   readonly origin: SnapshotOrigin;
 };
 

@@ -13,7 +13,7 @@ const ADOPT_OPTIONS = { adopt: true, isAdministrator: true };
 type Scope = Parameters<typeof takeSnapshot>[1];
 
 /** Takes a snapshot of a store, or of the whole sandbox. */
-export async function snapshotOf(running: InProcessSandbox, scope: Scope): Promise<Uint8Array> {
+export async function takeSnapshotOf(running: InProcessSandbox, scope: Scope): Promise<Uint8Array> {
   refuseClosed(running);
   return takeSnapshot(running.context, scope);
 }

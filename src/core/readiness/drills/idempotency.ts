@@ -48,7 +48,7 @@ const KEY_FAULTS: ReadonlySet<ObservedCreate["result"]> = new Set([
 type StepOutcome = { readonly got: string; readonly reference?: string | null; readonly cause?: Words };
 
 /** The input of the steps that follow a lost answer. */
-type Scene = {
+type StepFacts = {
   readonly facts: IdempotencyFacts;
   readonly lost: ObservedCreate;
   /** The creates of the first purchase that follow the lost answer. */
@@ -64,7 +64,7 @@ type RestartFacts = { readonly made: ObservedCreate; readonly killed: RunFact; r
 type IdempotencyStep = {
   readonly title: Words;
   readonly expected: Words;
-  readonly see: (scene: Scene) => StepOutcome | undefined;
+  readonly see: (stepFacts: StepFacts) => StepOutcome | undefined;
 };
 
 /** The steps of the drill, in order. */
@@ -153,9 +153,9 @@ export function judgeIdempotencyDrill(facts: IdempotencyFacts): JudgedDrill {
     const isFault = facts.seen.some(({ result }) => KEY_FAULTS.has(result));
     return { verdict: isFault ? "failed" : "unknown", steps: [stepOf("answer_lost", nothingLost(facts))] };
   }
-  const scene = sceneOf(facts, { lost, later: first.slice(at + 1) });
+  const stepFacts = stepFactsOf(facts, { lost, later: first.slice(at + 1) });
   const steps = STEP_NAMES.flatMap((name) => {
-    const found = IDEMPOTENCY_STEPS[name].see(scene);
+    const found = IDEMPOTENCY_STEPS[name].see(stepFacts);
     return found === undefined ? [] : [stepOf(name, found)];
   });
   return { verdict: steps.every((step) => step.passed) ? "passed" : "failed", steps };
@@ -171,7 +171,7 @@ function stepOf(name: StepName, { got, reference = null, cause }: StepOutcome): 
   return { name, passed: text === null, expected: english(expected), got, cause: text, reference };
 }
 
-function sceneOf(facts: IdempotencyFacts, { lost, later }: Pick<Scene, "lost" | "later">): Scene {
+function stepFactsOf(facts: IdempotencyFacts, { lost, later }: Pick<StepFacts, "lost" | "later">): StepFacts {
   const killed = runOf(facts, "killed");
   const began = facts.seen.filter(({ run }) => run === "killed");
   const made = began.find((create) => create.lost);
@@ -225,7 +225,7 @@ function causeOfSilence(facts: IdempotencyFacts): Words {
 
 const NOT_RUN: ClientExit = { ending: "not_run", exitCode: null };
 
-function judgeRetry({ facts, later }: Scene): StepOutcome {
+function judgeRetry({ facts, later }: StepFacts): StepOutcome {
   const [next] = later;
   if (next !== undefined) {
     const tell = next.start > 1 ? STEP_RESULTS.moreRunAgain : STEP_RESULTS.more;

@@ -9,7 +9,7 @@ export type Claims = {
 };
 
 /** Parses the claims of a webhook's body. Only for lists: before verification, nothing may depend on them. */
-export function claimsOf(rawBody: Uint8Array): Claims {
+export function parseClaims(rawBody: Uint8Array): Claims {
   const body = parseJsonBody(rawBody);
   const object = fieldOf(body, "data");
   return {

@@ -20,7 +20,7 @@ import {
   type PageContext,
 } from "./parts.ts";
 import { merchantText } from "../shared/merchant-text.ts";
-import { TEXTS } from "./texts.ts";
+import { PAYMENT_TEXTS } from "./texts.ts";
 
 /** The query of the page for a customer who stays on it. */
 export const STAY_QUERY = "stay";
@@ -42,7 +42,7 @@ export function checkoutPage(context: PageContext): Html {
       style: "single",
       content,
     });
-    return payerLayout({ title: titled(TEXTS.result[status]), main });
+    return payerLayout({ title: titled(PAYMENT_TEXTS.result[status]), main });
   }
   const content = html`${summary(context)}${payment(context)}`;
   const main = liveMain(context, {
@@ -52,25 +52,27 @@ export function checkoutPage(context: PageContext): Html {
     style: "checkout",
     content,
   });
-  return payerLayout({ title: titled(TEXTS.payTo(view.names.store)), main });
+  return payerLayout({ title: titled(PAYMENT_TEXTS.payTo(view.names.store)), main });
 }
 
 function summary(context: PageContext): Html {
   const { view } = context;
   const { checkout, names } = view;
   const time = html`<span role="timer" aria-live="off">${timeLeft(context)}</span
-    >${view.clockStands ? html`<small>${TEXTS.clockStands}</small>` : ""}`;
+    >${view.clockStands ? html`<small>${PAYMENT_TEXTS.clockStands}</small>` : ""}`;
   return html`<section class="summary">
     <div class="merchant">
       <span class="avatar" aria-hidden="true">${initial(names.store)}</span>
       <div>
-        <h1>${TEXTS.payTo(names.store)}</h1>
-        <p>${TEXTS.soldBy(names.merchant)}</p>
+        <h1>${PAYMENT_TEXTS.payTo(names.store)}</h1>
+        <p>${PAYMENT_TEXTS.soldBy(names.merchant)}</p>
       </div>
     </div>
     <p class="amount">${amount(context)}</p>
     ${checkout.description === null ? "" : html`<p class="description">${merchantText(checkout.description)}</p>`}
-    <dl>${factRow(TEXTS.order, merchantText(checkout.orderId))} ${factRow(TEXTS.timeLeft, time)}</dl>
+    <dl>
+      ${factRow(PAYMENT_TEXTS.order, merchantText(checkout.orderId))} ${factRow(PAYMENT_TEXTS.timeLeft, time)}
+    </dl>
   </section>`;
 }
 
@@ -86,7 +88,7 @@ function payment(context: PageContext): Html {
   return html`<section class="card">
     ${open === undefined ? startStep(context) : scanStep(context, open.number)}
     ${cancelStep(context, `${path}/cancel`)}
-    ${returnLink(context, { style: "quiet", label: TEXTS.returnUnpaid(view.names.store) })}
+    ${returnLink(context, { style: "quiet", label: PAYMENT_TEXTS.returnUnpaid(view.names.store) })}
     ${developerNotes(context)}
   </section>`;
 }
@@ -94,9 +96,9 @@ function payment(context: PageContext): Html {
 /** Asks for confirmation once, also without script. */
 function cancelStep(context: PageContext, action: string): Html {
   return html`<details class="ask">
-    <summary>${TEXTS.cancel}</summary>
-    <p class="hint">${TEXTS.cancelAsk}</p>
-    ${formButton(context, { action, label: TEXTS.cancelSure, style: "plain" })}
+    <summary>${PAYMENT_TEXTS.cancel}</summary>
+    <p class="hint">${PAYMENT_TEXTS.cancelAsk}</p>
+    ${formButton(context, { action, label: PAYMENT_TEXTS.cancelSure, style: "plain" })}
   </details>`;
 }
 
@@ -104,13 +106,13 @@ function startStep(context: PageContext): Html {
   const { view } = context;
   const { paymentMethod } = view.checkout;
   const tried = view.attempts.length;
-  const settles = view.clockStands ? TEXTS.settlesFrozen : TEXTS.settlesItself;
-  return html`<h2>${TEXTS.paymentMethod}</h2>
-    ${tried === 0 ? "" : html`<p class="notice warn">${TEXTS.declined(MAX_PAYMENT_ATTEMPTS - tried)}</p>`}
+  const settles = view.clockStands ? PAYMENT_TEXTS.settlesFrozen : PAYMENT_TEXTS.settlesItself;
+  return html`<h2>${PAYMENT_TEXTS.paymentMethod}</h2>
+    ${tried === 0 ? "" : html`<p class="notice warn">${PAYMENT_TEXTS.declined(MAX_PAYMENT_ATTEMPTS - tried)}</p>`}
     ${view.settlesItself ? html`<p class="notice">${settles}</p>` : ""}
-    <p class="method">${methodMark(context)} <span>${TEXTS.method[paymentMethod]}</span></p>
-    ${formButton(context, { action: `${checkoutPath(view.checkout)}/start`, label: TEXTS.payWith[paymentMethod], style: "primary" })}
-    <p class="hint">${TEXTS.startHint[paymentMethod]}</p>`;
+    <p class="method">${methodMark(context)} <span>${PAYMENT_TEXTS.method[paymentMethod]}</span></p>
+    ${formButton(context, { action: `${checkoutPath(view.checkout)}/start`, label: PAYMENT_TEXTS.payWith[paymentMethod], style: "primary" })}
+    <p class="hint">${PAYMENT_TEXTS.startHint[paymentMethod]}</p>`;
 }
 
 /** Without script the page does not update, and must not claim that it does. */
@@ -118,17 +120,21 @@ function scanStep(context: PageContext, attempt: number): Html {
   const { view, origin } = context;
   const path = walletPath(view.checkout, attempt);
   const { paymentMethod } = view.checkout;
-  return html`<h2 class="elsewhere">${TEXTS.scan[paymentMethod]}</h2>
-    <h2 class="on-phone">${TEXTS.payWith[paymentMethod]}</h2>
-    <div class="qr elsewhere" role="img" aria-label="${TEXTS.qrName}">${qrCode(`${origin}${path}`)}</div>
+  return html`<h2 class="elsewhere">${PAYMENT_TEXTS.scan[paymentMethod]}</h2>
+    <h2 class="on-phone">${PAYMENT_TEXTS.payWith[paymentMethod]}</h2>
+    <div class="qr elsewhere" role="img" aria-label="${PAYMENT_TEXTS.qrName}">
+      ${qrCode(`${origin}${path}`)}
+    </div>
     ${
       isLoopback(new URL(origin).hostname)
-        ? html`<p class="notice warn elsewhere">${TEXTS.noPhone}</p>`
-        : html`<p class="hint elsewhere">${TEXTS.scanHint}</p>`
+        ? html`<p class="notice warn elsewhere">${PAYMENT_TEXTS.noPhone}</p>`
+        : html`<p class="hint elsewhere">${PAYMENT_TEXTS.scanHint}</p>`
     }
-    <a class="primary" href="${path}">${TEXTS.openWallet}</a>
-    <p class="waiting">${TEXTS.updatesItself}</p>
-    <noscript><a class="plain" href="${checkoutPath(view.checkout)}">${TEXTS.checkAgain}</a></noscript>`;
+    <a class="primary" href="${path}">${PAYMENT_TEXTS.openWallet}</a>
+    <p class="waiting">${PAYMENT_TEXTS.updatesItself}</p>
+    <noscript
+      ><a class="plain" href="${checkoutPath(view.checkout)}">${PAYMENT_TEXTS.checkAgain}</a></noscript
+    >`;
 }
 
 /** Dark on light in every theme, with the quiet zone that scanners need. */
@@ -142,23 +148,23 @@ function result(context: PageContext, status: FinalStatus): Html {
   const paid = paidAt(view);
   return html`<section class="card result ${status}">
     <span class="icon" aria-hidden="true"></span>
-    <h1>${TEXTS.result[status]}</h1>
+    <h1>${PAYMENT_TEXTS.result[status]}</h1>
     <p class="amount">${amount(context)}</p>
     ${
       wasPaidLate(view)
-        ? html`<p class="notice warn">${TEXTS.late}</p>`
-        : html`<p class="hint">${TEXTS.resultHint[status]}</p>`
+        ? html`<p class="notice warn">${PAYMENT_TEXTS.late}</p>`
+        : html`<p class="hint">${PAYMENT_TEXTS.resultHint[status]}</p>`
     }
     <dl>
-      ${factRow(status === "succeeded" ? TEXTS.paidTo : TEXTS.shop, names.store)}
-      ${factRow(TEXTS.order, merchantText(checkout.orderId))}
-      ${checkout.description === null ? "" : factRow(TEXTS.description, merchantText(checkout.description))}
-      ${factRow(TEXTS.paymentMethod, TEXTS.method[checkout.paymentMethod])}
-      ${paid === undefined ? "" : factRow(TEXTS.paidOn, moment(paid))}
-      ${paid === undefined ? "" : factRow(TEXTS.reference, html`<code>${checkout.id}</code>`)}
+      ${factRow(status === "succeeded" ? PAYMENT_TEXTS.paidTo : PAYMENT_TEXTS.shop, names.store)}
+      ${factRow(PAYMENT_TEXTS.order, merchantText(checkout.orderId))}
+      ${checkout.description === null ? "" : factRow(PAYMENT_TEXTS.description, merchantText(checkout.description))}
+      ${factRow(PAYMENT_TEXTS.paymentMethod, PAYMENT_TEXTS.method[checkout.paymentMethod])}
+      ${paid === undefined ? "" : factRow(PAYMENT_TEXTS.paidOn, moment(paid))}
+      ${paid === undefined ? "" : factRow(PAYMENT_TEXTS.reference, html`<code>${checkout.id}</code>`)}
     </dl>
-    ${returnLink(context, { style: "primary", label: TEXTS.returnTo(names.store) })} ${sendBack(context)}
-    ${developerNotes(context)}
+    ${returnLink(context, { style: "primary", label: PAYMENT_TEXTS.returnTo(names.store) })}
+    ${sendBack(context)} ${developerNotes(context)}
   </section>`;
 }
 
@@ -182,8 +188,8 @@ function sendBack({ view, stays }: PageContext): Html {
   if (returnOrigin === null || stays || paid === undefined || now - paid > SENT_BACK_WITHIN_MS) return html``;
   const seconds = html`<span data-seconds>${String(SECONDS_TO_STAY)}</span>`;
   return html`<send-back href="${returnAddress(returnOrigin, checkout)}" seconds="${String(SECONDS_TO_STAY)}">
-    <p class="hint" role="timer" aria-live="off">${TEXTS.sentBack(names.store, seconds)}</p>
-    <a class="plain" href="${checkoutPath(checkout)}?${STAY_QUERY}">${TEXTS.stay}</a>
+    <p class="hint" role="timer" aria-live="off">${PAYMENT_TEXTS.sentBack(names.store, seconds)}</p>
+    <a class="plain" href="${checkoutPath(checkout)}?${STAY_QUERY}">${PAYMENT_TEXTS.stay}</a>
   </send-back>`;
 }
 
@@ -191,27 +197,27 @@ function sendBack({ view, stays }: PageContext): Html {
 function developerNotes({ view, token }: PageContext): Html {
   const { checkout, attempts, lateResults, returnOrigin } = view;
   const tries = attempts.map(
-    ({ number, outcome }) => html`${String(number)}: ${TEXTS.outcome[outcome ?? "open"]}`,
+    ({ number, outcome }) => html`${String(number)}: ${PAYMENT_TEXTS.outcome[outcome ?? "open"]}`,
   );
   const late = lateResults.map(
-    ({ attempt, result: came }) => html`${String(attempt)}: ${TEXTS.outcome[came]}`,
+    ({ attempt, result: came }) => html`${String(attempt)}: ${PAYMENT_TEXTS.outcome[came]}`,
   );
   return html`<details class="notes">
-    <summary>${TEXTS.forDevelopers}</summary>
+    <summary>${PAYMENT_TEXTS.forDevelopers}</summary>
     <page-views hidden to="${checkoutPath(checkout)}/views" token="${token}"></page-views>
     <dl>
-      ${factRow(TEXTS.checkoutId, html`<code>${checkout.id}</code>`)}
-      ${factRow(TEXTS.status, html`<code>${checkout.status}</code>`)}
-      ${factRow(TEXTS.attempts, tries.length === 0 ? TEXTS.noAttempts : joinTexts(tries))}
-      ${late.length === 0 ? "" : factRow(TEXTS.lateResults, joinTexts(late))}
+      ${factRow(PAYMENT_TEXTS.checkoutId, html`<code>${checkout.id}</code>`)}
+      ${factRow(PAYMENT_TEXTS.status, html`<code>${checkout.status}</code>`)}
+      ${factRow(PAYMENT_TEXTS.attempts, tries.length === 0 ? PAYMENT_TEXTS.noAttempts : joinTexts(tries))}
+      ${late.length === 0 ? "" : factRow(PAYMENT_TEXTS.lateResults, joinTexts(late))}
     </dl>
     ${
       returnOrigin === null
         ? html`<p class="hint">
-            ${TEXTS.noReturn}<br /><code>checkout return-origins add http://localhost:3000</code>
+            ${PAYMENT_TEXTS.noReturn}<br /><code>checkout return-origins add http://localhost:3000</code>
           </p>`
         : ""
     }
-    ${isFinal(checkout.status) ? "" : html`<p class="hint">${TEXTS.onPhone}</p>`}
+    ${isFinal(checkout.status) ? "" : html`<p class="hint">${PAYMENT_TEXTS.onPhone}</p>`}
   </details>`;
 }

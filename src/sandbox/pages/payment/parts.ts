@@ -6,7 +6,7 @@ import { html, type Html, type Text } from "../../../web/html.ts";
 import type { Language, Words } from "../../../core/language.ts";
 import { textInLanguage, tagOf } from "../../../web/language.ts";
 import type { CheckoutView } from "../../checkout/view.ts";
-import { TEXTS } from "./texts.ts";
+import { PAYMENT_TEXTS } from "./texts.ts";
 
 /** The input of every page of a checkout. */
 export type PageContext = {
@@ -100,16 +100,19 @@ export function timeLeft({ view }: PageContext): string {
 export function methodMark({ view }: PageContext): Html {
   const { paymentMethod } = view.checkout;
   return html`<span class="mark ${paymentMethod}" aria-hidden="true"
-    >${(language) => textInLanguage(language, TEXTS.method[paymentMethod]).slice(0, 1)}</span
+    >${(language) => textInLanguage(language, PAYMENT_TEXTS.method[paymentMethod]).slice(0, 1)}</span
   >`;
 }
 
 /** The status of a checkout in words; a screen reader announces changes. */
 export function statusWords({ view }: PageContext): Words {
   const { checkout, attempts } = view;
-  if (isFinal(checkout.status)) return wasPaidLate(view) ? TEXTS.late : TEXTS.result[checkout.status];
-  if (attempts.some(({ outcome }) => outcome === null)) return TEXTS.waiting;
-  return attempts.length === 0 ? TEXTS.ready : TEXTS.declined(MAX_PAYMENT_ATTEMPTS - attempts.length);
+  if (isFinal(checkout.status))
+    return wasPaidLate(view) ? PAYMENT_TEXTS.late : PAYMENT_TEXTS.result[checkout.status];
+  if (attempts.some(({ outcome }) => outcome === null)) return PAYMENT_TEXTS.waiting;
+  return attempts.length === 0
+    ? PAYMENT_TEXTS.ready
+    : PAYMENT_TEXTS.declined(MAX_PAYMENT_ATTEMPTS - attempts.length);
 }
 
 /** Whether the customer paid after the checkout had ended, the only late result that matters to the customer. */

@@ -2,7 +2,7 @@ import { html, type Html, type Texts } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
 
 /** The texts of the payment pages. */
-export const TEXTS = {
+export const PAYMENT_TEXTS = {
   method: {
     alipay_plus: ["Alipay+", "Alipay+"],
     wechat_pay: ["WeChat Pay", "微信支付"],

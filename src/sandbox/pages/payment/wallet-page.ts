@@ -17,7 +17,7 @@ import {
   type PageContext,
 } from "./parts.ts";
 import { merchantText } from "../shared/merchant-text.ts";
-import { TEXTS } from "./texts.ts";
+import { PAYMENT_TEXTS } from "./texts.ts";
 
 /** The outcomes that the wallet's buttons send. */
 export const WALLET_OUTCOMES = ["succeeded", "declined", "failed", "cancelled", "late"] as const;
@@ -49,14 +49,14 @@ export function abandonedPage(context: PageContext, attempt: Attempt): Html {
     <section class="card wallet ${view.checkout.paymentMethod}">
       ${walletHead(context)}
       <div class="outcome">
-        <h2>${TEXTS.walkedAway}</h2>
-        <p class="hint">${TEXTS.walkedAwayHint}</p>
+        <h2>${PAYMENT_TEXTS.walkedAway}</h2>
+        <p class="hint">${PAYMENT_TEXTS.walkedAwayHint}</p>
       </div>
       <a class="primary" href="${checkoutPath(view.checkout)}">${SHARED_TEXTS.backToCheckout}</a>
-      <a class="plain" href="${walletPath(view.checkout, attempt.number)}">${TEXTS.backToWallet}</a>
+      <a class="plain" href="${walletPath(view.checkout, attempt.number)}">${PAYMENT_TEXTS.backToWallet}</a>
     </section>
   </main>`;
-  return payerLayout({ title: html`${TEXTS.walkedAway} · ${walletName(context)}`, main });
+  return payerLayout({ title: html`${PAYMENT_TEXTS.walkedAway} · ${walletName(context)}`, main });
 }
 
 function isOpen({ view }: PageContext, { outcome }: Attempt): boolean {
@@ -66,13 +66,13 @@ function isOpen({ view }: PageContext, { outcome }: Attempt): boolean {
 function walletHead(context: PageContext): Html {
   const { view } = context;
   return html`<h1>${methodMark(context)} <span>${walletName(context)}</span></h1>
-    <p class="payee">${TEXTS.payee} <strong>${displayStoreName(view.names.store)}</strong></p>
+    <p class="payee">${PAYMENT_TEXTS.payee} <strong>${displayStoreName(view.names.store)}</strong></p>
     <p class="amount">${amount(context)}</p>
     <p class="hint">${merchantText(view.checkout.description ?? view.checkout.orderId)}</p>`;
 }
 
 function walletName({ view }: PageContext): Words {
-  return TEXTS.wallet[view.checkout.paymentMethod];
+  return PAYMENT_TEXTS.wallet[view.checkout.paymentMethod];
 }
 
 function choices(context: PageContext, attempt: Attempt): Html {
@@ -85,15 +85,16 @@ function choices(context: PageContext, attempt: Attempt): Html {
       style: "choice",
       fields: { outcome },
     });
-  const confirm = html`${TEXTS.confirm} ${amount(context)}`;
+  const confirm = html`${PAYMENT_TEXTS.confirm} ${amount(context)}`;
   return html`${formButton(context, { action: path, label: confirm, style: "primary", fields: { outcome: "succeeded" } })}
-    <h2>${TEXTS.otherwise}</h2>
+    <h2>${PAYMENT_TEXTS.otherwise}</h2>
     <div class="choices">
-      ${choice("declined", TEXTS.decline, TEXTS.declineHint)} ${choice("failed", TEXTS.fail, TEXTS.failHint)}
-      ${choice("cancelled", TEXTS.cancelInWallet, TEXTS.cancelHint)}
-      ${choice("late", TEXTS.tooLate, TEXTS.tooLateHint)}
+      ${choice("declined", PAYMENT_TEXTS.decline, PAYMENT_TEXTS.declineHint)}
+      ${choice("failed", PAYMENT_TEXTS.fail, PAYMENT_TEXTS.failHint)}
+      ${choice("cancelled", PAYMENT_TEXTS.cancelInWallet, PAYMENT_TEXTS.cancelHint)}
+      ${choice("late", PAYMENT_TEXTS.tooLate, PAYMENT_TEXTS.tooLateHint)}
       <a class="choice" href="${path}/closed"
-        ><strong>${TEXTS.walkAway}</strong> <span>${TEXTS.walkAwayHint}</span></a
+        ><strong>${PAYMENT_TEXTS.walkAway}</strong> <span>${PAYMENT_TEXTS.walkAwayHint}</span></a
       >
     </div>`;
 }
@@ -107,10 +108,10 @@ function resultPart(context: PageContext, attempt: Attempt): Html {
   const { heading, hint } = wordsAfter(context, attempt);
   return html`<div class="outcome">
       <h2>${heading}</h2>
-      ${late ? html`<p class="notice warn">${TEXTS.late}</p>` : html`<p class="hint">${hint}</p>`}
+      ${late ? html`<p class="notice warn">${PAYMENT_TEXTS.late}</p>` : html`<p class="hint">${hint}</p>`}
     </div>
     <a class="primary" href="${checkoutPath(checkout)}">${SHARED_TEXTS.backToCheckout}</a>
-    ${offersLate ? formButton(context, { action: walletPath(checkout, attempt.number), label: TEXTS.payAnyway, style: "plain", fields: { outcome: "late" } }) : ""}`;
+    ${offersLate ? formButton(context, { action: walletPath(checkout, attempt.number), label: PAYMENT_TEXTS.payAnyway, style: "plain", fields: { outcome: "late" } }) : ""}`;
 }
 
 /** A declined attempt ends the checkout only if it was the last one; every other result ends the checkout. */
@@ -121,11 +122,13 @@ function wordsAfter(
   const { checkout, attempts } = view;
   if (!isFinal(checkout.status)) {
     const another = attempts.some((one) => one.outcome === null);
-    const hint = another ? TEXTS.triesAgain : TEXTS.tryAgain(MAX_PAYMENT_ATTEMPTS - attempts.length);
-    return { heading: TEXTS.walletDeclined, hint };
+    const hint = another
+      ? PAYMENT_TEXTS.triesAgain
+      : PAYMENT_TEXTS.tryAgain(MAX_PAYMENT_ATTEMPTS - attempts.length);
+    return { heading: PAYMENT_TEXTS.walletDeclined, hint };
   }
-  const result = TEXTS.result[checkout.status];
+  const result = PAYMENT_TEXTS.result[checkout.status];
   return outcome === "declined"
-    ? { heading: TEXTS.walletDeclined, hint: result }
-    : { heading: result, hint: TEXTS.resultHint[checkout.status] };
+    ? { heading: PAYMENT_TEXTS.walletDeclined, hint: result }
+    : { heading: result, hint: PAYMENT_TEXTS.resultHint[checkout.status] };
 }

@@ -13,7 +13,7 @@ import { html, type Html, type Text } from "../../../../web/html.ts";
 import { goodStateBadge, linkTo, table, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext } from "../view.ts";
 import { COMMON_WORDS } from "../texts.ts";
-import { TEXTS } from "./texts.ts";
+import { ADMIN_TEXTS } from "./texts.ts";
 
 /** Maximum number of stores shown: the newest. */
 const MAX_SHOWN = 100;
@@ -23,14 +23,14 @@ export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<Pag
   const all = store.stores.all();
   const shown = all.slice(-MAX_SHOWN).map((details) => ({
     details,
-    production: productionOf(store.adminActs.of(details.id)),
+    production: productionOf(store.adminActions.of(details.id)),
     unapproved: store.prices.of(details.id).filter((price) => !price.approved && !price.retired).length,
   }));
   const sorted = shown.toSorted((left, right) => rank(left.production) - rank(right.production));
-  const main = html`<p class="hint">${TEXTS.hint}</p>
-    ${table(TEXTS.title, sorted, row, { opens: true })}
-    ${all.length > MAX_SHOWN ? html`<p class="hint">${TEXTS.hidden(all.length - MAX_SHOWN)}</p>` : ""}`;
-  return Promise.resolve(accept({ title: TEXTS.title, main }));
+  const main = html`<p class="hint">${ADMIN_TEXTS.hint}</p>
+    ${table(ADMIN_TEXTS.title, sorted, row, { opens: true })}
+    ${all.length > MAX_SHOWN ? html`<p class="hint">${ADMIN_TEXTS.hidden(all.length - MAX_SHOWN)}</p>` : ""}`;
+  return Promise.resolve(accept({ title: ADMIN_TEXTS.title, main }));
 }
 
 /** Whether the merchant is waiting for the administrator. */
@@ -58,13 +58,13 @@ function row({
     [COMMON_WORDS.store, linkTo(`/portal/admin/${id}`, displayStoreName(store)), "head"],
     [COMMON_WORDS.merchant, displayText(merchant)],
     [COMMON_WORDS.state, goodStateBadge(active, COMMON_WORDS.active, COMMON_WORDS.inactive)],
-    [TEXTS.request, waits(production) ? warning(TEXTS.waiting) : TEXTS.none, "named"],
+    [ADMIN_TEXTS.request, waits(production) ? warning(ADMIN_TEXTS.waiting) : ADMIN_TEXTS.none, "named"],
     [
       COMMON_WORDS.credential,
       goodStateBadge(approved, COMMON_WORDS.approved, COMMON_WORDS.notApproved),
       "named",
     ],
     [COMMON_WORDS.gate, goodStateBadge(open, COMMON_WORDS.open, COMMON_WORDS.closed), "named"],
-    [TEXTS.prices, unapproved === 0 ? TEXTS.none : warning(String(unapproved)), "named"],
+    [ADMIN_TEXTS.prices, unapproved === 0 ? ADMIN_TEXTS.none : warning(String(unapproved)), "named"],
   ];
 }

@@ -1,7 +1,7 @@
 import { actionRoute, pageRoute, type PortalRoute } from "../route.ts";
 import { adminOverviewPage } from "./overview-page.ts";
 import { adminStorePage, parseActionForm } from "./store-page.ts";
-import { TEXTS } from "./texts.ts";
+import { ADMIN_TEXTS } from "./texts.ts";
 
 /** The administrator's pages: requests for production, stores, capabilities, gate, audit log. */
 export const ADMIN_ROUTES: readonly PortalRoute[] = [
@@ -11,7 +11,7 @@ export const ADMIN_ROUTES: readonly PortalRoute[] = [
     operation: "adminAct",
     read: parseActionForm,
     leadsTo: ({ storeId }) => `/portal/admin/${storeId}`,
-    says: ({ number, action }) => ({ words: TEXTS.recorded(number, action), tone: "good" }),
+    says: ({ number, action }) => ({ words: ADMIN_TEXTS.recorded(number, action), tone: "good" }),
     form: {
       page: adminStorePage,
       at: ({ storeId }) => ({ path: `/portal/admin/${storeId}`, storeId, id: "" }),

@@ -21,7 +21,7 @@ import {
 import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
-import { TEXTS } from "./texts.ts";
+import { ADMIN_TEXTS } from "./texts.ts";
 
 type Summary = AnswerOf<"storeSummary">;
 
@@ -75,12 +75,12 @@ function formWithQuestion(view: View, { action, subject }: ActionQuestion): Html
   const path = actionsPath(view);
   return formWithConfirmation(
     view,
-    { label: TEXTS.acts[action], question: TEXTS.questions[action] },
+    { label: ADMIN_TEXTS.acts[action], question: ADMIN_TEXTS.questions[action] },
     {
       action: path,
-      label: TEXTS.acts[action],
+      label: ADMIN_TEXTS.acts[action],
       fields,
-      content: inputField(TEXTS.note, "note", { typed: typedValues(view, path, fields) }),
+      content: inputField(ADMIN_TEXTS.note, "note", { typed: typedValues(view, path, fields) }),
       style: UNDOING_ACTIONS.has(action) ? "danger" : "primary",
     },
   );
@@ -96,7 +96,7 @@ const UNDOING_ACTIONS: ReadonlySet<AdministratorAction> = new Set([
 
 /** An action that grants something and that the next action can revoke: it needs no confirmation. */
 function formWithoutQuestion(view: View, { action, subject = "" }: ActionQuestion): Html {
-  const label = TEXTS.acts[action];
+  const label = ADMIN_TEXTS.acts[action];
   return actionForm(view, { action: actionsPath(view), label, fields: { action, subject } });
 }
 
@@ -110,12 +110,12 @@ function production(view: View, acts: readonly RecordedAction[]): Html {
   const [approved, open] = [isApproved(state), isGateOpen(state)];
   const requested =
     request === null
-      ? html`${TEXTS.noRequest} ${copyableText("checkout production request")}`
+      ? html`${ADMIN_TEXTS.noRequest} ${copyableText("checkout production request")}`
       : html`${momentWithDate(request.at)} ${request.note === null ? "" : html`· ${request.note}`}`;
   return html`<section class="panel">
     <h2>${COMMON_WORDS.production}</h2>
     ${factList([
-      [TEXTS.requested, requested],
+      [ADMIN_TEXTS.requested, requested],
       [COMMON_WORDS.credential, goodStateBadge(approved, COMMON_WORDS.approved, COMMON_WORDS.notApproved)],
       [COMMON_WORDS.gate, goodStateBadge(open, COMMON_WORDS.open, COMMON_WORDS.closed)],
     ])}
@@ -128,8 +128,8 @@ function production(view: View, acts: readonly RecordedAction[]): Html {
 
 function capabilities(view: View, { capabilities: all }: Summary): Html {
   const list = table(COMMON_WORDS.capabilities, all, ({ name, kind, active }) => [
-    [TEXTS.capability, html`<code>${name}</code>`, "head"],
-    [COMMON_WORDS.kind, TEXTS[kind]],
+    [ADMIN_TEXTS.capability, html`<code>${name}</code>`, "head"],
+    [COMMON_WORDS.kind, ADMIN_TEXTS[kind]],
     [COMMON_WORDS.state, goodStateBadge(active, COMMON_WORDS.active, COMMON_WORDS.inactive)],
     [
       COMMON_WORDS.act,
@@ -142,11 +142,11 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
   const enabling = { action: "enable_capability" };
   const another = actionForm(view, {
     action: path,
-    label: TEXTS.acts.enable_capability,
+    label: ADMIN_TEXTS.acts.enable_capability,
     fields: enabling,
-    content: inputField(TEXTS.another, "subject", {
+    content: inputField(ADMIN_TEXTS.another, "subject", {
       required: true,
-      hint: TEXTS.anotherHint,
+      hint: ADMIN_TEXTS.anotherHint,
       typed: typedValues(view, path, enabling),
     }),
   });
@@ -162,7 +162,7 @@ function prices(view: View, { prices: all }: Summary): Html {
   // The merchant adds prices: the button leads to the merchant's page, which may ask for the merchant's sign-in.
   const sorted = all.toSorted((left, right) => Number(left.approved) - Number(right.approved));
   const list = table(
-    TEXTS.catalog,
+    ADMIN_TEXTS.catalog,
     sorted,
     (price) => {
       const { id, description, approved, retired } = price;
@@ -185,14 +185,14 @@ function prices(view: View, { prices: all }: Summary): Html {
     },
     {
       none: noItems(
-        TEXTS.noPrices,
+        ADMIN_TEXTS.noPrices,
         "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
-        linkButton(storePath(view, "/catalog"), TEXTS.addPrice),
+        linkButton(storePath(view, "/catalog"), ADMIN_TEXTS.addPrice),
       ),
     },
   );
   return html`<section>
-    <h2>${TEXTS.catalog}</h2>
+    <h2>${ADMIN_TEXTS.catalog}</h2>
     ${list}
   </section>`;
 }
@@ -200,20 +200,20 @@ function prices(view: View, { prices: all }: Summary): Html {
 /** The audit log, newest first. */
 function auditLog(acts: readonly RecordedAction[]): Html {
   const list = table(
-    TEXTS.log,
+    ADMIN_TEXTS.log,
     acts.slice(-MAX_ACTIONS).toReversed(),
     ({ number, at, actor, action, subject, note }) => [
-      [TEXTS.number, String(number)],
+      [ADMIN_TEXTS.number, String(number)],
       [COMMON_WORDS.at, momentWithDate(at)],
-      [TEXTS.who, actor === "merchant" ? TEXTS.merchantActor : TEXTS.administrator],
-      [TEXTS.what, html`<code>${action}</code>`, "head"],
+      [ADMIN_TEXTS.who, actor === "merchant" ? ADMIN_TEXTS.merchantActor : ADMIN_TEXTS.administrator],
+      [ADMIN_TEXTS.what, html`<code>${action}</code>`, "head"],
       [COMMON_WORDS.of, subject === null ? "" : html`<code>${subject}</code>`],
       [COMMON_WORDS.note, note ?? ""],
     ],
-    { none: noItems(TEXTS.noActs, "checkout admin log") },
+    { none: noItems(ADMIN_TEXTS.noActs, "checkout admin log") },
   );
   return html`<section>
-    <h2>${TEXTS.log}</h2>
-    ${list} ${acts.length > MAX_ACTIONS ? html`<p class="hint">${TEXTS.newest(MAX_ACTIONS)}</p>` : ""}
+    <h2>${ADMIN_TEXTS.log}</h2>
+    ${list} ${acts.length > MAX_ACTIONS ? html`<p class="hint">${ADMIN_TEXTS.newest(MAX_ACTIONS)}</p>` : ""}
   </section>`;
 }

@@ -1,7 +1,7 @@
 import type { Texts } from "../../../../web/html.ts";
 
 /** The texts of the administrator's pages in each language. */
-export const TEXTS = {
+export const ADMIN_TEXTS = {
   title: ["Administration", "管理"],
   hint: [
     "Stores whose merchants are waiting for an answer come first. None of this affects production.",

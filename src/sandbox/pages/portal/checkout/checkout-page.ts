@@ -6,7 +6,7 @@ import {
   checkoutUrl,
   HIDDEN_FIELD,
   visibleValues,
-  type ShownFields,
+  type FieldDisplay,
 } from "../../../../core/checkout/wire.ts";
 import { explainCheckout } from "../../../../core/explain/checkout.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
@@ -14,7 +14,7 @@ import { html } from "../../../../web/html.ts";
 import { lastChangeOf } from "../../../checkout/list.ts";
 import { viewCheckout } from "../../../checkout/view.ts";
 import { readStory } from "../../../explain/explain.ts";
-import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
+import { PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listAddress } from "../forms.ts";
 import {
   amount,
@@ -29,7 +29,7 @@ import type { PageContent, PortalContext, View } from "../view.ts";
 import { payerActions } from "./actions.ts";
 import { lastChangeText } from "./last.ts";
 import { COMMON_WORDS } from "../texts.ts";
-import { TEXTS } from "./texts.ts";
+import { CHECKOUT_TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
 
 /** The whole story of a checkout, with the same data, order and words as `checkout explain`. */
@@ -54,7 +54,7 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
       next.length === 0
         ? ""
         : html`<section>
-            <h2>${TEXTS.next}</h2>
+            <h2>${CHECKOUT_TEXTS.next}</h2>
             <ul class="commands">
               ${next.map((one) => html`<li>${copyableText(one)}</li>`)}
             </ul>
@@ -73,27 +73,28 @@ function terms(
   const { checkout, command, ofOrder } = told;
   const { id, object, orderId, description, priceId, createdAt, expiresAt } = checkout;
   const ofThisOrder = html`<a href="${listAddress(view, "/checkouts", { q: orderId })}"
-    >${TEXTS.ofOrder(String(ofOrder))}</a
+    >${CHECKOUT_TEXTS.ofOrder(String(ofOrder))}</a
   >`;
   const paymentPage = html`<a href="${checkoutUrl(checkout, checkoutOrigin)}" target="_blank" rel="noopener"
-    >${TEXTS.openPage} <span aria-hidden="true">↗</span></a
+    >${CHECKOUT_TEXTS.openPage} <span aria-hidden="true">↗</span></a
   >`;
   // The page shows the amount, the status and the order_id above.
   const shown = {
     id: [COMMON_WORDS.id, copyableText(id)],
-    object: [COMMON_WORDS.kind, TEXTS.kinds[object]],
-    order_id: ofOrder === 1 ? HIDDEN_FIELD : [TEXTS.order, ofThisOrder],
+    object: [COMMON_WORDS.kind, CHECKOUT_TEXTS.kinds[object]],
+    order_id: ofOrder === 1 ? HIDDEN_FIELD : [CHECKOUT_TEXTS.order, ofThisOrder],
     amount_minor: HIDDEN_FIELD,
     currency: HIDDEN_FIELD,
     status: HIDDEN_FIELD,
-    description: description === null ? HIDDEN_FIELD : [TEXTS.description, merchantText(description)],
+    description:
+      description === null ? HIDDEN_FIELD : [CHECKOUT_TEXTS.description, merchantText(description)],
     price: priceId === null ? HIDDEN_FIELD : [COMMON_WORDS.price, html`<code>${displayText(priceId)}</code>`],
     created: [COMMON_WORDS.created, momentWithDate(createdAt)],
-    expires: [TEXTS.expires, momentWithDate(expiresAt)],
-    checkout_url: [TEXTS.paymentPage, paymentPage],
+    expires: [CHECKOUT_TEXTS.expires, momentWithDate(expiresAt)],
+    checkout_url: [CHECKOUT_TEXTS.paymentPage, paymentPage],
     livemode: HIDDEN_FIELD,
     command: [COMMON_WORDS.inTerminal, copyableText(command)],
-  } satisfies ShownFields<Row> & Readonly<Record<string, Row | typeof HIDDEN_FIELD>>;
+  } satisfies FieldDisplay<Row> & Readonly<Record<string, Row | typeof HIDDEN_FIELD>>;
   return visibleValues<Row>(shown);
 }
 

@@ -3,7 +3,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { LIVE_SCRIPT, SSE_SCRIPT } from "../assets.ts";
 import type { PageContent, ListUpdates, LiveTopic, View } from "../view.ts";
 import { END_EVENT } from "./stream.ts";
-import { TEXTS } from "./texts.ts";
+import { LIVE_TEXTS } from "./texts.ts";
 import { formatPosition } from "./watched.ts";
 
 /** Maximum number of reconnections of a lost stream: few, because its sandbox was probably stopped. */
@@ -43,7 +43,7 @@ function askAgain({ path, query }: Pick<View["call"], "path" | "query">): Html {
 export function liveMark({ live, news }: LiveContent, view: View): Html {
   const { position } = view;
   if (live === undefined || position === undefined || view.shownOnce !== undefined) return html``;
-  const said = Object.entries(TEXTS.states).map(
+  const said = Object.entries(LIVE_TEXTS.states).map(
     ([state, text]) => html`<span data-when="${state}">${text}</span>`,
   );
   return html`<span
@@ -63,10 +63,10 @@ export function liveMark({ live, news }: LiveContent, view: View): Html {
 /** Bars over the page, one of which is shown when the page is out of date. */
 function endings({ call }: View): readonly Html[] {
   const address = `${call.path}${call.query === "" ? "" : `?${call.query}`}`;
-  return Object.entries(TEXTS.endings).map(
+  return Object.entries(LIVE_TEXTS.endings).map(
     ([state, text]) =>
       html`<p class="ending" data-ending="${state}" role="alert" hidden>
-        ${text} <a href="${state === "gone" ? "/portal" : address}">${TEXTS.again}</a>
+        ${text} <a href="${state === "gone" ? "/portal" : address}">${LIVE_TEXTS.again}</a>
       </p>`,
   );
 }
@@ -79,7 +79,7 @@ function newRows({ call, query }: View, { newest, count, rows }: ListUpdates): H
   const again = new URLSearchParams(query);
   if (!again.has(SEEN_PARAMETER)) again.set(SEEN_PARAMETER, String(newest));
   const asking = askAgain({ path: call.path, query: again.toString() });
-  const text = count === 0 ? "" : TEXTS.newRows(count);
+  const text = count === 0 ? "" : LIVE_TEXTS.newRows(count);
   return html`<span
     class="news"
     ${asking}

@@ -1,6 +1,6 @@
 import type { Language } from "../../../../core/language.ts";
 import { textInLanguage } from "../../../../web/language.ts";
-import { TEXTS } from "./texts.ts";
+import { LIVE_TEXTS } from "./texts.ts";
 import type { Follower, PageMessage } from "./topic.ts";
 
 /**
@@ -110,7 +110,7 @@ function mergeMessages(before: PageMessage | undefined, next: PageMessage): Page
 function encode(language: Language, news: PageMessage): string {
   switch (news.kind) {
     case "changed":
-      return `id: ${news.since}\nevent: changed\ndata: ${textInLanguage(language, TEXTS.changes(news.count))}\n\n`;
+      return `id: ${news.since}\nevent: changed\ndata: ${textInLanguage(language, LIVE_TEXTS.changes(news.count))}\n\n`;
     case "crowded":
       return `retry: ${CROWDED_RETRY_MS}\nevent: crowded\ndata: \n\n`;
     case "reload":

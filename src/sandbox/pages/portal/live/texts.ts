@@ -8,7 +8,7 @@ function countText(count: number): string {
 }
 
 /** The texts of live pages in each language. */
-export const TEXTS = {
+export const LIVE_TEXTS = {
   states: {
     live: ["live", "实时"],
     lost: ["not live", "未实时更新"],

@@ -14,7 +14,7 @@ import { dueItemsUntil, type PendingItem } from "../store/due.ts";
 import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
-import { TEXTS } from "./texts.ts";
+import { OVERVIEW_TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** Maximum number of rows in each part, and the number of requests read at a time to find refused ones. */
@@ -48,35 +48,36 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
   const endpoints = store.endpoints.of(view.storeId);
   const none =
     endpoints.length === 0
-      ? html`${hintPart(TEXTS.noEndpoint)}
-          <p>${linkButton(storePath(view, "/webhooks"), TEXTS.addEndpoint)}</p>`
-      : hintPart(TEXTS.noneFailing);
+      ? html`${hintPart(OVERVIEW_TEXTS.noEndpoint)}
+          <p>${linkButton(storePath(view, "/webhooks"), OVERVIEW_TEXTS.addEndpoint)}</p>`
+      : hintPart(OVERVIEW_TEXTS.noneFailing);
   const list = table(
-    TEXTS.failing,
+    OVERVIEW_TEXTS.failing,
     endpoints.filter(isFailing).slice(0, MAX_SHOWN),
     (endpoint) => {
       const { id, url, failingSince, reason } = endpoint;
       const last = lastAttempt(context, endpoint);
       const cause = last === undefined ? undefined : causeText(last, selectorOf(view.language));
       const { due: waiting } = healthOf(context, view, id);
-      const since = failingSince === null ? reason : html`${TEXTS.since} ${listTime(failingSince, now)}`;
+      const since =
+        failingSince === null ? reason : html`${OVERVIEW_TEXTS.since} ${listTime(failingSince, now)}`;
       return [
-        [TEXTS.endpoint, linkTo(endpointPath(view, id), url.replace(/^http:\/\//, "")), "head"],
+        [OVERVIEW_TEXTS.endpoint, linkTo(endpointPath(view, id), url.replace(/^http:\/\//, "")), "head"],
         [
-          TEXTS.last,
+          OVERVIEW_TEXTS.last,
           html`${last === undefined ? "" : answerBadge(last.status)}
             <span class="hint">${since ?? ""}</span>`,
         ],
-        [TEXTS.cause, cause ?? ""],
+        [OVERVIEW_TEXTS.cause, cause ?? ""],
         [
-          TEXTS.waiting,
-          waiting === 0 ? "" : TEXTS.wait(waiting > MAX_UNPAID ? `${MAX_UNPAID}+` : String(waiting)),
+          OVERVIEW_TEXTS.waiting,
+          waiting === 0 ? "" : OVERVIEW_TEXTS.wait(waiting > MAX_UNPAID ? `${MAX_UNPAID}+` : String(waiting)),
         ],
       ];
     },
     { none, opens: true },
   );
-  return part(TEXTS.failing, list);
+  return part(OVERVIEW_TEXTS.failing, list);
 }
 
 /** The newest finished attempt to an endpoint, among its due and failed deliveries. */
@@ -92,7 +93,7 @@ function lastAttempt({ store }: PortalContext, { id, storeId }: Endpoint): Story
 function refusedPart({ requests }: PortalContext, view: View, now: number): Html {
   const found = lastRefused(requests, view.storeId);
   const list = table(
-    TEXTS.refused,
+    OVERVIEW_TEXTS.refused,
     found,
     (request: LoggedRequest) => {
       const { requestId, storeAt, method, path, status, code, orderId } = request;
@@ -103,16 +104,18 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
           "head",
         ],
         [COMMON_WORDS.status, answerBadge(status)],
-        [TEXTS.code, html`<code>${code ?? ""}</code>`],
+        [OVERVIEW_TEXTS.code, html`<code>${code ?? ""}</code>`],
         [COMMON_WORDS.order, orderId === null ? "" : merchantText(orderId)],
         [COMMON_WORDS.time, listTime(storeAt, now)],
       ];
     },
-    { none: hintPart(TEXTS.noneRefused), opens: true },
+    { none: hintPart(OVERVIEW_TEXTS.noneRefused), opens: true },
   );
   const more =
-    found.length === 0 ? "" : linkTo(listAddress(view, "/requests", { status: "4xx" }), TEXTS.allRefused);
-  return part(TEXTS.refused, list, more);
+    found.length === 0
+      ? ""
+      : linkTo(listAddress(view, "/requests", { status: "4xx" }), OVERVIEW_TEXTS.allRefused);
+  return part(OVERVIEW_TEXTS.refused, list, more);
 }
 
 /** The newest refused requests: the log is read backwards, in parts, until there are enough. */
@@ -131,16 +134,20 @@ function lastRefused(log: PortalContext["requests"], storeId: string): readonly 
 function due(context: PortalContext, view: View, now: number): Html {
   const { items } = dueItemsUntil(context, view.storeId, { until: now + DAY_MS, limit: MAX_SHOWN });
   const list = table(
-    TEXTS.due,
+    OVERVIEW_TEXTS.due,
     items,
     ({ at, what, of, path }: PendingItem) => [
       [COMMON_WORDS.time, listTime(at, now)],
-      [TEXTS.what, TEXTS.kinds[what]],
+      [OVERVIEW_TEXTS.what, OVERVIEW_TEXTS.kinds[what]],
       [COMMON_WORDS.of, linkTo(storePath(view, path), of), "head"],
     ],
-    { none: hintPart(TEXTS.noneDue), opens: true },
+    { none: hintPart(OVERVIEW_TEXTS.noneDue), opens: true },
   );
-  return part(TEXTS.due, list, items.length === 0 ? "" : linkTo(storePath(view, "/clock"), TEXTS.dueOn));
+  return part(
+    OVERVIEW_TEXTS.due,
+    list,
+    items.length === 0 ? "" : linkTo(storePath(view, "/clock"), OVERVIEW_TEXTS.dueOn),
+  );
 }
 
 function unpaid({ store }: PortalContext, view: View, now: number): Html {
@@ -150,14 +157,14 @@ function unpaid({ store }: PortalContext, view: View, now: number): Html {
     lists.newest({ ...any, status }, { before: AFTER_ALL, limit: MAX_UNPAID + 1 }),
   );
   const open = lists.at(places);
-  if (open.length === 0) return part(TEXTS.unpaid, hintPart(TEXTS.noneUnpaid));
+  if (open.length === 0) return part(OVERVIEW_TEXTS.unpaid, hintPart(OVERVIEW_TEXTS.noneUnpaid));
   const isMore = open.length > MAX_UNPAID;
   const oldest = Math.min(...open.map(({ createdAt }) => createdAt));
-  const count = TEXTS.unpaidCount(isMore ? `${MAX_UNPAID}+` : String(open.length));
+  const count = OVERVIEW_TEXTS.unpaidCount(isMore ? `${MAX_UNPAID}+` : String(open.length));
   return part(
-    TEXTS.unpaid,
+    OVERVIEW_TEXTS.unpaid,
     html`<p>
-      ${linkTo(storePath(view, "/checkouts"), count)}${isMore ? "" : html`, ${TEXTS.oldest} ${ageOf(oldest, now)}`}
+      ${linkTo(storePath(view, "/checkouts"), count)}${isMore ? "" : html`, ${OVERVIEW_TEXTS.oldest} ${ageOf(oldest, now)}`}
     </p>`,
   );
 }

@@ -1,7 +1,7 @@
 import type { Texts } from "../../../../web/html.ts";
 
 /** The texts of the overview in each language. */
-export const TEXTS = {
+export const OVERVIEW_TEXTS = {
   failing: ["Failing now", "正在失败"],
   noneFailing: ["Every endpoint has accepted its last delivery.", "所有接收端都已接收最近一次推送。"],
   noEndpoint: ["No endpoint is registered, so events are not delivered.", "没有登记接收端：事件不会推送。"],

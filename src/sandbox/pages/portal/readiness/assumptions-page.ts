@@ -8,7 +8,7 @@ import { ageOf, linkButton, noItems, linkTo, table, type TableRow } from "../par
 import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { calibrationNotice } from "./calibration.ts";
-import { TEXTS } from "./texts.ts";
+import { LAUNCH_TEXTS } from "./texts.ts";
 
 /**
  * The assumptions that the store has relied on, as stored on disk. The operation would first write pending uses, but a
@@ -25,29 +25,29 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
   });
   const record = context.calibration();
   const none = noItems(
-    TEXTS.noAssumptions,
+    LAUNCH_TEXTS.noAssumptions,
     "checkout assumptions --used",
     linkButton(storePath(view, "/connect"), COMMON_WORDS.connect),
   );
   const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof used)[number]): TableRow => [
     [COMMON_WORDS.decision, html`${String(decision)} · ${title}`, "head"],
-    [TEXTS.chosen, html`${chosen}`],
-    [TEXTS.shownBy, html`${shownBy ?? ""}`],
-    [TEXTS.first, ageOf(since, now), "named"],
+    [LAUNCH_TEXTS.chosen, html`${chosen}`],
+    [LAUNCH_TEXTS.shownBy, html`${shownBy ?? ""}`],
+    [LAUNCH_TEXTS.first, ageOf(since, now), "named"],
     ...(record === undefined ? [] : [calibratedCell(record, decision, context.world.now())]),
   ];
-  const main = html`<p class="hint">${TEXTS.assumptionsHint}</p>
-    ${calibrationNotice(context)} ${table(TEXTS.assumptions, used, rowOf, { none })}
+  const main = html`<p class="hint">${LAUNCH_TEXTS.assumptionsHint}</p>
+    ${calibrationNotice(context)} ${table(LAUNCH_TEXTS.assumptions, used, rowOf, { none })}
     <p>${linkTo(storePath(view, "/launch"), FRAME_TEXTS.launch)}</p>`;
-  return accept({ title: TEXTS.assumptions, main, live: { kind: "store" } });
+  return accept({ title: LAUNCH_TEXTS.assumptions, main, live: { kind: "store" } });
 }
 
 /** The verdict on a decision, with its age by this machine's clock, which also dated the calibration. */
 function calibratedCell(record: Calibration, decision: number, now: number): TableRow[number] {
   const verdict = verdictOn(record, decision);
-  const badge = html`<span class="badge ${TONES[verdict]}">${TEXTS.verdicts[verdict]}</span>`;
+  const badge = html`<span class="badge ${TONES[verdict]}">${LAUNCH_TEXTS.verdicts[verdict]}</span>`;
   const cell = verdict === "not_observed" ? badge : html`${badge} ${ageOf(Date.parse(record.at), now)}`;
-  return [TEXTS.calibration, cell, "named"];
+  return [LAUNCH_TEXTS.calibration, cell, "named"];
 }
 
 const TONES = { confirmed: "good", contradicted: "bad", not_observed: "" } as const;

@@ -2,7 +2,7 @@ import { verdictsOf } from "../../../../core/calibration/calibration.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { ageOf } from "../parts.ts";
 import type { PortalContext } from "../view.ts";
-import { TEXTS } from "./texts.ts";
+import { LAUNCH_TEXTS } from "./texts.ts";
 
 /**
  * The project's calibration in one line: the service, its age, and the number of each verdict; empty if there is none.
@@ -11,9 +11,9 @@ export function calibrationNotice({ calibration, world }: PortalContext): Html {
   const record = calibration();
   if (record === undefined) return html``;
   const { confirmed, contradicted, not_observed: unobserved } = verdictsOf(record);
-  const counts = TEXTS.verdictCounts([confirmed.length, contradicted.length, unobserved.length]);
+  const counts = LAUNCH_TEXTS.verdictCounts([confirmed.length, contradicted.length, unobserved.length]);
   // By this machine's clock, which also dated the calibration.
   return html`<p>
-    ${TEXTS.calibratedWith(record.service)} ${ageOf(Date.parse(record.at), world.now())} · ${counts}
+    ${LAUNCH_TEXTS.calibratedWith(record.service)} ${ageOf(Date.parse(record.at), world.now())} · ${counts}
   </p>`;
 }

@@ -8,7 +8,7 @@ import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/dr
 import { DUPLICATES_STEPS } from "../../../../core/readiness/drills/duplicates.ts";
 import { IDEMPOTENCY_STEPS } from "../../../../core/readiness/drills/idempotency.ts";
 import { CASE_NAMES, WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook.ts";
-import { EVIDENCE_MS } from "../../../../core/readiness/proof.ts";
+import { EVIDENCE_VALIDITY_MS } from "../../../../core/readiness/proof.ts";
 import type { DrillFact, DrillStep } from "../../../../core/control/drills.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
@@ -17,7 +17,7 @@ import { actionForm, formWithConfirmation, storePath, typedValues } from "../for
 import { ageOf, copyableText, momentWithDate, badStateBadge, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_WORDS } from "../texts.ts";
-import { TEXTS } from "./texts.ts";
+import { LAUNCH_TEXTS } from "./texts.ts";
 
 const ORDER_VIEW = `--order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`;
 
@@ -70,7 +70,7 @@ export function findingLines({ drills }: AnswerOf<"runWebhookDrill">): string {
 export function latestFindings({ shownOnce }: View): Html {
   if (shownOnce === undefined) return html``;
   return html`<div class="notice" role="status">
-    <strong>${TEXTS.ran}</strong>
+    <strong>${LAUNCH_TEXTS.ran}</strong>
     <ul class="evidence">
       ${shownOnce.split("\n").map((line) => html`<li>${foundLine(line)}</li>`)}
     </ul>
@@ -79,9 +79,9 @@ export function latestFindings({ shownOnce }: View): Html {
 
 function foundLine(line: string): Html {
   const [verdict, passed = "", all = "", url = ""] = line.split(" ");
-  if (verdict === "unknown") return html`${TEXTS.nothingKnown(url)}`;
-  const result = verdict === "passed" ? TEXTS.drillPassed : TEXTS.drillFailed;
-  return html`${url}: ${result}, ${TEXTS.steps(Number(passed), Number(all))}`;
+  if (verdict === "unknown") return html`${LAUNCH_TEXTS.nothingKnown(url)}`;
+  const result = verdict === "passed" ? LAUNCH_TEXTS.drillPassed : LAUNCH_TEXTS.drillFailed;
+  return html`${url}: ${result}, ${LAUNCH_TEXTS.steps(Number(passed), Number(all))}`;
 }
 
 /** The running drills, with their progress. */
@@ -96,10 +96,10 @@ export function runningDrills(
     ({ id, drill, since }) =>
       html`<section class="panel running">
         <h2>
-          ${TEXTS.drillKinds[drill]} <span class="badge warn">${TEXTS.running}</span>
-          <span class="hint">${TEXTS.since} ${ageOf(since, now)}</span>
+          ${LAUNCH_TEXTS.drillKinds[drill]} <span class="badge warn">${LAUNCH_TEXTS.running}</span>
+          <span class="hint">${LAUNCH_TEXTS.since} ${ageOf(since, now)}</span>
         </h2>
-        <p>${drill === "idempotency" ? TEXTS.dropped : TEXTS.heldBack}</p>
+        <p>${drill === "idempotency" ? LAUNCH_TEXTS.dropped : LAUNCH_TEXTS.heldBack}</p>
         ${seenSoFar(context, view, { drill, id })}
       </section>`,
   )}`;
@@ -109,10 +109,10 @@ export function runningDrills(
 function runningWebhooks({ endpoint, total, results }: WebhookProgress): Html {
   return html`<section class="panel running" id="running-${endpoint.id}">
     <h2>
-      ${TEXTS.drillKinds.webhook} <span class="badge warn">${TEXTS.running}</span>
+      ${LAUNCH_TEXTS.drillKinds.webhook} <span class="badge warn">${LAUNCH_TEXTS.running}</span>
       <span class="hint">${endpoint.url}</span>
     </h2>
-    <p>${TEXTS.sent(results.length, total)}</p>
+    <p>${LAUNCH_TEXTS.sent(results.length, total)}</p>
     <ol class="evidence">
       ${results.map(({ name, answer }) => {
         const got = "status" in answer ? String(answer.status) : failureWords(answer.message);
@@ -128,7 +128,7 @@ function seenSoFar(
   { drill, id }: { readonly drill: DrillKind; readonly id: string },
 ): Html {
   if (drill !== "idempotency") {
-    return html`<p>${TEXTS.retrieved(retrieveWatch.of({ storeId, id }).length)}</p>`;
+    return html`<p>${LAUNCH_TEXTS.retrieved(retrieveWatch.of({ storeId, id }).length)}</p>`;
   }
   const seen = idempotencyWatch.seen({ storeId, id });
   const lines = seen.map(
@@ -136,10 +136,10 @@ function seenSoFar(
       html`<li>
         <code>${orderId === null ? "–" : displayText(orderId)}</code>
         <code>${idempotencyKey ?? "–"}</code>
-        ${result === "created" || result === "replayed" ? TEXTS.results[result] : result}${lost ? html`, ${TEXTS.answerDropped}` : ""}
+        ${result === "created" || result === "replayed" ? LAUNCH_TEXTS.results[result] : result}${lost ? html`, ${LAUNCH_TEXTS.answerDropped}` : ""}
       </li>`,
   );
-  return html`<p>${TEXTS.seen}: ${seen.length === 0 ? TEXTS.noneSeen : String(seen.length)}</p>
+  return html`<p>${LAUNCH_TEXTS.seen}: ${seen.length === 0 ? LAUNCH_TEXTS.noneSeen : String(seen.length)}</p>
     <ul class="evidence">
       ${lines}
     </ul>`;
@@ -162,24 +162,32 @@ export function drillResults(kind: DrillKind, known: ReadinessFacts): Html {
 export function drillActions(view: View, kind: DrillKind, known: ReadinessFacts): Html {
   const { command, results } = DRILLS[kind];
   const isNew = results(known).every(({ drill }) => drill === null);
-  const waiver = known.waivers.find(({ drill, at }) => drill === kind && known.now - at < EVIDENCE_MS);
+  const waiver = known.waivers.find(
+    ({ drill, at }) => drill === kind && known.now - at < EVIDENCE_VALIDITY_MS,
+  );
   const run =
     kind === "webhook"
       ? runForm(view)
       : html`<details>
-          <summary>${TEXTS.needsShell}</summary>
+          <summary>${LAUNCH_TEXTS.needsShell}</summary>
           <p>${copyableText(command)}</p>
         </details>`;
   return html`<div class="drill" id="drill-${DRILL_NAMES[kind]}">
     <h4>
-      ${TEXTS.drillKinds[kind]} ${isNew ? html`<span class="badge">${TEXTS.neverRun}</span>` : ""}
-      ${waiver === undefined ? "" : html`<span class="badge warn">${TEXTS.waived}</span>`}
+      ${LAUNCH_TEXTS.drillKinds[kind]}
+      ${isNew ? html`<span class="badge">${LAUNCH_TEXTS.neverRun}</span>` : ""}
+      ${waiver === undefined ? "" : html`<span class="badge warn">${LAUNCH_TEXTS.waived}</span>`}
     </h4>
-    <p class="hint">${kind === "webhook" ? TEXTS.runHint(CASE_NAMES.length) : TEXTS.drillHints[kind]}</p>
+    <p class="hint">
+      ${kind === "webhook" ? LAUNCH_TEXTS.runHint(CASE_NAMES.length) : LAUNCH_TEXTS.drillHints[kind]}
+    </p>
     ${
       waiver === undefined
         ? ""
-        : html`<p>${waiver.reason} · ${TEXTS.skippedUntil} ${momentWithDate(waiver.at + EVIDENCE_MS)}</p>`
+        : html`<p>
+            ${waiver.reason} · ${LAUNCH_TEXTS.skippedUntil}
+            ${momentWithDate(waiver.at + EVIDENCE_VALIDITY_MS)}
+          </p>`
     }
     <div class="actions">${run} ${waiver === undefined ? waiveForm(view, kind) : ""}</div>
   </div>`;
@@ -198,29 +206,30 @@ function drillResult({
   const right = steps.filter((step) => step.passed);
   const wrong = steps.filter((step) => !step.passed);
   const list: StepList = (some, { hasCause = some.some(({ cause }) => cause !== null) } = {}) =>
-    table(html`${TEXTS.drillKinds[kind]} ${of}`, some, (step) => [
+    table(html`${LAUNCH_TEXTS.drillKinds[kind]} ${of}`, some, (step) => [
       [
-        TEXTS.step,
-        html`${badStateBadge(step.passed, TEXTS.ok, TEXTS.notOk)} ${stepTitle(DRILLS[kind].steps, step.name)}`,
+        LAUNCH_TEXTS.step,
+        html`${badStateBadge(step.passed, LAUNCH_TEXTS.ok, LAUNCH_TEXTS.notOk)}
+        ${stepTitle(DRILLS[kind].steps, step.name)}`,
         "head",
       ],
-      [TEXTS.expected, drillWords(step.expected), "named"],
+      [LAUNCH_TEXTS.expected, drillWords(step.expected), "named"],
       [COMMON_WORDS.got, drillWords(step.got), "named"],
-      ...(hasCause ? ([[TEXTS.cause, drillWords(step.cause ?? "")]] as const) : []),
+      ...(hasCause ? ([[LAUNCH_TEXTS.cause, drillWords(step.cause ?? "")]] as const) : []),
     ]);
-  const held = TEXTS.steps(right.length, steps.length);
+  const held = LAUNCH_TEXTS.steps(right.length, steps.length);
   return html`<details class="result">
     <summary>
-      ${badStateBadge(passed, TEXTS.drillPassed, TEXTS.drillFailed)}
-      ${of === "" ? TEXTS.drillKinds[kind] : html`<span title="${of}">${removeScheme(of)}</span>`}: ${held} ·
-      ${ageOf(at, now)}
+      ${badStateBadge(passed, LAUNCH_TEXTS.drillPassed, LAUNCH_TEXTS.drillFailed)}
+      ${of === "" ? LAUNCH_TEXTS.drillKinds[kind] : html`<span title="${of}">${removeScheme(of)}</span>`}:
+      ${held} · ${ageOf(at, now)}
     </summary>
     ${
       wrong.length === 0
         ? list(right)
         : html`${failedSteps(kind, wrong, list)}
             <details>
-              <summary>${TEXTS.heldSteps(right.length)}</summary>
+              <summary>${LAUNCH_TEXTS.heldSteps(right.length)}</summary>
               ${list(right)}
             </details>`
     }
@@ -243,9 +252,9 @@ function failedSteps(kind: DrillKind, wrong: readonly DrillStep[], list: StepLis
       .slice(SHOWN_OF_CAUSE)
       .map(({ name }, at) => html`${at === 0 ? "" : " · "}${stepTitle(DRILLS[kind].steps, name)}`);
     return html`<details class="cause">
-      <summary><strong>${TEXTS.failedSteps(steps.length)}</strong> ${drillWords(cause)}</summary>
+      <summary><strong>${LAUNCH_TEXTS.failedSteps(steps.length)}</strong> ${drillWords(cause)}</summary>
       ${list(steps.slice(0, SHOWN_OF_CAUSE), { hasCause: false })}
-      ${others.length === 0 ? "" : html`<p class="hint">${TEXTS.alsoFailed} ${others}</p>`}
+      ${others.length === 0 ? "" : html`<p class="hint">${LAUNCH_TEXTS.alsoFailed} ${others}</p>`}
     </details>`;
   })}
   ${own.length === 0 ? "" : list(own)}`;
@@ -257,8 +266,8 @@ function removeScheme(url: string): string {
 
 function runForm(view: View): Html {
   const action = storePath(view, "/launch/webhooks");
-  const content = checkbox(TEXTS.orderEvents, "order_events", { typed: typedValues(view, action) });
-  return actionForm(view, { action, label: TEXTS.run, content });
+  const content = checkbox(LAUNCH_TEXTS.orderEvents, "order_events", { typed: typedValues(view, action) });
+  return actionForm(view, { action, label: LAUNCH_TEXTS.run, content });
 }
 
 function waiveForm(view: View, kind: DrillKind): Html {
@@ -267,12 +276,12 @@ function waiveForm(view: View, kind: DrillKind): Html {
   const typed = typedValues(view, action, fields);
   return formWithConfirmation(
     view,
-    { label: TEXTS.waive, question: TEXTS.waiveHint },
+    { label: LAUNCH_TEXTS.waive, question: LAUNCH_TEXTS.waiveHint },
     {
       action,
-      label: TEXTS.waiveNow,
+      label: LAUNCH_TEXTS.waiveNow,
       fields,
-      content: inputField(TEXTS.reason, "reason", { required: true, typed }),
+      content: inputField(LAUNCH_TEXTS.reason, "reason", { required: true, typed }),
     },
   );
 }

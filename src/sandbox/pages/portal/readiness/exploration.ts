@@ -2,7 +2,7 @@ import type { JudgedChecklist } from "../../../../core/control/readiness.ts";
 import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { ageOf, table } from "../parts.ts";
-import { TEXTS } from "./texts.ts";
+import { LAUNCH_TEXTS } from "./texts.ts";
 
 /** The last exploration of the store, with the results at each place; empty if there was none. */
 export function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
@@ -13,11 +13,11 @@ export function explorationPart({ exploration, judgedAt }: JudgedChecklist): Htm
     <h3>
       ${READINESS_SENTENCES.explored(schedules, broken)} <span class="hint">${ageOf(at, judgedAt)}</span>
     </h3>
-    ${table(TEXTS.places, places, ({ place, held, broken: breaking, notJudged }) => [
-      [TEXTS.place, place, "head", "english"],
-      [TEXTS.held, String(held.length), "number"],
-      [TEXTS.broke, names(breaking), "english"],
-      [TEXTS.notJudged, names(notJudged), "english"],
+    ${table(LAUNCH_TEXTS.places, places, ({ place, held, broken: breaking, notJudged }) => [
+      [LAUNCH_TEXTS.place, place, "head", "english"],
+      [LAUNCH_TEXTS.held, String(held.length), "number"],
+      [LAUNCH_TEXTS.broke, names(breaking), "english"],
+      [LAUNCH_TEXTS.notJudged, names(notJudged), "english"],
     ])}
   </section>`;
 }

@@ -21,7 +21,7 @@ import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
 import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { calibrationNotice } from "./calibration.ts";
 import { explorationPart } from "./exploration.ts";
-import { TEXTS } from "./texts.ts";
+import { LAUNCH_TEXTS } from "./texts.ts";
 
 /** The launch page: the checklist's items with their evidence, the drills, and the steps to production. */
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
@@ -33,8 +33,8 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   const main = html`${latestFindings(view)} ${runningDrills(context, view, known)}
     ${checklist(view, shown, known)} ${explorationPart(shown)}
     <p>
-      ${linkTo(storePath(view, "/launch/assumptions"), TEXTS.assumptionsCount(reliedOn))}
-      <span class="hint">${TEXTS.assumptionsShort}</span>
+      ${linkTo(storePath(view, "/launch/assumptions"), LAUNCH_TEXTS.assumptionsCount(reliedOn))}
+      <span class="hint">${LAUNCH_TEXTS.assumptionsShort}</span>
     </p>
     ${calibrationNotice(context)}`;
   return accept({ title: FRAME_TEXTS.launch, main, live: { kind: "store" } });
@@ -43,10 +43,10 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
 function checklist(view: View, { verdict, items }: JudgedChecklist, known: ReadinessFacts): Html {
   const passed = items.filter(({ status }) => status === "pass").length;
   return html`<section>
-    <h2 class="visually-hidden">${TEXTS.checklist}</h2>
+    <h2 class="visually-hidden">${LAUNCH_TEXTS.checklist}</h2>
     <div class="panel verdict ${verdict}">
       <strong data-told="verdict">${READINESS_SENTENCES.verdict[verdict]}</strong>
-      <span>${TEXTS.passed(passed, items.length)}</span>
+      <span>${LAUNCH_TEXTS.passed(passed, items.length)}</span>
       <progress max="${String(items.length)}" value="${String(passed)}" aria-hidden="true"></progress>
       <span class="hint">${READINESS_SENTENCES.testMode}</span>
     </div>
@@ -73,11 +73,11 @@ function itemOf(view: View, item: ChecklistItem, known: ReadinessFacts): Html {
       : html`${kinds.map((kind) => drillActions(view, kind, known))}`;
   return html`<li id="${name}" class="item ${status}">
     <div class="told">
-      <h3>${ITEM_TITLES[name]} <span class="hint">${TEXTS.status[status]}</span></h3>
+      <h3>${ITEM_TITLES[name]} <span class="hint">${LAUNCH_TEXTS.status[status]}</span></h3>
       <p>${textWithMoments(reason)}</p>
-      ${risks.map((risk) => html`<p class="risk"><strong>${TEXTS.risk}</strong> <span>${risk}</span></p>`)}
+      ${risks.map((risk) => html`<p class="risk"><strong>${LAUNCH_TEXTS.risk}</strong> <span>${risk}</span></p>`)}
       ${kinds.map((kind) => drillResults(kind, known))} ${otherEvidence(view, item, known)}
-      ${isDone ? "" : html`<p>${TEXTS.next}: ${copyableText(next)}</p>`}
+      ${isDone ? "" : html`<p>${LAUNCH_TEXTS.next}: ${copyableText(next)}</p>`}
     </div>
     <div class="acts">${acts}</div>
   </li>`;
@@ -89,7 +89,7 @@ function otherEvidence(view: View, { name, evidence }: ChecklistItem, known: Rea
   const others = evidence.filter((one) => !drills.some((drill) => isShownBy(drill, one)));
   if (others.length === 0) return html``;
   return html`<details class="evidence-list">
-    <summary>${TEXTS.evidence} (${String(others.length)})</summary>
+    <summary>${LAUNCH_TEXTS.evidence} (${String(others.length)})</summary>
     <ul class="evidence">
       ${others.map(
         ({ what, reference, at }) =>
@@ -115,19 +115,19 @@ function production(view: View, { production: known, now }: ReadinessFacts): Htm
   const action = storePath(view, "/launch/production");
   const form = actionForm(view, {
     action,
-    label: TEXTS.request,
-    content: inputField(TEXTS.requestNote, "note", { typed: typedValues(view, action) }),
+    label: LAUNCH_TEXTS.request,
+    content: inputField(LAUNCH_TEXTS.requestNote, "note", { typed: typedValues(view, action) }),
     style: "primary",
   });
-  const left = isAsked ? html`<p class="hint">${TEXTS.withAdministrator}</p>` : form;
+  const left = isAsked ? html`<p class="hint">${LAUNCH_TEXTS.withAdministrator}</p>` : form;
   return html`<h4>${COMMON_WORDS.production}</h4>
     ${
       request === null
-        ? html`<p class="hint">${TEXTS.notRequested}</p>`
+        ? html`<p class="hint">${LAUNCH_TEXTS.notRequested}</p>`
         : html`<p>
-            ${TEXTS.requested} ${ageOf(request.at, now)}
+            ${LAUNCH_TEXTS.requested} ${ageOf(request.at, now)}
             ${request.note === null ? "" : html`· ${request.note}`}
           </p>`
     }
-    ${isOpen ? html`<p class="hint">${TEXTS.nothingLeft}</p>` : left}`;
+    ${isOpen ? html`<p class="hint">${LAUNCH_TEXTS.nothingLeft}</p>` : left}`;
 }

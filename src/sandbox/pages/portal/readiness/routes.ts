@@ -4,7 +4,7 @@ import { actionRoute, pageRoute, type PortalRoute } from "../route.ts";
 import { assumptionsPage } from "./assumptions-page.ts";
 import { findingLines } from "./drills.ts";
 import { launchPage } from "./launch-page.ts";
-import { TEXTS } from "./texts.ts";
+import { LAUNCH_TEXTS } from "./texts.ts";
 
 const FORM = { page: launchPage };
 
@@ -24,13 +24,13 @@ export const READINESS_ROUTES: readonly PortalRoute[] = [
   actionRoute("/portal/{store_id}/launch/waivers", {
     operation: "waiveDrill",
     read: (fields) => ({ drill: fields.get("drill"), reason: fields.get("reason") }),
-    says: ({ drill }) => ({ words: TEXTS.cameOf.skipped[drill], tone: "good" }),
+    says: ({ drill }) => ({ words: LAUNCH_TEXTS.cameOf.skipped[drill], tone: "good" }),
     form: FORM,
   }),
   actionRoute("/portal/{store_id}/launch/production", {
     operation: "requestProduction",
     read: (fields) => filledFields(fields, ["note"]),
-    says: () => ({ words: TEXTS.cameOf.requested, tone: "good" }),
+    says: () => ({ words: LAUNCH_TEXTS.cameOf.requested, tone: "good" }),
     form: FORM,
   }),
 ];

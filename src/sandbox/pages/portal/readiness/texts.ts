@@ -1,7 +1,7 @@
 import type { Texts } from "../../../../web/html.ts";
 
 /** The texts of the launch page in each language. */
-export const TEXTS = {
+export const LAUNCH_TEXTS = {
   passed: (count: number, all: number) => [`${count} of ${all} items pass`, `${all} 项中 ${count} 项通过`],
   status: {
     pass: ["pass", "通过"],

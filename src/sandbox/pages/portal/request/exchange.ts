@@ -8,7 +8,7 @@ import { redactStored } from "../../../../core/request/redaction.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { rawBytes, commandLine, table } from "../parts.ts";
 import { COMMON_WORDS } from "../texts.ts";
-import { TEXTS } from "./texts.ts";
+import { REQUEST_TEXTS } from "./texts.ts";
 
 /**
  * The bytes of a request and its answer, and the command that repeats it. The log stores headers and body only of
@@ -22,7 +22,9 @@ export function requestDetails(request: StoryRequest, checkout?: Checkout): Html
   const sent =
     refused === null
       ? html`${rawBytes(COMMON_WORDS.request, line)}
-          <p class="hint">${repeated?.body === undefined ? TEXTS.notKept : TEXTS.valuesOnly}</p>`
+          <p class="hint">
+            ${repeated?.body === undefined ? REQUEST_TEXTS.notKept : REQUEST_TEXTS.valuesOnly}
+          </p>`
       : html`${rawBytes(COMMON_WORDS.request, `${line}\n${headerText(refused.headers)}`)}
         ${refused.body === "" ? "" : rawBytes(COMMON_WORDS.body, refused.body)}`;
   return html`<div class="stack">
@@ -33,11 +35,11 @@ export function requestDetails(request: StoryRequest, checkout?: Checkout): Html
 /** The differences between a request and the checkout that it conflicts with, by field. */
 export function differencesTable(differences: readonly RequestDifference[]): Html {
   const cell = (value: string | null): Html =>
-    value === null ? html`<span class="hint">${TEXTS.absent}</span>` : html`<code>${value}</code>`;
-  return table(TEXTS.differences, differences, ({ field, first, this: now }) => [
-    [TEXTS.field, html`<code>${field}</code>`, "head"],
-    [TEXTS.first, cell(first), "named"],
-    [TEXTS.now, cell(now), "named"],
+    value === null ? html`<span class="hint">${REQUEST_TEXTS.absent}</span>` : html`<code>${value}</code>`;
+  return table(REQUEST_TEXTS.differences, differences, ({ field, first, this: now }) => [
+    [REQUEST_TEXTS.field, html`<code>${field}</code>`, "head"],
+    [REQUEST_TEXTS.first, cell(first), "named"],
+    [REQUEST_TEXTS.now, cell(now), "named"],
   ]);
 }
 
@@ -75,14 +77,18 @@ function partsOfRepetition(
 
 function curlPart({ method, path, refused }: StoryRequest, repeated: Parts): Html {
   const line = curlOf({ method, path, body: "", ...repeated });
-  if (line === undefined) return html`<p class="hint">${TEXTS.noCurl}</p>`;
+  if (line === undefined) return html`<p class="hint">${REQUEST_TEXTS.noCurl}</p>`;
   const isChanged = repeated.isRedacted === true || (refused !== null && line.includes("…"));
-  return commandLine(TEXTS.curl, line, html`${TEXTS.curlHint} ${isChanged ? TEXTS.notExact : ""}`);
+  return commandLine(
+    REQUEST_TEXTS.curl,
+    line,
+    html`${REQUEST_TEXTS.curlHint} ${isChanged ? REQUEST_TEXTS.notExact : ""}`,
+  );
 }
 
 /** The answer: as stored with its key, or reconstructed. */
 function answerPart({ requestId, status, code, refused, answer }: StoryRequest): Html {
-  if (status === 0) return html`<p class="hint">${TEXTS.notAnswered}</p>`;
+  if (status === 0) return html`<p class="hint">${REQUEST_TEXTS.notAnswered}</p>`;
   const body =
     code === null || refused === null ? answer : errorBody(requestId, { code, message: refused.message });
   return body === null ? html`` : rawBytes(html`${COMMON_WORDS.answer} ${String(status)}`, body);

@@ -15,7 +15,7 @@ import { answerBadge, copyableText, momentWithDate, factList, linkTo } from "../
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";
 import { COMMON_WORDS } from "../texts.ts";
-import { CHECK_NAMES, TEXTS } from "./texts.ts";
+import { CHECK_NAMES, REQUEST_TEXTS } from "./texts.ts";
 
 /** The page of a request: why it was answered in this way, in the words of `checkout explain`, and its bytes. */
 export async function requestPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
@@ -29,10 +29,10 @@ export async function requestPage(context: PortalContext, view: View): Promise<O
     </section>
     ${whyPart(request, explained)} ${differencePart(explained)}
     <section>
-      <h2>${TEXTS.exchange}</h2>
+      <h2>${REQUEST_TEXTS.exchange}</h2>
       ${requestDetails(request, met)}
     </section>`;
-  return accept({ title: TEXTS.requestTitle(request.method, request.path), main });
+  return accept({ title: REQUEST_TEXTS.requestTitle(request.method, request.path), main });
 }
 
 /** The newest checkout of an order. */
@@ -53,7 +53,7 @@ function requestFacts(view: View, request: StoryRequest, checkout: Checkout | un
     [
       COMMON_WORDS.status,
       html`${answerBadge(status)} ${code === null ? "" : html`<code>${code}</code>`}
-        <span class="hint">${TEXTS.durationOf(durationMs.toFixed(1))}</span>`,
+        <span class="hint">${REQUEST_TEXTS.durationOf(durationMs.toFixed(1))}</span>`,
     ],
     orderId === null ? null : [COMMON_WORDS.order, linkTo(page, merchantText(orderId))],
     key === null ? null : ["Idempotency-Key", copyableText(key)],
@@ -71,16 +71,21 @@ function whyPart(
   { summary, check, field, expected, received, rule, decision, next }: Explanation,
 ): Html {
   return html`<section>
-    <h2>${TEXTS.why}</h2>
+    <h2>${REQUEST_TEXTS.why}</h2>
     <p>${summary}</p>
     ${factList([
-      field === null ? null : [TEXTS.field, html`<code>${field}</code>`],
-      expected === null ? null : [TEXTS.expected, expected],
+      field === null ? null : [REQUEST_TEXTS.field, html`<code>${field}</code>`],
+      expected === null ? null : [REQUEST_TEXTS.expected, expected],
       received === null ? null : [COMMON_WORDS.got, html`<code>${received}</code>`],
-      rule === null ? null : [TEXTS.rule, ruleReference(TEXTS.ruleNumber(rule), ruleOf(rule))],
+      rule === null
+        ? null
+        : [REQUEST_TEXTS.rule, ruleReference(REQUEST_TEXTS.ruleNumber(rule), ruleOf(rule))],
       decision === null
         ? null
-        : [COMMON_WORDS.decision, ruleReference(TEXTS.decisionNumber(decision), decisionOf(decision))],
+        : [
+            COMMON_WORDS.decision,
+            ruleReference(REQUEST_TEXTS.decisionNumber(decision), decisionOf(decision)),
+          ],
       next.length === 0
         ? null
         : [
@@ -103,12 +108,12 @@ function ladder(method: string, check: string | null): Html {
   const rungs = checksInOrder(method, check);
   const refusedAt = check === null ? rungs.length : rungs.indexOf(check);
   return html`<figure class="ladder">
-    <figcaption>${TEXTS.checks}</figcaption>
+    <figcaption>${REQUEST_TEXTS.checks}</figcaption>
     <ol>
       ${rungs.map((name, at) => {
         const result = at < refusedAt ? "passed" : at === refusedAt ? "refusedHere" : "notReached";
         return html`<li class="${result}">
-          ${CHECK_NAMES[name] ?? name}<span class="visually-hidden">: ${TEXTS[result]}</span>
+          ${CHECK_NAMES[name] ?? name}<span class="visually-hidden">: ${REQUEST_TEXTS[result]}</span>
         </li>`;
       })}
     </ol>
@@ -118,7 +123,7 @@ function ladder(method: string, check: string | null): Html {
 function differencePart({ differences }: Explanation): Html {
   if (differences.length === 0) return html``;
   return html`<section>
-    <h2>${TEXTS.differences}</h2>
+    <h2>${REQUEST_TEXTS.differences}</h2>
     ${differencesTable(differences)}
   </section>`;
 }

@@ -21,7 +21,7 @@ import {
 } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
-import { TEXTS } from "./texts.ts";
+import { REQUEST_TEXTS } from "./texts.ts";
 
 const PAGE = 50;
 /** Number of requests read at a time to find matching ones, and the maximum. */
@@ -60,7 +60,7 @@ export async function requestsPage(context: PortalContext, view: View): Promise<
     ${
       isNothing
         ? noItems(
-            TEXTS.noRequests,
+            REQUEST_TEXTS.noRequests,
             "checkout orders create --order-id order-1001 --price-id price_coffee",
             linkButton(storePath(view, "/connect"), COMMON_WORDS.connect),
           )
@@ -134,18 +134,23 @@ function filterForm(view: View, { status, path, q }: RequestQuery): Html {
       statuses.map((one) => [one, one] as const),
       status,
     )}
-    <label>${TEXTS.pathBegins} <input name="path" value="${path}" placeholder="/v1/orders" /></label>
-    <label>${TEXTS.search} <input name="q" type="search" value="${q}" size="28" /></label>
+    <label>${REQUEST_TEXTS.pathBegins} <input name="path" value="${path}" placeholder="/v1/orders" /></label>
+    <label>${REQUEST_TEXTS.search} <input name="q" type="search" value="${q}" size="28" /></label>
     <button type="submit">${COMMON_WORDS.filter}</button>
   </form>`;
 }
 
 function requestTable(context: PortalContext, view: View, requests: readonly LoggedRequest[]): Html {
   const now = storeTime(context, view.storeId);
-  if (requests.length === 0) return noMatch(TEXTS.noMatch, storePath(view, "/requests"));
-  const list = table(TEXTS.requests, requests, (request) => requestRow(context, view, { request, now }), {
-    opens: true,
-  });
+  if (requests.length === 0) return noMatch(REQUEST_TEXTS.noMatch, storePath(view, "/requests"));
+  const list = table(
+    REQUEST_TEXTS.requests,
+    requests,
+    (request) => requestRow(context, view, { request, now }),
+    {
+      opens: true,
+    },
+  );
   return html`<div class="requests">${list}</div>`;
 }
 
@@ -157,7 +162,7 @@ function requestRow(
   const { requestId, storeAt, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
   const mark =
     fault === null ? "" : html` <span class="badge warn">${COMMON_WORDS.fault}: ${fault.action}</span>`;
-  const maker = byDrill === true ? html` <span class="badge">${TEXTS.byDrill}</span>` : "";
+  const maker = byDrill === true ? html` <span class="badge">${REQUEST_TEXTS.byDrill}</span>` : "";
   return [
     [
       COMMON_WORDS.time,
@@ -167,8 +172,8 @@ function requestRow(
     [COMMON_WORDS.method, html`<code>${method}</code>`],
     [COMMON_WORDS.path, html`<code class="path">${path}</code>`],
     [COMMON_WORDS.status, answerBadge(status)],
-    [TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}${maker}`],
-    [TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
+    [REQUEST_TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}${maker}`],
+    [REQUEST_TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
     [COMMON_WORDS.order, orderId === null ? "" : orderOf(context, view, orderId)],
   ];
 }
@@ -195,7 +200,7 @@ function pager(view: View, { status, path, q }: RequestQuery, { requests, read, 
   const isFull = requests.length === PAGE;
   const address = listAddress(view, "/requests", { status, path, q, before: String(next) });
   return html`<p class="pager">
-    ${isFull ? "" : html`<span class="hint">${TEXTS.looked(read)}</span>`}
-    ${nextPartLink(address, isFull ? COMMON_WORDS.older : TEXTS.lookOn)}
+    ${isFull ? "" : html`<span class="hint">${REQUEST_TEXTS.looked(read)}</span>`}
+    ${nextPartLink(address, isFull ? COMMON_WORDS.older : REQUEST_TEXTS.lookOn)}
   </p>`;
 }

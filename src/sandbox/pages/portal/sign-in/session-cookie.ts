@@ -32,12 +32,12 @@ export function sessionOf(
 }
 
 /** The `Set-Cookie` that begins a session. */
-export function startingCookie(portal: PortalAccess, { id, role }: PortalSession): string {
+export function sessionStartCookie(portal: PortalAccess, { id, role }: PortalSession): string {
   return `${cookieName(portal, role)}=${id}; ${attributes(portal, role)}`;
 }
 
 /** The `Set-Cookie` that ends a session. */
-export function endingCookie(portal: PortalAccess, role: PortalRole): string {
+export function sessionEndCookie(portal: PortalAccess, role: PortalRole): string {
   return `${cookieName(portal, role)}=; ${attributes(portal, role)}; Max-Age=0`;
 }
 

@@ -12,7 +12,13 @@ import {
   redirectAfterForm,
   type PortalRoute,
 } from "../route.ts";
-import { startingCookie, endingCookie, homeOf, sessionOf, SIGN_OUT_EVERYWHERE } from "./session-cookie.ts";
+import {
+  sessionStartCookie,
+  sessionEndCookie,
+  homeOf,
+  sessionOf,
+  SIGN_OUT_EVERYWHERE,
+} from "./session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { PageContent } from "../view.ts";
 
@@ -102,7 +108,7 @@ function signIn(role: PortalRole): PortalRoute {
       const answer = redirectAfterForm(call, parsePortalPath(portal, fields.value.get("to")) ?? homeOf(role));
       return accept({
         ...answer,
-        headers: { ...answer.headers, "Set-Cookie": startingCookie(portal, begun.value) },
+        headers: { ...answer.headers, "Set-Cookie": sessionStartCookie(portal, begun.value) },
       });
     },
   };
@@ -126,7 +132,7 @@ function signOut(role: PortalRole): PortalRoute {
       const answer = redirectAfterForm(call, `${homeOf(role)}/sign-in`);
       return accept({
         ...answer,
-        headers: { ...answer.headers, "Set-Cookie": endingCookie(context.portal, role) },
+        headers: { ...answer.headers, "Set-Cookie": sessionEndCookie(context.portal, role) },
       });
     },
   };

@@ -21,7 +21,7 @@ import {
 } from "../parts.ts";
 import type { PortalContext } from "../view.ts";
 import { COMMON_WORDS } from "../texts.ts";
-import { FAULT_SIGNATURES, TEXTS } from "./texts.ts";
+import { FAULT_SIGNATURES, WEBHOOK_TEXTS } from "./texts.ts";
 
 /** The delivery of an attempt, without its number of attempts. */
 export type AttemptedDelivery = Omit<Delivery, "tries">;
@@ -40,8 +40,8 @@ export function attemptDetails(
   return html`<div class="stack">
     ${factList(attemptFacts(delivery, attempt))}
     ${rawBytes(COMMON_WORDS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
-    ${sent.body === undefined ? html`<p class="hint">${TEXTS.otherBody}</p>` : rawBytes(COMMON_WORDS.body, sent.body)}
-    <p class="signing"><strong>${TEXTS.signature}</strong> ${signingWords(sent.signing)}</p>
+    ${sent.body === undefined ? html`<p class="hint">${WEBHOOK_TEXTS.otherBody}</p>` : rawBytes(COMMON_WORDS.body, sent.body)}
+    <p class="signing"><strong>${WEBHOOK_TEXTS.signature}</strong> ${signingWords(sent.signing)}</p>
     ${checkLine(delivery, sent)} ${answerPart(attempt)}
   </div>`;
 }
@@ -51,11 +51,12 @@ export function attemptDetails(
  * itself is not shown.
  */
 function signingWords(signing: SigningSecrets): Html {
-  if (!signing.known) return html`${TEXTS.signingUnknown[signing.why]}`;
+  if (!signing.known) return html`${WEBHOOK_TEXTS.signingUnknown[signing.why]}`;
   const { owner, secrets, fault, verdict } = signing;
   const asked = fault === null ? undefined : FAULT_SIGNATURES[fault];
-  const by = owner === "endpoint" && secrets > 1 ? TEXTS.signedByBoth(secrets) : TEXTS.signedBy[owner];
-  const found = verdict.ok ? TEXTS.verifies : TEXTS.verifiesNot(verdict.message);
+  const by =
+    owner === "endpoint" && secrets > 1 ? WEBHOOK_TEXTS.signedByBoth(secrets) : WEBHOOK_TEXTS.signedBy[owner];
+  const found = verdict.ok ? WEBHOOK_TEXTS.verifies : WEBHOOK_TEXTS.verifiesNot(verdict.message);
   return html`${asked ?? by} <span class="badge ${verdict.ok ? "good" : "bad"}">${found}</span>`;
 }
 
@@ -64,18 +65,21 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
   const { url, address, milliseconds, finishedAt, status, error, nextAt } = attempt;
   const cause = likelyCause(attempt);
   const fault = attempt.fault ?? met?.action ?? null;
-  const took = milliseconds === null ? "" : html` ${TEXTS.took(milliseconds)}`;
+  const took = milliseconds === null ? "" : html` ${WEBHOOK_TEXTS.took(milliseconds)}`;
   const result =
-    finishedAt === null ? html`${TEXTS.underWay}` : html`${answerBadge(status)} ${error ?? ""}${took}`;
-  const ended = state === "due" ? "" : TEXTS.noNext;
-  const next = nextAt === null ? html`${ended}` : html`${TEXTS.nextAttempt} ${momentWithDate(nextAt)}`;
+    finishedAt === null
+      ? html`${WEBHOOK_TEXTS.underWay}`
+      : html`${answerBadge(status)} ${error ?? ""}${took}`;
+  const ended = state === "due" ? "" : WEBHOOK_TEXTS.noNext;
+  const next =
+    nextAt === null ? html`${ended}` : html`${WEBHOOK_TEXTS.nextAttempt} ${momentWithDate(nextAt)}`;
   return [
-    [TEXTS.to, address === null ? url : `${url} (${address})`],
+    [WEBHOOK_TEXTS.to, address === null ? url : `${url} (${address})`],
     [COMMON_WORDS.answer, result],
     fault && [COMMON_WORDS.fault, fault],
-    cause && [TEXTS.cause, html`${cause.cause}`],
+    cause && [WEBHOOK_TEXTS.cause, html`${cause.cause}`],
     cause && [COMMON_WORDS.help, copyableText(fillInIds(cause.next, delivery))],
-    finishedAt === null || (nextAt === null && ended === "") ? null : [TEXTS.next, next],
+    finishedAt === null || (nextAt === null && ended === "") ? null : [WEBHOOK_TEXTS.next, next],
   ];
 }
 
@@ -93,12 +97,12 @@ function checkLine({ eventId }: AttemptedDelivery, { headers, signing }: SentAtt
     headers[DEFAULT_HEADER_NAMES.signature],
   ];
   const line = `checkout events get ${eventId} --body > body.json && checkout webhooks verify --payload-file body.json --timestamp ${quote(timestamp)} --signature ${quote(signature)} --now ${signing.sentAt}`;
-  return commandLine(TEXTS.checkIt, line);
+  return commandLine(WEBHOOK_TEXTS.checkIt, line);
 }
 
 function answerPart({ answer, status }: DeliveryAttempt): Html {
   if (status === null || answer === null) return html``;
-  if (answer.length === 0) return html`<p class="hint">${TEXTS.noBody}</p>`;
-  const label = answer.length < KEPT_ANSWER_BYTES ? COMMON_WORDS.answer : TEXTS.answerPart;
+  if (answer.length === 0) return html`<p class="hint">${WEBHOOK_TEXTS.noBody}</p>`;
+  const label = answer.length < KEPT_ANSWER_BYTES ? COMMON_WORDS.answer : WEBHOOK_TEXTS.answerPart;
   return rawBytes(html`${label} ${String(status)}`, Buffer.from(answer).toString("utf8"));
 }

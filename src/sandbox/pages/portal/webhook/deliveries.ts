@@ -22,7 +22,7 @@ import {
 } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_WORDS } from "../texts.ts";
-import { TEXTS } from "./texts.ts";
+import { WEBHOOK_TEXTS } from "./texts.ts";
 
 /** The filters of a list of deliveries; null for all. */
 type DeliveryFilter = {
@@ -78,8 +78,8 @@ export function deliveryFilterForm(
   const types = EVENT_TYPES.map((type) => [type, type] as const);
   const any = COMMON_WORDS.all;
   return html`<form method="get" action="${storePath(view, "/webhooks")}" class="filters">
-    ${listFilter({ name: "endpoint", label: TEXTS.endpoint, any }, endpoints, chosen)}
-    ${listFilter({ name: "state", label: COMMON_WORDS.state, any }, Object.entries(TEXTS.states), choice.state)}
+    ${listFilter({ name: "endpoint", label: WEBHOOK_TEXTS.endpoint, any }, endpoints, chosen)}
+    ${listFilter({ name: "state", label: COMMON_WORDS.state, any }, Object.entries(WEBHOOK_TEXTS.states), choice.state)}
     ${listFilter({ name: "type", label: COMMON_WORDS.eventType, any }, types, choice.type)}
     <button type="submit">${COMMON_WORDS.filter}</button>
   </form>`;
@@ -94,7 +94,7 @@ export function deliveryList(context: ListContext, view: View, choice: DeliveryF
     (one) => one !== null && one !== undefined,
   );
   if (deliveries.length === 0 && nextBefore === null && !isFiltered)
-    return noItems(TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view));
+    return noItems(WEBHOOK_TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view));
   const { endpointId, state, type } = choice;
   const older =
     nextBefore === null
@@ -104,7 +104,7 @@ export function deliveryList(context: ListContext, view: View, choice: DeliveryF
         </p>`;
   const rows =
     deliveries.length === 0
-      ? noMatch(TEXTS.noMatch, storePath(view, "/webhooks"))
+      ? noMatch(WEBHOOK_TEXTS.noMatch, storePath(view, "/webhooks"))
       : deliveryTable(context, view, { deliveries, isOfOne: endpointId !== null });
   return html`${rows} ${older}`;
 }
@@ -123,7 +123,7 @@ export function deliveryTable(
   },
 ): Html {
   const list = table(
-    TEXTS.deliveries,
+    WEBHOOK_TEXTS.deliveries,
     deliveries,
     (delivery) => deliveryRow(context, view, { delivery, isOfOne }),
     { opens: true },
@@ -135,7 +135,7 @@ export function deliveryTable(
 export function deliveryState({ state, nextAt }: Pick<Delivery, "state" | "nextAt">, now: number): Html {
   const kind = { due: "pending", succeeded: "succeeded", failed: "failed", dropped: "cancelled" }[state];
   const when = state === "due" ? html` ${listTime(nextAt, now)}` : "";
-  return html`<span class="badge ${kind}">${TEXTS.states[state]}</span>${when}`;
+  return html`<span class="badge ${kind}">${WEBHOOK_TEXTS.states[state]}</span>${when}`;
 }
 
 /** The order_id in an event; empty if it has none. */
@@ -148,7 +148,7 @@ function orderIdOf({ body }: Pick<StoredEvent, "body">): string {
 /** The order of an event, with the link to its page. */
 export function orderLink(view: View, event: StoredEvent): Html {
   const { checkoutId } = event;
-  if (checkoutId === null) return html`<span class="hint">${TEXTS.ofNoOrder}</span>`;
+  if (checkoutId === null) return html`<span class="hint">${WEBHOOK_TEXTS.ofNoOrder}</span>`;
   return linkTo(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderIdOf(event)));
 }
 
@@ -175,26 +175,26 @@ function deliveryRow(
   const took =
     last === undefined || last.milliseconds === null
       ? ""
-      : html` <span class="hint">${last.error ?? ""} ${TEXTS.took(last.milliseconds)}</span>`;
+      : html` <span class="hint">${last.error ?? ""} ${WEBHOOK_TEXTS.took(last.milliseconds)}</span>`;
   const isOpen = last !== undefined && last.status === null && last.error === null;
   const result =
     last === undefined
-      ? html`<span class="hint">${TEXTS.notTried}</span>`
+      ? html`<span class="hint">${WEBHOOK_TEXTS.notTried}</span>`
       : isOpen
-        ? html`<span class="hint">${TEXTS.underWay}</span>`
+        ? html`<span class="hint">${WEBHOOK_TEXTS.underWay}</span>`
         : html`${answerBadge(last.status)}${took}`;
-  const why = cause === "event" ? "" : html` <span class="hint why">${TEXTS.causes[cause]}</span>`;
+  const why = cause === "event" ? "" : html` <span class="hint why">${WEBHOOK_TEXTS.causes[cause]}</span>`;
   const page = storePath(view, `/webhooks/deliveries/${id}`);
   const cells: TableRow = [
     [COMMON_WORDS.time, linkTo(page, listTime(createdAt, now))],
     [COMMON_WORDS.event, html`${event?.type ?? eventId}${why}`],
     [COMMON_WORDS.order, html`<span class="address">${order}</span>`],
-    [TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
+    [WEBHOOK_TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
     [COMMON_WORDS.answer, result],
-    [TEXTS.tries, String(last?.number ?? tries), "named"],
+    [WEBHOOK_TEXTS.tries, String(last?.number ?? tries), "named"],
     [COMMON_WORDS.state, deliveryState(delivery, now)],
   ];
-  return isOfOne ? cells.filter(([column]) => column !== TEXTS.endpoint) : cells;
+  return isOfOne ? cells.filter(([column]) => column !== WEBHOOK_TEXTS.endpoint) : cells;
 }
 
 function oneOf<const Value extends string>(

@@ -5,7 +5,7 @@ import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempt
 import { storeTime } from "../../../at-store.ts";
 import type { ActionContext } from "../route.ts";
 import type { PortalContext, Notice } from "../view.ts";
-import { TEXTS } from "./texts.ts";
+import { WEBHOOK_TEXTS } from "./texts.ts";
 
 /**
  * Maximum time for which an action waits for receivers' answers, in real milliseconds; the page itself shows later
@@ -30,7 +30,7 @@ export async function deliveryNotice(
   const at = iso(storeTime(context, view.storeId));
   const sent = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
   if (sent.length === 0 || context.heldBack(view.storeId) !== undefined)
-    return { words: TEXTS.cameOf.waits[act](at), tone: "warn" };
+    return { words: WEBHOOK_TEXTS.cameOf.waits[act](at), tone: "warn" };
   const ended = await awaitAttempts(context, view.storeId, sent);
   return { words: cameOf(act, at, ended), tone: toneOf(ended) };
 }
@@ -65,13 +65,13 @@ function cameOf(act: EndpointAction, at: string, ended: readonly (DeliveryAttemp
   const cause = only === undefined || others.length > 0 ? undefined : only;
   return inBothLanguages((say) => {
     const why = cause && causeText(cause, say);
-    const told = `${say(TEXTS.cameOf.done[act](at))}${say(results)}`;
+    const told = `${say(WEBHOOK_TEXTS.cameOf.done[act](at))}${say(results)}`;
     return why === undefined ? told : `${told}${say([` (${why})`, `（${why}）`])}`;
   });
 }
 
 function resultOf(attempt: DeliveryAttempt | undefined): Words {
-  if (attempt === undefined) return TEXTS.cameOf.noAnswerYet;
+  if (attempt === undefined) return WEBHOOK_TEXTS.cameOf.noAnswerYet;
   const { status, error } = attempt;
   return status === null ? [error ?? "", error ?? ""] : [String(status), String(status)];
 }

@@ -9,7 +9,7 @@ import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryState, orderLink } from "./deliveries.ts";
 import { endpointPath } from "./endpoint-parts.ts";
 import { COMMON_WORDS } from "../texts.ts";
-import { TEXTS } from "./texts.ts";
+import { WEBHOOK_TEXTS } from "./texts.ts";
 
 /** The page of a delivery: its attempts, and the next one. */
 export async function deliveryPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
@@ -21,12 +21,14 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
   const attempts = store.deliveryAttempts.of(delivery.id);
   const tries = attempts.map((attempt, index) => {
     const { number, startedAt, status, finishedAt } = attempt;
-    const result = finishedAt === null ? html`${TEXTS.underWay}` : answerBadge(status);
+    const result = finishedAt === null ? html`${WEBHOOK_TEXTS.underWay}` : answerBadge(status);
     const isLast = index === attempts.length - 1;
     return html`<section class="panel try" id="try-${String(number)}">
-      <h2>${TEXTS.tryNumber(number)} ${result} <span class="hint">${momentWithDate(startedAt)}</span></h2>
+      <h2>
+        ${WEBHOOK_TEXTS.tryNumber(number)} ${result} <span class="hint">${momentWithDate(startedAt)}</span>
+      </h2>
       <details ${isLast ? html`open` : ""}>
-        <summary>${TEXTS.details}</summary>
+        <summary>${WEBHOOK_TEXTS.details}</summary>
         ${attemptDetails(context, delivery, attempt)}
       </details>
     </section>`;
@@ -40,16 +42,16 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
           html`<a href="${storePath(view, `/webhooks/events/${event.id}`)}">${event.type}</a>`,
         ],
         [COMMON_WORDS.order, orderLink(view, event)],
-        [TEXTS.endpoint, endpointLink(context, view, delivery)],
-        [TEXTS.causeOf, TEXTS.causes[delivery.cause]],
+        [WEBHOOK_TEXTS.endpoint, endpointLink(context, view, delivery)],
+        [WEBHOOK_TEXTS.causeOf, WEBHOOK_TEXTS.causes[delivery.cause]],
         [COMMON_WORDS.time, momentWithDate(delivery.createdAt)],
-        [TEXTS.next, nextWords(context, delivery)],
+        [WEBHOOK_TEXTS.next, nextWords(context, delivery)],
         [COMMON_WORDS.inTerminal, copyableText(`checkout explain ${delivery.id}`)],
       ])}
       ${replayForm(view, delivery)}
     </section>
     ${tries.toReversed()}`;
-  const title = TEXTS.deliveryTitle(event.type);
+  const title = WEBHOOK_TEXTS.deliveryTitle(event.type);
   return accept({ title, main, live: { kind: "delivery", id: delivery.id } });
 }
 
@@ -57,7 +59,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
 function replayForm(view: View, { eventId, endpointId }: Pick<Delivery, "eventId" | "endpointId">): Html {
   return actionForm(view, {
     action: storePath(view, `/webhooks/events/${eventId}/replay`),
-    label: TEXTS.replay,
+    label: WEBHOOK_TEXTS.replay,
     fields: { endpoint_id: endpointId },
   });
 }
@@ -65,16 +67,16 @@ function replayForm(view: View, { eventId, endpointId }: Pick<Delivery, "eventId
 function endpointLink({ store }: PortalContext, view: View, { endpointId }: Delivery): Html {
   const endpoint = store.endpoints.find(endpointId);
   if (endpoint !== undefined) return html`<a href="${endpointPath(view, endpointId)}">${endpoint.url}</a>`;
-  return html`${endpointId} <span class="hint">${TEXTS.removed}</span>`;
+  return html`${endpointId} <span class="hint">${WEBHOOK_TEXTS.removed}</span>`;
 }
 
 /** The next attempt and its time, or why nothing is delivered to the endpoint. */
 function nextWords({ store, leases }: PortalContext, delivery: Delivery): Html {
-  if (delivery.state !== "due") return html`${TEXTS.nextOf[delivery.state]}`;
+  if (delivery.state !== "due") return html`${WEBHOOK_TEXTS.nextOf[delivery.state]}`;
   const endpoint = store.endpoints.find(delivery.endpointId);
   const isWaiting = delivery.inOrder && delivery.sequence > 1 && delivery.tries === 0;
   const isHeld = leases.webhooksHeldBy(delivery.storeId) !== undefined;
-  const waits = endpoint?.state === "enabled" && !isHeld ? "" : html` ${TEXTS.waitsForEndpoint}`;
-  const earlier = isWaiting ? html` ${TEXTS.waitsForEarlier}` : "";
-  return html`${TEXTS.nextAttempt} ${momentWithDate(delivery.nextAt)}${earlier}${waits}`;
+  const waits = endpoint?.state === "enabled" && !isHeld ? "" : html` ${WEBHOOK_TEXTS.waitsForEndpoint}`;
+  const earlier = isWaiting ? html` ${WEBHOOK_TEXTS.waitsForEarlier}` : "";
+  return html`${WEBHOOK_TEXTS.nextAttempt} ${momentWithDate(delivery.nextAt)}${earlier}${waits}`;
 }

@@ -17,7 +17,7 @@ import {
   eventTypesText,
 } from "./endpoint-parts.ts";
 import { COMMON_WORDS } from "../texts.ts";
-import { TEXTS } from "./texts.ts";
+import { WEBHOOK_TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -36,21 +36,24 @@ export function endpointPage(
       ${factList([
         ["ID", copyableText(endpoint.id)],
         [COMMON_WORDS.state, endpointState(endpoint)],
-        [TEXTS.eventTypes, eventTypesText(endpoint)],
-        [TEXTS.howMany, endpoint.inOrder ? TEXTS.oneByOne : TEXTS.severalAtOnce],
-        [TEXTS.lastDay, html`${healthBadges(health)} <span class="hint">${TEXTS.healthHint}</span>`],
+        [WEBHOOK_TEXTS.eventTypes, eventTypesText(endpoint)],
+        [WEBHOOK_TEXTS.howMany, endpoint.inOrder ? WEBHOOK_TEXTS.oneByOne : WEBHOOK_TEXTS.severalAtOnce],
         [
-          TEXTS.nextAttemptColumn,
+          WEBHOOK_TEXTS.lastDay,
+          html`${healthBadges(health)} <span class="hint">${WEBHOOK_TEXTS.healthHint}</span>`,
+        ],
+        [
+          WEBHOOK_TEXTS.nextAttemptColumn,
           dueSummary(health, { state: endpoint.state, now: storeTime(context, view.storeId) }),
         ],
-        [TEXTS.added, momentWithDate(endpoint.createdAt)],
+        [WEBHOOK_TEXTS.added, momentWithDate(endpoint.createdAt)],
       ])}
       <div class="actions">${endpointActions(view, endpoint)}</div>
     </section>
     <section>
-      <h2>${TEXTS.deliveries}</h2>
-      ${isQuiet ? noItems(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryList(context, view, choice)}
-      <p><a href="${deliveriesPath(view, { endpoint: endpoint.id })}">${TEXTS.filterThese}</a></p>
+      <h2>${WEBHOOK_TEXTS.deliveries}</h2>
+      ${isQuiet ? noItems(WEBHOOK_TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryList(context, view, choice)}
+      <p><a href="${deliveriesPath(view, { endpoint: endpoint.id })}">${WEBHOOK_TEXTS.filterThese}</a></p>
     </section>`;
   return { title: endpoint.url, main, live: { kind: "webhooks" } };
 }
@@ -60,38 +63,38 @@ function endpointActions(view: View, { id, state }: EndpointEntry): Html {
   const change = (action: string, label: Words): Html =>
     actionForm(view, { action: `${at}/state`, label, fields: { action } });
   const overlaps = [
-    [DEFAULT_OVERLAP_MS, TEXTS.oneDay],
-    [HOUR_MS, TEXTS.oneHour],
-    [7 * 24 * HOUR_MS, TEXTS.oneWeek],
-    [0, TEXTS.atOnce],
+    [DEFAULT_OVERLAP_MS, WEBHOOK_TEXTS.oneDay],
+    [HOUR_MS, WEBHOOK_TEXTS.oneHour],
+    [7 * 24 * HOUR_MS, WEBHOOK_TEXTS.oneWeek],
+    [0, WEBHOOK_TEXTS.atOnce],
   ] as const;
   const overlap = html`<label
-    >${TEXTS.overlap}
+    >${WEBHOOK_TEXTS.overlap}
     <select name="overlap_ms">
       ${overlaps.map(([span, label]) => html`<option value="${String(span)}">${label}</option>`)}
     </select></label
   >`;
-  return html`${actionForm(view, { action: `${at}/test`, label: TEXTS.test, style: "primary" })}
-    ${actionForm(view, { action: `${at}/secret`, label: TEXTS.showSecret })}
-    ${state === "enabled" ? "" : change("enable", TEXTS.enable)}
-    ${state === "enabled" ? change("pause", TEXTS.pause) : ""}
+  return html`${actionForm(view, { action: `${at}/test`, label: WEBHOOK_TEXTS.test, style: "primary" })}
+    ${actionForm(view, { action: `${at}/secret`, label: WEBHOOK_TEXTS.showSecret })}
+    ${state === "enabled" ? "" : change("enable", WEBHOOK_TEXTS.enable)}
+    ${state === "enabled" ? change("pause", WEBHOOK_TEXTS.pause) : ""}
     ${formWithConfirmation(
       view,
-      { label: TEXTS.rotate, question: TEXTS.rotateAsk },
-      { action: `${at}/rotate`, label: TEXTS.rotateSure, content: overlap },
+      { label: WEBHOOK_TEXTS.rotate, question: WEBHOOK_TEXTS.rotateAsk },
+      { action: `${at}/rotate`, label: WEBHOOK_TEXTS.rotateSure, content: overlap },
     )}
     ${
       state === "disabled"
         ? ""
         : formWithConfirmation(
             view,
-            { label: TEXTS.disable, question: TEXTS.disableAsk },
-            { action: `${at}/state`, label: TEXTS.disableSure, fields: { action: "disable" } },
+            { label: WEBHOOK_TEXTS.disable, question: WEBHOOK_TEXTS.disableAsk },
+            { action: `${at}/state`, label: WEBHOOK_TEXTS.disableSure, fields: { action: "disable" } },
           )
     }
     ${formWithConfirmation(
       view,
-      { label: COMMON_WORDS.remove, question: TEXTS.removeAsk },
-      { action: `${at}/remove`, label: TEXTS.removeSure, style: "danger" },
-    )} <a class="plain" href="${storePath(view, "/faults")}">${TEXTS.faults}</a>`;
+      { label: COMMON_WORDS.remove, question: WEBHOOK_TEXTS.removeAsk },
+      { action: `${at}/remove`, label: WEBHOOK_TEXTS.removeSure, style: "danger" },
+    )} <a class="plain" href="${storePath(view, "/faults")}">${WEBHOOK_TEXTS.faults}</a>`;
 }

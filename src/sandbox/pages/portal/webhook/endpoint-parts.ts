@@ -10,7 +10,7 @@ import { actionForm, storePath, typedValues } from "../forms.ts";
 import { copyableText, momentWithDate, labelledValue, table, listTime } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_WORDS } from "../texts.ts";
-import { TEXTS } from "./texts.ts";
+import { WEBHOOK_TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -18,17 +18,17 @@ const DAY_MS = 24 * 3_600_000;
 export function endpointTable(context: PortalContext, view: View, endpoints: readonly EndpointEntry[]): Html {
   const now = storeTime(context, view.storeId);
   const list = table(
-    TEXTS.endpoints,
+    WEBHOOK_TEXTS.endpoints,
     endpoints,
     (endpoint) => {
       const health = healthOf(context, view, endpoint.id);
       const { id, url, state } = endpoint;
       const page = html`<a class="address" href="${endpointPath(view, id)}" title="${url}">${url}</a>`;
       return [
-        [TEXTS.endpoint, html`${page} <span class="hint">${eventTypesText(endpoint)}</span>`, "head"],
+        [WEBHOOK_TEXTS.endpoint, html`${page} <span class="hint">${eventTypesText(endpoint)}</span>`, "head"],
         [COMMON_WORDS.state, endpointState(endpoint)],
-        [TEXTS.lastDay, healthBadges(health)],
-        [TEXTS.nextAttemptColumn, dueSummary(health, { state, now })],
+        [WEBHOOK_TEXTS.lastDay, healthBadges(health)],
+        [WEBHOOK_TEXTS.nextAttemptColumn, dueSummary(health, { state, now })],
       ];
     },
     { opens: true },
@@ -55,7 +55,7 @@ export function healthBadges(health: EndpointHealth): Html {
     ["none", COMMON_WORDS.noAnswer, health.unanswered],
   ] as const;
   const shown = counts.filter(([, , count]) => count > 0);
-  if (shown.length === 0) return html`<span class="hint">${TEXTS.quiet}</span>`;
+  if (shown.length === 0) return html`<span class="hint">${WEBHOOK_TEXTS.quiet}</span>`;
   return html`<span class="health"
     >${shown.map(([kind, name, count]) => html`<span class="badge ${kind}">${name} × ${String(count)}</span> `)}</span
   >`;
@@ -66,17 +66,17 @@ export function dueSummary(
   { nextAt, due }: EndpointHealth,
   { state, now }: Pick<EndpointEntry, "state"> & { readonly now: number },
 ): Html {
-  if (nextAt === null) return html`<span class="hint">${TEXTS.nothingDue}</span>`;
+  if (nextAt === null) return html`<span class="hint">${WEBHOOK_TEXTS.nothingDue}</span>`;
   const when =
     state === "enabled"
-      ? labelledValue(TEXTS.nextAttemptColumn, listTime(nextAt, now))
-      : html`${TEXTS.untilEnabled}`;
-  return html`${when} <span class="hint">${TEXTS.dueCount(due > 99 ? "99+" : String(due))}</span>`;
+      ? labelledValue(WEBHOOK_TEXTS.nextAttemptColumn, listTime(nextAt, now))
+      : html`${WEBHOOK_TEXTS.untilEnabled}`;
+  return html`${when} <span class="hint">${WEBHOOK_TEXTS.dueCount(due > 99 ? "99+" : String(due))}</span>`;
 }
 
 /** The event types that an endpoint receives. */
 export function eventTypesText({ eventTypes }: Pick<EndpointEntry, "eventTypes">): Text {
-  return eventTypes.includes(ALL_EVENTS) ? TEXTS.allTypes : eventTypes.join(", ");
+  return eventTypes.includes(ALL_EVENTS) ? WEBHOOK_TEXTS.allTypes : eventTypes.join(", ");
 }
 
 /** The state of an endpoint: enabled, failing, disabled or paused, with the reason. */
@@ -88,15 +88,16 @@ export function endpointState({
 }: Pick<EffectiveEndpoint, "state" | "reason" | "pausedBy" | "failingSince">): Html {
   const isFailing = state === "enabled" && failingSince !== null;
   const kind = isFailing ? "bad" : { enabled: "good", paused: "warn", disabled: "bad" }[state];
-  const by = pausedBy === null ? "" : html` <span class="hint">${TEXTS.pausedBy[pausedBy]}</span>`;
+  const by = pausedBy === null ? "" : html` <span class="hint">${WEBHOOK_TEXTS.pausedBy[pausedBy]}</span>`;
   const why = reason === null ? "" : html` <span class="hint why">${reasonWords(reason)}</span>`;
   const since =
     failingSince === null
       ? ""
       : html` <span class="hint why"
-          >${isFailing ? TEXTS.since : TEXTS.failingSince} ${momentWithDate(failingSince)}</span
+          >${isFailing ? WEBHOOK_TEXTS.since : WEBHOOK_TEXTS.failingSince}
+          ${momentWithDate(failingSince)}</span
         >`;
-  const name = isFailing ? TEXTS.failing : TEXTS.endpointStates[state];
+  const name = isFailing ? WEBHOOK_TEXTS.failing : WEBHOOK_TEXTS.endpointStates[state];
   return html`<span class="badge ${kind}">${name}</span>${by}${why}${since}`;
 }
 
@@ -107,9 +108,9 @@ export function addEndpointForm(view: View): Html {
   const typed = typedValues(view, action);
   const isTicked = (name: string): Html => (typed?.fields.has(name) === true ? html` checked` : html``);
   const fields = html`<div class="add">
-    ${inputField(TEXTS.address, "url", { required: true, placeholder: "http://localhost:3000/hooks", typed })}
+    ${inputField(WEBHOOK_TEXTS.address, "url", { required: true, placeholder: "http://localhost:3000/hooks", typed })}
     <fieldset>
-      <legend>${TEXTS.typesHint}</legend>
+      <legend>${WEBHOOK_TEXTS.typesHint}</legend>
       ${refusalText("types", typed)}
       <div class="types">
         ${[...groups].map(
@@ -126,11 +127,11 @@ export function addEndpointForm(view: View): Html {
         )}
       </div>
     </fieldset>
-    <label><input type="checkbox" name="in_order" ${isTicked("in_order")} /> ${TEXTS.inOrder}</label>
+    <label><input type="checkbox" name="in_order" ${isTicked("in_order")} /> ${WEBHOOK_TEXTS.inOrder}</label>
   </div>`;
   return actionForm(view, {
     action,
-    label: TEXTS.add,
+    label: WEBHOOK_TEXTS.add,
     content: fields,
     style: "primary",
   });
@@ -162,7 +163,7 @@ export function revealedSecrets({ shownOnce }: Pick<View, "shownOnce">): Html {
   const [newest = "", ...older] = shownOnce.split(" ");
   return html`<div class="notice good" role="status">
     <p><strong>${COMMON_WORDS.signingSecret}</strong> ${copyableText(newest)}</p>
-    ${older.map((secret) => html`<p>${TEXTS.olderSecret} ${copyableText(secret)}</p>`)}
-    <p>${TEXTS.shownOnce}</p>
+    ${older.map((secret) => html`<p>${WEBHOOK_TEXTS.olderSecret} ${copyableText(secret)}</p>`)}
+    <p>${WEBHOOK_TEXTS.shownOnce}</p>
   </div>`;
 }

@@ -21,7 +21,7 @@ import { deliveryTable, orderLink } from "./deliveries.ts";
 import { addEndpointForm } from "./endpoint-parts.ts";
 import { sampleBody } from "./sample-body.ts";
 import { COMMON_WORDS } from "../texts.ts";
-import { TEXTS } from "./texts.ts";
+import { WEBHOOK_TEXTS } from "./texts.ts";
 import { webhookTabs } from "./webhooks-page.ts";
 
 const PAGE = 50;
@@ -39,16 +39,16 @@ export async function eventsPage(context: PortalContext, view: View): Promise<Ou
   const next = found.length > PAGE ? events.at(-1)?.position : undefined;
   const list =
     events.length === 0
-      ? noItems(TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view))
+      ? noItems(WEBHOOK_TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view))
       : eventTable(view, events, storeTime(context, storeId));
   const main = html`${webhookTabs(view, "events")}
     <details class="panel">
-      <summary>${TEXTS.samples}</summary>
-      <p class="hint">${TEXTS.samplesHint}</p>
+      <summary>${WEBHOOK_TEXTS.samples}</summary>
+      <p class="hint">${WEBHOOK_TEXTS.samplesHint}</p>
       ${EVENT_TYPES.map((type) => sample(context, view, type))}
     </details>
     <section>
-      <h2>${TEXTS.newestEvents}</h2>
+      <h2>${WEBHOOK_TEXTS.newestEvents}</h2>
       ${list}
       ${
         next === undefined
@@ -58,7 +58,7 @@ export async function eventsPage(context: PortalContext, view: View): Promise<Ou
             </p>`
       }
     </section>`;
-  return accept({ title: TEXTS.tabEvents, main, live: { kind: "webhooks" } });
+  return accept({ title: WEBHOOK_TEXTS.tabEvents, main, live: { kind: "webhooks" } });
 }
 
 /** The page of an event: its bytes and its deliveries. */
@@ -77,17 +77,17 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
       ${factList([
         ["event_id", copyableText(event.id)],
         [COMMON_WORDS.order, orderLink(view, event)],
-        [TEXTS.sequence, String(event.sequence)],
+        [WEBHOOK_TEXTS.sequence, String(event.sequence)],
         [COMMON_WORDS.time, momentWithDate(event.createdAt)],
       ])}
       ${isWanted ? html`<div class="actions">${replayAll(context, view, event)}</div>` : ""}
     </section>
     <section>
-      <h2>${TEXTS.exactBody}</h2>
+      <h2>${WEBHOOK_TEXTS.exactBody}</h2>
       ${rawBytes(COMMON_WORDS.body, event.body)}
     </section>
     <section>
-      <h2>${TEXTS.deliveries}</h2>
+      <h2>${WEBHOOK_TEXTS.deliveries}</h2>
       ${
         isWanted
           ? deliveryTable(context, view, { deliveries, isOfOne: false })
@@ -98,7 +98,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
       last === undefined || attempt === undefined
         ? ""
         : html`<section>
-            <h2>${TEXTS.lastSent}</h2>
+            <h2>${WEBHOOK_TEXTS.lastSent}</h2>
             ${attemptDetails(context, last, attempt)}
           </section>`
     }`;
@@ -112,11 +112,15 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
 function undelivered(context: PortalContext, view: View, event: StoredEvent): Html {
   return context.store.endpoints.of(view.storeId).length === 0
     ? noItems(
-        TEXTS.noEndpointWanted,
+        WEBHOOK_TEXTS.noEndpointWanted,
         "checkout endpoints add http://localhost:3000/hooks",
         addEndpointForm(view),
       )
-    : noItems(TEXTS.nobodyWanted, `checkout events replay ${event.id}`, replayAll(context, view, event));
+    : noItems(
+        WEBHOOK_TEXTS.nobodyWanted,
+        `checkout events replay ${event.id}`,
+        replayAll(context, view, event),
+      );
 }
 
 function sample(context: PortalContext, view: View, type: string): Html {
@@ -129,7 +133,7 @@ function sample(context: PortalContext, view: View, type: string): Html {
 
 function eventTable(view: View, events: readonly StoredEvent[], now: number): Html {
   return table(
-    TEXTS.newestEvents,
+    WEBHOOK_TEXTS.newestEvents,
     events,
     (event) => [
       [
@@ -138,7 +142,7 @@ function eventTable(view: View, events: readonly StoredEvent[], now: number): Ht
       ],
       [COMMON_WORDS.eventType, event.type],
       [COMMON_WORDS.order, orderLink(view, event)],
-      [TEXTS.sequence, String(event.sequence)],
+      [WEBHOOK_TEXTS.sequence, String(event.sequence)],
     ],
     { opens: true },
   );
@@ -150,14 +154,14 @@ function replayAll({ store }: PortalContext, view: View, { id }: StoredEvent): H
     .of(view.storeId)
     .map((endpoint) => html`<option value="${endpoint.id}">${endpoint.url}</option>`);
   const field = html`<label
-    >${TEXTS.replayTo}
+    >${WEBHOOK_TEXTS.replayTo}
     <select name="endpoint_id">
-      <option value="">${TEXTS.allWanting}</option>
+      <option value="">${WEBHOOK_TEXTS.allWanting}</option>
       ${options}
     </select></label
   >`;
   const action = storePath(view, `/webhooks/events/${id}/replay`);
-  return actionForm(view, { action, label: TEXTS.replay, content: field, style: "primary" });
+  return actionForm(view, { action, label: WEBHOOK_TEXTS.replay, content: field, style: "primary" });
 }
 
 /** The position in the address before which the list begins. Refuses with `invalid_parameter`. */

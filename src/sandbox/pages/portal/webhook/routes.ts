@@ -15,7 +15,7 @@ import { endpointPath, healthOf, parseEndpointForm } from "./endpoint-parts.ts";
 import { eventPage, eventsPage } from "./event-pages.ts";
 import { deliveryNotice } from "./delivery-notice.ts";
 import { webhooksPage } from "./webhooks-page.ts";
-import { TEXTS } from "./texts.ts";
+import { WEBHOOK_TEXTS } from "./texts.ts";
 
 const WEBHOOKS = "/portal/{store_id}/webhooks";
 const ENDPOINT = `${WEBHOOKS}/endpoints/{id}`;
@@ -51,7 +51,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   actionRoute(`${ENDPOINT}/remove`, {
     operation: "setEndpointState",
     read: () => ({ action: "remove" }),
-    says: ({ url }) => ({ words: TEXTS.cameOf.removed(url), tone: "" }),
+    says: ({ url }) => ({ words: WEBHOOK_TEXTS.cameOf.removed(url), tone: "" }),
   }),
   actionRoute(`${ENDPOINT}/test`, {
     operation: "testEndpoint",
@@ -113,7 +113,7 @@ function deliveriesOf({ context, view }: ActionContext, eventId: string) {
 const MAX_DELIVERIES = 50;
 
 function saysState({ id, state }: AnswerOf<"setEndpointState">, { context, view }: ActionContext): Notice {
-  const { paused, disabled, enabled } = TEXTS.cameOf;
+  const { paused, disabled, enabled } = WEBHOOK_TEXTS.cameOf;
   if (state === "paused") return { words: paused, tone: "warn" };
   if (state === "disabled") return { words: disabled, tone: "warn" };
   return { words: enabled(healthOf(context, view, id).due), tone: "good" };

@@ -9,7 +9,7 @@ import type { PageContent, PortalContext, View } from "../view.ts";
 import { deliveryList, deliveryFilterForm, parseDeliveryFilter } from "./deliveries.ts";
 import { addEndpointForm, endpointTable } from "./endpoint-parts.ts";
 import { FRAME_TEXTS } from "../texts.ts";
-import { TEXTS } from "./texts.ts";
+import { WEBHOOK_TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -22,24 +22,24 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
   const { endpoints } = listed.value;
   const main = html`${webhookTabs(view, "deliveries")}
     <section>
-      <h2>${TEXTS.endpoints}</h2>
+      <h2>${WEBHOOK_TEXTS.endpoints}</h2>
       ${
         endpoints.length === 0
-          ? noItems(TEXTS.noEndpoints, "checkout endpoints add http://localhost:3000/hooks")
+          ? noItems(WEBHOOK_TEXTS.noEndpoints, "checkout endpoints add http://localhost:3000/hooks")
           : html`${endpointTable(context, view, endpoints)}
-              <p class="hint">${TEXTS.healthHint}</p>`
+              <p class="hint">${WEBHOOK_TEXTS.healthHint}</p>`
       }
       <details
         class="panel"
         ${endpoints.length === 0 || typedValues(view, storePath(view, "/webhooks/endpoints")) !== undefined ? html`open` : ""}
       >
-        <summary>${TEXTS.addEndpoint}</summary>
+        <summary>${WEBHOOK_TEXTS.addEndpoint}</summary>
         ${addEndpointForm(view)}
       </details>
     </section>
     <section>
       <div class="row between">
-        <h2>${TEXTS.deliveries}</h2>
+        <h2>${WEBHOOK_TEXTS.deliveries}</h2>
         ${endpoints.length === 0 ? "" : replayFailedForm(context, view)}
       </div>
       ${replayNotice(view)} ${deliveryFilterForm(context, view, choice.value)}
@@ -51,8 +51,8 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
 /** The two pages about webhooks, as links. */
 export function webhookTabs(view: View, current: "deliveries" | "events"): Html {
   const tabs = [
-    ["deliveries", "/webhooks", TEXTS.tabDeliveries],
-    ["events", "/webhooks/events", TEXTS.tabEvents],
+    ["deliveries", "/webhooks", WEBHOOK_TEXTS.tabDeliveries],
+    ["events", "/webhooks/events", WEBHOOK_TEXTS.tabEvents],
   ] as const;
   return html`<nav class="row tabs" aria-label="${FRAME_TEXTS.webhooks}">
     ${tabs.map(
@@ -61,7 +61,7 @@ export function webhookTabs(view: View, current: "deliveries" | "events"): Html 
           >${label}</a
         > `,
     )}
-    <a href="${storePath(view, "/faults")}">${TEXTS.faults}</a>
+    <a href="${storePath(view, "/faults")}">${WEBHOOK_TEXTS.faults}</a>
   </nav>`;
 }
 
@@ -69,12 +69,12 @@ export function webhookTabs(view: View, current: "deliveries" | "events"): Html 
 function replayFailedForm(context: PortalContext, view: View): Html {
   const now = storeTime(context, view.storeId);
   const spans = [
-    [24 * HOUR_MS, TEXTS.lastDay],
-    [HOUR_MS, TEXTS.lastHour],
-    [7 * 24 * HOUR_MS, TEXTS.lastWeek],
+    [24 * HOUR_MS, WEBHOOK_TEXTS.lastDay],
+    [HOUR_MS, WEBHOOK_TEXTS.lastHour],
+    [7 * 24 * HOUR_MS, WEBHOOK_TEXTS.lastWeek],
   ] as const;
   const field = html`<label
-    >${TEXTS.madeSince}
+    >${WEBHOOK_TEXTS.madeSince}
     <select name="since">
       ${spans.map(([span, label]) => html`<option value="${iso(Math.max(0, now - span))}">${label}</option>`)}
     </select></label
@@ -82,13 +82,13 @@ function replayFailedForm(context: PortalContext, view: View): Html {
   const action = storePath(view, "/webhooks/deliveries/replay");
   return formWithConfirmation(
     view,
-    { label: TEXTS.replayFailed, question: TEXTS.replayFailedAsk },
-    { action, label: TEXTS.replayFailedSure, content: field },
+    { label: WEBHOOK_TEXTS.replayFailed, question: WEBHOOK_TEXTS.replayFailedAsk },
+    { action, label: WEBHOOK_TEXTS.replayFailedSure, content: field },
   );
 }
 
 function replayNotice({ shownOnce }: View): Html {
   if (shownOnce === undefined) return html``;
-  const said = shownOnce === "0" ? TEXTS.nothingFailed : TEXTS.replayedCount(shownOnce);
+  const said = shownOnce === "0" ? WEBHOOK_TEXTS.nothingFailed : WEBHOOK_TEXTS.replayedCount(shownOnce);
   return html`<p class="notice" role="status">${said}</p>`;
 }
