@@ -61,7 +61,7 @@ async function printHelp({ world, words, argv }: TypedLine, version: string): Pr
   if (topic !== undefined) return (await import("./help/topics.ts")).printTopic(world, topic, { json });
   const next = argv.slice(words.length).find((word) => word !== "--json" && word !== "--no-color");
   if (!json || (next !== "--help" && next !== "-h")) return undefined;
-  return (await import("./help/map.ts")).printMap({ world, version }, words);
+  return (await import("./help/map.ts")).printCommandMap({ world, version }, words);
 }
 
 /**

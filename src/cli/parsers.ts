@@ -7,7 +7,7 @@ import {
   isHost,
   parseSchedule,
   parseRateLimitText,
-  SPAN_OR_MOMENT,
+  SPAN_OR_MOMENT_FORM,
   parseSpanOrMomentText,
   type SpanOrMoment,
 } from "../core/config/setting-text.ts";
@@ -32,7 +32,7 @@ export function parseDuration(text: string): number {
 /** Parses `10m` or a moment in ISO 8601; the option decides whether the span counts back or ahead. */
 export function parseSpanOrMoment(text: string): SpanOrMoment {
   const time = parseSpanOrMomentText(text);
-  if (time === undefined) throw invalidOption(SPAN_OR_MOMENT, text);
+  if (time === undefined) throw invalidOption(SPAN_OR_MOMENT_FORM, text);
   return time;
 }
 

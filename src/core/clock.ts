@@ -35,12 +35,12 @@ export function isMoment(at: number): boolean {
   return Number.isInteger(at) && at >= FIRST_MOMENT && at <= LAST_MOMENT;
 }
 
-/** A time as answers and reports show it: ISO 8601, UTC, with milliseconds. */
-export function iso(milliseconds: number): string {
+/** Formats a time for answers and reports: ISO 8601, UTC, with milliseconds. */
+export function toIso(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-/** A time as answers and reports show it; null stays null. */
-export function isoOrNull(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : iso(milliseconds);
+/** Formats a time for answers and reports; null stays null. */
+export function toIsoOrNull(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : toIso(milliseconds);
 }

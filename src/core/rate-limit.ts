@@ -10,9 +10,9 @@ export type Bucket = { readonly tokens: number; readonly at: number };
 export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 1000, burst: 2000 };
 
 /** The owner of each bucket, for messages, help and pages. */
-export const BUCKET_OWNERS = ["API key", "API 密钥"] as const;
+export const BUCKET_OWNER_WORDS = ["API key", "API 密钥"] as const;
 /** The owner of each bucket, in English. */
-export const [BUCKET_OWNER] = BUCKET_OWNERS;
+export const [BUCKET_OWNER] = BUCKET_OWNER_WORDS;
 
 /** A limit as the user writes it: `5/s` or `off`. */
 export function rateLimitText(limit: RateLimit | "off"): string {

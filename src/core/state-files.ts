@@ -101,7 +101,7 @@ export const parseCredentials: (text: string) => Credentials | undefined = reade
 );
 
 /** Parses `run.json`; undefined if the text is invalid. */
-export const parseRun = reader(run);
+export const parseRunRecord = reader(run);
 
 /** The parser of a file. A command reads few of these files, so each schema is made when its first file is read. */
 function reader<Value>(makeSchema: () => z.ZodMiniType<Value>): (text: string) => Value | undefined {

@@ -132,12 +132,12 @@ export function excerpt(text: string): string {
 }
 
 /** The pattern of a UUID in lower case, for a regular expression. */
-export const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+export const UUID_SOURCE = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
-const WHOLE_UUID = new RegExp(`^${UUID}$`, "i");
+const WHOLE_UUID = new RegExp(`^${UUID_SOURCE}$`, "i");
 
 /** Matches texts for which `isUuid` is true; for a JSON Schema. */
-export const UUID_PATTERN = `^${UUID.replaceAll("a-f", "a-fA-F")}$`;
+export const UUID_PATTERN = `^${UUID_SOURCE.replaceAll("a-f", "a-fA-F")}$`;
 
 /** Whether a text is a UUID, in lower or upper case. */
 export function isUuid(text: string): boolean {

@@ -1,7 +1,7 @@
 import { createKeyWriter } from "./folder/kept-keys.ts";
 import type { PlannedChange } from "../core/config/plan.ts";
 import { accept, type Outcome, type Refusal } from "../core/outcome.ts";
-import { MASTER_KEY_BYTES, parseRun, type Credentials } from "../core/state-files.ts";
+import { MASTER_KEY_BYTES, parseRunRecord, type Credentials } from "../core/state-files.ts";
 import { printable } from "../core/text.ts";
 import { finishErasures } from "../sandbox/runtime/erase.ts";
 import { recordHome } from "../sandbox/runtime/home.ts";
@@ -240,7 +240,7 @@ export function lostLogWarning(
   world: Pick<World, "files" | "processStart">,
   folder: string,
 ): string | undefined {
-  const run = parseRun(world.files.read(stateFile(folder, "run")) ?? "");
+  const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
   // A sandbox writes its version once it is ready; before that it may have written nothing.
   if (run?.version === undefined) return undefined;
   const database = stateFile(folder, "database");

@@ -14,7 +14,7 @@ import type { HostedEnv, IndexCalls } from "./env.ts";
 import { markOfId, objectName, type Mark } from "./marks.ts";
 import { REFUSED_OPERATIONS, type OperationOverrides } from "./operations.ts";
 import { createHostedSandbox } from "./sandbox.ts";
-import { migrate, openObjectStore } from "./store.ts";
+import { migrateTables, openObjectStore } from "./store.ts";
 import { consoleStream, randomMark, workerWorld } from "./world.ts";
 
 /** The list that is in memory. */
@@ -73,7 +73,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
 }
 
 async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<List> {
-  migrate(storage);
+  migrateTables(storage);
   // Ids drawn by the index name no object.
   const world = workerWorld(0);
   const connection = createConnection(storage);

@@ -11,7 +11,7 @@ import { isUuid } from "../core/text.ts";
 export type Mark = number;
 
 /** The number of marks. */
-export const MARKS = 2 ** 26;
+export const MARK_COUNT = 2 ** 26;
 
 /** The other bits stay random: 48 of an id, 134 of a key. */
 const [KEY_BITS, MARK_BITS] = [API_KEY_RANDOM_BYTES * 8, 26];
@@ -51,5 +51,5 @@ export function markedKeyBytes(mark: Mark, random: Uint8Array): Uint8Array {
 /** The mark of an API key; undefined for a text that is not a test key. */
 export function markOfKey(apiKey: string): Mark | undefined {
   const bits = testKeyBits(apiKey);
-  return bits === undefined ? undefined : Number(bits >> BigInt(KEY_BITS - MARK_BITS)) % MARKS;
+  return bits === undefined ? undefined : Number(bits >> BigInt(KEY_BITS - MARK_BITS)) % MARK_COUNT;
 }

@@ -14,7 +14,7 @@ import { INDEX_NAME, type HostedEnv, type StoreCalls, type StoreInput } from "./
 import { createStorelessSandbox } from "./nowhere.ts";
 import { REFUSED_OPERATIONS } from "./operations.ts";
 import { createHostedSandbox, storeMakerOf } from "./sandbox.ts";
-import { hasTables, migrate, openObjectStore } from "./store.ts";
+import { hasTables, migrateTables, openObjectStore } from "./store.ts";
 import { workerWorld } from "./world.ts";
 
 /** A store whose tables and service are in memory. */
@@ -123,7 +123,7 @@ function insert(
   env: HostedEnv,
   { mark, instanceId, name, merchant }: StoreInput,
 ): NewStore {
-  migrate(storage);
+  migrateTables(storage);
   storage.sql.exec(HOSTED_DDL);
   storage.sql.exec("INSERT INTO hosted_store (mark) VALUES (?)", mark);
   const world = workerWorld(mark);
@@ -138,7 +138,7 @@ function insert(
 
 /** Opens the store of an object, and does the work that has become due. */
 async function openStore(storage: ObjectStorage, env: HostedEnv): Promise<OpenStore> {
-  migrate(storage);
+  migrateTables(storage);
   const mark = Number(storage.sql.exec("SELECT mark FROM hosted_store").raw().next().value?.[0]);
   const world = workerWorld(mark);
   const connection = createConnection(storage);

@@ -19,7 +19,7 @@ export function hasTables({ sql }: ObjectStorage): boolean {
  * Brings the tables of an object up to date, in one transaction. The schema version is a row, because `user_version` is
  * not available here; it counts these migrations.
  */
-export function migrate(storage: ObjectStorage): void {
+export function migrateTables(storage: ObjectStorage): void {
   const { sql } = storage;
   storage.transactionSync(() => {
     sql.exec("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL) STRICT");

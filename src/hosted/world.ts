@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { randomBytes, randomUUID } from "node:crypto";
 import { isError } from "../core/outcome.ts";
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
-import { MARKS, markedKeyBytes, markedUuid, type Mark } from "./marks.ts";
+import { MARK_COUNT, markedKeyBytes, markedUuid, type Mark } from "./marks.ts";
 
 /** The world of a sandbox in a Worker. */
 export type WorkerWorld = Pick<
@@ -41,7 +41,7 @@ export function workerWorld(mark: Mark): WorkerWorld {
 
 /** A random mark for a new store. Another store may already have it. */
 export function randomMark(): Mark {
-  return randomBytes(4).readUInt32BE() % MARKS;
+  return randomBytes(4).readUInt32BE() % MARK_COUNT;
 }
 
 const RANDOM_ID_BYTES = 6;

@@ -7,7 +7,7 @@ import { createRouter, type Route } from "../web/router.ts";
 import type { HttpRequest } from "../world.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
 import { answerIn, type Area, type AreaRoute } from "./area.ts";
-import { V1, type ApiContext } from "./api/v1.ts";
+import { V1_AREA, type ApiContext } from "./api/v1.ts";
 import type { ServiceContext } from "./context.ts";
 import type { ControlContext } from "./control/control-api.ts";
 import type { PagesContext } from "./pages/payment/routes.ts";
@@ -91,7 +91,7 @@ const REST_AREA = mount("/", "merchant", () => OTHER_ROUTES_AREA);
 
 /** All areas by the beginning of their paths; the first matching area answers. */
 export const AREAS: readonly MountedArea[] = [
-  mount("/v1/", "merchant", () => V1),
+  mount("/v1/", "merchant", () => V1_AREA),
   mount(CONTROL_PREFIX, "control", control),
   mount("/pay/", "merchant", pages),
   mount("/assets/", "browser", pages),
@@ -140,15 +140,15 @@ function answerAt<Caller>(
 
 /** Loads the control API with its first request, so that a start does not wait for the schemas of all operations. */
 async function control(): Promise<Area<ControlContext, ControlRole>> {
-  return (await import("./control/control-api.ts")).CONTROL;
+  return (await import("./control/control-api.ts")).CONTROL_AREA;
 }
 
 /** Loads the pages with the first request for one, so that a start does not wait for them. */
 async function pages(): Promise<Area<PagesContext>> {
-  return (await import("./pages/pages.ts")).PAGES;
+  return (await import("./pages/pages.ts")).PAGES_AREA;
 }
 
 /** Loads the portal with the first request for it. */
 async function portal(): Promise<Area<PortalContext, Viewer>> {
-  return (await import("./pages/portal/portal.ts")).PORTAL;
+  return (await import("./pages/portal/portal.ts")).PORTAL_AREA;
 }

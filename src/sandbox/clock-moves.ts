@@ -1,6 +1,6 @@
 import type { Status } from "../core/checkout/checkout.ts";
 import type { StatusChangeEntry } from "../core/control/checkout.ts";
-import type { DispatchedEntry } from "../core/control/webhook.ts";
+import type { FinishedAttemptEntry } from "../core/control/webhook.ts";
 
 /** Changes to one status: their number, and the first of them. */
 type Changes = { readonly count: number; readonly first: readonly StatusChangeEntry[] };
@@ -21,7 +21,7 @@ export type ClockMove = {
 export type MoveInProgress = {
   readonly heads: (to: number) => void;
   readonly fire: (moves: readonly StatusChangeEntry[]) => void;
-  readonly deliver: (attempts: readonly DispatchedEntry[]) => void;
+  readonly deliver: (attempts: readonly FinishedAttemptEntry[]) => void;
   readonly end: () => void;
 };
 

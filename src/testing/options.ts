@@ -1,4 +1,4 @@
-import { iso } from "../core/clock.ts";
+import { toIso } from "../core/clock.ts";
 import { parseDurationText } from "../core/config/setting-text.ts";
 import { resolve } from "node:path";
 import { loadConfig, loadConfigText } from "../host/config/load.ts";
@@ -102,7 +102,7 @@ function folderOf(world: GuestWorld, { state = "memory" }: SandboxOptions): stri
 /** The time at which the clocks are frozen; undefined if they are not. */
 function startOf({
   seed,
-  now = seed === undefined ? "real" : iso(START_OF_TIME),
+  now = seed === undefined ? "real" : toIso(START_OF_TIME),
 }: SandboxOptions): number | undefined {
   if (now === "real") return undefined;
   try {
@@ -161,7 +161,9 @@ export function parseMomentOption(moment: string | Date): number {
   const milliseconds = typeof moment === "string" ? Date.parse(moment) : moment.getTime();
   const isWhole = typeof moment !== "string" || WITH_ZONE.test(moment);
   if (!isWhole || Number.isNaN(milliseconds))
-    throw new TypeError(`a time is ISO 8601 with its zone, such as ${iso(0)}; got ${JSON.stringify(moment)}`);
+    throw new TypeError(
+      `a time is ISO 8601 with its zone, such as ${toIso(0)}; got ${JSON.stringify(moment)}`,
+    );
   return milliseconds;
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { calibration, type Calibration } from "../../src/core/calibration/calibration.ts";
+import { calibrationRecord, type Calibration } from "../../src/core/calibration/calibration.ts";
 import { PROBES } from "../../src/core/calibration/probes.ts";
 import { signHeaders } from "../../src/core/webhook/signature.ts";
 import type { OutboundRequest } from "../../src/world.ts";
@@ -75,7 +75,7 @@ async function calibrated(
 const recordText = ({ cwd }: Harness): string => readFileSync(join(cwd, "checkout.calibration.json"), "utf8");
 
 function verdictsOf(harness: Harness): Verdicts {
-  const { assumptions } = calibration.parse(JSON.parse(recordText(harness)));
+  const { assumptions } = calibrationRecord.parse(JSON.parse(recordText(harness)));
   const shown = assumptions.filter(({ decision }) => BY_PAYMENT.includes(decision));
   return Object.fromEntries(shown.map(({ decision, verdict }) => [decision, verdict]));
 }

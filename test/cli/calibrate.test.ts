@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
-  calibration,
+  calibrationRecord,
   type CalibratedAssumption,
   type Calibration,
 } from "../../src/core/calibration/calibration.ts";
@@ -45,7 +45,7 @@ async function openService(drift: Drift = (answer) => answer) {
 const recordText = ({ cwd }: Harness): string => readFileSync(join(cwd, RECORD), "utf8");
 
 function decisionsOf(harness: Harness, verdict: CalibratedAssumption["verdict"]): readonly number[] {
-  const { assumptions } = calibration.parse(JSON.parse(recordText(harness)));
+  const { assumptions } = calibrationRecord.parse(JSON.parse(recordText(harness)));
   return assumptions.filter((one) => one.verdict === verdict).map(({ decision }) => decision);
 }
 

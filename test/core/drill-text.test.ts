@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Words } from "../../src/core/language.ts";
 import {
   EXPECTED_RESULTS,
-  FAILURES,
+  FAILURE_SENTENCES,
   STEP_RESULTS,
   LIMITATIONS,
   LIST_ITEMS,
@@ -42,7 +42,7 @@ test("each sentence of a drill is read back from its English, and has a Chinese 
     ...adviceSentences().map(filled),
   ];
   expect(all.map(([english]) => drillWords(english))).toEqual(all);
-  const failures = filledIn(FAILURES);
+  const failures = filledIn(FAILURE_SENTENCES);
   expect(failures.map(([english]) => failureWords(english))).toEqual(failures);
   const titles = [WEBHOOK_STEPS, DUPLICATES_STEPS, IDEMPOTENCY_STEPS, RETURN_STEPS].flatMap((steps) =>
     Object.keys(steps).map((name) => stepTitle(steps, name)),

@@ -3,7 +3,7 @@ import { STATUSES, type Checkout, type Status } from "../../src/core/checkout/ch
 import { freezeClock, REAL_CLOCK, setClock, storeNow } from "../../src/core/clock.ts";
 import {
   advance,
-  isDue,
+  isExpiryDue,
   isFinal,
   MAX_PAYMENT_ATTEMPTS,
   TRANSITIONS,
@@ -105,9 +105,9 @@ test("each command does to each state what decision 10 says, or is refused", () 
 });
 
 test("only an open checkout falls due, at its very moment", () => {
-  expect(isDue(checkout("pending"), 999)).toBe(false);
-  expect(isDue(checkout("created"), 1000)).toBe(true);
-  expect(isDue(checkout("succeeded"), 5000)).toBe(false);
+  expect(isExpiryDue(checkout("pending"), 999)).toBe(false);
+  expect(isExpiryDue(checkout("created"), 1000)).toBe(true);
+  expect(isExpiryDue(checkout("succeeded"), 5000)).toBe(false);
 });
 
 test("a store's clock runs, stands, and is set; real is real again", () => {

@@ -7,12 +7,12 @@ import {
   markedUuid,
   markOfId,
   markOfKey,
-  MARKS,
+  MARK_COUNT,
   objectName,
 } from "../../src/hosted/marks.ts";
 import { placeOf } from "../../src/hosted/routing.ts";
 
-const marks = fc.integer({ min: 0, max: MARKS - 1 });
+const marks = fc.integer({ min: 0, max: MARK_COUNT - 1 });
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
 
 test("an id carries the mark of its store, keeps its time, and is random in its last 12 characters", () => {
@@ -47,7 +47,7 @@ test("what is no id or no key of ours has no mark, and each mark has its own obj
   );
   const id = markedUuid(7, 1, new Uint8Array(6));
   expect([id.slice(1), id.replace(/^(.{14})7/, "$14"), ""].map(markOfId)).toEqual(Array.from({ length: 3 }));
-  expect([0, 1, MARKS - 1].map(objectName)).toEqual(["0000000", "0000001", "3ffffff"]);
+  expect([0, 1, MARK_COUNT - 1].map(objectName)).toEqual(["0000000", "0000001", "3ffffff"]);
 });
 
 test("a request leads to the object of its key, its checkout or its store, and only lists lead to the index", () => {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
+import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { createHarness } from "../support/harness.ts";
 import { load, portalHost, postForm, signIn } from "../support/portal-sign-in.ts";
 
@@ -20,7 +20,7 @@ async function openSite(args: readonly string[] = []) {
     id: made.data.id,
     anything: "order-1",
   };
-  const rows = PORTAL.routes.map(({ methods, path, role, ...row }) => ({
+  const rows = PORTAL_AREA.routes.map(({ methods, path, role, ...row }) => ({
     onlyOwnPages: "onlyOwnPages" in row,
     method: methods[0] ?? "",
     path,

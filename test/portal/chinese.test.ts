@@ -19,7 +19,7 @@ import { adviceSentences } from "../../src/core/readiness/drills/webhook-advice.
 import { WEBHOOK_STEPS } from "../../src/core/readiness/drills/webhook.ts";
 import { LOSS_CAUSES, IDEMPOTENCY_CAUSES } from "../../src/core/readiness/idempotency-causes.ts";
 import type { DrillKind } from "../../src/core/readiness/names.ts";
-import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
+import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { portalPages } from "../support/portal-addresses.ts";
 import { signedIn, textOf } from "../support/portal.ts";
@@ -216,7 +216,7 @@ test("no page of the portal in Chinese has an English sentence of ours", async (
       Object.entries(several).map(([name, all]) => [name, all[at % all.length] ?? ""]),
     );
     const fixed = { store_id: storeId, portal: storeId, admin: storeId, anything: "start" };
-    return portalPages(PORTAL.routes, { ...pick, ...fixed });
+    return portalPages(PORTAL_AREA.routes, { ...pick, ...fixed });
   }).flat();
   const { cookie } = await signIn(harness, sandbox, "administrator");
   const administrator = {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
+import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { createHarness } from "../support/harness.ts";
 import { portalPages } from "../support/portal-addresses.ts";
 import { signedIn } from "../support/portal.ts";
@@ -50,7 +50,7 @@ async function listsOfFreshStore({ sandbox, asMerchant, asAdministrator }: Opene
   const none = { checkouts: "x", requests: "x", events: "x", deliveries: "x", endpoints: "x", anything: "x" };
   const ids = { store_id: sandbox.ready.store_id, ...none };
   const lists: EmptyList[] = [];
-  for (const { path, role, address } of portalPages(PORTAL.routes, ids))
+  for (const { path, role, address } of portalPages(PORTAL_AREA.routes, ids))
     lists.push(
       ...emptyLists(path, await (role === "portal administrator" ? asAdministrator : asMerchant)(address)),
     );

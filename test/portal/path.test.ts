@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { removeKey } from "../../src/core/portal/path.ts";
-import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
+import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { startSandbox, type SandboxOptions } from "../../src/testing/testing.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { createHarness, type Answered, type Harness, type RunningSandbox } from "../support/harness.ts";
@@ -81,7 +81,7 @@ function addressesIn(html: string, path: string, from: string): string[] {
 test("every address that a page, a form or a redirect of the portal names has its path, and answers", async () => {
   const { sandbox, ids, merchant, administrator, path } = await openSite();
   const named = new Set<string>();
-  const pages = portalPages(PORTAL.routes, ids);
+  const pages = portalPages(PORTAL_AREA.routes, ids);
   const beside = ["/no/such/page", "/clock", "/sign-in", "/admin/no/page"].map((end) => `/portal${end}`);
   for (const address of [...pages.map((page) => page.address), ...beside]) {
     const owner = address.startsWith("/portal/admin") ? administrator : merchant;
@@ -96,7 +96,7 @@ test("every address that a page, a form or a redirect of the portal names has it
   // Nothing of a script or a style is an address of a page.
   const own = [...named].filter((one) => one.startsWith(path));
   expect(own.length).toBeGreaterThan(30);
-  const posts = PORTAL.routes.filter(({ methods }) => methods.includes("POST"));
+  const posts = PORTAL_AREA.routes.filter(({ methods }) => methods.includes("POST"));
   for (const address of own) {
     const isAsset = address.startsWith(`${path}/assets/`);
     const { cookie } = address.startsWith(`${path}/admin`) ? administrator : merchant;

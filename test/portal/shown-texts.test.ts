@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
+import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { createHarness } from "../support/harness.ts";
 import { portalPages } from "../support/portal-addresses.ts";
 import { textOf, signedIn } from "../support/portal.ts";
@@ -84,7 +84,7 @@ test("each link and heading of every page has a name, whatever an order, a price
     const headers = { Authorization: "", Host: portalHost(sandbox), Cookie: cookie };
     return String((await askPortal(sandbox, { path, headers })).body);
   };
-  const pages = ids.flatMap((checkouts) => portalPages(PORTAL.routes, { ...known, checkouts }));
+  const pages = ids.flatMap((checkouts) => portalPages(PORTAL_AREA.routes, { ...known, checkouts }));
   const addresses = [...new Set(pages.map(({ address }) => address))];
   expect(addresses.length).toBeGreaterThan(20);
   for (const [name, shown] of OLDER_NAMES) {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
+import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { REAL } from "../support/real.ts";
 import { createHarness } from "../support/harness.ts";
 import {
@@ -403,7 +403,7 @@ test("a refusal is a page of the portal that says what to do, with its status an
 test("a failure of the disk is a page of the portal that says where to look", () => {
   const request = { method: "POST", target: "/portal/admin/x", rawHeaders: [], body: new Uint8Array() };
   const refusal = { code: "storage_unavailable", message: "the disk is full" } as const;
-  const { status, body } = PORTAL.fail(request, "id", refusal);
+  const { status, body } = PORTAL_AREA.fail(request, "id", refusal);
   const html = typeof body === "string" ? body : "";
   expect([status, html]).toEqual([503, expect.stringContaining("checkout doctor shows why")]);
   expect(html).toContain('<body class="portal alone admin');

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { calibration } from "../../src/core/calibration/calibration.ts";
+import { calibrationRecord } from "../../src/core/calibration/calibration.ts";
 import { eventually } from "../support/eventually.ts";
 import { begin, runHere, startSandbox } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -31,7 +31,7 @@ test("the program receives what a payment brings over its own port, and the seve
   expect((await fetch(link.replaceAll("&amp;", "&"))).status).toBe(200);
   expect([await running.ended, running.output.stdout]).toEqual([0, expect.stringContaining("recorded in")]);
   const text = readFileSync(join(cwd, "checkout.calibration.json"), "utf8");
-  const { assumptions } = calibration.parse(JSON.parse(text));
+  const { assumptions } = calibrationRecord.parse(JSON.parse(text));
   const verdicts = assumptions.filter(({ decision }) => BY_PAYMENT.includes(decision));
   expect(verdicts.map(({ decision, verdict }) => [decision, verdict])).toEqual(
     BY_PAYMENT.map((decision) => [decision, "confirmed"]),

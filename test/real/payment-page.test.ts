@@ -6,7 +6,7 @@ import { displayText, printable } from "../../src/core/text.ts";
 import { axeFaults } from "../support/axe.ts";
 import { part } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
-import { PAGES } from "../../src/sandbox/pages/pages.ts";
+import { PAGES_AREA } from "../../src/sandbox/pages/pages.ts";
 import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
 import { openShop, OTHER_HOST, type Customer, type Shop, type Sold } from "../support/shop.ts";
 
@@ -523,7 +523,7 @@ async function pagesInEveryState(shop: Shop): Promise<Record<string, (page: Page
     "not found": `${origin}/pay/nothing`,
     "wrong method": `${created}/start`,
   };
-  const unseen = PAGES.routes
+  const unseen = PAGES_AREA.routes
     .filter(({ role, methods }) => role === "payer" && methods.includes("GET"))
     .map(({ path }) => new RegExp(`${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`))
     .filter((pattern) => !Object.values(addresses).some((address) => pattern.test(address)));

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
+import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { axeFaults } from "../support/axe.ts";
 import { FULL, part, SEED } from "../support/campaign.ts";
 import { portalPages, type PortalIds, type PortalPage } from "../support/portal-addresses.ts";
@@ -176,7 +176,7 @@ function sizeOf(file: string): Promise<number> | undefined {
 
 test(`every page of the portal is accessible in both themes and languages, fits, and is small (seed ${SEED})`, async () => {
   const { shop, ids, more } = await filledShop();
-  const pages = [...portalPages(PORTAL.routes, ids), ...more];
+  const pages = [...portalPages(PORTAL_AREA.routes, ids), ...more];
   expect(pages.length).toBeGreaterThan(3);
   const look = async ([locale, lang]: (typeof LANGUAGES)[number], place: number): Promise<string[]> => {
     const { page } = await signedInBrowser(shop, { locale });

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
-import { PAGES } from "../../src/sandbox/pages/pages.ts";
-import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
+import { PAGES_AREA } from "../../src/sandbox/pages/pages.ts";
+import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { part, SEED } from "../support/campaign.ts";
 import { administratorSignedIn } from "../support/portal-browser.ts";
 import { onWire } from "../support/portal-sign-in.ts";
@@ -95,7 +95,7 @@ async function openSite() {
   }).toString();
   const attemptsAt = (
     names: readonly string[],
-    routes: typeof PORTAL.routes | typeof PAGES.routes,
+    routes: typeof PORTAL_AREA.routes | typeof PAGES_AREA.routes,
   ): Attempt[] =>
     names.flatMap((name) =>
       routes.map(({ methods, path }) => ({
@@ -110,13 +110,13 @@ async function openSite() {
     page,
     home,
     attempts: [
-      ...attemptsAt(["localhost"], PORTAL.routes),
+      ...attemptsAt(["localhost"], PORTAL_AREA.routes),
       ...attemptsAt(
         ["127.0.0.1", REBOUND],
-        PORTAL.routes.filter(({ methods }) => methods.includes("POST")),
+        PORTAL_AREA.routes.filter(({ methods }) => methods.includes("POST")),
       ),
     ],
-    payersAttempts: attemptsAt(["127.0.0.1"], PAGES.routes),
+    payersAttempts: attemptsAt(["127.0.0.1"], PAGES_AREA.routes),
     origins: [
       `http://localhost:${elsewhere}/`,
       `http://127.0.0.1:${elsewhere}/`,

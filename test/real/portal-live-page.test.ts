@@ -2,7 +2,7 @@ import type { Page, Request } from "playwright-core";
 import { expect, test } from "vitest";
 import type { LiveTopic, View } from "../../src/sandbox/pages/portal/view.ts";
 import { liveAttributes, liveMark, liveScripts } from "../../src/sandbox/pages/portal/live/parts.ts";
-import { HTMX } from "../../src/sandbox/pages/shared/assets.ts";
+import { HTMX_SCRIPT } from "../../src/sandbox/pages/shared/assets.ts";
 import { wholePage } from "../../src/sandbox/pages/shared/layout.ts";
 import { html, trustMarkup } from "../../src/web/html.ts";
 import { axeFaults } from "../support/axe.ts";
@@ -41,7 +41,7 @@ async function show(page: Page, address: string, { live, main }: Shown): Promise
       title: "Test",
       meta: html``,
       styles: [],
-      scripts: [HTMX, ...liveScripts(live)],
+      scripts: [HTMX_SCRIPT, ...liveScripts(live)],
       body: html`<body>
         <header class="bar">${liveMark({ live }, view)}</header>
         <main id="page" ${liveAttributes({ live }, view)}>${trustMarkup(main())}</main>

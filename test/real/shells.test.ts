@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { curlOf } from "../../src/core/request/curl.ts";
 import {
-  assignment,
+  assignmentCommand,
   optionToCopy,
   quote,
   quoteToCopy,
@@ -184,7 +184,7 @@ test("the line for curl says the same to each shell, whatever is in it", () => {
 test("a variable is set to any value", () => {
   for (const shell of POSIX) {
     const lines = VALUES.slice(0, 200).map(
-      (value) => `${assignment("V", value, shell === "fish" ? "fish" : "sh")}\nprintf '%s\\0' "$V"`,
+      (value) => `${assignmentCommand("V", value, shell === "fish" ? "fish" : "sh")}\nprintf '%s\\0' "$V"`,
     );
     expect([shell, read(shell, lines.join("\n"))]).toEqual([shell, VALUES.slice(0, 200)]);
   }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { allowedHosts } from "../../src/core/loopback.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
-import { PAGES } from "../../src/sandbox/pages/pages.ts";
+import { PAGES_AREA } from "../../src/sandbox/pages/pages.ts";
 import { guardRequest, refuseBrowsers, refuseForeignPages, requireOwnPage } from "../../src/web/guard.ts";
 import type { HttpRequest } from "../../src/world.ts";
 import type { Answered } from "../support/harness.ts";
@@ -134,7 +134,7 @@ test("every page forbids frames, inline scripts, foreign addresses, referrers an
     started,
   ];
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 404, 404, 404, 405, 303]);
-  const pages = PAGES.routes.filter(({ role, methods }) => role === "payer" && methods.includes("GET"));
+  const pages = PAGES_AREA.routes.filter(({ role, methods }) => role === "payer" && methods.includes("GET"));
   expect(pages.length).toBeGreaterThanOrEqual(3);
   for (const { path } of pages) answers.push(await get(addressOf(path, id)));
   for (const { headers, body } of answers) {
@@ -154,7 +154,9 @@ test("every page forbids frames, inline scripts, foreign addresses, referrers an
 
 test("looking changes nothing, however it is done", async () => {
   const { sandbox, id, get, token, post, status } = await openPage();
-  const known = PAGES.routes.filter(({ role }) => role === "payer").map(({ path }) => addressOf(path, id));
+  const known = PAGES_AREA.routes
+    .filter(({ role }) => role === "payer")
+    .map(({ path }) => addressOf(path, id));
   expect(known.length).toBeGreaterThanOrEqual(6);
   const own = ["/wallet/9", "?outcome=succeeded", `?token=${token}`].map((path) => `/pay/${id}${path}`);
   const paths = [...known, ...own];

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import {
   decideAfterAttempt,
   DEFAULT_DELIVERY_SCHEDULE,
-  isHopeless,
+  hasFailedTooLong,
   jitterOf,
 } from "../../src/core/webhook/delivery.ts";
 import type { DeliveryAction } from "../../src/core/fault/actions.ts";
@@ -113,7 +113,7 @@ test("what follows from an answer", () => {
     [at(answer(500), 8), { state: "failed", gone: false }],
   ] as const;
   for (const [got, expected] of rows) expect(got).toEqual(expected);
-  expect([isHopeless(1, 120 * HOUR), isHopeless(1, 120 * HOUR + 1)]).toEqual([false, true]);
+  expect([hasFailedTooLong(1, 120 * HOUR), hasFailedTooLong(1, 120 * HOUR + 1)]).toEqual([false, true]);
 });
 
 /** Seconds from each try to the next, and the state after the last. */

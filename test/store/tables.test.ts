@@ -6,7 +6,7 @@ import type { PageView } from "../../src/core/checkout/page-view.ts";
 import type { Attempt, Price } from "../../src/core/control/checkout.ts";
 import type { Credential } from "../../src/core/credential.ts";
 import type { AdminAction } from "../../src/core/readiness/admin-action.ts";
-import type { Drill } from "../../src/core/readiness/drills/drill.ts";
+import type { RecordedDrill } from "../../src/core/readiness/drills/drill.ts";
 import type { Exploration, Waiver } from "../../src/core/control/readiness.ts";
 import type { SealedSecret } from "../../src/core/sealed-secret.ts";
 import type { Endpoint } from "../../src/core/webhook/endpoint.ts";
@@ -21,7 +21,7 @@ import { EXPLORE_LEASES_DDL, exploreLeasesTable } from "../../src/store/readines
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Delivery } from "../../src/store/webhook/deliveries.ts";
-import type { DeliveryAttemptOutcome, DeliveryAttempt } from "../../src/store/webhook/delivery-attempts.ts";
+import type { RecordedAttemptResult, DeliveryAttempt } from "../../src/store/webhook/delivery-attempts.ts";
 
 // One value for each field, so that a field that is written to or read from another's column shows.
 const uuid = (last: number): string => `0199a3c4-5d00-7000-8000-${String(last).padStart(12, "0")}`;
@@ -94,7 +94,7 @@ const delivery: Omit<Delivery, "state" | "tries" | "fault"> = {
   nextAt: 18,
   createdAt: 19,
 };
-const sent: Omit<DeliveryAttempt, keyof DeliveryAttemptOutcome> = {
+const sent: Omit<DeliveryAttempt, keyof RecordedAttemptResult> = {
   deliveryId,
   number: 1,
   startedAt: 20,
@@ -103,7 +103,7 @@ const sent: Omit<DeliveryAttempt, keyof DeliveryAttemptOutcome> = {
   bodyHash: "b".repeat(64),
   fault: "delay",
 };
-const end: DeliveryAttemptOutcome = {
+const end: RecordedAttemptResult = {
   finishedAt: 21,
   milliseconds: 22,
   address: "127.0.0.1",
@@ -151,7 +151,7 @@ const act: AdminAction = {
   note: "n",
   at: 27,
 };
-const drill: Drill = {
+const drill: RecordedDrill = {
   id: uuid(9),
   storeId,
   kind: "webhook",

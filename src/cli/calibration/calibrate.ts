@@ -7,7 +7,7 @@ import {
   type Calibration,
 } from "../../core/calibration/calibration.ts";
 import { PROBES } from "../../core/calibration/probes.ts";
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { isTestKeyForm, redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { english } from "../../core/language.ts";
@@ -91,7 +91,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
       next: "check --base-url and the API key with checkout whoami",
     });
   const assumptions = [...judgeCalibration(run, ended.answers, payment)];
-  const found = { service: target.baseUrl, at: iso(world.now()), assumptions };
+  const found = { service: target.baseUrl, at: toIso(world.now()), assumptions };
   if (record !== undefined) return compare(context, { record, found, withPayment: payment !== undefined });
   world.files.write(path, `${JSON.stringify(found, null, 2)}\n`);
   return context.printer.result(

@@ -1,4 +1,4 @@
-import { parseRun, parseRunOwner, type RunRecord } from "../../core/state-files.ts";
+import { parseRunRecord, parseRunOwner, type RunRecord } from "../../core/state-files.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Outcome } from "../../core/outcome.ts";
@@ -71,7 +71,7 @@ function lockOf({ world }: Context, folder: string): Lock {
   const text = world.files.read(stateFile(folder, "run"));
   // A crash can leave an empty file, which names no process.
   if (text === undefined || text === "") return { kind: "none" };
-  const run = parseRun(text);
+  const run = parseRunRecord(text);
   const id = world.files.look(folder)?.id;
   if (run === undefined) {
     const owner = parseRunOwner(text);

@@ -1,6 +1,6 @@
 // To add a check: a function that returns a finding, in the file of its subject in this folder; its row in the table
 // below; a broken state and its remedy in test/real/doctor.test.ts.
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { hintAsTyped, type Style } from "../printer.ts";
@@ -69,7 +69,7 @@ async function runDoctor(
     const typed = next === null ? null : clean(hintAsTyped(next, world));
     rows.push({ check: check.name, status, found: clean(found), next: typed });
   }
-  const at = iso(world.now());
+  const at = toIso(world.now());
   const isWell = rows.every(({ status }) => status !== "problem");
   const head = `checkout doctor ${version}, ${at}`;
   const shown = { version, at, ok: isWell, checks: rows };

@@ -1,5 +1,5 @@
 import { callControl } from "../../client/control/control.ts";
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { excerpt, printable } from "../../core/text.ts";
@@ -107,7 +107,7 @@ export async function checkStoreClock(subjects: CheckSubjects): Promise<DoctorFi
   const isMoved = Math.abs(now - subjects.context.world.now()) > CLOCK_TOLERANCE_MS;
   if (!frozen && !isMoved) return okFinding("real time");
   const how = frozen ? "is frozen at" : "was moved to";
-  return warningFinding(`the clock ${how} ${iso(now)}`, "checkout sandbox clock real");
+  return warningFinding(`the clock ${how} ${toIso(now)}`, "checkout sandbox clock real");
 }
 
 /** Checks which endpoints fail, and why. */
@@ -161,7 +161,7 @@ function endOf({ attempts }: DeliveryEntry): number {
 
 function failureText(delivery: DeliveryEntry): string {
   const last = delivery.attempts.at(-1);
-  const then = delivery.nextAt === null ? "given up" : `next attempt ${iso(delivery.nextAt)}`;
+  const then = delivery.nextAt === null ? "given up" : `next attempt ${toIso(delivery.nextAt)}`;
   const told =
     last?.answer === null || last?.answer === undefined ? "" : ` ${JSON.stringify(excerpt(last.answer))}`;
   return `attempt ${delivery.tries} of ${delivery.type}: ${lastResult(delivery) ?? "none"}${told}; ${then}`;

@@ -1,6 +1,6 @@
 import type { Option } from "commander";
 import { closestMatch } from "leven";
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { durationText, type SpanOrMoment } from "../../core/config/setting-text.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/actions.ts";
@@ -249,7 +249,7 @@ const COLUMNS: readonly (readonly [name: string, cell: Cell, isNeeded?: (fault: 
   ["WITH", parametersText, (fault) => parametersText(fault) !== null],
   ["ONLY", matchText, (fault) => matchText(fault) !== null],
   ["LEFT", ({ times, applied }) => (times === null ? "any" : times - applied)],
-  ["UNTIL", ({ until }) => (until === null ? null : iso(until)), ({ until }) => until !== null],
+  ["UNTIL", ({ until }) => (until === null ? null : toIso(until)), ({ until }) => until !== null],
 ];
 
 function parseProbability(text: string): number {

@@ -4,7 +4,7 @@ import { DEFAULT_PORT } from "../../host/options.ts";
 import { listOption, toOptionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import { wholeNumberParser } from "../parsers.ts";
 import { EXIT, Refused, unwrapHosting } from "../problem.ts";
-import { banner, readyLineProblem } from "../sandbox/ready.ts";
+import { readyBanner, readyLineProblem } from "../sandbox/ready.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout hosted dev`. */
@@ -41,7 +41,7 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
   const served = await serveHosted(context, options, {
     folder: context.around.folder(),
     announce: async (ready) => {
-      await printer.result(ready, () => banner(context, ready));
+      await printer.result(ready, () => readyBanner(context, ready));
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
     use: (ended) => Promise.race([stopped, ended]),

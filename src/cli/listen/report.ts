@@ -1,4 +1,4 @@
-import { iso, isoOrNull } from "../../core/clock.ts";
+import { toIso, toIsoOrNull } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { ListenerResult, HandledDelivery, NextAttempt } from "../../client/listen/listener.ts";
 import { faultReason } from "../../core/fault/fault.ts";
@@ -80,8 +80,8 @@ export function deliveryJson(delivery: HandledDelivery): object {
   const went = result.kind === "answered" || result.kind === "unanswered" ? result : undefined;
   return {
     event: "delivery",
-    at: iso(storeAt ?? at),
-    real_at: iso(at),
+    at: toIso(storeAt ?? at),
+    real_at: toIso(at),
     event_id: cutOrNull(claims.eventId),
     type: cutOrNull(claims.type),
     object_id: cutOrNull(claims.objectId),
@@ -97,7 +97,7 @@ export function deliveryJson(delivery: HandledDelivery): object {
     target_status: result.kind === "answered" ? result.status : null,
     answered,
     ms: milliseconds,
-    next_try_at: isoOrNull(next?.at ?? null),
+    next_try_at: toIsoOrNull(next?.at ?? null),
   };
 }
 
@@ -252,7 +252,7 @@ function prettyBody(body: Uint8Array): string[] {
 
 /** The time of day in UTC, such as `09:30:00Z`. */
 export function timeOfDay(at: number): string {
-  return `${iso(at).slice(11, 19)}Z`;
+  return `${toIso(at).slice(11, 19)}Z`;
 }
 
 function displayOrDash(text: string | null): string {

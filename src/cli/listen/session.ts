@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { allowedHosts, localOrigin } from "../../core/loopback.ts";
 import {
   createRegistration,
@@ -249,7 +249,7 @@ async function tellChange(
   const { printer } = context;
   const { at, realAt, real } = await momentOf(context, options.session.link);
   const say = (event: string, fields: Readonly<Record<string, string>>, text: string): void =>
-    printer.line({ event, at: iso(at), real_at: iso(realAt), ...fields }, () =>
+    printer.line({ event, at: toIso(at), real_at: toIso(realAt), ...fields }, () =>
       [timeOfDay(at), printer.style.bold(event), printable(text), ...real].join("  "),
     );
   switch (change.kind) {

@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { nextAfterError } from "../../core/errors.ts";
 import type { CreateResult } from "../../client/api/client.ts";
 import type { Exchange } from "../../client/api/exchange.ts";
@@ -22,14 +22,14 @@ export type CheckoutKind = {
 };
 
 /** Labels of `orders create`. */
-export const ORDER: CheckoutKind = {
+export const ORDER_LABELS: CheckoutKind = {
   command: "orders",
   endpoint: "orders",
   thing: "an order",
   example: "order-1001",
 };
 /** Labels of `sessions create`. */
-export const SESSION: CheckoutKind = {
+export const SESSION_LABELS: CheckoutKind = {
   command: "sessions",
   endpoint: "checkout-sessions",
   thing: "a checkout session",
@@ -197,7 +197,7 @@ function unsentProblem({ reason, entry }: KeyRefusal): Problem {
       details,
     };
   }
-  const sent = iso(entry.firstSentAt).slice(0, 10);
+  const sent = toIso(entry.firstSentAt).slice(0, 10);
   const check =
     entry.checkoutId === null
       ? "look in the merchant portal"

@@ -18,8 +18,8 @@ import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import {
-  ORDER,
-  SESSION,
+  ORDER_LABELS,
+  SESSION_LABELS,
   printCreatedCheckout,
   type CreatedCheckout,
   type CheckoutKind,
@@ -48,12 +48,12 @@ type CreateOptions = WaitOptions &
 
 /** `checkout orders create`. */
 export function registerOrdersCreate(group: Group): void {
-  registerCreate(group, ORDER);
+  registerCreate(group, ORDER_LABELS);
 }
 
 /** `checkout sessions create`. */
 export function registerSessionsCreate(group: Group): void {
-  registerCreate(group, SESSION);
+  registerCreate(group, SESSION_LABELS);
 }
 
 function registerCreate(group: Group, noun: CheckoutKind): void {

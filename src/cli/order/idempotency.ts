@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import type { Journal, JournalEntry } from "../../core/checkout/journal.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { fieldLines } from "../printer.ts";
@@ -47,7 +47,7 @@ function list({ printer }: Context, journal: Journal | undefined): Promise<numbe
   const rows = entries.map((entry) => [
     entry.state,
     entry.orderId,
-    iso(entry.firstSentAt).slice(0, 16).replace("T", " "),
+    toIso(entry.firstSentAt).slice(0, 16).replace("T", " "),
     entry.key,
   ]);
   return printer.result(entries.map(toJson), () =>
@@ -93,8 +93,8 @@ function toJson(entry: JournalEntry): Record<string, string | number | boolean |
     checkout_id: entry.checkoutId,
     in_doubt: entry.inDoubt,
     code: entry.code,
-    first_sent_at: iso(entry.firstSentAt),
-    updated_at: iso(entry.updatedAt),
+    first_sent_at: toIso(entry.firstSentAt),
+    updated_at: toIso(entry.updatedAt),
   };
 }
 

@@ -1,5 +1,5 @@
 import { STATUSES, type CheckoutObject, type Status } from "../../core/checkout/checkout.ts";
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { describeLastChange, lastChangeAge } from "../../core/explain/last.ts";
 import { formatAmount } from "../../core/money.ts";
@@ -80,7 +80,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
         const looked =
           searched === null || searchedBackTo === null
             ? ""
-            : `searched the newest ${searched}, back to ${iso(searchedBackTo)}; `;
+            : `searched the newest ${searched}, back to ${toIso(searchedBackTo)}; `;
         return `${found}\n${printer.style.dim(`${looked}more, with the same filters:\n  ${programName(world)} ${command} list --before ${nextBefore}`)}`;
       },
     }),
@@ -117,7 +117,7 @@ export function checkoutLines(
       formatAmount(one.amountMinor, one.currency),
       one.orderId,
       [describeLastChange(one.last), lastChangeAge(one.last, now)].filter((text) => text !== "").join(" · "),
-      iso(one.createdAt),
+      toIso(one.createdAt),
       one.paymentMethod,
     ]),
     { width, style, cut: ["LAST"], drop: ["METHOD", "CREATED", "LAST"] },

@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { HIDDEN_FIELD, visibleValues, type FieldDisplay } from "../../core/checkout/wire.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
@@ -40,12 +40,12 @@ async function orderText(order: AnswerOf<"inspectCheckout">, width: number): Pro
     payment_method: ["payment_method", order.paymentMethod],
     status: ["status", order.status],
     description: ["description", order.description],
-    created_at: ["created_at", iso(order.createdAt)],
-    expires_at: ["expires_at", iso(order.expiresAt)],
+    created_at: ["created_at", toIso(order.createdAt)],
+    expires_at: ["expires_at", toIso(order.expiresAt)],
     checkout_url: ["checkout_url", order.checkoutUrl],
     livemode: HIDDEN_FIELD,
   } satisfies FieldDisplay<Field> & Readonly<Record<string, Field | typeof HIDDEN_FIELD>>;
   const fields = fieldLines(visibleValues<Field>(shown));
-  const rows = order.events.map(({ createdAt, type, eventId }) => [iso(createdAt), type, shortId(eventId)]);
+  const rows = order.events.map(({ createdAt, type, eventId }) => [toIso(createdAt), type, shortId(eventId)]);
   return `${fields}\n\n${await table(["AT", "TYPE", "EVENT"], rows, { width, drop: ["AT"] })}`;
 }

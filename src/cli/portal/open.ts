@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
 import type { TemporaryFile, World } from "../../world.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
@@ -36,7 +36,7 @@ export function registerOpen(group: Group): void {
 async function runOpen(context: Context, options: OpenOptions, id?: string): Promise<number> {
   const { printer } = context;
   const { signInUrl, expiresAt } = await newSignIn(context, id);
-  const shown = { sign_in_url: signInUrl, expires_at: iso(expiresAt) };
+  const shown = { sign_in_url: signInUrl, expires_at: toIso(expiresAt) };
   if (options.print === true) return printer.result({ opened: false, ...shown }, () => signInUrl);
   const opened = await openSecretly(context, signInUrl);
   if (!opened.ok) {

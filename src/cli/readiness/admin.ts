@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
@@ -141,7 +141,7 @@ function actionLines(acts: AnswerOf<"adminLog">["acts"], width: number): Promise
     ["ACT", "AT", "WHO", "WHAT", "OF", "NOTE"],
     acts.map(({ number, at, actor, action, subject, note }) => [
       number,
-      iso(at),
+      toIso(at),
       actor,
       action,
       subject,

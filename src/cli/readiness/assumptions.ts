@@ -1,5 +1,5 @@
 import { calibrationAge, verdictOn, type Calibration } from "../../core/calibration/calibration.ts";
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import type { AssumptionEntry } from "../../core/control/readiness.ts";
 import { printable } from "../../core/text.ts";
@@ -76,7 +76,7 @@ function calibrationLine(
 
 function relianceOf({ reliedOn, shownBy }: AssumptionEntry): string {
   if (reliedOn !== null) {
-    return `relied on since ${iso(reliedOn.since)}: ${shownBy ?? ""} (${printable(reliedOn.requestId)})`;
+    return `relied on since ${toIso(reliedOn.since)}: ${shownBy ?? ""} (${printable(reliedOn.requestId)})`;
   }
   return shownBy === null ? "the sandbox cannot see whether it is relied on" : "not relied on yet";
 }

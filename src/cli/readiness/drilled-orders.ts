@@ -9,7 +9,7 @@ import { DRILL_AGENT } from "../../core/network/headers.ts";
 import { neighbourOf, orderIdLike } from "../../core/readiness/drilled-order-ids.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
-import { ORDER, SESSION } from "../order/create-report.ts";
+import { ORDER_LABELS, SESSION_LABELS } from "../order/create-report.ts";
 import { createAllInSandbox, newPurchaseRequest } from "../order/sandbox-create.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { unwrapAnswer, callAt } from "../target/call.ts";
@@ -77,7 +77,7 @@ export async function createDrillOrders(
   const terms = await drawTerms(context, control);
   const newId = await orderIdsOfShop(context, control);
   const wanted = kinds.map((kind) => ({
-    noun: kind === "order" ? ORDER : SESSION,
+    noun: kind === "order" ? ORDER_LABELS : SESSION_LABELS,
     request: { ...terms, order_id: newId(kind) },
   }));
   const made = await createAllInSandbox(context, options, { wanted, control, agent: DRILL_AGENT });

@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import {
   calibrationLine,
   explorationLine,
@@ -26,7 +26,7 @@ export function checklistText(report: ChecklistReport, { style, wrap }: TextLayo
   const explored = explorationLine(report);
   const where = storeId === null ? service : `store ${storeId} at ${service}`;
   return [
-    style.bold(wrap(`Launch checklist of ${printable(where)}, ${iso(judgedAt)}`, 2)),
+    style.bold(wrap(`Launch checklist of ${printable(where)}, ${toIso(judgedAt)}`, 2)),
     "",
     ...items.map((item) => `${itemLines(item, { style, wrap }).join("\n")}\n`),
     style.bold(verdictLine(report)),

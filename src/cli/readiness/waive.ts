@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
 import { EVIDENCE_VALIDITY_MS } from "../../core/readiness/proof.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -28,7 +28,7 @@ export function registerChecklistWaive(group: Group): void {
       body: ({ reason }, { argument }) => ({ drill: drillNamed(argument), reason }),
       text: ({ at }, { style }, { argument }) =>
         [
-          `${style.green("✓")} the drill of ${argument} is skipped until ${iso(at + EVIDENCE_VALIDITY_MS)}`,
+          `${style.green("✓")} the drill of ${argument} is skipped until ${toIso(at + EVIDENCE_VALIDITY_MS)}`,
           "  the checklist shows that as a risk until the drill passes",
         ].join("\n"),
     }),

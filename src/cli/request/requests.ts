@@ -1,5 +1,5 @@
 import { callControl } from "../../client/control/control.ts";
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { faultReason } from "../../core/fault/fault.ts";
 import { MAX_REQUEST_WAIT_MS, type RequestEntry } from "../../core/control/requests.ts";
@@ -142,9 +142,9 @@ function showCome({ printer }: Context, { requests, failure }: AnswerOf<"listReq
  * several days.
  */
 function requestLines(requests: readonly RequestEntry[], { width, style }: TableStyle): Promise<string> {
-  const days = new Set(requests.map(({ at }) => iso(at).slice(0, 10)));
+  const days = new Set(requests.map(({ at }) => toIso(at).slice(0, 10)));
   const from = days.size === 1 ? "2026-01-01T".length : 0;
-  const timeOf = (at: number): string => iso(at).slice(from, -".000Z".length).replace("T", " ");
+  const timeOf = (at: number): string => toIso(at).slice(from, -".000Z".length).replace("T", " ");
   const isAnyFaulty = requests.some(({ fault }) => fault !== null);
   const isMoved = requests.some(({ at, realAt }) => at !== realAt);
   return table(
@@ -161,7 +161,7 @@ function requestLines(requests: readonly RequestEntry[], { width, style }: Table
     requests.map((request) => [
       shortId(request.requestId),
       timeOf(request.at),
-      ...(isMoved ? [iso(request.realAt).slice(0, -".000Z".length).replace("T", " ")] : []),
+      ...(isMoved ? [toIso(request.realAt).slice(0, -".000Z".length).replace("T", " ")] : []),
       request.status,
       `${request.method} ${request.path}`,
       request.orderId,
@@ -185,7 +185,7 @@ function requestLine({
   fault,
 }: RequestEntry): string {
   const facts = [
-    iso(at).slice(11),
+    toIso(at).slice(11),
     shortId(requestId),
     status,
     `${method} ${path}`,
@@ -193,7 +193,7 @@ function requestLine({
     orderId === null ? null : displayText(orderId),
     code,
     fault === null ? null : faultReason(fault),
-    at === realAt ? null : `real time ${iso(realAt).slice(11)}`,
+    at === realAt ? null : `real time ${toIso(realAt).slice(11)}`,
   ];
   return printable(facts.filter((fact) => fact !== null).join("  "));
 }
@@ -203,8 +203,8 @@ function requestText(request: AnswerOf<"showRequest">): string {
   const [lastReplay] = replayedAt.slice(-1);
   const fields = fieldLines([
     ["request_id", request.requestId],
-    ["at", iso(request.at)],
-    ["real time", request.at === request.realAt ? null : iso(request.realAt)],
+    ["at", toIso(request.at)],
+    ["real time", request.at === request.realAt ? null : toIso(request.realAt)],
     ["request", `${request.method} ${request.path}`],
     ["status", request.status],
     ["code", request.code],
@@ -214,7 +214,7 @@ function requestText(request: AnswerOf<"showRequest">): string {
     ["decisions", request.decisions.length === 0 ? null : request.decisions.join(", ")],
     ["fault", request.fault === null ? null : faultReason(request.fault)],
     ["made by", request.byDrill ? "a drill" : null],
-    ["replays", lastReplay === undefined ? null : `${replayedAt.length}, the last at ${iso(lastReplay)}`],
+    ["replays", lastReplay === undefined ? null : `${replayedAt.length}, the last at ${toIso(lastReplay)}`],
   ]);
   if (refused === null) return fields;
   const pairs = refused.headers.flatMap((name, index) =>

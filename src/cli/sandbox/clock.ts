@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { decodeRequest, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { runnerFor } from "../calling.ts";
@@ -56,7 +56,7 @@ async function clockText(clock: AnswerOf<"showClock">, { width }: Pick<Printer, 
       : [`deliveries still due: ${undelivered}; checkout deliveries list --state due shows them`];
   const quiet = fired.length + delivered.length === 0;
   return [
-    `${iso(now)}${frozen ? " (frozen)" : ""}`,
+    `${toIso(now)}${frozen ? " (frozen)" : ""}`,
     ...(quiet ? [] : [await historyLines(fired, { tried: delivered, width })]),
     ...left,
   ].join("\n");

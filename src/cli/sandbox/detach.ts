@@ -20,7 +20,7 @@ import {
 import { abortOnStop } from "../stopping.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
 import { findRunningSandbox, readyMessageOfRunning, type RunningSandbox } from "./running.ts";
-import { banner, readyLineProblem } from "./ready.ts";
+import { readyBanner, readyLineProblem } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import type { StartOptions } from "./serving-options.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
@@ -103,7 +103,7 @@ async function useLive(
   if (description.heldBack !== null) warnHeldBack(context, description.heldBack);
   noteTarget(context, "folder");
   return context.printer.result(ready, () =>
-    banner(context, ready, {
+    readyBanner(context, ready, {
       running: { detached: description.logFile },
       given,
       ownSecrets: description.ownSecrets,
@@ -147,7 +147,7 @@ async function startDetached(
   if ("problem" in told) throw new Refused(told.problem);
   for (const note of told.notes) printer.talk(note);
   const exitCode = await printer.result(told.ready, () =>
-    banner(context, told.ready, {
+    readyBanner(context, told.ready, {
       running: { detached: logFile },
       given,
       ownSecrets: told.ownSecrets,

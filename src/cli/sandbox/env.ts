@@ -1,7 +1,7 @@
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { choiceParser } from "../parsers.ts";
 import { notRunningProblem, Refused } from "../problem.ts";
-import { assignment } from "../../core/shell/quote.ts";
+import { assignmentCommand } from "../../core/shell/quote.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { findRunningSandbox, readyMessageOfRunning, type RunningSandbox } from "./running.ts";
@@ -105,9 +105,9 @@ export function environmentText(variables: Readonly<Record<string, string>>, for
 
 /** The line that sets a variable, for each format. */
 const LINES: Readonly<Record<Exclude<Format, "json">, (name: string, value: string) => string>> = {
-  sh: (name, value) => assignment(name, value, "sh"),
-  fish: (name, value) => assignment(name, value, "fish"),
-  powershell: (name, value) => assignment(name, value, "powershell"),
+  sh: (name, value) => assignmentCommand(name, value, "sh"),
+  fish: (name, value) => assignmentCommand(name, value, "fish"),
+  powershell: (name, value) => assignmentCommand(name, value, "powershell"),
   dotenv: (name, value) => `${name}=${dotenvValue(value)}`,
   github: (name, value) => `${name}<<${delimiterFor(value)}\n${value}\n${delimiterFor(value)}`,
 };

@@ -1,4 +1,4 @@
-import { assignment, shellOf } from "../../core/shell/quote.ts";
+import { assignmentCommand, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { EXIT, type Problem } from "../problem.ts";
 import { programName, fieldLines, secretText, type Field } from "../printer.ts";
@@ -31,7 +31,7 @@ type RunMode = "foreground" | { readonly detached: string | null };
  * The ready line for people, with four lines to copy, each at most 80 columns wide. They include the store, so that
  * managed idempotency keys are the same in every folder.
  */
-export function banner(
+export function readyBanner(
   { world, printer }: Context,
   ready: ReadyMessage,
   {
@@ -102,7 +102,9 @@ function exportLines({ env }: Context["world"], ready: ReadyMessage, showsKey: b
     CHECKOUT_STORE_ID: ready.store_id,
     CHECKOUT_API_KEY: (showsKey ? ready.api_key : null) ?? "<your key>",
   };
-  return Object.entries(variables).map(([name, value]) => `  ${assignment(name, value, shellOf(env))}`);
+  return Object.entries(variables).map(
+    ([name, value]) => `  ${assignmentCommand(name, value, shellOf(env))}`,
+  );
 }
 
 /** Says that the secret belongs to the store, and how many endpoints sign with their own secret. */

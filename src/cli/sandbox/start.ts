@@ -6,7 +6,7 @@ import { settingsWithConfig } from "../../host/config/start-settings.ts";
 import { toSetting } from "../option-rules.ts";
 import { noteFolderAbove, noteTarget } from "../target/notes.ts";
 import { EXIT, unwrapHosting, Refused } from "../problem.ts";
-import { banner, readyLineProblem } from "./ready.ts";
+import { readyBanner, readyLineProblem } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 
 /** `checkout sandbox start`. */
@@ -57,7 +57,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
   const served = await serveSandbox(context, configured, {
     place: { folder, log: world.stderr, ...ids },
     announce: async ({ ready, description: { ownSecrets, activeFaults }, given }) => {
-      await printer.result(ready, () => banner(context, ready, { given, ownSecrets, activeFaults }));
+      await printer.result(ready, () => readyBanner(context, ready, { given, ownSecrets, activeFaults }));
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
     use: async ({ heldBack, stopRequested }) => {

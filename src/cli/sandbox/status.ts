@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { changedSettingTexts, type ServedSettings } from "../../core/config/settings.ts";
 import { snakeCase, printable } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
@@ -101,7 +101,7 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
       Object.entries(served).map(([name, value]) => [snakeCase(name), value]),
     );
     const told = {
-      started_at: iso(startedAt),
+      started_at: toIso(startedAt),
       log_file: logFile,
       held_back: heldBack,
       active_faults: activeFaults,

@@ -1,4 +1,4 @@
-import { isoOrNull } from "../../core/clock.ts";
+import { toIsoOrNull } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
@@ -25,5 +25,5 @@ export function registerSnapshotsList(group: Group): void {
 
 function rowOf({ name, storeId, takenAt, bytes, problem }: SnapshotList["snapshots"][number]) {
   const holds = problem ?? (storeId === null ? "the whole sandbox" : `store ${storeId}`);
-  return [name, holds, isoOrNull(takenAt), Math.ceil(bytes / 1024)];
+  return [name, holds, toIsoOrNull(takenAt), Math.ceil(bytes / 1024)];
 }

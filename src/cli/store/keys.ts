@@ -1,4 +1,4 @@
-import { iso, isoOrNull } from "../../core/clock.ts";
+import { toIso, toIsoOrNull } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { SCOPES, type Scope } from "../../core/credential.ts";
 import { newApiKey } from "../../sandbox/runtime/keys.ts";
@@ -66,7 +66,7 @@ export function registerKeys(group: Group): void {
       json: (shown, revoked, { context }) => ({ ...shown, kept: isKept(context, revoked) }),
       text: (revoked, { style }, { context }) =>
         [
-          `${style.green("✓")} the API key …${revoked.lastFour} was revoked at ${iso(revoked.revokedAt)}`,
+          `${style.green("✓")} the API key …${revoked.lastFour} was revoked at ${toIso(revoked.revokedAt)}`,
           ...(isKept(context, revoked) ? [`  ${REVOKED_KEY_TEXT}`] : []),
           ...(revoked.keysLeft === 0 ? [`  ${NO_KEY_LEFT_TEXT}`] : []),
         ].join("\n"),
@@ -91,8 +91,8 @@ function keyLines(
       shortId(keyId),
       lastFour,
       scopes.join(", "),
-      iso(createdAt),
-      isoOrNull(revokedAt),
+      toIso(createdAt),
+      toIsoOrNull(revokedAt),
       keyId === kept ? "credentials.json" : null,
     ]),
     { width, drop: ["CREATED"] },

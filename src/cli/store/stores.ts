@@ -1,5 +1,5 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { NEW_MERCHANT } from "../../core/control/stores.ts";
 import { displayStoreName, storeNameFault } from "../../core/config/store-name.ts";
 import { runnerFor } from "../calling.ts";
@@ -62,7 +62,7 @@ export function registerStores(group: Group): void {
             displayStoreName(name),
             merchantId,
             active ? "yes" : "no",
-            iso(createdAt),
+            toIso(createdAt),
           ]),
           { width, style, drop: ["MERCHANT", "CREATED"], keep: ["STORE"] },
         ),

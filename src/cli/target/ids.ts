@@ -1,6 +1,6 @@
 // Resolves an id or an order_id of the command line: `findId`. Each kind has a row in the table below.
 import { fieldFault } from "../../core/checkout/create-request.ts";
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -214,7 +214,7 @@ function emptyBody(): undefined {
 function checkoutsOf({ checkouts }: AnswerOf<"listCheckouts">): readonly Candidate[] {
   return checkouts.map(({ id, object, orderId, status, createdAt }) => {
     const noun = object === "order" ? "order" : "session";
-    return { id, about: `${noun} ${printableLiteral(orderId)}, ${status}, ${iso(createdAt)}` };
+    return { id, about: `${noun} ${printableLiteral(orderId)}, ${status}, ${toIso(createdAt)}` };
   });
 }
 

@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/event-types.ts";
@@ -209,7 +209,7 @@ function isFailing({ state, failingSince }: EndpointEntry): boolean {
 
 function noteOf(endpoint: EndpointEntry): string | null {
   const { kind, inOrder, reason, failingSince } = endpoint;
-  const since = failingSince === null ? "" : `since ${iso(failingSince).replace(/\.\d+Z$/, "Z")}`;
+  const since = failingSince === null ? "" : `since ${toIso(failingSince).replace(/\.\d+Z$/, "Z")}`;
   const notes = [
     inOrder ? "one at a time" : "",
     kind === "listener" ? "checkout listen" : "",

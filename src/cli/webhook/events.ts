@@ -1,5 +1,5 @@
 import { waitForEvents } from "../../client/control/webhook-wait.ts";
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/webhook/event-types.ts";
@@ -236,7 +236,7 @@ async function runReplayFailed(context: Context, options: ReplayFailedOptions): 
     : "to see the results: checkout deliveries list";
   return context.printer.result(encodeAnswer("replayFailed", replayed), () =>
     count === 0
-      ? `no delivery has failed permanently since ${iso(from)}; checkout deliveries list --state due shows pending attempts`
+      ? `no delivery has failed permanently since ${toIso(from)}; checkout deliveries list --state due shows pending attempts`
       : `delivering ${count} again\n${next}`,
   );
 }
@@ -249,7 +249,7 @@ function isSettled(deliveries: readonly DeliveryEntry[]): boolean {
 function stillDueProblem({ eventId, deliveries }: AnswerOf<"showEvent">): Problem {
   const due = deliveries.filter(({ state }) => state === "due");
   const times = due.flatMap(({ nextAt }) => nextAt ?? []);
-  const nextAttempt = times.length === 0 ? "soon" : iso(Math.min(...times));
+  const nextAttempt = times.length === 0 ? "soon" : toIso(Math.min(...times));
   const message = `${due.length} of ${deliveries.length} deliveries of ${eventId} are still due, the next at ${nextAttempt}`;
   const next = `continue to wait: checkout events get ${eventId} --wait; checkout sandbox clock advance <span> causes the next attempt, and checkout endpoints list shows whether its endpoint is enabled`;
   return waitTimeoutProblem(message, next, { event_id: eventId, due: due.length, next_at: nextAttempt });
@@ -262,7 +262,7 @@ async function eventText(event: AnswerOf<"showEvent">, sheet: TableStyle): Promi
     ["order_id", orderIdOfEvent(event)],
     ["checkout", event.checkoutId],
     ["sequence", event.sequence],
-    ["created_at", iso(event.createdAt)],
+    ["created_at", toIso(event.createdAt)],
     ["body", event.body],
   ]);
   return `${fields}\n\n${await deliveryLinesOfEvent(event.deliveries, sheet)}`;

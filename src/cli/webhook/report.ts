@@ -1,10 +1,10 @@
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import type { Style } from "../printer.ts";
-import { iso, isoOrNull } from "../../core/clock.ts";
+import { toIso, toIsoOrNull } from "../../core/clock.ts";
 import type { StatusChangeEntry } from "../../core/control/checkout.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { parseJson } from "../../core/json.ts";
-import type { DeliveryEntry, DispatchedEntry, EventEntry } from "../../core/control/webhook.ts";
+import type { DeliveryEntry, FinishedAttemptEntry, EventEntry } from "../../core/control/webhook.ts";
 import { isAcceptedResult } from "../../core/webhook/delivery.ts";
 import { checkoutWire } from "../../core/checkout/wire.ts";
 
@@ -48,7 +48,12 @@ export async function deliveryLinesOfEvent(
 export function eventLines(events: readonly EventEntry[], width: number): Promise<string> {
   return table(
     ["AT", "TYPE", "ORDER ID", "EVENT"],
-    events.map((event) => [iso(event.createdAt), event.type, orderIdOfEvent(event), shortId(event.eventId)]),
+    events.map((event) => [
+      toIso(event.createdAt),
+      event.type,
+      orderIdOfEvent(event),
+      shortId(event.eventId),
+    ]),
     { width, drop: ["AT"] },
   );
 }
@@ -78,21 +83,21 @@ function answerOf(last: DeliveryEntry["attempts"][number] | undefined): string |
  */
 export function historyLines(
   moves: readonly StatusChangeEntry[],
-  { tried, width }: { readonly tried: readonly DispatchedEntry[]; readonly width: number },
+  { tried, width }: { readonly tried: readonly FinishedAttemptEntry[]; readonly width: number },
 ): Promise<string> {
   if (tried.length === 0) return statusChangeLines(moves, width);
   const moved = moves.map(({ at, orderId, from, to, checkoutId }) => [
-    iso(at),
+    toIso(at),
     orderId,
     `${from} → ${to}`,
     null,
     shortId(checkoutId),
   ]);
   const delivered = tried.map((one) => [
-    iso(one.at),
+    toIso(one.at),
     one.type,
     attemptResult(one),
-    isoOrNull(one.nextAt),
+    toIsoOrNull(one.nextAt),
     shortId(one.eventId),
   ]);
   // At one moment, the change comes before the delivery of its event.
@@ -106,7 +111,7 @@ export function historyLines(
   });
 }
 
-function attemptResult({ status, error, nextAt }: DispatchedEntry): string {
+function attemptResult({ status, error, nextAt }: FinishedAttemptEntry): string {
   if (status !== null && isAcceptedResult({ status, retryAfterMs: 0 })) return `delivered (${status})`;
   return `${nextAt === null ? "given up" : "not delivered"} (${status ?? error})`;
 }
@@ -128,7 +133,7 @@ function columnsOf(deliveries: readonly DeliveryEntry[]): {
 
 function commonCells({ attempts, tries, state, nextAt, cause }: DeliveryEntry): readonly Cell[] {
   const last = attempts.at(-1);
-  return [isoOrNull(last?.startedAt ?? null), answerOf(last), tries, state, isoOrNull(nextAt), cause];
+  return [toIsoOrNull(last?.startedAt ?? null), answerOf(last), tries, state, toIsoOrNull(nextAt), cause];
 }
 
 /** The faults that were applied to a delivery or to one of its attempts. */
@@ -145,7 +150,7 @@ function addressOf({ attempts, endpointId }: DeliveryEntry): string {
 /** Changes of checkouts, one per line, in the given order, in lines of `width` columns. */
 export function statusChangeLines(moves: readonly StatusChangeEntry[], width: number): Promise<string> {
   const rows = moves.map(({ at, orderId, from, to, checkoutId }) => [
-    iso(at),
+    toIso(at),
     orderId,
     `${from} → ${to}`,
     shortId(checkoutId),

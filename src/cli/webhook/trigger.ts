@@ -1,13 +1,13 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
-import { ORDER, SESSION, type CheckoutKind } from "../order/create-report.ts";
+import { ORDER_LABELS, SESSION_LABELS, type CheckoutKind } from "../order/create-report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";
 import { EXIT, Refused, refuseUsage, type Problem } from "../problem.ts";
@@ -80,7 +80,7 @@ function goalOf(type: string): Goal {
   const [object, name] = type.split(".");
   const status = STATUSES.find((candidate) => candidate === name);
   if (EVENT_TYPES.includes(type) && status !== undefined)
-    return { type, status, noun: object === "order" ? ORDER : SESSION };
+    return { type, status, noun: object === "order" ? ORDER_LABELS : SESSION_LABELS };
   const message = `expected an event type: ${EVENT_TYPE_FORM}; got ${printableLiteral(type)}`;
   throw refuseUsage(message, "checkout trigger order.succeeded");
 }
@@ -132,7 +132,7 @@ function show({ printer: { result, width } }: Context, checkout: Checkout, known
       ["order_id", orderId],
       ["status", status],
     ]);
-    const rows = events.map((event) => [iso(event.createdAt), event.type, shortId(event.eventId)]);
+    const rows = events.map((event) => [toIso(event.createdAt), event.type, shortId(event.eventId)]);
     return `${fields}\n\n${await table(["AT", "TYPE", "EVENT"], rows, { width })}`;
   });
 }

@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { parseJson } from "../../core/json.ts";
 import { printable } from "../../core/text.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
@@ -231,7 +231,7 @@ function parseMoment(text: string): number {
   if (TIMESTAMP_PATTERN.test(text)) return Number(text) * 1000;
   const isMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text);
   const moment = isMoment ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(moment) || !iso(moment).startsWith(text.slice(0, 19)))
+  if (Number.isNaN(moment) || !toIso(moment).startsWith(text.slice(0, 19)))
     throw invalidOption("Unix seconds, or a time such as 2026-12-24T18:00:00Z", text);
   return moment;
 }

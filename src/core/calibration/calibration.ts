@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { ASSUMPTIONS } from "../readiness/assumptions.ts";
-import { UUID } from "../text.ts";
+import { UUID_SOURCE } from "../text.ts";
 import { decodeUtf8 } from "../json.ts";
 import { PAYMENT_JUDGES, type PaidOrder, type PaymentEvidence, type PaymentVerdict } from "./payment.ts";
 import {
@@ -42,13 +42,13 @@ const assumption = z.object({
 export type CalibratedAssumption = z.infer<typeof assumption>;
 
 /** The record of a calibration, the content of `checkout.calibration.json`. */
-export const calibration = z.object({
+export const calibrationRecord = z.object({
   service: z.string(),
   at: z.string().check(z.refine((at) => !Number.isNaN(Date.parse(at)))),
   assumptions: z.array(assumption),
 });
 /** The service, the time of the run, and the verdicts. */
-export type Calibration = z.infer<typeof calibration>;
+export type Calibration = z.infer<typeof calibrationRecord>;
 
 /** The age of a calibration, in milliseconds. */
 export function calibrationAge({ at }: Calibration, now: number): number {
@@ -201,7 +201,7 @@ function shortenText(text: string): string {
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}… (${text.length} characters)`;
 }
 
-const ANY_UUID = new RegExp(UUID, "gi");
+const ANY_UUID = new RegExp(UUID_SOURCE, "gi");
 const URL_TEXT = /https?:\/\/[^\s"]+/g;
 
 /** A text without the parts that differ between two runs: ids, addresses, and names created by this run. */

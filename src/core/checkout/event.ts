@@ -1,4 +1,4 @@
-import { iso } from "../clock.ts";
+import { toIso } from "../clock.ts";
 import type { Checkout, Status } from "./checkout.ts";
 
 /** The API version in the body of events (interface 34). */
@@ -61,7 +61,7 @@ function eventOf<Type extends string, CheckoutId>(
   const head = JSON.stringify({
     event_id: event.id,
     type: event.type,
-    created_at: iso(now),
+    created_at: toIso(now),
     api_version: API_VERSION,
     livemode: false,
     store_id: event.storeId,

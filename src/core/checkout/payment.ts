@@ -50,7 +50,10 @@ export function isFinal(status: Status): status is FinalStatus {
 }
 
 /** Whether a checkout has expired but its status has not changed yet. */
-export function isDue({ status, expiresAt }: Pick<Checkout, "status" | "expiresAt">, now: number): boolean {
+export function isExpiryDue(
+  { status, expiresAt }: Pick<Checkout, "status" | "expiresAt">,
+  now: number,
+): boolean {
   return !isFinal(status) && now >= expiresAt;
 }
 

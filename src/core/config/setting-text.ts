@@ -31,7 +31,7 @@ export function parseSpan(text: string): Outcome<number> {
 export type SpanOrMoment = { readonly spanMs: number } | { readonly at: number };
 
 /** The expected form of a span or moment. */
-export const SPAN_OR_MOMENT = "a span such as 10m, or a moment in ISO 8601";
+export const SPAN_OR_MOMENT_FORM = "a span such as 10m, or a moment in ISO 8601";
 
 /** Parses a span or a moment; undefined if the text is neither. */
 export function parseSpanOrMomentText(text: string): SpanOrMoment | undefined {

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { statusChange } from "./checkout.ts";
 import { moment, momentInRequest, storeOperation, wholeNumber } from "./operation.ts";
-import { dispatched } from "./webhook.ts";
+import { dispatchedAttempt } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 /** The longest span by which a clock moves at once, in milliseconds: a year. */
@@ -11,7 +11,7 @@ const clock = z.object({
   now: moment,
   frozen: z.boolean(),
   fired: z.array(statusChange),
-  delivered: z.array(dispatched),
+  delivered: z.array(dispatchedAttempt),
   /** The number of due deliveries that receivers have not answered yet. */
   undelivered: wholeNumber(0),
 });

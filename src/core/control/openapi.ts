@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { isLackedWhenHosted } from "../config/hosted-lacks.ts";
 import { ERRORS, type ErrorCode } from "../errors.ts";
-import { camelCase, UUID } from "../text.ts";
+import { camelCase, UUID_SOURCE } from "../text.ts";
 import { DEFAULT_STORE, OPERATION_HEADER, VERSION_HEADER } from "./protocol.ts";
 import {
   CONTROL_OPERATIONS,
@@ -48,14 +48,14 @@ const PARAMETERS: Readonly<Record<"StoreId" | "Id", Json>> = {
     in: "path",
     required: true,
     description: "The id of a store, in lower case; `default` stands for the first store.",
-    schema: { type: "string", pattern: `^(?:${DEFAULT_STORE}|${UUID})$` },
+    schema: { type: "string", pattern: `^(?:${DEFAULT_STORE}|${UUID_SOURCE})$` },
   },
   Id: {
     name: "id",
     in: "path",
     required: true,
     description: "The id of the object, in lower case.",
-    schema: { type: "string", format: "uuid", pattern: `^${UUID}$` },
+    schema: { type: "string", format: "uuid", pattern: `^${UUID_SOURCE}$` },
   },
 };
 const HEADERS: Readonly<Record<"RequestId" | "Version" | "Operation" | "Allow", Json>> = {

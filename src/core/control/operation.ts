@@ -1,6 +1,6 @@
 import { errorWords } from "../issue-words.ts";
 import * as z from "zod/mini";
-import { iso } from "../clock.ts";
+import { toIso } from "../clock.ts";
 import { codePointLength } from "../text.ts";
 import type { ErrorCode } from "../errors.ts";
 import { CONTROL_ROOT, type ControlRole } from "./protocol.ts";
@@ -86,7 +86,7 @@ type DeepReadonly<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
     : Value;
 
-const ISO = { decode: (text: string) => Date.parse(text), encode: iso };
+const ISO = { decode: (text: string) => Date.parse(text), encode: toIso };
 
 /** A moment in a request: ISO 8601 on the wire, with an existing day; milliseconds here. */
 export const momentInRequest = z.codec(z.iso.datetime({ offset: true }), z.number(), ISO);

@@ -106,7 +106,7 @@ const delivery = z.object({
 export type DeliveryEntry = DomainOf<typeof delivery>;
 
 /** A delivery attempt that was made while a clock moved. */
-export const dispatched = z.object({
+export const dispatchedAttempt = z.object({
   at: moment,
   deliveryId: z.uuid(),
   eventId: z.uuid(),
@@ -118,7 +118,7 @@ export const dispatched = z.object({
   nextAt: z.nullable(moment),
 });
 /** A finished delivery attempt. */
-export type DispatchedEntry = DomainOf<typeof dispatched>;
+export type FinishedAttemptEntry = DomainOf<typeof dispatchedAttempt>;
 
 const eventPattern = z.string().check(z.meta({ enum: EVENT_PATTERNS }));
 const eventTypes = z.array(eventPattern).check(z.minLength(1), z.maxLength(20));
@@ -132,7 +132,7 @@ nameSchemas({
   Event: eventEntry,
   DeliveryAttempt: deliveryAttempt,
   Delivery: delivery,
-  DispatchedDelivery: dispatched,
+  DispatchedDelivery: dispatchedAttempt,
   SigningSecrets: secrets,
 });
 

@@ -1,6 +1,6 @@
 import type { Checkout } from "../checkout/checkout.ts";
 import { HIDDEN_FIELD, type FieldDisplay } from "../checkout/wire.ts";
-import { iso } from "../clock.ts";
+import { toIso } from "../clock.ts";
 import { formatAmount } from "../money.ts";
 import { causeText, holdingFault, likelyCause, type StoryDelivery } from "./delivery.ts";
 import { english, type Translator } from "../language.ts";
@@ -138,7 +138,7 @@ const SUMMARY_TEXTS = {
   amount_minor: ({ amountMinor, currency }) => formatAmount(amountMinor, currency),
   currency: HIDDEN_FIELD,
   status: ({ status, expiresAt }, say) =>
-    `${status}, ${say(EXPLAIN_SENTENCES.status[status](iso(expiresAt)))}`,
+    `${status}, ${say(EXPLAIN_SENTENCES.status[status](toIso(expiresAt)))}`,
   checkout_url: HIDDEN_FIELD,
   livemode: HIDDEN_FIELD,
 } as const satisfies FieldDisplay<(checkout: Checkout, say: Translator) => string>;

@@ -1,7 +1,7 @@
 import type { DeliveryEntry } from "../control/webhook.ts";
 import type { Translator } from "../language.ts";
 import { excerpt } from "../text.ts";
-import { iso } from "../clock.ts";
+import { toIso } from "../clock.ts";
 import { causeText, holdingFault, isSuccess, type StoryDelivery, type StoryAttempt } from "./delivery.ts";
 import type { PendingEntry, StoryEntry } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
@@ -171,7 +171,7 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   const held = fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault));
   // A replay is later than its event by nature.
   const after = delivery.cause === "event" ? say(EXPLAIN_SENTENCES.afterEvent(spanText(late, say))) : "";
-  return joinTexts([held, say(EXPLAIN_SENTENCES.arrived(iso(last.startedAt))), after]);
+  return joinTexts([held, say(EXPLAIN_SENTENCES.arrived(toIso(last.startedAt))), after]);
 }
 
 /** The names of deliveries other than the original one. */

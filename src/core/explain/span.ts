@@ -1,4 +1,4 @@
-import { iso } from "../clock.ts";
+import { toIso } from "../clock.ts";
 import type { Translator, Words } from "../language.ts";
 import { printable } from "../text.ts";
 
@@ -19,7 +19,7 @@ export function spanText(milliseconds: number, say: Translator): string {
 
 /** A line of a timeline: a moment in milliseconds, and its text as it can be printed. */
 export function timedLine(at: number, text: string): string {
-  return `${iso(at)}  ${printable(text)}`;
+  return `${toIso(at)}  ${printable(text)}`;
 }
 
 /** The line of an entry: a delivery is indented below its event. */

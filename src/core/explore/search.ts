@@ -17,7 +17,7 @@ import {
 } from "./schedule.ts";
 
 /** A request or delivery to which a fault can be applied, by its number among similar ones. */
-export type Place =
+export type FaultPlace =
   | {
       readonly kind: "request";
       readonly method: "GET" | "POST";
@@ -30,7 +30,7 @@ export type Place =
 /** A run, as the search sees it. */
 export type KnownRun = {
   readonly schedule: Schedule;
-  readonly places: readonly Place[];
+  readonly places: readonly FaultPlace[];
   /** The weighted differences from the run without faults. */
   readonly closeness: number;
   readonly isBroken: boolean;
@@ -47,14 +47,14 @@ export function placesOf({
   requests,
   deliveries,
   checkouts,
-}: Pick<RunFacts, "requests" | "deliveries" | "checkouts">): readonly Place[] {
+}: Pick<RunFacts, "requests" | "deliveries" | "checkouts">): readonly FaultPlace[] {
   const counts = new Map<string, number>();
   const numberOf = (name: string): number => {
     const nth = (counts.get(name) ?? 0) + 1;
     counts.set(name, nth);
     return nth;
   };
-  const places: Place[] = [];
+  const places: FaultPlace[] = [];
   for (const { method, path } of requests) {
     if (method !== "GET" && method !== "POST") continue;
     const pattern = path
@@ -77,7 +77,7 @@ export function placesOf({
 }
 
 /** A schedule with one more step, and the place of that step. */
-type Extension = { readonly schedule: Schedule; readonly place: Place };
+type Extension = { readonly schedule: Schedule; readonly place: FaultPlace };
 
 /** The kills at places of each kind; none if the application has no process of its own. */
 export type KillsByPlace = { readonly request: readonly Kill[]; readonly delivery: readonly Kill[] };

@@ -1,5 +1,5 @@
 import { placeOfFault, scheduleSize, type Schedule } from "./schedule.ts";
-import type { Place } from "./search.ts";
+import type { FaultPlace } from "./search.ts";
 
 /** The results of single faults at a place, by action; for the place `payer`, by the end of the payment. */
 export type PlaceResults = {
@@ -16,7 +16,7 @@ export type ScheduleResult = "held" | "broken" | "not_judged";
 /** The place of the payer's outcomes. */
 const PAYER = "payer";
 
-function placeName(place: Place): string {
+function placeName(place: FaultPlace): string {
   if (place.kind === "page") return PAYER;
   const { kind: _kind, ...match } = place;
   return placeOfFault({ match });
@@ -24,7 +24,7 @@ function placeName(place: Place): string {
 
 /** The results of single faults, grouped by place; the given places come first, in order. */
 export function placeTable(
-  first: readonly Place[],
+  first: readonly FaultPlace[],
   results: readonly { readonly schedule: Schedule; readonly result: ScheduleResult }[],
 ): readonly PlaceResults[] {
   const places = new Map<string, Record<ScheduleResult, string[]>>(

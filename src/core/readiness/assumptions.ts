@@ -1,5 +1,5 @@
 import type { AssumptionEntry } from "../control/readiness.ts";
-import { BUCKET_OWNERS } from "../rate-limit.ts";
+import { BUCKET_OWNER_WORDS } from "../rate-limit.ts";
 import type { Words } from "../language.ts";
 
 /** A decision in both languages. */
@@ -178,8 +178,8 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     decision: 17,
     title: ["Rate limit", "限流"],
     chosen: [
-      `1000 requests a second for each ${BUCKET_OWNERS[0]}, twice that at once; 429 carries Retry-After.`,
-      `每个 ${BUCKET_OWNERS[1]} 每秒 1000 个请求，瞬时至多两倍；429 带有 Retry-After。`,
+      `1000 requests a second for each ${BUCKET_OWNER_WORDS[0]}, twice that at once; 429 carries Retry-After.`,
+      `每个 ${BUCKET_OWNER_WORDS[1]} 每秒 1000 个请求，瞬时至多两倍；429 带有 Retry-After。`,
     ],
     setting: "sandbox start --rate-limit",
     shownBy: ["a request was refused with 429", "有请求因 429 被拒绝"],

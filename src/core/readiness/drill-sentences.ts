@@ -152,7 +152,7 @@ export function lostAnswerText(failure: string, message: string): Words {
 }
 
 /** Network messages for requests without an answer; texts of the operating system stay unchanged. */
-export const FAILURES = {
+export const FAILURE_SENTENCES = {
   timeout: (ms) => [`no whole answer within ${ms} ms`, `${ms} 毫秒内没有完整的响应`],
   upgraded: ["status 101 is no answer to this request", "状态 101 不是对该请求的响应"],
   closed: ["the connection was closed", "连接被关闭"],

@@ -2,7 +2,7 @@ import { ERRORS } from "../errors.ts";
 import type { Words } from "../language.ts";
 import {
   EXPECTED_RESULTS,
-  FAILURES,
+  FAILURE_SENTENCES,
   STEP_RESULTS,
   lostAnswerText,
   LIMITATIONS,
@@ -75,7 +75,7 @@ function patternOf(tell: (...values: string[]) => Words): RegExp {
 const VALUE = "\u{0}";
 
 const NO_SENTENCES = sentences([], () => NO_SENTENCES);
-const OF_FAILURES = sentences(rowsOf(FAILURES), () => NO_SENTENCES);
+const OF_FAILURES = sentences(rowsOf(FAILURE_SENTENCES), () => NO_SENTENCES);
 const OF_QUOTES = sentences(rowsOf(QUOTING_RESULTS), () => OF_FAILURES);
 const OF_LOST = sentences([lostAnswerText], () => OF_FAILURES);
 const OF_VIEWS = sentences(rowsOf(STEP_RESULTS), () => INNER_SENTENCES);

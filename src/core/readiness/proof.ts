@@ -1,5 +1,5 @@
 // What a drill proves, and for how long. Items that need the proof: core/readiness/checklist.ts.
-import { iso } from "../clock.ts";
+import { toIso } from "../clock.ts";
 import type { DrillFact, DrillStep } from "../control/drills.ts";
 import type { Evidence, ReadinessFacts, Waiver } from "../control/readiness.ts";
 import type { Translator, Words } from "../language.ts";
@@ -90,7 +90,7 @@ function isCurrent(evidence: { readonly at: number }, now: number): boolean {
 }
 
 function riskOf({ drill, reason, at }: Waiver, say: Translator): string {
-  return say(READINESS_SENTENCES.waivedUntil(DRILL_NAMES[drill], iso(at + EVIDENCE_VALIDITY_MS), reason));
+  return say(READINESS_SENTENCES.waivedUntil(DRILL_NAMES[drill], toIso(at + EVIDENCE_VALIDITY_MS), reason));
 }
 
 /** Maximum number of failed steps in the evidence; the drill itself contains all of them. */

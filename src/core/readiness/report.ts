@@ -1,5 +1,5 @@
 import { verdictsOf, type Calibration } from "../calibration/calibration.ts";
-import { iso } from "../clock.ts";
+import { toIso } from "../clock.ts";
 import type { Checklist, ChecklistItem, Evidence, JudgedChecklist } from "../control/readiness.ts";
 import { spanText } from "../explain/span.ts";
 import { english } from "../language.ts";
@@ -40,13 +40,13 @@ export function reportJson({
     source,
     service,
     store_id: storeId,
-    judged_at: iso(judgedAt),
+    judged_at: toIso(judgedAt),
     livemode: false,
     calibration: calibration === null ? null : calibrationJson(calibration.record),
     exploration:
       exploration === null
         ? null
-        : { schedules: exploration.schedules, broken: exploration.broken, at: iso(exploration.at) },
+        : { schedules: exploration.schedules, broken: exploration.broken, at: toIso(exploration.at) },
     items: items.map(({ name, status, reason, evidence, assumptions, next }) => ({
       name,
       title: english(ITEM_TITLES[name]),
@@ -85,7 +85,7 @@ export function explorationLine({ exploration = null, judgedAt }: ChecklistRepor
 
 /** The JSON form of a piece of evidence. */
 export function evidenceJson({ at, ...rest }: Evidence) {
-  return { ...rest, at: at === null ? null : iso(at) };
+  return { ...rest, at: at === null ? null : toIso(at) };
 }
 
 /** The verdict and the number of missing items, in one sentence. */
@@ -102,7 +102,7 @@ export function verdictLine({ verdict, items }: Checklist): string {
 
 /** A piece of evidence as one line: name, id, time. */
 export function evidenceLine({ what, reference, at }: Evidence): string {
-  const details = [reference, at === null ? null : iso(at)].filter((detail) => detail !== null);
+  const details = [reference, at === null ? null : toIso(at)].filter((detail) => detail !== null);
   return details.length === 0 ? what : `${what} (${details.join(", ")})`;
 }
 
@@ -130,7 +130,7 @@ export function junitXml(report: ChecklistReport, tolerance: Tolerance): string 
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites name="checkout checklist" ${counts}>`,
-    `  <testsuite name="checkout checklist" ${counts} skipped="0" timestamp="${iso(judgedAt)}">`,
+    `  <testsuite name="checkout checklist" ${counts} skipped="0" timestamp="${toIso(judgedAt)}">`,
     "    <properties>",
     property("verdict", verdict),
     property("service", service),
@@ -184,7 +184,7 @@ export function reportMarkdown(report: ChecklistReport): string {
   return [
     `## Launch checklist: ${english(READINESS_SENTENCES.verdict[report.verdict]).toLowerCase()}`,
     "",
-    `${verdictLine(report)}. Judged ${iso(judgedAt)}, ${of}${code(service)}. ${english(READINESS_SENTENCES.testMode)}`,
+    `${verdictLine(report)}. Judged ${toIso(judgedAt)}, ${of}${code(service)}. ${english(READINESS_SENTENCES.testMode)}`,
     "",
     ...items.flatMap(markdownItem),
     ...(calibrated === undefined ? [] : ["", escapeMarkdown(calibrated)]),

@@ -1,4 +1,4 @@
-import { redactSecrets, UUID } from "../text.ts";
+import { redactSecrets, UUID_SOURCE } from "../text.ts";
 
 /** Words in a header name that mark the value as a secret, whatever its form. */
 const SECRET_WORD = /key|token|secret|auth|password|signature|cookie/i;
@@ -39,7 +39,7 @@ const DIGITS = new RegExp(
 const GAPS = new RegExp(`(${GAP}+)`, "i");
 /** Cards that begin with 2 are Mir and Mastercard, with 8 UnionPay and RuPay; times and dates begin with 1 or 20. */
 const ISSUER = /^(?:[3-6]|2[2-7]|8[12])/;
-const UUIDS = new RegExp(`(?<![0-9a-f])(${UUID})(?![0-9a-f])`, "i");
+const UUIDS = new RegExp(`(?<![0-9a-f])(${UUID_SOURCE})(?![0-9a-f])`, "i");
 const HEX_WORD = /^(?=.*[a-f])[0-9a-f]+$/i;
 
 /**

@@ -82,7 +82,7 @@ export function printfOf(text: string): string {
 }
 
 /** The command that sets an environment variable; the value must not contain a NUL. */
-export function assignment(name: string, value: string, shell: Shell): string {
+export function assignmentCommand(name: string, value: string, shell: Shell): string {
   if (shell === "powershell")
     return `$env:${name} = ${BARE_WORD.test(value) ? `'${value}'` : quote(value, shell)}`;
   return shell === "fish" ? `set -gx ${name} ${quote(value)}` : `export ${name}=${quote(value)}`;

@@ -107,6 +107,6 @@ export function jitterOf(deliveryId: string, tries: number): number {
 }
 
 /** Whether an endpoint has failed long enough to be disabled. */
-export function isHopeless(failingSince: number, now: number): boolean {
+export function hasFailedTooLong(failingSince: number, now: number): boolean {
   return now - failingSince >= DISABLE_AFTER_MS;
 }

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { calibration, type Calibration } from "../../core/calibration/calibration.ts";
+import { calibrationRecord, type Calibration } from "../../core/calibration/calibration.ts";
 import { parseJson } from "../../core/json.ts";
 import type { World } from "../../world.ts";
 import { readNamedText } from "../named-file.ts";
@@ -17,5 +17,5 @@ export function calibrationPath({ cwd }: Pick<World, "cwd">, stateFolder: string
 /** A calibration record; undefined if the file is missing, unreadable or invalid. */
 export function readCalibration(world: Pick<World, "cwd" | "files">, path: string): Calibration | undefined {
   const read = readNamedText(world, path);
-  return read.ok ? calibration.safeParse(parseJson(read.value)).data : undefined;
+  return read.ok ? calibrationRecord.safeParse(parseJson(read.value)).data : undefined;
 }

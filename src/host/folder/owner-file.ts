@@ -1,4 +1,4 @@
-import { parseRun, parseRunOwner } from "../../core/state-files.ts";
+import { parseRunRecord, parseRunOwner } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { dirname, basename, join } from "node:path";
 
@@ -56,7 +56,7 @@ export function removeTakeovers(world: OwnerWorld, path: string, folderId: strin
  */
 function ownerOf({ files }: OwnerWorld, path: string): Owner | undefined {
   const text = files.read(path);
-  return text === undefined ? undefined : (parseRun(text) ?? parseRunOwner(text) ?? NO_OWNER);
+  return text === undefined ? undefined : (parseRunRecord(text) ?? parseRunOwner(text) ?? NO_OWNER);
 }
 
 /** Whether the owner named in a file is still running and owns this file, not the file that it was copied from. */

@@ -8,7 +8,7 @@ import {
   parseAdmin,
   parseChosenStore,
   parseCredentials,
-  parseRun,
+  parseRunRecord,
   parseRunOwner,
   type Credentials,
   type RunRecord,
@@ -234,7 +234,7 @@ export function findRunRecord(
 ): Outcome<RunRecord | undefined, HostFailure> {
   const path = stateFile(folder, "run");
   const text = world.files.read(path);
-  const run = text === undefined ? undefined : parseRun(text);
+  const run = text === undefined ? undefined : parseRunRecord(text);
   if (run === undefined) {
     const owner = text === undefined ? undefined : parseRunOwner(text);
     const isLive = owner !== undefined && isRunningOwner(world, owner, idOf(world, folder));
@@ -268,7 +268,7 @@ export function claimFolder(
     return accept(run);
   }
   const text = world.files.read(path);
-  const serving = text === undefined ? undefined : parseRun(text);
+  const serving = text === undefined ? undefined : parseRunRecord(text);
   const where = serving === undefined ? undefined : baseUrlOf(serving);
   const isOther = text !== undefined && serving === undefined;
   const how = where ?? (isOther ? "another version of checkout" : "starting");
@@ -294,7 +294,7 @@ export function writeRunRecord(world: Pick<World, "files">, folder: string, run:
 /** Releases the folder, unless another process has claimed it meanwhile. */
 export function releaseFolder(world: Pick<World, "files">, folder: string, own: RunRecord): void {
   const path = stateFile(folder, "run");
-  const run = parseRun(world.files.read(path) ?? "");
+  const run = parseRunRecord(world.files.read(path) ?? "");
   if (run?.pid === own.pid && run.started === own.started && run.folder === own.folder)
     world.files.remove(path);
 }

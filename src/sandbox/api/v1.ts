@@ -69,7 +69,7 @@ const ROUTES: readonly AreaRoute<ApiContext>[] = [
 ];
 
 /** Everything under `/v1/`. */
-export const V1: Area<ApiContext> = {
+export const V1_AREA: Area<ApiContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, { owner: ["v1", "v1 "] }),
   requestIds: "v1",
@@ -123,7 +123,7 @@ function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<
 
 /** The answer for a refusal. */
 function createRefuser(context: ApiContext, call: AreaRequest): (refusal: Refusal) => Answer {
-  return (refusal) => V1.refuse(context, call, refusal);
+  return (refusal) => V1_AREA.refuse(context, call, refusal);
 }
 
 async function create(

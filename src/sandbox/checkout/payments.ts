@@ -5,7 +5,7 @@ import { createEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import {
   advance,
-  isDue,
+  isExpiryDue,
   isFinal,
   type AttemptResult,
   type CheckoutCommand,
@@ -90,7 +90,7 @@ function onCheckout(
 
 /** Whether the settlement or the expiry of a checkout is due. */
 export function hasDueChange(context: ServiceContext, checkout: Checkout, now: number): boolean {
-  return isDue(checkout, now) || (scheduledSettlement(context, checkout)?.dueAt ?? Infinity) <= now;
+  return isExpiryDue(checkout, now) || (scheduledSettlement(context, checkout)?.dueAt ?? Infinity) <= now;
 }
 
 /** The scheduled automatic settlement of a checkout; undefined if it waits for a payer, or is final. */
@@ -116,7 +116,7 @@ export function applyDueChanges(context: ServiceContext, checkout: Checkout, now
   const settlement = settlements.of(id);
   if (settlement !== undefined && settlement.dueAt <= now) settleItem(context, settlement);
   const settled = checkouts.findAny(id) ?? checkout;
-  if (!isDue(settled, now)) return settled;
+  if (!isExpiryDue(settled, now)) return settled;
   settleItem(context, { checkoutId: id, dueAt: settled.expiresAt, outcome: null });
   return checkouts.findAny(id) ?? settled;
 }

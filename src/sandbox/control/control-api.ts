@@ -21,7 +21,7 @@ import {
 import type { ErrorCode } from "../../core/errors.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import { printableLiteral, UUID } from "../../core/text.ts";
+import { printableLiteral, UUID_SOURCE } from "../../core/text.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { refuseBrowsers } from "../../web/guard.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
@@ -43,14 +43,14 @@ export type ControlContext = OperationContext & {
 
 type ControlRoute = AreaRoute<ControlContext, ControlRole> & Pick<Operation, "entersStore">;
 
-const SEGMENTS = { store_id: `${DEFAULT_STORE}|${UUID}`, id: UUID };
+const SEGMENTS = { store_id: `${DEFAULT_STORE}|${UUID_SOURCE}`, id: UUID_SOURCE };
 
 const ROUTES: readonly ControlRoute[] = OPERATION_NAMES.map(routeOf);
 
 const find = createRouter(ROUTES, { owner: ["the control API", "控制 API "], segments: SEGMENTS });
 
 /** Everything under `/__sandbox/`. Checks browser, token, route, role, store and body, in this order. */
-export const CONTROL: Area<ControlContext, ControlRole> = {
+export const CONTROL_AREA: Area<ControlContext, ControlRole> = {
   routes: ROUTES,
   find,
   requestIds: "control",

@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { hasEnded, type Fault } from "../../core/fault/fault.ts";
 import type { FaultsRequest } from "../../core/fault/operations.ts";
 import type { FaultTerms } from "../../core/fault/request.ts";
@@ -44,8 +44,8 @@ export function addFaults(
       if (missing !== undefined) return missing;
       if (one.until !== null && one.until <= now)
         return refuse("invalid_parameter", [
-          `until: expected a time after ${iso(now)}, the time of the store's clock`,
-          `until：应晚于商店时钟的当前时间 ${iso(now)}`,
+          `until: expected a time after ${toIso(now)}, the time of the store's clock`,
+          `until：应晚于商店时钟的当前时间 ${toIso(now)}`,
         ]);
       const counts = { matched: 0, applied: 0, createdAt: now };
       const id = context.world.uuid(`${storeId} faults`);

@@ -1,28 +1,28 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { accept } from "../../core/outcome.ts";
-import { UUID } from "../../core/text.ts";
+import { UUID_SOURCE } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 import { splitTarget } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
 import type { Area, AreaRoute } from "../area.ts";
 import { checkoutPath } from "./payment/parts.ts";
 import { PAYMENT_ROUTES, type PagesContext } from "./payment/routes.ts";
-import { assetRoute, HTMX, SEND_BACK_SCRIPT, STYLE } from "./shared/assets.ts";
+import { assetRoute, HTMX_SCRIPT, SEND_BACK_SCRIPT, BASE_STYLE } from "./shared/assets.ts";
 import { refusalPage } from "./shared/error-page.ts";
 
-const WITHIN_CHECKOUT = new RegExp(`^/pay/(${UUID})(?:/|$)`);
+const WITHIN_CHECKOUT = new RegExp(`^/pay/(${UUID_SOURCE})(?:/|$)`);
 
 const ROUTES: readonly AreaRoute<PagesContext>[] = [
   ...PAYMENT_ROUTES,
-  ...[STYLE, HTMX, SEND_BACK_SCRIPT].map(assetRoute),
+  ...[BASE_STYLE, HTMX_SCRIPT, SEND_BACK_SCRIPT].map(assetRoute),
 ];
 
 /** The area for browsers: pages and their static files. Refusals are also pages. */
-export const PAGES: Area<PagesContext> = {
+export const PAGES_AREA: Area<PagesContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, {
     owner: ["the payment page", "支付页面"],
-    segments: { checkout_id: UUID.replaceAll("a-f", "a-fA-F"), attempt: "[1-9]" },
+    segments: { checkout_id: UUID_SOURCE.replaceAll("a-f", "a-fA-F"), attempt: "[1-9]" },
   }),
   requestIds: "pages",
   admit: () => accept(undefined),

@@ -1,4 +1,4 @@
-import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts";
+import { webhookSubject, type RecordedDrill } from "../../core/readiness/drills/drill.ts";
 import type { EndpointDrill } from "../../core/control/drills.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
@@ -55,17 +55,17 @@ export async function runWebhookDrill(
 /** Stores the result of a drill. Refuses with `not_found` if there is no such store. */
 export function recordDrill(
   context: DrillsContext,
-  shown: Pick<Drill, "storeId" | "kind" | "subject" | "steps">,
-): Promise<Outcome<Drill>> {
+  shown: Pick<RecordedDrill, "storeId" | "kind" | "subject" | "steps">,
+): Promise<Outcome<RecordedDrill>> {
   return atStore(context, shown.storeId, (_store, at) => accept(insertDrill(context, shown, at)));
 }
 
 /** Stores the result of a drill; runs inside a write. */
 export function insertDrill(
   { store, world }: DrillsContext,
-  shown: Pick<Drill, "storeId" | "kind" | "subject" | "steps">,
+  shown: Pick<RecordedDrill, "storeId" | "kind" | "subject" | "steps">,
   at: number,
-): Drill {
+): RecordedDrill {
   const passed = shown.steps.every((step) => step.passed);
   const drill = { ...shown, id: world.uuid(), passed, at };
   store.drills.insert(drill);

@@ -1,6 +1,6 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { buildDrillRequest, paymentType } from "../../core/readiness/drills/webhook-request.ts";
-import { duplicatesSubject, type Drill } from "../../core/readiness/drills/drill.ts";
+import { duplicatesSubject, type RecordedDrill } from "../../core/readiness/drills/drill.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
@@ -54,7 +54,7 @@ export function recordDuplicatesDrill(
   context: DrillsContext,
   storeId: string,
   { leaseId, subject, steps }: RequestOf<"recordDuplicates">,
-): Promise<Outcome<Drill>> {
+): Promise<Outcome<RecordedDrill>> {
   return atStore(context, storeId, (_store, now) =>
     mapValue(currentSubject(context, { storeId, leaseId, subject }, ["duplicates"]), (current) =>
       insertDrill(context, { storeId, kind: "duplicates", subject: current.subject, steps }, now),

@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import type { DeliveryError } from "../../core/webhook/delivery.ts";
 import { redactStored } from "../../core/request/redaction.ts";
 import { cutText, jsonLine, printable, redactSecrets } from "../../core/text.ts";
@@ -110,14 +110,14 @@ export const SILENT_LOG: AccessLog = {
 };
 
 function toTextLine({ at, status, method, target, milliseconds, note, requestId }: AccessEntry): string {
-  const time = iso(at).slice(11);
+  const time = toIso(at).slice(11);
   const request = `${method} ${displayTarget(target)}`;
   return `${time}  ${status}  ${printable(request)}  ${milliseconds.toFixed(1)} ms  ${printable(redactSecrets(note))}  ${requestId}\n`;
 }
 
 function toJsonLine({ at, status, method, target, milliseconds, note, requestId }: AccessEntry): string {
   const line = {
-    time: iso(at),
+    time: toIso(at),
     status,
     method,
     target: displayTarget(target),
@@ -132,7 +132,7 @@ function deliveryText(entry: DeliveryAttemptEntry): string {
   const { at, url, status, error, type, milliseconds, attempt, cause } = entry;
   const { pathname, search } = new URL(url);
   const sent = `POST ${displayTarget(pathname + search)} ${status ?? error} ${type}`;
-  return `${iso(at).slice(11)}  → ${printable(sent)} ${milliseconds} ms, attempt ${attempt}${cause === "event" ? "" : `, ${cause}`}\n`;
+  return `${toIso(at).slice(11)}  → ${printable(sent)} ${milliseconds} ms, attempt ${attempt}${cause === "event" ? "" : `, ${cause}`}\n`;
 }
 
 function deliveryJson({
@@ -147,7 +147,7 @@ function deliveryJson({
   cause,
 }: DeliveryAttemptEntry): string {
   const line = {
-    time: iso(at),
+    time: toIso(at),
     delivery: type,
     event_id: eventId,
     url: displayTarget(url),

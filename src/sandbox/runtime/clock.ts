@@ -1,6 +1,6 @@
 import { freezeClock, isMoment, REAL_CLOCK, setClock, storeNow, type StoreClock } from "../../core/clock.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import type { DispatchedEntry } from "../../core/control/webhook.ts";
+import type { FinishedAttemptEntry } from "../../core/control/webhook.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
 import { applyDueItems } from "../checkout/payments.ts";
 import type { StatusChangeEntry } from "../../core/control/checkout.ts";
@@ -21,7 +21,7 @@ type ClockState = {
   readonly now: number;
   readonly frozen: boolean;
   readonly fired: readonly StatusChangeEntry[];
-  readonly delivered: readonly DispatchedEntry[];
+  readonly delivered: readonly FinishedAttemptEntry[];
   /** Number of due deliveries that are not finished, because receivers took longer than a move waits. */
   readonly undelivered: number;
 };
@@ -59,7 +59,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
   if (store.clocks.of(storeId) === undefined) return refuseUnknownStore(storeId);
   const movesOn = act.action === "advance" || act.action === "set";
   const until = world.monotonic() + DRAIN_BUDGET_MS;
-  const delivered: DispatchedEntry[] = [];
+  const delivered: FinishedAttemptEntry[] = [];
   using progress = progressOf(context, storeId, act);
   const drain = async (): Promise<void> => {
     const budgetMs = until - world.monotonic();

@@ -1,4 +1,4 @@
-import { iso } from "../../core/clock.ts";
+import { toIso } from "../../core/clock.ts";
 import { jsonLine } from "../../core/text.ts";
 import { toStorageUnavailable } from "../../store/connection/group-commit.ts";
 import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
@@ -114,13 +114,13 @@ const TEXT_LINES: Lines = {
 
 const JSON_LINES: Lines = {
   first: ({ id, failure: { code, message, stack }, since }) =>
-    `${jsonLine({ time: iso(since), failure: code, request_id: id, message, stack })}\n`,
+    `${jsonLine({ time: toIso(since), failure: code, request_id: id, message, stack })}\n`,
   count: (now, { id, failure: { code, message }, since, count }) =>
-    `${jsonLine({ time: iso(now), failure: code, failed_more: count, since: iso(since), first_request_id: id, message })}\n`,
+    `${jsonLine({ time: toIso(now), failure: code, failed_more: count, since: toIso(since), first_request_id: id, message })}\n`,
 };
 
 function clockTime(milliseconds: number): string {
-  return iso(milliseconds).slice(11);
+  return toIso(milliseconds).slice(11);
 }
 
 function oneLine(message: string): string {

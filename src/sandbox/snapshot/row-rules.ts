@@ -1,5 +1,5 @@
 import { MAX_PRICES } from "../../core/checkout/checkout.ts";
-import { isMoment, iso, storeNow } from "../../core/clock.ts";
+import { isMoment, toIso, storeNow } from "../../core/clock.ts";
 import { requestedPrice } from "../../core/config/schema.ts";
 import { actionRequest, note } from "../../core/control/readiness.ts";
 import { faultRequest } from "../../core/fault/operations.ts";
@@ -126,7 +126,7 @@ function faultRule(row: NamedRow): string | undefined {
     seed,
     ...match
   } = values;
-  const ends = until === null ? null : iso(Number(until));
+  const ends = until === null ? null : toIso(Number(until));
   const asked = faultRequest.safeParse({
     action,
     match: nonNullFields(match),

@@ -1,7 +1,7 @@
 import type { ServiceContext } from "../context.ts";
 import { storeTime } from "../at-store.ts";
 import { createEndpointQueues, type DispatchContext, type FinishedAttempt } from "./endpoint-queues.ts";
-import type { DispatchedEntry } from "../../core/control/webhook.ts";
+import type { FinishedAttemptEntry } from "../../core/control/webhook.ts";
 
 /**
  * Sends due deliveries: several at once to each endpoint, but one at a time for each checkout; endpoints in parallel
@@ -16,7 +16,7 @@ export type Dispatcher = {
    * Sends all due deliveries of a store, waits at most this long, and returns the attempts in the order of their
    * starts.
    */
-  readonly drain: (storeId: string, budgetMs: number) => Promise<readonly DispatchedEntry[]>;
+  readonly drain: (storeId: string, budgetMs: number) => Promise<readonly FinishedAttemptEntry[]>;
   /** Starts no new deliveries, and waits for running ones, at most this long. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
@@ -61,7 +61,7 @@ function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string
 function collectAttempts(
   listeners: Set<(ended: FinishedAttempt) => void>,
   expected: ReadonlyMap<string, number>,
-): { readonly complete: Promise<void>; readonly end: () => readonly DispatchedEntry[] } {
+): { readonly complete: Promise<void>; readonly end: () => readonly FinishedAttemptEntry[] } {
   const left = new Map(expected);
   const tried: FinishedAttempt[] = [];
   let complete = (): void => undefined;

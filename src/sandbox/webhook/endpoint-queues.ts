@@ -5,7 +5,7 @@ import type { World } from "../../world.ts";
 import { createAlarm } from "../runtime/alarm.ts";
 import { createWorkers } from "../runtime/workers.ts";
 import { recordAttemptResult, type RecordContext } from "./record-result.ts";
-import type { DispatchedEntry } from "../../core/control/webhook.ts";
+import type { FinishedAttemptEntry } from "../../core/control/webhook.ts";
 import { sendAttempt, type EndedAttempt, type SendContext } from "./send.ts";
 import {
   NO_DELIVERIES,
@@ -31,7 +31,7 @@ type EndpointQueues = {
 };
 
 /** A recorded result, with the position of its attempt among all started attempts. */
-export type FinishedAttempt = { readonly place: number; readonly dispatched: DispatchedEntry };
+export type FinishedAttempt = { readonly place: number; readonly dispatched: FinishedAttemptEntry };
 
 /** The deliveries in flight to one endpoint. */
 type EndpointQueue = {

@@ -2,13 +2,13 @@ import { storeNow } from "../../core/clock.ts";
 import { decisionsOfDelivery } from "../../core/readiness/relied.ts";
 import {
   decideAfterAttempt,
-  isHopeless,
+  hasFailedTooLong,
   isAcceptedResult,
   jitterOf,
   KEPT_ANSWER_BYTES,
   type DeliverySchedule,
 } from "../../core/webhook/delivery.ts";
-import type { DispatchedEntry } from "../../core/control/webhook.ts";
+import type { FinishedAttemptEntry } from "../../core/control/webhook.ts";
 import { ANSWER_REASONS, LISTENER_AWAY_REASON, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
@@ -24,7 +24,7 @@ export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: Deli
 export function recordAttemptResult(
   context: RecordContext,
   ended: EndedAttempt,
-): DispatchedEntry | undefined {
+): FinishedAttemptEntry | undefined {
   const { store, world } = context;
   const { delivery, event, number, milliseconds, result } = ended;
   const { id: deliveryId, storeId } = delivery;
@@ -99,7 +99,8 @@ function judgeEndpoint(
     return;
   }
   const since = endpoint.failingSince ?? now;
-  if (isHopeless(since, now)) store.endpoints.setState(endpoint.id, "disabled", ANSWER_REASONS.hopeless);
+  if (hasFailedTooLong(since, now))
+    store.endpoints.setState(endpoint.id, "disabled", ANSWER_REASONS.hopeless);
   else if (endpoint.failingSince === null) store.endpoints.setFailingSince(endpoint.id, since);
 }
 

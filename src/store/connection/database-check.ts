@@ -6,7 +6,7 @@ import {
   inspectContent,
   inspectHead,
   refuseOrphanedLog,
-  readOrDamaged,
+  checkForDamage,
   withFileRefusal,
   type FileConnection,
   type FileRefusal,
@@ -61,7 +61,7 @@ export function checkDatabase(
     const image = readImage(path);
     if (image === undefined) return accept({ bytes, checked: "busy", format: null, unreadable: 0 });
     let [format, unreadable] = [0, 0];
-    const refusal = readOrDamaged(path, options.kind, () => {
+    const refusal = checkForDamage(path, options.kind, () => {
       const opened = (): FileConnection => {
         const connection = openImage(image, options);
         format = schemaVersion(connection);

@@ -180,7 +180,7 @@ export function isSound(connection: FileConnection): boolean {
 export function inspectFile(path: string, options: OpenOptions): FileRefusal | undefined {
   return (
     inspectHead(path, options.kind) ??
-    readOrDamaged(path, options.kind, () =>
+    checkForDamage(path, options.kind, () =>
       inspectContent(
         path,
         options,
@@ -216,7 +216,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
  * The result of a check; if SQLite cannot read the file, the result is that the file is damaged. SQLite also reports
  * failed reads as damage, so the bytes are first read to the end without SQLite and checked again.
  */
-export function readOrDamaged(
+export function checkForDamage(
   path: string,
   kind: FileKind,
   check: () => FileRefusal | undefined,

@@ -1,4 +1,4 @@
-import type { Drill } from "../../core/readiness/drills/drill.ts";
+import type { RecordedDrill } from "../../core/readiness/drills/drill.ts";
 import type { DrillStep } from "../../core/control/drills.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
@@ -8,7 +8,7 @@ import type { Connection } from "../connection/connection.ts";
 /** A filter of drills; a null kind matches all. */
 type DrillFilter = { readonly storeId: string; readonly kind: DrillKind | null; readonly limit: number };
 /** A drill as stored: the steps are JSON. */
-type DrillRow = Omit<Drill, "passed" | "steps"> & { readonly passed: number; readonly steps: string };
+type DrillRow = Omit<RecordedDrill, "passed" | "steps"> & { readonly passed: number; readonly steps: string };
 
 /** The DDL of results of drills. */
 export const DRILLS_DDL = `
@@ -39,7 +39,7 @@ export function drillsTable(connection: Connection) {
     `SELECT ${DRILL.select} FROM drills
      WHERE store_id = @storeId AND kind = ifnull(@kind, kind) ORDER BY rowid DESC LIMIT @limit`,
   );
-  const selectLatest = connection.prepare<Pick<Drill, "storeId" | "kind">, DrillRow>(
+  const selectLatest = connection.prepare<Pick<RecordedDrill, "storeId" | "kind">, DrillRow>(
     `SELECT ${DRILL.select} FROM drills WHERE store_id = @storeId AND kind = @kind ORDER BY rowid DESC LIMIT 1`,
   );
   const selectLatestOf = connection.prepare<Pick<Endpoint, "id" | "storeId">, DrillRow>(
@@ -47,28 +47,28 @@ export function drillsTable(connection: Connection) {
      WHERE store_id = @storeId AND kind = 'webhook' AND subject GLOB @id || ' *' ORDER BY rowid DESC LIMIT 1`,
   );
   return {
-    insert: (drill: Drill): void => {
+    insert: (drill: RecordedDrill): void => {
       insert.run({ ...drill, passed: Number(drill.passed), steps: JSON.stringify(drill.steps) });
     },
 
     /** The last drill of a kind in a store; undefined if there was none. */
-    latest: (storeId: string, kind: DrillKind): Drill | undefined => {
+    latest: (storeId: string, kind: DrillKind): RecordedDrill | undefined => {
       const row = selectLatest.get({ storeId, kind });
       return row && fromRow(row);
     },
 
     /** The last webhook drill of an endpoint, regardless of the address and secret that it had then. */
-    latestOf: ({ id, storeId }: Pick<Endpoint, "id" | "storeId">): Drill | undefined => {
+    latestOf: ({ id, storeId }: Pick<Endpoint, "id" | "storeId">): RecordedDrill | undefined => {
       const row = selectLatestOf.get({ id, storeId });
       return row && fromRow(row);
     },
 
     /** The newest matching drills, newest first. */
-    list: (filter: DrillFilter): Drill[] => selectMany.all(filter).map(fromRow),
+    list: (filter: DrillFilter): RecordedDrill[] => selectMany.all(filter).map(fromRow),
   };
 }
 
-function fromRow(row: DrillRow): Drill {
+function fromRow(row: DrillRow): RecordedDrill {
   // Only `insert` above writes steps, and it takes them typed.
   return { ...row, passed: row.passed === 1, steps: JSON.parse(row.steps) as DrillStep[] };
 }

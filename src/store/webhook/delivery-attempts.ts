@@ -15,8 +15,8 @@ export type DeliveryAttempt = Omit<AttemptEntry, "headers" | "bodySha256" | "ans
   readonly answer: Uint8Array | null;
 };
 
-/** The result of an attempt. */
-export type DeliveryAttemptOutcome = Pick<
+/** The recorded result of an attempt. */
+export type RecordedAttemptResult = Pick<
   DeliveryAttempt,
   "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt"
 > & { readonly finishedAt: number };
@@ -83,7 +83,7 @@ export function deliveryAttemptsTable(connection: Connection) {
     `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
      VALUES (@deliveryId, @number, @startedAt, @url, @headers, @bodyHash, @fault)`,
   );
-  const finish = connection.prepare<AttemptKey & DeliveryAttemptOutcome>(
+  const finish = connection.prepare<AttemptKey & RecordedAttemptResult>(
     `UPDATE delivery_attempts SET finished_at = @finishedAt, milliseconds = @milliseconds, address = @address,
        status = @status, error = @error, answer = @answer, next_at = @nextAt
      WHERE delivery_id = @deliveryId AND number = @number AND finished_at IS NULL`,
@@ -128,7 +128,7 @@ export function deliveryAttemptsTable(connection: Connection) {
     start: (attempt: NewAttempt): void => void insert.run(attempt),
 
     /** Writes the result of an attempt; false if no such attempt is open. */
-    finish: ({ deliveryId, number }: AttemptKey, end: DeliveryAttemptOutcome): boolean =>
+    finish: ({ deliveryId, number }: AttemptKey, end: RecordedAttemptResult): boolean =>
       finish.run({ ...end, deliveryId, number }).changes > 0,
 
     /** The attempts of a delivery, oldest first. */

@@ -18,7 +18,7 @@ export function stepTitle(steps: StepTitles, name: string): Words {
 }
 
 /** The result of a drill of a store. */
-export type Drill = DrillFact & { readonly storeId: string };
+export type RecordedDrill = DrillFact & { readonly storeId: string };
 
 /** The subject of a webhook drill: an endpoint with its address and its newest signing secret. */
 export function webhookSubject({ id, url }: Pick<Endpoint, "id" | "url">, secret: string): string {

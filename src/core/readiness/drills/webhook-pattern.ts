@@ -1,4 +1,4 @@
-import { UUID } from "../../text.ts";
+import { UUID_SOURCE } from "../../text.ts";
 import type { DrillCause } from "./webhook-advice.ts";
 import { DRILL_CASES, FIRST_CASES, twinOf, type CaseName, type CaseResult } from "./webhook.ts";
 
@@ -94,7 +94,7 @@ function shapeOf(answer: CaseResult["answer"]): string {
   return `${answer.status} ${answer.body.replace(UUIDS, "").replace(/\d+/g, "0")}`;
 }
 
-const UUIDS = new RegExp(UUID, "gi");
+const UUIDS = new RegExp(UUID_SOURCE, "gi");
 
 /** The accepted forged cases to send again: a receiver that verifies only some requests will refuse some of them. */
 export function forgeriesToRepeat(results: readonly CaseResult[]): readonly CaseName[] {

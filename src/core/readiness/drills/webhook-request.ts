@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { createTestEvent, type CheckoutEvent } from "../../checkout/event.ts";
 import type { Status } from "../../checkout/checkout.ts";
-import { iso } from "../../clock.ts";
+import { toIso } from "../../clock.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
 import { DEFAULT_HEADER_NAMES, signatureOf } from "../../webhook/signature.ts";
 import {
@@ -183,7 +183,7 @@ function bodyOfType(
     ...event,
     event_id: own.id,
     type,
-    created_at: iso(own.createdAt),
+    created_at: toIso(own.createdAt),
     // A receiver that compares sequences would skip an event with an earlier sequence.
     sequence: previousStatus === null ? sequence : Math.max(sequence, event.sequence + 1),
     previous_status: previousStatus,

@@ -1,4 +1,4 @@
-import { iso } from "../../clock.ts";
+import { toIso } from "../../clock.ts";
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
 import type { CheckoutEvent } from "../../checkout/event.ts";
 import type { DrillStep } from "../../control/drills.ts";
@@ -449,7 +449,7 @@ function indentBody(body: string): string {
 /** The event as redelivered to a receiver that was down for an hour. */
 function backdateEvent(body: string): string {
   return body.replace(/"created_at":"([^"]+)"/, (_, at: string) => {
-    const earlier = iso(Date.parse(at) - STALE_BY_SECONDS * 1000);
+    const earlier = toIso(Date.parse(at) - STALE_BY_SECONDS * 1000);
     return `"created_at":"${earlier}"`;
   });
 }

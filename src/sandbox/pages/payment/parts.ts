@@ -1,5 +1,5 @@
 import type { Checkout } from "../../../core/checkout/checkout.ts";
-import { iso } from "../../../core/clock.ts";
+import { toIso } from "../../../core/clock.ts";
 import { formatPrice, pricePieces } from "../../../core/money.ts";
 import { isFinal, MAX_PAYMENT_ATTEMPTS } from "../../../core/checkout/payment.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
@@ -50,7 +50,7 @@ export function amount({ view }: PageContext): Html {
 export function moment(time: number): Html {
   const text = (language: Language): string =>
     new Intl.DateTimeFormat(tagOf(language), MOMENT_FORMAT).format(time);
-  return html`<time datetime="${iso(time)}">${text}</time>`;
+  return html`<time datetime="${toIso(time)}">${text}</time>`;
 }
 
 const MOMENT_FORMAT: Intl.DateTimeFormatOptions = {

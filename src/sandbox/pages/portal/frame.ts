@@ -4,7 +4,7 @@ import type { Asset } from "../../../web/asset.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import { storeTime } from "../../at-store.ts";
 import type { PortalRole } from "../../runtime/portal-access.ts";
-import { HTMX, STYLE } from "../shared/assets.ts";
+import { HTMX_SCRIPT, BASE_STYLE } from "../shared/assets.ts";
 import { wholePage } from "../shared/layout.ts";
 import { PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
 import { iconLink } from "./frame/icon.ts";
@@ -95,8 +95,8 @@ function portalPage(page: {
   return wholePage({
     title: html`${page.title} · checkout`,
     meta: page.reloads === true ? html`<meta http-equiv="refresh" content="0" />` : html``,
-    styles: [STYLE, PORTAL_STYLE],
-    scripts: [PORTAL_SCRIPT, HTMX, ...(page.scripts ?? [])],
+    styles: [BASE_STYLE, PORTAL_STYLE],
+    scripts: [PORTAL_SCRIPT, HTMX_SCRIPT, ...(page.scripts ?? [])],
     icon: iconLink({ fails: page.fails === true }),
     body: html`<body class="${page.style}" ${page.hasKeys ? html` data-keys` : ""}>
       ${page.body}

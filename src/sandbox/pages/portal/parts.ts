@@ -1,5 +1,5 @@
 import type { Status } from "../../../core/checkout/checkout.ts";
-import { iso } from "../../../core/clock.ts";
+import { toIso } from "../../../core/clock.ts";
 import { ageText } from "../../../core/explain/last.ts";
 import { inBothLanguages } from "../../../core/language.ts";
 import { formatPrice } from "../../../core/money.ts";
@@ -13,13 +13,13 @@ import { COMMON_WORDS } from "./texts.ts";
  * browser's time zone.
  */
 export function moment(time: number): Html {
-  const whole = iso(time);
+  const whole = toIso(time);
   return html`<time datetime="${whole}" title="${whole}">${timeIn(whole)}</time>`;
 }
 
 /** A moment with its date. */
 export function momentWithDate(time: number): Html {
-  const whole = iso(time);
+  const whole = toIso(time);
   return html`<time datetime="${whole}" title="${whole}" data-dated>${dayAndTimeIn(whole)}</time>`;
 }
 
@@ -29,7 +29,7 @@ export function textWithMoments(text: string, shown: (at: number) => Html = mome
   return html`${parts.map((part, index) => (index % 2 === 1 ? shown(Date.parse(part)) : html`${part}`))}`;
 }
 
-/** Matches a moment in a text, as `iso` writes it; the group keeps the moment when the text is split. */
+/** Matches a moment in a text, as `toIso` writes it; the group keeps the moment when the text is split. */
 const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/;
 
 function timeIn(whole: string): string {
@@ -273,7 +273,7 @@ function depthOf(value: unknown): number {
  * another day.
  */
 export function listTime(time: number, now: number): Html {
-  const [whole, today] = [iso(time), iso(now)];
+  const [whole, today] = [toIso(time), toIso(now)];
   const shown = whole.slice(0, 10) === today.slice(0, 10) ? timeIn(whole) : dayAndTimeIn(whole);
   return html`<time datetime="${whole}" title="${whole}" data-now="${today}">${shown}</time>`;
 }
@@ -281,7 +281,7 @@ export function listTime(time: number, now: number): Html {
 /** The age of a time, in its largest unit, with the exact time on hover. Both times are by the same clock. */
 export function ageOf(at: number, now: number): Html {
   // Not a time element: the script would show the moment in its place.
-  return html`<span class="ago" title="${iso(at)}"
+  return html`<span class="ago" title="${toIso(at)}"
     >${inBothLanguages((say) => ageText(now - at, say))}</span
   >`;
 }

@@ -3,7 +3,7 @@
 // Shared: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
-import { printableLiteral, UUID } from "../../../core/text.ts";
+import { printableLiteral, UUID_SOURCE } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
 import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
 import type { Asset } from "../../../web/asset.ts";
@@ -50,13 +50,17 @@ const RESERVED_NAMES = new Set(TABLE.flatMap(({ path }) => /^\/portal\/([\w-]+)$
 
 const find = createRouter(ROUTES, {
   owner: ["the portal", "门户"],
-  segments: { store_id: UUID, id: UUID, anything: `(?!(?:${[...RESERVED_NAMES].join("|")})$)[^/]+` },
+  segments: {
+    store_id: UUID_SOURCE,
+    id: UUID_SOURCE,
+    anything: `(?!(?:${[...RESERVED_NAMES].join("|")})$)[^/]+`,
+  },
 });
 
 /**
  * The pages below the portal's path. Checks the requesting page, the session, and the route. Refusals are also pages.
  */
-export const PORTAL: Area<PortalContext, Viewer> = {
+export const PORTAL_AREA: Area<PortalContext, Viewer> = {
   routes: ROUTES,
   find,
   requestIds: "portal",

@@ -8,9 +8,9 @@ import sendBack from "../payment/send-back.js?raw";
 import style from "./style.css?raw";
 
 /** The style of all pages. */
-export const STYLE = asset("/assets/checkout.css", "text/css", style);
+export const BASE_STYLE = asset("/assets/checkout.css", "text/css", style);
 /** The library that replaces parts of a page. */
-export const HTMX = asset("/assets/htmx.js", "text/javascript", htmx);
+export const HTMX_SCRIPT = asset("/assets/htmx.js", "text/javascript", htmx);
 /** The script that redirects customers to the shop. */
 export const SEND_BACK_SCRIPT = asset("/assets/send-back.js", "text/javascript", sendBack);
 

@@ -1,7 +1,7 @@
 import type { Asset } from "../../../web/asset.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import { tagOf } from "../../../web/language.ts";
-import { HTMX, SEND_BACK_SCRIPT, STYLE } from "./assets.ts";
+import { HTMX_SCRIPT, SEND_BACK_SCRIPT, BASE_STYLE } from "./assets.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
 /**
@@ -48,8 +48,8 @@ export function payerLayout({ title, main }: { readonly title: Text; readonly ma
   return wholePage({
     title,
     meta: html`<meta name="robots" content="noindex" />`,
-    styles: [STYLE],
-    scripts: [HTMX, SEND_BACK_SCRIPT],
+    styles: [BASE_STYLE],
+    scripts: [HTMX_SCRIPT, SEND_BACK_SCRIPT],
     body: html`<body>
       <header class="ribbon">
         <strong>${SHARED_TEXTS.testMode}</strong><span>${SHARED_TEXTS.noMoney}</span>

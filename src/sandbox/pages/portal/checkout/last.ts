@@ -1,4 +1,4 @@
-import { iso } from "../../../../core/clock.ts";
+import { toIso } from "../../../../core/clock.ts";
 import type { LastChange } from "../../../../core/control/checkout.ts";
 import { describeLastChange, lastChangeAge } from "../../../../core/explain/last.ts";
 import { selectorOf } from "../../../../core/language.ts";
@@ -18,14 +18,14 @@ export function lastChangeText({ language }: Pick<View, "language">, last: LastC
   const text = describeLastChange(last, say);
   return html`<span class="last"
     >${text === "" ? "" : html`· ${text} `}·
-    <span class="hint" title="${iso(last.at)}">${lastChangeAge(last, now, say)}</span></span
+    <span class="hint" title="${toIso(last.at)}">${lastChangeAge(last, now, say)}</span></span
   >`;
 }
 
 /** The notice after an action on behalf of the payer: the status, and the change if the status does not show it. */
 export function paidNotice({ id, status, late }: AnswerOf<"pay">, { context, view }: ActionContext): Notice {
   const { store } = context;
-  const at = iso(storeTime(context, view.storeId));
+  const at = toIso(storeTime(context, view.storeId));
   const checkout = store.checkouts.find(view.storeId, id);
   const words = inBothLanguages((say) => {
     const happened = checkout === undefined ? "" : describeLastChange(lastChangeOf(store, checkout), say);

@@ -1,5 +1,5 @@
 import { selectorOf } from "../../../../core/language.ts";
-import { iso } from "../../../../core/clock.ts";
+import { toIso } from "../../../../core/clock.ts";
 import type { DeliveryLine } from "../../../../core/explain/deliveries.ts";
 import type { PendingEntry, StoryEntry } from "../../../../core/explain/explanation.ts";
 import { pendingOf, storyLines, type StoryLine } from "../../../../core/explain/timeline.ts";
@@ -94,7 +94,7 @@ function sizeOf(under: readonly DeliveryLine[]): number {
 function dayMarks(): (entry: Pick<StoryEntry, "at">) => Html {
   let before = "";
   return ({ at }) => {
-    const day = iso(at).slice(0, 10);
+    const day = toIso(at).slice(0, 10);
     const isNew = day !== before;
     before = day;
     return isNew ? html`<li class="day">${day}</li>` : html``;

@@ -1,5 +1,5 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
-import { iso, storeNow } from "../../../../core/clock.ts";
+import { toIso, storeNow } from "../../../../core/clock.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Language, Words } from "../../../../core/language.ts";
 import { tagOf } from "../../../../web/language.ts";
@@ -8,7 +8,7 @@ import { liveMark, type LiveContent } from "../live/parts.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
 import { hasFinishedFirstSteps } from "../store/first-steps.ts";
-import { homeOf, SIGN_OUT_EVERYWHERE } from "../sign-in/session-cookie.ts";
+import { homeOf, SIGN_OUT_EVERYWHERE_PATH } from "../sign-in/session-cookie.ts";
 import { BRAND_MARK } from "./icon.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { PortalContext, View } from "../view.ts";
@@ -133,7 +133,7 @@ function clock({ store, world }: PortalContext, view: View): Html {
   const at = found === undefined ? world.now() : storeNow(found, world.now());
   const isFrozen = found !== undefined && found.frozenAt !== null;
   const isMoved = found !== undefined && (isFrozen || found.offsetMs !== 0);
-  const whole = iso(at);
+  const whole = toIso(at);
   const day = isMoved ? `${whole.slice(0, 10)} ` : "";
   const runs = isFrozen ? html`` : html` data-runs`;
   return html`<a class="clock" id="clock" href="${storePath(view, "/clock")}"
@@ -201,7 +201,7 @@ function signOutEverywhere(view: View): Html {
   return formWithConfirmation(
     view,
     { label: FRAME_TEXTS.signOutEverywhere, question: FRAME_TEXTS.signOutEverywhereAsk },
-    { action: SIGN_OUT_EVERYWHERE, label: FRAME_TEXTS.signOutEverywhereSure, style: "danger" },
+    { action: SIGN_OUT_EVERYWHERE_PATH, label: FRAME_TEXTS.signOutEverywhereSure, style: "danger" },
   );
 }
 

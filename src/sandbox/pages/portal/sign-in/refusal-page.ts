@@ -1,6 +1,6 @@
 import { ERRORS } from "../../../../core/errors.ts";
 import { wordsOf, type Refusal } from "../../../../core/outcome.ts";
-import { UUID } from "../../../../core/text.ts";
+import { UUID_SOURCE } from "../../../../core/text.ts";
 import { isNavigation } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { readForwardedHosts, headerLines, splitTarget } from "../../../../web/http.ts";
@@ -18,7 +18,7 @@ import { viewOf, type PageContent, type PortalContext, type View } from "../view
 import { roleOfPath, sessionOf } from "./session-cookie.ts";
 import { parsePortalPath, signInPage } from "./sign-in.ts";
 
-const WITHIN_STORE = new RegExp(`^/portal/(${UUID})(?:/|$)`);
+const WITHIN_STORE = new RegExp(`^/portal/(${UUID_SOURCE})(?:/|$)`);
 
 /**
  * A refusal as a page of the portal. A user who is not signed in gets the sign-in form; a request under another name of

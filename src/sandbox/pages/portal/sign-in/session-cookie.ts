@@ -55,5 +55,5 @@ function attributes({ origin }: PortalAccess, role: PortalRole): string {
   return `Path=${homeOf(role)}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-/** The action that signs out every browser. */
-export const SIGN_OUT_EVERYWHERE = "/portal/sign-out-everywhere";
+/** The path of the action that signs out every browser. */
+export const SIGN_OUT_EVERYWHERE_PATH = "/portal/sign-out-everywhere";

@@ -17,7 +17,7 @@ import {
   sessionEndCookie,
   homeOf,
   sessionOf,
-  SIGN_OUT_EVERYWHERE,
+  SIGN_OUT_EVERYWHERE_PATH,
 } from "./session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { PageContent } from "../view.ts";
@@ -32,7 +32,7 @@ export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
   signIn("administrator"),
   signOut("merchant"),
   signOut("administrator"),
-  actionRoute(SIGN_OUT_EVERYWHERE, {
+  actionRoute(SIGN_OUT_EVERYWHERE_PATH, {
     operation: "endPortalSessions",
     leadsTo: () => `${homeOf("merchant")}/sign-in`,
   }),

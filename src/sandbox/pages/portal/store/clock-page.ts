@@ -1,5 +1,5 @@
 import { refuseValue } from "../../../../core/text.ts";
-import { iso } from "../../../../core/clock.ts";
+import { toIso } from "../../../../core/clock.ts";
 import { parseSpan } from "../../../../core/config/setting-text.ts";
 import { decodeRequest } from "../../../../core/control/operations.ts";
 import { accept, addField, mapValue, type Outcome } from "../../../../core/outcome.ts";
@@ -113,7 +113,7 @@ function moves(view: View, { now, isBusy }: ClockState): Html {
           isBusy,
           content: inputField(TEXTS.moment, "to", {
             required: true,
-            value: `${iso(now + HOUR_MS).slice(0, 19)}Z`,
+            value: `${toIso(now + HOUR_MS).slice(0, 19)}Z`,
             hint: TEXTS.momentHint,
             typed: to,
           }),

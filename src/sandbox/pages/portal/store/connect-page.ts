@@ -1,5 +1,5 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { assignment } from "../../../../core/shell/quote.ts";
+import { assignmentCommand } from "../../../../core/shell/quote.ts";
 import { html, trustMarkup, type Html } from "../../../../web/html.ts";
 import { actionForm, storePath } from "../forms.ts";
 import { copyableText, factList } from "../parts.ts";
@@ -63,7 +63,7 @@ function access({ description }: PortalContext, view: View, keys: readonly strin
         ["CHECKOUT_API_KEY", "svc_test_…"] as const,
         ["CHECKOUT_SIGNING_SECRET", "whsec_…"] as const,
       ]
-        .map(([name, value]) => assignment(name, value, "sh"))
+        .map(([name, value]) => assignmentCommand(name, value, "sh"))
         .join("\n"),
     )}
     <p class="hint">${TEXTS.variablesHint}</p>

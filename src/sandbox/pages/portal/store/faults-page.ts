@@ -1,6 +1,10 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { iso } from "../../../../core/clock.ts";
-import { parseSpan, SPAN_OR_MOMENT, parseSpanOrMomentText } from "../../../../core/config/setting-text.ts";
+import { toIso } from "../../../../core/clock.ts";
+import {
+  parseSpan,
+  SPAN_OR_MOMENT_FORM,
+  parseSpanOrMomentText,
+} from "../../../../core/config/setting-text.ts";
 import { FAULT_PROFILES } from "../../../../core/fault/actions.ts";
 import type { FaultEntry } from "../../../../core/fault/operations.ts";
 import { PROFILE_FAULTS } from "../../../../core/fault/profiles.ts";
@@ -45,7 +49,7 @@ export function faultsPage(
 
 const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;
 const NUMBERS = [status.name, retryAfterS.name, "times"] as const;
-const A_SPAN_OR_MOMENT: Words = [SPAN_OR_MOMENT, "时长（如 10m）或 ISO 8601 时刻"];
+const A_SPAN_OR_MOMENT: Words = [SPAN_OR_MOMENT_FORM, "时长（如 10m）或 ISO 8601 时刻"];
 const A_PROBABILITY: Words = [PROBABILITY_FORM, " 0 到 1 之间的小数"];
 const A_WHOLE_NUMBER: Words = ["a whole number", "整数"];
 
@@ -90,7 +94,7 @@ export function parseFaultForm(
     ...filledFields(fields, ["action", "profile", "seed"]),
     ...Object.fromEntries(numbers),
     [latencyMs.name]: delay.value,
-    until: at && iso(at),
+    until: at && toIso(at),
     match: isNarrowed ? narrowed : undefined,
   });
 }

@@ -1,4 +1,4 @@
-import { iso } from "../../../../core/clock.ts";
+import { toIso } from "../../../../core/clock.ts";
 import { causeText, isSuccess } from "../../../../core/explain/delivery.ts";
 import { inBothLanguages, type Words } from "../../../../core/language.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
@@ -27,7 +27,7 @@ export async function deliveryNotice(
   act: EndpointAction,
   deliveries: readonly MadeDelivery[],
 ): Promise<Notice> {
-  const at = iso(storeTime(context, view.storeId));
+  const at = toIso(storeTime(context, view.storeId));
   const sent = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
   if (sent.length === 0 || context.heldBack(view.storeId) !== undefined)
     return { words: WEBHOOK_TEXTS.cameOf.waits[act](at), tone: "warn" };

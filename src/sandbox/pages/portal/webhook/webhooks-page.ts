@@ -1,4 +1,4 @@
-import { iso } from "../../../../core/clock.ts";
+import { toIso } from "../../../../core/clock.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
@@ -76,7 +76,7 @@ function replayFailedForm(context: PortalContext, view: View): Html {
   const field = html`<label
     >${WEBHOOK_TEXTS.madeSince}
     <select name="since">
-      ${spans.map(([span, label]) => html`<option value="${iso(Math.max(0, now - span))}">${label}</option>`)}
+      ${spans.map(([span, label]) => html`<option value="${toIso(Math.max(0, now - span))}">${label}</option>`)}
     </select></label
   >`;
   const action = storePath(view, "/webhooks/deliveries/replay");
