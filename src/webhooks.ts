@@ -41,7 +41,7 @@ export function verifySignature(options: VerifyOptions & Clock): SignatureVerdic
 /** Adds the current time to the options. An untyped caller may have passed anything. */
 function addTime(options: VerifyOptions & Clock): VerifyOptions & { readonly now: number } {
   if (typeof options !== "object" || options === null)
-    throw new TypeError("a verification takes one object: { rawBody, headers, secrets }");
+    throw new TypeError("a verification needs one object: { rawBody, headers, secrets }");
   return { ...options, headers: keepHeaders(options.headers), now: options.now ?? Date.now() };
 }
 

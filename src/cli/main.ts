@@ -8,7 +8,7 @@ import { EXIT, storageProblem, type Problem } from "./problem.ts";
 
 /**
  * Runs a command line and returns its exit code. All errors of the command line are caught here. `version` is the
- * version of this program; tests pass another one.
+ * version of this program; tests pass another version.
  */
 export async function main(world: World, version = VERSION): Promise<number> {
   const { argv, stdout } = world;

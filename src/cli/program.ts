@@ -19,7 +19,7 @@ Examples:
 
 Exit codes:
 ${exitCodeLines(EXIT_MEANINGS)}
-The help of a command shows the exit codes that mean more for this command.
+The help of a command shows the exit codes with a specific meaning for it.
 
 Topics:
 ${topicLines()}

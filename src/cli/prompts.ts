@@ -99,7 +99,7 @@ async function createPlainQuestions(
   const answerTo = async (question: string): Promise<string> => {
     world.stderr.write(`? ${question} `);
     const { value, done } = await lines.next();
-    if (done === true) throw Object.assign(new Error("no answer came"), { name: INTERRUPT_ERROR_NAME });
+    if (done === true) throw Object.assign(new Error("there was no answer"), { name: INTERRUPT_ERROR_NAME });
     return value.trim();
   };
   const text = async ({ message, validate, suggested = "" }: TextQuestion): Promise<string> => {

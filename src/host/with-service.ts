@@ -44,7 +44,7 @@ export async function withService<Value>(
   use: (made: MadeService) => Promise<Outcome<Value, HostFailure>>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
-  // Checked before anything is made: a new key must not replace a foreign file.
+  // Checked before anything is created, so that a new key does not replace a foreign file.
   const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
   if (!credentials.ok) return credentials;
   const opened = openState(world, held, { given, credentials: credentials.value });

@@ -6,7 +6,7 @@ import { storageFailure, StorageUnavailable } from "../store/connection/storage-
 /** Maximum size of a row, in bytes: the limit of the platform, which the open-source runtime does not enforce. */
 const MAX_ROW_BYTES = 2_000_000;
 
-/** Matches a named parameter. No string literal in our statements contains such a text. */
+/** Matches a named parameter. No string literal in our statements contains a match. */
 const NAMED = /@(\w+)/g;
 
 type Value = string | number | ArrayBuffer | null;

@@ -96,7 +96,7 @@ async function send({ url, method, headers, body, ...limits }: OutboundRequest):
 }
 
 const NOT_CONNECTED =
-  "no connection was established: nothing listens there, the name has no address, or the network does not allow the address";
+  "no connection was established: no server listens there, the name has no address, or the network does not allow the address";
 
 async function readUpTo(
   { body }: Response,

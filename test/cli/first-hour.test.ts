@@ -59,7 +59,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["orders create --order-id --price-id price_coffee", 2, /option '--order-id <id>' argument missing/],
   ["orders list -json", 2, /Did you mean --json\?/],
   ["orders create --amount 1999", 2, /Did you mean --amount-minor\?/],
-  ["sandbox clock advance -1h", 2, /no value here is negative/],
+  ["sandbox clock advance -1h", 2, /negative values are not accepted/],
   ["orders create order-5", 2, /got 1: order-5\. \(Did you mean --order-id\?\)/],
   ["orders create help", 0, /^Usage: checkout orders create/],
   ["webhooks verify --body x", 2, /Did you mean --payload-file\?/],
@@ -71,7 +71,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["sandbox run", 2, /unknown command 'run' \(Did you mean sandbox start\?\)/],
   // What another tool has, and this one does otherwise.
   ["login", 2, /unknown command 'login'\n.*there is no account; checkout sandbox start .* checkout env/],
-  ["init", 2, /unknown command 'init'\n.*nothing has to be set up; checkout sandbox start/],
+  ["init", 2, /unknown command 'init'\n.*no set-up is needed; checkout sandbox start/],
   ["update", 2, /unknown command 'update'\n.*install the newer package with npm/],
   ["upgrade", 2, /unknown command 'upgrade'\n.*install the newer package with npm/],
   ["man orders", 2, /unknown command 'man'\n.*no manual page; checkout help <command>/],
@@ -630,7 +630,12 @@ test("what does not answer is told with where its address comes from, and a wron
   const rows: readonly (readonly [line: string, env: Record<string, string>, code: number, says: RegExp])[] =
     [
       [`sessions get ${ID}`, away, 7, from],
-      [`sessions get ${ID} --wait --timeout 1s`, away, 7, /address is from CHECKOUT_BASE_URL|no answer came/],
+      [
+        `sessions get ${ID} --wait --timeout 1s`,
+        away,
+        7,
+        /address is from CHECKOUT_BASE_URL|there was no answer/,
+      ],
       [create, away, 7, from],
       [
         `${create} --base-url http://127.0.0.1:4998/v1`,

@@ -83,7 +83,7 @@ test("a start in a subfolder says that it uses the state folder of a folder abov
     const running = await harness.launch(["sandbox", "start", ...args], options);
     return (await running.stop()).stderr;
   };
-  const NOTE = `note: the state folder belongs to a folder above, ${join(harness.cwd, ".checkout")}; --dir`;
+  const NOTE = `note: the state folder belongs to a parent folder, ${join(harness.cwd, ".checkout")}; --dir`;
   expect(await said([], {})).not.toContain("note: the state folder");
   for (const args of [[], ["--reuse"], ["--detach"]]) expect(await said(args, { cwd })).toContain(NOTE);
   await harness.run(["sandbox", "stop"]);

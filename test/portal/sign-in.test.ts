@@ -281,9 +281,9 @@ test("checkout open says that nothing has an id, and gives out no link", async (
     expect([words, (await harness.run(["open", ...words.split(" ")])).code]).toEqual([words, 0]);
   const unknown = "0199a3c4-5d00-7000-8000-00000000dead";
   for (const [words, said] of [
-    [unknown, `nothing in this sandbox has the id ${unknown}`],
-    [`${unknown} --store ${storeId}`, `nothing in this store has the id ${unknown}`],
-    [`${id} --store ${other.store_id}`, `nothing in this store has the id ${id}`],
+    [unknown, `no object in this sandbox has the id ${unknown}`],
+    [`${unknown} --store ${storeId}`, `no object in this store has the id ${unknown}`],
+    [`${id} --store ${other.store_id}`, `no object in this store has the id ${id}`],
   ] as const) {
     const { code, stdout, stderr } = await harness.run(["open", ...words.split(" ")]);
     expect([words, code, stdout]).toEqual([words, 1, ""]);

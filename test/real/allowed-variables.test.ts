@@ -28,7 +28,7 @@ test("a key leaves only by the variable of its target, or by one that was allowe
   const refused = await ask(`${GET} --json`, { env: ENV });
   expect([refused.code, refused.sent]).toEqual([2, []]);
   expect(refused.stderr).toMatch(
-    /variable_not_allowed.*:1:\d+: targets\.shop\.api_key\.env: nobody has allowed .*SHOP_KEY to https:\/\/pay\.example.*add --allow-env SHOP_KEY, or put the key into CHECKOUT_TARGET_SHOP_API_KEY/,
+    /variable_not_allowed.*:1:\d+: targets\.shop\.api_key\.env: there is no permission to send .*SHOP_KEY to https:\/\/pay\.example.*add --allow-env SHOP_KEY, or put the key into CHECKOUT_TARGET_SHOP_API_KEY/,
   );
   const own = await ask(GET, { env: { ...ENV, CHECKOUT_TARGET_SHOP_API_KEY: "own-key" } });
   expect([own.code, own.sent]).toEqual([7, ["https://pay.example own-key"]]);

@@ -536,7 +536,7 @@ test("a tolerance, a time or headers that no request can bring about are the cal
     expect(verify).toThrow(said);
   }
   for (const options of [undefined, null, "{}", 1])
-    expect(() => verifyWebhook(untyped(options))).toThrow(/^a verification takes one object: \{ rawBody, /);
+    expect(() => verifyWebhook(untyped(options))).toThrow(/^a verification needs one object: \{ rawBody, /);
   // The clock is the machine's where none is given; the request is of another time.
   const { now: _, ...unclocked } = request();
   expect(verifyWebhook(unclocked)).toMatchObject({ ok: false, code: "timestamp_too_old" });

@@ -167,7 +167,7 @@ function readRecord({ world }: Context, path: string): Calibration {
   );
 }
 
-/** The contradicted assumptions first, then the confirmed ones, then the others grouped by reason. */
+/** The report as text: contradicted assumptions first, then confirmed ones, then the others grouped by reason. */
 function reportText(assumptions: readonly CalibratedAssumption[]): string {
   const of = (verdict: CalibratedAssumption["verdict"]): readonly CalibratedAssumption[] =>
     assumptions.filter((one) => one.verdict === verdict);

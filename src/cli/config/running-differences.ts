@@ -67,7 +67,7 @@ async function secretDifferences(
     ...isOther(controlToken, run.control_token),
     ...isOther(adminToken, admin),
   ];
-  return others.map(({ source }) => ({ field: source, expected: "as given", live: "another one" }));
+  return others.map(({ source }) => ({ field: source, expected: "as given", live: "another value" }));
 }
 
 /**
@@ -114,7 +114,9 @@ function differencesOfChange({ action, kind, name, differences }: ChangeEntry): 
   }));
 }
 
-/** The changes that would give the running sandbox these stores. The table of operations is loaded only here. */
+/**
+ * The changes that would give the running sandbox these stores. Loads the table of operations only when it is called.
+ */
 async function planAt(
   context: Context,
   stores: readonly RequestedStore[],

@@ -53,7 +53,7 @@ export function checkPort({ context: { world }, lock, folder }: CheckSubjects): 
   const port = live?.port ?? Number(named ?? DEFAULT_PORT);
   const owner = printable(world.portOwner(port) ?? "");
   if (live !== undefined) {
-    // The port of a hosted service belongs to a process of its own, workerd.
+    // The port of a hosted service belongs to a separate process, workerd.
     const isOther = owner !== "" && !owner.includes(String(live.pid)) && !isHostedFolder(world, folder);
     if (!isOther) return okFinding(`${port}, used by the running sandbox`);
     return warningFinding(

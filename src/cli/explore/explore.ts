@@ -41,7 +41,7 @@ export function registerExplore(group: Group): void {
   register<ExploreCommandOptions>(group, {
     name: "explore <command> [arguments...]",
     summary: "run a purchase command under every fault, and find the faults that break it",
-    exitCodes: { 0: "every invariant held", 1: "an invariant is broken", 3: "nothing was learned" },
+    exitCodes: { 0: "every invariant held", 1: "an invariant is broken", 3: "no result" },
     examples: [
       "checkout explore -- npm run checkout-once",
       "checkout explore --depth 1 --json -- node create-order.js",

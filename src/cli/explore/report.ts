@@ -23,7 +23,10 @@ export function exploreJson(result: ExplorationResult): object {
   };
 }
 
-/** The result for people: each finding with its story, the places with their faults, and what was not judged. */
+/**
+ * The result for people: each finding with its story, the places with their faults, and the invariants that were not
+ * judged.
+ */
 export async function exploreText(
   result: ExplorationResult,
   { printer: { style, wrap, width } }: Pick<Context, "printer">,

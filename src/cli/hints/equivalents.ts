@@ -30,8 +30,8 @@ const EQUIVALENTS = {
     down: ["sandbox stop"],
     ps: ["sandbox status"],
     "restart | sandbox restart": "run checkout sandbox stop and checkout sandbox start; the state stays",
-    login: "there is no account; checkout sandbox start makes the API key, and checkout env prints it",
-    init: "nothing has to be set up; checkout sandbox start makes the store and its API key",
+    login: "there is no account; checkout sandbox start creates the API key, and checkout env prints it",
+    init: "no set-up is needed; checkout sandbox start creates the store and its API key",
     "update | upgrade":
       "install the newer package with npm, as you installed this one; checkout --version prints the version",
     man: "there is no manual page; checkout help <command> explains a command",

@@ -32,7 +32,7 @@ export async function usageHint(found: CommanderError, line: TypedLine): Promise
   const [first = ""] = message.split("\n");
   const [, negative] = /^unknown option '(-\d)/.exec(message) ?? [];
   if (negative !== undefined)
-    return usageProblem(`no value here is negative, and ${negative}… is read as an option`, next);
+    return usageProblem(`negative values are not accepted, and ${negative}… is read as an option`, next);
   const variable = variableFor(message, words);
   if (variable !== undefined) return usageProblem(`${message}: a secret is not typed`, `set ${variable}`);
   const meant = await suggestionFor(found, line);

@@ -13,7 +13,7 @@ const LETTERS_FOR_AN_ERROR = 3;
 /** Typed words; the first `known` words name a command group. */
 type TypedWords = { readonly words: readonly string[]; readonly known: number };
 
-/** The commands that the typed words may stand for. `distance` computes the edit distance of two words. */
+/** The commands that the typed words may mean. `distance` computes the edit distance of two words. */
 export function similarCommands(
   paths: CommandPaths,
   { words, known }: TypedWords,
@@ -47,7 +47,7 @@ export function similarCommands(
   return meant.length <= MAX_MEANT ? meant.map((path) => path.join(" ")) : [];
 }
 
-/** The options that a typed option may stand for: `--amount`, `-json`, `-d`. */
+/** The options that a typed option may mean: `--amount`, `-json`, `-d`. */
 export function similarOptions(
   longs: readonly string[],
   typed: string,

@@ -108,8 +108,8 @@ function fieldOptions(world: World): readonly Option[] {
 }
 
 /**
- * Creates a checkout, or returns the checkout that the same create made before; exit 5 if the key or the order_id
- * belongs to a different create.
+ * Creates a checkout, or returns the checkout that an earlier run of the same create made; exit 5 if the key or the
+ * order_id belongs to a different create.
  */
 async function runCreate(context: Context, options: CreateOptions, noun: CheckoutKind): Promise<number> {
   const { world } = context;

@@ -9,7 +9,7 @@ import type { ServiceSettings } from "../target/service.ts";
 const TIMEOUT_MS = 1000;
 
 /**
- * The sandbox instance that a create goes to (decision 96): from the `run.json` of its folder, otherwise from the
+ * The sandbox instance that receives a create (decision 96): from the `run.json` of its folder, otherwise from the
  * sandbox itself if the environment has its control token. Null for another service, or if it cannot be determined.
  */
 export async function resolveInstance(

@@ -64,7 +64,7 @@ export function registerChecklistDuplicates(group: Group): void {
       ),
       valueOption(
         "--restart <command>",
-        "command that makes a supervisor restart your shop, such as docker compose restart shop; the payment's event is then sent again (default: no restart)",
+        "command that tells a supervisor to restart your shop, such as docker compose restart shop; the payment's event is then sent again (default: no restart)",
       ),
     ],
     ...ORDER_VIEW_RULES,

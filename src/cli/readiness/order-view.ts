@@ -88,7 +88,7 @@ export function parsePattern(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch (error) {
-    // The message of the engine says what is wrong.
+    // The engine's message names the mistake.
     throw invalidOption("a regular expression", `${text} (${error instanceof Error ? error.message : ""})`);
   }
 }

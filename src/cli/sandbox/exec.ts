@@ -145,7 +145,7 @@ async function runInStore(
   const given = settings.find((name) => isTyped(world, name));
   if (given !== undefined) {
     const message = `--store uses the running sandbox, which --${given} cannot change`;
-    throw refuseUsage(message, "leave one of the two out");
+    throw refuseUsage(message, "leave one of them out");
   }
   const isFresh = options.store === NEW_STORE;
   if (options.keep === true && !isFresh)

@@ -98,7 +98,9 @@ function restore(
   });
 }
 
-/** Restores an existing snapshot, or the snapshot in a file; the latter is kept under the name, if one was given. */
+/**
+ * Restores an existing snapshot, or the snapshot in a file. If a name was given, the file's snapshot is kept under it.
+ */
 function restoreFrom(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,

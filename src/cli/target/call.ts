@@ -59,7 +59,7 @@ export function unwrapAnswer<Value>(result: ControlResult<Value>, nextAfter: Rem
 
 function unreachableProblem(why: string): Refused {
   const message = `the sandbox cannot be reached: ${why}`;
-  const next = "start it: checkout sandbox start; checkout whoami shows where its address comes from";
+  const next = "start it: checkout sandbox start; checkout whoami shows the source of its address";
   return new Refused({ exitCode: EXIT.unreachable, code: "unreachable", message, next });
 }
 

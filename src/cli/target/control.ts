@@ -171,7 +171,7 @@ function nextWithoutToken(
   { folder, role }: { readonly folder: string; readonly role: ControlRole },
 ): string {
   const { port } = new URL(url);
-  const start = `to start this folder's sandbox there: checkout sandbox start --port ${port}`;
+  const start = `checkout sandbox start --port ${port} starts this folder's sandbox there`;
   const isFolders = files.exists(folder) && isSameServer(url, localOrigin(Number(port)));
   const has =
     role === "control"
@@ -250,7 +250,7 @@ function notASandboxProblem(source: string): Problem {
   return usageProblem(message, "unset it, or point it at the sandbox: http://127.0.0.1:<port>/v1");
 }
 
-/** The refusal if the named sandbox cannot be controlled from here, and the folder has another one. */
+/** The refusal if the named sandbox cannot be controlled from here, and the folder has another sandbox. */
 function otherSandboxProblem(
   { value: url, source }: ValueWithSource<string>,
   own: { readonly folder: string; readonly origin: string; readonly role: ControlRole },

@@ -107,7 +107,7 @@ async function askWhetherToSend(
     const question = `Send the variable ${use.name} as the API key to ${use.origin} (${where})?`;
     return confirm(world, question, "; nothing was sent");
   }
-  const message = `nobody has allowed to send the variable ${use.name} to ${use.origin} from ${printable(use.folder)}`;
+  const message = `there is no permission to send the variable ${use.name} to ${use.origin} from ${printable(use.folder)}`;
   const problem = file.problem({ path: ["targets", name, "api_key", "env"], message });
   const next = `add --allow-env ${use.name}, or put the key into ${own}, which needs no permission; nothing was sent`;
   throw new Refused({ ...problem, exitCode: EXIT.usage, code: "variable_not_allowed", next });

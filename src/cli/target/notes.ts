@@ -42,7 +42,7 @@ export function noteFolderAbove({ world, printer, around }: Context): void {
   const folder = around.folder();
   if (around.options.dir !== undefined || dirname(folder) === world.cwd) return;
   printer.talk(
-    `note: the state folder belongs to a folder above, ${printable(folder)}; --dir .checkout makes one here`,
+    `note: the state folder belongs to a parent folder, ${printable(folder)}; --dir .checkout creates a new one here`,
   );
 }
 

@@ -12,7 +12,7 @@ import { callAt } from "./call.ts";
 export async function selectStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const { apiKey, addressOfKey } = context.around;
   if (apiKey === undefined || target.storeId !== undefined) return target;
-  // A key belongs to the address that the environment names beside it.
+  // The key belongs to the address in the environment, if there is one.
   const named = undefinedIfRefused(addressOfKey);
   if (named !== undefined && !isSameServer(named.value, target.origin)) return target;
   const { stores } = await callAt(context, target, { name: "listStores", body: undefined });

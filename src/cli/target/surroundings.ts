@@ -1,5 +1,5 @@
-// The target of a command is read once, here. v1: `serviceSettings` in cli/target/service.ts; the control API:
-// `findSandbox` in cli/target/control.ts; notes about a difference between environment and folder: cli/target/notes.ts.
+// Reads the target of a command, once. v1: `serviceSettings` in cli/target/service.ts; the control API: `findSandbox`
+// in cli/target/control.ts; notes about a difference between environment and folder: cli/target/notes.ts.
 import type { Outcome } from "../../core/outcome.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
 import { isSameServer } from "../../core/loopback.ts";

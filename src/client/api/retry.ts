@@ -16,7 +16,7 @@ export const MAX_RETRY_AFTER_MS = 60_000;
 
 /**
  * The pause before the next attempt: exponential from 200 ms, capped at 5 s, with its upper half random so that clients
- * do not return all at once; never shorter than the service requested. `failedAttempts` counts from 1.
+ * do not all retry at the same moment; never shorter than the service requested. `failedAttempts` counts from 1.
  */
 export function retryDelayMs(
   failedAttempts: number,

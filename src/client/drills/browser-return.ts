@@ -75,10 +75,11 @@ export const RETURN_TIME = {
 } as const;
 
 /**
- * Simulates a customer who returns without paying, with the usual request and with others, and who returns again after
- * the payment but before the webhooks. Reads the merchant's view for a few seconds after each return. During the last
- * return the drill holds a lease: the store's webhooks are held, and the sandbox records whether the merchant retrieves
- * the session. After the webhooks the customer returns once more: the order must not be booked again.
+ * Simulates a customer who returns without paying, with the usual request and with other requests, and who returns
+ * again after the payment but before the webhooks. Reads the merchant's view for a few seconds after each return.
+ * During the last return the drill holds a lease: the store's webhooks are held, and the sandbox records whether the
+ * merchant retrieves the session. After the webhooks the customer returns once more: the order must not be booked
+ * again.
  */
 export async function drillBrowserReturn(
   world: ReturnWorld,

@@ -207,7 +207,7 @@ async function openLanes(
   return wrapAnswer(lanes);
 }
 
-/** The orders of a send: the second payment goes to an order with a declined attempt, if there is one. */
+/** The orders of a send. The second payment is sent for an order with a declined attempt, if there is one. */
 function lanesOf(lanes: readonly Lane[], name: SendName): readonly Lane[] {
   return lanes.filter(({ order: { kind, end } }) => {
     const hasSecond = lanes.some(({ order }) => order.kind === kind && order.end === "declined");
@@ -256,7 +256,7 @@ async function sendAll(
   });
 }
 
-/** Sends to one order after the other; payments are sent to all orders at once, as customers pay. */
+/** Sends to one order after the other; payments of all orders are sent at the same time, as customers pay. */
 async function sendEach(run: DrillRun, lanes: readonly Lane[], name: SendName): Promise<ControlResult<null>> {
   if (name === "at_once") {
     const sent = await Promise.all(lanes.map((lane) => sendOnce(run, lane, name)));

@@ -24,7 +24,7 @@ export type IdempotencyDrillResult = {
 const MAX_OUTPUT_BYTES = 4096;
 /** Margin of the lease after the timeouts of all runs, in milliseconds, so that the sandbox sees all runs. */
 const LEASE_MARGIN_MS = 60_000;
-/** Pause before the command is started again, in milliseconds: a key made from the time in seconds then differs. */
+/** Pause before the command is started again, in milliseconds: a key derived from the time in seconds then differs. */
 const RESTART_PAUSE_MS = 1100;
 /** How long to wait for a create that arrives after its command has ended, in milliseconds. */
 const LATE_MS = 3000;

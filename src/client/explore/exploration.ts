@@ -86,8 +86,8 @@ const DEFAULT_DEPTH = 2;
 const CONFIRMATIONS = 3;
 
 /**
- * Explores an application: runs schedules, shrinks and confirms the schedules that break an invariant, and reports
- * what was judged.
+ * Explores an application: runs schedules, shrinks and confirms the schedules that break an invariant, and reports the
+ * judged invariants.
  */
 export async function exploreAll(search: Search): Promise<ExplorationResult | Useless> {
   const { only, seed } = search;

@@ -55,7 +55,7 @@ export type Stage = {
   readonly kill?: () => Promise<void>;
   /** Whether the application failed to restart after it was killed. */
   readonly isDown?: () => boolean;
-  /** The places in which a secret was seen: the stage adds those in its output and its views, the run all others. */
+  /** The places in which a secret was seen: the stage adds its output and its views, the run adds all other places. */
   readonly secretPlaces: Set<SecretPlace>;
   readonly close: () => Promise<unknown>;
 };

@@ -38,7 +38,7 @@ type ShopWorld = {
 const START_MS = 30_000;
 /** Pause between two checks whether the shop is listening, in milliseconds. */
 const LOOK_MS = 20;
-/** Timeout of such a check, in milliseconds. */
+/** Timeout of a check whether the shop is listening, in milliseconds. */
 const LOOK_TIMEOUT_MS = 5000;
 const RUN_MS = 24 * 3_600_000;
 /** Time after which a shop that has not answered a delivery is killed, in milliseconds. */

@@ -57,7 +57,7 @@ export function findConfig(
   });
 }
 
-/** A link is judged by its target: anyone who can write in the reader's folder could also write the file. */
+/** The owner of a link's target counts: anyone who can write in the reader's folder could also write the file. */
 function isOwn({ files }: Pick<World, "files">, path: string): boolean {
   const found = files.look(path);
   return found === undefined || found.isOwn;

@@ -38,7 +38,7 @@ type Lists = Store["checkoutLists"];
 type SearchPart = {
   /** The places, newest first; one more than fits on the page if there are more. */
   readonly places: readonly CheckoutPosition[];
-  /** Older checkouts with the same order_id than those searched. */
+  /** Checkouts with the same order_id that are older than the searched ones. */
   readonly older?: readonly CheckoutPosition[];
   readonly look?: Omit<CheckoutSearchResult, "places">;
 };

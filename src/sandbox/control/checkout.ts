@@ -22,7 +22,7 @@ export const checkoutHandlers = {
     const acting = isDrill ? withoutAssumptionLog(context) : context;
     const paid = await simulatePayment(acting, { storeId, checkoutId: id }, outcome);
     if (!paid.ok) return paid;
-    // Paying here skips the steps of a payer on the pages.
+    // Paying with this operation skips the steps of a payer on the pages.
     acting.assumptions.note(PAYER_DECISIONS, { storeId, requestId, at: storeTime(context, storeId) });
     const { checkout, late, moves } = paid.value;
     return accept({ ...checkout, late, moves });

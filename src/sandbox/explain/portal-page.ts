@@ -55,10 +55,10 @@ export function requireSearchTarget(context: FindContext, address: string): Outc
   if (storeId === undefined)
     return stores.all().length > MAX_STORES || findPageInAnyStore(context, id) !== undefined
       ? accept(undefined)
-      : refuse("not_found", `nothing in this sandbox has the id ${id}`);
+      : refuse("not_found", `no object in this sandbox has the id ${id}`);
   if (stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
   if (findPageInStore(context, storeId, id) !== undefined) return accept(undefined);
-  return refuse("not_found", `nothing in this store has the id ${id}`);
+  return refuse("not_found", `no object in this store has the id ${id}`);
 }
 
 function pathOfOrder({ store }: FindContext, storeId: string, orderId: string): string | undefined {

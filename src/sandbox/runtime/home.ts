@@ -41,7 +41,7 @@ export function recordHome(
     const known = store.home.path();
     if (known === path) return undefined;
     if (known !== undefined && !adopt)
-      return `this state belongs in ${printable(known)}; checkout sandbox start --adopt makes this folder its own`;
+      return `this state belongs to ${printable(known)}; to adopt it in this folder: checkout sandbox start --adopt`;
     store.home.record(path);
     return undefined;
   });

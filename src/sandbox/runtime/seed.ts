@@ -112,7 +112,7 @@ export async function seed(
     const name = store.stores.details(now.id)?.store ?? "";
     if (shown !== undefined) return accept({ ...shown.value, name });
     const fresh = made.value.find(({ id }) => id === now.id);
-    if (fresh === undefined) throw new Error("the first store was there before, or was made just now");
+    if (fresh === undefined) throw new Error("the first store existed before, or was just created");
     return accept(fresh);
   });
 }

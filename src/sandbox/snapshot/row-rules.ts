@@ -139,7 +139,7 @@ function faultRule(row: NamedRow): string | undefined {
   const isSame =
     made !== undefined &&
     (["status", "latencyMs", "retryAfterS", "times"] as const).every((name) => made[name] === values[name]);
-  return isSame ? undefined : `fault: ${String(action)} lacks required fields`;
+  return isSame ? undefined : `fault: ${String(action)} has too few fields`;
 }
 
 /** The fields that are not null. */

@@ -45,7 +45,7 @@ function readErrorOf(
   if (rawHeaders.length > SERVER_LIMITS.headerLines * 2) {
     return {
       code: "headers_too_large",
-      message: `a request may have ${SERVER_LIMITS.headerLines} header lines`,
+      message: `a request may have at most ${SERVER_LIMITS.headerLines} header lines`,
     };
   }
   const coding = headers["transfer-encoding"];

@@ -175,7 +175,7 @@ function readOwnForm(
   if (!fields.ok || isFormToken(masterKey, checkoutIdIn(call), fields.value.get("token") ?? ""))
     return fields;
   return refuse("origin_not_allowed", [
-    "the form does not carry the token of this checkout; load its page again",
+    "the form does not contain the token of this checkout; reload its page",
     "表单没有本收款单的令牌；请重新加载页面",
   ]);
 }

@@ -11,7 +11,8 @@ import type { PortalContext } from "./view.ts";
 
 /**
  * Removes the secret path of the portal from the address of a request, and adds it to all addresses in the answer
- * (decision 99). No other file knows the path. A request with another path receives a page without information.
+ * (decision 99). No other file knows the path. A request with another path gets a page without information about the
+ * sandbox.
  */
 export async function translatePortalPath(
   { portal, world }: Pick<PortalContext, "portal" | "world">,

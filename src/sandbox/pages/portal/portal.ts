@@ -1,5 +1,5 @@
 // To add a page or an action: its row (`pageRoute`, `operationPageRoute`, `actionRoute`) in routes.ts of its room, its
-// file, texts and style beside it; an action names its operation (decision 99). Required role: the `role` of the row.
+// file, texts and style next to it; an action names its operation (decision 99). Required role: the `role` of the row.
 // Shared: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";

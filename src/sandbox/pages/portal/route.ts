@@ -392,7 +392,7 @@ export function requireOwnForm(context: PortalContext, call: AreaRequest<Viewer>
   const [token = ""] = (fields.value.get("token") ?? "").split(PAGE_SEPARATOR);
   if (call.caller !== undefined && isSameSecret(token, call.caller.formToken)) return fields;
   return refuse("origin_not_allowed", [
-    "the form does not carry the token of this sign-in; load its page again",
+    "the form does not contain the token of this session; reload its page",
     "表单没有本次登录的令牌；请重新加载页面",
   ]);
 }

@@ -7,7 +7,7 @@ import { actionForm, storePath } from "../forms.ts";
 import type { View } from "../view.ts";
 import { CHECKOUT_TEXTS } from "./texts.ts";
 
-/** The payer's actions: buttons for the actions that are possible now, and why the others are not. */
+/** The payer's actions: buttons for the actions that are possible now, and the reasons why the others are not. */
 export function payerActions(view: View, seen: CheckoutView): Html {
   const { status, id } = seen.checkout;
   const action = storePath(view, `/checkouts/${id}/pay`);

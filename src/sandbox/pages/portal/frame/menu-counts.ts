@@ -7,7 +7,7 @@ import type { PortalContext } from "../view.ts";
 type MenuCounts = {
   /** Checkouts that can still be paid: up to 99, then `99+`. */
   readonly open: string;
-  /** Endpoints whose last attempts failed, including those disabled for that. */
+  /** Endpoints whose last attempts failed, including endpoints that were disabled because of that. */
   readonly failing: number;
   /** Items of the launch checklist that pass, of all. */
   readonly launch: string;

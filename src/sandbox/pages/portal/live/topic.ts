@@ -1,5 +1,6 @@
-// When open pages are notified, and how often. What is counted: sandbox/pages/portal/live/watched.ts. The notifications
-// come from `tell` of sandbox/runtime/write-signals.ts; the browser's part: sandbox/pages/portal/live/live.js.
+// When open pages are notified, and how often. The counted changes: sandbox/pages/portal/live/watched.ts. The
+// notifications come from `tell` of sandbox/runtime/write-signals.ts; the browser's part:
+// sandbox/pages/portal/live/live.js.
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import type { World } from "../../../../world.ts";
 import type { PortalSession } from "../../../runtime/portal-access.ts";

@@ -33,7 +33,7 @@ export function orderKey(orderId: string): string {
 /** Number of the last changes that are remembered, of checkouts and of orders. */
 const MAX_REMEMBERED = 2000;
 
-/** Creates the counts of a store, starting now. Each write and each request passes here: they must stay cheap. */
+/** Creates the counts of a store, starting now. Each write and each request is counted, so counting must stay cheap. */
 export function createStoreWatch(firstEpoch: number): StoreWatch {
   const counts = { epoch: firstEpoch, told: 0, written: 0 };
   const [writes, orders] = [createChanges(), createChanges()];
@@ -128,7 +128,7 @@ export function formatPosition(kind: LiveTopic["kind"], position: LivePosition):
   return `${position.epoch}-${countForPage(kind, position)}`;
 }
 
-/** Parses the number of such a position; undefined for a position of another epoch. */
+/** Parses the number in the text of a position; undefined for a position of another epoch. */
 export function parsePosition(since: string, { epoch }: Pick<LivePosition, "epoch">): number | undefined {
   const [, ofEpoch, count] = /^(\d+)-(\d+)$/.exec(since) ?? [];
   return Number(ofEpoch) === epoch ? Number(count) : undefined;
