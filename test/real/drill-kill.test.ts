@@ -24,6 +24,7 @@ const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_pl
 
 /** A client that tells the shop where it stands, waits there if the shop wants that, and handles a lost answer right. */
 const CLIENT = `
+  import { fetch } from ${JSON.stringify(join(import.meta.dirname, "../support/light-fetch.cjs"))};
   const { CHECKOUT_BASE_URL: service, CHECKOUT_API_KEY: key, CHECKOUT_ORDER_ID: order, SHOP: shop } = process.env;
   const step = (name) => fetch(shop + "/step/" + name + "?" + process.pid);
   const create = () => fetch(service + "/orders", {

@@ -14,6 +14,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 /** A program that makes one purchase; `KEY` is how it makes its key, `AFTER` what it does with an answer. */
 const PROGRAM = `
+const { fetch } = require(${JSON.stringify(join(import.meta.dirname, "../support/light-fetch.cjs"))});
 const { existsSync, readFileSync, writeFileSync } = require("node:fs");
 const { CHECKOUT_BASE_URL: base, CHECKOUT_API_KEY: secret, CHECKOUT_ORDER_ID: order } = process.env;
 const file = order + ".key";

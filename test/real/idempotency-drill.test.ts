@@ -51,9 +51,12 @@ const DRILL = ["checklist", "run", "idempotency"];
 const LONG_ENOUGH = ["--command-timeout", "10s"];
 const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
+const LIGHT_FETCH = join(import.meta.dirname, "../support/light-fetch.cjs");
+
 /** What every client script begins with: one try of a create, as a shop's developer would write it. */
 const CLIENT = `
   import { randomUUID } from "node:crypto";
+  import { fetch } from ${JSON.stringify(LIGHT_FETCH)};
   const env = process.env;
   const orderId = env.CHECKOUT_ORDER_ID;
   const post = (headers, body = {}) => fetch(env.CHECKOUT_BASE_URL + "/orders", {

@@ -20,6 +20,9 @@ type Look = Required<Pick<Customer, "colorScheme">> & {
   readonly rules?: readonly string[];
 };
 
+/** By how many pixels a page is too wide. */
+const EXCESS = "document.documentElement.scrollWidth - innerWidth";
+
 /** The tables of which a part is out of sight. */
 const CUT_TABLES = `[...document.querySelectorAll(".scroll")]
   .filter((one) => one.scrollWidth > one.clientWidth)
@@ -49,15 +52,15 @@ const EVERY_LOOK: readonly Look[] = [
   { colorScheme: "light", width: 320, text: "100%", rules: [] },
 ];
 
-/** All rules once; then what a theme, a width or larger text can change. */
+/** All rules once; then what a theme, a width or larger text can change: the theme changes once, which costs the most. */
 const FEW_LOOKS: readonly Look[] = [
   { colorScheme: "light", width: 1440, text: "100%" },
-  { colorScheme: "dark", width: 1440, text: "100%", rules: COLOURS },
   { colorScheme: "light", width: 1440, text: "200%", rules: [] },
   { colorScheme: "light", width: 940, text: "100%", rules: [] },
   { colorScheme: "light", width: 768, text: "100%", rules: [] },
-  { colorScheme: "dark", width: 390, text: "100%", rules: COLOURS },
   { colorScheme: "light", width: 320, text: "100%", rules: [] },
+  { colorScheme: "dark", width: 390, text: "100%", rules: COLOURS },
+  { colorScheme: "dark", width: 1440, text: "100%", rules: COLOURS },
 ];
 
 /** The languages of pages, by that of a browser. Each page is looked at in both, or in the one that the seed says. */
@@ -138,14 +141,15 @@ async function faultsOf(
   const status = answer?.status() ?? 0;
   if (status !== 200) return [`${path}: ${status}`];
   await page.evaluate(`for (const one of document.querySelectorAll("details")) one.open = true`);
-  for (const { colorScheme, width, text, rules } of looks) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width, height: 900 });
-    await page.evaluate(`document.documentElement.style.fontSize = ${JSON.stringify(text)}`);
+  for (const [at, { colorScheme, width, text, rules }] of looks.entries()) {
+    if (colorScheme !== looks[at - 1]?.colorScheme) await page.emulateMedia({ colorScheme });
+    if (width !== looks[at - 1]?.width) await page.setViewportSize({ width, height: 900 });
+    const [excess, cut] = await page.evaluate<[number, string[]]>(
+      `document.documentElement.style.fontSize = ${JSON.stringify(text)}; [${EXCESS}, ${CUT_TABLES}]`,
+    );
     const found = rules?.length === 0 ? [] : await axeFaults(page, rules === undefined ? {} : { rules });
-    const excess = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
     if (excess > 0) found.push(`is ${excess} px too wide`);
-    found.push(...(await page.evaluate<string[]>(CUT_TABLES)));
+    found.push(...cut);
     const look = `${colorScheme}, ${width} px, ${text}`;
     faults.push(...found.map((fault) => `${path}, ${look}: ${fault}`));
   }

@@ -14,9 +14,10 @@ export type Make = "express" | "python";
 export const HAS_PYTHON = hasLanguage("python");
 
 const FOLDER = join(import.meta.dirname, "../shops");
-const PROGRAMS: Readonly<Record<Make, readonly [file: string, script: string]>> = {
+const PROGRAMS: Readonly<Record<Make, readonly string[]>> = {
   express: [process.execPath, join(FOLDER, "express/shop.js")],
-  python: ["python3", join(FOLDER, "python/shop.py")],
+  // Without the packages of the machine, of which some run code of theirs at each start.
+  python: ["python3", "-S", join(FOLDER, "python/shop.py")],
 };
 
 /** A shop that is served, a sandbox for it, and the folder in which its developer types. */
@@ -37,8 +38,8 @@ export async function serveShop(make: Make, breakage = ""): Promise<ServedShop> 
   const folder = join(cwd, "shop");
   mkdirSync(folder);
   const { ready } = await startSandboxHere({ cwd });
-  const [file, script] = PROGRAMS[make];
-  const child = spawn(file, [script], {
+  const [file = "", ...script] = PROGRAMS[make];
+  const child = spawn(file, script, {
     env: {
       PATH: process.env["PATH"] ?? "",
       SHOP_FOLDER: folder,
@@ -58,11 +59,12 @@ export async function serveShop(make: Make, breakage = ""): Promise<ServedShop> 
   });
   const [line] = (await Promise.race([once(child.stdout, "data"), gone])) as [Buffer];
   gone.catch(() => undefined);
+  const quoted = [file, ...script].map((word) => `"${word}"`).join(" ");
   return {
     ready,
     origin: line.toString("utf8").trim(),
     // A command that is typed in this process has its environment, and not that of the developer.
-    createOrder: `SHOP_FOLDER="${folder}" BREAKAGE="${breakage}" "${file}" "${script}" create-order`,
+    createOrder: `SHOP_FOLDER="${folder}" BREAKAGE="${breakage}" ${quoted} create-order`,
     type: (args) => runHere(args, { cwd }),
   };
 }

@@ -15,6 +15,11 @@ export const WHOLE_SHOPS = {
   python: join(ROOT, "fixtures/shops/python/shop.py"),
 } as const;
 
+/** Python without the packages of the machine, of which some run code of theirs at each start. */
+const PYTHON = `#!/bin/sh
+PATH=\${PATH#*:} exec python3 -S "$@"
+`;
+
 /** Where code that shops import is compiled once. */
 const COMPILED = process.env["NODE_COMPILE_CACHE"] ?? "";
 
@@ -54,6 +59,7 @@ export async function typeHead(file: string): Promise<Finished> {
   mkdirSync(bin);
   const npx = `#!/bin/sh\nshift\nexec "${process.execPath}" "${PROGRAM}" "$@"\n`;
   writeFileSync(join(bin, "npx"), npx, { mode: 0o755 });
+  writeFileSync(join(bin, "python3"), PYTHON, { mode: 0o755 });
   onTestFinished(async () => void (await run(["sandbox", "stop"], { cwd })));
   const env = {
     PATH: `${bin}:${join(process.execPath, "..")}:${process.env["PATH"] ?? ""}`,
@@ -104,7 +110,7 @@ export async function drillHurried({
   writeFileSync(join(cwd, "package.json"), '{"type":"module"}\n');
   symlinkSync(join(ROOT, "node_modules"), join(cwd, "node_modules"));
   if (client !== undefined) writeFileSync(join(cwd, "client.sh"), client);
-  const program = language === "node" ? process.execPath : "python3";
+  const program = language === "node" ? [process.execPath] : ["python3", "-S"];
   const env = {
     PATH: process.env["PATH"],
     NODE_COMPILE_CACHE: COMPILED,
@@ -113,7 +119,8 @@ export async function drillHurried({
     CHECKOUT_API_KEY: ready.api_key ?? "",
     CHECKOUT_SIGNING_SECRET: ready.signing_secret,
   };
-  const shop = spawn(program, [file], { cwd, env, stdio: "ignore" });
+  const [command = "", ...options] = program;
+  const shop = spawn(command, [...options, file], { cwd, env, stdio: "ignore" });
   onTestFinished(() => void shop.kill("SIGKILL"));
   const origin = `http://localhost:${port}`;
   await eventually("the shop is served", () => fetch(origin));
@@ -124,7 +131,7 @@ export async function drillHurried({
     const { stdout } = await runHere(["deliveries", "list", "--json"], { cwd });
     expect(stdout).toMatch(/"status":\d/);
   });
-  const own = `cd "${cwd}" && ${client === undefined ? `"${program}" ${file} create-order` : "sh client.sh"}`;
+  const own = `cd "${cwd}" && ${client === undefined ? `"${program.join('" "')}" ${file} create-order` : "sh client.sh"}`;
   const words = drill.split(" ").map((word) => word.replace("{shop}", origin).replace("{client}", own));
   return runHere(["checklist", "run", ...words, "--json"], { cwd });
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fetch } from "../../support/light-fetch.cjs";
 import { has } from "./breakage.js";
 
 const TIMEOUT_MS = 10_000;
