@@ -1,8 +1,8 @@
 import type { World } from "../world.ts";
 
 /** The interval and the duration of polling, in milliseconds. */
-type PollOptions<Seen> = {
-  readonly isEnough: (seen: Seen) => boolean;
+type PollOptions<Result> = {
+  readonly isEnough: (result: Result) => boolean;
   /** Timeout of the whole poll, in milliseconds; it then returns the last result. */
   readonly waitMs: number;
   readonly firstPauseMs: number;
@@ -17,17 +17,17 @@ const PAUSE_GROWTH = 1.5;
  * Polls at least once, until the result is sufficient or the timeout expires; an abort ends a pause. Returns the last
  * result.
  */
-export async function poll<Seen>(
+export async function poll<Result>(
   world: Pick<World, "sleep" | "monotonic">,
-  look: () => Promise<Seen>,
-  options: PollOptions<Seen>,
-): Promise<Seen> {
+  read: () => Promise<Result>,
+  options: PollOptions<Result>,
+): Promise<Result> {
   const { firstPauseMs, maxPauseMs = firstPauseMs, signal } = options;
   const until = world.monotonic() + options.waitMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * PAUSE_GROWTH)) {
-    const seen = await look();
+    const result = await read();
     const leftMs = until - world.monotonic();
-    if (options.isEnough(seen) || leftMs <= 0) return seen;
+    if (options.isEnough(result) || leftMs <= 0) return result;
     await world.sleep(Math.min(leftMs, pauseMs), signal);
   }
 }

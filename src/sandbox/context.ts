@@ -16,7 +16,7 @@ export type ServiceContext = {
   /** Called when a delivery to an endpoint may be due. */
   readonly wakeDispatcher: (endpointId: string) => void;
   /** Wakes requests that wait for an event of a store, or for the end of a delivery attempt. */
-  readonly writeSignals: Pick<WriteSignals, "tell">;
+  readonly writeSignals: Pick<WriteSignals, "notify">;
   /** Keeps requests out of a store that is being erased. */
   readonly storeGate: StoreGate;
   /** Records which gaps of the interface integrations rely on. */

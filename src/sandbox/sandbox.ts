@@ -147,7 +147,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
       dispatcher.wakeStores(storeIds);
     },
     ...(options.isAsleep === true ? IDLE_TIMERS : {}),
-    storeGate: createStoreGate(world, (storeId) => writeSignals.tell(storeId)),
+    storeGate: createStoreGate(world, (storeId) => writeSignals.notify(storeId)),
     clockMutex: createMutex(),
     clockMoves: createClockMoves(),
     pause: (milliseconds) => world.sleep(milliseconds, stopping.signal),
@@ -237,9 +237,9 @@ function drillsOf(
   {
     report,
     writeSignals,
-  }: { readonly report: (error: unknown) => void; readonly writeSignals: Pick<WriteSignals, "tell"> },
+  }: { readonly report: (error: unknown) => void; readonly writeSignals: Pick<WriteSignals, "notify"> },
 ) {
-  const changed = (storeId: string): void => writeSignals.tell(storeId, { checkoutId: null });
+  const changed = (storeId: string): void => writeSignals.notify(storeId, { checkoutId: null });
   return {
     idempotencyWatch: createIdempotencyWatch(store, world),
     retrieveWatch: createRetrieveWatch(),

@@ -87,7 +87,7 @@ export async function startReceiver(
   const take = async (request: HttpRequest): Promise<number> => {
     const webhook = createReceived(request, { secrets: await secrets(), now: world.now() });
     received.push(webhook);
-    signals.tell(ARRIVAL_EVENT);
+    signals.notify(ARRIVAL_EVENT);
     return checkStatus(await answer(webhook));
   };
   const listener = await listen(running, take);

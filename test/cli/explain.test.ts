@@ -41,7 +41,7 @@ const DUE: StoryDelivery = {
   nextAt: 0,
   isHeld: false,
   fault: null,
-  tries: [],
+  attempts: [],
 };
 const TERMS = { order_id: "order-1", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
@@ -598,7 +598,7 @@ test("an event and a delivery say why they did not arrive, and what to type", as
 });
 
 test("a line in Chinese names the fault of a delivery, the one that it waits for, and when it arrived", () => {
-  const attempt: StoryDelivery["tries"][number] = {
+  const attempt: StoryDelivery["attempts"][number] = {
     number: 1,
     startedAt: 2000,
     url: "",
@@ -616,11 +616,11 @@ test("a line in Chinese names the fault of a delivery, the one that it waits for
     [{ ...DUE, id: "waits" }, "等待被故障 delay 推迟的 order.created"],
     [{ ...DUE, state: "dropped", fault: { id: "fault", action: "drop" } }, "被故障 drop 丢弃，未推送"],
     [
-      { ...delayed, state: "succeeded", tries: [attempt] },
+      { ...delayed, state: "succeeded", attempts: [attempt] },
       "204, 被故障 delay 推迟, 1970-01-01T00:00:02.000Z 送达, 比事件晚 2 秒",
     ],
     [
-      { ...DUE, state: "succeeded", tries: [forged, attempt] },
+      { ...DUE, state: "succeeded", attempts: [forged, attempt] },
       "400（故障 changed_body）, 204, 1970-01-01T00:00:02.000Z 送达, 比事件晚 2 秒",
     ],
   ];

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   parseCreateRequest,
-  requestsFor,
+  createRequestsFor,
   purchaseTerms,
   type CreateField,
 } from "../../src/core/checkout/create-request.ts";
@@ -33,7 +33,7 @@ test("every body that is taken is among those that its terms can come from: expl
       if (!parsed.ok) return;
       taken += 1;
       const price = "price_id" in parsed.value ? PRICE : undefined;
-      expect(requestsFor(purchaseTerms(parsed.value, price))).toContainEqual(parsed.value);
+      expect(createRequestsFor(purchaseTerms(parsed.value, price))).toContainEqual(parsed.value);
     }),
     { seed: 1, numRuns: 300 },
   );

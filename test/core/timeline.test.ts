@@ -99,7 +99,7 @@ function tell({
       nextAt: now,
       isHeld: false,
       fault: null,
-      tries: tries.map((one, at) => ({
+      attempts: tries.map((one, at) => ({
         ...one,
         number: at + 1,
         startedAt: now,
@@ -136,10 +136,10 @@ test("of any history times go back only where the clock was set back, and each a
       if (back) expect(lines.filter(({ entry }) => entry.what === "clock")).toEqual([]);
       const [checkout] = story.checkouts;
       const attempts = lines.flatMap(({ under }) =>
-        under.flatMap(({ deliveries }) => deliveries.flatMap((one) => one.tries)),
+        under.flatMap(({ deliveries }) => deliveries.flatMap((one) => one.attempts)),
       );
       expect(new Set(attempts).size).toBe(attempts.length);
-      expect(attempts).toHaveLength((checkout?.deliveries ?? []).flatMap((one) => one.tries).length);
+      expect(attempts).toHaveLength((checkout?.deliveries ?? []).flatMap((one) => one.attempts).length);
       const shown = timelineOf(story).entries.flatMap((one) => one.attempts ?? []);
       expect(shown).toHaveLength(attempts.length);
       // Nothing is lost or told twice.

@@ -12,7 +12,7 @@ import { createDrillOrders, ordersOfShop, durationLine } from "./drilled-orders.
 import {
   ORDER_VIEW_RULES,
   orderViewOptions,
-  orderViewFrom,
+  parseOrderViewOptions,
   drillWithoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
@@ -54,7 +54,7 @@ async function prepareReturn(
   const target = parseDrillTarget(control, options.returnUrl);
   if (!target.ok)
     throw refuseUsage(`--return-url: ${target.refusal.message}`, "correct it; nothing was done");
-  const view = orderViewFrom(options, control);
+  const view = parseOrderViewOptions(options, control);
   if (view === undefined) return drillWithoutView;
   const { url: page } = target.value;
   return async (signal) => {

@@ -28,7 +28,7 @@ import { registerDrill, toDrillResult, type PreparedDrill } from "./drill.ts";
 import {
   ORDER_VIEW_RULES,
   orderViewOptions,
-  orderViewFrom,
+  parseOrderViewOptions,
   drillWithoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
@@ -69,7 +69,7 @@ export function registerChecklistDuplicates(group: Group): void {
     ],
     ...ORDER_VIEW_RULES,
     prepare: (context, options, control) => {
-      const view = orderViewFrom(options, control);
+      const view = parseOrderViewOptions(options, control);
       return view === undefined ? drillWithoutView : drillWith(context, options, { control, view });
     },
   });

@@ -52,7 +52,7 @@ export const ORDER_VIEW_RULES = {
 /**
  * The checked way to ask the shop about an order; undefined if none was given: then the drill cannot reach a verdict.
  */
-export function orderViewFrom(
+export function parseOrderViewOptions(
   { orderView, orderViewCommand, paidWhen }: OrderViewOptions,
   control: ControlTarget,
 ): OrderViewSource | undefined {

@@ -1,6 +1,6 @@
 import {
   BAD_ANSWER,
-  isAccepted,
+  isCredentialAccepted,
   type CreateProbe,
   type ServiceAnswer,
   type ServiceProbe,
@@ -37,7 +37,7 @@ export async function probeService(
   const { answer: retrieve } = await ask(buildRetrieveRequest(target, world.uuid()));
   const presented = parseAuthorization([`Bearer ${target.apiKey}`]);
   const isLive = presented.ok && presented.value.kind === "live";
-  if (isLive || !isAccepted(retrieve)) return { retrieve, create: null };
+  if (isLive || !isCredentialAccepted(retrieve)) return { retrieve, create: null };
   const name = Buffer.from(world.randomBytes(NAME_BYTES)).toString("hex");
   return { retrieve, create: await probeCreate(target, name, ask) };
 }

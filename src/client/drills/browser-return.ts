@@ -10,8 +10,8 @@ import { withLease } from "../control/lease.ts";
 import { createCookieJar, type CookieJar } from "./cookies.ts";
 import { deliverRateLimitedEvents } from "./rate-limited-events.ts";
 import {
-  awaitKnown,
-  awaitPaid,
+  awaitKnownOrder,
+  awaitPaidOrder,
   sendLocally,
   watchView,
   VIEW_TIMEOUT_MS,
@@ -154,17 +154,17 @@ async function returnAfterBooking(
 
 /** Waits until the shop knows the order, and resends events that a rate limit refused. */
 async function introduce(world: ReturnWorld, returning: ReturnContext): Promise<ViewReading> {
-  const known = await awaitKnown(world, returning);
+  const known = await awaitKnownOrder(world, returning);
   if (!known.isMissing || (await deliverRateLimitedEvents(world, returning)) === 0) return known;
-  return awaitKnown(world, returning);
+  return awaitKnownOrder(world, returning);
 }
 
 /** Waits until the shop shows the payment, and resends events that a rate limit refused. */
 async function awaitConfirmed(world: ReturnWorld, returning: ReturnContext): Promise<ViewReading> {
-  const soon = await awaitPaid(world, returning, CONFIRM_SOON_MS);
+  const soon = await awaitPaidOrder(world, returning, CONFIRM_SOON_MS);
   if (soon.says === "paid") return soon;
   await deliverRateLimitedEvents(world, returning);
-  return awaitPaid(world, returning, CONFIRM_MS - CONFIRM_SOON_MS);
+  return awaitPaidOrder(world, returning, CONFIRM_MS - CONFIRM_SOON_MS);
 }
 
 const NO_RETURN_FACTS = {
@@ -212,7 +212,7 @@ async function returnOnce(
   returning: ReturnContext,
 ): Promise<NonNullable<ReturnFacts["unpaid"]>> {
   const visit = await openPage(world, returning, {});
-  return { visit, view: readingWithoutText(await awaitPaid(world, returning, BELIEVE_MS)) };
+  return { visit, view: readingWithoutText(await awaitPaidOrder(world, returning, BELIEVE_MS)) };
 }
 
 /**
@@ -235,7 +235,7 @@ async function returnOtherwise(
   if (asked.end !== "success" || asked.value !== null) return asked;
   return wrapAnswer({
     way: english(LIST_ITEMS.otherWays),
-    view: readingWithoutText(await awaitPaid(world, returning, BELIEVE_MS)),
+    view: readingWithoutText(await awaitPaidOrder(world, returning, BELIEVE_MS)),
   });
 }
 

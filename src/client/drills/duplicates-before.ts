@@ -3,7 +3,7 @@ import type { DuplicatesCause } from "../../core/readiness/drills/duplicates-cau
 import { callControl, wrapAnswer, type ControlResult } from "../control/control.ts";
 import { deliverEventsOf, type DrilledOrder, type DrillRun } from "./duplicates-send.ts";
 import { applyOutcomes, orderFactOf, endsPaid, viewRequestOf, readViews } from "./duplicates-unpaid.ts";
-import { awaitKnown, readView, readingWithoutText } from "./order-view.ts";
+import { awaitKnownOrder, readView, readingWithoutText } from "./order-view.ts";
 
 /** Number of readings that show whether the view retrieves the session every time. */
 const ASKING_READINGS = 3;
@@ -27,7 +27,7 @@ export async function sendCreationEvents(run: DrillRun): Promise<ControlResult<D
   const looks = orders.map(async (order) => {
     const view = viewRequestOf(run, order);
     const isKnown = mustKnow(order);
-    const reading = await (isKnown ? awaitKnown(run.world, view) : readView(run.world, view));
+    const reading = await (isKnown ? awaitKnownOrder(run.world, view) : readView(run.world, view));
     const unknown: DuplicatesCause = run.noted.isOutOfReach
       ? "out_of_reach"
       : scope.ownOrders

@@ -8,7 +8,7 @@ import {
   type StableText,
 } from "../../core/readiness/drills/order-view.ts";
 import {
-  awaitPaid,
+  awaitPaidOrder,
   readView,
   watchView,
   type ViewWorld,
@@ -128,7 +128,7 @@ export async function watchAfterSend(
   const { name, wasPaid, isRepeated, still, waitMs, isProven } = sent;
   if (!wasPaid) {
     const isPayment = DUPLICATE_SENDS[name].status === "succeeded";
-    const reading = await awaitPaid(world, look, isPayment ? PAID_TIMEOUT_MS : WATCH_MS);
+    const reading = await awaitPaidOrder(world, look, isPayment ? PAID_TIMEOUT_MS : WATCH_MS);
     return { reading, still, text: "not_compared" };
   }
   // A change of the view after an event that is new to the merchant is not a booking.

@@ -113,12 +113,12 @@ export function watchView(
 }
 
 /** Reads the view until the order is paid, or until the timeout. */
-export function awaitPaid(world: ViewWorld, look: ViewRequest, waitMs: number): Promise<ViewReading> {
+export function awaitPaidOrder(world: ViewWorld, look: ViewRequest, waitMs: number): Promise<ViewReading> {
   return watchView(world, look, { isEnough: ({ says }) => says === "paid", waitMs });
 }
 
 /** Reads the view until the merchant knows the order, or until the timeout; after that, a 404 is final. */
-export function awaitKnown(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
+export function awaitKnownOrder(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
   return watchView(world, look, { isEnough: ({ isMissing }) => !isMissing, waitMs: KNOWN_MS });
 }
 

@@ -99,7 +99,7 @@ export function purchaseTerms(request: CreateRequest, price: PriceTerms | undefi
 type AllFields = Readonly<Record<DomainName<CreateField>, unknown>>;
 
 /** All bodies that lead to these terms: the body may omit a description that comes from the price. */
-export function requestsFor(terms: PurchaseTerms): readonly [CreateRequest, ...CreateRequest[]] {
+export function createRequestsFor(terms: PurchaseTerms): readonly [CreateRequest, ...CreateRequest[]] {
   const { orderId, amountMinor, currency, paymentMethod, description, priceId, ...rest } = terms;
   rest satisfies Readonly<Record<PropertyKey, never>>;
   const described = description === null ? {} : { description };

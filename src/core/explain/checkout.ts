@@ -51,7 +51,7 @@ export function explainOrder(
   say: Translator = english,
 ): Explanation {
   const last = told.at(-1);
-  const tries = told.length > 1 ? ` (${say(EXPLAIN_SENTENCES.newest(told.length))})` : "";
+  const count = told.length > 1 ? ` (${say(EXPLAIN_SENTENCES.newest(told.length))})` : "";
   const lastRequest = requests.at(-1);
   const refused = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
   return {
@@ -61,7 +61,7 @@ export function explainOrder(
     summary:
       last === undefined
         ? say(EXPLAIN_SENTENCES.noCheckout(requests.length))
-        : `${summaryOf(last.checkout, say)}${tries}`,
+        : `${summaryOf(last.checkout, say)}${count}`,
     decision: PURCHASE_DECISION,
     ...timelineOf({ checkouts: told.map(({ story }) => story), requests, now }, say),
     next: last === undefined ? refused : nextOf(last.checkout, last.story.deliveries),
@@ -116,11 +116,11 @@ export function explainDelivery(
   now: number,
   say: Translator = english,
 ): Explanation {
-  const last = delivery.tries.at(-1);
+  const last = delivery.attempts.at(-1);
   const held = holdingFault(delivery);
   const cause = (last && causeText(last, say)) ?? (held && say(EXPLAIN_SENTENCES.heldBy(held)));
   const told = explainEvent(event, [delivery], now, say);
-  const sentence = EXPLAIN_SENTENCES.delivery(event.type, delivery.state, delivery.tries.length);
+  const sentence = EXPLAIN_SENTENCES.delivery(event.type, delivery.state, delivery.attempts.length);
   return {
     ...told,
     kind: "delivery",
@@ -155,8 +155,8 @@ function nextOf({ id, status }: Checkout, deliveries: readonly StoryDelivery[]):
 
 /** Commands that help with the first failing delivery. */
 function helpOf(deliveries: readonly StoryDelivery[]): readonly string[] {
-  const failing = deliveries.find(({ state, tries }) => state !== "succeeded" && tries.length > 0);
-  const last = failing?.tries.at(-1);
+  const failing = deliveries.find(({ state, attempts }) => state !== "succeeded" && attempts.length > 0);
+  const last = failing?.attempts.at(-1);
   const help = last && likelyCause(last)?.next;
   if (failing === undefined || help === undefined) return [];
   return [

@@ -83,7 +83,7 @@ export function groupDeliveries(
     const [pair = []] = same;
     const isJoint = same.length > 1;
     const told = isJoint ? same.flat() : pair;
-    const attempts = told.flatMap((one) => one.tries);
+    const attempts = told.flatMap((one) => one.attempts);
     const [only] = attempts.length === 1 ? attempts : [];
     const where = isJoint ? telling.say(EXPLAIN_SENTENCES.endpoints(same.length)) : labelOf(pair, telling);
     const entry: StoryEntry = {
@@ -109,10 +109,10 @@ export function pendingAttempts(
   { labels, say }: LineContext,
 ): readonly PendingEntry[] {
   return deliveries.filter(isPending).map((delivery) => {
-    const { eventId, endpointId, tries, nextAt } = delivery;
+    const { eventId, endpointId, attempts, nextAt } = delivery;
     const label = labels.get(endpointId) ?? endpointId;
-    const due = say(EXPLAIN_SENTENCES.dueAttempt(tries.length + 1, types.get(eventId) ?? "", label));
-    const fault = tries.length === 0 ? holdingFault(delivery) : undefined;
+    const due = say(EXPLAIN_SENTENCES.dueAttempt(attempts.length + 1, types.get(eventId) ?? "", label));
+    const fault = attempts.length === 0 ? holdingFault(delivery) : undefined;
     const text = joinTexts([due, fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault))]);
     return { at: nextAt, what: "delivery", text };
   });
@@ -122,9 +122,9 @@ export function pendingAttempts(
  * Whether the time of the next attempt is known. It is unknown if a delivery waits for earlier events of its checkout.
  */
 function isPending(delivery: StoryDelivery): boolean {
-  const { state, isHeld, tries } = delivery;
-  const hasTime = tries.length > 0 || holdingFault(delivery) !== undefined;
-  return state === "due" && !isHeld && hasTime && !tries.some(isUnderWay);
+  const { state, isHeld, attempts } = delivery;
+  const hasTime = attempts.length > 0 || holdingFault(delivery) !== undefined;
+  return state === "due" && !isHeld && hasTime && !attempts.some(isUnderWay);
 }
 
 /**
@@ -134,7 +134,7 @@ function likeness(pair: readonly StoryDelivery[], telling: DeliveryContext): str
   const [delivery, second] = pair;
   if (delivery === undefined || second !== undefined || delivery.cause !== "event") return null;
   if (delivery.fault !== null || arrivalText(delivery, telling) !== "") return null;
-  const [attempt, another] = delivery.tries;
+  const [attempt, another] = delivery.attempts;
   if (attempt === undefined) return stateText(delivery, telling);
   const isTaken = another === undefined && attempt.fault === null && isSuccess(attempt.status);
   return isTaken && delivery.state === "succeeded" ? "2xx" : null;
@@ -145,7 +145,7 @@ function pairText(pair: readonly StoryDelivery[], telling: DeliveryContext): str
   return pair
     .map((delivery) => {
       const said = joinTexts([
-        resultsText(delivery.tries, telling),
+        resultsText(delivery.attempts, telling),
         stateText(delivery, telling),
         arrivalText(delivery, telling),
       ]);
@@ -163,7 +163,7 @@ function joinTexts(texts: readonly string[]): string {
  * The fault that held an accepted delivery, and the arrival time if it is later than the delivery's place in the story.
  */
 function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext): string {
-  const last = delivery.tries.at(-1);
+  const last = delivery.attempts.at(-1);
   if (last === undefined || !isSuccess(last.status)) return "";
   const fault = holdingFault(delivery);
   const late = last.startedAt - eventAt;
@@ -198,18 +198,18 @@ function resultsText(attempts: readonly StoryAttempt[], telling: LineContext): s
 
 /** Why a delivery is waiting, or ended without success; empty if the results already say so. */
 function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext): string {
-  const { id, state, nextAt, isHeld, tries, fault } = delivery;
+  const { id, state, nextAt, isHeld, attempts, fault } = delivery;
   if (state === "dropped")
     return say(
       fault?.action === "drop" ? EXPLAIN_SENTENCES.droppedBy(fault.action) : EXPLAIN_SENTENCES.dropped,
     );
   if (state === "failed") return say(EXPLAIN_SENTENCES.givenUp);
-  if (state !== "due" || tries.some(isUnderWay)) return "";
+  if (state !== "due" || attempts.some(isUnderWay)) return "";
   if (isHeld) return say(EXPLAIN_SENTENCES.held);
   const next = say(
     nextAt <= now ? EXPLAIN_SENTENCES.dueNow : EXPLAIN_SENTENCES.nextAttempt(spanText(nextAt - now, say)),
   );
-  if (tries.length > 0) return next;
+  if (attempts.length > 0) return next;
   const holding = holdingFault(delivery);
   if (holding !== undefined) return joinTexts([say(EXPLAIN_SENTENCES.heldBy(holding)), next]);
   const holder = holders?.get(id);
@@ -219,8 +219,8 @@ function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext):
 }
 
 /** The beginning of the last answer and the likely cause, after a failure. */
-function whyText({ tries }: StoryDelivery, { say }: LineContext): string {
-  const last = tries.at(-1);
+function whyText({ attempts }: StoryDelivery, { say }: LineContext): string {
+  const last = attempts.at(-1);
   const cause = last && causeText(last, say);
   if (last === undefined || cause === undefined) return "";
   // The result names the fault.
@@ -229,18 +229,18 @@ function whyText({ tries }: StoryDelivery, { say }: LineContext): string {
 
 /** The attempts of a delivery, below its line; `where` names the endpoint if the line is about several. */
 function attemptEntries(
-  { tries }: StoryDelivery,
+  { attempts }: StoryDelivery,
   telling: LineContext,
   where?: string,
 ): NonNullable<StoryEntry["attempts"]> {
-  return tries.map((attempt, index) => {
+  return attempts.map((attempt, index) => {
     const { startedAt: at, status, error, milliseconds: ms } = attempt;
     return {
       at,
       status,
       error,
       ms,
-      text: attemptText(attempt, { before: tries[index - 1], where }, telling),
+      text: attemptText(attempt, { before: attempts[index - 1], where }, telling),
     };
   });
 }

@@ -32,7 +32,7 @@ export type StoryDelivery = {
   readonly isHeld: boolean;
   /** The fault that held, dropped or duplicated the delivery; null if there is none. */
   readonly fault: AppliedFault | null;
-  readonly tries: readonly StoryAttempt[];
+  readonly attempts: readonly StoryAttempt[];
 };
 
 /** The likely cause of a failed attempt, and a helpful command. */

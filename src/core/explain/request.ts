@@ -1,5 +1,5 @@
 import type { Checkout } from "../checkout/checkout.ts";
-import { requestsFor, type CreateRequest } from "../checkout/create-request.ts";
+import { createRequestsFor, type CreateRequest } from "../checkout/create-request.ts";
 import { CREATE_PATHS, fingerprint } from "../checkout/idempotency-key.ts";
 import { faultReason } from "../fault/fault.ts";
 import type { AppliedFault } from "../fault/operations.ts";
@@ -170,7 +170,7 @@ export function differencesOf(
   const sent = new Map(Object.entries(body).map(([field, value]) => [field, displayValue(value)]));
   const first = firstRequest(met);
   // A price brings a description too, and only the fingerprint tells whether the first request had one.
-  if (met.fingerprint === null && requestsFor(met).length > 1) sent.delete("description");
+  if (met.fingerprint === null && createRequestsFor(met).length > 1) sent.delete("description");
   sent.set(PATH, path);
   return [...new Set([...first.keys(), ...sent.keys()])]
     .map((field) => ({ field, first: first.get(field) ?? null, this: sent.get(field) ?? null }))
@@ -181,7 +181,7 @@ const PATH = "path";
 
 /** The body of the request that created a checkout, reconstructed from the checkout's terms. */
 export function originalBody(met: ExistingCheckout): CreateRequest {
-  const [body, ...others] = requestsFor(met);
+  const [body, ...others] = createRequestsFor(met);
   return others.find((other) => fingerprint(CREATE_PATHS[met.object], other) === met.fingerprint) ?? body;
 }
 

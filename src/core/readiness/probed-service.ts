@@ -87,7 +87,7 @@ function credentialItem(retrieve: ServiceAnswer): ItemFinding {
     return conclude("fail", "the service says that the approval for production is missing");
   if (status === 403)
     return conclude("unknown", `the service refuses the credential: ${answerText(retrieve)}`);
-  if (isAccepted(retrieve)) {
+  if (isCredentialAccepted(retrieve)) {
     return conclude(
       "unknown",
       `the service accepts this credential in test mode; v1 does not show whether one for production is approved; ${PORTAL_HINT}`,
@@ -103,7 +103,7 @@ function credentialItem(retrieve: ServiceAnswer): ItemFinding {
 export const BAD_ANSWER = "bad_answer";
 
 /** Whether an answer shows that the credential was accepted; refusals by later checks have other reasons. */
-export function isAccepted({ status, code }: ServiceAnswer): boolean {
+export function isCredentialAccepted({ status, code }: ServiceAnswer): boolean {
   if (status === null || code === BAD_ANSWER) return false;
   return status < 500 && ![401, 403, 408, 429].includes(status);
 }
@@ -169,7 +169,7 @@ function faultOf(same: ServiceAnswer, checkoutId: string): Fault | undefined {
   if (same.checkoutId !== null)
     return { status: "fail", reason: "the same request with the same key created a second order" };
   const reason = `the same request under the same key was not answered with its order: ${answerText(same)}`;
-  return { status: isAccepted(same) ? "fail" : "unknown", reason };
+  return { status: isCredentialAccepted(same) ? "fail" : "unknown", reason };
 }
 
 /** The fault of an answer to a reused key: an idempotency conflict is a 409 (interface 21). */
@@ -181,7 +181,7 @@ function reuseFaultOf(other: ServiceAnswer): Fault | undefined {
       reason: "another body with the same key was accepted; the interface states 409",
     };
   const reason = `another body with the same key was answered with ${answerText(other)}; the interface states 409`;
-  return { status: isAccepted(other) ? "fail" : "unknown", reason };
+  return { status: isCredentialAccepted(other) ? "fail" : "unknown", reason };
 }
 
 function notTriedFinding(next: string): ItemFinding {

@@ -1,5 +1,5 @@
 import { MAX_CHECKOUT_LIFETIME_MS, type Checkout, type Status } from "../checkout/checkout.ts";
-import { requestsFor } from "../checkout/create-request.ts";
+import { createRequestsFor } from "../checkout/create-request.ts";
 import { createEvent, createTestEvent, type CheckoutEvent } from "../checkout/event.ts";
 import { CREATE_PATHS, fingerprint, type StoredResponse } from "../checkout/idempotency-key.ts";
 import { advance, type AttemptResult, type CheckoutCommand } from "../checkout/payment.ts";
@@ -125,7 +125,7 @@ function keysFault({ checkout, keys }: SnapshotStory): StoryFault | undefined {
         said: `the answer to ${requestId} does not belong to a create of checkout ${checkout.id}`,
       };
     const path = CREATE_PATHS[checkout.object];
-    if (!requestsFor(checkout).some((request) => fingerprint(path, request) === digest))
+    if (!createRequestsFor(checkout).some((request) => fingerprint(path, request) === digest))
       return {
         table,
         said: `the fingerprint of ${requestId} does not belong to a create of checkout ${checkout.id}`,

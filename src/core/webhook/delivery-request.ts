@@ -52,7 +52,7 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
  * Reconstructs the request of an earlier attempt from its audited parts, the bytes of its event and the secrets that
  * were active then. Undefined if the audit shows that a different request was sent.
  */
-export function deliveryRequestAgain(
+export function reconstructDeliveryRequest(
   audited: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
   parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets">,
 ): (DeliveryRequest & Pick<DeliveryParts, "realNow" | "fault">) | undefined {

@@ -20,7 +20,7 @@ const MAX_REMEMBERED = 1000;
 export function createPageViews(
   context: Pick<ServiceContext, "store"> & {
     readonly world: Pick<ServiceContext["world"], "now">;
-    readonly writeSignals: Pick<ServiceContext["writeSignals"], "tell">;
+    readonly writeSignals: Pick<ServiceContext["writeSignals"], "notify">;
   },
   report: (error: unknown) => void,
 ): PageViews {
@@ -30,7 +30,7 @@ export function createPageViews(
   const keep = (checkoutId: string, view: Omit<PageView, "at">): Promise<unknown> =>
     atCheckout(context, { storeId: null, checkoutId }, ({ storeId }, at) => {
       if (context.store.pageViews.keep(checkoutId, { ...view, at }))
-        context.writeSignals.tell(storeId, { checkoutId });
+        context.writeSignals.notify(storeId, { checkoutId });
       return accept(undefined);
     });
 

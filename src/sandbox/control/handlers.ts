@@ -24,7 +24,7 @@ export async function runOperation<Name extends OperationName>(
   const answer = await run(context, call);
   if (answer.ok && CONTROL_OPERATIONS[name].method !== "GET") {
     const { storeId, id } = call;
-    context.writeSignals.tell(storeId, { checkoutId: id === "" ? null : id });
+    context.writeSignals.notify(storeId, { checkoutId: id === "" ? null : id });
   }
   return answer;
 }

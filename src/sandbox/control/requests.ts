@@ -50,7 +50,7 @@ async function awaitRequests(
     context,
     { storeId, waitMs },
     {
-      look: () => {
+      read: () => {
         const found = log.list(storeId, { ...filter, after });
         if (found.length === 0) after = log.last(storeId);
         return found;

@@ -140,7 +140,7 @@ function endpointOnceChanged(
     context,
     { storeId, waitMs },
     {
-      look: () =>
+      read: () =>
         mapValue(findEndpoint(store, { storeId, endpointId }), (found) => currentEndpoint(context, found)),
       isEnough: (now) => !now.ok || now.value.state !== "enabled" || now.value.url !== url,
       next: (left) => writeSignals.next(storeId, Math.min(left, LOOK_MS)),
@@ -170,14 +170,14 @@ function awaitEvents(
 function awaitFound<Found>(
   context: OperationContext,
   { storeId, waitMs }: { readonly storeId: string; readonly waitMs: number | undefined },
-  look: () => readonly Found[],
+  read: () => readonly Found[],
 ): Promise<readonly Found[]> {
   const { writeSignals } = context;
   return pollUntil(
     context,
     { storeId, waitMs },
     {
-      look,
+      read,
       isEnough: (found) => found.length > 0,
       next: (left) => writeSignals.next(storeId, left),
       isOver: writeSignals.isOver,

@@ -38,7 +38,7 @@ type ExplainContext = ServiceContext & {
 
 /** A delivery with all its attempts. */
 type ReadDelivery = Omit<Delivery, "tries"> &
-  Pick<StoryDelivery, "isHeld" | "endpointUrl"> & { readonly tries: readonly DeliveryAttempt[] };
+  Pick<StoryDelivery, "isHeld" | "endpointUrl"> & { readonly attempts: readonly DeliveryAttempt[] };
 
 /** A checkout with its story and the full deliveries of the story. */
 type ReadCheckout = Pick<StoryCheckout, "checkout"> & {
@@ -284,8 +284,8 @@ function explainDeliveryById({ context, storeId, id }: ExplainQuery): Explanatio
 /** Reads a delivery. The address of a listener is the address to which it forwards, if it has reported one. */
 function readDelivery({ store, listenerTargets }: ExplainContext, delivery: Delivery): ReadDelivery {
   const endpoint = store.endpoints.find(delivery.endpointId);
-  const tries = store.deliveryAttempts.of(delivery.id);
+  const attempts = store.deliveryAttempts.of(delivery.id);
   const forwardUrl = endpoint?.kind === "listener" ? listenerTargets.get(endpoint.storeId) : undefined;
-  const endpointUrl = forwardUrl ?? endpoint?.url ?? tries.at(-1)?.url ?? null;
-  return { ...delivery, isHeld: endpoint?.state === "paused", endpointUrl, tries };
+  const endpointUrl = forwardUrl ?? endpoint?.url ?? attempts.at(-1)?.url ?? null;
+  return { ...delivery, isHeld: endpoint?.state === "paused", endpointUrl, attempts };
 }

@@ -125,7 +125,7 @@ export function createRequestLog(
       requests.append(batches, options.kept);
       for (const { storeId, requests: logged } of batches) {
         positions.note(storeId, logged.at(-1)?.position ?? 0);
-        signals.tell(storeId, logged);
+        signals.notify(storeId, logged);
       }
     });
   };
@@ -164,7 +164,7 @@ export function createRequestLog(
     follow: signals.follow,
     forget: (storeId) => {
       reading((log) => positions.forget(log, storeId));
-      signals.tell(storeId);
+      signals.notify(storeId);
     },
     close: () => {
       write();

@@ -13,7 +13,7 @@ export type WriteSignals<News = WriteNotice> = {
    * Wakes the waits of a store for a write, also during its transaction: they read after it. Without `news`, the store
    * is being erased.
    */
-  readonly tell: (storeId: string, news?: News) => void;
+  readonly notify: (storeId: string, news?: News) => void;
   /** Resolves when something in a store was written, or at the timeout. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
   /** Calls back with each write of a store, until the returned function is called. */
@@ -41,7 +41,7 @@ export function createWriteSignals<News = WriteNotice>({ sleep }: Pick<World, "s
       for (const ofStore of waiting.values()) for (const hear of ofStore) hear(undefined);
     },
     isOver: () => over,
-    tell: (storeId, news) => waiting.get(storeId)?.forEach((hear) => hear(news)),
+    notify: (storeId, news) => waiting.get(storeId)?.forEach((hear) => hear(news)),
     next: async (storeId, waitMs) => {
       const signalled = new AbortController();
       const unfollow = follow(storeId, () => signalled.abort());
@@ -54,7 +54,7 @@ export function createWriteSignals<News = WriteNotice>({ sleep }: Pick<World, "s
 
 /** How a request waits for its result. */
 type WaitOptions<Result> = {
-  readonly look: () => Result;
+  readonly read: () => Result;
   /** Whether a result ends the wait before the timeout. */
   readonly isEnough: (result: Result) => boolean;
   /** Resolves when another read may find more, or after the remaining time. */
@@ -72,11 +72,11 @@ export async function pollUntil<Result>(
     storeGate,
   }: { readonly world: Pick<World, "monotonic">; readonly storeGate: Pick<StoreGate, "isClosed"> },
   { storeId, waitMs = 0 }: { readonly storeId: string; readonly waitMs: number | undefined },
-  { look, isEnough, next, isOver = () => false }: WaitOptions<Result>,
+  { read, isEnough, next, isOver = () => false }: WaitOptions<Result>,
 ): Promise<Result> {
   const until = world.monotonic() + waitMs;
   for (;;) {
-    const result = look();
+    const result = read();
     const left = until - world.monotonic();
     if (isEnough(result) || left <= 0 || storeGate.isClosed(storeId) || isOver()) return result;
     await next(left);

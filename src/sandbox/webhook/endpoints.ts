@@ -162,7 +162,7 @@ export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promi
     if (endpoint.state === "disabled") return isOff(endpoint);
     const event = createTestEvent({ id: world.uuid(), storeId: endpoint.storeId }, now);
     store.events.insert(event);
-    context.writeSignals.tell(event.storeId, event);
+    context.writeSignals.notify(event.storeId, event);
     enqueueDelivery(context, { event, endpoint, cause: "event" }, now);
     return accept(event.id);
   });

@@ -11,7 +11,7 @@ import type { ServiceContext } from "../context.ts";
 export function emitEvent(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
   const { store } = context;
   store.events.insert(event);
-  context.writeSignals.tell(event.storeId, event);
+  context.writeSignals.notify(event.storeId, event);
   const endpoints = store.endpoints
     .of(event.storeId)
     .filter(({ state, eventTypes }) => state !== "disabled" && matchesPatterns(eventTypes, event.type));

@@ -1,4 +1,4 @@
-import { readAuditedHeaders, deliveryRequestAgain } from "../../core/webhook/delivery-request.ts";
+import { readAuditedHeaders, reconstructDeliveryRequest } from "../../core/webhook/delivery-request.ts";
 import { verifySignature } from "../../core/webhook/signature.ts";
 import type { SignatureVerdict } from "../../core/webhook/webhook.ts";
 import type { FaultAction } from "../../core/fault/actions.ts";
@@ -50,7 +50,7 @@ export function reconstructAttempt(
   const again =
     body === undefined
       ? undefined
-      : deliveryRequestAgain(audited, { eventId, body, secrets, retiredSecrets });
+      : reconstructDeliveryRequest(audited, { eventId, body, secrets, retiredSecrets });
   if (again === undefined) return { headers, body: undefined, signing: { known: false, why: "unlike" } };
   if (isUncertain) return { headers, body: again.body, signing: { known: false, why: "rotated" } };
   const { headers: sent, body: rawBody, realNow: now } = again;

@@ -58,7 +58,7 @@ export function recordAttemptResult(
     result === "forbidden" ? [null, null] : [result.address ?? null, answerOf(result)];
   const end = { finishedAt: now, milliseconds, address, status, error, answer, nextAt };
   if (!store.deliveryAttempts.finish({ deliveryId, number }, end)) return undefined;
-  context.writeSignals.tell(storeId, { checkoutId: delivery.checkoutId });
+  context.writeSignals.notify(storeId, { checkoutId: delivery.checkoutId });
   if (verdict.state === "succeeded")
     context.assumptions.note(decisionsOfDelivery(tries), { storeId, requestId: event.id, at: now });
   if (isWanted) {

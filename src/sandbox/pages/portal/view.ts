@@ -60,7 +60,7 @@ export type RefusedForm = {
 export type LivePosition = {
   readonly epoch: number;
   /** The number of all changes. */
-  readonly told: number;
+  readonly changes: number;
   /** The number of changes, without requests. */
   readonly written: number;
 };

@@ -139,7 +139,7 @@ function deliveryLine(
   const anchor = `${entry.id === null ? "deliveries" : "delivery"}-${entry.id ?? first?.id ?? ""}`;
   const tried = deliveries
     .flatMap(({ id }) => indexed.deliveries.get(id) ?? [])
-    .flatMap((delivery) => delivery.tries.map((attempt) => ({ delivery, attempt })));
+    .flatMap((delivery) => delivery.attempts.map((attempt) => ({ delivery, attempt })));
   const [only] = tried.length === 1 ? tried : [];
   const attempts = html`<ol class="attempts">
     ${(entry.attempts ?? []).map((told, index) => {

@@ -98,7 +98,7 @@ function createHub(context: HubContext): LiveHub {
       topics.set(key, topic);
       topic.add(follower);
       const leave = streams.add(follower);
-      if (writeSignals.isOver()) follower.hear({ kind: "end", why: "stopped" });
+      if (writeSignals.isOver()) follower.receive({ kind: "end", why: "stopped" });
       return () => {
         leave();
         if (topic.remove(follower) && topics.get(key) === topic) topics.delete(key);
@@ -158,7 +158,7 @@ function createStreams({ portal, world }: Pick<PortalContext, "portal" | "world"
     const [oldest] = ofAll;
     if (ofAll.length <= limit || oldest === undefined) return;
     open.delete(oldest);
-    oldest.hear({ kind: "crowded" });
+    oldest.receive({ kind: "crowded" });
   };
   const beatLater = (): void => {
     isBeating = true;
@@ -169,7 +169,7 @@ function createStreams({ portal, world }: Pick<PortalContext, "portal" | "world"
     beats += 1;
     for (const follower of open) {
       const { id, role } = follower.session;
-      if (portal.find(role, id) === undefined) follower.hear({ kind: "end", why: "signed_out" });
+      if (portal.find(role, id) === undefined) follower.receive({ kind: "end", why: "signed_out" });
       else if (beats % BEATS_OF_COMMENT === 0) follower.beat();
     }
     if (open.size > 0) beatLater();

@@ -20,7 +20,7 @@ export const END_EVENT = "end";
  */
 export function createEventStream(
   language: Language,
-  begin: (follower: Pick<Follower, "hear" | "beat">) => () => void,
+  begin: (follower: Pick<Follower, "receive" | "beat">) => () => void,
 ): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]: () => {
@@ -72,7 +72,7 @@ function createMailbox(language: Language) {
   };
 
   return {
-    hear: (told: PageMessage): void => {
+    receive: (told: PageMessage): void => {
       news = mergeMessages(news, told);
       wake();
     },

@@ -31,7 +31,7 @@ export type Follower = {
   readonly session: PortalSession;
   /** The position of the page. */
   readonly since: string;
-  readonly hear: (news: PageMessage) => void;
+  readonly receive: (news: PageMessage) => void;
   /** Shows that the stream is still open. */
   readonly beat: () => void;
 };
@@ -122,21 +122,21 @@ export function createTopicFeed(
   const changed = (count: number): PageMessage => {
     return { kind: "changed", count, since: formatPosition(kind, watched.position()) };
   };
-  const tell = (news: PageMessage): void => followers.forEach((follower) => follower.hear(news));
+  const tell = (news: PageMessage): void => followers.forEach((follower) => follower.receive(news));
 
   const isOlder = ({ since }: Follower): boolean => parsePosition(since, watched.position()) === undefined;
 
   return {
     tell,
-    tellOlder: (news) => [...followers].filter(isOlder).forEach(({ hear }) => hear(news)),
+    tellOlder: (news) => [...followers].filter(isOlder).forEach(({ receive }) => receive(news)),
     add: (follower) => {
       if (followers.size === 0) unhear = keys.map((key) => watched.hear(key, touch));
       followers.add(follower);
       const position = watched.position();
       const since = parsePosition(follower.since, position);
-      if (since === undefined) follower.hear({ kind: "reload" });
+      if (since === undefined) follower.receive({ kind: "reload" });
       else if (isWide(keys) ? countForPage(kind, position) > since : watched.wasToldOf(keys, since))
-        follower.hear(changed(1));
+        follower.receive(changed(1));
     },
     remove: (follower) => {
       followers.delete(follower);

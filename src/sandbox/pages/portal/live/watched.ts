@@ -35,7 +35,7 @@ const MAX_REMEMBERED = 2000;
 
 /** Creates the counts of a store, starting now. Each write and each request is counted, so counting must stay cheap. */
 export function createStoreWatch(firstEpoch: number): StoreWatch {
-  const counts = { epoch: firstEpoch, told: 0, written: 0 };
+  const counts = { epoch: firstEpoch, changes: 0, written: 0 };
   const [writes, orders] = [createChanges(), createChanges()];
   const changesOf = (key: string) =>
     key.startsWith(ORDER) ? ([orders, key.slice(ORDER.length)] as const) : ([writes, key] as const);
@@ -53,15 +53,15 @@ export function createStoreWatch(firstEpoch: number): StoreWatch {
       return changes.hear(name, touch);
     },
     write: ({ checkoutId }) => {
-      counts.told += 1;
+      counts.changes += 1;
       counts.written += 1;
       writes.touch(EVERY_WRITE);
-      writes.change(checkoutId ?? NO_CHECKOUT, counts.told);
+      writes.change(checkoutId ?? NO_CHECKOUT, counts.changes);
     },
     log: (requests) => {
-      counts.told += 1;
+      counts.changes += 1;
       writes.touch(EVERY_REQUEST);
-      for (const { orderId } of requests) if (orderId !== null) orders.change(orderId, counts.told);
+      for (const { orderId } of requests) if (orderId !== null) orders.change(orderId, counts.changes);
     },
     beginEpoch: (epoch) => void (counts.epoch = epoch),
   };
@@ -111,11 +111,11 @@ function createChanges() {
 /** The field of a position that each kind of page follows. */
 const COUNTS = {
   checkouts: "written",
-  requests: "told",
-  checkout: "told",
-  delivery: "told",
+  requests: "changes",
+  checkout: "changes",
+  delivery: "changes",
   webhooks: "written",
-  store: "told",
+  store: "changes",
 } as const satisfies Record<LiveTopic["kind"], keyof LivePosition>;
 
 /** The count in a position that a kind of page follows. */
