@@ -79,7 +79,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
     sent.on("error", (error) => fail(describe(error, connected)));
     sent.on("upgrade", (_response, upgraded) => {
       upgraded.destroy();
-      end({ ok: false, failure: "bad_answer", message: "status 101 is no answer to this request" });
+      end({ ok: false, failure: "bad_answer", message: "status 101 is not an answer to this request" });
     });
     // Any other end of the connection, so that the caller does not wait for ever.
     sent.on("close", () =>
@@ -236,7 +236,7 @@ function describe(error: NodeJS.ErrnoException, connected: boolean): Failure {
 function tlsFault(message: string): string | undefined {
   const [, reason] = /:SSL routines:[^:]*:([^:]+):/.exec(message) ?? [];
   if (reason === undefined) return undefined;
-  const hint = reason === "wrong version number" ? "; the server there may speak http, not https" : "";
+  const hint = reason === "wrong version number" ? "; the server may speak http, not https" : "";
   return `no TLS connection: ${reason}${hint}`;
 }
 

@@ -180,8 +180,8 @@ test("of each step is said what is expected", async () => {
   const { steps } = await site.drill();
   const ofOrders = steps.filter(({ name }) => Object.hasOwn(DUPLICATE_SENDS, name));
   expect(ofOrders.map(({ name, expected }) => [name, expected])).toEqual([
-    ["payment_first", "paid, now or when the others have come"],
-    ["payment_again", "paid, now or when the others have come"],
+    ["payment_first", "paid, now or after the other events"],
+    ["payment_again", "paid, now or after the other events"],
     ["created_late", "2xx"],
     ["pending_late", "2xx, still paid"],
     ["payment_after_late", "2xx, paid, and the view unchanged"],

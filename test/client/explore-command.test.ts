@@ -72,7 +72,7 @@ test("a finding says how to run its schedule again, and its faults are written f
   const [code, again] = await explored(harness, "--only", only);
   expect([code, again.schedules, again.broken[0]?.cause]).toEqual([1, 1, "new_key"]);
   const shown = await harness.run(["explore", "--seed", "s", "--depth", "1", "--", "client"]);
-  expect(shown.stdout).toContain("✗ Broken: after a failure, the same purchase made once more ends");
+  expect(shown.stdout).toContain("✗ Broken: after a failure, repeating the purchase ends");
   expect(shown.stdout).toMatch(
     /12 schedules, 10 held, 1 cause found \(seed s\); booked_once was not judged\n$/,
   );

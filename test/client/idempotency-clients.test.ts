@@ -141,7 +141,11 @@ test("a command that ends with 0 and sends nothing may have left its create to a
   const { steps } = JSON.parse(stdout) as Judged;
   expect([code, steps.map(({ cause }) => cause)]).toEqual([
     3,
-    [expect.stringMatching(/^sends its creates elsewhere, or none: .*leaves them to a queue or a daemon/)],
+    [
+      expect.stringMatching(
+        /^sends its creates elsewhere, or sends none: .*hands them to a queue or a daemon/,
+      ),
+    ],
   ]);
 });
 

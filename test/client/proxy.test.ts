@@ -198,6 +198,6 @@ test("what speaks no TLS is told in words, without a place in OpenSSL's sources"
   });
   expect(sent).toMatchObject({
     ok: false,
-    message: "no TLS connection: wrong version number; the server there may speak http, not https",
+    message: "no TLS connection: wrong version number; the server may speak http, not https",
   });
 });

@@ -714,11 +714,7 @@ test("each step says what was expected, seen and sent, first the order that fail
       "not paid: open (1 of 2 orders)",
       "order paid",
     ],
-    payment_first: [
-      "paid, now or when the others have come",
-      "answered 200; paid: paid 1",
-      "event of payment",
-    ],
+    payment_first: ["paid, now or after the other events", "answered 200; paid: paid 1", "event of payment"],
     created_late: ["2xx, still paid", "answered 200; paid: paid 1", "event of created"],
     payment_again: ["2xx, paid, and the view unchanged", "answered 200; paid: paid 1", "event of payment"],
     at_once: ["paid, once", "answered 200; paid: paid 1", "event of payment"],
@@ -744,18 +740,18 @@ test("each step says what was expected, seen and sent, first the order that fail
   expect(gots({ text: "twice" })?.[1]).toBe("answered 200; paid: paid 1; the view shows it twice");
   expect(gots({ text: "kept" })?.[1]).toBe("answered 200; paid: paid 1; the view shows it twice");
   expect(gots({ text: "undone" })?.[1]).toBe(
-    "answered 200; paid: paid 1; the view shows no booking any more",
+    "answered 200; paid: paid 1; the view no longer shows a booking",
   );
   expect(gots({ answers: SILENT })?.[1]).toBe("answered no answer (timeout); paid: paid 1");
   expect(gots({ answers: [], wasPaid: false, view: OPEN })).toEqual([
     "2xx",
-    "not wanted by any endpoint; not paid: open",
+    "no endpoint subscribes to it; not paid: open",
   ]);
   const refused = lane("paid", {
     payment_first: { ...NEVER, answers: FAILED },
     payment_again: { wasPaid: false },
   });
-  expect(shown({ lanes: [refused] })["payment_again"]?.[0]).toBe("paid, now or when the others have come");
+  expect(shown({ lanes: [refused] })["payment_again"]?.[0]).toBe("paid, now or after the other events");
   const sessions = judgeDuplicates({ ...RIGHT, lanes: [lane("paid", {}, "checkout_session")] });
   expect(sessions.steps.map(({ name }) => name)).toContain("payment_first_session");
   expect(stepTitle(DUPLICATES_STEPS, "payment_first_session")).toEqual([
@@ -781,22 +777,22 @@ test("a drill that passed says what it left open, and what of that is a risk", (
     ],
     [
       { orders: only("paid", "failed"), sellsBoth: false },
-      { not_drilled: "one kind: not all", one_kind: "only orders were drilled" },
+      { not_drilled: "some of one kind", one_kind: "only orders were drilled" },
       1,
     ],
     [
       { orders: [...only("paid", "failed"), { kind: "checkout_session", end: "paid" }] },
-      { not_drilled: "both kinds: not all" },
+      { not_drilled: "some of both kinds" },
       1,
     ],
     [
       { orders: [...only(...ORDER_OUTCOMES), { kind: "checkout_session", end: "paid" }] },
-      { not_drilled: "one kind: not all" },
+      { not_drilled: "some of one kind" },
       1,
     ],
     [{ orders: [] }, {}, 0],
     [{ showsBookings: false }, { status_alone: "no number" }, 1],
-    [{ isQuick: true }, { quick: "left out" }, 1],
+    [{ isQuick: true }, { quick: "skipped" }, 1],
     [{ limited: 1 }, { rate_limited: "answered 429 once" }, 0],
     [{ limited: 2 }, { rate_limited: "answered 429 2 times" }, 0],
   ];
@@ -811,7 +807,7 @@ test("a drill that passed says what it left open, and what of that is a risk", (
   }
   const causeOf = (scope: Partial<DuplicatesScope>) => scopeSteps({ ...SCOPE, ...scope })[0]?.cause;
   expect(causeOf({ orders: [...only("paid"), { kind: "checkout_session", end: "paid" }] })).toMatch(
-    /^the drill of duplicates did not drill, of orders: a payment that fails, .* cancelled.*; .*sessions: a payment that fails/,
+    /^the drill of duplicates skipped some outcomes of orders: a payment that fails, .* cancelled.*; .*sessions: a payment that fails/,
   );
   const orders = only(...ORDER_OUTCOMES);
   expect(causeOf({ orders })).not.toBe(causeOf({ orders, sellsBoth: false }));

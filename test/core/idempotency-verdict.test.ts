@@ -121,7 +121,7 @@ const AGAIN: readonly Row[] = [
     },
     {
       tried_again: ["none", IDEMPOTENCY_CAUSES.no_try_in_time],
-      client_ended: ["killed, its time was up", IDEMPOTENCY_CAUSES.endless],
+      client_ended: ["killed at the timeout", IDEMPOTENCY_CAUSES.endless],
     },
   ],
   [
@@ -192,7 +192,7 @@ const AGAIN: readonly Row[] = [
     },
     {
       tried_again: ["none", IDEMPOTENCY_CAUSES.no_try_in_time],
-      client_ended: ["killed, its time was up", IDEMPOTENCY_CAUSES.endless],
+      client_ended: ["killed at the timeout", IDEMPOTENCY_CAUSES.endless],
     },
   ],
   [
@@ -276,7 +276,7 @@ const ENDS: readonly Row[] = [
   [
     "does not end after its order was made",
     { runs: { between: [ended("between", { ending: "timeout", exitCode: null })] } },
-    { busy_ended: ["killed, its time was up", IDEMPOTENCY_CAUSES.daemon] },
+    { busy_ended: ["killed at the timeout", IDEMPOTENCY_CAUSES.daemon] },
   ],
 ];
 
@@ -318,17 +318,17 @@ const OTHERS: readonly Row[] = [
   [
     "makes one purchase alone",
     { ...STOPPED, runs: { ...ALONE, killed: [ended("killed")] } },
-    { own_key: ["no create came in", onePurchase] },
+    { own_key: ["no create was received", onePurchase] },
   ],
   [
     "makes its second purchase too late",
     { ...STOPPED, runs: { ...ALONE, killed: [ended("killed", { ending: "timeout", exitCode: null })] } },
-    { own_key: ["no create came in", IDEMPOTENCY_CAUSES.no_second_in_time] },
+    { own_key: ["no create was received", IDEMPOTENCY_CAUSES.no_second_in_time] },
   ],
   [
     "forgets a purchase in which it was killed",
     { seen: { restarted: [] } },
-    { same_key_again: ["no create came in", IDEMPOTENCY_CAUSES.forgotten] },
+    { same_key_again: ["no create was received", IDEMPOTENCY_CAUSES.forgotten] },
   ],
   [
     "makes a new key when it is started again",
@@ -395,13 +395,13 @@ const OTHERS: readonly Row[] = [
       runs: { alike: [ended("alike", { answered: false }), ended("alike", { orderId: "o-02" })] },
     },
     {
-      alike_keys: ["no create came in", onePurchase],
+      alike_keys: ["no create was received", onePurchase],
     },
   ],
   [
     "makes no purchase of an order_id that is alike",
     { seen: { alike: [] }, runs: { alike: [ended("alike", { answered: false })] } },
-    { alike_keys: ["no create came in", onePurchase] },
+    { alike_keys: ["no create was received", onePurchase] },
   ],
   [
     "cannot be told from the service, which was not reached",
@@ -454,7 +454,7 @@ const BUSY: readonly Row[] = [
   [
     "makes no third purchase",
     { seen: { between: [] }, runs: { between: [ended("between")] } },
-    { same_key_busy: ["no create came in", onePurchase] },
+    { same_key_busy: ["no create was received", onePurchase] },
   ],
   [
     "is refused in its third purchase",
@@ -565,39 +565,39 @@ test("where no answer could be taken, the cause is the refusal, else the end of 
     [
       { ...first({}), otherKeys: ["a1b2"], hasOwnCommand: true },
       "unknown",
-      "no create came in",
+      "no create was received",
       apiKey("a1b2", "c3d4"),
     ],
     [
       { ...first({}), hasOwnCommand: true, hasLate: true },
       "unknown",
-      "no create came in",
+      "no create was received",
       IDEMPOTENCY_CAUSES.own_command,
     ],
-    [{ ...first({}), hasLate: true }, "unknown", "no create came in", IDEMPOTENCY_CAUSES.late],
-    [first({}), "unknown", "no create came in", IDEMPOTENCY_CAUSES.elsewhere_or_queued],
-    [first({ exitCode: 3 }), "unknown", "no create came in", atOnce("3")],
-    [first({ exitCode: 127 }), "unknown", "no create came in", IDEMPOTENCY_CAUSES.unknown_command],
-    [first({ exitCode: null }), "unknown", "no create came in", IDEMPOTENCY_CAUSES.elsewhere],
+    [{ ...first({}), hasLate: true }, "unknown", "no create was received", IDEMPOTENCY_CAUSES.late],
+    [first({}), "unknown", "no create was received", IDEMPOTENCY_CAUSES.elsewhere_or_queued],
+    [first({ exitCode: 3 }), "unknown", "no create was received", atOnce("3")],
+    [first({ exitCode: 127 }), "unknown", "no create was received", IDEMPOTENCY_CAUSES.unknown_command],
+    [first({ exitCode: null }), "unknown", "no create was received", IDEMPOTENCY_CAUSES.elsewhere],
     [
       first({ ending: "timeout", exitCode: 127 }),
       "unknown",
-      "no create came in",
+      "no create was received",
       IDEMPOTENCY_CAUSES.elsewhere,
     ],
     [
       first({ ending: "timeout", exitCode: null }),
       "unknown",
-      "no create came in",
+      "no create was received",
       IDEMPOTENCY_CAUSES.elsewhere,
     ],
     [
       first({ ending: "not_run", exitCode: null }),
       "unknown",
-      "no create came in",
+      "no create was received",
       IDEMPOTENCY_CAUSES.not_run,
     ],
-    [none, "unknown", "no create came in", IDEMPOTENCY_CAUSES.not_run],
+    [none, "unknown", "no create was received", IDEMPOTENCY_CAUSES.not_run],
   ];
   for (const [difference, verdict, got, cause] of rows) {
     const { steps, ...judged } = judge(difference);

@@ -832,7 +832,7 @@ test("each case is a step with its answer, and what was not sent is one more", (
     name: "not_sent",
     passed: false,
     expected: "an answer",
-    got: `${NAMES.length - 1} requests were not sent: the drill was given up`,
+    got: `${NAMES.length - 1} requests were not sent: the drill stopped early`,
     cause: first?.cause,
     reference: null,
   });

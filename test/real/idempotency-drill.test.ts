@@ -235,7 +235,7 @@ test("a command that creates nothing shows nothing, and takes no evidence away",
     "order_conflict",
     "creates an order that wa",
   );
-  expect(await evidence()).toEqual([0, "pass", "the drill passed: a retry was shown to repeat its key"]);
+  expect(await evidence()).toEqual([0, "pass", "the drill passed: it showed that a retry repeats its key"]);
   expect((await runHere(DRILL, options)).stdout).toMatch(
     /\n {2}No command was run; --client-command CMD runs your client/,
   );
@@ -380,9 +380,9 @@ test("people see the steps, what came in, and what the command said last", async
   const { code, stdout, stderr } = await runHere([...DRILL, "--client-command", commandOf(script)], options);
   expect(code).toBe(1);
   expect(stderr).toContain("  | giving\\u{1b}[31m up\n");
-  expect(stdout).toContain("✗ your client handled a purchase wrongly\n");
+  expect(stdout).toContain("✗ your client was shown to go wrong with a purchase\n");
   expect(stdout).toContain("  3 of 6 steps passed; --all shows them\n");
-  expect(stdout).toContain("  ✗ another try");
+  expect(stdout).toContain("  ✗ another attempt");
   expect(stdout).toMatch(/order-\d{10} +key-of-mine-1 +created, answer dropped +[0-9a-f]{8}\n/);
 });
 
@@ -432,7 +432,7 @@ test("a client that does not end in its time is told so", async () => {
   );
   expect([faults(judged), judged.verdict]).toEqual([
     {
-      tried_again: "had not tried again befo",
+      tried_again: "made no other attempt be",
       client_ended: "does not end",
       restarted_ended: "does not end after its o",
       same_key_busy: "takes a 503 for a refusa",
@@ -554,7 +554,7 @@ test("a client that used another key is told which; our own commands are no clie
   const [step] = withStoreKey.steps;
   expect([withStoreKey.verdict, step?.cause?.replace(/drill's is ….{4}/, "drill's is …")]).toEqual([
     "unknown",
-    `used key …${String(storeKey).slice(-4)}, the drill's is …: take the API key from CHECKOUT_API_KEY, not from a file of its own`,
+    `used key …${String(storeKey).slice(-4)}, the drill's is …: take the API key from CHECKOUT_API_KEY, not from your own file`,
   ]);
   const byCommand = await drillWith(
     harness,
@@ -562,7 +562,7 @@ test("a client that used another key is told which; our own commands are no clie
   );
   expect([byCommand.verdict, byCommand.steps[0]?.cause]).toEqual([
     "unknown",
-    "runs this program's own command, which shows nothing of a client of yours",
+    "runs this program's own command, which proves nothing about your client",
   ]);
   // Neither is in the log as a client that repeats its key.
   expect(usesOf(harness.cwd)).toEqual([]);

@@ -1009,7 +1009,7 @@ test("a live credential orders nothing, and a sandbox under another spelling is 
   });
   const { report } = await typist(harness, elsewhere).check("checklist --probe");
   expect(asked.filter((line) => line.startsWith("POST"))).toEqual([]);
-  expect(report.items[4]?.reason).toContain("is a live one");
+  expect(report.items[4]?.reason).toContain("is a live credential");
   for (const spelled of ["http://localhost:4242/v1", "http://[::1]:4242/v1/"]) {
     const own = await typist(harness, { CHECKOUT_BASE_URL: spelled }).check();
     expect(own.report).toMatchObject({ source: "sandbox", store_id: shop.sandbox.ready.store_id });

@@ -118,7 +118,7 @@ test("a receiver that is slow is given up after the first event; where only refu
   expect([sent, report.code]).toEqual([1, 1]);
   expect(report.drills[0]?.steps[0]?.got).toMatch(/^timeout after \d+ ms: no whole answer within 15000 ms$/);
   expect(report.drills[0]?.steps.slice(1).map(({ got }) => got)).toEqual([
-    `${CASE_NAMES.length - 1} requests were not sent: the drill was given up`,
+    `${CASE_NAMES.length - 1} requests were not sent: the drill stopped early`,
   ]);
 
   const silent = await openDrillSite(right);
@@ -612,7 +612,7 @@ test("a drill without events of an order is a risk, until one with them has pass
     const { items } = JSON.parse(stdout) as { items: { status: string; assumptions: string[] }[] };
     return items.map(({ status, assumptions }) => [status, assumptions]);
   };
-  const risk = `the webhook drill of "${HOOKS}" sent webhook.test only: with --order-view it sends forged events of an order too`;
+  const risk = `the webhook drill of "${HOOKS}" sent webhook.test only: with --order-view it also sends forged events of an order`;
   await drill(site);
   expect(await risks()).toEqual([["unknown", []]]);
   // The item needs the drill of duplicates as well.

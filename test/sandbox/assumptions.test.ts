@@ -305,7 +305,7 @@ test("people see what was chosen, what changes it, and who relied on it", async 
   expect(stdout).toContain(
     [
       "✓  7  price_id",
-      "      A create takes price_id in place of amount, currency and method, never beside them.",
+      "      A create takes price_id instead of amount, currency and method, never both.",
       `      relied on since 2026-01-15T12:00:00.000Z: a create named a price_id (${requestId})`,
       "   8  order_id",
     ].join("\n"),

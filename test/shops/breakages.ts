@@ -13,7 +13,7 @@ export type Breakage = {
 
 const FAILS_LOUDLY = "reports a failure although the order exists";
 const FORGED_PAYMENT = "paid after a badly signed event";
-const NEW_KEY_AGAIN = "makes a new key when it is started again";
+const NEW_KEY_AGAIN = "creates a new key when it is started again";
 
 /** Every breakage of the shops in this folder that the drills find. */
 export const BREAKAGES: readonly Breakage[] = [
@@ -47,21 +47,21 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "python",
     name: "takes_late_events",
     item: "webhook_verification",
-    causes: ["no longer paid after an older event came late"],
+    causes: ["no longer paid after an older event arrived late"],
   },
   {
     make: "python",
     name: "believes_the_return_later",
     item: "return_origins",
-    causes: ["because the customer came back"],
+    causes: ["because the customer returned"],
   },
   {
     make: "express",
     name: "new_key_each_try",
     item: "idempotency_replay",
     causes: [
-      "makes a new key for each retry",
-      "makes a new key after a 503 or a 429",
+      "creates a new key for each retry",
+      "creates a new key after a 503 or a 429",
       NEW_KEY_AGAIN,
       FAILS_LOUDLY,
     ],
@@ -76,7 +76,10 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "python",
     name: "buys_again_each_try",
     item: "idempotency_replay",
-    causes: ["a new key and a new order_id for each retry", "one for each try, or a second create"],
+    causes: [
+      "a new key and a new order_id for each retry",
+      "one for each attempt, or one by a second create",
+    ],
   },
   {
     make: "express",
@@ -88,7 +91,7 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "express",
     name: "trusts_order_events",
     item: "webhook_verification",
-    causes: ["accepts events of orders that are forged or too old", FORGED_PAYMENT],
+    causes: ["accepts forged and outdated events of orders", FORGED_PAYMENT],
   },
   {
     make: "express",
@@ -106,13 +109,13 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "python",
     name: "trusts_unsigned",
     item: "webhook_verification",
-    causes: ["verifies only what has a signature header", "accepts an empty signature"],
+    causes: ["verifies only requests with a signature header", "accepts an empty signature"],
   },
   {
     make: "python",
     name: "verifies_parsed_body",
     item: "webhook_verification",
-    causes: ["verifies what it writes again"],
+    causes: ["verifies the body as serialized again"],
   },
   {
     make: "python",
@@ -140,12 +143,12 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "express",
     name: "believes_the_return",
     item: "return_origins",
-    causes: ["because the customer came back"],
+    causes: ["because the customer returned"],
   },
   {
     make: "python",
     name: "believes_the_return",
     item: "return_origins",
-    causes: ["because the customer came back"],
+    causes: ["because the customer returned"],
   },
 ];

@@ -14,7 +14,7 @@ export type PurchaseResult =
   | { readonly end: "failure"; readonly message: string }
   | { readonly end: "timeout" };
 
-/** The state of an order in the merchant's own records. Null: the records do not show it. */
+/** The state of an order in the merchant's own records; null values are not in the records. */
 export type OrderView = {
   readonly paid: boolean;
   readonly times: number | null;
@@ -48,8 +48,8 @@ export type ObservedDelivery = {
 };
 
 /**
- * Where an application can show a secret so that it is seen: in a request of v1, except its Authorization header; in an
- * answer to a webhook; in the output of its purchase; in its view of an order. What it sends elsewhere is not seen.
+ * Where a secret of the application is noticed: in a v1 request, except its Authorization header; in an answer to a
+ * webhook; in the output of its purchase; in its view of an order. No other destinations are checked.
  */
 export const SECRET_PLACES = ["request", "answer", "output", "view"] as const;
 export type SecretPlace = (typeof SECRET_PLACES)[number];
@@ -60,7 +60,7 @@ export type RunFacts = {
   /** The checkouts of the run, oldest first. */
   readonly checkouts: readonly RunCheckout[];
   readonly purchase: PurchaseResult;
-  /** The result of repeating the purchase without request faults; null unless the first attempt failed. */
+  /** The result of repeating the purchase without request faults; null unless the purchase failed at first. */
   readonly again: PurchaseResult | null;
   readonly requests: readonly SeenRequest[];
   readonly deliveries: readonly ObservedDelivery[];
@@ -86,19 +86,19 @@ export function observedRequests({ requests }: AnswerOf<"listRequests">): readon
 }
 
 /**
- * Whether a request shows a secret. The service refuses a secret in a body or a key, and says so in its message; the
- * log marks the place of a secret in a path.
+ * Whether a request contains a secret. The service refuses a secret in a body or a key, and says so in its message; in
+ * a logged path, a mark replaces the secret.
  */
 export function isRequestWithSecret({ path, message }: LoggedRequest): boolean {
   return showsSecret(path) || message?.includes(SECRET_DESCRIPTION) === true;
 }
 
-/** Whether an answer to a delivery shows a secret; the audit marks the place of a secret. */
+/** Whether an answer to a delivery contains a secret; the audit replaces the secret with a mark. */
 export function isAnsweredWithSecret({ attempts }: Delivery): boolean {
   return attempts.some(({ answer }) => answer !== null && showsSecret(answer));
 }
 
-/** The story of a run without an order: a line for each request. */
+/** The timeline of a run without an order: a line for each request. */
 export function requestLines({ requests }: Pick<RunFacts, "requests">): readonly string[] {
   return requests.map(({ method, path, status }) => `${method} ${path}: ${status}`);
 }
@@ -108,7 +108,7 @@ export function isPaymentEvent(eventType: string): boolean {
   return eventType.endsWith(`.${"succeeded" satisfies FinalStatus}`);
 }
 
-/** The checkout of a run: the checkout that the client received, otherwise the first. */
+/** The checkout that the client of a run received, otherwise the run's first checkout. */
 export function checkoutOfRun({ checkouts, purchase, again }: RunFacts): RunCheckout | undefined {
   const ids = new Set([again, purchase].map((end) => (end?.end === "order" ? end.id : undefined)));
   return checkouts.find(({ id }) => ids.has(id)) ?? checkouts[0];

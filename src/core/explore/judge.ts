@@ -25,7 +25,7 @@ export function judgeRun(facts: RunFacts): Judgement {
   return { verdicts: [...clientVerdicts(facts), ...ofView, secretVerdict(facts)], isDropped };
 }
 
-/** Whether a later reading of the view can change the judgement: a booking may still appear, but none disappears. */
+/** Whether a later reading of the view can change the judgement: a booking may still appear, but does not disappear. */
 export function canImprove({ verdicts, isDropped }: Judgement): boolean {
   return (
     isDropped ||

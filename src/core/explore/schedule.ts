@@ -1,5 +1,5 @@
-// A schedule of `explore`. Where its faults come from: core/explore/search.ts; how one is made smaller:
-// core/explore/shrink.ts; what a run of it says: core/explore/judge.ts; a run of it: client/explore/run.ts.
+// A schedule of `explore`. The source of its faults: core/explore/search.ts; making it smaller: core/explore/shrink.ts;
+// judging a run: core/explore/judge.ts; running it: client/explore/run.ts.
 import type { FaultAction } from "../fault/actions.ts";
 import type { FaultRequest } from "../fault/request.ts";
 
@@ -17,13 +17,13 @@ export type PayerOutcome = (typeof PAYER_OUTCOMES)[number];
 
 /**
  * The actions that kill all processes of an application. `kill`: before it receives the answer to a request, or before
- * it answers a delivery. `kill_after_answer`: after it has answered a delivery. The sandbox cannot do this, so they are
- * not faults.
+ * it answers a delivery. `kill_after_answer`: after it has answered a delivery. They are not faults, because the
+ * sandbox cannot kill processes.
  */
 export const KILLS = ["kill", "kill_after_answer"] as const;
 export type Kill = (typeof KILLS)[number];
 
-/** A fault of a schedule, as the control API and the test kit accept it; or a kill. */
+/** A fault of a schedule, in the form of the control API and the test kit, or a kill. */
 export type ScheduledFault = Omit<FaultRequest, "action" | "until"> & { readonly action: FaultAction | Kill };
 
 /** The faults of a purchase, in the order in which they are added, and how the payer ends the payment. */
@@ -32,7 +32,7 @@ export type Schedule = { readonly faults: readonly ScheduledFault[]; readonly pa
 /** A purchase without faults, which is paid immediately. */
 export const NO_FAULTS: Schedule = { faults: [], payer: "succeeded" };
 
-/** Delay of an answer or a body, in milliseconds of real time: a longer delay would only take longer. */
+/** Delay of an answer or a body, in milliseconds of real time. */
 const LATENCY_MS = 250;
 /** Delay of a delivery, in milliseconds by the store's clock. */
 const DELIVERY_DELAY_MS = 60_000;
@@ -58,7 +58,7 @@ export function faultAt(
   return { action, match, ...PARAMETERS_OF[action] };
 }
 
-/** Whether an action ends processes, which the sandbox cannot do. */
+/** Whether an action kills processes. */
 export function isKill(action: ScheduledFault["action"]): action is Kill {
   return KILLS.some((kill) => kill === action);
 }

@@ -1,5 +1,5 @@
-// The order of the search: which schedules are run, and when. Places are found in a run, so a fault can also be put at
-// a request or a delivery that only another fault causes, such as the retry of a create.
+// The order of the search: which schedules are run, and when. Places come from runs, so a fault can also be put at a
+// request or a delivery that only another fault causes, such as the retry of a create.
 import { API_ACTIONS, DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { fractionOf } from "../fraction.ts";
 import { isUuid } from "../text.ts";
@@ -36,10 +36,7 @@ export type KnownRun = {
   readonly isBroken: boolean;
 };
 
-/**
- * Maximum number of similar requests or deliveries to which faults are applied, the first ones: a client that polls
- * sends hundreds.
- */
+/** Maximum number of similar requests or deliveries to which faults are applied: a client that polls sends hundreds. */
 const MAX_ALIKE = 3;
 
 /** The places of a run, in the order in which each kind first appeared. */
@@ -64,7 +61,7 @@ export function placesOf({
     const nth = numberOf(`${method} ${pattern}`);
     if (nth <= MAX_ALIKE) places.push({ kind: "request", method, path: pattern, nth });
   }
-  // A delivery that a fault has doubled meets no other fault.
+  // No other fault applies to a delivery that a fault has doubled.
   for (const { eventType, cause, attempts } of deliveries) {
     if (cause === "duplicate") continue;
     attempts.forEach(() => {
@@ -105,16 +102,15 @@ function extensionsOf({ schedule, places }: KnownRun, kills: KillsByPlace): read
 const OTHER_OUTCOMES = PAYER_OUTCOMES.filter((outcome) => outcome !== NO_FAULTS.payer);
 
 /**
- * The weight of a place that exists only because of the faults of the extended run: failures there are the least
- * expected.
+ * The weight of a place that exists only because of the faults of the extended run, where failures are least expected.
  */
 const NEW_PLACE = 4;
 
 /**
- * The new schedules with one step more than the largest known ones, in the order in which they are run: first those at
- * places that only a fault has created, and those that extend the runs with the most differences; the seed decides
- * between equals. A schedule that contains a broken one is omitted, because the broken one explains it. The first known
- * run is the one without faults.
+ * The new schedules with one step more than the largest known ones, in the order in which they are run. Schedules with
+ * a step at a place that only a fault created, and extensions of the runs with the most differences, come first; the
+ * seed decides between equals. A schedule that contains a broken one is omitted, because the broken one explains it.
+ * The first known run is the run without faults.
  */
 export function nextWave(
   runs: readonly KnownRun[],
@@ -146,7 +142,7 @@ export function nextWave(
     .map(({ schedule }) => schedule);
 }
 
-/** Weights of the differences from the run without faults: heavier if closer to damage. */
+/** Weights of the differences from the run without faults: the closer to damage, the heavier. */
 const WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
 
 /**

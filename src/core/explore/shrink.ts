@@ -1,9 +1,9 @@
 import { scheduleKey, NO_FAULTS, type Schedule } from "./schedule.ts";
 
 /**
- * Finds the smallest schedule that still breaks: yields one candidate after the other, receives whether each breaks,
- * and returns the smallest that did. No candidate is yielded twice, and none is the schedule itself. No single step of
- * the result can be omitted.
+ * Finds the smallest schedule that still breaks an invariant: yields one candidate after the other, receives whether
+ * each breaks, and returns the smallest that did. Every candidate is yielded once, and differs from the given schedule.
+ * No single step of the result can be omitted.
  */
 export function* shrinkSchedule(schedule: Schedule): Generator<Schedule, Schedule, boolean> {
   const held = new Set<string>();

@@ -1,12 +1,14 @@
 import { placeOfFault, scheduleSize, type Schedule } from "./schedule.ts";
 import type { FaultPlace } from "./search.ts";
 
-/** The results of single faults at a place, by action; for the place `payer`, by the end of the payment. */
+/** The results of single faults at a place, by action; at the place `payer`, by the payer's outcome. */
 export type PlaceResults = {
   readonly place: string;
   readonly held: readonly string[];
   readonly broken: readonly string[];
-  /** Not run before the budget was used up, broken once and not again, or lost for good. */
+  /**
+   * Not run before the budget was used up, broken once but not again, or with a payment event that was lost for good.
+   */
   readonly notJudged: readonly string[];
 };
 

@@ -9,9 +9,9 @@ const view = z.object({
 });
 
 /**
- * Parses a view of an order. A pattern, or otherwise JSON (`{"paid","times","amount_minor"}`), says whether the order
- * is paid; only JSON says how often and how much was booked. Undefined if the view does not say whether the order is
- * paid.
+ * Parses a view of an order. A pattern, or otherwise JSON (`{"paid","times","amount_minor"}`), decides whether the
+ * order is paid; only JSON shows how often it was booked, and the amount. Undefined if the view does not show whether
+ * the order is paid.
  */
 export function parseView(text: string, paidWhen: RegExp | undefined): OrderView | undefined {
   const read = view.safeParse(parseJson(text)).data;

@@ -87,7 +87,7 @@ function afterAction(before: Production, act: RecordedAction): Production {
     case "approve_credential":
       return { ...before, approval: act };
     case "revoke_credential":
-      // If the gate stayed open, the next approval would open it again without an explicit act.
+      // If the gate stayed open, the next approval would open it again without an explicit action.
       return { ...before, approval: act, gate: isGateOpen(before) ? act : before.gate };
     case "open_gate":
     case "close_gate":

@@ -35,7 +35,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     decision: 3,
     title: ["Order of refusals", "拒绝的先后"],
     chosen: [
-      "Where a request has several faults, a fixed order says which one is named.",
+      "If a request has several faults, a fixed order decides which one the refusal names.",
       "请求有多处错误时，按固定顺序决定报告哪一处。",
     ],
     setting: null,
@@ -55,12 +55,12 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     decision: 5,
     title: ["Idempotency", "幂等"],
     chosen: [
-      "A key belongs to a store for 30 days; the same path and values get the same bytes again, others are 409 idempotency_key_reused.",
+      "A key belongs to a store for 30 days; a repeat with the same path and values gets the same bytes, any other request with the key gets 409 idempotency_key_reused.",
       "幂等键在一个商店内保留 30 天；路径和取值相同则返回逐字节相同的响应，否则为 409 idempotency_key_reused。",
     ],
     setting: null,
     shownBy: [
-      "a create was answered again, or its key refused for another body",
+      "a create was replayed, or its key was refused for another body",
       "有创建请求得到重放的响应，或因请求体不同而被拒绝",
     ],
   },
@@ -72,13 +72,13 @@ export const ASSUMPTIONS: readonly Assumption[] = [
       "请求体为 UTF-8 编码的严格 JSON，至多 16 KiB，以 application/json 发送。",
     ],
     setting: null,
-    shownBy: ["a body was refused for its form", "有请求体因格式被拒绝"],
+    shownBy: ["a body was refused because of its form", "有请求体因格式被拒绝"],
   },
   {
     decision: 7,
     title: ["price_id", "price_id"],
     chosen: [
-      "A create takes price_id in place of amount, currency and method, never beside them.",
+      "A create takes price_id instead of amount, currency and method, never both.",
       "创建时 price_id 代替金额、币种和支付方式，不能同时给出。",
     ],
     setting: null,
@@ -92,13 +92,13 @@ export const ASSUMPTIONS: readonly Assumption[] = [
       "一个商店内每个 order_id 只有一个未完成或已支付的收款单，两个接口合计；用另一幂等键再次创建为 409 order_conflict。",
     ],
     setting: null,
-    shownBy: ["a create met order_conflict", "有创建请求遇到 order_conflict"],
+    shownBy: ["a create was refused with order_conflict", "有创建请求遇到 order_conflict"],
   },
   {
     decision: 9,
     title: ["Retrieve", "查询"],
     chosen: [
-      "GET checkout-sessions/{id} answers for an order's id too; an unknown id is 404.",
+      "GET checkout-sessions/{id} also accepts the id of an order; an unknown id gets 404.",
       "GET checkout-sessions/{id} 也接受订单的 id；未知的 id 为 404。",
     ],
     setting: null,
@@ -108,12 +108,12 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     decision: 10,
     title: ["States", "状态"],
     chosen: [
-      "A checkout can be paid for an hour, a declined attempt leaves it pending and the fifth fails it; a result that comes after the end is noted and not applied.",
+      "A checkout can be paid for an hour; a declined attempt leaves it pending, and the fifth fails it; a result after the end is recorded but not applied.",
       "收款单一小时内可支付；支付被拒后仍为 pending，第五次被拒即失败；结束之后才来的结果只记录，不生效。",
     ],
     setting: "sandbox start --checkout-lifetime",
     shownBy: [
-      "a checkout expired, an attempt was declined, or a result came late",
+      "a checkout expired, an attempt was declined, or a result was late",
       "有收款单过期、支付被拒，或结果来得太晚",
     ],
   },
@@ -121,7 +121,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     decision: 11,
     title: ["Events", "事件"],
     chosen: [
-      "Types are order.… and checkout_session.… with the status; the body has our fields.",
+      "Types are order.… and checkout_session.… with the status; the fields of the body are ours.",
       "类型为 order.… 和 checkout_session.… 加状态；请求体使用我们的字段。",
     ],
     setting: null,
@@ -131,7 +131,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     decision: 12,
     title: ["Delivery headers", "推送请求头"],
     chosen: [
-      "Checkout-Event-Id, Checkout-Timestamp and Checkout-Signature carry what a receiver verifies, with a tolerance of 300 s.",
+      "Receivers verify Checkout-Event-Id, Checkout-Timestamp and Checkout-Signature, with a tolerance of 300 s.",
       "Checkout-Event-Id、Checkout-Timestamp 和 Checkout-Signature 供接收端验证，时间容差为 300 秒。",
     ],
     setting: "headerNames and toleranceSeconds of hosted-checkout/webhooks",
@@ -141,11 +141,14 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     decision: 13,
     title: ["Schedule", "重试时间表"],
     chosen: [
-      "A delivery that was not taken is tried again after 5 s, 5 min and so on, eight times in all.",
+      "A delivery that was not accepted is attempted again after 5 s, 5 min and so on, eight times in all.",
       "未被接收的推送在 5 秒、5 分钟等之后重试，共八次。",
     ],
     setting: "sandbox start --delivery-schedule, --delivery-timeout",
-    shownBy: ["an endpoint took an event that it had not taken before", "有接收端接收了此前未接收的事件"],
+    shownBy: [
+      "an endpoint accepted an event that it had not accepted at first",
+      "有接收端接收了此前未接收的事件",
+    ],
   },
   {
     decision: 14,
@@ -158,17 +161,17 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     decision: 15,
     title: ["Keys", "密钥"],
     chosen: [
-      "The scopes are orders:write, checkout_sessions:write and checkout_sessions:read; retrieving an order takes the last.",
+      "The scopes are orders:write, checkout_sessions:write and checkout_sessions:read; retrieving an order requires the last one.",
       "权限范围有 orders:write、checkout_sessions:write 和 checkout_sessions:read；查询订单需要最后一项。",
     ],
     setting: null,
-    shownBy: ["a request was refused for its scope", "有请求因权限范围被拒绝"],
+    shownBy: ["a request was refused because of its scope", "有请求因权限范围被拒绝"],
   },
   {
     decision: 16,
     title: ["Signing secret", "签名密钥"],
     chosen: [
-      "A secret is whsec_…, and its whole text is the key of the signature; endpoints share the store's until they are rotated.",
+      "A secret is whsec_…, and its whole text is the key of the signature; endpoints share the store's secret until theirs is rotated.",
       "签名密钥形如 whsec_…，整段文本即签名的密钥；各接收端在轮换之前共用商店的密钥。",
     ],
     setting: "endpoints rotate-secret <id>",
@@ -188,7 +191,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     decision: 18,
     title: ["Clock", "时钟"],
     chosen: [
-      "The store's clock can be stopped and moved, and drives what falls due.",
+      "The store's clock can be stopped and moved, and decides when work is due.",
       "商店的时钟可以停止和拨动，到期的事项由它驱动。",
     ],
     setting: "sandbox clock",
@@ -203,7 +206,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     ],
     setting: "return-origins add <origin>",
     shownBy: [
-      "a payer acted on a payment page that offers the way back",
+      "a payer acted on a payment page with a link back to the shop",
       "付款人在提供返回链接的支付页上进行了操作",
     ],
   },
@@ -221,17 +224,17 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     decision: 37,
     title: ["Reserved order_ids", "保留的订单号"],
     chosen: [
-      "An order_id that ends with ~succeeded and the like settles itself after a second.",
+      "An order_id that ends with ~succeeded or another outcome settles automatically after a second.",
       "以 ~succeeded 等结尾的订单号一秒后自动得出结果。",
     ],
     setting: "another order_id",
-    shownBy: ["a create had such an order_id", "有创建请求使用了这样的订单号"],
+    shownBy: ["a create used such an order_id", "有创建请求使用了这样的订单号"],
   },
   {
     decision: 38,
     title: ["Acting in the payer's place", "代付款人操作"],
     chosen: [
-      "checkout sandbox pay and the control API do what a payer does.",
+      "checkout sandbox pay and the control API act in the payer's place.",
       "checkout sandbox pay 和控制 API 可以代替付款人操作。",
     ],
     setting: null,
@@ -246,7 +249,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     ],
     setting: "return-origins add <origin> --path",
     shownBy: [
-      "a payer acted on a payment page whose way back has another path than /",
+      "a payer acted on a payment page with a link back to another path than /",
       "付款人在返回路径不是 / 的支付页上进行了操作",
     ],
   },

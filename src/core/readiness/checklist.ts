@@ -1,5 +1,5 @@
-// Why an item passes. To add an item, its name and title in core/readiness/names.ts. The source of the facts:
-// sandbox/readiness/facts.ts; other services: core/readiness/probed-service.ts.
+// Why an item passes. A new item needs its name and title in core/readiness/names.ts. The facts come from
+// sandbox/readiness/facts.ts, and for other services from core/readiness/probed-service.ts.
 import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen } from "./admin-action.ts";
 import type {
@@ -90,7 +90,7 @@ function gateItem({ production }: ReadinessFacts, say: Translator): ItemFinding 
   return { status: "fail", reason, evidence: actionEvidence(gate), next };
 }
 
-/** The evidence of the actions; null is skipped. */
+/** The evidence of the actions; null actions are skipped. */
 function actionEvidence(...acts: readonly (RecordedAction | null)[]): Evidence[] {
   return acts
     .filter((act) => act !== null)
@@ -115,7 +115,7 @@ function storeItem(
   return { status: "pass", reason, evidence, next: LIST_CAPABILITIES };
 }
 
-/** The capabilities of each kind, active ones first. */
+/** The capabilities of each kind, active capabilities first. */
 function capabilityLines(capabilities: readonly Capability[], say: Translator): string[] {
   const lines = CAPABILITY_KINDS.flatMap((kind) =>
     [true, false].map((isOn) => {
@@ -222,7 +222,10 @@ function webhookItem(facts: ReadinessFacts, say: Translator): ItemFinding {
   return judgeByProofs(proofs, { passed, also: paused });
 }
 
-/** A receiver might accept only webhook.test: a drill without events of an order shows nothing else (decision 67). */
+/**
+ * A receiver might accept only webhook.test, so a drill without order events proves nothing about other types (decision
+ * 67).
+ */
 function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts, say: Translator): Proof {
   const where = printableLiteral(url);
   const what = say(READINESS_SENTENCES.webhookDrill(where));
@@ -243,7 +246,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
 }
 
 /**
- * Only a drill of the merchant's client proves the item. Logged requests are shown but prove nothing: any client can
+ * Only a drill of the merchant's client proves the item. Logged requests are shown but prove nothing: any client could
  * have sent them, and even a client that confuses its keys receives such a refusal.
  */
 function idempotencyItem(facts: ReadinessFacts, say: Translator): ItemFinding {

@@ -45,7 +45,7 @@ function translate(text: string, { fixed, shapes }: Sentences): string | undefin
   return undefined;
 }
 
-/** Sentences by their English text: fixed ones, and patterns for those with values. */
+/** Sentences by their English text: fixed sentences, and patterns for sentences with values. */
 type Sentences = { readonly fixed: ReadonlyMap<string, string>; readonly shapes: readonly Shape[] };
 
 type Shape = {

@@ -4,9 +4,9 @@ import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 /** The order_ids of a drill's purchases. They differ only slightly, and none is the beginning of another. */
 export type DrilledOrderIds = {
   readonly first: string;
-  /** The digits of the first in another order; the last four characters are the same. */
+  /** The digits of the first order_id in another order; the last four characters are the same. */
   readonly second: string;
-  /** The digits of the first, except for the last digit. */
+  /** The digits of the first order_id, except for the last digit. */
   readonly third: string;
   /** Order_ids with letters in the other case, or with a zero before the digits. */
   readonly alike: readonly string[];
@@ -35,7 +35,7 @@ export function createOrderIds(like: string | undefined, random: Uint8Array): Dr
   };
 }
 
-/** The letters, with the first one in the other case. */
+/** The letters, with the first letter in the other case. */
 function switchCase(head: string): string {
   const first = head.slice(0, 1);
   return (first === first.toLowerCase() ? first.toUpperCase() : first.toLowerCase()) + head.slice(1);
@@ -66,9 +66,9 @@ function changeDigit(orderId: string, one: RegExp): string | undefined {
 const LEAST_DRAWN = 8;
 
 /**
- * An order_id in the form of the merchant's, with other digits, and with other letters except in words. Undefined if the
- * merchant's is a reserved order_id, which the sandbox settles automatically, or if the result would be too long. Uses
- * one random byte for each character.
+ * An order_id in the form of the merchant's order_id, with other digits, and with other letters except in words.
+ * Undefined if the merchant's order_id is reserved, so that the sandbox settles it automatically, or if the result
+ * would be too long. Uses one random byte for each character.
  */
 export function orderIdLike(like: string, random: Uint8Array): string | undefined {
   if (outcomeOfOrderId(like) !== undefined) return undefined;

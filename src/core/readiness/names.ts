@@ -38,7 +38,8 @@ export type LeaseKind = (typeof LEASE_KINDS)[number];
 /**
  * The purchases for which the idempotency drill runs the merchant's command. `first`: its answer is lost. `killed`: the
  * command is killed after its order was created; `restarted`: the command runs again for that order. `between`: a
- * purchase between these two, whose answer is replaced by a 503. `alike`: purchases with similar order_ids.
+ * purchase between `killed` and `restarted`, whose answer is replaced by a 503. `alike`: purchases with similar
+ * order_ids.
  */
 export const CLIENT_RUNS = ["first", "killed", "between", "restarted", "alike"] as const;
 export type ClientRun = (typeof CLIENT_RUNS)[number];

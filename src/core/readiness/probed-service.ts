@@ -31,15 +31,13 @@ export type CreateProbe = {
   } | null;
 };
 
-/**
- * The answers of a service to v1 requests. `create` is null if the credential was not accepted or is a live credential.
- */
+/** The answers of a service to v1 requests. `create` is null if the credential was not accepted or is live. */
 export type ServiceProbe = { readonly retrieve: ServiceAnswer; readonly create: CreateProbe | null };
 
 const PORTAL_HINT = "look in the merchant portal of that service";
 const OWN_REQUESTS =
   "shown by requests of checkout itself; a drill in the sandbox shows whether your client repeats its keys";
-const OTHER_BYTES = "a replay came with other bytes than the first answer; the sandbox repeats them";
+const OTHER_BYTES = "a replay had other bytes than the first answer; the sandbox repeats the same bytes";
 
 /**
  * Judges the items for a service that is not a sandbox; `probe` is null if the service was not asked. Facts that v1
@@ -90,7 +88,7 @@ function credentialItem(retrieve: ServiceAnswer): ItemFinding {
   if (isCredentialAccepted(retrieve)) {
     return conclude(
       "unknown",
-      `the service accepts this credential in test mode; v1 does not show whether one for production is approved; ${PORTAL_HINT}`,
+      `the service accepts this credential in test mode; v1 does not show whether a production credential is approved; ${PORTAL_HINT}`,
     );
   }
   return conclude(
@@ -102,7 +100,7 @@ function credentialItem(retrieve: ServiceAnswer): ItemFinding {
 /** The code of an answer without the envelope of the interface. */
 export const BAD_ANSWER = "bad_answer";
 
-/** Whether an answer shows that the credential was accepted; refusals by later checks have other reasons. */
+/** Whether an answer shows that the credential was accepted: refusals by later checks count. */
 export function isCredentialAccepted({ status, code }: ServiceAnswer): boolean {
   if (status === null || code === BAD_ANSWER) return false;
   return status < 500 && ![401, 403, 408, 429].includes(status);
@@ -123,7 +121,7 @@ function storeItem(create: CreateProbe | null, next: string): ItemFinding {
   if (first.code === "capability_missing")
     return conclude("fail", `the service says that ${terms} is not active for the store`);
   if (first.checkoutId === null)
-    return conclude("unknown", `the service made no order: ${answerText(first)}`);
+    return conclude("unknown", `the service created no order: ${answerText(first)}`);
   return conclude(
     "unknown",
     `the store is active for ${terms}; v1 does not show its other capabilities; ${PORTAL_HINT}`,
@@ -149,7 +147,7 @@ function idempotencyItem(create: CreateProbe | null, next: string): ItemFinding 
   return {
     status: "pass",
     reason:
-      "the service answered a repeated create with the same order, and refused another one with its key",
+      "the service answered a repeated create with the same order, and refused another create with its key",
     evidence,
     assumptions: [OWN_REQUESTS, ...(repeats.sameBytes ? [] : [OTHER_BYTES])],
     next: "checkout checklist run idempotency",
@@ -157,9 +155,9 @@ function idempotencyItem(create: CreateProbe | null, next: string): ItemFinding 
 }
 
 function notRepeatedText(first: ServiceAnswer): string {
-  if (first.live) return "the service created a live order and not a test order, so nothing was repeated";
+  if (first.live) return "the service created a live order instead of a test order, so nothing was repeated";
   const doubt = first.status === null ? "; it may have created it anyway" : "";
-  return `the service answered with no order that could be repeated: ${answerText(first)}${doubt}`;
+  return `the service returned no order that could be repeated: ${answerText(first)}${doubt}`;
 }
 
 type Fault = { readonly status: "fail" | "unknown"; readonly reason: string };
@@ -168,7 +166,7 @@ function faultOf(same: ServiceAnswer, checkoutId: string): Fault | undefined {
   if (same.checkoutId === checkoutId) return undefined;
   if (same.checkoutId !== null)
     return { status: "fail", reason: "the same request with the same key created a second order" };
-  const reason = `the same request under the same key was not answered with its order: ${answerText(same)}`;
+  const reason = `the same request with the same key was not answered with its order: ${answerText(same)}`;
   return { status: isCredentialAccepted(same) ? "fail" : "unknown", reason };
 }
 
@@ -185,7 +183,7 @@ function reuseFaultOf(other: ServiceAnswer): Fault | undefined {
 }
 
 function notTriedFinding(next: string): ItemFinding {
-  const reason = "no order was tried, because the credential was not accepted or is a live one";
+  const reason = "no order was attempted, because the credential was not accepted or is a live credential";
   return { status: "unknown", reason, next };
 }
 

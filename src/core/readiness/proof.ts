@@ -1,4 +1,4 @@
-// What a drill proves, and for how long. Items that need the proof: core/readiness/checklist.ts.
+// Decides what a drill proves, and for how long. Items that need the proof: core/readiness/checklist.ts.
 import { toIso } from "../clock.ts";
 import type { DrillFact, DrillStep } from "../control/drills.ts";
 import type { Evidence, ReadinessFacts, Waiver } from "../control/readiness.ts";

@@ -18,9 +18,9 @@ export type ChecklistReport = Checklist & {
   readonly storeId: string | null;
   /** Milliseconds; by the store's clock for a sandbox, by this machine's clock for a service. */
   readonly judgedAt: number;
-  /** The calibration record of the project, and its age in milliseconds; null if there is none. */
   /** The last exploration of the store. */
   readonly exploration?: JudgedChecklist["exploration"];
+  /** The calibration record of the project, and its age in milliseconds; null if there is none. */
   readonly calibration: { readonly record: Calibration; readonly ageMs: number } | null;
 };
 
@@ -96,7 +96,7 @@ export function verdictLine({ verdict, items }: Checklist): string {
   const whole = items.length === CHECKLIST_ITEMS.length;
   const count = whole
     ? `: ${passed} of ${items.length} items pass`
-    : `; of the ${items.length} shown here ${passed} pass`;
+    : `; ${passed} of the ${items.length} shown here pass`;
   return `${english(READINESS_SENTENCES.verdict[verdict])}${count}${leaning}`;
 }
 
@@ -109,7 +109,7 @@ export function evidenceLine({ what, reference, at }: Evidence): string {
 /** Whether risks are accepted. */
 type Tolerance = { readonly allowRisks: boolean };
 
-/** Whether a store may go live by its checklist; the command then exits with 0. */
+/** Whether a store may go live by its checklist, so that the command exits with 0. */
 export function isReady({ verdict }: Pick<Checklist, "verdict">, { allowRisks }: Tolerance): boolean {
   return verdict === "ready" || (allowRisks && verdict === "ready_with_risks");
 }
@@ -214,13 +214,12 @@ const XML_NAMES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Text in XML: without markup, secrets and characters that XML does not allow. */
-/** Escapes text for XML, and makes control characters visible. */
+/** Escapes text for XML: redacts secrets, and shows control characters as `\u{…}`. */
 export function escapeXml(text: string): string {
   return publishableText(text).replace(/[&<>"']/g, (character) => XML_NAMES.get(character) ?? "");
 }
 
-/** Text between backticks; the text itself may contain backticks. */
+/** Text as inline code in Markdown; the text itself may contain backticks. */
 function code(text: string): string {
   const inside = publishableText(text);
   const longest = Math.max(0, ...Array.from(inside.matchAll(/`+/g), ([run]) => run.length));

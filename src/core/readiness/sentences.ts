@@ -11,7 +11,7 @@ export const READINESS_SENTENCES = {
     `Explored: ${schedules} schedules, ${broken} broken`,
     `故障探测：${schedules} 个方案，${broken} 个问题`,
   ],
-  /** Part of every report, because a test cannot show more (interface 5). */
+  /** Part of every report, because a test can prove nothing about live payments (interface 5). */
   testMode: [
     "This is test mode: nothing here shows that live payments work.",
     "当前为测试模式：此处的结果不代表真实支付可用。",
@@ -48,11 +48,11 @@ export const READINESS_SENTENCES = {
     `the store is active, with all its ${count} capabilities`,
     `商店已启用，全部 ${count} 项支付能力均已启用`,
   ],
-  storeInactive: ["the store is not active, so it takes no orders", "商店未启用，因此不接受订单"],
+  storeInactive: ["the store is not active, so it accepts no orders", "商店未启用，因此不接受订单"],
   capabilitiesOff: (names: string) => [`not active: ${names}`, `未启用：${names}`],
   capabilityMissing: (kind: string) => [`the store has no ${kind}`, `商店没有 ${kind}`],
   noOrigin: [
-    "no return origin is registered, so no customer is sent back",
+    "no return origin is registered, so customers cannot be sent back",
     "没有登记返回地址，因此不会把顾客送回",
   ],
   origins: (count: number) => [
@@ -72,7 +72,7 @@ export const READINESS_SENTENCES = {
   noEndpoint: ["no endpoint is registered", "没有登记接收端"],
   noEndpointEnabled: ["no endpoint is enabled", "没有启用的接收端"],
   webhooksPassed: (count: number) => [
-    `${count === 1 ? "the endpoint" : `each of ${count} endpoints`} was shown to accept valid webhooks and to refuse invalid ones, and the shop to book once`,
+    `drills show that ${count === 1 ? "the endpoint" : `each of ${count} endpoints`} accepts valid webhooks and refuses invalid ones, and that the shop books once`,
     `演练显示：${count} 个接收端都接受有效的 webhook、拒绝无效的，且商店只入账一次`,
   ],
   webhookDrill: (url: string) => [`the webhook drill of ${url}`, `${url} 的 webhook 演练`],
@@ -81,13 +81,13 @@ export const READINESS_SENTENCES = {
     "不再有效：之后地址或密钥有变",
   ],
   sentTestOnly: (what: string) => [
-    `${what} sent webhook.test only: with --order-view it sends forged events of an order too`,
+    `${what} sent webhook.test only: with --order-view it also sends forged events of an order`,
     `${what}只发送了 webhook.test：加上 --order-view 还会发送某个订单的伪造事件`,
   ],
   duplicatesDrill: ["the drill of duplicates", "重复推送演练"],
   endpointsChanged: ["no longer counts: the endpoints changed after it", "不再有效：之后接收端有变"],
   idempotencyDrill: ["the idempotency drill", "幂等演练"],
-  storeChanged: ["no longer counts: it was one of another store", "不再有效：它属于另一家商店"],
+  storeChanged: ["no longer counts: it belongs to another store", "不再有效：它属于另一家商店"],
   keyReplayed: (key: string) => [
     `seen in the log, which proves nothing: a create repeated with its key: key ${key}`,
     `日志中可见，但不能作为证明：用同一幂等键重复的创建：${key}`,
@@ -97,7 +97,7 @@ export const READINESS_SENTENCES = {
     `日志中可见，但不能作为证明：另一个请求用了已使用的幂等键，被拒绝：${key}`,
   ],
   idempotencyPassed: [
-    "the drill passed: a retry was shown to repeat its key",
+    "the drill passed: it showed that a retry repeats its key",
     "演练通过：演练显示重试时沿用原幂等键",
   ],
   idempotencyRunning: [
@@ -112,7 +112,7 @@ export const READINESS_SENTENCES = {
   ],
   failed: (what: string, why: string) => [`${what} failed: ${why}`, `${what}未通过：${why}`],
   invalid: (what: string, why: string) => [`${what} ${why}`, `${what}${why}`],
-  inTheFuture: ["is in the future of the store's clock", "的时间晚于商店时钟"],
+  inTheFuture: ["is later than the store's clock", "的时间晚于商店时钟"],
   tooOld: ["is older than 7 days", "已超过 7 天"],
   ended: (what: string, hasPassed: boolean, held: number, all: number) => [
     `${what} ${hasPassed ? "passed" : "failed"}: ${held} of ${all} steps`,
@@ -124,7 +124,7 @@ export const READINESS_SENTENCES = {
   ],
   stepCause: (name: string, cause: string) => [`${name}: ${cause}`, `步骤 ${name}：${cause}`],
   moreFailed: (count: number) => [`${count} more steps failed`, `另有 ${count} 步未通过`],
-  notFinished: ["it was not finished", "演练没有做完"],
+  notFinished: ["it did not finish", "演练没有做完"],
 } satisfies { readonly [fact: string]: ReadinessTexts };
 
 type ReadinessTexts = Words | ((...values: never[]) => Words) | Readonly<Record<string, Words>>;

@@ -17,9 +17,9 @@ export type ReturnFacts = {
   readonly isUnknown: boolean;
   /** The visit and the view after the customer returned without paying. */
   readonly unpaid: { readonly visit: Visit; readonly view: OrderReading } | null;
-  /** After the customer returned in other ways, still without paying: the way that the shop trusted, if any. */
+  /** The view after returns in other ways, still without paying. `way`: the way that the shop trusted, if any. */
   readonly otherwise: { readonly way: string; readonly view: OrderReading } | null;
-  /** After the customer paid and returned, but before the webhook. */
+  /** The visit and the view after the customer paid and returned, but before the webhook. */
   readonly early: {
     readonly visit: Visit;
     readonly view: OrderReading;
@@ -28,11 +28,11 @@ export type ReturnFacts = {
   } | null;
   /** The view after the webhooks. */
   readonly confirmed: OrderReading | null;
-  /** The view after the customer returned once more. `isTwice`: it shows twice as much as after the first booking. */
+  /** The view after the customer returned again. `isTwice`: it shows twice as much as after the first booking. */
   readonly again: { readonly view: OrderReading; readonly isTwice: boolean } | null;
 };
 
-/** The requests of a customer who returns to a page that retrieves the session. */
+/** The ways of returning that reveal mistakes of a page that retrieves the session. */
 export const RETURN_WAYS = {
   pending: english(LIST_ITEMS.pending),
   otherSession: english(LIST_ITEMS.otherSession),
@@ -42,43 +42,43 @@ export const RETURN_WAYS = {
 /** The likely cause of a failed or unclear step. The list is closed. */
 export const RETURN_CAUSES = {
   believes_return: [
-    "It marks the order paid because the customer came back. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (Or --paid-when also matches an unpaid order: see what it got.)",
+    "It marks the order paid because the customer returned. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (Or --paid-when also matches an unpaid order: see the result of this step.)",
     "因为顾客返回就把订单标为已支付。返回不能证明任何事，任何人都能打开该地址：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。（也可能 --paid-when 也匹配了未支付的订单：请看实际结果。）",
   ],
   believes_other_return: [
-    "It marks the order paid because the customer came back in this way: with a status in the address, by POST, from a page of the shop, or once more, with the cookies of the visits before. (Or it believes the first return, later than the drill looked.) Anybody can do each of these: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}.",
+    "It marks the order paid because the customer returned in this way: with a status in the address, by POST, from a page of the shop, or once more, with the cookies of earlier visits. (Or it believes the first return, but only after the drill read the view.) Anybody can do each of these: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}.",
     "因为顾客以这种方式返回就把订单标为已支付：地址中带状态、用 POST、从商店的页面返回，或带着之前访问的 Cookie 重复返回。（也可能相信了首次返回，只是晚于演练的查看。）任何人都能做到这些：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。",
   ],
   believes_pending: [
-    "It marks the order paid because the customer came back while the payment was pending: it most likely asks the API, and takes pending for paid. The only attempt was declined. Only succeeded is paid.",
+    "It marks the order paid because the customer returned while the payment was pending: it most likely asks the API, and takes pending for paid. The only attempt was declined. Only succeeded means paid.",
     "支付尚在 pending 时顾客返回，就把订单标为已支付：很可能查询了 API，却把 pending 当作已支付。唯一一次支付尝试已被拒。只有 succeeded 才是已支付。",
   ],
   believes_final: [
-    "It marks an order paid whose payer had cancelled it and came back: it most likely asks the API, and takes every status that does not change any more for a success. Only succeeded is paid.",
+    "It marks an order paid whose payer cancelled it and returned: it most likely asks the API, and takes every final status for a success. Only succeeded means paid.",
     "付款人已取消订单并返回，该订单却被标为已支付：很可能查询了 API，却把所有不再变化的状态都当作成功。只有 succeeded 才是已支付。",
   ],
   books_twice: [
-    "The view shows twice as much as after the first booking: it most likely books the order when the customer comes back, and again when the webhook comes, or each time that the page is opened. Let both call one function that books only an order which is not paid yet, in one transaction. (If the view counts returns or webhooks, let it show only the order.)",
+    "The view shows twice as much as after the first booking: it most likely books the order when the customer returns, and again when the webhook arrives, or each time the page is opened. Let both call one function that books only an unpaid order, in one transaction. (If the view counts returns or webhooks, let it show only the order.)",
     "视图显示的数量是首次入账后的两倍：很可能在顾客返回时入账，收到 webhook 或每次打开页面时又入账一次。请让两者调用同一个函数，在一个事务中只为尚未支付的订单入账。（如果视图显示返回或推送的次数，请让它只显示订单本身。）",
   ],
   forgets_on_return: [
-    "The order was paid, and is not any more after the customer came back once more: the page most likely writes a status of its own. A return must change nothing about an order that is paid.",
+    "The order was paid, but no longer is after the customer returned again: the page most likely writes its own status. A return must not change a paid order.",
     "订单已支付，顾客再次返回后却不再是已支付：很可能页面写入了自己的状态。返回不能改动已支付的订单。",
   ],
   mixes_orders: [
-    "The customer came back with the session of another order, which is paid, beside the order_id of this one, and it marks this one paid: it asks the API about the session in the address, and books the order in the address. Anybody can put the two together. Book the order_id that the API answers, or ask about the session that you have stored with the order.",
+    "The customer returned with the session of another, paid order and the order_id of this order, and it marks this order paid: it asks the API about the session in the address, but books the order in the address. Anybody can combine the two. Book the order_id that the API returns, or ask about the session that you have stored with the order.",
     "顾客返回时，地址中的会话属于另一个已支付的订单，order_id 则是本订单，本订单因此被标为已支付：查询 API 时用了地址中的会话，入账时用了地址中的订单。任何人都能把两者拼在一起。请为 API 返回的 order_id 入账，或查询与订单一起保存的会话。",
   ],
   paid_without_asking: [
-    "It marks the order paid after the return of a customer who had paid, but it has not asked the API, and no webhook was sent: it most likely believes the return, later than the drill looked before. Wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (A view that asks with a command of this program shows what the service knows, not your shop.)",
+    "It marks the order paid after the return of a customer who had paid, but it has not asked the API, and no webhook was sent: it most likely believes the return, but only after the drill had read the view. Wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (A view that uses a command of this program shows the records of the service, not of your shop.)",
     "顾客支付后返回，订单就被标为已支付，但既没有查询 API，也没有推送过 webhook：很可能相信了返回，只是晚于演练之前的查看。请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。（如果视图用本程序的命令查询，显示的是本服务的结果，而不是您的商店的。）",
   ],
   paid_from_the_start: [
-    "The view says paid before anybody has come back or paid: --paid-when also matches an unpaid order (does paid match unpaid?), the view shows another order, or your shop books an order that was only created.",
+    "The view shows paid before anybody has returned or paid: --paid-when also matches an unpaid order (does paid match unpaid?), the view shows another order, or your shop books the creation of an order.",
     "尚无人返回或支付，视图就显示已支付：--paid-when 也匹配了未支付的订单（paid 是否匹配了 unpaid？），视图显示的是另一个订单，或您的商店把刚创建的订单入账。",
   ],
   order_unknown: [
-    "The view answers 404 for an order that the drill has made: your shop does not know orders that it has not created. Name an unpaid one of your shop: --checkout ID, or let it create one: --create CMD. (Or --order-view does not show the order of {order_id} or {session_id}.)",
+    "The view answers 404 for an order that the drill created: your shop does not know orders that it has not created. Name an unpaid order of your shop: --checkout ID, or let the shop create one: --create CMD. (Or --order-view does not show the order of {order_id} or {session_id}.)",
     "对演练创建的订单，视图返回 404：您的商店不认识不是自己创建的订单。请指定您的商店的未支付订单：--checkout ID，或让商店创建：--create CMD。（也可能 --order-view 显示的不是 {order_id} 或 {session_id} 对应的订单。）",
   ],
   own_order_unknown: [
@@ -86,7 +86,7 @@ export const RETURN_CAUSES = {
     "对您的商店创建的订单，视图返回 404：--order-view 显示的不是 {order_id} 或 {session_id} 对应的订单。",
   ],
   never_paid: [
-    "The order was paid and the view does not say so, so its earlier answers prove nothing. The webhook, checkout_session.succeeded, was not sent (does checkout endpoints list show an endpoint that takes it?) or not accepted (see checkout deliveries list), your shop acts only on order.succeeded, --paid-when does not match, or your shop does not know orders that it has not created: create one there, and name it with --checkout.",
+    "The order was paid, but the view does not show it, so its earlier answers prove nothing. The webhook, checkout_session.succeeded, was not sent (does checkout endpoints list show an endpoint that subscribes to it?) or not accepted (see checkout deliveries list), your shop acts only on order.succeeded, --paid-when does not match, or your shop does not know orders that it has not created: create an order in the shop, and name it with --checkout.",
     "订单已支付，视图却没有显示，因此之前的回答不能证明什么。可能是 checkout_session.succeeded 的 webhook 没有推送（checkout endpoints list 中是否有接收它的接收端？）或没有被接受（见 checkout deliveries list），您的商店只处理 order.succeeded，--paid-when 不匹配，或您的商店不认识不是自己创建的订单：请在商店创建一个，并用 --checkout 指定。",
   ],
   view_unreadable: [
@@ -94,7 +94,7 @@ export const RETURN_CAUSES = {
     "无法读取订单视图：视图必须返回 2xx，订单不存在时返回 404；如果是命令，退出码必须为 0。",
   ],
   view_limited: [
-    "The view answered 429 again and again: a rate limit of yours keeps the drill from reading it. Raise the limit for this machine.",
+    "The view answered 429 again and again: your rate limit keeps the drill from reading it. Raise the limit for this machine.",
     "视图一再返回 429：您的频率限制使演练无法读取。请为本机提高限制。",
   ],
   page_unreachable: [

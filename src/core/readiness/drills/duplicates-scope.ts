@@ -3,7 +3,7 @@ import type { DrillStep } from "../../control/drills.ts";
 import { english, type Words } from "../../language.ts";
 import { STEP_RESULTS, LIMITATIONS, LIST_ITEMS } from "../drill-sentences.ts";
 
-/** The outcomes of the drill's orders. Of each kind the first checkout is paid, the second fails, and so on. */
+/** The outcomes of the drill's orders. The first checkout of each kind is paid, the second fails, and so on. */
 export const ORDER_OUTCOMES = ["paid", "failed", "declined", "expired", "cancelled"] as const;
 /** The outcome of an order; a `declined` attempt is followed by a payment. */
 export type OrderOutcome = (typeof ORDER_OUTCOMES)[number];
@@ -16,7 +16,7 @@ export type DuplicatesScope = {
   /** Whether the store's request log contains v1 creates of both kinds. */
   readonly sellsBoth: boolean;
   readonly isQuick: boolean;
-  /** Whether the view shows how often something was booked. */
+  /** Whether the view shows how often an order was booked. */
   readonly showsBookings: boolean;
   /** The number of the shop's answers with status 429. */
   readonly limited: number;
@@ -37,7 +37,7 @@ const KINDS = {
 /** The gaps of a passed drill. Steps that are risks make the store ready only with risks. */
 export const SCOPE_STEPS = {
   not_drilled: {
-    title: ["ends that were not drilled", "没有演练的结束方式"],
+    title: ["outcomes that were not drilled", "没有演练的结束方式"],
     isRisk: true,
     say: (scope) => {
       const missing = kindsOf(scope).flatMap((kind) => {
@@ -60,7 +60,7 @@ export const SCOPE_STEPS = {
     say: (scope) => (scope.sellsBoth ? null : oneKind(scope)),
   },
   status_alone: {
-    title: ["how often the view says that it was booked", "视图显示的入账次数"],
+    title: ["the number of bookings in the view", "视图显示的入账次数"],
     isRisk: true,
     say: ({ showsBookings }) =>
       showsBookings

@@ -29,7 +29,7 @@ export const DUPLICATE_SENDS = {
   created_late: { title: ["the creation, late", "创建事件迟到"], status: "created" },
   pending_late: { title: ["the start of the payment, late", "支付开始事件迟到"], status: "pending" },
   payment_after_late: {
-    title: ["the payment, after the late ones", "迟到的事件之后再推送支付"],
+    title: ["the payment, after the late events", "迟到的事件之后再推送支付"],
     status: "succeeded",
   },
   created_again: { title: ["the creation again", "再次推送创建"], status: "created" },
@@ -63,21 +63,19 @@ export const SEND_NAMES = Object.keys(DUPLICATE_SENDS) as readonly SendName[];
 /** An endpoint's status, or the error if there is no answer. */
 type EndpointAnswer = { readonly status: number | null; readonly error: DeliveryError | null };
 
-/** A sent event and its effects. */
+/** A sent event, with the answers to it and its effect on the view. */
 export type SendFact = {
   readonly name: SendName;
   readonly eventId: string;
-  /**
-   * The answers of each endpoint that receives events of this type; of two simultaneous deliveries, the better answer.
-   */
+  /** The answer of each endpoint that subscribes to this type; of two simultaneous deliveries, the better answer. */
   readonly answers: readonly EndpointAnswer[];
   /** Whether the merchant's view had shown "paid" before the send. */
   readonly wasPaid: boolean;
-  /** The view after the send; of several readings, the first that is not `paid`, if the order was paid before. */
+  /** The view after the send; if the order was paid before, the first of several readings that is not `paid`. */
   readonly view: OrderReading;
   /**
-   * How the view changed otherwise. `twice`: it shows twice as much as the view of an order whose payment was sent
-   * once. `kept`: the view changed in that way after the event for which the payment was kept. `undone`: the effect of
+   * How else the view changed. `twice`: it shows twice as much as the view of an order whose payment was sent once.
+   * `kept`: it shows twice as much after the event for which the shop had kept the payment. `undone`: the effect of
    * the payment is gone. `untold`: the change cannot be distinguished from parts that change by themselves.
    */
   readonly text: "same" | "changed" | "twice" | "kept" | "undone" | "untold" | "not_compared";
@@ -93,28 +91,27 @@ type DrilledFact = {
 /** The merchant's view of an order. */
 export type ViewFact = DrilledFact & { readonly view: OrderReading };
 
-/** The sends to an order that is paid in the end. */
+/** An order that is paid in the end, with the sends to it. */
 export type OrderSends = DrilledFact & { readonly sends: readonly SendFact[] };
 
 /** The observations of each step; a step that did not run has no orders. */
 export type DuplicatesFacts = {
-  /** The views before any payment; `cause`: why the view does not know an order that the shop must know. */
+  /** The views before any payment. `cause`: why the view does not know an order that the shop must know. */
   readonly before: readonly (ViewFact & { readonly cause: DuplicatesCause | null })[];
   /** Readings after forged payment events with invalid signatures. */
   readonly forged: readonly ViewFact[];
   /** The views after the events of a declined attempt. */
   readonly declined: readonly ViewFact[];
   /**
-   * The views after the payment, while its events were held. An order can then be shown paid only after a retrieve: by
-   * the shop, which stores the answer, or by the view, at each reading.
+   * The views after the payment, while its events were held. A view can then show an order as paid only after a
+   * retrieve: by the shop, which stores the answer, or by the view itself, at each reading.
    */
   readonly held: readonly (ViewFact & { readonly askedBy: "shop" | "view" | "nobody" })[];
   readonly lanes: readonly OrderSends[];
-  /** The views of unpaid orders, after others were paid. */
+  /** The views of unpaid orders, after other orders were paid. */
   readonly unpaid: readonly ViewFact[];
   /** The views of unpaid orders, after the events of their outcomes. */
   readonly ended: readonly ViewFact[];
-  /** The limits of the drill's observations. */
   readonly scope: DuplicatesScope;
   /** Whether all events were sent. */
   readonly isWhole: boolean;
@@ -156,7 +153,7 @@ const STEPS_BEFORE = {
     see: ({ declined }) => declined.map((one) => unpaid(one, "books_pending")),
   },
   before_its_events: {
-    title: ["paid, and its events held back", "已支付，事件暂缓推送"],
+    title: ["paid, but its events held back", "已支付，事件暂缓推送"],
     expected: EXPECTED_RESULTS.unpaidUnlessAsked,
     see: ({ held }) => held.map(judgeHeldViews),
   },
@@ -221,7 +218,7 @@ export function judgeDuplicates(facts: DuplicatesFacts): JudgedDrill {
   return { verdict: counts && isFailed ? "failed" : "unknown", steps };
 }
 
-/** A step for each row that has observations: the first order that is not as expected, otherwise the first order. */
+/** A step for each row that has observations: it shows the first order with a cause, otherwise the first order. */
 function viewSteps(
   rows: ViewSteps,
   facts: DuplicatesFacts,
@@ -249,7 +246,7 @@ function endStep(end: OrderOutcome, title: Words, cause: DuplicatesCause): ViewS
   return {
     title,
     expected: EXPECTED_RESULTS.unpaid,
-    // An order that was paid before did not become paid by its end.
+    // An order that the view showed as paid before did not become paid by its end.
     see: ({ ended, unpaid: before }) =>
       ended
         .filter(
@@ -288,7 +285,7 @@ function booksTooEarly({ before, forged, declined }: DuplicatesFacts): boolean {
   );
 }
 
-/** Why a send does not pass, also considering the other orders. */
+/** Why a send does not pass, if the other orders are considered too. */
 function laneCause(facts: DuplicatesFacts, lane: OrderSends, at: number): DuplicatesCause | undefined {
   const cause = causeOfLane(facts, lane, at);
   return cause !== undefined && LOST_CAUSES.has(cause) && booksElsewhere(facts) ? "books_other_order" : cause;
@@ -313,13 +310,13 @@ function causeOfLane(facts: DuplicatesFacts, lane: OrderSends, at: number): Dupl
   return cause === "books_again" ? rebookingCause(facts) : cause;
 }
 
-/** Whether a late event is one more duplicate: the shop had the creation of its own order before the drill. */
+/** Whether a late event is one more duplicate: the shop received the creation of its own order before the drill. */
 function wasToldBefore({ scope }: DuplicatesFacts, { sends }: OrderSends, at: number): boolean {
   const isRefused = (one: number): boolean => causeOf(sends, one) === "refuses_duplicate";
   return sends[at]?.name === "created_late" && !scope.ownOrders && sends.some((_, one) => isRefused(one));
 }
 
-/** The cause of events that were booked again: the first such send shows what the shop has forgotten. */
+/** The cause of events that were booked again: the first such send shows which memory the shop lacks. */
 function rebookingCause({ lanes }: DuplicatesFacts): DuplicatesCause {
   const isAgain = ({ sends }: OrderSends, name: SendName): boolean =>
     sends.some((send, at) => send.name === name && send.text === "changed" && isRepeated(sends, at));
@@ -327,7 +324,7 @@ function rebookingCause({ lanes }: DuplicatesFacts): DuplicatesCause {
   return (first && FORGOTTEN_CAUSES[first]) ?? "books_again";
 }
 
-/** What a shop has forgotten, by the first send that it books again. */
+/** The cause, by the first send that a shop books again. */
 const FORGOTTEN_CAUSES: Partial<Readonly<Record<SendName, DuplicatesCause>>> = {
   payment_last: "knows_by_header",
   after_others: "forgets_last_events",
@@ -345,7 +342,7 @@ function isNeverPaid({ sends }: OrderSends): boolean {
   return sends.every(({ view }) => view.says !== "paid");
 }
 
-/** Whether an unpaid order became paid, and an order whose payment was accepted did not. */
+/** Whether an unpaid order became paid, but an order whose payment was accepted did not. */
 function booksElsewhere({ unpaid: seen, lanes }: DuplicatesFacts): boolean {
   const isUnbooked = ({ sends: [first] }: OrderSends): boolean =>
     first !== undefined && isAccepted(first) && first.view.says === "not_paid";
@@ -383,7 +380,8 @@ function causeOf(sends: readonly SendFact[], at: number): DuplicatesCause | unde
 }
 
 /**
- * The cause if the event of a payment does not make the order paid: that may happen later, or need another delivery.
+ * The cause if the event of a payment does not make the order paid. There is none if a later event makes it paid
+ * without another delivery of the payment.
  */
 function unpaidCause(sends: readonly SendFact[], at: number): DuplicatesCause | undefined {
   const send = sends[at];

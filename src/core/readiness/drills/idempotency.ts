@@ -29,11 +29,11 @@ export type IdempotencyFacts = {
   readonly otherKeys: readonly string[];
   /** The last four characters of the drill's API key. */
   readonly ownKey: string;
-  /** Whether this program's own commands sent a create with the drill's key: they are not the merchant's client. */
+  /** Whether this program's own commands, which are not the merchant's client, sent a create with the drill's key. */
   readonly hasOwnCommand: boolean;
   /** Whether a create arrived while no run was in progress, after the end of a command. */
   readonly hasLate: boolean;
-  /** The drill's own request with the lost create's key and another body, if it was refused. */
+  /** The id of the drill's own request with the lost create's key and another body; null if it was not refused. */
   readonly refusedRequestId: string | null;
 };
 
@@ -53,9 +53,9 @@ type StepFacts = {
   readonly lost: ObservedCreate;
   /** The creates of the first purchase that follow the lost answer. */
   readonly later: readonly ObservedCreate[];
-  /** The outcome for the key of the second purchase; undefined if it did not take place. */
+  /** The outcome for the key of the second purchase; undefined if there was no second purchase. */
   readonly ownKey: StepOutcome | undefined;
-  /** The second purchase after its command was killed; undefined if it did not take place. */
+  /** The second purchase after its command was killed and run again; undefined if that did not happen. */
   readonly again: RestartFacts | undefined;
 };
 type RestartFacts = { readonly made: ObservedCreate; readonly killed: RunFact; readonly restarted: RunFact };
@@ -74,7 +74,11 @@ export const IDEMPOTENCY_STEPS = {
     expected: EXPECTED_RESULTS.create,
     see: ({ lost }) => ({ got: english(STEP_RESULTS.dropped(lost.result)), reference: lost.requestId }),
   },
-  tried_again: { title: ["another try", "再次尝试"], expected: EXPECTED_RESULTS.another, see: judgeRetry },
+  tried_again: {
+    title: ["another attempt", "再次尝试"],
+    expected: EXPECTED_RESULTS.another,
+    see: judgeRetry,
+  },
   same_key: {
     title: ["same key", "相同的幂等键"],
     expected: EXPECTED_RESULTS.sameKey,
@@ -97,12 +101,12 @@ export const IDEMPOTENCY_STEPS = {
     see: ({ ownKey }) => ownKey,
   },
   same_key_again: {
-    title: ["killed when it was made, run again", "订单创建时被终止，再次运行"],
+    title: ["killed when the order was created, run again", "订单创建时被终止，再次运行"],
     expected: EXPECTED_RESULTS.sameKey,
     see: ({ facts, again }) => again && judgeKeyAfterRestart(facts, again),
   },
   one_order_again: {
-    title: ["orders and sessions of it", "该次购买的订单和会话数"],
+    title: ["orders and sessions of that purchase", "该次购买的订单和会话数"],
     expected: EXPECTED_RESULTS.one,
     see: ({ facts, again }) => again && judgeOneOrder(facts.made.second),
   },
@@ -117,7 +121,7 @@ export const IDEMPOTENCY_STEPS = {
     see: ({ facts }) => judgeKeyAfter503(facts),
   },
   one_order_busy: {
-    title: ["orders and sessions of it", "该次购买的订单和会话数"],
+    title: ["orders and sessions of that purchase", "该次购买的订单和会话数"],
     expected: EXPECTED_RESULTS.one,
     see: ({ facts }) =>
       findLostCreate(facts, "between") === undefined ? undefined : judgeOneOrder(facts.made.third),
@@ -129,7 +133,7 @@ export const IDEMPOTENCY_STEPS = {
       findLostCreate(facts, "between") === undefined ? undefined : judgeClientExits(runsOf(facts, "between")),
   },
   alike_keys: {
-    title: ["purchases whose order_ids are alike", "order_id 相似的购买"],
+    title: ["purchases with similar order_ids", "order_id 相似的购买"],
     expected: EXPECTED_RESULTS.keyEach,
     see: ({ facts }) => judgeAlikeKeys(facts),
   },
@@ -182,12 +186,12 @@ function stepFactsOf(facts: IdempotencyFacts, { lost, later }: Pick<StepFacts, "
   return { facts, lost, later, ownKey, again };
 }
 
-/** The last start of the command for a purchase; undefined if it was not started. */
+/** The last run of the command for a purchase; undefined if it was not run. */
 function runOf(facts: IdempotencyFacts, run: ClientRun): RunFact | undefined {
   return runsOf(facts, run).at(-1);
 }
 
-/** All starts of the command for a purchase: it is started again if it ended without an answer. */
+/** All runs of the command for a purchase: it is run again if it ended without an answer. */
 function runsOf({ runs }: IdempotencyFacts, run: ClientRun): readonly RunFact[] {
   return runs.filter((one) => one.run === run);
 }
@@ -200,7 +204,7 @@ function findLostCreate({ seen }: IdempotencyFacts, run: ClientRun): ObservedCre
 function nothingLost(facts: IdempotencyFacts): StepOutcome {
   const told = facts.seen.find(({ result }) => KEY_FAULTS.has(result)) ?? facts.seen.at(-1);
   if (told === undefined) return { got: english(STEP_RESULTS.noCreate), cause: causeOfSilence(facts) };
-  // Why the answer of a refused create cannot be dropped.
+  // The answer of a refused create cannot be dropped, so the refusal is the cause.
   return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
 }
 
@@ -261,7 +265,7 @@ function judgeKeyAfter503(facts: IdempotencyFacts): StepOutcome | undefined {
   return early.length > MAX_EARLY ? { ...found, got, cause: IDEMPOTENCY_CAUSES.hammers } : { ...found, got };
 }
 
-/** Maximum number of early requests that still pass: the client may have its own clock or backoff. */
+/** Maximum number of early requests with which the step passes: the client may have its own clock or backoff. */
 const MAX_EARLY = 2;
 
 /** Purchases with similar order_ids must have different keys, and each must be created. */
@@ -287,7 +291,7 @@ function judgeAlikeKeys(facts: IdempotencyFacts): StepOutcome | undefined {
   return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
 }
 
-/** The outcome after the command was killed when its order was created, and run again. */
+/** The outcome after the command was killed at the creation of its order, and run again. */
 function judgeKeyAfterRestart({ seen }: IdempotencyFacts, { made, killed }: RestartFacts): StepOutcome {
   const later = seen.filter(({ run }) => run === "restarted");
   if (later.length === 0) return { got: english(STEP_RESULTS.noCreate), cause: IDEMPOTENCY_CAUSES.forgotten };
@@ -295,7 +299,7 @@ function judgeKeyAfterRestart({ seen }: IdempotencyFacts, { made, killed }: Rest
   return judgeSameKey({ before: made, later, wrong });
 }
 
-/** The outcome of a second purchase, which must have another key. */
+/** The outcome of the second purchase, which must have another key. */
 function judgeSecondKey(
   lost: ObservedCreate,
   {
@@ -373,7 +377,7 @@ function relationOf(
   if (idempotencyKey === before.idempotencyKey) {
     if (result === "replayed") return "right";
     if (path !== before.path) return "other_path";
-    // The first one was taken as it was.
+    // The service accepted the first create, so a refusal means that this body differs.
     const isOther = result === "idempotency_key_reused" || errorRow(result)?.status === 400;
     return isOther ? "other_body" : "says_nothing";
   }
@@ -388,10 +392,7 @@ function judgeOneOrder(made: number): StepOutcome {
   return { got, cause };
 }
 
-/**
- * How the starts of the command for a purchase exited: an exit code other than 0 is correct while the command has no
- * answer.
- */
+/** How the runs of the command for a purchase exited: without an answer, a code other than 0 is correct. */
 function judgeClientExits(runs: readonly RunFact[]): StepOutcome {
   const blind = runs.find(({ exitCode, answered }) => exitCode === 0 && !answered);
   if (blind !== undefined) return { got: english(STEP_RESULTS.blind), cause: IDEMPOTENCY_CAUSES.blind };
@@ -407,9 +408,7 @@ function judgeClientExits(runs: readonly RunFact[]): StepOutcome {
   return { got, cause };
 }
 
-/**
- * The step of a request that the drill sends itself: it shows the service's answer to a client that confuses its keys.
- */
+/** The outcome of a request that the drill sends itself, as a client that confuses its keys would. */
 function judgeOtherBody({ refusedRequestId: reference }: IdempotencyFacts): StepOutcome {
   if (reference !== null) return { got: english(EXPECTED_RESULTS.reused), reference };
   return { got: english(STEP_RESULTS.noRefusal), cause: IDEMPOTENCY_CAUSES.service_unreached };

@@ -15,7 +15,7 @@ const READING_SENTENCES = {
   unknown: STEP_RESULTS.unknown,
 } as const;
 
-/** The parts of a text that do not change by themselves; null for each part that does. */
+/** The parts of a text; null for each part that changes by itself. */
 export type StableText = readonly (string | null)[];
 
 /** Number of consecutive readings that are compared to find parts that change by themselves. */
@@ -39,15 +39,15 @@ export function findStableParts(texts: readonly string[]): StableText | "unsettl
   return first.map((part, at) => (changes[at] === 0 ? part : null));
 }
 
-/** Whether the still parts of a text are unchanged. */
+/** Whether the stable parts of a text are unchanged. */
 export function isUnchanged(still: StableText, text: string): boolean {
   const parts = partsOf(text);
   return parts.length === still.length && still.every((part, at) => part === null || part === parts[at]);
 }
 
 /**
- * Removes from the still parts those that differ at least `minChanges` times in later readings between two events,
- * because these also change by themselves. `different_lengths` as in `findStableParts`.
+ * Removes stable parts that differ at least `minChanges` times in later readings between two events, because such
+ * parts also change by themselves. `different_lengths` as in `findStableParts`.
  */
 export function removeChangingParts(
   still: StableText,
@@ -59,7 +59,7 @@ export function removeChangingParts(
   return still.map((part, at) => (changesAt(readings, at) >= minChanges ? null : part));
 }
 
-/** Whether only times differ; such texts may have to be watched for longer than a minute. */
+/** Whether only times differ; such a text may need watching for longer than a minute. */
 export function differsOnlyInTimes(still: StableText, text: string): boolean {
   const parts = partsOf(text);
   return (
@@ -71,7 +71,7 @@ export function differsOnlyInTimes(still: StableText, text: string): boolean {
 /** The text of an order before and after its payment, without its ids. */
 type PaidText = { readonly before: string; readonly after: string };
 
-/** Whether a view shows how often something was booked: a number or a list that a payment changes. */
+/** Whether a view shows how often an order was booked: a number or a list that a payment changes. */
 export function showsBookings({ before, after }: PaidText): boolean {
   const [first, then] = [numbersIn(before), numbersIn(after)];
   return (
@@ -92,7 +92,7 @@ export function hasChangedTwiceAsMuch(twice: PaidText, once: PaidText): boolean 
   return (grown(once) > 0 && grown(twice) > grown(once)) || hasGrownTwiceAsFar(twice, once);
 }
 
-/** Whether a number in a view has grown by twice as much. */
+/** Whether a number grew twice as far in the view of a payment sent twice as in the view of a payment sent once. */
 export function hasGrownTwiceAsFar(twice: PaidText, once: PaidText): boolean {
   const [base, single, double] = [numbersIn(twice.before), numbersIn(once.after), numbersIn(twice.after)];
   const isAligned = base.length === double.length && single.length === double.length;

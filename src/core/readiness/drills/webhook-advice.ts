@@ -2,7 +2,7 @@ import { english, type Words } from "../../language.ts";
 import type { DrillSentence } from "../drill-sentences.ts";
 
 const VERIFY_RAW = [
-  "Verify the bytes as they came, before any parser (express.raw, request.get_data, file_get_contents)",
+  "Verify the received bytes, before any parser (express.raw, request.get_data, file_get_contents)",
   "请在解析之前对收到的原始字节验签（express.raw、request.get_data、file_get_contents）",
 ] as const;
 const WHOLE_DIGEST_ADVICE = [
@@ -16,7 +16,7 @@ const SHOW_SECRET = `checkout endpoints secret ${ENDPOINT}`;
 /** The likely causes of a failed case of the webhook drill, with their remedies. The list is closed. */
 export const DRILL_CAUSES = {
   takes_all: [
-    "It answers 2xx to everything, also to invalid requests: the answer does not depend on the verification. Verify first, and answer 400 if that fails.",
+    "It answers 2xx to everything, even to invalid requests: the answer does not depend on the verification. Verify first, and answer 400 if that fails.",
     "对所有请求都返回 2xx，包括无效请求：响应与验签结果无关。请先验签，失败则返回 400。",
   ],
   no_check: [
@@ -28,23 +28,23 @@ export const DRILL_CAUSES = {
     "只检查有没有签名，没有与计算出的签名比较。",
   ],
   inverted_check: [
-    "It accepts requests that are badly signed, and refuses rightly signed ones: it inverts the result of its check. Refuse if the signatures differ.",
+    "It accepts requests with a wrong signature, and refuses requests with the right one: it inverts the result of its check. Refuse if the signatures differ.",
     "接受签名错误的请求，却拒绝签名正确的请求：验签结果用反了。签名不一致时应拒绝。",
   ],
   skips_without_header: [
-    "It verifies only what has a signature header. A request without one must be refused, because anybody can leave it out.",
+    "It verifies only requests with a signature header. Refuse a request without this header, because anybody can leave it out.",
     "只对带签名请求头的请求验签。没有签名头的请求必须拒绝，因为任何人都可以不带它。",
   ],
   skips_without_timestamp: [
-    "It verifies only what has a timestamp header. A request without one must be refused, because anybody can leave it out.",
+    "It verifies only requests with a timestamp header. Refuse a request without this header, because anybody can leave it out.",
     "只对带时间戳请求头的请求验签。没有时间戳头的请求必须拒绝，因为任何人都可以不带它。",
   ],
   skips_without_event_id: [
-    "It verifies only what has the header Checkout-Event-Id. A request without it must be verified all the same, because anybody can leave it out.",
+    "It verifies only requests with the header Checkout-Event-Id. Also verify a request without this header, because anybody can leave it out.",
     "只对带 Checkout-Event-Id 请求头的请求验签。没有该请求头也必须验签，因为任何人都可以不带它。",
   ],
   skips_without_headers: [
-    "It verifies only what looks like the service's, by its headers or its User-Agent, and accepts the rest. Verify every request, and refuse one without a signature.",
+    "It verifies only requests that look like the service's, by their headers or User-Agent, and accepts the rest. Verify every request, and refuse a request without a signature.",
     "只对请求头或 User-Agent 看起来来自本服务的请求验签，其余一律接受。请对每个请求验签，没有签名的一律拒绝。",
   ],
   skips_other_types: [
@@ -56,19 +56,19 @@ export const DRILL_CAUSES = {
     "接受空签名：空的请求头或空的签名列表被当作正确。请在比较之前拒绝。",
   ],
   takes_empty_secret: [
-    "It accepts what was signed with an empty secret, which anybody can do. An unset variable is among its secrets: leave it out, and do not start without one.",
+    "It accepts requests signed with an empty secret, and anybody can sign so. An unset variable is among its secrets: leave that variable out, and do not start without a secret.",
     "接受用空密钥签名的请求，而任何人都能这样签名。密钥列表里有一个未设置的变量：请将其去掉，没有密钥时不要启动。",
   ],
   takes_guessed_secret: [
-    "It accepts what was signed with a secret that anybody can guess: the text of an unset variable (undefined, null, None), a default, or its own address. Take that out of its secrets, and do not start without the right one.",
+    "It accepts requests signed with a secret that anybody can guess: the text of an unset variable (undefined, null, None), a default, or its own address. Remove this secret, and do not start without the right one.",
     "接受用可猜到的密钥签名的请求：未设置的变量的字面文本（undefined、null、None）、默认值或接收端自己的地址。请将其从密钥中去掉，没有正确的密钥时不要启动。",
   ],
   chooses_secret: [
-    "It chooses its secret by what the body says, its livemode or its store, before that is verified; and where the chosen secret is not set, it accepts what was signed with the empty text, or with undefined, null or None, which anybody can do. Choose the secret by the address of the endpoint, and refuse where there is none.",
+    "It chooses its secret by the livemode or the store in the body, before it verifies the body. If the chosen secret is not set, it accepts requests signed with the empty text, undefined, null or None, and anybody can sign so. Choose the secret by the address of the endpoint, and refuse requests without a secret for them.",
     "在验签之前就根据请求体的内容（livemode 或商店）选择密钥；选中的密钥未设置时，会接受用空文本、undefined、null 或 None 签名的请求，而任何人都能这样签名。请按接收端的地址选择密钥，没有密钥时拒绝。",
   ],
   secret_unset: [
-    `Its secret is empty, or the text of an unset variable or a default: it accepts what anybody can sign with that, and refuses what the service signs. Set it to what ${SHOW_SECRET} prints, and do not start without one.`,
+    `Its secret is empty, or the text of an unset variable or a default: it accepts requests that anybody can sign, and refuses requests signed by the service. Set it to the output of ${SHOW_SECRET}, and do not start without a secret.`,
     `密钥为空，或者是未设置的变量的字面文本、默认值：会接受任何人用它签名的请求，却拒绝本服务签名的请求。请设为 ${SHOW_SECRET} 显示的密钥，没有密钥时不要启动。`,
   ],
   secret_spelled: [
@@ -76,11 +76,11 @@ export const DRILL_CAUSES = {
     `密钥正确但形式不对：去掉了 whsec_、被解码、带引号或带空白字符。签名用的密钥是 ${SHOW_SECRET} 显示的完整文本。`,
   ],
   signs_otherwise: [
-    "It has the right secret, and makes another signature with it than HMAC-SHA256 over the timestamp, a dot and the raw body, in hexadecimal digits: another text, another algorithm, or other digits such as base64.",
+    "It has the right secret, but its signature is not HMAC-SHA256 over the timestamp, a dot and the raw body, in hexadecimal digits: it signs another text, uses another algorithm, or writes other digits such as base64.",
     "密钥正确，但算出的签名不是“时间戳 + 点号 + 原始请求体”的 HMAC-SHA256 十六进制值：签名文本、算法或编码（如 base64）不同。",
   ],
   wrong_secret: [
-    `It has another secret than this endpoint: it refuses valid events just as forged ones, and other faults differently. ${SHOW_SECRET} prints the right one. (If it is the same: it signs something else than timestamp, dot, raw body.)`,
+    `It has a different secret from this endpoint: it refuses valid and forged events alike, but handles other faults differently. ${SHOW_SECRET} prints the right secret. (If the secrets are equal: it signs something other than timestamp, dot, raw body.)`,
     `使用的不是本接收端的密钥：有效事件与伪造事件一样被拒绝，其他错误则处理不同。${SHOW_SECRET} 会显示正确的密钥。（如果两者相同：签名的内容不是“时间戳 + 点号 + 原始请求体”。）`,
   ],
   replaced_secret: [
@@ -88,11 +88,11 @@ export const DRILL_CAUSES = {
     `使用的是上次轮换之前的密钥，而不是新密钥；${SHOW_SECRET} 会显示新密钥。`,
   ],
   skips_orders: [
-    "It verifies webhook.test, and accepts events of orders that are forged or too old. Verify every request alike, before looking at its type or its order.",
+    "It verifies webhook.test, but accepts forged and outdated events of orders. Verify every request alike, before looking at its type or its order.",
     "对 webhook.test 验签，却接受伪造的或过旧的订单事件。请在查看类型或订单之前，对每个请求同样验签。",
   ],
   refuses_orders: [
-    "It accepts webhook.test, and refuses an event of an order that it accepted before. Answer 2xx to every verified event, also to one that is known.",
+    "It accepts webhook.test, but refuses an event of an order that it accepted before. Answer 2xx to every verified event, even to a known one.",
     "接受 webhook.test，却拒绝以前接受过的订单事件。对每个验签通过的事件都应返回 2xx，包括已处理过的事件。",
   ],
   verifies_sometimes: [
@@ -128,15 +128,15 @@ export const DRILL_CAUSES = {
     `把收到的签名当作匹配模式（正则表达式、LIKE 或通配符），任何人都能构造出可匹配的签名。${WHOLE_DIGEST_ADVICE[1]}。`,
   ],
   takes_malformed_signature: [
-    "It accepts a signature that has not the form of one: letters that are no digits, too many, too short or too long. Perhaps its comparison throws, and it goes on; or decoding such a text can give nothing, which equals the beginning of everything. Refuse what is not 64 hexadecimal digits.",
+    "It accepts a malformed signature: letters that are not hexadecimal digits, too many signatures, or a signature that is too short or too long. Perhaps it ignores an exception of its comparison, or decodes such a text to nothing, which equals the beginning of everything. Refuse a signature that is not 64 hexadecimal digits.",
     "接受格式不符的签名：含非十六进制字符、过多、过短或过长。可能是比较时抛出异常后继续执行；也可能是解码后得到空值，而空值等于任何内容的开头。不是 64 位十六进制数字的一律拒绝。",
   ],
   takes_malformed_timestamp: [
-    "It accepts a timestamp that is no number: compared with NaN, no age is ever too large. Refuse a timestamp that is not ten digits.",
+    "It accepts a timestamp that is not a number: compared with NaN, no age is ever too large. Refuse a timestamp that is not ten digits.",
     "接受不是数字的时间戳：与 NaN 比较时，时间差永远不会过大。不是十位数字的时间戳一律拒绝。",
   ],
   reads_doubled_headers: [
-    "It accepts a request in which a header of ours stands twice: it verifies one of the two lines and believes the other. Refuse what comes twice.",
+    "It accepts a request that has one of our headers twice: it verifies one of the two lines and uses the other. Refuse a repeated header.",
     "接受同一请求头出现两次的请求：校验其中一行，却采信另一行。请求头重复时应拒绝。",
   ],
   skips_methods: [
@@ -144,31 +144,31 @@ export const DRILL_CAUSES = {
     "对 POST 验签，却不验签就接受 PUT 或 PATCH。请对该路由的每个请求验签，或以 405 拒绝其他方法。",
   ],
   skips_paths: [
-    "It accepts forged requests with a query or with a slash behind its path: they reach another route, or the verification is bound to the exact text of the path. Verify every request on the route.",
+    "It accepts forged requests with a query or a slash after the path: they reach another route, or the verification is bound to the exact text of the path. Verify every request on the route.",
     "接受路径后带查询参数或斜杠的伪造请求：请求进入了另一个路由，或验签只绑定在完全相同的路径上。请对该路由的每个请求验签。",
   ],
   skips_odd_bodies: [
-    "It does not verify a body that is empty, a list, or no JSON, and answers 2xx. Verify the raw bytes first, whatever they are, also none.",
+    "It does not verify a body that is empty, a list, or not JSON, and answers 2xx. Verify the raw bytes of every body first, even of an empty one.",
     "请求体为空、是数组或不是 JSON 时不验签，直接返回 2xx。无论内容是什么（包括为空），请先对原始字节验签。",
   ],
   skips_large: [
-    "It does not verify larger bodies: a limit for what is read or logged comes first, and the answer is 2xx. Refuse what is too large with 413.",
+    "It does not verify larger bodies: a limit for reading or logging applies first, and the answer is 2xx. Refuse a body that is too large with 413.",
     "对较大的请求体不验签：读取或记录的大小限制先起作用，并返回 2xx。过大的请求应以 413 拒绝。",
   ],
   skips_encodings: [
-    "It does not verify a body that comes in chunks or compressed, and answers 2xx: perhaps it relies on Content-Length. Read the whole body, and verify it.",
+    "It does not verify a chunked or compressed body, and answers 2xx: perhaps it relies on Content-Length. Read the whole body, and verify it.",
     "请求体分块传输或压缩时不验签，直接返回 2xx：可能依赖了 Content-Length。请读取完整的请求体再验签。",
   ],
   skips_by_sender: [
-    "It trusts a request because of who seems to send it: a User-Agent, Authorization or X-Forwarded-For, which anybody can set. Verify the signature of every request.",
+    "It trusts a request because of its apparent sender: a User-Agent, Authorization or X-Forwarded-For header, which anybody can set. Verify the signature of every request.",
     "根据表面上的发送方信任请求：User-Agent、Authorization 或 X-Forwarded-For，而任何人都能设置这些请求头。请校验每个请求的签名。",
   ],
   skips_by_content: [
-    "It looks at what the body says before it verifies it, and answers 2xx: its type, its store or its livemode. Verify every request first, and decide after that.",
+    "It reads the type, store or livemode in the body before it verifies the body, and answers 2xx. Verify every request first, and decide after that.",
     "在验签之前先看请求体的内容（类型、商店或 livemode），并返回 2xx。请先对每个请求验签，然后再判断。",
   ],
   known_before_check: [
-    "It looks whether it knows the event before it verifies the request, and accepts it without: everybody can learn an event_id. Verify first.",
+    "It looks up the event before it verifies the request, and accepts a known event without verifying it: anybody can learn an event_id. Verify first.",
     "在验签之前先查事件是否已知，已知则不验签直接接受：任何人都可能得知 event_id。请先验签。",
   ],
   remembers_signature: [
@@ -176,7 +176,7 @@ export const DRILL_CAUSES = {
     "记住了签名曾经正确，请求体改变后不再重新计算。请对每个请求计算签名。",
   ],
   once_a_connection: [
-    "It verifies the first request of a connection, and believes all that follow on it: behind a proxy they come from everybody. Verify every request.",
+    "It verifies only the first request of a connection, and trusts the later ones: behind a proxy they can come from anybody. Verify every request.",
     "只对连接上的第一个请求验签，之后的请求都直接相信：在代理后面，这些请求可能来自任何人。请对每个请求验签。",
   ],
   compares_what_came: [
@@ -184,11 +184,11 @@ export const DRILL_CAUSES = {
     `收到几位就只比较几位。请先检查长度；然后：${WHOLE_DIGEST_ADVICE[1]}。`,
   ],
   parsed_body: [
-    `It parses the body before it verifies, and verifies what it writes again. ${VERIFY_RAW[0]}.`,
+    `It parses the body first, and verifies the body as serialized again. ${VERIFY_RAW[0]}.`,
     `在验签之前解析请求体，对重新序列化的内容验签。${VERIFY_RAW[1]}。`,
   ],
   decoded_body: [
-    `It changes the body before it verifies: read in another encoding than UTF-8, trimmed, or parsed and written again. ${VERIFY_RAW[0]}.`,
+    `It changes the body before it verifies it: it reads another encoding than UTF-8, trims the body, or parses and serializes it again. ${VERIFY_RAW[0]}.`,
     `在验签之前改动了请求体：按 UTF-8 以外的编码读取、去掉首尾空白，或解析后重新序列化。${VERIFY_RAW[1]}。`,
   ],
   body_not_covered: [
@@ -212,19 +212,19 @@ export const DRILL_CAUSES = {
     "接受相差 10 分钟的时间戳，因此截获的请求可以重放的时间过长。容差的单位是否有误？5 分钟等于 300 秒。",
   ],
   narrow_tolerance: [
-    "It refuses an event that was signed a minute before or after its clock: queues and clocks differ by as much. Its tolerance is too short or in the wrong unit (300 seconds are 300000 milliseconds), one side has none, or its clock is off.",
+    "It refuses an event whose timestamp differs from its clock by a minute: queues and clocks alone can cause that. Its tolerance is too short, in the wrong unit (300 seconds are 300000 milliseconds) or applied on one side only, or its clock is wrong.",
     "拒绝签名时间比自己的时钟早或晚一分钟的事件：排队和时钟误差就可能有这么大。容差过短或单位有误（300 秒等于 300000 毫秒），有一侧没有容差，或时钟不准。",
   ],
   reads_created_at: [
-    "It refuses an event that was made an hour ago, although it was signed now: it looks at the age of created_at. An event that was not accepted comes again for a day, with its created_at and a new timestamp. Check only the age of the header Checkout-Timestamp.",
+    "It refuses an event that was created an hour ago but signed now: it checks the age of created_at. An event that was not accepted is sent again for a day, with the same created_at and a new timestamp. Check only the age of the header Checkout-Timestamp.",
     "拒绝一小时前产生、刚刚签名的事件：检查的是 created_at 的新旧。未被接受的事件会在一天内重新推送，created_at 不变，时间戳是新的。请只检查 Checkout-Timestamp 请求头的新旧。",
   ],
   clock_off: [
-    "Its clock is off: it refuses what was signed now, and accepts what was signed at another time. Set it by the network (NTP), and compare Unix seconds, which have no time zone.",
+    "Its clock is wrong: it refuses requests signed now, and accepts requests signed at another time. Synchronize the clock by NTP, and compare Unix seconds, which have no time zone.",
     "时钟不准：拒绝刚刚签名的请求，却接受其他时间签名的请求。请通过网络对时（NTP），并比较不含时区的 Unix 秒数。",
   ],
   believes_header: [
-    "It takes the id of an event from the header Checkout-Event-Id, which is not signed: under another id it took a known event for a new one. Take event_id from the body that was verified.",
+    "It takes the id of an event from the header Checkout-Event-Id, which is not signed: it took a known event with another id in this header for a new event. Take event_id from the verified body.",
     "从未签名的 Checkout-Event-Id 请求头读取事件 id：换一个 id，已处理过的事件就被当作新事件。请从已验签的请求体中读取 event_id。",
   ],
   parses_first: [
@@ -252,19 +252,19 @@ export const DRILL_CAUSES = {
     "无法处理写法少见的有效 JSON：JSON 解析器不完整，或者使用的编码不是 UTF-8。",
   ],
   rejects_duplicates: [
-    "It refuses an event that it has already received. The same event can come more than once: answer 2xx to a known event_id, and do nothing.",
+    "It refuses an event that it has already received. The same event can be delivered more than once: answer 2xx to a known event_id, and do nothing.",
     "拒绝已收到过的事件。同一事件可能推送多次：对已知的 event_id 返回 2xx，不做其他处理。",
   ],
   shuts_out: [
-    "It accepted valid events at first and none after the invalid ones: it blocks the sender because of them, or has a defect. Forged requests would then lock out the service.",
+    "It accepted valid events at first, but none after the invalid requests: it blocks the sender because of these, or has a defect. Forged requests could then lock out the service.",
     "起初接受有效事件，收到无效请求之后就不再接受：因此封禁了发送方，或者有缺陷。伪造的请求会让本服务也被拒之门外。",
   ],
   refuses_after_check: [
-    "It tells valid events from forged ones, and refuses both: the signature is right, and a check after it is not passed. Perhaps its clock is minutes off, or it refuses types that it does not know, such as webhook.test: answer 2xx to them.",
+    "It tells valid events from forged ones, but refuses both: the signature is right, but a later check fails. Perhaps its clock is minutes off, or it refuses unknown types, such as webhook.test: answer 2xx to them.",
     "能区分有效事件和伪造事件，却都拒绝：签名正确，但没有通过之后的检查。可能时钟相差几分钟，或拒绝不认识的类型（如 webhook.test）：对这些类型应返回 2xx。",
   ],
   refuses_all: [
-    `It refuses everything alike, also valid events. Most likely it has another secret than this endpoint; ${SHOW_SECRET} prints the right one. Otherwise it expects other headers than Checkout-Signature and Checkout-Timestamp; or signs something else than timestamp, dot, raw body; or its clock is minutes off; or a login or CSRF check comes first; or it refuses unknown types, such as webhook.test. Which: checkout webhooks verify names the cause, if you give it, as --signature, what your code computes.`,
+    `It refuses everything, even valid events. Most likely it has a different secret from this endpoint; ${SHOW_SECRET} prints the right one. Otherwise it expects other headers than Checkout-Signature and Checkout-Timestamp; signs something other than timestamp, dot, raw body; has a clock that is minutes off; runs a login or CSRF check first; or refuses unknown types, such as webhook.test. To find the cause, give checkout webhooks verify the signature that your code computes, as --signature.`,
     `一律拒绝，包括有效事件。最可能是密钥与本接收端的不同；${SHOW_SECRET} 会显示正确的密钥。也可能是读取的不是 Checkout-Signature 和 Checkout-Timestamp 请求头；签名的内容不是“时间戳 + 点号 + 原始请求体”；时钟相差几分钟；先经过了登录或 CSRF 检查；或拒绝不认识的类型（如 webhook.test）。具体是哪一种：用 --signature 把您的代码算出的签名传给 checkout webhooks verify，即可得知原因。`,
   ],
   no_route: [
@@ -276,7 +276,7 @@ export const DRILL_CAUSES = {
     "返回了重定向，而推送不会跟随重定向：请把接收端设为最终地址（http 或 https，末尾有无斜杠）。",
   ],
   rate_limited: [
-    "It answers 429, also after a pause: it limits the rate, which says nothing of its verification. Exempt the service from the limit.",
+    "It answers 429, even after a pause: its rate limit hides whether it verifies. Exempt the service from the limit.",
     "返回 429，暂停之后仍然如此：接收端限制请求频率，因此无法判断验签情况。请对本服务免除限制。",
   ],
   too_slow: [
@@ -308,23 +308,23 @@ export const DRILL_CAUSES = {
 /** The notes about passed cases. The list is closed. */
 export const DRILL_NOTES = {
   strict_tolerance: [
-    "A note: it refuses what is less than 5 minutes old or ahead. The interface states no tolerance; with a short one, a slow network or a clock that is off loses events until their next attempt.",
+    "A note: it refuses requests less than 5 minutes old or ahead. The interface states no tolerance; with a short one, a slow network or an inaccurate clock delays events until their next attempt.",
     "提示：拒绝相差不到 5 分钟的请求。接口没有规定容差；容差过短时，网络延迟或时钟误差会使事件要等到下一次尝试才被接受。",
   ],
   lenient_tolerance: [
-    "A note: it accepts what is more than 5 minutes old or ahead. The interface states no tolerance; a longer one lets a recorded request be sent again for longer.",
+    "A note: it accepts requests more than 5 minutes old or ahead. The interface states no tolerance; with a longer one, a recorded request can be sent again for longer.",
     "提示：接受相差超过 5 分钟的请求。接口没有规定容差；容差越长，截获的请求可以重放的时间就越长。",
   ],
   dedups_before_age: [
-    "A note: it accepts a known event again, however old its timestamp is, which repeats nothing: it looks whether it knows the event before it looks at its age.",
+    "A note: it accepts a known event again, however old its timestamp is, but repeats nothing: it looks up the event before it checks its age.",
     "提示：无论时间戳多旧，都接受已知的事件，但不会重复处理：先查事件是否已知，再检查时间戳。",
   ],
   rate_limited_for_a_while: [
-    "A note: it answered 429 because it limits the rate, and accepted or refused the same requests later. The service tries again too, but later than it could: exempt it from the limit.",
+    "A note: it answered 429 because it limits the rate, and accepted or refused the same requests later. The service also retries, but later than necessary: exempt it from the limit.",
     "提示：因限制请求频率返回过 429，之后接受或拒绝了同样的请求。本服务也会重试，但会更晚：请对本服务免除限制。",
   ],
   ignores_event_id: [
-    "A note: it accepts an event whose header Checkout-Event-Id has another id than the body, which is right if it looks only at the body. That header is not signed.",
+    "A note: it accepts an event whose header Checkout-Event-Id differs from the id in the body, which is right if it reads only the body. The header is not signed.",
     "提示：接受 Checkout-Event-Id 请求头与请求体 id 不同的事件；如果只看请求体，这是正确的。该请求头没有签名。",
   ],
 } as const satisfies Readonly<Record<string, Words>>;

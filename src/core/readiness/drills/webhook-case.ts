@@ -14,7 +14,7 @@ export type DrillRequest = {
   readonly body: string | Uint8Array;
 };
 
-/** The differences of a drill's request from a valid one. */
+/** The differences between a drill's request and a valid request. */
 type CaseRequest = {
   /**
    * The event to send (default: a new one). `first`: the event of the first case. `order`: the order event that the
@@ -32,7 +32,7 @@ type CaseRequest = {
   readonly age?: number;
   /** The text that is signed and sent instead of a timestamp. */
   readonly timestamp?: string;
-  /** Those of our headers that are not sent. */
+  /** Our headers that are left out. */
   readonly without?: readonly (keyof typeof DEFAULT_HEADER_NAMES)[];
   /** Whether the event id header contains another event's id. */
   readonly otherEventId?: true;
@@ -42,15 +42,15 @@ type CaseRequest = {
   readonly secret?: "another" | ((known: { readonly url: string; readonly storeId: string }) => string);
   /** Derives the signature header from the correct signature. */
   readonly signature?: (right: string) => string;
-  /** Changes a request in the form of a delivery; `timestamp` is the current time. */
+  /** Changes a request that has the form of a delivery; `timestamp` is the current time. */
   readonly how?: (request: DrillRequest, timestamp: string) => DrillRequest;
-  /** `fresh`: sent over a new connection. Default: over a kept connection, as deliveries are. */
+  /** `fresh`: sent over a new connection. Default: over a kept connection, like deliveries. */
   readonly connection?: "fresh";
 };
 
 /**
- * The source of the cause if a request that must be refused is accepted: a fixed cause, `by_part` of the signature, or
- * the difference in the request.
+ * The source of the cause if a request that must be refused is accepted: a fixed cause, the part of the signature that
+ * is compared (`by_part`), or the difference in the request.
  */
 type WhyTaken =
   | { readonly taken: DrillCause | "by_part" }
@@ -58,13 +58,13 @@ type WhyTaken =
   | { readonly age: number };
 
 /**
- * A request that must be accepted, and the likely cause if it is not; `by_bytes`: the cases with unusual bytes show the
- * cause.
+ * A request that must be accepted, and the likely cause if it is not. `by_bytes`: the results of the cases with
+ * unusual bytes show the cause.
  */
 type GoodCase = { readonly expected: "2xx"; readonly untaken: DrillCause | "by_bytes" };
 /** A request that must be refused, or at least not accepted: `not 2xx` is for requests that the service never sends. */
 type BadCase = { readonly expected: "4xx" | "not 2xx" } & WhyTaken;
-/** A request about which the interface says nothing, and the note about it if the drill passes. */
+/** A request about which the interface says nothing, and the note about its answer if the drill passes. */
 type OpenCase = {
   readonly expected: "2xx or 4xx";
   readonly taken?: DrillCause;

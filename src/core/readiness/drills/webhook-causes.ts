@@ -24,7 +24,7 @@ import {
 
 /** Cases that every receiver refuses if it compares the signature over the body. */
 const FORGED_CASES: readonly CaseName[] = ["bad_signature", "wrong_secret", "changed_byte"];
-/** Cases that are correctly signed, at another time. */
+/** Cases that are correctly signed with another time. */
 const STALE_CASES = ["ten_minutes_old", "hour_old", "ten_minutes_ahead", "hour_ahead"] as const;
 /** Cases that are sent before the first case that must be refused. */
 const FIRST_SENT_CASES: ReadonlySet<CaseName> = new Set(
@@ -107,7 +107,7 @@ function isPassed(name: CaseName, pattern: AnswerPattern): boolean {
   return kind === (expected === "2xx" ? "taken" : "refused");
 }
 
-/** Whether the path with a trailing slash leads to something else, which answers differently. */
+/** Whether the path with a trailing slash leads to another route, which answers differently. */
 function isOtherRoute(name: CaseName, { alike }: AnswerPattern): boolean {
   return (name === "final_slash" || name === "payment_final_slash") && !alike(name, "good_event");
 }
@@ -131,7 +131,7 @@ function isKnownBeforeAge(name: CaseName, { kind, all }: AnswerPattern): boolean
   );
 }
 
-/** Whether the receiver trusts the event id header: it answers a known event under another id like a new event. */
+/** Whether the receiver trusts the event id header: it answers a known event with another id like a new event. */
 function believesHeader({ kind, alike }: AnswerPattern): boolean {
   return (
     kind("other_event_id") === "taken" &&
@@ -194,7 +194,7 @@ function whyFormTaken(name: CaseName, pattern: AnswerPattern): DrillCause | unde
   const { kind } = pattern;
   const taken = (one: CaseName): boolean => kind(one) === "taken";
   const short = taken("short_signature");
-  // No digit of the long signature is correct, so it was not compared at all.
+  // No digit of the long signature is correct, so the receiver compared nothing.
   if (FORMLESS_CASES.has(name) && taken("long_signature") && taken("non_hex"))
     return "takes_malformed_signature";
   const isByLength = short && taken("long_signature") && !taken("dots") && !taken("non_hex");
@@ -224,7 +224,7 @@ function whyFormTaken(name: CaseName, pattern: AnswerPattern): DrillCause | unde
 /** Signatures in which only some digits are correct. */
 const PARTLY_RIGHT_CASES: readonly CaseName[] = ["first_digit", "even_digits", "odd_digits"];
 
-/** Whether a sum of the digits is compared, which a forged signature may match by chance. */
+/** Whether the receiver compares a sum of the digits, which a forged signature may match by chance. */
 function isUnordered({ kind, all }: AnswerPattern): boolean {
   return (
     all("taken", REORDERED_CASES) &&
@@ -233,13 +233,13 @@ function isUnordered({ kind, all }: AnswerPattern): boolean {
   );
 }
 
-/** Whether the signature of a case is not the signature of what is sent. */
+/** Whether the signature of a case does not belong to the request that is sent. */
 function isMissigned(name: CaseName): boolean {
   const { signature, secret, sent, reused } = DRILL_CASES[name];
   return signature !== undefined || secret !== undefined || sent !== undefined || reused === true;
 }
 
-/** Cases in which a signature may have the same sum of digits: of 200 signatures, one is likely to. */
+/** Cases in which a signature may have the same sum of digits; of 200 signatures, one probably has. */
 const UNORDERED_CASES: ReadonlySet<CaseName> = new Set(["swapped_digits", "many_signatures"]);
 /** The fields of an event that can select a secret, and the cases that are signed with a guessable secret. */
 const CLAIMED_CASES = (["live", "other_store"] as const).map(
@@ -297,7 +297,7 @@ function whyStale(age: number, { kind }: AnswerPattern): DrillCause {
   return own === "hour_old" ? "takes_old" : "takes_ahead";
 }
 
-/** The part of the signature that is compared. */
+/** The cause for a receiver that compares only a part of the signature. */
 function whyPartly({ kind }: AnswerPattern): DrillCause {
   if (kind("even_digits") === "taken" || kind("odd_digits") === "taken") return "compares_part";
   const ignoresFirst = kind("first_digit") === "taken";
@@ -355,7 +355,7 @@ function whyRefused(name: CaseName, pattern: AnswerPattern): DrillCause {
   const { kind, all, plain } = pattern;
   if (all("refused", plain)) return whyAllRefused(pattern);
   if (kind("good_event") !== "taken") {
-    // A drill that was given up has not sent the last of them.
+    // A drill that stopped early has not sent the last of these cases.
     const sent = GOOD_CASES.filter((good) => kind(good) !== "unsent");
     if (kind("spaced_body") === "taken" && all("refused", sent)) return "parsed_body";
     return whyGoodRefused(pattern) ?? "verifies_sometimes";

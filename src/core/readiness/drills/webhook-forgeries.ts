@@ -54,17 +54,17 @@ function otherBodyCase(title: Words, taken: DrillCause, sent: (body: string) => 
   return oddCase(badlySigned(title), { taken, signature: wrongDigits, sent });
 }
 
-/** The forms of a forged request. */
+/** Forged requests that differ from a valid one in method, path, headers, body or claims. */
 export const REQUEST_FORMS = {
   as_put: carriedCase(["as PUT", "使用 PUT"], "skips_methods", (request) => ({ ...request, method: "PUT" })),
   as_patch: carriedCase(["as PATCH", "使用 PATCH"], "skips_methods", (request) => ({
     ...request,
     method: "PATCH",
   })),
-  with_query: carriedCase(["with ?x=1 behind the path", "路径后带 ?x=1"], "skips_paths", (request) =>
+  with_query: carriedCase(["with ?x=1 after the path", "路径后带 ?x=1"], "skips_paths", (request) =>
     changePath(request, "?x=1"),
   ),
-  final_slash: carriedCase(["with a slash behind the path", "路径后带斜杠"], "skips_paths", (request) =>
+  final_slash: carriedCase(["with a slash after the path", "路径后带斜杠"], "skips_paths", (request) =>
     changePath(request, "/"),
   ),
   empty_body: otherBodyCase(["with an empty body", "请求体为空"], "skips_odd_bodies", () => ""),
@@ -73,10 +73,10 @@ export const REQUEST_FORMS = {
     "skips_odd_bodies",
     (body) => `[${body}]`,
   ),
-  body_5_kb: otherBodyCase(["with 5 kB of body", "请求体 5 kB"], "skips_large", (body) =>
+  body_5_kb: otherBodyCase(["with a body of 5 kB", "请求体 5 kB"], "skips_large", (body) =>
     padBody(body, SMALL_BODY_BYTES),
   ),
-  body_100_kb: otherBodyCase(["with 100 kB of body", "请求体 100 kB"], "skips_large", (body) =>
+  body_100_kb: otherBodyCase(["with a body of 100 kB", "请求体 100 kB"], "skips_large", (body) =>
     padBody(body, LARGE_BODY_BYTES),
   ),
   chunked: carriedInHeader(["in chunks", "分块传输"], "skips_encodings", "Transfer-Encoding", "chunked"),
@@ -124,10 +124,10 @@ export const REQUEST_FORMS = {
         Forwarded: "for=127.0.0.1;proto=https",
       }),
   ),
-  unknown_type: claimingCase(["of a type that there is not", "事件类型不存在"], ({ type }) => ({
+  unknown_type: claimingCase(["of a type that does not exist", "事件类型不存在"], ({ type }) => ({
     type: `${String(type).split(".")[0] ?? ""}.refunded`,
   })),
-  other_family: claimingCase(["of a type that is nothing like one", "类型格式不像事件类型"], () => ({
+  other_family: claimingCase(["of a type in another form", "类型格式不像事件类型"], () => ({
     type: "ping",
   })),
   other_store: claimingCase(["of another store", "属于另一商店"], OTHER_ADDRESS),
@@ -137,14 +137,14 @@ export const REQUEST_FORMS = {
 /** The forms of a forged signature. */
 export const SIGNATURE_FORMS = {
   even_digits: badCase(
-    ["a signature of which every other digit is wrong, from the first on", "从首位起每隔一位错误的签名"],
+    ["a signature with every other digit wrong, from the first", "从首位起每隔一位错误的签名"],
     {
       taken: "by_part",
       signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => otherDigits(one) + two),
     },
   ),
   odd_digits: badCase(
-    ["a signature of which every other digit is wrong, from the second on", "从第二位起每隔一位错误的签名"],
+    ["a signature with every other digit wrong, from the second", "从第二位起每隔一位错误的签名"],
     {
       taken: "by_part",
       signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => one + otherDigits(two)),
@@ -158,7 +158,7 @@ export const SIGNATURE_FORMS = {
     taken: "compares_unordered",
     signature: (right) => right.replace(/^((?:..)*?)(..)(?!\2)(..)/, "$1$3$2"),
   }),
-  reversed_digits: badCase(["the right signature backwards", "正确签名倒序"], {
+  reversed_digits: badCase(["the right signature reversed", "正确签名倒序"], {
     taken: "compares_unordered",
     signature: (right) => Array.from(right).toReversed().join(""),
   }),
@@ -176,7 +176,7 @@ export const SIGNATURE_FORMS = {
     signature: () => ".*",
   }),
   non_hex: oddCase(
-    [`a signature of ${DIGITS} letters that are no digits`, `${DIGITS} 个非十六进制字母作为签名`],
+    [`a signature of ${DIGITS} letters that are not hex digits`, `${DIGITS} 个非十六进制字母作为签名`],
     {
       taken: "takes_malformed_signature",
       signature: () => "z".repeat(DIGITS),
@@ -218,7 +218,7 @@ export const GUESSED_SECRETS = {
   secret_store: guessedSecretCase(["the id of the store", "商店的 id"], ({ storeId }) => storeId),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** The fields that may select the secret, and the secret if the selected one is not set. */
+/** Events with a field that may select another secret, signed as if that secret were not set. */
 export const CLAIMED_SECRETS = {
   live_empty: unsetSecretCase(["livemode true", "livemode 为 true"], LIVE_CLAIM, ""),
   live_undefined: unsetSecretCase(["livemode true", "livemode 为 true"], LIVE_CLAIM, "undefined"),
@@ -230,38 +230,41 @@ export const CLAIMED_SECRETS = {
   other_store_none: unsetSecretCase(["another store", "属于另一商店"], OTHER_ADDRESS, "None"),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** Invalid timestamps, correctly signed; and pairs of timestamps of which one is old. */
+/** Invalid timestamps, correctly signed, and pairs of an old and a new timestamp. */
 export const TIMESTAMP_FORMS = {
   timestamp_word: invalidTimestampCase(
-    ["soon as the timestamp, rightly signed", "时间戳为 soon，签名正确"],
+    ["soon as the timestamp, correctly signed", "时间戳为 soon，签名正确"],
     "soon",
   ),
   timestamp_nan: invalidTimestampCase(
-    ["NaN as the timestamp, rightly signed", "时间戳为 NaN，签名正确"],
+    ["NaN as the timestamp, correctly signed", "时间戳为 NaN，签名正确"],
     "NaN",
   ),
-  timestamp_empty: invalidTimestampCase(["an empty timestamp, rightly signed", "时间戳为空，签名正确"], ""),
-  timestamp_left_out: oddCase(["no timestamp, and none signed", "没有时间戳，签名也不含时间戳"], {
+  timestamp_empty: invalidTimestampCase(["an empty timestamp, correctly signed", "时间戳为空，签名正确"], ""),
+  timestamp_left_out: oddCase(["no timestamp, and none in the signed text", "没有时间戳，签名也不含时间戳"], {
     taken: "takes_malformed_timestamp",
     timestamp: "",
     without: ["timestamp"],
   }),
-  timestamp_undefined: oddCase(["no timestamp, and undefined signed", "没有时间戳，签名内容为 undefined"], {
-    taken: "takes_malformed_timestamp",
-    timestamp: "undefined",
-    without: ["timestamp"],
-  }),
+  timestamp_undefined: oddCase(
+    ["no timestamp, and undefined in the signed text", "没有时间戳，签名内容为 undefined"],
+    {
+      taken: "takes_malformed_timestamp",
+      timestamp: "undefined",
+      without: ["timestamp"],
+    },
+  ),
   timestamp_old_and_new: twoTimestampsCase(
-    ["signed an hour ago, with a second timestamp of now behind", "一小时前签名，其后另有当前时间戳"],
+    ["signed an hour ago, followed by a second timestamp of now", "一小时前签名，其后另有当前时间戳"],
     (old, now) => [old, now],
   ),
   timestamp_new_and_old: twoTimestampsCase(
-    ["signed an hour ago, with a second timestamp of now before", "一小时前签名，其前另有当前时间戳"],
+    ["signed an hour ago, preceded by a second timestamp of now", "一小时前签名，其前另有当前时间戳"],
     (old, now) => [now, old],
   ),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** The parts of an accepted event that a forged one reuses. */
+/** Forged requests that reuse the event or the signature of an accepted one. */
 export const REUSED_PARTS = {
   known_event: badCase(["the first event again, badly signed", "再次推送第一个事件，签名错误"], {
     taken: "known_before_check",
@@ -269,7 +272,7 @@ export const REUSED_PARTS = {
     signature: wrongDigits,
   }),
   reused_signature: badCase(
-    ["another event under the signature of the first", "另一事件沿用第一个事件的签名"],
+    ["another event with the signature of the first", "另一事件沿用第一个事件的签名"],
     {
       taken: "remembers_signature",
       reused: true,
@@ -296,9 +299,9 @@ export const UNKNOWN_ORDER_CASE = badCase(
   },
 );
 
-/** An event with an invalid signature that is older than an accepted event. */
+/** An event with an invalid signature that claims to be older than an accepted event. */
 export const OLDER_EVENT_CASE = badCase(
-  ["a forged payment that says it is older than what was accepted", "伪造的支付，自称早于已接受的事件"],
+  ["a forged payment that claims to be older than the accepted event", "伪造的支付，自称早于已接受的事件"],
   {
     taken: "skips_orders",
     event: "payment",

@@ -30,7 +30,7 @@ export type AnswerPattern = Pick<DrillResults, "probed"> & {
   readonly isNowhere: boolean;
   /** Whether `wrong_secret` was signed with a secret that had been active. */
   readonly usedRetired: boolean;
-  /** Whether a repeated case had another result. */
+  /** Whether an accepted case was refused when it was sent again. */
   readonly wavers: boolean;
 };
 
@@ -50,7 +50,7 @@ export type DrillResults = {
   /** The cases that should be sent. */
   readonly names: readonly CaseName[];
   readonly usedRetired: boolean;
-  /** The signing mistake with which the receiver accepts a signature; undefined if none was found. */
+  /** The mistake in signing that the receiver also makes; undefined if none was found. */
   readonly probed: DrillCause | undefined;
 };
 
@@ -109,8 +109,8 @@ export function forgeriesToRepeat(results: readonly CaseResult[]): readonly Case
 }
 
 /**
- * Whether it is worth searching for the mistake: the receiver refuses valid events, and forged events too. If it
- * accepts forged events, it would accept a request with any mistake.
+ * Whether to search for the receiver's mistake: it refuses valid events and forged events. A receiver that accepts
+ * forged events would accept a request with any mistake.
  */
 export function isWorthProbing(results: readonly CaseResult[]): boolean {
   const kind = kindsIn(results);
@@ -140,7 +140,7 @@ function isForged(name: CaseName): boolean {
   return DRILL_CASES[name].expected === "4xx" || DRILL_CASES[name].expected === "not 2xx";
 }
 
-/** Whether a comparison of only some digits may accept the case with one signature and refuse it with the next. */
+/** Whether a receiver that compares only some digits may accept one signature of the case and refuse the next. */
 function isTakenByChance(name: CaseName): boolean {
   return [...REORDERED_CASES, "many_signatures"].includes(twinOf(name) ?? name);
 }

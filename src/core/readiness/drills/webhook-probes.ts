@@ -72,7 +72,7 @@ function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): 
   ];
 }
 
-/** The variants with exactly one fault. */
+/** The variants with exactly one fault, each with the code of the fault. */
 function withOneFault<Value>(
   variants: readonly Variant<Value>[],
 ): (readonly [CauseFinding["code"], Value])[] {

@@ -17,7 +17,7 @@ import type { DrillRequest } from "./webhook-case.ts";
 /** Maximum number of requests without an answer; after that the rest is not sent. */
 const MAX_UNANSWERED = 3;
 
-/** A `webhook.test` event created for a drill: it reports nothing that happened, and is in no list of events. */
+/** A `webhook.test` event created for a drill: it reports no real event, and is in no list of events. */
 export type DrillEvent = {
   readonly id: string;
   readonly storeId: string;

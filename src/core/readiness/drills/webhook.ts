@@ -37,9 +37,9 @@ const RIGHT_DIGITS = 32;
 /** Number of correct digits at both ends of a signature with a wrong middle. */
 const RIGHT_ENDS = { first: 40, last: 8 } as const;
 
-/** An age that every receiver must accept, in seconds, before and after its clock. */
+/** A difference between timestamp and clock that every receiver must accept, in seconds. */
 const MINUTE = 60;
-/** An age that every receiver must refuse, in seconds. */
+/** A difference between timestamp and clock that every receiver must refuse, in seconds. */
 const TEN_MINUTES = 600;
 /** Slightly less than the tolerance of decision 12, in seconds. The interface states no tolerance. */
 const WITHIN_TOLERANCE = DEFAULT_TOLERANCE_SECONDS - 10;
@@ -48,14 +48,14 @@ const BEYOND_TOLERANCE = DEFAULT_TOLERANCE_SECONDS + 30;
 const cases = {
   good_event: goodCase(["a good event", "有效事件"], "fails_after_check"),
   duplicate: goodCase(
-    ["the same event again, signed anew", "同一事件再次推送，重新签名"],
+    ["the same event again, with a new signature", "同一事件再次推送，重新签名"],
     "rejects_duplicates",
     {
       event: "first",
     },
   ),
   spaced_body: goodCase(
-    ["a good event with blanks between its tokens", "有效事件，JSON 中带空格"],
+    ["a good event with spaces between its tokens", "有效事件，JSON 中带空格"],
     "by_bytes",
     {
       signed: addSpaces,
@@ -64,7 +64,7 @@ const cases = {
   unusual_bytes: goodCase(["a good event in unusual bytes", "有效事件，字节写法少见"], "by_bytes", {
     signed: writeUnusually,
   }),
-  bad_signature: badCase(["a signature that no secret made", "不由任何密钥生成的签名"], {
+  bad_signature: badCase(["a signature made without a secret", "不由任何密钥生成的签名"], {
     taken: "verifies_sometimes",
     signature: wrongDigits,
   }),
@@ -92,12 +92,12 @@ const cases = {
       signature: wrongDigits,
     },
   ),
-  rewritten_body: badCase(["the same JSON in other white space", "同样的 JSON，空白不同"], {
+  rewritten_body: badCase(["the same JSON with other white space", "同样的 JSON，空白不同"], {
     taken: "parsed_body",
     sent: indentBody,
   }),
   right_beginning: badCase(
-    [`a signature of which the first ${RIGHT_DIGITS} digits are right`, `前 ${RIGHT_DIGITS} 位正确的签名`],
+    [`a signature whose first ${RIGHT_DIGITS} digits are right`, `前 ${RIGHT_DIGITS} 位正确的签名`],
     {
       taken: "by_part",
       signature: (right) => right.slice(0, RIGHT_DIGITS) + otherDigits(right.slice(RIGHT_DIGITS)),
@@ -111,7 +111,7 @@ const cases = {
     },
   ),
   no_signature: badCase(["no signature", "没有签名"], { without: ["signature"] }),
-  no_event: badCase(["a body that is no JSON, badly signed", "请求体不是 JSON，签名错误"], {
+  no_event: badCase(["a body that is not JSON, badly signed", "请求体不是 JSON，签名错误"], {
     taken: "skips_odd_bodies",
     signed: () => "this is no event",
     signature: wrongDigits,
@@ -167,7 +167,7 @@ const cases = {
   }),
   right_ends: badCase(
     [
-      `a signature of which the first ${RIGHT_ENDS.first} and the last ${RIGHT_ENDS.last} digits are right`,
+      `a signature whose first ${RIGHT_ENDS.first} and last ${RIGHT_ENDS.last} digits are right`,
       `前 ${RIGHT_ENDS.first} 位和后 ${RIGHT_ENDS.last} 位正确的签名`,
     ],
     { taken: "by_part", signature: changeMiddle },
@@ -190,7 +190,7 @@ const cases = {
     },
   ),
   other_event_id: unspecifiedCase(
-    ["the first event again, under another id in its header", "再次推送第一个事件，请求头中的 id 不同"],
+    ["the first event again, with another id in its header", "再次推送第一个事件，请求头中的 id 不同"],
     {
       taken: "believes_header",
       notes: { taken: "ignores_event_id" },
@@ -234,18 +234,21 @@ const cases = {
   ...TIMESTAMP_FORMS,
   ...REUSED_PARTS,
   made_hour_ago: goodCase(
-    ["a good event of an hour ago, signed now", "一小时前的有效事件，现在签名"],
+    ["a good event from an hour ago, signed now", "一小时前的有效事件，现在签名"],
     "reads_created_at",
     { signed: backdateEvent },
   ),
   forged_in_the_end: badCase(
-    ["a signature that no secret made, after all that", "在上述请求之后，不由任何密钥生成的签名"],
+    ["a signature made without a secret, after all other requests", "在上述请求之后，不由任何密钥生成的签名"],
     {
       taken: "verifies_sometimes",
       signature: wrongDigits,
     },
   ),
-  good_at_the_end: goodCase(["a good event after all that", "在上述请求之后的有效事件"], "shuts_out"),
+  good_at_the_end: goodCase(
+    ["a good event after all other requests", "在上述请求之后的有效事件"],
+    "shuts_out",
+  ),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** The cases about an order, sent only with the merchant's consent. */
@@ -263,10 +266,7 @@ const orderCases = {
   ...forgedOrders(),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/**
- * The cases with other accepted events, of the order and of an order of the other kind; each is sent if there is such
- * an event.
- */
+/** The cases with other accepted events, of the order and of an order of the other kind; sent if such events exist. */
 const acceptedCases: Readonly<Record<AcceptedName, DrillCase>> = caseForEachType("accepted", (type) =>
   goodCase([`${type} again, as it was accepted before`, `再次推送曾被接受的 ${type}`], "refuses_orders", {
     accepted: type,
@@ -291,7 +291,7 @@ export const DRILL_CASES: Readonly<Record<CaseName, DrillCase>> = {
   ...acceptedCases,
 };
 
-/** The step for all cases that were not sent. */
+/** The name of the step for all cases that were not sent. */
 export const NOT_SENT_STEP = "not_sent";
 
 /** The titles of the steps. */
@@ -391,8 +391,8 @@ function caseForEachType<Prefix extends string>(
 }
 
 /**
- * Whether a case is also run with an order event: not if its bytes or another event are the forgery, nor if a payment
- * that never happened would be correctly signed.
+ * Whether a case is also run with an order event: not if the forgery is in its bytes or in the choice of the event,
+ * nor if a payment that never happened would be correctly signed.
  */
 function isRepeated({ signed, secret, event, timestamp, reused, age, how, connection }: DrillCase): boolean {
   if (connection !== undefined) return false;
@@ -406,7 +406,7 @@ function isRepeated({ signed, secret, event, timestamp, reused, age, how, connec
   return age === undefined || how === undefined;
 }
 
-/** All headers except ours, as curl sends them. */
+/** A request with the User-Agent and Accept headers of curl. */
 function sendAsCurl(request: DrillRequest): DrillRequest {
   return replaceHeaders(request, { "User-Agent": "curl/8.5.0", Accept: "*/*" });
 }
@@ -421,7 +421,7 @@ function placeSignature(at: 0 | 1 | 2): (right: string) => string {
   return (right) => [wrongDigits(right), wrongDigits(wrongDigits(right))].toSpliced(at, 0, right).join(",");
 }
 
-/** JSON as Python's json.dumps and others write it. */
+/** JSON with spaces between its tokens, as Python's json.dumps writes it. */
 function addSpaces(body: string): string {
   return `{${fieldsOf(body)
     .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
