@@ -82,7 +82,7 @@ export function isTestKey(text: string): boolean {
   return digits !== undefined && checksum(secret) === digits;
 }
 
-/** The random bits of a test key as a number, from which `formatTestKey` made it; undefined for any other text. */
+/** The random bits of a test key as a number: the inverse of `formatTestKey`. Undefined for any other text. */
 export function testKeyBits(text: string): bigint | undefined {
   if (!isTestKey(text)) return undefined;
   const secret = text.slice(TEST_PREFIX.length, TEST_PREFIX.length + SECRET_LENGTH);

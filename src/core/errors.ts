@@ -1,4 +1,4 @@
-// To add an error code: its row here, and its row in decision 4; a test compares them, and `npm run docs` writes
+// A new error code needs a row here and a row in decision 4; a test compares both, and `npm run docs` writes
 // docs/errors.md.
 import type { Words } from "./language.ts";
 
@@ -36,11 +36,18 @@ export const ERRORS = {
   invalid_json: { meaning: "the body is not strict JSON", status: 400, decision: 6 },
   unsupported_content_type: { meaning: "the body is not application/json", status: 400, decision: 6 },
   missing_parameter: { meaning: "a required field is missing", status: 400 },
-  invalid_parameter: { meaning: "a field has a value it cannot have", status: 400 },
-  unknown_parameter: { meaning: "a field that the interface does not have", status: 400 },
-  conflicting_parameters: { meaning: "fields that exclude each other", status: 400, decision: 7 },
+  invalid_parameter: { meaning: "a field has an invalid value", status: 400 },
+  unknown_parameter: {
+    meaning: "the body has the body has a field that the interface does not have",
+    status: 400,
+  },
+  conflicting_parameters: {
+    meaning: "the body has the body has fields that exclude each other",
+    status: 400,
+    decision: 7,
+  },
   idempotency_key_missing: {
-    meaning: "a create came without Idempotency-Key",
+    meaning: "a create has no Idempotency-Key",
     status: 400,
     cause: [
       "sends no Idempotency-Key, and the service refuses a create without one",
@@ -48,16 +55,16 @@ export const ERRORS = {
     ],
   },
   idempotency_key_invalid: {
-    meaning: "the Idempotency-Key is malformed or doubled",
+    meaning: "the Idempotency-Key is malformed or repeated",
     status: 400,
     cause: [
-      "sends a key that is none: 8 to 128 printable ASCII characters, in one header line",
+      "sends an invalid key: a key has 8 to 128 printable ASCII characters, in one header line",
       "发送的幂等键无效：应为一行请求头中的 8 到 128 个可打印 ASCII 字符",
     ],
   },
   invalid_session_id: { meaning: "the session id in the path is not a UUID", status: 400 },
   credential_missing: {
-    meaning: "no API key came with the request",
+    meaning: "the request has no API key",
     status: 401,
     next: CHECK_KEY,
     cause: ["sends no API key; it is in CHECKOUT_API_KEY", "没有发送 API 密钥；密钥在 CHECKOUT_API_KEY 中"],
@@ -66,10 +73,7 @@ export const ERRORS = {
     meaning: "the API key is malformed, unknown or revoked",
     status: 401,
     next: CHECK_KEY,
-    cause: [
-      "sends another API key than the one in CHECKOUT_API_KEY",
-      "发送的 API 密钥与 CHECKOUT_API_KEY 中的不同",
-    ],
+    cause: ["sends an API key other than CHECKOUT_API_KEY", "发送的 API 密钥与 CHECKOUT_API_KEY 中的不同"],
   },
   environment_not_allowed: {
     meaning: "a live credential on a test-only endpoint",
@@ -108,14 +112,14 @@ export const ERRORS = {
       "不同的请求使用同一个幂等键；新的购买需要新的幂等键",
     ],
   },
-  idempotency_in_progress: { meaning: "the first request of the key still runs", status: 409 },
+  idempotency_in_progress: { meaning: "the first request with the key is still running", status: 409 },
   order_conflict: {
     meaning: "the order has an open or paid checkout",
     status: 409,
     decision: 8,
     provesKeyUnused: true,
     cause: [
-      "creates an order that was there before, under another key; let it create a new one each time, such as the order_id in CHECKOUT_ORDER_ID",
+      "creates an order that already exists, with another key; let it create a new order each time, with the order_id in CHECKOUT_ORDER_ID",
       "用另一个幂等键创建已存在的订单；请每次创建新的订单，例如使用 CHECKOUT_ORDER_ID 中的 order_id",
     ],
   },

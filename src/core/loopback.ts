@@ -7,7 +7,7 @@ export const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"] as const;
 /** A port from 1 to 65535, without leading zeros; for a regular expression. */
 export const PORT_PATTERN = "(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d\\d|655[0-2]\\d|6553[0-5])";
 
-/** The allowed values of the Host header, in lower case, with port; and the flag that allows another one. */
+/** The allowed values of the Host header, in lower case, with port; and the flag that allows another value. */
 export type AllowedHosts = { readonly names: ReadonlySet<string>; readonly flag: string };
 
 /** The names of a server on a port, and the names that the user allowed with a flag: `HOST` or `HOST:PORT`. */
@@ -75,7 +75,7 @@ export function localOrigin(port: number): string {
   return `http://127.0.0.1:${port}`;
 }
 
-/** Whether a part is a number from 0 to 255 without leading zeros, because some programs read those as octal. */
+/** Whether a part is a number from 0 to 255 without leading zeros, with which some programs would read it as octal. */
 function isOctet(part: string): boolean {
   return String(Number(part)) === part && Number(part) <= 255;
 }

@@ -1,8 +1,8 @@
 import type { Words } from "./language.ts";
 
 /**
- * The currencies with more or fewer than two decimals in ISO 4217, which payment services follow. Intl follows cash
- * instead: there HUF, IDR and COP have no decimals.
+ * The currencies that do not have two decimals in ISO 4217. Payment services follow ISO 4217; Intl follows cash, and so
+ * gives HUF, IDR and COP no decimals.
  */
 const DECIMALS: Readonly<Record<number, readonly string[]>> = {
   0: [

@@ -2,8 +2,7 @@
 export type Mutex = <Value>(name: string, work: () => Promise<Value>) => Promise<Value>;
 
 /**
- * Creates a mutex for work with an await between reading and writing, which must not overlap with work of the same
- * name.
+ * Creates a mutex for work that awaits between reading and writing, and so must not overlap with work of the same name.
  */
 export function createMutex(): Mutex {
   const last = new Map<string, Promise<unknown>>();

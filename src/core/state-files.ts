@@ -70,7 +70,7 @@ export type RunRecord = z.infer<ReturnType<typeof run>>;
 
 const runOwner = () => z.pick(run(), { pid: true, started: true, folder: true });
 
-/** The process named in `run.json`, whichever version wrote the other fields. */
+/** The process named in `run.json`, regardless of the version that wrote the file. */
 export type RunOwner = z.infer<ReturnType<typeof runOwner>>;
 
 /** Parses the process in `run.json`; undefined if the text names none, for example after a crash during the write. */

@@ -82,7 +82,7 @@ export function cutText(text: string, maxCodePoints: number): string {
  * user names and passwords of addresses removed.
  */
 export function redactSecrets(text: string): string {
-  // Two of three texts have none of these characters, and searching for them costs nothing.
+  // Two of three texts have neither character, and searching for one costs almost nothing.
   const safe = text.includes("_") || text.includes("%") ? text.replace(SECRET, "$1…") : text;
   return safe.includes("@") ? safe.replace(CREDENTIALS, "$1…@") : safe;
 }

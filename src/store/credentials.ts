@@ -103,7 +103,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       byApiKey.forget();
     },
 
-    /** The merchant's keys in a store, including revoked ones, oldest first. */
+    /** The merchant's keys in a store, including revoked keys, oldest first. */
     of: (storeId: string): KeySummary[] =>
       selectOf.all(storeId).map((row) => Object.assign(row, { scopes: scopesOf(row) })),
   };

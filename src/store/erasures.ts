@@ -1,5 +1,6 @@
 // A table with rows of a store needs a line here that deletes them by an index; test/store/erasure.test.ts requires
-// both. Its columns in a foreign snapshot: core/snapshot/columns.ts. Without a column store_id: store/snapshot/rows.ts.
+// both the line and the index. Its columns in a foreign snapshot: core/snapshot/columns.ts. A table without a column
+// store_id: store/snapshot/rows.ts.
 import type { Connection } from "./connection/connection.ts";
 
 /**
@@ -94,7 +95,7 @@ export const FINAL_STATEMENTS: Readonly<Record<Erasure["kind"], readonly string[
 export const LONE_MERCHANT =
   "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
 
-/** The deletion of all rows of a store within one transaction, for a caller that then writes new ones. */
+/** The deletion of all rows of a store within one transaction, for a caller that then writes new rows. */
 export type StoreClearer = {
   /** Deletes the rows, and returns the keys of drills, which continue if the store is replaced. */
   readonly clear: (storeId: string, kind: "replaced" | "gone") => readonly DrillKey[];
@@ -149,7 +150,7 @@ export function erasuresTable(connection: Connection, changed: () => void) {
   };
 }
 
-/** Creates the deletion of stores' rows, for a caller that then writes new ones. */
+/** Creates the deletion of stores' rows, for a caller that then writes new rows. */
 export function createStoreClearer(connection: Connection): StoreClearer {
   const statements = {
     ...prepare(connection),
@@ -182,7 +183,7 @@ const CREDENTIAL_COLUMNS = "id, store_id, key_hash, last_four, scopes, created_a
 type Statements = ReturnType<typeof prepare>;
 
 /**
- * Deletes rows of a store, and ends its erasure after the last one. Returns how many more rows the transaction may
+ * Deletes rows of a store, and ends its erasure after the last row. Returns how many more rows the transaction may
  * delete; 0 if some rows of the store are left.
  */
 function eraseFrom(

@@ -50,7 +50,7 @@ export function openStore(
       }),
   });
   const endWith = (closing: () => void): void => {
-    // Their connection would otherwise be the last one on the file.
+    // Otherwise the connection of a snapshot in progress would be the last connection to the file.
     ofTables.snapshots.end();
     closing();
   };

@@ -87,7 +87,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
   return {
     ...storeDetails(connection),
 
-    /** Adds a merchant; an existing one stays unchanged. */
+    /** Adds a merchant; an existing merchant stays unchanged. */
     insertMerchant: (merchant: Merchant): void => void insertMerchant.run(merchant),
 
     hasMerchant: (id: string): boolean => selectMerchant.get(id) !== undefined,

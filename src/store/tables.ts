@@ -31,7 +31,9 @@ import type { RestoreHooks, Snapshots } from "./snapshot/snapshots.ts";
 import { storesTable } from "./stores.ts";
 import { faultsTable } from "./fault/faults.ts";
 
-/** The tables of a sandbox on a connection, whatever runs it. `snapshots` are those that its kind of database has. */
+/**
+ * The tables of a sandbox on a connection of any kind. `snapshots`: the snapshots that this kind of database supports.
+ */
 export function createTables(
   connection: Connection,
   {

@@ -130,7 +130,7 @@ test("every refusal says the field, what was expected and what came, each by its
       TERMS,
       { Authorization: unknown },
       "Authorization",
-      "an API key of this sandbox that is in force",
+      "a valid API key of this sandbox",
       "authorization: Bearer …",
       "checkout whoami",
     ],
@@ -635,7 +635,7 @@ test("an order that was only refused says how often", async () => {
   const { post, explain } = await open();
   for (const said of ["1 request was refused", "2 requests were refused"]) {
     await post({ ...TERMS, amount_minor: 0 });
-    expect((await explain("order-1")).summary).toBe(`no checkout was made with this order_id; ${said}`);
+    expect((await explain("order-1")).summary).toBe(`no checkout was created with this order_id; ${said}`);
   }
 });
 

@@ -455,7 +455,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
     {},
     `webhooks verify --payload-file trailing.json --timestamp 1767225600 --signature ${"a".repeat(64)} --secret-file lines.txt`,
     1,
-    /not valid: no signature matches: another secret, or the body/,
+    /not valid: no signature matches: it was made with another secret, or the body/,
   ],
   [
     {},

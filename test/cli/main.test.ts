@@ -179,7 +179,7 @@ test("what may be a secret on a command line is in no error about it", async () 
     [["listen", "--header", "Authorization hunter2"], "a header is NAME:VALUE"],
     [["listen", "--header", "Checkout-Event-Id: hunter2"], "the header"],
     [["listen", "--forward", address], "must not contain a user"],
-    [["listen", "--route", address], "a route is TYPE=URL"],
+    [["listen", "--route", address], "a route has the form TYPE=URL"],
     [["endpoints", "add", address], "must not contain a user"],
     [["return-origins", "add", address], "no user name"],
     [["sandbox", "clock", "advance", address], "got"],

@@ -564,10 +564,10 @@ test("each mistake ends with what was expected, what came and what to type next"
     [1, "expected a time after", "faults add drop --until 2020-01-01T00:00:00Z"],
     [
       2,
-      "--latency: is for latency, slow_body, delay, reorder; got it with drop",
+      "--latency: applies only to latency, slow_body, delay, reorder; got it with drop",
       "faults add drop --latency 2s",
     ],
-    [2, "--status: is for status; got it with reset", "faults add reset --status 500"],
+    [2, "--status: applies only to status; got it with reset", "faults add reset --status 500"],
     [2, "from 400 to 599", "faults add status --status 200"],
     [
       2,

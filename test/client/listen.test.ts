@@ -157,7 +157,7 @@ test("a person reads one line for each event, and what is told by colour alone i
 14:00:00Z  0000000a  order.created    order-1001  ✓ verified  → 200  <n> ms  real time 12:00:00Z
 14:00:00Z  0000000e  order.cancelled  order-1001  ✓ verified  → 500  <n> ms  next attempt <soon>  real time 12:00:00Z
   < TypeError: no such order at hooks.js:3
-  → the receiver failed: look at its own log, and at the answer that it gave
+  → the receiver failed: see its log and its answer
 `);
 });
 
@@ -290,7 +290,7 @@ test("a person reads below the line which fault was asked for, and nothing is gu
   await site.order("order-1001");
   await eventually("the fault is told", () => expect(listening.text().stdout).toContain("(stale)\n"));
   expect(listening.text().stdout).toMatch(
-    /order-1001 {2}✗ not verified {2}not forwarded {2}next attempt in \d s\n {2}→ signed 3600 s ago; 300 s are allowed\n {2}→ asked for by fault [\da-f-]{36} \(stale\)\n$/,
+    /order-1001 {2}✗ not verified {2}not forwarded {2}next attempt in \d s\n {2}→ signed 3600 s ago; 300 s are allowed\n {2}→ injected by fault [\da-f-]{36} \(stale\)\n$/,
   );
 });
 
@@ -1126,7 +1126,7 @@ test("what cannot work is a usage error, before anything listens", async () => {
     [["--forward", "localhost:3000"], /http or https URL/],
     [["--forward", "ftp://localhost/x"], /http or https URL/],
     [["--forward", "http://example.com/hooks"], /checkout listen --allow-target example\.com/],
-    [["--forward", "http://0x7f.1/"], /write it that way/],
+    [["--forward", "http://0x7f.1/"], /write it in that form/],
     [["--forward", "http://user:pw@localhost:3000/"], /must not contain a user/],
     [["--forward", "http://localhost:4300/", "--port", "4300"], /port 4300 is the port of this listener/],
     [["--forward", "http://localhost:3000/#part"], /fragment/],

@@ -65,7 +65,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     "xhttps://shop.example",
     "view-source:https://shop.example",
   ],
-  "null is what browsers send": ["null"],
+  "browsers send null": ["null"],
   "http:// is only for this machine": [
     "http://shop.example",
     "http://shop.example:8080",

@@ -37,8 +37,8 @@ test("a name of a store is refused where it looks like another one, and only the
     ["Tεa", /beside letters/, "T\\u{3b5}a"],
     ["Роса", /look like Latin/, "\\u{420}\\u{43e}\\u{441}\\u{430}"],
     ["ΤΟ 1", /look like Latin/, "\\u{3a4}\\u{39f} 1"],
-    ["a\u200bb", /no invisible ones/, '"a\u200bb"'],
-    ["0199a3c4-5d00-7000-8000-00000000000A", /be no id/, '"0199a3c4-5d00-7000-8000-00000000000A"'],
+    ["a\u200bb", /no invisible characters/, '"a\u200bb"'],
+    ["0199a3c4-5d00-7000-8000-00000000000A", /not be an id/, '"0199a3c4-5d00-7000-8000-00000000000A"'],
   ];
   for (const [name, rule, shown] of refused)
     expect([name, storeNameFault(name)?.[0], displayStoreName(name)]).toEqual([

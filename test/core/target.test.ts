@@ -90,7 +90,7 @@ const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = 
     ],
   ],
   [
-    /means .*; write it that way/,
+    /means .*; write it in that form/,
     [
       "http://0x7f.0.0.1/",
       "http://0x7f000001/",
@@ -254,8 +254,8 @@ test("loopback is a target of a name but for the sandbox's own port, and a refus
   const rows: readonly (readonly [url: string, resolved: readonly string[], expected: unknown])[] = [
     ["http://shop.test:8080/", loopback, { ok: true, value: loopback }],
     ["http://localhost:8080/", ["10.0.0.5"], { ok: true, value: loopback }],
-    ["http://shop.test:4242/", loopback, "shop.test leads to 127.0.0.1, ::1, where nothing is sent"],
-    ["http://shop.test:8080/", [], "shop.test leads to no address, where nothing is sent"],
+    ["http://shop.test:4242/", loopback, "shop.test resolves to 127.0.0.1, ::1, to which nothing is sent"],
+    ["http://shop.test:8080/", [], "shop.test resolves to no address, to which nothing is sent"],
   ];
   for (const [url, resolved, expected] of rows) {
     const refused = {
@@ -280,7 +280,7 @@ test("a host to allow is taken as a URL has it, in any case of letters, and a re
       ["", "_a", "shop-", "-a", "a.", "a..b", "a:80", "::1", "[::1]:80"],
     ],
     ["expected HOST without a port; got ", ["1.2.3.4.5", "[1::2::3]"]],
-    ["; write it that way", ["127.1", "0x7f.0.0.1", "[0::1]"]],
+    ["; write it in that form", ["127.1", "0x7f.0.0.1", "[0::1]"]],
     ["; name the host of your receiver", ["0.0.0.0", "0", "[::]", "[fe80::1]", "169.254.169.254"]],
   ];
   for (const [said, hosts] of rows) {
@@ -292,7 +292,7 @@ test("a host to allow is taken as a URL has it, in any case of letters, and a re
       ]);
   }
   expect(parseTargetHost("127.1")).toMatchObject({
-    refusal: { message: '"127.1" means 127.0.0.1; write it that way' },
+    refusal: { message: '"127.1" means 127.0.0.1; write it in that form' },
   });
 });
 

@@ -82,7 +82,7 @@ test("every command refuses a folder of an older format as a development version
       expect(json(stderr)).toMatchObject({
         error: {
           code: "database_development_version",
-          message: `${join(folder, "sandbox.db")} was made by a development version of checkout (format ${file.format}; released versions start at 30); nothing was written to it`,
+          message: `${join(folder, "sandbox.db")} was created by a development version of checkout (schema version ${file.format}; released versions start at 30); nothing was written to it`,
         },
         next: "move all but journal.db* in its folder away, or use another folder with --dir",
       });
@@ -94,7 +94,7 @@ test("every command refuses a folder of an older format as a development version
       1,
       {
         status: "problem",
-        found: expect.stringContaining(`development version of checkout (format ${file.format}`),
+        found: expect.stringContaining(`development version of checkout (schema version ${file.format}`),
       },
     ]);
     expect(filesIn(folder)).toEqual(before);
@@ -147,7 +147,7 @@ test("a log of requests of an older format is told once, costs no request, and s
     const sandbox = await harness.start(["--port", "0"]);
     expect((await harness.run(CREATE.map((word) => (word === "o-1" ? "o-2" : word)))).code).toBe(0);
     harness.clock.advance(1000);
-    const refused = `${path} was made by a development version of checkout (format ${file.format}; released versions start at 30); nothing was written to it`;
+    const refused = `${path} was created by a development version of checkout (schema version ${file.format}; released versions start at 30); nothing was written to it`;
     const listed = await harness.run(["requests", "list", "--json"]);
     expect(listed.stderr).toContain(
       `requests are not logged: ${refused}; to log them again: move the file away, or use another folder with --dir, and restart the sandbox`,
@@ -183,7 +183,7 @@ test("a snapshot of an older format is refused where it is restored and listed, 
   for (const { format, content } of olderOf(/snapshot/)) {
     writeFileSync(path, content, { mode: 0o600 });
     copyFileSync(path, elsewhere);
-    const why = `it was made by a development version of checkout (format ${format}; released versions start at 30); take a new one`;
+    const why = `it was written by a development version of checkout (schema version ${format}; released versions start at 30); take a new snapshot`;
     for (const runs of [false, true]) {
       const served = runs ? await harness.start(["--port", "0"]) : undefined;
       const rows = rowsOf(sandbox);

@@ -67,7 +67,7 @@ test("one schedule is run alone, shrunk to the pair that breaks, and told so tha
   const [broken] = result.broken as [BrokenInvariant];
   expect(broken.faults).toEqual([LOST_AND_DOUBLED[0], LOST_AND_DOUBLED[2]]);
   expect(broken.text).toContain("a payment is booked at most once");
-  expect(broken.story).toContain("asked for by fault");
+  expect(broken.story).toContain("injected by fault");
   expect(broken.story).toContain("duplicate by a fault");
   const [, only = ""] = /^explore\(\{ purchase, view, only: (.*) \}\)$/.exec(broken.rerun) ?? [];
   const again = await explore({ ...options, seed: "s", only: JSON.parse(only) as object as never });

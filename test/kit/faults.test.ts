@@ -195,7 +195,7 @@ test("a refusal names the fields of the kit", async () => {
   const rows: readonly (readonly [object, string])[] = [
     [{ action: "latency", latencyMs: -1 }, "latencyMs: Too small"],
     [{ action: "latency", latencyMs: 600_000 }, "latencyMs: expected at most"],
-    [{ action: "status", retryAfterS: 5 }, "retryAfterS: is for rate_limit; got it with status"],
+    [{ action: "status", retryAfterS: 5 }, "retryAfterS: applies only to rate_limit; got it with status"],
     [{ action: "status", match: { eventType: "order.paid" } }, "match.eventType: status is for requests"],
     [{ action: "drop", match: { path: "*" } }, "matched by eventType, eventId, endpointId, orderId, nth"],
     [{ action: "drop", match: { eventId: "x" } }, "match.eventId: Invalid UUID"],

@@ -235,7 +235,7 @@ test("a snapshot that cannot be restored is refused with its reason, and nothing
     [
       () => store.restore(withoutMerchant),
       "invalid_parameter",
-      /^the snapshot cannot be restored: it is damaged: rows of it are missing/,
+      /^the snapshot cannot be restored: it is damaged: some of its rows are missing/,
     ],
     [
       () => store.restore(all.subarray(0, 5000)),

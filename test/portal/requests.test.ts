@@ -199,7 +199,7 @@ test("a fault is named as the reason, and a request that was not answered says s
   expect(list.text).toMatch(/Fault: \w+/);
   const [, id = ""] = /requests\/([\da-f-]{36})"/.exec(list.html) ?? [];
   const shown = await portal.get(`${requests}/${id}`);
-  expect(shown.text).toContain("asked for by fault");
+  expect(shown.text).toContain("injected by fault");
 });
 
 test("hostile requests are text, and their secrets are not shown", async () => {

@@ -147,7 +147,7 @@ test("the page of a delivery tells each try as it was sent, why it failed, and w
     if (/^(Checkout-|Content-Type|User-Agent)/.test(name)) expect(failed.text).toContain(`${name}: ${value}`);
   expect(failed.html).toContain((sent?.body ?? "").replaceAll('"', "&quot;"));
   expect(failed.text).toContain("TypeError: order is undefined");
-  expect(failed.text).toContain("the receiver failed: look at its own log");
+  expect(failed.text).toContain("the receiver failed: see its log");
   expect(failed.text).toContain("Signed with the store’s signing secret. The signature is valid.");
   expect(failed.text).toContain("next attempt at");
   await advance(10_000);

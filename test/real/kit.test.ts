@@ -261,7 +261,7 @@ test("what cannot be an option is refused before anything is made", async () => 
     [{ now: "2026-01-01T00:00:00" }, "now is wrong"],
     [{ seed: "" }, "seed must be a text"],
     [{ state: "disk" }, 'state must be "memory"'],
-    [{ config: { sandbox: { rate: "5/s" } } }, "sandbox.rate: is no field here"],
+    [{ config: { sandbox: { rate: "5/s" } } }, "sandbox.rate: is not a field here"],
     [{ config: join(tempFolder(), "none.json") }, "there is no file"],
   ];
   for (const [wrong, message] of rows) {

@@ -110,7 +110,7 @@ test("an agent looks into the sandbox: right, wrong and hostile arguments, no se
   for (const [given, said] of [
     [{ what: "keys" }, /^wrong arguments of list: what: expected \{.*"orders".*\}, got "keys"$/],
     [{}, /what: expected .*, got nothing$/],
-    [{ what: "orders", colour: 1 }, /no argument colour; there are: what, order_id, limit$/],
+    [{ what: "orders", colour: 1 }, /unknown argument colour; arguments: what, order_id, limit$/],
   ] as const)
     expect((await call("list", given)).text).toMatch(said);
   const orders = (await call("list", { what: "orders" })).text;

@@ -24,7 +24,7 @@ const ENDS: readonly RegExp[] = [
   /not valid, exit code 1[\s\S]*delivering again to/,
   /pass 1\b/,
   /Ready: 6 of 6 items pass/,
-  /asked for by fault .*lose_answer[\s\S]*held back by fault reorder/,
+  /injected by fault .*lose_answer[\s\S]*held back by fault reorder/,
 ];
 
 test("the skill has six recipes in at most 150 lines, and a head that names it", () => {

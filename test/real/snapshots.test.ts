@@ -320,12 +320,12 @@ test("what is no snapshot, is damaged or newer is refused, and nothing is change
   const cut = Buffer.from(whole.subarray(0, whole.length - 8192));
   const scribbled = Buffer.from(whole).fill(0xff, 4096 * 5, 4096 * 5 + 200);
   const cases: readonly (readonly [string, Buffer, RegExp])[] = [
-    ["empty", Buffer.alloc(0), /no snapshot/],
-    ["a text", Buffer.from("x".repeat(500)), /no snapshot/],
+    ["empty", Buffer.alloc(0), /not a snapshot/],
+    ["a text", Buffer.from("x".repeat(500)), /not a snapshot/],
     ["a sandbox", readFileSync(join(harness.cwd, ".checkout/sandbox.db")), /another kind/],
     ["cut off", cut, /damaged/],
     ["scribbled over", scribbled, /damaged/],
-    ["newer", changed((copy) => copy.pragma("user_version = 900")), /newer version.*format 900/],
+    ["newer", changed((copy) => copy.pragma("user_version = 900")), /newer version.*schema version 900/],
     ["of another table", changed((copy) => copy.exec("CREATE TABLE more (x)")), /damaged.*tables/],
     [
       "without a check",

@@ -52,7 +52,7 @@ test("a server whose files are removed acknowledges nothing more, and says so", 
   expect(body).not.toContain(cwd);
   expect(await create(sandbox, "after")).toMatchObject({
     status: 503,
-    body: expect.stringContaining("deleted, replaced or cut off"),
+    body: expect.stringContaining("deleted, replaced or truncated"),
   });
   expect((await health(sandbox))[0]).toBe(503);
   await sandbox.stop("SIGTERM");
@@ -353,7 +353,7 @@ test("a disk that fails every request is logged once, then as a count, and never
     expect(lines).toHaveLength(2);
     expect(lines[0]).toContain(ids[0]);
     expect(lines[1]).toContain(ids[0]);
-    expect(lines.every((line) => line.includes("deleted, replaced or cut off"))).toBe(true);
+    expect(lines.every((line) => line.includes("deleted, replaced or truncated"))).toBe(true);
     if (format === "text") expect(lines[1]).toContain("312 more failed since 12:00:00.000Z");
     else
       expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([

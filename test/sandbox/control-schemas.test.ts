@@ -50,7 +50,7 @@ const NOT_FOR_ITS_FORM: Partial<Record<OperationName, RegExp>> = {
     /appears twice in this list|differs from the name of this merchant|must be a test key|is the same API key/,
 };
 /** What no pattern says of a text with characters beyond the Basic Multilingual Plane (decision 113). */
-const FOR_RARE_CHARACTERS = /no invisible ones|look like/;
+const FOR_RARE_CHARACTERS = /no invisible characters|look like/;
 /** Operations whose address is refused if its host is none of this machine, or its port is the sandbox's. */
 const SENDS: ReadonlySet<OperationName> = new Set(["addEndpoint", "registerListener", "applyConfig"]);
 

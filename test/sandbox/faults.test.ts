@@ -99,7 +99,7 @@ test("what a fault did stands in the answer, the log of requests and its explana
       action === "reset" ? true : undefined,
     ]);
     const id = logged?.request_id ?? "";
-    const text = `asked for by fault ${fault.id} (${action})`;
+    const text = `injected by fault ${fault.id} (${action})`;
     expect((await site.type(`requests get ${id}`)).stdout).toContain(text);
     const explained = await site.type(`explain ${id}`);
     expect(explained.stdout).toContain(text);
@@ -107,7 +107,7 @@ test("what a fault did stands in the answer, the log of requests and its explana
     expect((await site.type("requests list")).stdout).toContain(action);
   }
   const lost = await site.type("explain order-lose_answer");
-  expect(lost.stdout).toContain("asked for by fault");
+  expect(lost.stdout).toContain("injected by fault");
   const statuses = (await site.requests()).map(({ status }) => status);
   expect(statuses).toEqual([500, 201, 0, 201, 201, 201, 201, 0, 429, 503]);
 });
@@ -144,9 +144,9 @@ test("faults that answer answer as the service would: its codes, Retry-After, an
       "rate_limited",
       "too many requests with this API key; try again in 7 s",
     ],
-    ["status", 500, "internal_error", "asked for by fault"],
-    ["status --status 401", 401, "credential_invalid", "asked for by fault"],
-    ["status --status 409", 409, "state_conflict", "asked for by fault"],
+    ["status", 500, "internal_error", "injected by fault"],
+    ["status --status 401", 401, "credential_invalid", "injected by fault"],
+    ["status --status 409", 409, "state_conflict", "injected by fault"],
   ] as const;
   for (const [line, status, code, said] of rows) {
     await site.type(`faults add ${line}`);

@@ -79,7 +79,7 @@ test("a journal of the development versions before format 10 is refused, and not
     old.value.close();
     const refusal = {
       reason: "development_version",
-      message: `${path} was made by a development version of checkout (format ${format}; released versions start at 10); nothing was written to it`,
+      message: `${path} was created by a development version of checkout (schema version ${format}; released versions start at 10); nothing was written to it`,
       remedy: "move the file away, or use another folder with --dir",
     };
     for (const opened of [openJournal(path), openSeenEvents(path, { now: 1 })])

@@ -117,7 +117,7 @@ test("a program refuses each file of a later format as a newer version's, and do
       const opened = openDatabase(file, { kind });
       expect(opened.ok ? "opened" : opened.refusal).toEqual({
         reason: "newer",
-        message: `${file} was written by a newer version of checkout (format ${format}; this one knows up to ${format - 1})`,
+        message: `${file} was written by a newer version of checkout (schema version ${format}; this version supports up to ${format - 1})`,
         remedy: "update checkout, or use another folder with --dir",
       });
       expect(readFileSync(file).equals(before)).toBe(true);
@@ -144,6 +144,6 @@ test("a snapshot is migrated in memory, its bytes stay as they are, and one of a
   const refused = openImage(later, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
   expect(refused.ok ? "opened" : refused.refusal).toEqual({
     reason: "newer",
-    message: `it was made by a newer version of checkout (format ${PRESENT + 2}; this one knows up to ${PRESENT}); update checkout`,
+    message: `it was written by a newer version of checkout (schema version ${PRESENT + 2}; this version supports up to ${PRESENT}); update checkout`,
   });
 });

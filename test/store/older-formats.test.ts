@@ -71,7 +71,7 @@ test("a database or backup of an older format is refused as a development versio
     const aside = isLog ? "the file" : "all but journal.db* in its folder";
     const refusal = {
       reason: "development_version",
-      message: `${path} was made by a development version of checkout (format ${file.format}; released versions start at ${BASELINE}); nothing was written to it`,
+      message: `${path} was created by a development version of checkout (schema version ${file.format}; released versions start at ${BASELINE}); nothing was written to it`,
       remedy: `move ${aside} away, or use another folder with --dir`,
     };
     const kind = isLog ? REQUESTS_FILE : SANDBOX_FILE;
@@ -101,7 +101,7 @@ test("a snapshot of an older format is refused as a development version's", () =
     const opened = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
     expect(opened.ok ? "opened" : opened.refusal).toEqual({
       reason: "development_version",
-      message: `it was made by a development version of checkout (format ${format}; released versions start at ${BASELINE}); take a new one`,
+      message: `it was written by a development version of checkout (schema version ${format}; released versions start at ${BASELINE}); take a new snapshot`,
     });
     expect(bytes.equals(content)).toBe(true);
   }

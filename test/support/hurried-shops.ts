@@ -41,14 +41,14 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
     language: "python",
     changes: [[HASH, 'f"shop-{hash(order_id)}"']],
     drill: IDEMPOTENCY,
-    cause: "makes a new key when it is started again",
+    cause: "creates a new key when it is started again",
   },
   {
     name: "a receiver in Python that looks at the age of created_at",
     language: "python",
     changes: [[HEADER_AGE, `${HEADER_AGE} and ${BODY_AGE}`]],
     drill: WEBHOOKS,
-    cause: "It refuses an event that was made an hour ago",
+    cause: "It refuses an event that was created an hour ago",
   },
   {
     name: "a receiver in Node whose secret for livemode is not set",
@@ -60,14 +60,14 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
       ],
     ],
     drill: WEBHOOKS,
-    cause: "It chooses its secret by what the body says",
+    cause: "It chooses its secret by the livemode or the store in the body",
   },
   {
     name: "a receiver in Node that compares base64",
     language: "node",
     changes: [['.digest("hex");\n  // While', '.digest("base64");\n  // While']],
     drill: WEBHOOKS,
-    cause: "It has the right secret, and makes another signature",
+    cause: "It has the right secret, but its signature is not",
   },
   {
     name: "a shop in Node that drops what comes while it is busy",
@@ -84,7 +84,7 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
       ["&& selectOrder.get({ id: orderId })) {", ") {\n    insertOrder.run(orderId);"],
     ],
     drill: `duplicates ${PAID} --quick`,
-    cause: "Another order was paid before",
+    cause: "The shop answered 2xx to the event of this payment",
   },
   {
     name: "a page in Node that asks about the session in the address, and books the order in it",
@@ -96,6 +96,6 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
       ],
     ],
     drill: `browser-return ${PAID} --return-url {shop}/thanks --create {client}`,
-    cause: "The customer came back with the session of another order",
+    cause: "The customer returned with the session of another, paid order",
   },
 ];

@@ -73,7 +73,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
       await hand.menu("Webhooks");
       await hand.row("order.created");
     },
-    ends: /^the receiver failed: look at its own log/,
+    ends: /^the receiver failed: see its log/,
   },
   {
     name: "replay an event",

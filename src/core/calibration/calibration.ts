@@ -19,7 +19,7 @@ import {
 
 const observed = z.object({
   status: z.int(),
-  /** Those of `SHOWN_HEADERS` that the answer has. */
+  /** The headers of `SHOWN_HEADERS` in the answer. */
   headers: z.record(z.string(), z.string()),
   body: z.unknown(),
 });

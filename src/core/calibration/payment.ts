@@ -1,4 +1,4 @@
-// What a payment shows of a service, and the verdicts on it. Who receives it: client/calibration/receiver.ts.
+// The evidence of a payment at a service, and the verdicts on it. Its receiver: client/calibration/receiver.ts.
 import { STATUSES } from "../checkout/checkout.ts";
 import { decodeUtf8, isRecord, parseJson } from "../json.ts";
 import { isSigningSecret } from "../sealed-secret.ts";
@@ -27,7 +27,7 @@ export type ReceivedRequest = {
 export type PaymentEvidence = {
   /** The deliveries; the first one was refused once, so that the service attempts it again. */
   readonly deliveries: readonly ReceivedRequest[];
-  /** The payer's return to the merchant; undefined if nobody came back. */
+  /** The payer's return to the merchant; undefined if the payer did not return. */
   readonly visit: ReceivedRequest | undefined;
   /** The order after its payment; undefined if it could not be retrieved. */
   readonly retrieved: ProbeAnswer | undefined;
@@ -68,7 +68,7 @@ export const PAYMENT_JUDGES: ReadonlyMap<
 
 const NO_DELIVERY = unobservedVerdict("no event of the order reached the receiver");
 const NO_SECRET = unobservedVerdict("no signing secret was given: --secret-file");
-const NO_RETURN = unobservedVerdict(`nobody came back to ${RETURN_PATH} of the receiver`);
+const NO_RETURN = unobservedVerdict(`nobody returned to ${RETURN_PATH} of the receiver`);
 
 /** Minimum and maximum delay of the second attempt, in milliseconds: 5 s, 20 % jitter, and transmission. */
 const SECOND_ATTEMPT_MS = { least: 3500, most: 9000 };
@@ -152,7 +152,7 @@ function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict 
   const without = deliveries.find((one) => !hasHeaders(one));
   if (without !== undefined) return verdictOf(false, expected, without);
   if (secrets.length === 0) return NO_SECRET;
-  // A wrong signature may come from another secret, and says nothing of the headers.
+  // A wrong signature may come from another secret, so it proves nothing about the headers.
   const verdicts = deliveries.map((one) => [one, verdictOnSignature(one, secrets)] as const);
   const wrong = verdicts.find(([, verdict]) => !verdict.ok && verdict.code !== "signature_mismatch");
   if (wrong !== undefined) return verdictOf(false, expected, wrong[0]);
@@ -208,5 +208,5 @@ function judgeReturn({ visit }: PaymentEvidence, { id, orderId }: PaidOrder): Pa
 function judgeReturnPath({ visit }: PaymentEvidence): PaymentVerdict {
   if (visit === undefined) return NO_RETURN;
   const { pathname } = new URL(visit.target, "http://localhost");
-  return verdictOf(pathname === RETURN_PATH, `the path that was registered: ${RETURN_PATH}`, visit);
+  return verdictOf(pathname === RETURN_PATH, `the registered path: ${RETURN_PATH}`, visit);
 }

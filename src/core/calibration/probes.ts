@@ -38,7 +38,7 @@ export type Probe = {
   readonly name: string;
   /** The effect of the request, for the user's consent. */
   readonly summary: string;
-  /** `run` is a text unique to this run. Undefined if an earlier answer lacks the id that it needs. */
+  /** `run` is a text unique to this run. Undefined if an earlier answer lacks the id that the request needs. */
   readonly request: (run: string, answers: ProbeAnswers) => ProbeRequest | undefined;
   readonly checks: readonly ProbeCheck[];
 };
@@ -65,7 +65,9 @@ const sum = (orderId: string, more: Readonly<Record<string, unknown>> = {}): str
   });
 /** The order_id of the order that a run creates. */
 export const probeOrderId = (run: string): string => `calibrate-${run}`;
-/** Does not contain the order's, by which a receiver recognises the order's events. */
+/**
+ * The order_id of the session. It does not contain the order_id of the order, by which a receiver recognises events.
+ */
 const sessionOrderIdOf = (run: string): string => `calibrate-session-${run}`;
 const keyOf = (run: string, number = 1): string => `calibrate-${run}-${number}`;
 const refusedId = "calibrate-refused";
@@ -105,7 +107,7 @@ function refusal(decision: number, status: number, code: ErrorCode): ProbeCheck 
   };
 }
 
-/** The claims on a created object: the form of its ids (decision 2), and the stated fields (decision 20). */
+/** The checks of a created object: the form of its ids (decision 2), and the stated fields (decision 20). */
 function creation(object: CheckoutObject): readonly ProbeCheck[] {
   const fields = {
     object,
@@ -139,7 +141,7 @@ function creation(object: CheckoutObject): readonly ProbeCheck[] {
   ];
 }
 
-/** The claim on a retrieve of what a probe created. */
+/** The check of a retrieve of the checkout that a probe created. */
 function unchanged(created: string): ProbeCheck {
   return {
     decision: 9,
@@ -178,8 +180,8 @@ const short = (): string => "short";
 const SESSION_PROBE = "create-session";
 
 /**
- * The probes in order: 21 requests, of which the first creates an order and another one a checkout session. None makes
- * a payment, and none provokes a rate limit.
+ * The probes in order: 21 requests, of which the first creates an order and a later one a checkout session. No request
+ * makes a payment or provokes a rate limit.
  */
 export const PROBES: readonly Probe[] = [
   {
@@ -307,7 +309,7 @@ export const PROBES: readonly Probe[] = [
     request: createOrder(key2, () => JSON.stringify({ order_id: refusedId, amount_minor: 0 })),
     checks: [refusal(3, 400, "missing_parameter")],
   },
-  // Last: a lifetime shorter than the run shows here.
+  // The last probes: they reveal a lifetime that is shorter than the run.
   {
     name: "retrieve",
     summary: "retrieves the order",

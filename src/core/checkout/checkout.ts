@@ -18,7 +18,7 @@ export const BILLING_MODELS = ["one_time"] as const;
 /** Maximum number of prices of a store, including retired prices. */
 export const MAX_PRICES = 200;
 
-/** The kind of create from which a checkout comes (interface 12). */
+/** The kind of a checkout, which depends on its create (interface 12). */
 export type CheckoutObject = "order" | "checkout_session";
 
 /** An order or hosted checkout session of a store. Times are in milliseconds since the epoch. */

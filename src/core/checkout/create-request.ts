@@ -13,7 +13,7 @@ import {
   refuseValue,
 } from "../text.ts";
 
-/** The refusal does not repeat the value. */
+/** The expected form in a refusal that does not repeat the value. */
 const NO_SECRET = `free of ${SECRET_DESCRIPTION}`;
 
 const text = (minimum: number, maximum: number, expected: string) =>

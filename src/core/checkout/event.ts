@@ -27,7 +27,7 @@ export function createEvent(
     readonly checkout: Checkout;
     readonly previousStatus: Status | null;
     readonly sequence: number;
-    /** The bytes of the checkout, as answers carry them. */
+    /** The bytes of the checkout, as in answers. */
     readonly checkoutJson: string;
   },
   now: number,

@@ -1,4 +1,4 @@
-// The rules for a price, and why one is refused. Who approves it: core/readiness/admin-action.ts; its verbs:
+// The rules for a price, and the reasons for refusing one. Approval: core/readiness/admin-action.ts; verbs:
 // sandbox/checkout/prices.ts.
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
@@ -10,7 +10,7 @@ export type PriceTerms = Pick<PurchaseTerms, "amountMinor" | "currency" | "payme
   readonly description: string;
 };
 
-/** The names of these terms, in code and on the wire. */
+/** The names of a price's terms, in code and on the wire. */
 export const PRICE_TERMS = [
   ["amountMinor", "amount_minor"],
   ["currency", "currency"],
@@ -43,7 +43,7 @@ export function decidePrice(
   if (known !== undefined) return decideKnown(wanted, known);
   if (all.length >= MAX_PRICES)
     return refuse("state_conflict", [
-      `a store may have ${MAX_PRICES} prices, and has them`,
+      `the store already has the maximum of ${MAX_PRICES} prices`,
       `商店至多有 ${MAX_PRICES} 个价格，已达上限`,
     ]);
   return accept({ price: wanted, added: true });

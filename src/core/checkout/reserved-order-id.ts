@@ -8,7 +8,7 @@ export type PayOutcome = (typeof PAY_OUTCOMES)[number];
 export const SIMULATED_OUTCOMES = [...PAY_OUTCOMES, "pending"] as const;
 export type SimulatedOutcome = (typeof SIMULATED_OUTCOMES)[number];
 
-/** The delay after which a checkout with a reserved order_id settles itself, in milliseconds by the store's clock. */
+/** The delay before a checkout with a reserved order_id settles automatically, in milliseconds by the store's clock. */
 const SETTLE_AFTER_MS = 1000;
 
 /** The outcome and time of an automatic settlement; undefined for checkouts that wait for a payer. */

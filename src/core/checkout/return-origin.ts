@@ -1,4 +1,4 @@
-// The rules for return addresses. Who registers them: sandbox/checkout/return-origins.ts.
+// The rules for return addresses. Registering one: sandbox/checkout/return-origins.ts.
 import type { Checkout } from "./checkout.ts";
 import type { Words } from "../language.ts";
 import { LOOPBACK_NAMES, PORT_PATTERN } from "../loopback.ts";
@@ -76,7 +76,7 @@ const TEXT_FAULTS: readonly Fault[] = [
   [
     /^null$/,
     [
-      "be an address: null is what browsers send for pages that have no origin",
+      "be an address: browsers send null for pages without an origin",
       "必须是地址：null 是浏览器对无来源页面发送的值",
     ],
   ],
@@ -86,7 +86,7 @@ const PATH_FAULTS: readonly Fault[] = [
   [/[\s\p{Cc}]/u, ["contain no space, line break or control character", "不得含空白、换行或控制字符"]],
   [
     /[^\x21-\x7e]/,
-    ["be plain ASCII, other characters percent-encoded", "必须是纯 ASCII，其他字符用百分号编码"],
+    ["be plain ASCII, with other characters percent-encoded", "必须是纯 ASCII，其他字符用百分号编码"],
   ],
   [/\\/, ["contain no backslash: browsers read it as a slash", "不得含反斜杠：浏览器会当作斜杠"]],
   [/^[^/]|^$/, ["begin with a slash", "必须以斜杠开头"]],
@@ -109,7 +109,7 @@ const LABEL_FAULTS: readonly Fault[] = [
   [
     /^xn--/,
     [
-      "have a host without xn--: what stands for other letters cannot be told from look-alikes",
+      "have a host without xn--: the letters that it encodes can look like other letters",
       "主机名不得含 xn--：它代表的字母与形近字母难以区分",
     ],
   ],
@@ -214,7 +214,7 @@ function brokenRule(text: string): Words | undefined {
       `必须以 https:// 开头：http:// 只用于本机，即 ${[...LOOPBACK_HOSTS].join("、")}`,
     ];
   }
-  // The only rule; the checks above name the reason.
+  // This check alone is the rule; the checks above only name a more precise reason.
   return originOf(text) === text ? undefined : ["be written as browsers write it", "必须按浏览器的写法"];
 }
 
@@ -272,7 +272,7 @@ function portRule(port: string | undefined, scheme: keyof typeof DEFAULT_PORTS):
     return [`have a port from 1 to ${MAX_PORT}`, `端口必须在 1 到 ${MAX_PORT} 之间`];
   if (port.startsWith("0")) return ["have a port without leading zeros", "端口不得以零开头"];
   return port === DEFAULT_PORTS[scheme]
-    ? [`leave out ${port}, the port of ${scheme} itself`, `请省略 ${port}，它就是 ${scheme} 的默认端口`]
+    ? [`leave out ${port}, the default port of ${scheme}`, `请省略 ${port}，它就是 ${scheme} 的默认端口`]
     : undefined;
 }
 

@@ -4,7 +4,7 @@ import type { WebhookCheckout } from "../webhook/webhook.ts";
 import type { Refusal } from "../outcome.ts";
 import { cutText } from "../text.ts";
 
-/** Maximum length of a shown text of the service, in code points; a broken service may send a megabyte. */
+/** Maximum length of a text of the service for display, in code points; a broken service may send a megabyte. */
 const MAX_TEXT_CODE_POINTS = 500;
 /** Maximum length of an address: longer ones do not work in all browsers. */
 const MAX_URL_LENGTH = 2048;
@@ -27,9 +27,9 @@ export const checkoutWire = z.object({
 /** A checkout as it appears in answers. */
 export type CheckoutWire = z.infer<typeof checkoutWire>;
 
-/** Marks a field of the wire that a view hides. */
+/** Marks a wire field that a view hides. */
 export const HIDDEN_FIELD = Symbol("hidden");
-/** How a view shows each field of the wire. */
+/** How a view shows each wire field. */
 export type FieldDisplay<Shown> = Readonly<Record<keyof CheckoutWire, Shown | typeof HIDDEN_FIELD>>;
 
 /** The shown values of several fields, in their order. */

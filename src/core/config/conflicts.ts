@@ -49,7 +49,7 @@ export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>
     const variable = targetVariable(name);
     const other = names.get(variable);
     names.set(variable, other ?? name);
-    const message = `has the same variable as ${other}, ${variable}; rename one of the two`;
+    const message = `has the same variable as ${other}, ${variable}; rename one of the two targets`;
     const faults = [addressFault(name, target), variableFault(name, target)];
     return [other === undefined ? undefined : { path: ["targets", name], message }, ...faults].filter(
       (fault) => fault !== undefined,
@@ -71,7 +71,7 @@ function variableFault(name: string, { apiKey: { env } }: NamedTarget): FieldFau
 }
 
 const PLAIN_HTTP =
-  "must begin with https: an API key goes over plain http only to this machine (127.0.0.1, localhost, [::1])";
+  "must begin with https: an API key is sent over plain http only to this machine (127.0.0.1, localhost, [::1])";
 
 /** Every variable that this program reads as a setting or a secret. Windows ignores the case of names. */
 const OUR_VARIABLE = /^(CHECKOUT_.*|(HTTPS?|ALL|NO)_PROXY)$/i;

@@ -15,7 +15,7 @@ const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
  */
 export function exportConfig({ settings, stores }: AnswerOf<"showConfig">): Outcome<string> {
   if (stores.length > MAX_STORES)
-    return tooLarge(`${MAX_STORES} stores, and this sandbox has ${stores.length}`);
+    return tooLarge(`${MAX_STORES} stores, but this sandbox has ${stores.length}`);
   const sandbox = selectChangedSettings(settings);
   const config: ConfigFile = {
     $schema: SCHEMA,
@@ -42,10 +42,10 @@ export function exportConfig({ settings, stores }: AnswerOf<"showConfig">): Outc
   };
   const text = `${JSON.stringify(z.encode(wireSchema(configFile), config), null, 2)}\n`;
   return text.length > MAX_FILE_LENGTH
-    ? tooLarge(`${MAX_FILE_LENGTH} characters, and this one would have ${text.length}`)
+    ? tooLarge(`${MAX_FILE_LENGTH} characters, but this file would have ${text.length}`)
     : accept(text);
 }
 
 function tooLarge(why: string): Outcome<never> {
-  return refuse("state_conflict", `a checkout.config.json may have ${why}`);
+  return refuse("state_conflict", `a checkout.config.json may have at most ${why}`);
 }

@@ -228,7 +228,7 @@ function checkStore(wanted: RequestedStore, place: PlanContext): Outcome<void> {
   const { now, state, path } = place;
   const { merchant, signingSecret, apiKeys = [] } = wanted;
   if (now !== undefined && merchant !== undefined && merchant.id !== now.merchant.id) {
-    const why = `the store exists and belongs to merchant ${now.merchant.id}; a store keeps its merchant`;
+    const why = `the store exists and belongs to merchant ${now.merchant.id}; the merchant of a store cannot change`;
     return refuseField("state_conflict", [...path, "merchant", "id"], why);
   }
   const other = now?.signingSecret;
@@ -266,7 +266,7 @@ function checkLists(wanted: RequestedStore, { now, path, targets, prune }: PlanC
     const most = name === "prices" ? MAX_PRICES : MAX_IN_LIST;
     const all = new Set(prune ? inFile : [...inFile, ...known]);
     if (all.size <= most || all.size === known.length) continue;
-    const why = `a store may have ${most}, and would have ${all.size} with the ones that are not in the file`;
+    const why = `a store may have at most ${most}, but would have ${all.size} with the items that are not in the file`;
     return refuseField("state_conflict", [...path, name], `${why}; --prune removes them`);
   }
   return accept(undefined);
@@ -277,7 +277,7 @@ function keyConflicts(wanted: readonly RequestedStore[]): FieldFault[] {
   const all = wanted.flatMap(({ apiKeys = [] }, store) =>
     apiKeys.map((apiKey, at): NamedField => [["stores", store, "api_keys", at], apiKey]),
   );
-  return findRepeatedNames(all, "is the same API key as another one of the file");
+  return findRepeatedNames(all, "is the same API key as another in the file");
 }
 
 function refuseField(code: ErrorCode, path: FieldPath, why: string): Outcome<never> {

@@ -1,5 +1,6 @@
-// Why the text of a configuration is refused. Changes that no sandbox can make: core/config/plan.ts. Which file:
-// host/config/find.ts; `--target`: cli/target/named-target.ts; variables that it may send: cli/config/allowed.ts.
+// Decides why the text of a configuration is refused. Changes that no sandbox can make: core/config/plan.ts. The choice
+// of the file: host/config/find.ts; `--target`: cli/target/named-target.ts; variables that may be sent:
+// cli/config/allowed.ts.
 import {
   createScanner,
   findNodeAtLocation,
@@ -97,7 +98,12 @@ const TOKENS = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, e
 /** Refuses texts that are too deep for the recursive parser. */
 function limitFault(text: string): ConfigFault | undefined {
   if (text.length > MAX_FILE_LENGTH)
-    return { field: "", line: 1, column: 1, message: `the file may have ${MAX_FILE_LENGTH} characters` };
+    return {
+      field: "",
+      line: 1,
+      column: 1,
+      message: `the file may have at most ${MAX_FILE_LENGTH} characters`,
+    };
   const scanner = createScanner(text, true);
   let depth = 0;
   for (let token: number = scanner.scan(); token !== TOKENS.end; token = scanner.scan()) {
@@ -105,7 +111,7 @@ function limitFault(text: string): ConfigFault | undefined {
     if (token === TOKENS.closeBrace || token === TOKENS.closeBracket) depth -= 1;
     if (depth > MAX_DEPTH) {
       const place = placeAt(text, scanner.getTokenOffset());
-      return { field: "", message: `the file may have ${MAX_DEPTH} levels`, ...place };
+      return { field: "", message: `the file may have at most ${MAX_DEPTH} levels`, ...place };
     }
   }
   return undefined;
@@ -138,8 +144,8 @@ function isOfOtherType({ code, path }: z.core.$ZodIssue): boolean {
 
 function unknownKeyText(key: string, names: readonly string[]): string {
   const near = closestMatch(key, names, { maxDistance: MAX_TYPING_ERRORS });
-  const meant = near === undefined ? `known are ${names.join(", ")}` : `did you mean ${near}?`;
-  return `is no field here; ${meant}`;
+  const meant = near === undefined ? `fields: ${names.join(", ")}` : `did you mean ${near}?`;
+  return `is not a field here; ${meant}`;
 }
 
 /** The field names of the object at a path of the file. */
@@ -172,7 +178,7 @@ function bare(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined 
 function locateFault(text: string, tree: Node, { path, message }: FieldFault): ConfigFault {
   const found = findNodeAtLocation(tree, [...path]);
   const key = found?.parent?.type === "property" ? found.parent.children?.[0] : undefined;
-  const isUnknown = message.startsWith("is no field");
+  const isUnknown = message.startsWith("is not a field");
   const node = (isUnknown ? key : undefined) ?? found ?? nodeAbove(tree, path);
   return faultAt(text, node, { field: fieldText(path), message });
 }

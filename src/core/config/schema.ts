@@ -1,5 +1,5 @@
-// To add a field: its row here; its effect: core/config/plan.ts, sandbox/config/apply.ts. A setting of the start
-// also has its row in core/config/settings.ts, and a field of `servedSettings` in core/control/sandbox.ts.
+// A new field needs a row here; its effect: core/config/plan.ts, sandbox/config/apply.ts. A new setting of the start
+// also needs a row in core/config/settings.ts, and a field of `servedSettings` in core/control/sandbox.ts.
 import { errorWords, messageWords } from "../issue-words.ts";
 import type { Words } from "../language.ts";
 import * as z from "zod/mini";
@@ -82,7 +82,7 @@ const line = (minimum: number, maximum: number) =>
     z.refine(
       (text) => isLine(text, minimum, maximum),
       errorWords([
-        `must have ${minimum} to ${maximum} characters, and no invisible ones`,
+        `must have ${minimum} to ${maximum} characters, and no invisible characters`,
         `应为 ${minimum} 到 ${maximum} 个字符，且没有不可见字符`,
       ]),
     ),
@@ -216,7 +216,7 @@ const secret = z.strictObject(
   {
     error: (issue) =>
       issue.code === "invalid_type"
-        ? 'must be { "env": "NAME" }, the variable that contains it: the file never contains a secret'
+        ? 'must be { "env": "NAME" }, the variable that contains the secret: the file never contains one'
         : undefined,
   },
 );

@@ -70,7 +70,7 @@ export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedul
   if (faults.length === 0 && sum > MAX_SCHEDULE_MS)
     faults.push({
       at: undefined,
-      message: `may take ${durationText(MAX_SCHEDULE_MS)} in all, and takes ${durationText(sum)}: an endpoint is disabled after ${durationText(DISABLE_AFTER_MS)} without a success`,
+      message: `may take ${durationText(MAX_SCHEDULE_MS)} in all, but takes ${durationText(sum)}: an endpoint is disabled after ${durationText(DISABLE_AFTER_MS)} without a success`,
     });
   return faults.length === 0 ? accept(whole) : { ok: false, refusal: faults };
 }

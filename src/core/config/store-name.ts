@@ -17,12 +17,12 @@ const MAX_LENGTH = 64;
 
 const LATIN_LETTERS = "A-Za-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u024f\\u1e00-\\u1eff";
 /**
- * Scripts with letters that resemble Latin ones: phonetic letters, Greek, Cyrillic, Armenian, Georgian, Cherokee,
+ * Scripts with letters that resemble Latin letters: phonetic letters, Greek, Cyrillic, Armenian, Georgian, Cherokee,
  * Canadian syllabics, Ogham, runes, Coptic, Lisu, and some historic scripts. Han, kana, Hangul and others have none.
  */
 const RESEMBLING_SCRIPTS =
   "\\u0250-\\u02af\\u0370-\\u058f\\u10a0-\\u10ff\\u13a0-\\u16ff\\u1c80-\\u1c8f\\u1d00-\\u1dbf\\u1f00-\\u1fff\\u2c80-\\u2cff\\u2de0-\\u2dff\\ua4d0-\\ua4ff\\ua640-\\ua69f\\uab30-\\uabbf\u{10280}-\u{1034f}\u{10400}-\u{104ff}\u{118a0}-\u{118ff}\u{16f00}-\u{16f9f}";
-/** Cyrillic, Greek and Armenian letters that look exactly like Latin ones. */
+/** Cyrillic, Greek and Armenian letters that look exactly like Latin letters. */
 const LOOKALIKE_LETTERS =
   "\\u0405\\u0406\\u0408\\u0410\\u0412\\u0415\\u041a\\u041c-\\u041e\\u0420-\\u0422\\u0425\\u0430\\u0435\\u043e\\u0440\\u0441\\u0443\\u0445\\u0455\\u0456\\u0458\\u0474\\u0475\\u04ae\\u04af\\u04ba\\u04bb\\u04c0\\u04cf\\u0500\\u0501\\u050c\\u051a-\\u051d\\u0391\\u0392\\u0395-\\u0397\\u0399\\u039a\\u039c\\u039d\\u039f\\u03a1\\u03a4\\u03a5\\u03a7\\u03b1\\u03b3\\u03b9\\u03bd\\u03bf\\u03c1\\u03c3\\u03c5\\u054d\\u054f\\u0555\\u0566\\u0570\\u0578\\u057d\\u0581\\u0585";
 /** Variants of ASCII blanks, digits and letters: full-width, mathematical, letters as symbols. */
@@ -36,25 +36,28 @@ const STYLED_CHARACTERS =
 const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
   [
     "^ | $|  ",
-    ["neither begin nor end with a blank, nor have two in a row", "不得以空格开头或结尾，也不得有连续空格"],
+    [
+      "neither begin nor end with a space, nor have two spaces in a row",
+      "不得以空格开头或结尾，也不得有连续空格",
+    ],
   ],
   // Words that `--store` does not read as a name, and words that look like them.
   [
     "^(?:[dD][eE][fF][aA][uU][lL][tT]|[nN][eE][wW])$",
-    ["be neither default nor new, in upper case either", "不得为 default 或 new，大小写均不可"],
+    ["be neither default nor new, in lower or upper case", "不得为 default 或 new，大小写均不可"],
   ],
-  [UUID_PATTERN, ["be no id", "不得为 id"]],
+  [UUID_PATTERN, ["not be an id", "不得为 id"]],
   [
     `[${STYLED_CHARACTERS}]`,
     [
-      "have plain letters, digits and blanks: full-width and styled ones look like others",
+      "have plain letters, digits and spaces: full-width and styled characters look like others",
       "只能使用普通的字母、数字和空格：全角或花体字符与其他字符相似",
     ],
   ],
   [
     `[${LATIN_LETTERS}].*[${RESEMBLING_SCRIPTS}]|[${RESEMBLING_SCRIPTS}].*[${LATIN_LETTERS}]`,
     [
-      "not have Latin letters beside letters of a script that look like them",
+      "not mix Latin letters with letters of another script that look like them",
       "不得混用拉丁字母和与其相似的其他文字的字母",
     ],
   ],
@@ -92,7 +95,7 @@ export function storeNameFault(text: string): Words | undefined {
     return [`must be free of ${SECRET_DESCRIPTION}`, `不得包含${SECRET_DESCRIPTION_ZH}`];
   if (text === "" || codePointLength(text) > MAX_LENGTH || printable(text) !== text)
     return [
-      `must have 1 to ${MAX_LENGTH} characters, and no invisible ones`,
+      `must have 1 to ${MAX_LENGTH} characters, and no invisible characters`,
       `应为 1 到 ${MAX_LENGTH} 个字符，且没有不可见字符`,
     ];
   const broken = RULES.find(([pattern]) => pattern.test(text));

@@ -55,10 +55,10 @@ const lastChange = z.object({
   by: z.enum(["merchant", "payer", "order_id", "clock"]),
   /** The payment attempt that changed. */
   attempt: z.nullable(z.int()),
-  /** How many attempts the payer has left after a decline. */
+  /** The number of attempts that the payer has left after a decline. */
   attemptsLeft: z.nullable(wholeNumber(0)),
 });
-/** The last change of a checkout, and who made it. */
+/** The last change of a checkout, and its actor. */
 export type LastChange = DomainOf<typeof lastChange>;
 
 const event = z.object({
@@ -123,7 +123,7 @@ export type Price = DomainOf<typeof price>;
 
 const refusedOrder = z.object({
   orderId: z.string(),
-  /** The newest of its requests, and how many there are. */
+  /** The newest of its requests; `count` is their number. */
   requestId: z.string(),
   status: z.int(),
   code: z.nullable(z.string()),

@@ -101,7 +101,7 @@ const clientRun = z.strictObject({
   run: z.enum(CLIENT_RUNS),
   orderId: nonEmptyText(MAX_ORDER_ID),
 });
-/** A running drill and its start time. */
+/** A run of the merchant's command: its purchase, and the order_id that the drill gave to the command. */
 export type WatchedRun = DomainOf<typeof clientRun>;
 
 const clientExit = z.strictObject({

@@ -56,7 +56,7 @@ const endpointFact = z.extend(z.pick(endpoint, shownEndpoint), {
   /** The endpoint's last drill. */
   drill: z.nullable(drillResult),
 });
-/** An endpoint, as the checklist needs it. */
+/** An endpoint, with the facts that the checklist needs. */
 export type EndpointFact = DomainOf<typeof endpointFact>;
 
 const readiness = z.object({
@@ -187,10 +187,10 @@ const assumption = z.object({
   setting: z.nullable(z.string()),
   /** The evidence that the assumption was used; null if the service cannot see any. */
   shownBy: z.nullable(z.string()),
-  /** The first use; the id is the request's or, without a request, the event's or checkout's. */
+  /** The first use, with the id of the request or, without a request, of the event or checkout. */
   reliedOn: z.nullable(z.object({ since: moment, requestId: z.string() })),
 });
-/** A gap of the interface and our choice; a real service may choose differently. */
+/** A gap in the interface and our choice; a real service may choose differently. */
 export type AssumptionEntry = DomainOf<typeof assumption>;
 
 nameSchemas({

@@ -94,7 +94,7 @@ function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   }
   const wireShape = Object.fromEntries(fields.map(([, onWire, field]) => [onWire, field]));
   const domainShape = Object.fromEntries(fields.map(([name]) => [name, z.optional(z.unknown())]));
-  // Unknown fields are refused or dropped, as the schema says, on the side where they enter.
+  // Unknown fields are refused or dropped, depending on the schema, on the side where they enter.
   return z.codec(
     schema.clone({ ...schema.def, shape: wireShape, checks: [] }),
     schema.clone({ ...schema.def, shape: domainShape }),

@@ -47,7 +47,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   invalid_request: { name: TRANSPORT, next: VALID_CREATE_COMMAND },
   request_timeout: {
     name: TRANSPORT,
-    expected: ["the whole request within its time", "在时限内发完整个请求"],
+    expected: ["the whole request within the time limit", "在时限内发完整个请求"],
     next: VALID_CREATE_COMMAND,
   },
   headers_too_large: { name: TRANSPORT, field: "headers", next: VALID_CREATE_COMMAND },
@@ -65,7 +65,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     name: HOST,
     field: "Origin",
     expected: [
-      "a request of a server: the API key must not be in a browser",
+      "a request from a server: the API key must not be in a browser",
       "由服务器发出的请求：API 密钥不得出现在浏览器中",
     ],
     next: ["checkout env"],
@@ -92,7 +92,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     rule: 27,
     field: "Authorization",
     expected: [
-      "an API key of this sandbox that is in force: Authorization: Bearer svc_test_…",
+      "a valid API key of this sandbox: Authorization: Bearer svc_test_…",
       "本沙箱中有效的 API 密钥：Authorization: Bearer svc_test_…",
     ],
     next: KEYS,
@@ -100,7 +100,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   rate_limited: {
     name: RATE,
     rule: 33,
-    expected: ["another attempt after the seconds of Retry-After", "按 Retry-After 的秒数等待后重试"],
+    expected: ["another attempt after the time in Retry-After", "按 Retry-After 的秒数等待后重试"],
     next: ["checkout sandbox start --rate-limit <rate>"],
   },
   environment_not_allowed: {
@@ -161,7 +161,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     rule: 21,
     field: "Idempotency-Key",
     expected: [
-      "another attempt once the first request of this key has its answer",
+      "another attempt after the first request with this key was answered",
       "等该幂等键的首个请求得到响应后再重试",
     ],
   },

@@ -169,7 +169,7 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   const late = last.startedAt - eventAt;
   if (fault === undefined && late < LATE_MS) return "";
   const held = fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault));
-  // A replay is later than its event by nature.
+  // A replay is always later than its event.
   const after = delivery.cause === "event" ? say(EXPLAIN_SENTENCES.afterEvent(spanText(late, say))) : "";
   return joinTexts([held, say(EXPLAIN_SENTENCES.arrived(toIso(last.startedAt))), after]);
 }
@@ -223,7 +223,7 @@ function whyText({ attempts }: StoryDelivery, { say }: LineContext): string {
   const last = attempts.at(-1);
   const cause = last && causeText(last, say);
   if (last === undefined || cause === undefined) return "";
-  // The result names the fault.
+  // An injected fault is already in the result.
   return last.fault === null ? `${quoteAnswer(last)} (${cause})` : quoteAnswer(last);
 }
 

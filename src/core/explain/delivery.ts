@@ -44,7 +44,7 @@ export const DELIVERY_CAUSES: Readonly<
 > = {
   unreachable: {
     cause: [
-      "nothing answers at this address: the receiver does not run, or runs on another port",
+      "nothing answers at this address: the receiver is not running, or listens on another port",
       "该地址无人响应：接收端未运行，或运行在其他端口",
     ],
     next: "checkout endpoints list",
@@ -58,7 +58,7 @@ export const DELIVERY_CAUSES: Readonly<
   },
   connection_lost: {
     cause: [
-      "the receiver closed the connection without an answer: it crashed, or its server limits bodies",
+      "the receiver closed the connection without an answer: it crashed, or its server limits the size of bodies",
       "接收端未响应就关闭了连接：可能已崩溃，或其服务器限制请求体大小",
     ],
     next: "checkout events replay <event_id>",
@@ -75,19 +75,22 @@ export const DELIVERY_CAUSES: Readonly<
     next: "checkout sandbox start --allow-target <host>",
   },
   interrupted: {
-    cause: ["the sandbox ended while it was sent; it is sent again", "发送途中沙箱停止；将重新发送"],
+    cause: [
+      "the sandbox stopped during the attempt; the event will be sent again",
+      "发送途中沙箱停止；将重新发送",
+    ],
     next: "checkout events get <event_id>",
   },
   "3xx": {
     cause: [
-      "redirects are not followed: give the endpoint the address that it leads to",
+      "redirects are not followed: give the endpoint the target address of the redirect",
       "不跟随重定向：请把接收端改为重定向后的地址",
     ],
     next: "checkout endpoints add <url>",
   },
   "400": {
     cause: [
-      "the receiver refused it, usually because it verifies the signature with another secret, or over a parsed body",
+      "the receiver refused the event, usually because it verifies the signature with another secret, or over a parsed body",
       "接收端拒绝了它：多半是验签失败，用了别的密钥，或对解析后的请求体验签",
     ],
     next: "checkout endpoints secret <endpoint_id>",
@@ -111,22 +114,25 @@ export const DELIVERY_CAUSES: Readonly<
     next: "checkout endpoints list",
   },
   "405": {
-    cause: ["the path is there, but not for POST", "路径存在，但不接受 POST"],
+    cause: ["the path exists, but does not accept POST", "路径存在，但不接受 POST"],
     next: "checkout endpoints list",
   },
   "410": {
     cause: [
-      "the receiver says that it is gone, so the endpoint was disabled",
+      "the receiver answered 410 (gone), so the endpoint was disabled",
       "接收端声明该地址已不存在，因此接收端已停用",
     ],
     next: "checkout endpoints enable <endpoint_id>",
   },
   "413": {
-    cause: ["the receiver limits bodies to less than an event has", "接收端的请求体上限小于事件的大小"],
+    cause: [
+      "the receiver's size limit for bodies is smaller than the event",
+      "接收端的请求体上限小于事件的大小",
+    ],
     next: "checkout events get <event_id>",
   },
   "415": {
-    cause: ["the receiver does not take application/json on this route", "该路由不接受 application/json"],
+    cause: ["the receiver does not accept application/json on this route", "该路由不接受 application/json"],
     next: "checkout events get <event_id>",
   },
   "429": {
@@ -134,18 +140,18 @@ export const DELIVERY_CAUSES: Readonly<
     next: "checkout events replay <event_id>",
   },
   "4xx": {
-    cause: ["the receiver refused it; its answer says why", "接收端拒绝了它；原因见其响应"],
+    cause: ["the receiver refused the event; its answer says why", "接收端拒绝了它；原因见其响应"],
     next: "checkout events replay <event_id>",
   },
   "5xx": {
     cause: [
-      "the receiver failed: look at its own log, and at the answer that it gave",
+      "the receiver failed: see its log and its answer",
       "接收端出错：请查看它自己的日志和它给出的响应",
     ],
     next: "checkout events replay <event_id>",
   },
   other: {
-    cause: ["only a 2xx counts as taken", "只有 2xx 才算已接收"],
+    cause: ["only a 2xx counts as accepted", "只有 2xx 才算已接收"],
     next: "checkout events replay <event_id>",
   },
 };

@@ -34,7 +34,7 @@ export function lastChange(life: Life): LastChange {
 
 const NO_ATTEMPT = { attempt: null, attemptsLeft: null } as const;
 
-/** A checkout with a reserved order_id settles itself at a known time; the payer makes every other change. */
+/** A checkout with a reserved order_id settles automatically at a known time; the payer makes every other change. */
 function whoActed(checkout: Life["checkout"], at: number): LastChange["by"] {
   return settlementOf(checkout)?.dueAt === at ? "order_id" : "payer";
 }

@@ -28,7 +28,7 @@ export type OrderableLine<Subject> = {
 
 /**
  * Merges chains of lines by time. Each chain is in chronological order. A time that goes back within a chain shows that
- * the clock was set back: when no chain can continue without that, a line says so, and times start again.
+ * the clock was set back: if every chain continues with an earlier time, a line says so, and times start again.
  */
 export function mergeChains<Subject>(
   chains: readonly (readonly OrderableLine<Subject>[])[],

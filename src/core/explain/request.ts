@@ -47,7 +47,7 @@ export function explainRequest(
   const check = checkOfCode(code);
   const { name } = check;
   const { field, expected, received, next } = partsOf(refused, check, say);
-  // A price that cannot be used is refused under the rule of its form, whatever the rule of the code.
+  // A price that cannot be used is refused under the rule of its form, regardless of the rule of the code.
   const { rule, decision } = field === PRICE_CHECK.field ? PRICE_CHECK : check;
   return {
     ...rest,
@@ -169,7 +169,7 @@ export function differencesOf(
   if (typeof body !== "object" || body === null) return [];
   const sent = new Map(Object.entries(body).map(([field, value]) => [field, displayValue(value)]));
   const first = firstRequest(met);
-  // A price brings a description too, and only the fingerprint tells whether the first request had one.
+  // A price can supply the description; without a fingerprint, it is unknown whether the first request sent one.
   if (met.fingerprint === null && createRequestsFor(met).length > 1) sent.delete("description");
   sent.set(PATH, path);
   return [...new Set([...first.keys(), ...sent.keys()])]
@@ -188,7 +188,7 @@ export function originalBody(met: ExistingCheckout): CreateRequest {
 /** The path and the fields of the request that created a checkout. */
 function firstRequest(met: ExistingCheckout): Map<string, string> {
   const fields = Object.entries({ path: CREATE_PATHS[met.object], ...originalBody(met) });
-  // In the log's form, to be comparable.
+  // In the form of the log, so that the values are comparable.
   return new Map(fields.map(([field, value]) => [field, displayValue(storedField(value, met))]));
 }
 

@@ -4,7 +4,7 @@ import type { LastChange } from "../control/checkout.ts";
 import type { Words } from "../language.ts";
 import type { DeliveryEntry } from "../control/webhook.ts";
 
-const CREATE_AGAIN_TEXT = "the same order_id may be created again with a new key";
+const CREATE_AGAIN_TEXT = "the same order_id may be used again with a new key";
 const CREATE_AGAIN_TEXT_ZH = "可用新的幂等键以同一订单号再次创建";
 
 /** The texts of explanations and of story lines, one row for each fact. Causes include the remedy. */
@@ -12,11 +12,11 @@ export const EXPLAIN_SENTENCES = {
   /** The meaning of a checkout's status. */
   status: {
     created: (expires) => [
-      `its payment page was not used yet; it expires at ${expires}`,
+      `the payment page was not used yet; the checkout expires at ${expires}`,
       `支付页尚未使用；${expires} 到期`,
     ],
     pending: (expires) => [
-      `the payer has begun; it expires at ${expires}`,
+      `the payer has started to pay; the checkout expires at ${expires}`,
       `付款人已开始支付；${expires} 到期`,
     ],
     succeeded: () => ["paid, and final", "已支付，此为最终状态"],
@@ -25,11 +25,11 @@ export const EXPLAIN_SENTENCES = {
       `未支付，此为最终状态：${CREATE_AGAIN_TEXT_ZH}`,
     ],
     cancelled: () => [
-      `the payer cancelled, and that is final: ${CREATE_AGAIN_TEXT}`,
+      `cancelled by the payer, and final: ${CREATE_AGAIN_TEXT}`,
       `付款人已取消，此为最终状态：${CREATE_AGAIN_TEXT_ZH}`,
     ],
     expired: (expires) => [
-      `nobody paid before ${expires}, and that is final: ${CREATE_AGAIN_TEXT}`,
+      `not paid before ${expires}, and final: ${CREATE_AGAIN_TEXT}`,
       `${expires} 前无人支付，此为最终状态：${CREATE_AGAIN_TEXT_ZH}`,
     ],
   } satisfies Readonly<Record<Status, (expires: string) => Words>>,
@@ -63,10 +63,10 @@ export const EXPLAIN_SENTENCES = {
     `该订单号共有 ${count} 个收款单，此为最新`,
   ],
   noCheckout: (refused: number) => [
-    `no checkout was made with this order_id; ${refused === 1 ? "1 request was" : `${refused} requests were`} refused`,
+    `no checkout was created with this order_id; ${refused === 1 ? "1 request was" : `${refused} requests were`} refused`,
     `该订单号没有创建出收款单；${refused} 个请求被拒绝`,
   ],
-  notWanted: ["no endpoint wanted it when it happened", "事件发生时没有接收端订阅它"],
+  notWanted: ["no endpoint subscribed to it when it happened", "事件发生时没有接收端订阅它"],
   tookMs: (answer: string, ms: number) => [`${answer} in ${ms} ms`, `${answer}，耗时 ${ms} 毫秒`],
   byKey: (key: string) => [`, key ${key}`, `，幂等键 ${key}`],
   sent: (taken: number, all: number) => [
@@ -80,7 +80,7 @@ export const EXPLAIN_SENTENCES = {
   notAnswered: ["was not answered, and nothing was done", "未得到响应，也没有执行任何操作"],
   answered: (status: number) => [`was answered ${status}`, `响应为 ${status}`],
   answerLost: (status: number) => [
-    `was answered ${status}, and the answer was lost`,
+    `was answered ${status}, but the answer was lost`,
     `响应为 ${status}，但响应丢失`,
   ],
   isReplay: [

@@ -37,7 +37,7 @@ export function parseFaultHeader(text: string): AppliedFault | undefined {
 
 /** A note that names a fault as the reason. */
 export function faultReason({ id, action }: AppliedFault): string {
-  return `asked for by fault ${id} (${action})`;
+  return `injected by fault ${id} (${action})`;
 }
 
 /** Whether a fault can no longer be applied at a moment of the store's clock. */

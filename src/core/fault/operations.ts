@@ -24,7 +24,7 @@ const pattern = nonEmptyText(MAX_PATTERN);
 export const appliedFault = z.object({ id: z.uuid(), action });
 export type AppliedFault = DomainOf<typeof appliedFault>;
 
-/** Which requests or deliveries a fault applies to. Each kind of fault has its own fields; both have `orderId`. */
+/** The requests or deliveries to which a fault applies. Each kind of fault has its own fields; both have `orderId`. */
 const match = {
   method: z.enum(["GET", "POST"]),
   /** A path of v1; `*` stands for any text. */
@@ -35,9 +35,9 @@ const match = {
   endpointId: z.uuid(),
   /** `*` stands for any text. */
   orderId: pattern,
-  /** The first match that the fault applies to, counted from 1 since the fault was added. */
+  /** The first match to which the fault applies, counted from 1 since the fault was added. */
   nth: wholeNumber(1, MAX_TIMES),
-  /** The share of the matches that the fault applies to, chosen by its seed. */
+  /** The share of the matches to which the fault applies, chosen by its seed. */
   probability: z.number().check(z.minimum(0), z.maximum(1)),
 };
 /** Parameters of actions. */
@@ -61,7 +61,7 @@ const fault = z.object({
   until: z.nullable(moment),
   /** The random seed of the probability: the same seed chooses the same matches. */
   seed: z.string(),
-  /** The number of matches, and how many of them the fault was applied to. */
+  /** The number of matches, and of the matches to which the fault was applied. */
   matched: wholeNumber(0),
   applied: wholeNumber(0),
   createdAt: moment,

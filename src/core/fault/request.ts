@@ -83,7 +83,7 @@ function strangeParameter({ action, ...wanted }: FaultRequest): Words | undefine
   if (strange === undefined) return undefined;
   const { name, of } = strange;
   return [
-    `${name}: is for ${of.join(", ")}; got it with ${action}`,
+    `${name}: applies only to ${of.join(", ")}; got it with ${action}`,
     `${name}：用于 ${of.join("、")}；却与 ${action} 一起给出`,
   ];
 }

@@ -10,7 +10,7 @@ export const FAULT_PARAMETERS = {
   retryAfterS: { name: "retry_after_s", default: 1, of: ["rate_limit"] },
 } as const;
 
-/** A parameter of a fault, and the actions that it belongs to. */
+/** A parameter of a fault, and the actions to which it belongs. */
 export type FaultParameter = {
   readonly name: string;
   readonly default: number;
@@ -29,8 +29,8 @@ export const DELIVERY_MATCH_FIELDS = {
 export const PATH_PATTERN = "^(?:/v1/|\\*)";
 
 /**
- * The dependencies between a fault's fields on the wire, as a JSON Schema: the same rules as in `faultTerms` and
- * `termsOf`.
+ * The dependencies between a fault's fields on the wire, as a JSON Schema: the same rules as in `parseFaultTerms` and
+ * `requestedFaults`.
  */
 export const FAULT_RULES = {
   allOf: [
@@ -43,7 +43,7 @@ export const FAULT_RULES = {
         },
       ],
     },
-    // If the action is missing, the first branch holds.
+    // If the action is missing, the first branch applies.
     {
       anyOf: [
         isOneOf(DELIVERY_ACTIONS),

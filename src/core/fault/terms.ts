@@ -11,7 +11,7 @@ export function requestedFaults({ profile, action, ...rest }: FaultsRequest): Ou
   const others = Object.entries(rest).filter(([name, value]) => value !== undefined && name !== "seed");
   if (profile === undefined || action !== undefined || others.length > 0)
     return refuse("invalid_parameter", [
-      "expected an action with what it is for, or a profile with at most a seed",
+      "expected an action with its match, or a profile with at most a seed",
       "应给出一个动作及其范围，或一个配置（至多带 seed）",
     ]);
   const all: FaultTerms[] = [];

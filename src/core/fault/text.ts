@@ -8,7 +8,7 @@ export function parametersText({ status, latencyMs, retryAfterS }: FaultEntry): 
   return retryAfterS === null ? null : `${retryAfterS}s`;
 }
 
-/** The requests or deliveries that a fault applies to, with short ids; null if it applies to all. */
+/** The requests or deliveries to which a fault applies, with short ids; null if it applies to all. */
 export function matchText({ match, seed }: FaultEntry): string | null {
   const { method, path, eventType, eventId, endpointId, orderId, nth, probability } = match;
   const parts = [

@@ -1,5 +1,5 @@
-// The map of commands that `checkout help --json` prints. To add a field: its row here, its value in cli/help/map.ts;
-// docs/commands.md is made from the map by bin/docs/commands.ts.
+// The map of commands that `checkout help --json` prints. A new field needs a row here, and its value in
+// cli/help/map.ts; bin/docs/commands.ts makes docs/commands.md from the map.
 import * as z from "zod/mini";
 
 /** The types of an option's value. */

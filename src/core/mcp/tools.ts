@@ -1,4 +1,4 @@
-// The tools of `checkout mcp`. To add a tool: its row here, and its command line in cli/mcp/command-lines.ts.
+// The tools of `checkout mcp`. A new tool needs a row here, and its command line in cli/mcp/command-lines.ts.
 import * as z from "zod/mini";
 import { SIMULATED_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { PAYMENT_METHODS } from "../checkout/checkout.ts";
@@ -11,7 +11,7 @@ const word = z.string().check(z.minLength(1), z.maxLength(256), z.regex(/^[^-\p{
 const limit = z.optional(z.int().check(z.gte(1), z.lte(100)));
 const seconds = z.optional(z.int().check(z.gte(1), z.lte(60)));
 
-/** What `list` can list. */
+/** The kinds of objects that `list` can list. */
 const LISTS = ["orders", "sessions", "events", "deliveries", "requests", "faults", "endpoints"] as const;
 
 const INPUTS = {
@@ -50,22 +50,22 @@ export type ToolName = keyof typeof INPUTS;
 /** The arguments of a tool. */
 export type ToolInput<Name extends ToolName> = z.infer<(typeof INPUTS)[Name]>;
 
-/** The tools: what each returns, with an example of its arguments. `writes` needs --allow-write. */
+/** The tools: the result of each, with an example of its arguments. `writes` needs --allow-write. */
 export const TOOLS = {
   status: {
     writes: false,
     description:
-      "Whether the sandbox of this folder runs: its address, version, stores and what to do if it does not run. Example: {}",
+      "Whether the sandbox of this folder is running: its address, version and stores, or the command that starts it. Example: {}",
   },
   explain: {
     writes: false,
     description:
-      'What happened to an order, session, event, delivery or request, in order of time, and why: each step with its rule. `id` is an id, its last 8 characters, or an order_id. Example: {"id":"order-1001"}',
+      'The history of an order, session, event, delivery or request, oldest first: each step with its rule. `id` is an id, its last 8 characters, or an order_id. Example: {"id":"order-1001"}',
   },
   list: {
     writes: false,
     description:
-      'The newest orders, sessions, events, deliveries, requests (with status and answer), faults or endpoints of the store, with their ids. `order_id` selects those of one order (not faults, endpoints). Example: {"what":"events","order_id":"order-1001"}',
+      'The newest orders, sessions, events, deliveries, requests (with status and answer), faults or endpoints of the store, with their ids. `order_id` selects the items of one order (not faults, endpoints). Example: {"what":"events","order_id":"order-1001"}',
   },
   wait_for: {
     writes: false,
@@ -80,7 +80,7 @@ export const TOOLS = {
   assumptions: {
     writes: false,
     description:
-      'Gaps in the interface and how this sandbox fills them; with `used` those that this integration relied on. Example: {"used":true}',
+      'Gaps in the interface and how this sandbox fills them; with `used` only the gaps on which this integration relied. Example: {"used":true}',
   },
   diagnose_webhook: {
     writes: false,
@@ -95,7 +95,7 @@ export const TOOLS = {
   pay: {
     writes: true,
     description:
-      'Pays an order or a session as its payer, or lets it end otherwise (`outcome`), and returns each change of status. `advance` then moves the clock of the store, such as 1h. Example: {"id":"order-1001","outcome":"declined"}',
+      'Pays an order or a session as its payer, or simulates another outcome (`outcome`), and returns each change of status. `advance` then moves the clock of the store, such as 1h. Example: {"id":"order-1001","outcome":"declined"}',
   },
   fault: {
     writes: true,
@@ -105,7 +105,7 @@ export const TOOLS = {
   replay_or_restore: {
     writes: true,
     description:
-      'Delivers an event again (`event_id`), or puts the store back to a snapshot (`snapshot`); exactly one of them. Example: {"event_id":"019bc1f0-3d10-7aaa-8000-000000000005"}',
+      'Delivers an event again (`event_id`), or restores a snapshot of the store (`snapshot`); exactly one of them. Example: {"event_id":"019bc1f0-3d10-7aaa-8000-000000000005"}',
   },
 } as const satisfies Readonly<Record<ToolName, { readonly writes: boolean; readonly description: string }>>;
 
@@ -125,7 +125,7 @@ export function inputSchema(name: ToolName): Readonly<Record<string, unknown>> &
   return { ...schema, type: "object" };
 }
 
-/** Parses the arguments of a tool. A refusal says for each wrong field what is expected and what came. */
+/** Parses the arguments of a tool. A refusal names the expected and the received value of each wrong argument. */
 export function parseInput<Name extends ToolName>(
   name: Name,
   given: unknown,
@@ -137,7 +137,7 @@ export function parseInput<Name extends ToolName>(
   const wrong = parsed.error.issues.map((issue) => {
     const [field] = issue.path;
     if (issue.code === "unrecognized_keys")
-      return `no argument ${issue.keys.join(", ")}; there are: ${Object.keys(fields).join(", ") || "none"}`;
+      return `unknown argument ${issue.keys.join(", ")}; arguments: ${Object.keys(fields).join(", ") || "none"}`;
     if (typeof field !== "string") return `expected an object with ${Object.keys(fields).join(", ")}`;
     const came = isRecord(given) && field in given ? excerpt(JSON.stringify(given[field])) : "nothing";
     return `${field}: expected ${JSON.stringify(fields[field])}, got ${came}`;

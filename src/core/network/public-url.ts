@@ -17,7 +17,7 @@ export function parsePublicUrl(text: string): Outcome<string> {
     );
   if (/^(0\.0\.0\.0|\[::\])$/.test(url.hostname))
     return refuseUrl(
-      `${url.hostname} is not an address that a browser can open; use the address that it opens`,
+      `${url.hostname} is not an address that a browser can open; use the address in the browser`,
     );
   return accept(url.origin);
 }

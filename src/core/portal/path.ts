@@ -1,5 +1,5 @@
-// How the secret path of the portal is made. The one place that removes it from requests and adds it to answers:
-// sandbox/pages/portal/edge.ts. All other code says /portal/…; test/portal/path.test.ts.
+// Makes the secret path of the portal. Only sandbox/pages/portal/edge.ts removes it from requests and adds it to
+// answers; all other code uses /portal/…; test/portal/path.test.ts.
 import { createHmac } from "node:crypto";
 import { isSameSecret } from "../credential.ts";
 

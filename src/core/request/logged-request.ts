@@ -1,5 +1,5 @@
-// The content of the request log. Redaction of all stored texts: core/request/redaction.ts. When a request is logged:
-// sandbox/runtime/request-log.ts; how requests of an order are found: store/request/order-index.ts.
+// The content of the request log. Redaction of all stored texts: core/request/redaction.ts. Writing the log:
+// sandbox/runtime/request-log.ts; finding the requests of an order: store/request/order-index.ts.
 import type { RefusedEntry, RequestEntry } from "../control/requests.ts";
 import { parseJson } from "../json.ts";
 import { codePointLength, cutText, redactSecrets } from "../text.ts";
@@ -67,8 +67,8 @@ export function matchesFilter(wanted: RequestFilter, request: LoggedRequest): bo
 }
 
 /**
- * The request with an id, among all requests with that id, oldest first: the newest original. If only replays are left
- * in the log, the first replay. Undefined if there are none.
+ * The request with an id, among all requests with that id, oldest first: the newest original, or the first replay if
+ * only replays are left in the log. Undefined if there are no requests.
  */
 export function selectOriginal(requests: readonly LoggedRequest[]): FoundRequest | undefined {
   const at = Math.max(

@@ -1,6 +1,6 @@
 import { redactSecrets, UUID_SOURCE } from "../text.ts";
 
-/** Words in a header name that mark the value as a secret, whatever its form. */
+/** Words in a header name that mark the value as a secret, regardless of its form. */
 const SECRET_WORD = /key|token|secret|auth|password|signature|cookie/i;
 /**
  * Headers of this interface whose names contain such a word although they are not secret. The other two headers of a
@@ -105,8 +105,8 @@ const MAX_AROUND = 128;
 type SurroundingText = { readonly before: string; readonly after: string };
 
 /**
- * A run of digits without its card numbers: `parts` contains digits at even indexes and the gaps between them at odd
- * ones.
+ * A run of digits without its card numbers: `parts` contains digits at even indexes, and the gaps between them at odd
+ * indexes.
  */
 function hideCards(run: string, around: SurroundingText, hides: (written: string) => unknown): string {
   const parts = run.split(GAPS);

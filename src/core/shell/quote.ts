@@ -1,4 +1,4 @@
-// To print a value in a command to copy: `quoteToCopy` and `optionToCopy`; the shell it is for: `shellOf`.
+// Values in commands that users copy: `quoteToCopy` and `optionToCopy`; the user's shell: `shellOf`.
 // test/real/shells.test.ts runs the words in every shell of the machine.
 import { printable } from "../text.ts";
 

@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 export type SnapshotOrigin = {
   /** The master key, which is never part of a snapshot. */
   readonly masterKey: Uint8Array;
-  /** The home folder of the state (decision 71); a copy has the same key. Undefined in memory. */
+  /** The home folder of the state (decision 71), because a copy of the state has the same key. Undefined in memory. */
   readonly home: string | undefined;
 };
 

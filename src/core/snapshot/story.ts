@@ -36,7 +36,7 @@ export function storyFault(story: SnapshotStory): StoryFault | undefined {
   if (lifetime < 1 || lifetime > MAX_CHECKOUT_LIFETIME_MS)
     return {
       table: "checkouts",
-      said: `${id} can be paid for ${lifetime} ms, and at most 24 hours are possible`,
+      said: `${id} can be paid for ${lifetime} ms, but at most 24 hours are possible`,
     };
   const path = pathOf(story);
   if (path === undefined)
@@ -50,7 +50,9 @@ export function storyFault(story: SnapshotStory): StoryFault | undefined {
 /** Checks that an event without a checkout is a test event; undefined if it is. */
 export function testEventFault({ id, storeId, createdAt, ...event }: KeptEvent): string | undefined {
   const made = createTestEvent({ id, storeId }, createdAt);
-  return isSameEvent(made, event) ? undefined : `${id} belongs to no checkout, and is no webhook.test event`;
+  return isSameEvent(made, event)
+    ? undefined
+    : `${id} belongs to no checkout, but is not a webhook.test event`;
 }
 
 /** The statuses through which the attempts lead, by the table of states; undefined if they end at another status. */
@@ -88,7 +90,7 @@ function eventsFault({ checkout, events }: SnapshotStory, path: readonly Status[
   if (events.length !== path.length)
     return {
       table,
-      said: `checkout ${checkout.id} has ${events.length}, and went through ${path.join(", ")}`,
+      said: `checkout ${checkout.id} has ${events.length} events, but went through ${path.join(", ")}`,
     };
   for (const [at, { id, createdAt, ...event }] of events.entries()) {
     const moved = { ...checkout, status: path[at] ?? checkout.status };
@@ -146,12 +148,12 @@ function othersFault({
     if (!decided.ok || decided.value.late === null)
       return {
         table: "late_results",
-        said: `${result} did not come too late for attempt ${attempt} of ${id}`,
+        said: `${result} was not too late for attempt ${attempt} of ${id}`,
       };
   }
   const due = settlementOf(checkout);
   const isStrange = settlements.some(({ dueAt, outcome }) => dueAt !== due?.dueAt || outcome !== due.outcome);
-  return isStrange ? { table: "settlements", said: `checkout ${id} does not settle itself so` } : undefined;
+  return isStrange ? { table: "settlements", said: `checkout ${id} does not settle in this way` } : undefined;
 }
 
 /** The expected bytes of a checkout within these bytes, with the sandbox address that they contain. */

@@ -74,7 +74,7 @@ export function readAuditedHeaders({
   return JSON.parse(auditedHeaders) as Record<string, string>;
 }
 
-/** The secrets to sign with: the active ones, a retired one, or an invented one. */
+/** The secrets to sign with: the active secrets, a retired secret, or an invented secret. */
 function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts): readonly string[] {
   const never = `whsec_${hash("sha256", `never a secret, ${eventId}`, "base64url")}`;
   if (fault?.action === "bad_signature") return [never];

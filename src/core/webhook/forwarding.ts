@@ -21,7 +21,7 @@ const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[
 const RESERVED_HEADERS =
   /^(checkout-.*|content-.*|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-.*)$/i;
 
-/** The target of an event. `not_wanted`: its type was not requested. `no_target`: it is only shown. */
+/** The target of an event. `not_wanted`: its type was not requested. `no_target`: the event is only shown. */
 export function targetFor(
   { eventTypes, routes, forward }: ForwardPlan,
   type: string,
@@ -34,7 +34,8 @@ export function targetFor(
 /** Parses `type=URL`; the caller checks the URL. Refuses a pattern that no event type matches. */
 export function parseRoute(text: string): Outcome<ForwardRoute> {
   const [, pattern = "", url = ""] = /^([^=]*)=(.+)$/.exec(text) ?? [];
-  if (url === "") return refuseValue("a route is TYPE=URL, order.*=http://localhost:3000/orders", text);
+  if (url === "")
+    return refuseValue("a route has the form TYPE=URL, such as order.*=http://localhost:3000/orders", text);
   return mapValue(parseEventTypes([pattern]), () => ({ pattern, url }));
 }
 

@@ -33,7 +33,7 @@ function isKey(text: string): text is keyof typeof KEYS {
 
 function refuseNames(part: string): Outcome<never> {
   return refuseValue(
-    `header names are ${Object.keys(KEYS).join(", ")}, each at most once with a name of its own: ${EXAMPLE}`,
+    `header names are ${Object.keys(KEYS).join(", ")}, each at most once, all with different names: ${EXAMPLE}`,
     part,
   );
 }

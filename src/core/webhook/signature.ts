@@ -1,5 +1,5 @@
-// The signed content, the key, and why a signature is refused. The whole request: core/webhook/delivery-request.ts. The
-// likely cause of a refusal: core/webhook/diagnosis/causes.ts.
+// The signed content, the key, and the reasons for refusing a signature. The whole request:
+// core/webhook/delivery-request.ts. The likely cause of a refusal: core/webhook/diagnosis/causes.ts.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { printableLiteral } from "../text.ts";
 import type {
@@ -127,7 +127,7 @@ export function secretFault(secret: unknown): Rejection<"secret_missing" | "secr
   if (SECRET.test(secret)) return undefined;
   return reject(
     "secret_malformed",
-    "a signing secret is visible ASCII without blanks; a line break at its end often comes from reading it from a file",
+    "a signing secret is visible ASCII without spaces; a line break at its end often comes from reading the secret from a file",
   );
 }
 
@@ -142,7 +142,7 @@ const SECRET_MISSING = reject(
 );
 const MISMATCH = reject(
   "signature_mismatch",
-  "no signature matches: another secret, or the body differs from the signed body in some byte",
+  "no signature matches: it was made with another secret, or the body differs from the signed body",
 );
 
 /** Throws for mistakes in the call that no request can cause. */
@@ -203,12 +203,13 @@ function oneHeader<const Kind extends "timestamp" | "signature">(
   const values = headerValues(headers, name);
   const [value] = values;
   if (value === undefined) return reject(`${kind}_missing`, `the header ${name} is missing`);
-  if (values.length > 1) return reject(`${kind}_doubled`, `the header ${name} came ${values.length} times`);
+  if (values.length > 1)
+    return reject(`${kind}_doubled`, `the header ${name} was sent ${values.length} times`);
   if (form.test(value)) return { ok: true, value };
   const expected =
     kind === "timestamp"
       ? `Unix seconds in ten digits; got ${printableLiteral(value)}`
-      : `64 lower-case hex digits, or up to ${MAX_SIGNATURES} such signatures with commas and no blanks`;
+      : `64 lower-case hex digits, or up to ${MAX_SIGNATURES} such signatures, separated by commas without spaces`;
   return reject(`${kind}_malformed`, `the header ${name} must be ${expected}`);
 }
 

@@ -7,14 +7,14 @@ import { codePointLength, printableLiteral, refuseValue } from "../text.ts";
 /** Maximum length of an endpoint's address, in characters. */
 const MAX_URL_LENGTH = 2048;
 
-/** Address ranges that are never connected to, even for an allowed name; receivers do not have such addresses. */
+/** Address ranges to which the sandbox never connects, even for an allowed name; no receiver has such an address. */
 const FORBIDDEN_RANGES = new Set([
   "unspecified",
   "broadcast",
   "multicast",
   "linkLocal",
   "reserved",
-  // These embed an IPv4 address, which may be any of the others.
+  // These embed an IPv4 address, which may be in one of the other ranges.
   "rfc6052",
   "rfc6145",
   "6to4",
@@ -23,8 +23,8 @@ const FORBIDDEN_RANGES = new Set([
 
 /**
  * Metadata addresses at which clouds give a machine its credentials, in addition to 169.254.169.254: Alibaba, Azure,
- * AWS, Google, Oracle and Scaleway. These are never connected to either. They are numbers, because parsing them would
- * delay every start.
+ * AWS, Google, Oracle and Scaleway. The sandbox never connects to these addresses either. They are written as numbers,
+ * because parsing texts would delay every start.
  */
 const CLOUD_METADATA: [ipaddr.IPv4 | ipaddr.IPv6, number][] = [
   [new ipaddr.IPv4([100, 100, 100, 200]), 32],
@@ -58,22 +58,23 @@ export type TargetPolicy = {
   readonly ownPort: number;
   /**
    * `public`: the sandbox is not on the merchant's machine, and sends to public addresses instead of loopback. Its
-   * network looks names up and connects to no other addresses, so none is pinned (decision 124). Default: loopback.
+   * network resolves names and connects only to public addresses, so no address is pinned (decision 124). Default:
+   * loopback.
    */
   readonly reach?: "public";
 };
 
 /**
- * An address to deliver to, with its permitted IP addresses: fixed ones, or the addresses that its name resolves to at
- * that moment.
+ * An address to deliver to, with its permitted IP addresses: fixed addresses, or the addresses that its name resolves
+ * to at that moment.
  */
 export type DeliveryTarget = {
   readonly url: string;
   readonly port: number;
   readonly host: string;
   /**
-   * The addresses of a loopback target, in the order of attempts; null for an allowed name. With the reach `public`
-   * the host itself, which the network looks up.
+   * The addresses of a loopback target, in the order of attempts; null for an allowed name. With the reach `public`,
+   * the host itself, which the network resolves.
    */
   readonly addresses: readonly string[] | null;
 };
@@ -113,7 +114,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Deliver
   const host = url.hostname;
   if (spelled !== host) {
     return refuse("invalid_parameter", [
-      `the host ${printableLiteral(spelled)} means ${printableLiteral(host)}; write it that way`,
+      `the host ${printableLiteral(spelled)} means ${printableLiteral(host)}; write it in that form`,
       `主机 ${printableLiteral(spelled)} 即 ${printableLiteral(host)}；请写成后者`,
     ]);
   }
@@ -131,7 +132,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Deliver
   return accept({ url: url.href, host, port, addresses: addresses ?? null });
 }
 
-/** A target at a public address or an allowed host, which the network looks up. */
+/** A target at a public address or an allowed host, which the network resolves. */
 function publicTarget(url: URL, { allowedHosts, ownPort }: TargetPolicy): Outcome<DeliveryTarget> {
   const { href, hostname: host } = url;
   const port = portOf(url);
@@ -173,7 +174,7 @@ function refusePortZero(): Outcome<never> {
 
 /**
  * Parses another host to which events may be sent, in canonical form, without a port. Refuses with `invalid_parameter`,
- * including addresses that are never connected to.
+ * also for addresses to which the sandbox never connects.
  */
 export function parseTargetHost(text: string): Outcome<string> {
   const host = text.toLowerCase();
@@ -189,7 +190,7 @@ export function parseTargetHost(text: string): Outcome<string> {
     ]);
   if (hostname === host) return accept(host);
   return refuse("invalid_parameter", [
-    `${printableLiteral(text)} means ${hostname}; write it that way`,
+    `${printableLiteral(text)} means ${hostname}; write it in that form`,
     `${printableLiteral(text)} 即 ${hostname}；请写成后者`,
   ]);
 }
@@ -211,7 +212,7 @@ export function filterAddresses(
   if (allowed.length > 0) return accept(allowed);
   const got = resolved.length === 0 ? "no address" : resolved.join(", ");
   return refuse("invalid_parameter", [
-    `${target.host} leads to ${got}, where nothing is sent`,
+    `${target.host} resolves to ${got}, to which nothing is sent`,
     `${target.host} 指向 ${got}，不向那里发送`,
   ]);
 }

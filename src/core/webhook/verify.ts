@@ -14,12 +14,13 @@ export function verifyWebhook(options: VerifyOptions & { readonly now: number })
   if (field !== undefined)
     return reject(
       "event_invalid",
-      `the signature is right, but the body is no event: ${field} is not what was expected`,
+      `the signature is valid, but the body is not an event: ${field} is missing or invalid`,
     );
   const event = body as WebhookEvent;
   const { eventId: name } = options.headerNames ?? DEFAULT_HEADER_NAMES;
   const [claimed = event.event_id, ...more] = headerValues(options.headers, name);
-  if (more.length > 0) return reject("event_id_doubled", `the header ${name} came ${more.length + 1} times`);
+  if (more.length > 0)
+    return reject("event_id_doubled", `the header ${name} was sent ${more.length + 1} times`);
   if (claimed !== event.event_id)
     return reject("event_id_mismatch", `the header ${name} is not the event_id of the signed body`);
   return { ok: true, eventId: event.event_id, timestamp: verdict.timestamp, event };
@@ -31,7 +32,7 @@ export const FIELDS_OF_CHECKOUT = Object.keys(CHECKS.checkout);
 
 /** The first invalid field of an event; undefined if all fields are valid. Additional fields are accepted. */
 function faultyField(body: unknown): string | undefined {
-  if (!isRecord(body)) return "the whole";
+  if (!isRecord(body)) return "its object";
   const envelope = firstFault(body, CHECKS.envelope);
   if (envelope !== undefined || body["type"] === "webhook.test") return envelope;
   const change = firstFault(body, CHECKS.change);

@@ -18,7 +18,7 @@ export type CheckoutFilter = Pick<Checkout, "storeId"> & {
 /** A part of a list, newest first: checkouts before a position, and the maximum number. */
 export type ListRange = { readonly before: CheckoutPosition; readonly limit: number };
 
-/** The result of a search, and how far it went. */
+/** The result of a search, and the last checkout that it examined. */
 export type CheckoutSearchResult = {
   readonly places: readonly CheckoutPosition[];
   readonly last: CheckoutPosition | undefined;
@@ -82,8 +82,7 @@ export function checkoutLists(connection: Connection) {
 
     /**
      * Searches the newest checkouts before a position for a text in their order_id or description, ignoring the case of
-     * ASCII letters. Null finds all. `last` is the oldest checkout examined; `isWhole` means that there is no older
-     * one.
+     * ASCII letters. Null finds all. `last` is the oldest checkout examined; `isWhole` means that no checkout is older.
      */
     look: (
       filter: CheckoutFilter,
@@ -194,7 +193,7 @@ type SearchQuery = CheckoutFilter & {
 
 /**
  * The statements of a search: its results, its end, and the number of rows read. LIKE takes a third longer with ESCAPE,
- * so a % in the text stands for any character until `instr` has looked at it.
+ * so a % in the text stands for any character until `instr` checks the row.
  */
 function prepareLook(connection: Connection) {
   const found = `store_id = @storeId AND rowid BETWEEN @last AND @newest

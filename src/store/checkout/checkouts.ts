@@ -1,6 +1,7 @@
-// To add a column: a migration beside the DDL, never in the DDL itself (decision 60), with its test, and both to
-// `columnsOf`: SELECT and INSERT follow. The migration also drops the trigger of immutable columns and makes it again
-// with the new column. Then the list in store/schema.ts, and core/checkout/wire.ts if v1 shows the field.
+// A new column needs a migration beside the DDL, never in the DDL itself (decision 60), with a test, and both in
+// `columnsOf`, from which SELECT and INSERT follow. The migration also drops the trigger of immutable columns and
+// creates it again with the new column. Add the migration to the list in store/schema.ts, and the field to
+// core/checkout/wire.ts if v1 shows it.
 import type { Checkout, Status } from "../../core/checkout/checkout.ts";
 import { columnsOf, prepareByPosition } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
@@ -102,7 +103,7 @@ export function checkoutsTable(connection: Connection) {
 
     /** The checkouts of an order_id, newest first: at most one of them is open or paid. */
     ofOrder: (wanted: OrderQuery): Checkout[] => {
-      // It was created after all others had ended.
+      // The live checkout was created after all others had ended.
       const live = selectLive.get(wanted.storeId, wanted.orderId);
       return [...(live === undefined ? [] : [live]), ...selectEnded.all(wanted)].slice(0, wanted.limit);
     },

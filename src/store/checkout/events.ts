@@ -52,7 +52,7 @@ const EVENT = columnsOf<StoredEvent>("events", EVENTS_DDL);
 export function eventsTable(connection: Connection) {
   const insert = prepareByPosition<Omit<StoredEvent, "position">>(
     connection,
-    // Above every position ever given: a caller that continues from a position misses nothing after a reset.
+    // Above every position ever used, so that a caller that continues from a position misses nothing after a reset.
     `INSERT INTO events (position, id, store_id, checkout_id, type, sequence, body, created_at)
      VALUES ((SELECT position + 1 FROM event_floor
               WHERE position >= ifnull((SELECT max(position) FROM events), 0)), @id, @storeId, @checkoutId, @type, @sequence, @body, @createdAt)`,

@@ -68,7 +68,7 @@ function explainError(
 
 /** The cause for a failed read that succeeds when repeated: the bytes of the file are intact. */
 export function causeOfMisread({ detail }: Pick<Cause, "detail">): Cause {
-  return ioError({ detail: `a read failed, and not when it was tried again: ${detail}` });
+  return ioError({ detail: `a read failed, but succeeded when repeated: ${detail}` });
 }
 
 function ioError({ detail }: Pick<Cause, "detail">): Cause {
@@ -106,7 +106,7 @@ export function readWithoutSqlite(path: string): void {
 /** Reads an open file to the end; throws if the disk reports an error. */
 export function readToEnd(file: number): void {
   const part = Buffer.allocUnsafe(PART_BYTES);
-  // At a position, as SQLite does.
+  // Read at a position, as SQLite does.
   for (let at = 0, length = -1; length !== 0; at += length) length = readSync(file, part, 0, part.length, at);
 }
 
@@ -165,7 +165,7 @@ function takeRoom(path: string): void {
   try {
     const file = openSync(join(folder, "room"), "wx");
     try {
-      // At a position, as SQLite does; the hole before it takes no room.
+      // Written at a position, as SQLite does; the hole before it takes no room.
       writeAt(file, new Uint8Array(INDEX_STEP_BYTES), Math.max(...sizes));
       fsyncSync(file);
     } finally {

@@ -1,6 +1,6 @@
 /**
- * A database with our tables, whatever runs it: a file or memory by better-sqlite3 (`database.ts`), or a Durable
- * Object (`hosted/connection.ts`). The tables use nothing else of it; work on files uses `FileConnection`.
+ * A database with our tables, on any engine: a file or memory by better-sqlite3 (`database.ts`), or a Durable Object
+ * (`hosted/connection.ts`). The tables use only this part of it; work on files uses `FileConnection`.
  */
 export type Connection = {
   /** A statement, compiled at its first use. Its parameters are values by position, or one object with `@names`. */

@@ -102,7 +102,7 @@ export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
   return {
     reason: "file_missing",
-    message: `${path} is missing, but its log ${log} is there`,
+    message: `${path} is missing, but its log ${log} exists`,
     remedy: "restore the file, or move the log away too, or use another folder with --dir",
   };
 }
@@ -192,21 +192,24 @@ export function inspectFile(path: string, options: OpenOptions): FileRefusal | u
 
 /** Checks everything that can be read of a file without SQLite: its kind, and whether the log next to it is its own. */
 export function inspectHead(path: string, kind: FileKind): FileRefusal | undefined {
-  // Opening a pipe would block for ever.
+  // Opening a pipe would block forever.
   const stats = statSync(path);
   if (!stats.isFile() && !stats.isDirectory())
-    return refusal("foreign", path, { kind, what: "is no ordinary file" });
+    return refusal("foreign", path, { kind, what: "is not a regular file" });
   const header = readHeader(path);
   if (header.length === 0)
-    return refusal("zero_bytes", path, { kind, what: "is empty: it was cut off or made by another program" });
+    return refusal("zero_bytes", path, {
+      kind,
+      what: "is empty: it was truncated, or created by another program",
+    });
   if (header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC) {
     return refusal("foreign", path, { kind, what: "is not an SQLite database" });
   }
-  if (header.length < HEADER_BYTES) return refuseDamaged(path, kind, "is cut off");
+  if (header.length < HEADER_BYTES) return refuseDamaged(path, kind, "is truncated");
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== kind.applicationId) {
     return refusal("foreign", path, { kind, what: `is a database of another program, not a ${kind.name}` });
   }
-  // Before the log is judged, because another version may write it differently.
+  // Checked before the log, because another version may write the log differently.
   const refused = inspectSchemaVersion(header.readInt32BE(SCHEMA_VERSION_OFFSET), path, kind);
   if (refused !== undefined) return refused;
   return hasForeignLog(path, isMarked(kind)) ? foreignLog(path) : undefined;
@@ -279,13 +282,13 @@ function inspectSchemaVersion(version: number, path: string, kind: FileKind): Fi
   if (version < kind.firstVersion) {
     return refusal("development_version", path, {
       kind,
-      what: `was made by a development version of checkout (format ${version}; released versions start at ${kind.firstVersion})`,
+      what: `was created by a development version of checkout (schema version ${version}; released versions start at ${kind.firstVersion})`,
     });
   }
   if (version <= currentSchemaVersion(kind)) return undefined;
   return {
     reason: "newer",
-    message: `${path} was written by a newer version of checkout (format ${version}; this one knows up to ${currentSchemaVersion(kind)})`,
+    message: `${path} was written by a newer version of checkout (schema version ${version}; this version supports up to ${currentSchemaVersion(kind)})`,
     remedy: "update checkout, or use another folder with --dir",
   };
 }
@@ -310,7 +313,7 @@ function foreignLog(path: string): FileRefusal {
   return {
     reason: "foreign_log",
     message: `${path}-wal belongs to another database, or to another copy of ${path}. Using it would overwrite data in ${path}. Nothing was written to ${path}.`,
-    remedy: `put back the database that it belongs to, or move ${path}-wal away to open the database without it`,
+    remedy: `restore the database to which it belongs, or move ${path}-wal away to open the database without it`,
   };
 }
 
@@ -350,10 +353,10 @@ function readHeader(path: string): Buffer {
 const PARAMETER = /(\bLIMIT )?(\?|@\w+)/g;
 
 /**
- * Makes a connection compile each of its statements once. When SQLite plans a statement, it examines the values of some
- * parameters: of a LIMIT and, with ORDER BY, of values that are compared with a column. It recompiles the statement
- * when they change, and better-sqlite3 clears them after each run, which took up to nine times as long. SQLite does not
- * examine expressions.
+ * Makes a connection compile each statement once. When SQLite plans a statement, it examines some parameter values: the
+ * value of a LIMIT and, with ORDER BY, values that are compared with a column. It recompiles the statement when these
+ * values change. better-sqlite3 clears all values after each run, so each run recompiled the statement, and took up to
+ * nine times as long. SQLite does not examine values inside expressions.
  */
 function compileOnce(connection: FileConnection): void {
   const prepare = connection.prepare.bind(connection);

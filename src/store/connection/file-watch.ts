@@ -13,7 +13,7 @@ export type FileWatch = {
   /** Records the state after a commit; false if a file was deleted or replaced meanwhile. */
   readonly noteWritten: () => boolean;
   /**
-   * Whether the opened files have the content that SQLite wrote, whatever happened to their names. If not, a checkpoint
+   * Whether the opened files have the content that SQLite wrote, even if their names are gone. If not, a checkpoint
    * would copy another program's bytes over the database.
    */
   readonly holdsOwn: () => boolean;
@@ -38,9 +38,10 @@ export const NO_FILE_WATCH: FileWatch = {
 /**
  * Watches the three files of a database by identity (device and inode) and size. None of them ever shrinks, because we
  * never truncate the WAL or vacuum. Database and log count as changed if their time changed, the -shm if its
- * description of the log changed. Then the log must be the one that the -shm describes. In addition, either the -shm is
- * the same and the beginning of the database is unchanged, or another process has committed or checkpointed, and the
- * log follows the database by its marks. `marked`: whether a database of a schema version has a mark.
+ * description of the log changed. After a change, the log must be the log that the -shm describes. In addition, either
+ * the -shm is the same and the beginning of the database is unchanged, or another process has committed or
+ * checkpointed, and the marks show that the log follows the database. `marked`: whether a database of a schema version
+ * has a mark.
  */
 export function watchFiles(path: string, marked: (version: number) => boolean): FileWatch {
   const { database, log, index } = openParts(path);
@@ -106,9 +107,9 @@ function openParts(path: string): Parts {
 }
 
 /**
- * `comparedBytes`: the number of first bytes to compare. `isMapped`: the file is written through memory, so its time is
- * meaningless. The descriptor stays open until the connection is closed: closing a descriptor of a database file
- * earlier would drop SQLite's own locks of this process.
+ * `comparedBytes`: the number of bytes at the beginning to compare. `isMapped`: the file is written through memory, so
+ * its time is meaningless. The descriptor stays open until the connection is closed: closing a descriptor of a database
+ * file earlier would drop SQLite's own locks of this process.
  */
 function watchPart(
   path: string,

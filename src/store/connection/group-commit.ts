@@ -32,7 +32,7 @@ const LOCK_WAIT_MS = 2000;
 /** Pause between two attempts to get the lock, in milliseconds. */
 export const LOCK_RETRY_MS = 5;
 
-/** Begins a wait for another process's lock; the returned function says whether the wait has taken too long. */
+/** Begins a wait for another process's lock; the returned function returns whether the wait has taken too long. */
 export function beginLockWait({ after }: Pick<Scheduler, "after">): () => boolean {
   let isOver = false;
   after(LOCK_WAIT_MS, () => {
@@ -84,7 +84,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
         scheduler.after(LOCK_RETRY_MS, flush);
         return;
       }
-      // All waiting writes: those behind the batch would otherwise wait as long again.
+      // All waiting writes fail, because the writes behind the batch would otherwise wait as long again.
       batch = queue;
     }
     isLockedOut = undefined;
@@ -183,7 +183,7 @@ function inTransaction<Value>(
   }
 }
 
-/** Thrown if one job of a batch threw, which has to be rolled back without the others. */
+/** Thrown if a job of a batch threw: that job must be rolled back without the others. */
 class JobFailure extends Error {
   override readonly name = "JobFailure";
 }

@@ -103,7 +103,7 @@ function isForeignUnder(marked: (version: number) => boolean, look: () => LogAnd
 function isNext({ isEmpty, marks }: Log, mark: Mark | undefined, isMarked: boolean): boolean {
   const [first] = marks;
   if (isEmpty) return true;
-  // The log of an older version has no mark; the log of the migration that makes the mark has the first one.
+  // The log of an older version has no mark; the log of the migration that creates the mark has the first mark.
   if (!isMarked) return first === undefined || first.before === NO_MARK;
   if (first === undefined || mark === undefined) return false;
   return first.before === mark.own || marks.some(({ own }) => own === mark.own);

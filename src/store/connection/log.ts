@@ -7,7 +7,7 @@ const SALT_BYTES = 8;
 /** SQLite's magic number for a log; its last bit gives the byte order of the checksums. */
 const LOG_MAGIC = 0x377f0682;
 
-/** A checksum of SQLite's. */
+/** A running checksum of SQLite: two sums. */
 type Sum = readonly [number, number];
 
 /** Fills a buffer from a position of a log, and returns the number of bytes read. */
@@ -53,7 +53,7 @@ function* readFrames(check: "salts" | "sums", read: Read): Generator<Frame, void
   }
 }
 
-/** The frames of an open log, checked as `check` says. */
+/** The frames of an open log. `check`: whether only salts or also checksums are checked. */
 export function framesOf(file: number, check: "salts" | "sums"): Iterable<Frame> {
   return readFrames(check, (buffer, at) => readSync(file, buffer, 0, buffer.length, at));
 }

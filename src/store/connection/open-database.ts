@@ -99,7 +99,7 @@ function inFolderBeside<Value>(
 }
 
 /**
- * Removes files that are no longer needed; false if that fails. Such a failure must not hide another one; a later
+ * Removes files that are no longer needed; false if that fails. Such a failure must not hide another failure; a later
  * command removes the folder, whose name contains its owner.
  */
 function discard(folder: string): boolean {
@@ -195,7 +195,7 @@ function migrate(connection: FileConnection, path: string, options: OpenOptions)
   applyMigrations(connection, options.kind);
 }
 
-/** Thrown if the disk returned other bytes than were written. */
+/** Thrown if the disk returned bytes that differ from the written bytes. */
 class CorruptCopy extends Error {
   override readonly name = "CorruptCopy";
   readonly code = "EIO";
@@ -211,7 +211,7 @@ function backUp(
     connection.prepare("VACUUM INTO ?").run(unfinished);
     openConnection(unfinished, options, renewMark).close();
     const refused = inspectFile(unfinished, options);
-    if (refused !== undefined) throw new CorruptCopy(`the backup is not whole: ${refused.message}`);
+    if (refused !== undefined) throw new CorruptCopy(`the backup is incomplete: ${refused.message}`);
     flush(unfinished);
     renameSync(unfinished, backup);
     flushFolder(dirname(path));
@@ -227,7 +227,7 @@ export function applyMigrations(connection: FileConnection, kind: FileKind): voi
       if (schemaVersion(connection) >= version) return;
       connection.exec(migration);
       connection.pragma(`user_version = ${version}`);
-      // Its commit may be the only one in the log.
+      // The commit of the migration may be the only commit in the log.
       if (version > firstMarkedVersion(kind)) createMarker(connection)("always");
     });
     step.immediate();

@@ -1,4 +1,4 @@
-// The names of disk failures. Causes that SQLite does not report: store/connection/cause.ts. Who prints them:
+// The names of disk failures. Causes that SQLite does not report: store/connection/cause.ts. Output of the failures:
 // cli/problem.ts, sandbox/answer.ts.
 import { isError } from "../../core/outcome.ts";
 
@@ -27,7 +27,7 @@ const FAILURES = {
   },
   file_not_permitted: {
     errors: ["EACCES", "EPERM", "SQLITE_PERM"],
-    sentence: "the permissions of a file or folder do not allow it",
+    sentence: "the permissions of a file or folder do not allow the operation",
     next: "check the owner and mode of the file and its folder, or use another folder with --dir",
   },
   file_read_only: {
@@ -48,7 +48,7 @@ const FAILURES = {
   file_missing: {
     errors: ["ENOENT", "ENOTDIR"],
     sentence: "a file or folder is missing",
-    next: "check that the folder is still there, or name another one with --dir",
+    next: "check that the folder still exists, or use another folder with --dir",
   },
   file_too_large: {
     errors: ["EFBIG", "SQLITE_NOLFS", "ERR_FS_FILE_TOO_LARGE"],
@@ -68,7 +68,7 @@ const FAILURES = {
   file_not_opened: {
     errors: ["SQLITE_CANTOPEN"],
     sentence: "a file of the database cannot be opened",
-    next: "check that its folder is there and writable, and try again",
+    next: "check that its folder exists and is writable, and try again",
   },
   out_of_memory: {
     errors: ["ENOMEM", "SQLITE_NOMEM", "SQLITE_IOERR_NOMEM"],
@@ -77,7 +77,7 @@ const FAILURES = {
   },
   database_changed: {
     errors: ["SQLITE_READONLY_DBMOVED"],
-    sentence: "a database file was deleted, replaced or cut off by another program while it was open",
+    sentence: "a database file was deleted, replaced or truncated by another program while it was open",
     next: "stop the sandbox, restore the files or move the folder away, and start again",
   },
   database_damaged: {
@@ -88,7 +88,7 @@ const FAILURES = {
   program_incomplete: {
     errors: ["ERR_DLOPEN_FAILED"],
     sentence: "a part of the program cannot be loaded",
-    next: "check the disk that checkout is on, or install it again",
+    next: "check the disk on which checkout is installed, or install checkout again",
   },
   // All other system errors; the sentence names the error.
   file_operation_failed: {

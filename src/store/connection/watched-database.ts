@@ -39,7 +39,7 @@ export function openWatchedDatabase(
     const close = (): void => void connection.close();
     return accept({ connection, watch: NO_FILE_WATCH, findingCause: (work) => work(), close, leave: close });
   }
-  // Named while it is open, because the limit of open files is only exceeded then.
+  // The cause is determined while the database is open, because the limit of open files is only exceeded then.
   const outcome = withFileRefusal(path, options, () => accept(watchConnection(connection, path, options)));
   if (!outcome.ok) connection.close();
   return outcome;
@@ -57,7 +57,7 @@ function watchConnection(
 ): WatchedDatabase {
   const reader = new Database(path, { readonly: true, nativeBinding });
   const watch = closeIfFailed(reader, () => {
-    // It holds its lock on the database from the first read on.
+    // The reader holds its lock on the database from its first read on.
     reader.pragma("user_version");
     return watchFiles(path, isMarked(kind));
   });
@@ -160,7 +160,7 @@ function holdsOwn(watch: FileWatch): boolean {
  */
 type Transact = <Value>(work: () => Value) => Value;
 
-/** Creates such transactions, each with its mark at the end. */
+/** Creates the function that runs such transactions, each with its mark at the end. */
 export function createTransactor({ connection, watch, findingCause: finding }: WatchedDatabase): Transact {
   const mark = createMarker(connection);
   return <Value>(work: () => Value): Value => {
@@ -170,7 +170,7 @@ export function createTransactor({ connection, watch, findingCause: finding }: W
       mark();
       return value;
     });
-    // SQLite's own BEGIN and COMMIT, which better-sqlite3 runs itself.
+    // `finding` also covers BEGIN and COMMIT, which better-sqlite3 runs itself.
     const value = finding(() => run.immediate());
     if (!watch.noteWritten()) throw filesLostError();
     return value;

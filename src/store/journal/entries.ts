@@ -95,7 +95,7 @@ export function entriesTable(database: WatchedDatabase): Journal {
 
 function prepare(connection: Connection) {
   return {
-    // A refused attempt created nothing, so a repeated command means the attempt before it.
+    // A refused attempt created nothing, so a repeated command refers to the attempt before it.
     selectLatest: connection.prepare<
       Omit<LogicalCreate, "attempt"> & Pick<CreateIntent, "instance">,
       LatestAttempt

@@ -4,7 +4,7 @@ import type { Connection } from "../connection/connection.ts";
 /** A create whose key was used before (interface 20). Times are by the store's clock. */
 export type IdempotencyUse = KeyUseFact & {
   readonly storeId: string;
-  /** `replayed`: the same request, answered with the same bytes. `refused`: another request under the key. */
+  /** `replayed`: the same request, answered with the same bytes. `refused`: another request with the key. */
   readonly kind: "replayed" | "refused";
 };
 

@@ -9,7 +9,7 @@ type OrdersOfStore = { upTo: number; noted: number; readonly lasts: Map<string, 
 
 /**
  * An index from orders to batches of the log. It is kept in memory, because in the file it would need a row for each
- * create. It is built at a store's first query, and updated at each later one.
+ * create. It is built at a store's first query, and updated at each later query.
  */
 export function createOrderIndex(
   connection: Connection,

@@ -13,7 +13,7 @@ export type RefusedLine = Pick<
 /** The newest batch of a store that was read, and the newest refused requests, newest first. */
 type RefusedOfStore = { readonly upTo: number; readonly lines: readonly RefusedLine[] };
 
-/** Maximum number of refused requests of a store that are kept, and among which is searched. */
+/** Maximum number of refused requests of a store that are kept and searched. */
 const MAX_SEARCHED = 1000;
 
 /** The limits of a search for refused requests: the position after which it starts, and the number of results. */
@@ -21,7 +21,8 @@ type RefusedQuery = { readonly after: number; readonly limit: number };
 
 /**
  * An index of the newest refused requests of each store that is searched. It is kept in memory, because reading the
- * whole log takes longer than the rest of a page. It is built at a store's first search, and updated at each later one.
+ * whole log takes longer than the rest of a page. It is built at a store's first search, and updated at each later
+ * search.
  */
 export function createRefusedIndex(
   connection: Connection,

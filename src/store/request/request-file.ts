@@ -15,8 +15,8 @@ import { isSqliteError } from "../connection/storage-failure.ts";
 import { REQUESTS_DDL, requestsTable } from "./requests.ts";
 
 /**
- * The kind of `requests.db`: "ckRQ" in its header. It is separate from `sandbox.db`, so that the latter stays small and
- * a full or broken log never affects a create (decision 86).
+ * The kind of `requests.db`: "ckRQ" in its header. It is separate from `sandbox.db`, so that `sandbox.db` stays small
+ * and a full or broken log never affects a create (decision 86).
  */
 export const REQUESTS_FILE: FileKind = {
   name: "checkout request log",
@@ -107,14 +107,14 @@ function requestFile(path: string, connection: FileConnection, options: RequestF
   const noteUnreadable = (): void => {
     if (isTold) return;
     isTold = true;
-    options.report?.(`lines of ${path} are no requests, and are left out`);
+    options.report?.(`lines of ${path} are not requests, and are skipped`);
   };
   const table = requestsTable(connection, noteUnreadable);
   return {
     ...table,
     forget: (storeId) => {
       table.forget(storeId);
-      // The stores of its requests are unknown.
+      // The damaged log may contain requests of this store.
       if (path !== IN_MEMORY)
         for (const ending of ["", "-wal"]) rmSync(`${path}${ASIDE_SUFFIX}${ending}`, { force: true });
     },
@@ -138,13 +138,13 @@ function setAside(path: string, { report }: RequestFileOptions, why: string): vo
     if (existsSync(path + ending)) renameSync(path + ending, `${path}${ASIDE_SUFFIX}${ending}`);
   }
   rmSync(`${path}-shm`, { force: true });
-  report?.(`the log of requests was set aside as ${path}${ASIDE_SUFFIX}, and a new one begun: ${why}`);
+  report?.(`the request log was set aside as ${path}${ASIDE_SUFFIX}, and a new log was started: ${why}`);
 }
 
 /** Whether an error means that a log is damaged, truncated or has other tables; disk failures cause none of these. */
 function isUseless(path: string, options: RequestFileOptions, error: unknown): error is Error {
   if (!isSqliteError(error) || path === IN_MEMORY) return false;
-  // Another process has written a row of the same position.
+  // Another process has written a row with the same position.
   if (error.code.startsWith("SQLITE_CONSTRAINT")) return false;
   if (error.code === "SQLITE_IOERR_SHORT_READ") return true;
   const { code } = causeOf({ path, isSound: () => isSoundFile(path, options) }, error)?.failure ?? {};

@@ -83,8 +83,8 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
     refusedOf: refused.find,
 
     /**
-     * Requests after a position, newest first: the newest ones, or the next ones after the position of the filter, so
-     * that a caller who continues from there misses none.
+     * Requests after a position, newest first: the newest requests, or the requests that follow the position of the
+     * filter, so that a caller who continues from there misses none.
      */
     list: (storeId: string, filter: RequestFilter, after = 0): LoggedRequest[] => {
       const start = Math.max(after, filter.after ?? 0);
@@ -150,8 +150,8 @@ function statements(connection: Connection) {
 }
 
 /**
- * Reads the requests between two positions. A batch contains the positions up to its last one, so the first batch that
- * reaches the end of the range is the last one needed.
+ * Reads the requests between two positions. A batch contains the positions up to its last request, so the first batch
+ * that reaches the end of the range is the last batch needed.
  */
 function readBetween(
   connection: Connection,

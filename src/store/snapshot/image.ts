@@ -195,7 +195,8 @@ function partsToProve(bytes: Uint8Array): readonly Uint8Array[] {
 }
 
 /**
- * The bytes of a snapshot with their checksum: without it, a changed digit would be restored, because SQLite has none.
+ * The bytes of a snapshot with their checksum: without it, a changed digit would be restored, because SQLite has no
+ * checksum.
  */
 export function writeChecksum(bytes: Buffer): Buffer {
   bytes.writeUInt32BE(checksumOf(bytes), CHECKSUM_OFFSET);
@@ -218,9 +219,9 @@ export function openImage(
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const header = whole.subarray(0, HEADER_BYTES);
   if (header.length < HEADER_BYTES || header.toString("latin1", 0, 16) !== SQLITE_MAGIC)
-    return refuseSnapshot("foreign", "it is no snapshot of checkout");
+    return refuseSnapshot("foreign", "it is not a snapshot of checkout");
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== options.kind.applicationId)
-    return refuseSnapshot("foreign", "it is a database of another kind, and no snapshot of checkout");
+    return refuseSnapshot("foreign", "it is a database of another kind, not a snapshot of checkout");
   if (header.readUInt16BE(WRITE_VERSION_OFFSET) !== 0x0101)
     return refuseDamaged("it was changed by another program");
   let connection: FileConnection | undefined;
@@ -248,12 +249,12 @@ function checkImage(
   if (version > newest)
     return refuseSnapshot(
       "newer",
-      `it was made by a newer version of checkout (format ${version}; this one knows up to ${newest}); update checkout`,
+      `it was written by a newer version of checkout (schema version ${version}; this version supports up to ${newest}); update checkout`,
     );
   if (version < kind.firstVersion)
     return refuseSnapshot(
       "development_version",
-      `it was made by a development version of checkout (format ${version}; released versions start at ${kind.firstVersion}); take a new one`,
+      `it was written by a development version of checkout (schema version ${version}; released versions start at ${kind.firstVersion}); take a new snapshot`,
     );
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
     return refuseDamaged("its bytes differ from the bytes that were written");
@@ -275,7 +276,7 @@ function checkImage(
   const storeIds = connection.prepare<[], string>("SELECT id FROM stores ORDER BY rowid").pluck().all();
   const isWhole = about?.storeId === null || (storeIds.length === 1 && storeIds[0] === about?.storeId);
   if (stray.length > 0 || about === undefined || !isWhole || storeIds.length === 0)
-    return refuseDamaged("rows of it are missing");
+    return refuseDamaged("some of its rows are missing");
   // With a single store, no row can refer to another store.
   if (storeIds.length > 1 && hasReferencesAcrossStores(connection))
     return refuseDamaged("rows of one store refer to rows of another");

@@ -211,7 +211,7 @@ function* slicesOf<Value>(values: Iterable<Value>, atOnce: number): Generator<re
   yield slice;
 }
 
-/** The order in which rows are read, if it is not the order of their key: rows of one checkout come together. */
+/** The order in which rows are read, if it is not the order of their key: the rows of a checkout are adjacent. */
 const READ_ORDERS: ReadonlyMap<string, string> = new Map(
   Object.entries({ events: "checkout_id, sequence", idempotency_keys: "checkout_id, key" }),
 );

@@ -40,8 +40,8 @@ type CopyContext = Options & {
 };
 
 /**
- * Snapshots of stores (decision 95): rows are copied table by table between this database and another one of the same
- * schema version, so that a new table is covered in both directions.
+ * Snapshots of stores (decision 95): rows are copied table by table between this database and another database of the
+ * same schema version, so that a new table is covered in both directions.
  */
 export function snapshotsTable(connection: FileConnection, options: Options) {
   const copying = { ...options, connection, tables: lazyValue(() => tablesToCopy(connection)) };
@@ -51,7 +51,7 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
     /** Whether the sandbox of this origin took the snapshot and its bytes are unchanged. */
     isOwn: hasOrigin,
 
-    /** Opens and checks a snapshot, with fewer checks if it `isOwn`. The caller closes it. */
+    /** Opens and checks a snapshot; with fewer checks if this sandbox took it (`isOwn`). The caller closes it. */
     open: (bytes: Uint8Array, isOwn = false): Outcome<SnapshotImage, SnapshotRefusal> =>
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),
 
@@ -61,7 +61,7 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
      */
     restore: (image: SnapshotImage, replacement: Replacement): void => restore(copying, image, replacement),
 
-    /** The current format of snapshots. */
+    /** The current schema version of snapshots. */
     format: currentSchemaVersion(SNAPSHOT_FILE),
   };
 }
@@ -71,7 +71,7 @@ function restore(
   { connection: image }: SnapshotImage,
   { rows: of, storeIds, gone, reseal }: Replacement,
 ): void {
-  // All referenced rows exist at the end.
+  // References are checked at the end, when all referenced rows exist.
   connection.pragma("defer_foreign_keys = ON");
   const places = new Map(storeIds.map((id) => [id, of === "all" ? undefined : placeOf(connection, id)]));
   const drillKeys = storeIds.flatMap((id) => clearing.clear(id, "replaced"));
@@ -110,7 +110,8 @@ function prepareRows(
 }
 
 /**
- * Far more than a sandbox can count to, but far below the limit of numbers, so that there is room for later positions.
+ * Maximum position in a snapshot: far more than a sandbox can count to, but far below the limit of numbers, so that
+ * there is room for later positions.
  */
 const MAX_POSITION = 2 ** 52;
 

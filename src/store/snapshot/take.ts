@@ -121,7 +121,7 @@ function inAttached<Value>(connection: FileConnection, work: () => Value): Value
   connection.exec(`ATTACH ':memory:' AS ${IMAGE}`);
   try {
     connection.pragma(`${IMAGE}.journal_mode = OFF`);
-    // All referenced rows exist at the end; checking each reference takes as long as copying the row.
+    // All referenced rows exist at the end, and checking each reference takes as long as copying the row.
     connection.pragma("foreign_keys = OFF");
     return work();
   } finally {

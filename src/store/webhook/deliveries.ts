@@ -35,7 +35,7 @@ export type DeliveryFilter = {
   readonly orderId?: string | undefined;
   readonly state: DeliveryState | null;
   readonly limit: number;
-  /** Only deliveries of the store created before this one; default: all. */
+  /** Only deliveries of the store created before this delivery; default: all. */
   readonly before?: string | undefined;
 };
 
@@ -192,8 +192,8 @@ function deliveryLists(connection: Connection) {
       lists.selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
 
     /**
-     * A page of the list, for one event type or all types. For one type it examines 1000 deliveries, and returns where
-     * to continue.
+     * A page of the list, for one event type or all types. For one type it examines 1000 deliveries, and `nextBefore`
+     * shows where to continue.
      */
     page: (filter: PageFilter): DeliveryPage => pageOf(lists, filter),
 

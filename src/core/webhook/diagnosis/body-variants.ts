@@ -2,7 +2,7 @@ import type { CauseFinding } from "./causes.ts";
 import { isRecord, parseJson } from "../../json.ts";
 import { FIELDS_OF_CHECKOUT, EVENT_FIELDS } from "../verify.ts";
 
-/** A body that may have been signed instead of the received one, with the cause that this would prove. */
+/** A value that may have been signed instead of the received one, with the causes that this would prove. */
 export type Variant<Value> = { readonly findings: readonly CauseFinding[]; readonly value: Value };
 
 /**
@@ -28,8 +28,8 @@ const WINDOWS_1252 = new Map(
 );
 
 /**
- * Bodies that may have been signed if this one arrived, each with its cause, likely ones first, without duplicates. The
- * body itself comes first, without a cause.
+ * Bodies that may have been signed if this body arrived, each with its cause, likely causes first, without duplicates.
+ * The received body comes first, without a cause.
  */
 export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[] {
   const itself = { findings: [], value: rawBody };
@@ -79,9 +79,9 @@ function whiteSpace(latin1: string): VariantRow<Body>[] {
     ["body_whitespace_removed", "a line break at its end", `${latin1}\n`],
     ["body_whitespace_removed", "a line break (CR LF) at its end", `${latin1}\r\n`],
     ["body_whitespace_removed", "two line breaks at its end", `${latin1}\n\n`],
-    ["body_whitespace_removed", "a blank at its end", `${latin1} `],
+    ["body_whitespace_removed", "a space at its end", `${latin1} `],
     ["body_whitespace_removed", "a line break at its start", `\n${latin1}`],
-    ["body_whitespace_removed", "a blank at its start", ` ${latin1}`],
+    ["body_whitespace_removed", "a space at its start", ` ${latin1}`],
     ["body_line_endings", "LF line endings", latin1.replaceAll("\r\n", "\n")],
     ["body_line_endings", "CRLF line endings", latin1.replaceAll(/\r?\n/g, "\r\n")],
   ] as const;
@@ -121,7 +121,7 @@ const ESCAPES: readonly Change[] = [
 ];
 const LAYOUTS: readonly (readonly [detail: string, write: (value: unknown) => string])[] = [
   ["without white space, as JSON.stringify writes it", (value) => JSON.stringify(value)],
-  ["with a blank behind commas and colons, as Python's json.dumps writes it", pythonLayout],
+  ["with a space after commas and colons, as Python's json.dumps writes it", pythonLayout],
   ["indented by 2", (value) => JSON.stringify(value, null, 2)],
   ["indented by 4", (value) => JSON.stringify(value, null, 4)],
   ["indented by tabs", (value) => JSON.stringify(value, null, "\t")],
@@ -150,7 +150,7 @@ function json(text: string): VariantRow<Body>[] {
         return keys === ""
           ? [
               "body_reserialised",
-              `The signature matches the same JSON written otherwise: ${how}.`,
+              `The signature matches the same JSON in another form: ${how}.`,
               change(written),
             ]
           : ["body_keys_reordered", `${keys}, ${how}`, change(written)];
@@ -191,11 +191,7 @@ function wrappedRow(bytes: Buffer, text: string): VariantRow<Body>[] {
   return [
     ["body_stringified", "the text inside this JSON string", typeof inner === "string" ? inner : undefined],
     ["body_stringified", "the body as one JSON string, in quotes", JSON.stringify(text)],
-    [
-      "body_base64",
-      "the bytes that this base64 stands for",
-      isBase64 ? Buffer.from(text, "base64") : undefined,
-    ],
+    ["body_base64", "the bytes decoded from this base64", isBase64 ? Buffer.from(text, "base64") : undefined],
     ["body_base64", "the body in base64", bytes.toString("base64")],
   ];
 }

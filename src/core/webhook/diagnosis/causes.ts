@@ -1,7 +1,7 @@
 const RAW_BYTES_ADVICE =
-  "Verify the bytes as they arrived, read before any parser, and never a body that was parsed and written again.";
+  "Verify the bytes as they arrived, before any parser, and never a body that was parsed and serialized again.";
 const TWO_SIDES =
-  "The side that deviates is the one to correct: the receiver's framework, or whatever signed it.";
+  "Correct the side that deviates: the receiver's framework, or the program that signed the body.";
 
 /**
  * All causes that a diagnosis can name (decision 46), with their messages. The detail, in braces, is the specific
@@ -23,9 +23,9 @@ export const DIAGNOSIS_CAUSES = {
     "{detail} Use the text of the secret unchanged, including whsec_, as the key; do not decode it.",
   secret_not_set: "{detail} The sender's setting was not read; nobody can trust such a signature.",
   other_secret:
-    "It is signed with another secret, which is known here: {label}. Verify with that secret, or send from the endpoint that this secret belongs to.",
+    "The request is signed with another known secret: {label}. Verify with that secret, or send from the endpoint to which it belongs.",
   retired_secret:
-    "It is signed with a retired secret: {label}. The sender still has the old one, or the delivery is older than the overlap; give the sender the new secret.",
+    "The request is signed with a retired secret: {label}. The sender still has the old secret, or the delivery is older than the overlap; give the sender the new secret.",
 
   timestamp_missing:
     "The header {name} did not arrive. A proxy or a test tool dropped it, or the service uses another name: header names are a setting.",
@@ -63,34 +63,34 @@ export const DIAGNOSIS_CAUSES = {
     "The header does not contain the expected value, one to three signatures of 64 lower-case hex digits, separated by commas: it is a placeholder, has another encoding, or is a part of another header.",
   other_algorithm: "The digest has the length of {detail}; HMAC-SHA256 was expected.",
 
-  wrong_separator: "It was signed with {detail} between timestamp and body; a dot was expected.",
+  wrong_separator: "The request was signed with {detail} between timestamp and body; a dot was expected.",
   timestamp_not_signed:
     "Only the body was signed; the timestamp and a dot must precede it, otherwise old requests could be replayed forever.",
   event_id_signed:
-    "It was signed over event id, timestamp and body (the Standard Webhooks form); timestamp, a dot and the body were expected.",
+    "The request was signed over event id, timestamp and body (the Standard Webhooks form); timestamp, a dot and the body were expected.",
   parts_swapped: "The body was signed before the timestamp; timestamp, a dot and the body were expected.",
 
   body_not_raw: `{detail} ${RAW_BYTES_ADVICE}`,
   body_empty: `The body is empty. Something read it before the verification did: a body parser, a logger, a first call of request.text(). ${RAW_BYTES_ADVICE}`,
-  body_whitespace_added: `The signature matches the body without {detail}. It was added after signing: by an editor, echo, or a template. ${RAW_BYTES_ADVICE}`,
-  body_whitespace_removed: `The signature matches the body with {detail}. It was trimmed away after signing: by trim(), $(…) in a shell, or a form. ${RAW_BYTES_ADVICE}`,
+  body_whitespace_added: `The signature matches the body without {detail}. A program added it after signing: an editor, echo, or a template. ${RAW_BYTES_ADVICE}`,
+  body_whitespace_removed: `The signature matches the body with {detail}. A program removed it after signing: trim(), $(…) in a shell, or a form. ${RAW_BYTES_ADVICE}`,
   body_line_endings: `The signature matches the body with {detail}. Line endings were converted in transit: by git, an editor, or a file opened as text. ${RAW_BYTES_ADVICE}`,
   body_reserialised: `{detail} ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
   body_keys_reordered: `The signature matches the same JSON with its keys {detail}. A parser or a database (jsonb, a sorted map) reordered them. ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
-  body_unicode_escaped: `The signature matches the same JSON with its characters {detail} (ensure_ascii in Python, JSON_UNESCAPED_… in PHP, HTML escapes in Go). It was parsed and written again. ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
+  body_unicode_escaped: `The signature matches the same JSON with its characters {detail} (ensure_ascii in Python, JSON_UNESCAPED_… in PHP, HTML escapes in Go). The JSON was parsed and serialized again. ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
   body_charset: `The signature matches the body {detail}. UTF-8 was read or written as another encoding: read bytes, or name utf-8 wherever they become text. ${TWO_SIDES}`,
   body_characters_lost:
     "{detail} Characters were lost where bytes became text: read bytes, or name utf-8 wherever they become text.",
   body_bom_added: `The signature matches the body without the byte order mark that it begins with: an editor or a file written as "UTF-8 with BOM" added it. ${RAW_BYTES_ADVICE}`,
   body_bom_removed: `The signature matches the body with a byte order mark before it; request.text() and many readers drop it. ${RAW_BYTES_ADVICE}`,
-  body_stringified: `The signature matches {detail}: JSON.stringify ran once too often. ${RAW_BYTES_ADVICE}`,
+  body_stringified: `The signature matches {detail}: JSON.stringify was called once too often. ${RAW_BYTES_ADVICE}`,
   body_base64:
     "The signature matches {detail}. Gateways (AWS: isBase64Encoded) pass the body on in base64: decode it before you verify it.",
   body_left_out:
-    "It was signed with {detail} in place of the body: the body had been read before, or was an object.",
+    "The request was signed with {detail} instead of the body: the body had been read before, or was an object.",
 
   unexplained:
-    "None of the usual causes explains it. Either the body was changed in transit, or it was signed with a secret that is not known here: compare the body with the event as the service shows it, byte for byte, and the secret with the endpoint's secret.",
+    "None of the usual causes explains the signature. Either the body was changed in transit, or it was signed with an unknown secret: compare the body with the event as the service shows it, byte for byte, and the secret with the endpoint's secret.",
 } as const satisfies Record<string, string>;
 
 /** A code of the closed list. */

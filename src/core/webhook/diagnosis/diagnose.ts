@@ -41,7 +41,7 @@ const VARIANTS = 64;
 const MAX_CAUSES = 2;
 /** The range of other timestamps around each known one, in seconds; it includes the first three retries. */
 const NEAR_SECONDS = 3600;
-const PARSED_BODY_SUMMARY = "What was verified is neither bytes nor text, but something that was parsed.";
+const PARSED_BODY_SUMMARY = "The verified body is neither bytes nor text, but a parsed value.";
 
 /**
  * Why a webhook's verification fails, the likeliest cause first; empty if it does not fail. Undoes common mistakes of
@@ -123,7 +123,7 @@ function* prove(
   request: Request,
 ): Generator<number, readonly CauseFinding[] | undefined> {
   if (request.candidates.length === 0) return undefined;
-  // Making the variants of a body costs about as much as hashing them.
+  // Creating the variants of a body costs about as much as hashing them.
   if (request.rawBody.length <= MAX_VARIED_BYTES) yield request.rawBody.length * VARIANTS;
   let hashed = 0;
   for (const { findings, key, parts } of trials(options, request)) {

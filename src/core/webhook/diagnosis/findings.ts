@@ -28,7 +28,7 @@ export function secretFindings(secrets: readonly string[]): readonly CauseFindin
   return secrets.flatMap((secret): CauseFinding[] => {
     if (secretFault(secret) === undefined) return [];
     if (secret.startsWith("svc_")) return [{ code: "secret_is_api_key" }];
-    const detail = "The secret that was verified with has white space in or around it.";
+    const detail = "The secret used for the verification has white space in or around it.";
     return [/\s/.test(secret) ? { code: "secret_whitespace", detail } : { code: "secret_malformed" }];
   });
 }
@@ -46,7 +46,7 @@ function shapeOf(text: string): string {
   if (/^\d+$/.test(text)) return `a number of ${text.length} digits`;
   if (/^[+-]\d/.test(text)) return "a number with a sign";
   if (/^\d+[.eE]/.test(text)) return "a number with a fraction or an exponent";
-  return Number.isNaN(Date.parse(text)) ? "no number" : "a date";
+  return Number.isNaN(Date.parse(text)) ? "not a number" : "a date";
 }
 
 /** The Unix seconds that a timestamp in another format may mean. */
@@ -90,7 +90,7 @@ export function bodyHints(rawBody: Uint8Array): readonly CauseFinding[] {
     return [
       { code: "body_not_raw", detail: `The body is the text ${text}: an object was turned into text.` },
     ];
-  const lost = "The body holds U+FFFD, which stands for bytes that were no UTF-8.";
+  const lost = "The body contains U+FFFD, which replaces bytes that were not UTF-8.";
   const formatted = "The body is JSON as a formatter writes it; the service sends it without white space.";
   const compact = compactJson(text);
   return [

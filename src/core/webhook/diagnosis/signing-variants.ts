@@ -49,7 +49,7 @@ const SEPARATORS = [
   ["a semicolon", ";"],
 ] as const;
 
-/** The keys that may have created the signature: `secrets` were used to verify, `known` are others. */
+/** The keys that may have created the signature: `secrets` were used to verify, `known` are other secrets. */
 export function keyVariants(
   secrets: readonly string[],
   known: readonly KnownSecret[],
@@ -135,17 +135,17 @@ function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
   const rows: readonly VariantRow<string | Uint8Array>[] = [
     [
       "secret_whitespace",
-      "The secret that was verified with has white space around it; the signature was made without.",
+      "The secret used for the verification has white space around it; the signature was made without it.",
       bare === secret ? undefined : bare,
     ],
     ...["\n", "\r\n", " "].map((end): VariantRow<string> => [
       "secret_whitespace",
-      "The signature was made with white space behind the secret.",
+      "The signature was made with white space after the secret.",
       bare + end,
     ]),
     [
       "secret_quoted",
-      "The secret that was verified with has quotes around it; the signature was made without.",
+      "The secret used for the verification has quotes around it; the signature was made without them.",
       unquoted,
     ],
     ...['"', "'"].map((quote): VariantRow<string> => [
@@ -154,8 +154,8 @@ function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
       quote + bare + quote,
     ]),
     isPrefixed
-      ? ["secret_prefix", "The signature was made with what stands behind whsec_.", unprefixed]
-      : ["secret_prefix", "The secret that was verified with lacks its beginning, whsec_.", PREFIX + bare],
+      ? ["secret_prefix", "The signature was made with the text after whsec_.", unprefixed]
+      : ["secret_prefix", "The secret used for the verification lacks its beginning, whsec_.", PREFIX + bare],
     decoded("from base64, without whsec_", Buffer.from(unprefixed, "base64")),
     decoded("from base64, as a whole", Buffer.from(bare, "base64")),
     decoded(
