@@ -5,7 +5,7 @@ import type { Words } from "./language.ts";
 /** The fixed properties of an error code. */
 type ErrorRow = {
   readonly status: number;
-  /** When the service answers with this code, for the list of all codes. */
+  /** The condition for this code, for the list of all codes. */
   readonly meaning: string;
   /** The decision that a client relies on when it receives this code, in addition to the list itself (decision 4). */
   readonly decision?: number;

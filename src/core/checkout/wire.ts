@@ -6,7 +6,7 @@ import { cutText } from "../text.ts";
 
 /** Maximum length of a text of the service for display, in code points; a broken service may send a megabyte. */
 const MAX_TEXT_CODE_POINTS = 500;
-/** Maximum length of an address: longer ones do not work in all browsers. */
+/** Maximum length of an address: longer addresses do not work in all browsers. */
 const MAX_URL_LENGTH = 2048;
 const shortText = z.pipe(
   z.string(),

@@ -1,6 +1,6 @@
 import type { RateLimit } from "../rate-limit.ts";
 
-/** The Worker of a hosted service: a file of this program, which is copied beside the configuration of its runtime. */
+/** The Worker of a hosted service: a file of this program, which is copied next to the configuration of its runtime. */
 export const WORKER_FILE = "hosted-worker.mjs";
 
 /** The settings of a hosted service: the binding `SETTINGS`, in JSON. */

@@ -125,7 +125,7 @@ function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
     return issue.keys.map((key) => ({ path: [...path, key], message: unknownKeyText(key, names) }));
   }
   if (issue.code === "invalid_union") {
-    // The form without a type error is the intended one.
+    // The form without a type error is the intended form.
     const meant = issue.errors.find((issues) => !issues.some(isOfOtherType)) ?? [];
     const whole = [{ path, message: issue.message }];
     return meant.length === 0

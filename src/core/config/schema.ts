@@ -127,7 +127,7 @@ const parsed = <Value extends string>(parse: (text: string) => Outcome<Value>) =
   });
 
 function valueOf<Value>(read: Outcome<Value, unknown>): Value {
-  if (!read.ok) throw new Error("it was checked just now");
+  if (!read.ok) throw new Error("the text was checked before");
   return read.value;
 }
 

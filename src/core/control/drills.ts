@@ -123,7 +123,9 @@ const reuse = z.object({
 /** A request that reuses the lost create's key for another body. */
 export type KeyReuse = DomainOf<typeof reuse>;
 
-/** The operations on drills (decisions 50, 66); those on the idempotency drill are in the order of their calls. */
+/**
+ * The operations on drills (decisions 50, 66); the operations on the idempotency drill are in the order of their calls.
+ */
 export const drillOperations = {
   openLease: storeOperation({
     method: "POST",
@@ -222,11 +224,11 @@ export const drillOperations = {
     path: "/drills/duplicates/deliver",
     summary: "Sends an event under a lease",
     description:
-      "Sends an event immediately to each enabled endpoint that receives its type, under the lease of a duplicates or browser-return drill, and returns each receiver's answer. The event is correctly signed unless a forged one is requested. Refuses a lease of another drill, and endpoints that have changed since the first delivery.",
+      "Sends an event immediately to each enabled endpoint that receives its type, under the lease of a duplicates or browser-return drill, and returns each receiver's answer. The event is correctly signed unless a forged event is requested. Refuses a lease of another drill, and endpoints that have changed since the first delivery.",
     request: z.strictObject({
       leaseId: z.uuid(),
       eventId: z.uuid(),
-      /** Sends a forged event with a bad signature instead, which claims that the order was paid. */
+      /** Sends a badly signed, forged event instead, which claims that the order was paid. */
       forged: z.optional(z.boolean()),
       /** Sends the event with another id in the header for the event's id, which is not signed. */
       otherId: z.optional(z.boolean()),

@@ -263,8 +263,8 @@ function nameOf(schema: z.ZodMiniType, name: string): string {
 }
 
 /**
- * Every named schema, as a component that refers to the others. The document sets the dialect, and objects contain only
- * the described fields.
+ * Every named schema, as a component that refers to the other components. The document sets the dialect, and objects
+ * contain only the described fields.
  */
 function allSchemas(): Readonly<Record<string, Json>> {
   const { schemas } = z.toJSONSchema(wireSchemaNames, {

@@ -185,7 +185,7 @@ export const webhookOperations = {
     path: "/endpoints/{id}/secret",
     summary: "Shows the signing secrets of an endpoint",
     description:
-      "Returns the active signing secrets of an endpoint, newest first, and the expired ones. Refuses an unknown endpoint.",
+      "Returns the active signing secrets of an endpoint, newest first, and the expired secrets. Refuses an unknown endpoint.",
     answer: z.extend(secrets, {
       /** The store's time if its clock was moved or frozen; null for real time. */
       storeTime: z.nullable(moment),

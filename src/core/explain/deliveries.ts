@@ -51,7 +51,7 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
 }
 
 /**
- * For each delivery that waits behind a delayed one to the same endpoint, oldest first: its id and the delayed
+ * For each delivery that waits behind a delayed delivery to the same endpoint, oldest first: its id and the delayed
  * delivery.
  */
 export function delayedDeliveries(
@@ -174,10 +174,9 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   return joinTexts([held, say(EXPLAIN_SENTENCES.arrived(toIso(last.startedAt))), after]);
 }
 
-/** The names of deliveries other than the original one. */
-const CAUSE_NAMES: Readonly<
-  Partial<Record<DeliveryEntry["cause"], (typeof EXPLAIN_SENTENCES.called)["replay"]>>
-> = EXPLAIN_SENTENCES.called;
+/** The names of deliveries other than the original delivery. */
+const CAUSE_NAMES: Readonly<Partial<Record<DeliveryEntry["cause"], (typeof EXPLAIN_SENTENCES.called)["replay"]>>> =
+  EXPLAIN_SENTENCES.called;
 
 /**
  * The results of attempts in order, with equal results counted: `timeout ×2, 500 ×4`; for a single attempt, with its

@@ -48,8 +48,8 @@ export type ObservedDelivery = {
 };
 
 /**
- * Where a secret of the application is noticed: in a v1 request, except its Authorization header; in an answer to a
- * webhook; in the output of its purchase; in its view of an order. No other destinations are checked.
+ * The places in which a secret of the application is noticed: a v1 request, except its Authorization header; an answer
+ * to a webhook; the output of its purchase; its view of an order. No other places are checked.
  */
 export const SECRET_PLACES = ["request", "answer", "output", "view"] as const;
 export type SecretPlace = (typeof SECRET_PLACES)[number];

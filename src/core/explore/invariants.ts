@@ -1,6 +1,6 @@
 import type { Words } from "../language.ts";
 
-/** The rules that hold for every purchase, whatever fails, each with its remedy. The list is closed. */
+/** The rules that hold for every purchase, regardless of faults, each with its remedy. The list is closed. */
 export const INVARIANTS = {
   one_order: {
     rule: ["one purchase creates one order", "一次购买只产生一个订单"],

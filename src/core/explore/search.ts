@@ -16,7 +16,7 @@ import {
   type ScheduledFault,
 } from "./schedule.ts";
 
-/** A request or delivery to which a fault can be applied, by its number among similar ones. */
+/** A request or delivery to which a fault can be applied, by its number among similar places. */
 export type FaultPlace =
   | {
       readonly kind: "request";
@@ -76,7 +76,7 @@ export function placesOf({
 /** A schedule with one more step, and the place of that step. */
 type Extension = { readonly schedule: Schedule; readonly place: FaultPlace };
 
-/** The kills at places of each kind; none if the application has no process of its own. */
+/** The kills at places of each kind; none if the application has no separate process. */
 export type KillsByPlace = { readonly request: readonly Kill[]; readonly delivery: readonly Kill[] };
 
 /** The schedules that add one step to a schedule: each fault at each place, and each other outcome of the payer. */
@@ -107,10 +107,10 @@ const OTHER_OUTCOMES = PAYER_OUTCOMES.filter((outcome) => outcome !== NO_FAULTS.
 const NEW_PLACE = 4;
 
 /**
- * The new schedules with one step more than the largest known ones, in the order in which they are run. Schedules with
- * a step at a place that only a fault created, and extensions of the runs with the most differences, come first; the
- * seed decides between equals. A schedule that contains a broken one is omitted, because the broken one explains it.
- * The first known run is the run without faults.
+ * The new schedules with one step more than the largest known schedules, in the order in which they are run. Schedules
+ * with a step at a place that only a fault created, and extensions of the runs with the most differences, come first;
+ * the seed decides between equals. A schedule that contains a broken schedule is omitted, because the smaller schedule
+ * explains the failure. The first known run is the run without faults.
  */
 export function nextWave(
   runs: readonly KnownRun[],

@@ -135,7 +135,7 @@ export const LIST_ITEMS = {
   otherWays: ["in other ways", "以其他方式"],
   reloaded: ["for the third time, without a referring page", "第三次返回，并非来自其他页面"],
   pending: ["while the payment was pending", "支付处于 pending 时"],
-  otherSession: ["with the session of another order, which is paid", "使用另一个已支付订单的会话"],
+  otherSession: ["with the session of another, paid order", "使用另一个已支付订单的会话"],
   cancelledOrder: ["from another order, which the payer has cancelled", "从另一个已被付款人取消的订单"],
   withoutSession: ["without a session", "不带会话"],
   fromShop: (query) => [`from your own site, with ${query}`, `从您自己的网站，带 ${query}`],

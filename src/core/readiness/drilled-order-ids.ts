@@ -22,7 +22,7 @@ const MAX_HEAD = MAX_ORDER_ID - DRILLED_DIGITS - 1;
 export function createOrderIds(like: string | undefined, random: Uint8Array): DrilledOrderIds {
   const head = (/^[A-Za-z][A-Za-z_.-]*/.exec(like ?? "")?.[0] ?? "order-").slice(0, MAX_HEAD);
   const drawn = Array.from({ length: DRILLED_DIGITS }, (_, at) => (random[at] ?? 0) % 9);
-  // Two different digits, and no leading zero, whatever the random bytes are.
+  // Two different digits, and no leading zero, for any random bytes.
   const [one = 0, other = 0, ...rest] = drawn;
   const [begin, next] = [(one % 4) + 1, (other % 4) + 5];
   const digits = [begin, next, ...rest].join("");
@@ -42,10 +42,10 @@ function switchCase(head: string): string {
 }
 
 /**
- * An order_id that a shop confuses with another one if it looks up orders by a part of their ids. Of a drill's orders,
- * the second has another last digit, and the fourth ends with the same characters. The last one contains the whole id
- * of the first followed by a digit, as 100 contains 10, unless all ids of the shop have the same length (`isFixed`).
- * Undefined for an order_id that resembles no other.
+ * An order_id that a shop confuses with another order_id if it looks up orders by a part of their ids. Among a drill's
+ * orders, the second differs in the last digit, and the fourth ends with the same characters. The last contains the
+ * whole id of the first, followed by a digit, as 100 contains 10, unless all ids of the shop have the same length
+ * (`isFixed`). Undefined for an order_id that resembles no other.
  */
 export function neighbourOf(
   orderId: string,

@@ -2,7 +2,7 @@ import { ERRORS } from "../errors.ts";
 import type { Words } from "../language.ts";
 import type { DrillSentence } from "./drill-sentences.ts";
 
-/** How a later create wrongly relates to the create whose answer was lost. */
+/** The mistakes in a create that follows a create whose answer was lost. */
 export type RetryMistake =
   | "no_key"
   | "other_path"

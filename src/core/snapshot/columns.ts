@@ -29,13 +29,13 @@ const CHECKED_BY_REFERENCE: ColumnRule = () => undefined;
 const CHECKED_WITH_ROW: ColumnRule = () => undefined;
 
 const id = schemaRule(givenId);
-const moment = number(isMoment, "a moment of the years 0 to 9999");
+const moment = number(isMoment, "a time in the years 0 to 9999");
 const count = whole(0);
 const place = whole(1);
 const sha256 = textRule((value) => /^[0-9a-f]{64}$/.test(value), "a SHA-256 in hex");
 const keptText = (value: unknown): string | undefined =>
   schemaRule(note)(value) ?? (redactSecrets(String(value)) === value ? undefined : "contains a secret");
-/** The fields that a create can send; SQLite has already checked which ones are present. */
+/** The fields that a create can send; SQLite has already checked which fields are present. */
 const CREATE_FIELD_RULES = Object.fromEntries(
   CREATE_FIELDS.map((name) => [name, orNull((value) => fieldFault(name, value))]),
 );

@@ -79,7 +79,7 @@ export type DeliveryTarget = {
   readonly addresses: readonly string[] | null;
 };
 
-/** The address with a scheme and a host, if only those are missing. */
+/** A hint with the whole address, if only its scheme or its host is missing; otherwise empty. */
 function addScheme(text: string): string {
   const meant = /^\d{1,5}$/.test(text) ? `http://localhost:${text}` : `http://${text}`;
   if (!/^[\w.[\]:-]+(\/|$)/.test(text) || text.includes("//") || hostSpelledIn(meant) === undefined)

@@ -91,9 +91,9 @@ function sizeOf(path: string): number {
 }
 
 /**
- * The content of a database with its log, at one moment. While the log has the same header it only grows, and it
- * contains every page that may be copied into the file meanwhile, so a file that was read before its log is complete
- * with it. Undefined if the log was restarted at every read.
+ * The content of a database with its log, at one moment. While the log keeps its header, it only grows, and contains
+ * every page that may be copied into the file meanwhile. So a file that was read before its log is complete together
+ * with the log. Undefined if the log was restarted at every read.
  */
 function readImage(path: string): Buffer | undefined {
   for (let looks = 0; looks < MAX_LOOKS; looks += 1) {

@@ -6,7 +6,7 @@ import { isOwnLog } from "./log-mark.ts";
 /** A watch over the files of an open database. */
 export type FileWatch = {
   /**
-   * Whether the files are still the opened ones, with the content last written to them. If not, a write would succeed
+   * Whether the files are still the opened files, with the content last written to them. If not, a write would succeed
    * but could never be read.
    */
   readonly isIntact: () => boolean;

@@ -117,7 +117,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   }
 }
 
-/** The error for callers when the files of the database are no longer the opened ones. */
+/** The error for callers when the files of the database are no longer the opened files. */
 export function filesLostError(): StorageUnavailable {
   return new StorageUnavailable(storageFailure("database_changed"));
 }

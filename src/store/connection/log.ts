@@ -26,7 +26,7 @@ type Frame = {
 
 /**
  * The frames of a log, which all have the salts of the log. With `sums`, only the frames that SQLite would read: each
- * checksum continues the previous one, and computing them takes longer than reading the log.
+ * checksum continues the previous checksum, and computing the checksums takes longer than reading the log.
  */
 function* readFrames(check: "salts" | "sums", read: Read): Generator<Frame, void, undefined> {
   const header = Buffer.alloc(LOG.bytes);
@@ -37,7 +37,7 @@ function* readFrames(check: "salts" | "sums", read: Read): Generator<Frame, void
   const isBigEndian = (magic & 1) === 1;
   let sum = checksum(header.subarray(0, LOG.checksum), { from: [0, 0], isBigEndian });
   if (!isSum(header, LOG.checksum, sum)) return;
-  // A new buffer for each frame takes longer than reading it.
+  // Allocating a buffer for each frame would take longer than reading the frame.
   const frame = Buffer.alloc(FRAME.bytes + pageSize);
   const content = frame.subarray(FRAME.bytes);
   for (let at = LOG.bytes; ; at += frame.length) {

@@ -2,7 +2,8 @@ import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /**
- * A decision of ours that an integration relied on, with the first request that did so. Times are by the store's clock.
+ * A decision of ours on which an integration relied, with the first request that relied on it. Times are by the store's
+ * clock.
  */
 export type AssumptionUse = {
   readonly storeId: string;

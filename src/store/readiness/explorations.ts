@@ -38,7 +38,7 @@ export function explorationsTable(connection: Connection) {
       const row = selectOf.get(storeId);
       if (row === undefined) return undefined;
       const { storeId: _own, ...exploration } = row;
-      // Only `record` above writes places, and it takes them typed.
+      // Only `record` above writes places, and it accepts only typed places.
       return { ...exploration, places: JSON.parse(row.places) as Exploration["places"] };
     },
   };

@@ -47,8 +47,8 @@ type RequestFileOptions = Omit<OpenOptions, "kind"> & {
 };
 
 /**
- * Reasons to set a file aside. After any other refusal it may be usable again, by another version or once the disk
- * works.
+ * Reasons to set a file aside. After any other refusal the file may be usable again, by another version or once the
+ * disk works.
  */
 const USELESS_REASONS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"]>([
   "zero_bytes",

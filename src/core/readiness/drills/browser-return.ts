@@ -74,7 +74,7 @@ export const RETURN_CAUSES = {
     "顾客支付后返回，订单就被标为已支付，但既没有查询 API，也没有推送过 webhook：很可能相信了返回，只是晚于演练之前的查看。请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。（如果视图用本程序的命令查询，显示的是本服务的结果，而不是您的商店的。）",
   ],
   paid_from_the_start: [
-    "The view shows paid before anybody has returned or paid: --paid-when also matches an unpaid order (does paid match unpaid?), the view shows another order, or your shop books the creation of an order.",
+    "The view shows the order as paid before anybody has returned or paid: --paid-when also matches an unpaid order (does paid match unpaid?), the view shows another order, or your shop books the creation of an order.",
     "尚无人返回或支付，视图就显示已支付：--paid-when 也匹配了未支付的订单（paid 是否匹配了 unpaid？），视图显示的是另一个订单，或您的商店把刚创建的订单入账。",
   ],
   order_unknown: [
@@ -82,7 +82,7 @@ export const RETURN_CAUSES = {
     "对演练创建的订单，视图返回 404：您的商店不认识不是自己创建的订单。请指定您的商店的未支付订单：--checkout ID，或让商店创建：--create CMD。（也可能 --order-view 显示的不是 {order_id} 或 {session_id} 对应的订单。）",
   ],
   own_order_unknown: [
-    "The view answers 404 for an order that your shop has made: --order-view does not show the order of {order_id} or {session_id}.",
+    "The view answers 404 for an order that your shop created: --order-view does not show the order of {order_id} or {session_id}.",
     "对您的商店创建的订单，视图返回 404：--order-view 显示的不是 {order_id} 或 {session_id} 对应的订单。",
   ],
   never_paid: [

@@ -79,7 +79,7 @@ export const DUPLICATES_CAUSES = {
     "对迟到的事件没有返回 2xx，因此该事件会反复推送，并阻塞后续事件。请返回 2xx，并保持订单不变。",
   ],
   paid_from_the_start: [
-    "The view shows paid before anybody has paid: --paid-when also matches an unpaid order (does paid match unpaid?), the view shows another order, or your shop books the creation of an order.",
+    "The view shows the order as paid before anybody has paid: --paid-when also matches an unpaid order (does paid match unpaid?), the view shows another order, or your shop books the creation of an order.",
     "尚未支付，视图就显示已支付：--paid-when 也匹配了未支付的订单（paid 是否匹配了 unpaid？），视图显示的是另一个订单，或您的商店在订单创建时就入账。",
   ],
   order_unknown: [
@@ -87,7 +87,7 @@ export const DUPLICATES_CAUSES = {
     "对演练创建的订单，视图返回 404：您的商店不认识不是自己创建的订单。请让您的商店创建订单：--create CMD，或指定您的商店的未支付订单：--checkout ID，最多十个。（也可能 --order-view 显示的不是 {order_id} 或 {session_id} 对应的订单。）",
   ],
   own_order_unknown: [
-    "The view answers 404 for an order that your shop has made: --order-view does not show the order of {order_id} or {session_id}.",
+    "The view answers 404 for an order that your shop created: --order-view does not show the order of {order_id} or {session_id}.",
     "对您的商店创建的订单，视图返回 404：--order-view 显示的不是 {order_id} 或 {session_id} 对应的订单。",
   ],
   never_paid: [
@@ -103,7 +103,7 @@ export const DUPLICATES_CAUSES = {
     "另一个订单支付之后，视图把无人支付的订单显示为已支付：视图显示的是另一个订单，或商店过了一段时间才处理签名错误的事件。",
   ],
   view_of_service: [
-    "The view showed paid before any event was delivered: it asks the service, not your shop, so it cannot show how your shop handles events. Show the records of your shop.",
+    "The view showed the order as paid before any event was delivered: it asks the service, not your shop, so it cannot show how your shop handles events. Show the records of your shop.",
     "任何事件推送之前，视图就显示已支付：视图查询的是本服务而不是您的商店，因此无法显示您的商店如何处理事件。请显示您的商店保存的内容。",
   ],
   view_unreadable: [

@@ -124,7 +124,7 @@ export const DRILL_CAUSES = {
     `只比较签名含有哪些数字，不比较顺序：例如求和、排序后或作为集合比较。${WHOLE_DIGEST_ADVICE[1]}。`,
   ],
   matches_patterns: [
-    `It uses the signature that it received as a pattern (a regular expression, LIKE or a wildcard), which everybody can make to match. ${WHOLE_DIGEST_ADVICE[0]}.`,
+    `It uses the signature that it received as a pattern (a regular expression, LIKE or a wildcard), and anybody can send a pattern that matches. ${WHOLE_DIGEST_ADVICE[0]}.`,
     `把收到的签名当作匹配模式（正则表达式、LIKE 或通配符），任何人都能构造出可匹配的签名。${WHOLE_DIGEST_ADVICE[1]}。`,
   ],
   takes_malformed_signature: [
@@ -188,7 +188,7 @@ export const DRILL_CAUSES = {
     `在验签之前解析请求体，对重新序列化的内容验签。${VERIFY_RAW[1]}。`,
   ],
   decoded_body: [
-    `It changes the body before it verifies it: it reads another encoding than UTF-8, trims the body, or parses and serializes it again. ${VERIFY_RAW[0]}.`,
+    `It changes the body before it verifies it: it reads an encoding other than UTF-8, trims the body, or parses and serializes it again. ${VERIFY_RAW[0]}.`,
     `在验签之前改动了请求体：按 UTF-8 以外的编码读取、去掉首尾空白，或解析后重新序列化。${VERIFY_RAW[1]}。`,
   ],
   body_not_covered: [
@@ -248,7 +248,7 @@ export const DRILL_CAUSES = {
     "拒绝无效请求，但收到有效事件时返回 5xx：验签之后的代码出错。对不认识的事件类型（如 webhook.test）也必须返回 2xx。",
   ],
   chokes_on_bytes: [
-    "It fails on valid JSON in an unusual form: its JSON parser is incomplete, or expects another encoding than UTF-8.",
+    "It fails on valid JSON in an unusual form: its JSON parser is incomplete, or expects an encoding other than UTF-8.",
     "无法处理写法少见的有效 JSON：JSON 解析器不完整，或者使用的编码不是 UTF-8。",
   ],
   rejects_duplicates: [
@@ -264,7 +264,7 @@ export const DRILL_CAUSES = {
     "能区分有效事件和伪造事件，却都拒绝：签名正确，但没有通过之后的检查。可能时钟相差几分钟，或拒绝不认识的类型（如 webhook.test）：对这些类型应返回 2xx。",
   ],
   refuses_all: [
-    `It refuses everything, even valid events. Most likely it has a different secret from this endpoint; ${SHOW_SECRET} prints the right one. Otherwise it expects other headers than Checkout-Signature and Checkout-Timestamp; signs something other than timestamp, dot, raw body; has a clock that is minutes off; runs a login or CSRF check first; or refuses unknown types, such as webhook.test. To find the cause, give checkout webhooks verify the signature that your code computes, as --signature.`,
+    `It refuses everything, even valid events. Most likely it has a different secret from this endpoint; ${SHOW_SECRET} prints the right one. Otherwise it expects headers other than Checkout-Signature and Checkout-Timestamp; signs something other than timestamp, dot, raw body; has a clock that is minutes off; runs a login or CSRF check first; or refuses unknown types, such as webhook.test. To find the cause, give checkout webhooks verify the signature that your code computes, as --signature.`,
     `一律拒绝，包括有效事件。最可能是密钥与本接收端的不同；${SHOW_SECRET} 会显示正确的密钥。也可能是读取的不是 Checkout-Signature 和 Checkout-Timestamp 请求头；签名的内容不是“时间戳 + 点号 + 原始请求体”；时钟相差几分钟；先经过了登录或 CSRF 检查；或拒绝不认识的类型（如 webhook.test）。具体是哪一种：用 --signature 把您的代码算出的签名传给 checkout webhooks verify，即可得知原因。`,
   ],
   no_route: [

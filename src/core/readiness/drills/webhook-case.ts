@@ -99,7 +99,7 @@ export function wrongDigits(right: string): string {
   return hash("sha256", right, "hex");
 }
 
-/** Replaces every digit with another one. */
+/** Replaces every digit with another digit. */
 export function otherDigits(digits: string, base = 16): string {
   return digits.replace(/./g, (digit) => (base - 1 - Number.parseInt(digit, base)).toString(base));
 }

@@ -264,7 +264,7 @@ export const TIMESTAMP_FORMS = {
   ),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** Forged requests that reuse the event or the signature of an accepted one. */
+/** Forged requests that reuse the event or the signature of an accepted request. */
 export const REUSED_PARTS = {
   known_event: badCase(["the first event again, badly signed", "再次推送第一个事件，签名错误"], {
     taken: "known_before_check",

@@ -117,7 +117,7 @@ export function wasOutOfReach(results: readonly CaseResult[]): boolean {
 
 /**
  * Whether to send the next case: not if the valid event got no answer, nor after too many requests without an answer.
- * Only the service's own requests must be answered; the receiver may cut the connection of others.
+ * Only the service's own requests must be answered; the receiver may close the connection on other requests.
  */
 export function shouldContinue(results: readonly CaseResult[]): boolean {
   const unanswered = results.filter(
