@@ -184,8 +184,8 @@ export const RETURN_STEPS = {
 } as const satisfies Readonly<Record<string, ReturnStep>>;
 
 /**
- * Judges the drill (interface 4). Both returns look the same, so a merchant who shows only the second order paid has
- * retrieved the session, which is the other way to confirm a payment; the sandbox has then seen the retrieve.
+ * Judges the drill (interface 4). Both returns look the same, so a merchant who shows only the second order as paid has
+ * retrieved the session. That is the other way to confirm a payment, and the sandbox has seen the retrieve.
  */
 export function judgeReturn(facts: ReturnFacts): JudgedDrill {
   const steps = Object.entries<ReturnStep>(RETURN_STEPS).flatMap(

@@ -84,8 +84,9 @@ export function showsBookings({ before, after }: PaidText): boolean {
 }
 
 /**
- * Whether a payment event that was sent twice changed the view of its order twice as much as a payment event that was
- * sent once changed the view of another order: a number grew twice as far, or a list grew longer. Times are ignored.
+ * Compares the views of two orders: the payment event of the first was sent twice, the payment event of the second
+ * once. Whether the first view changed twice as much: a number grew twice as far, or a list grew longer. Times are
+ * ignored.
  */
 export function hasChangedTwiceAsMuch(twice: PaidText, once: PaidText): boolean {
   const grown = (text: PaidText): number => wordsIn(text.after).length - wordsIn(text.before).length;
