@@ -162,7 +162,7 @@ test("every refusal says the field, what was expected and what came, each by its
       TERMS,
       { Origin: "http://x.example" },
       "Origin",
-      "a request of a server",
+      "a request from a server",
       'Origin "http://x.example"',
       "checkout env",
     ],

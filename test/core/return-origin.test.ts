@@ -98,8 +98,8 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     "http://localhost:00",
   ],
   "a port without leading zeros": ["https://shop.example:0443", "http://localhost:03000"],
-  "the port of https itself": ["https://shop.example:443"],
-  "the port of http itself": ["http://localhost:80", "http://127.0.0.1:80", "http://[::1]:80"],
+  "the default port of https": ["https://shop.example:443"],
+  "the default port of http": ["http://localhost:80", "http://127.0.0.1:80", "http://[::1]:80"],
   "end without a slash": ["https://shop.example/", "http://localhost:3000/", "http://[::1]:3000/"],
   "end before the path": [
     "https://shop.example/return",

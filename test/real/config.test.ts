@@ -589,7 +589,7 @@ test("a catalog that would not fit into a file is refused, whichever way it grow
     1,
     {
       field: "stores[0].prices",
-      error: { message: expect.stringMatching(/may have 200.*would have 201/) as string },
+      error: { message: expect.stringMatching(/may have at most 200.*would have 201/) as string },
     },
   ]);
   const add = "prices add more --amount-minor 1 --currency EUR --payment-method alipay_plus";

@@ -221,7 +221,7 @@ test("a command that creates nothing shows nothing, and takes no evidence away",
   await check(
     commandOf("env.CHECKOUT_API_KEY = 'x'; await keyed(randomUUID());"),
     "credential_invalid",
-    "sends an API key other ",
+    "sends an API key other t",
   );
   await check(
     commandOf("await keyed(randomUUID(), { currency: 'EURO' });"),

@@ -353,7 +353,7 @@ test("what is no snapshot, is damaged or newer is refused, and nothing is change
         [
           `with another bit, ${at}`,
           withAnotherBit(whole, at),
-          /damaged|no snapshot|newer|development/,
+          /damaged|not a snapshot|newer|development/,
         ] as const,
     ),
   ];

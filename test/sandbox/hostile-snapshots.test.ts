@@ -205,7 +205,7 @@ const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
   ],
   [
     "UPDATE events SET body = replace(body, '\"livemode\":false', '\"livemode\":true')",
-    /events: .*no webhook\.test/,
+    /events: .*not a webhook\.test/,
   ],
   ["UPDATE events SET body = '{}' WHERE sequence = 2", /events: \S+ is not the event order\.pending of its/],
   ["UPDATE events SET type = 'order.expired' WHERE type = 'order.succeeded'", /events: .*order\.succeeded/],

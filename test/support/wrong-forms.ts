@@ -44,7 +44,7 @@ export const WRONG_FORMS: readonly WrongForm[] = [
   ["/keys", {}, "scopes", /./],
   ["/settings/return-origins", { origin: "shop.example" }, "origin", /begin with https/],
   ["/settings/return-origins", { origin: "https://shop.example", path: "x" }, "path", /begin with a slash/],
-  ["/stores", { name: "茶  店" }, "name", /blank/],
+  ["/stores", { name: "茶  店" }, "name", /space/],
   ["/stores", { name: "x".repeat(65), merchant: "new" }, "name", /64/],
   ["/snapshots", { name: "../x" }, "name", /./],
   ["/snapshots/all", { name: "" }, "name", /./],

@@ -1,7 +1,6 @@
-// A new column needs a migration beside the DDL, never in the DDL itself (decision 60), with a test, and both in
-// `columnsOf`, from which SELECT and INSERT follow. The migration also drops the trigger of immutable columns and
-// creates it again with the new column. Add the migration to the list in store/schema.ts, and the field to
-// core/checkout/wire.ts if v1 shows it.
+// A new column needs a migration beside the DDL, never in the DDL itself (decision 60), with a test; both are named in
+// `columnsOf` (for SELECT and INSERT), the migration also in store/schema.ts. It drops the trigger of fixed columns,
+// and creates it again with the new column. If v1 shows the field, it also belongs in core/checkout/wire.ts.
 import type { Checkout, Status } from "../../core/checkout/checkout.ts";
 import { columnsOf, prepareByPosition } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
