@@ -175,8 +175,9 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
 }
 
 /** The names of deliveries other than the original delivery. */
-const CAUSE_NAMES: Readonly<Partial<Record<DeliveryEntry["cause"], (typeof EXPLAIN_SENTENCES.called)["replay"]>>> =
-  EXPLAIN_SENTENCES.called;
+const CAUSE_NAMES: Readonly<
+  Partial<Record<DeliveryEntry["cause"], (typeof EXPLAIN_SENTENCES.called)["replay"]>>
+> = EXPLAIN_SENTENCES.called;
 
 /**
  * The results of attempts in order, with equal results counted: `timeout ×2, 500 ×4`; for a single attempt, with its
