@@ -38,11 +38,11 @@ export const ERRORS = {
   missing_parameter: { meaning: "a required field is missing", status: 400 },
   invalid_parameter: { meaning: "a field has an invalid value", status: 400 },
   unknown_parameter: {
-    meaning: "the body has the body has a field that the interface does not have",
+    meaning: "the body has a field that the interface does not have",
     status: 400,
   },
   conflicting_parameters: {
-    meaning: "the body has the body has fields that exclude each other",
+    meaning: "the body has fields that exclude each other",
     status: 400,
     decision: 7,
   },

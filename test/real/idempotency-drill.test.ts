@@ -380,7 +380,7 @@ test("people see the steps, what came in, and what the command said last", async
   const { code, stdout, stderr } = await runHere([...DRILL, "--client-command", commandOf(script)], options);
   expect(code).toBe(1);
   expect(stderr).toContain("  | giving\\u{1b}[31m up\n");
-  expect(stdout).toContain("✗ your client was shown to go wrong with a purchase\n");
+  expect(stdout).toContain("✗ your client handled a purchase wrongly\n");
   expect(stdout).toContain("  3 of 6 steps passed; --all shows them\n");
   expect(stdout).toContain("  ✗ another attempt");
   expect(stdout).toMatch(/order-\d{10} +key-of-mine-1 +created, answer dropped +[0-9a-f]{8}\n/);
