@@ -15,6 +15,8 @@ export type HostedSettings = {
   readonly allowTargets: readonly string[];
   /** The folder of the state; null on a platform. */
   readonly dataDir: string | null;
+  /** The log of the runtime; null on a platform, which keeps its own. */
+  readonly logFile: string | null;
   /** The id of the process that runs the service; 0 on a platform. */
   readonly pid: number;
   readonly startedAt: number;
