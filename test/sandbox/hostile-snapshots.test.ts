@@ -220,7 +220,7 @@ const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
   ["UPDATE checkouts SET expires_at = created_at + 86400001", /checkouts: .*at most 24 hours/],
   ["UPDATE attempts SET outcome = 'declined' WHERE outcome = 'succeeded'", /attempts: .*succeeded/],
   ["UPDATE late_results SET result = 'failed'", /late_results: failed was not too late/],
-  ["UPDATE settlements SET due_at = due_at + 1", /settlements: .*settle itself/],
+  ["UPDATE settlements SET due_at = due_at + 1", /settlements: .*does not settle/],
   ["UPDATE idempotency_keys SET body = replace(body, 'EUR', 'USD')", /idempotency_keys: the answer to/],
   ["UPDATE idempotency_keys SET fingerprint = hex(randomblob(32))", /idempotency_keys: the fingerprint of/],
   [

@@ -30,7 +30,7 @@ export const WRONG_FORMS: readonly WrongForm[] = [
   ["/clock", { action: "set", to: "2026-02-30T12:00:00Z" }, "to", /expected a moment/],
   ["/faults", { action: "status", status: "many" }, "status", /expected a whole number/],
   ["/faults", { action: "status", status: "200" }, "status", /400/],
-  ["/faults", { action: "status", latency: "2s" }, "latency", /is for/],
+  ["/faults", { action: "status", latency: "2s" }, "latency", /applies only to/],
   ["/faults", { action: "delay", latency: "2 s" }, "latency", /expected a duration/],
   ["/faults", { action: "delay", until: "soon" }, "until", /expected a span/],
   ["/faults", { action: "delay", probability: "2" }, "probability", /from 0 to 1/],
