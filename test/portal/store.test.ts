@@ -332,7 +332,7 @@ test("a fault is added with every field, listed with its counts, and removed", a
     [{ action: "delay", latency: "3 s" }, "expected a duration"],
     [{ action: "delay", probability: "2" }, "expected a number from 0 to 1"],
     [{ action: "delay", until: "soon" }, "expected a span such as 10m"],
-    [{ action: "delay", status: "500" }, "is for status"],
+    [{ action: "delay", status: "500" }, "applies only to status"],
     [{ action: "explode" }, "Invalid option"],
   ] as const)
     expect(await refused("/faults", { ...none, ...fields })).toEqual([400, expect.stringContaining(why)]);

@@ -241,10 +241,7 @@ const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
     /merchants, row .* name: must be free of/,
   ],
   ["UPDATE stores SET clock_offset = 8000000000000000", /stores, row .* clock_offset: /],
-  [
-    "UPDATE stores SET clock_frozen_at = 8000000000000000",
-    /stores, row .* clock_frozen_at: expected a moment/,
-  ],
+  ["UPDATE stores SET clock_frozen_at = 8000000000000000", /stores, row .* clock_frozen_at: expected a time/],
   ["UPDATE credentials SET scopes = 'admin'", /credentials, row .* scopes: /],
   ["UPDATE credentials SET last_four = char(27) || '[2J'", /credentials, row .* last_four: /],
   ["UPDATE return_origins SET path = '/../x' WHERE path = '/'", /return_origins, row .* path: /],
