@@ -248,7 +248,7 @@ const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
   ["UPDATE prices SET description = char(8238)", /prices, row .* description: /],
   ["UPDATE capabilities SET name = 'credit_card' WHERE name = 'wechat_pay'", /capabilities, row .* name: /],
   ["UPDATE faults SET path = '/admin' WHERE action = 'status'", /faults, row .* match\.path/],
-  ["UPDATE faults SET status = NULL WHERE action = 'status'", /faults, row .* status lacks/],
+  ["UPDATE faults SET status = NULL WHERE action = 'status'", /faults, row .* status has too few fields/],
   ["UPDATE drills SET steps = '[]', passed = 0", /drills, row .* passed: /],
   [
     "UPDATE admin_acts SET note = 'whsec_0123456789abcdefghijklmnop'",
