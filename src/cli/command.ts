@@ -4,10 +4,19 @@
 import { CommanderError, InvalidArgumentError, Option, type Command } from "commander";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
+import { isHostedFolder } from "../host/folder/state-folder.ts";
 import type { World } from "../world.ts";
 import { checkRules, toSetting, environmentVariableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
-import { EXIT, Refused, refuseUsage, type ExitCode } from "./problem.ts";
+import {
+  EXIT,
+  Refused,
+  refuseUsage,
+  START_HOSTED,
+  START_SANDBOX,
+  type ExitCode,
+  type Problem,
+} from "./problem.ts";
 import { surroundingsOf, type Surroundings, type CommonOptions } from "./target/surroundings.ts";
 
 /** Everything that a command receives in addition to its options. */
@@ -98,10 +107,17 @@ export function registerAction<Options extends CommonOptions>(
       exit(await spec.run(context, options, ...command.args));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      printer.problem(error.problem);
+      printer.problem(startedAgain(context, error.problem));
       exit(error.problem.exitCode);
     }
   });
+}
+
+/** The problem; in a folder with the state of a hosted service, the next step starts that service. */
+function startedAgain({ world, around }: Context, problem: Problem): Problem {
+  const isStart = problem.code === "no_sandbox" && problem.next === START_SANDBOX;
+  if (!isStart || !isHostedFolder(world, around.location())) return problem;
+  return { ...problem, next: START_HOSTED };
 }
 
 function helpAfterOptions({ examples, exitCodes = {} }: Details): string {

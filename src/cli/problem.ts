@@ -110,19 +110,24 @@ export function usageProblem(message: string, next: string): Problem {
   return { exitCode: EXIT.usage, code: "usage", message, next };
 }
 
+/** The next step if no sandbox is running. */
+export const START_SANDBOX = "checkout sandbox start";
+/** The next step in a folder with the state of a hosted service. */
+export const START_HOSTED = "checkout hosted dev";
+
 /** The message of `noSandboxProblem`, without the folder. */
 export const NO_SANDBOX = "no sandbox is running here";
 
 /** The problem of a command that needs the folder's running sandbox: exit 7. `why` is the reason. */
 export function noSandboxProblem(folder: string, why: string): Problem {
   const message = `${NO_SANDBOX} (${folder}), and ${why}`;
-  return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
+  return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: START_SANDBOX };
 }
 
 /** The problem of a command about the folder's running sandbox: exit 7. */
 export function notRunningProblem(folder: string): Problem {
   const message = `${NO_SANDBOX} (${folder})`;
-  return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
+  return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: START_SANDBOX };
 }
 
 /** Translates a failure to serve a sandbox, or to use its state, into a problem. */

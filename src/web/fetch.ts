@@ -55,7 +55,9 @@ async function responseTo(
   if (answer.dropped === true)
     throw new TypeError("fetch failed", { cause: new Error("the connection was closed without an answer") });
   const { status, headers } = answer;
-  const isEmpty = BODILESS_STATUSES.has(status) || method === "HEAD";
+  // An empty text would get a Content-Type of its own.
+  const hasNone = !isStreamed && isWholeBody(answer.body) && answer.body.length === 0;
+  const isEmpty = BODILESS_STATUSES.has(status) || method === "HEAD" || hasNone;
   return new Response(isEmpty ? null : bodyOf(answer.body, { asked, isStreamed }), { status, headers });
 }
 

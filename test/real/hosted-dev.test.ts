@@ -1,11 +1,11 @@
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { backUpByPage } from "../support/backup.ts";
 import { eventually } from "../support/eventually.ts";
 import { openHttpReceiver, readBody } from "../support/http-receiver.ts";
-import { launch, run, runHere, startSandboxHere } from "../support/program.ts";
+import { begin, launch, run, runHere, startSandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** This repository, in which workerd is installed. */
@@ -73,6 +73,14 @@ test("hosted dev runs the service, the command line works against it, and a rest
   expect(wrong.map(({ check }) => check)).toEqual(["store_clock"]);
   const stopped = await runHere(["sandbox", "stop", "--dir", folder], { cwd });
   expect([stopped.code, await again.ended]).toEqual([0, 0]);
+  for (const line of ["sandbox status", "env"]) {
+    const { code, stdout, stderr } = await runHere([...line.split(" "), "--dir", folder], { cwd });
+    expect([line, code, stdout + stderr]).toEqual([
+      line,
+      7,
+      expect.stringMatching(/→ (npx )?checkout hosted dev\n$/),
+    ]);
+  }
   const sandbox = await runHere(["sandbox", "start", "--dir", folder], { cwd });
   expect([sandbox.code, sandbox.stderr]).toEqual([
     2,
@@ -133,4 +141,15 @@ test("hosted dev leaves the state of a sandbox alone, and says where workerd can
     expect.stringContaining("which runs the service, ended with 1"),
   ]);
   expect(existsSync(join(cwd, "hosted/run.json"))).toBe(false);
+});
+
+test("hosted dev is stopped while workerd is still being fetched", async () => {
+  const [cwd, bin] = [tempFolder(), tempFolder()];
+  writeFileSync(join(bin, "npx"), "#!/bin/sh\nexec sleep 60\n", { mode: 0o755 });
+  const env = { PATH: `${bin}:${process.env["PATH"] ?? ""}` };
+  const started = begin(["hosted", "dev", "--port", "0"], { cwd, env });
+  const config = join(cwd, ".checkout/workerd.capnp");
+  await eventually("workerd is being fetched", () => expect(existsSync(config)).toBe(true));
+  expect([await started.stop("SIGINT"), started.output.stdout]).toEqual([0, ""]);
+  expect(existsSync(join(cwd, ".checkout/run.json"))).toBe(false);
 });

@@ -5,6 +5,7 @@ import { listOption, toOptionParser, register, valueOption, type Context, type G
 import { wholeNumberParser } from "../parsers.ts";
 import { EXIT, Refused, unwrapHosting } from "../problem.ts";
 import { readyBanner, readyLineProblem } from "../sandbox/ready.ts";
+import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout hosted dev`. */
@@ -37,9 +38,14 @@ export function registerHostedDev(group: Group): void {
 async function runHostedDev(context: Context, options: HostedOptions): Promise<number> {
   const { world, printer } = context;
   // Registered first, so that a signal during the start is not lost.
-  const stopped = new Promise<"stopped">((resolve) => void world.onStop(() => resolve("stopped")));
+  using stop = abortOnStop(world);
+  const { signal: stopping } = stop;
+  const stopped = new Promise<"stopped">((resolve) => {
+    stopping.addEventListener("abort", () => resolve("stopped"));
+  });
   const served = await serveHosted(context, options, {
     folder: context.around.folder(),
+    stopping,
     announce: async (ready) => {
       await printer.result(ready, () => readyBanner(context, ready));
       if (world.isResultLost()) throw new Refused(readyLineProblem());

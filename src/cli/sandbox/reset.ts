@@ -39,7 +39,8 @@ export function registerSandboxReset(group: Group): void {
 
 const NEXT_AFTER = {
   not_found: "checkout stores list shows the stores",
-  state_conflict: "name the store by its id",
+  state_conflict:
+    "if several stores have the name, name the store by its id; otherwise run it again when its requests have ended",
 } as const;
 
 async function agree({ world }: Context, { yes, store }: ResetOptions): Promise<void> {

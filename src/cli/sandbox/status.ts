@@ -5,7 +5,7 @@ import { localOrigin } from "../../core/loopback.ts";
 import type { RunRecord } from "../../core/state-files.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
-import { baseUrlOf, shortPath } from "../../host/folder/state-folder.ts";
+import { baseUrlOf, isHostedFolder, shortPath } from "../../host/folder/state-folder.ts";
 import { toSetting } from "../option-rules.ts";
 import { durationText, parseBaseUrl } from "../../core/config/setting-text.ts";
 import { parseDuration } from "../parsers.ts";
@@ -15,6 +15,8 @@ import {
   EXIT,
   interruptedProblem,
   NO_SANDBOX,
+  START_HOSTED,
+  START_SANDBOX,
   Refused,
   refuseUsage,
   type Problem,
@@ -123,8 +125,10 @@ function statusText(
   const { state, log_file: logFile } = status;
   const folder = shortPath(world, status.data_dir);
   const changed = served === undefined ? [] : changedSettingTexts(served);
-  if (state === "stopped")
-    return `${style.dim("○")} ${NO_SANDBOX} (${printable(folder)})\n  ${style.cyan("→")} checkout sandbox start`;
+  if (state === "stopped") {
+    const start = isHostedFolder(world, status.data_dir) ? START_HOSTED : START_SANDBOX;
+    return `${style.dim("○")} ${NO_SANDBOX} (${printable(folder)})\n  ${style.cyan("→")} ${start}`;
+  }
   const heading = {
     running: `${style.green("●")} the sandbox is running`,
     starting: `${style.dim("○")} the sandbox is starting`,

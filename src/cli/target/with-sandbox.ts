@@ -1,7 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { Context } from "../command.ts";
-import { EXIT, unwrapHosting, Refused, rethrowWith, type Problem } from "../problem.ts";
+import { EXIT, START_SANDBOX, unwrapHosting, Refused, rethrowWith, type Problem } from "../problem.ts";
 import { findSandbox } from "./control.ts";
 import { noteTarget } from "./notes.ts";
 import { isOwnSandbox } from "./surroundings.ts";
@@ -33,5 +33,5 @@ export async function withSandbox<Value>(
 
 function noStateProblem(folder: string): Problem {
   const message = `there is no state in ${folder}, and no sandbox is running there`;
-  return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
+  return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: START_SANDBOX };
 }

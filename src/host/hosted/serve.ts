@@ -35,6 +35,8 @@ export type HostedOptions = {
 /** The folder of a hosted service, and the functions that run while it is served. */
 type Purpose<Value> = {
   readonly folder: string;
+  /** Aborted when the command is stopped, also while workerd is still being fetched. */
+  readonly stopping: AbortSignal;
   readonly announce: (ready: ReadyMessage) => Promise<void>;
   /** `ended` resolves if workerd ends by itself. */
   readonly use: (ended: Promise<void>) => Promise<Value>;
@@ -49,12 +51,15 @@ const CALL_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const KEPT_OUTPUT_BYTES = 4096;
 
-/** Serves a hosted service from a folder while `use` runs. Its writes are on disk before they are answered. */
+/**
+ * Serves a hosted service from a folder while `use` runs. Its writes are on disk before they are answered. Returns
+ * "stopped" if the command is stopped before the service is ready.
+ */
 export async function serveHosted<Value>(
   context: HostedHost,
   options: HostedOptions,
   purpose: Purpose<Value>,
-): Promise<Outcome<Value, HostFailure>> {
+): Promise<Outcome<Value | "stopped", HostFailure>> {
   const { world } = context;
   const { folder } = purpose;
   const worker = world.ownFile(WORKER_FILE);
@@ -94,15 +99,16 @@ async function serveAt<Value>(
   context: HostedHost,
   options: HostedOptions,
   { service, purpose }: { readonly service: Service; readonly purpose: Purpose<Value> },
-): Promise<Outcome<Value, HostFailure>> {
+): Promise<Outcome<Value | "stopped", HostFailure>> {
   const { world } = context;
   const { folder } = purpose;
   await writeConfig(context, options, { folder, port: service.port });
   const ending = new AbortController();
   const ran = runWorkerd(context, { folder, service, signal: ending.signal });
   try {
-    const started = await untilReady(context, service, ran);
+    const started = await untilReady(context, service, { ran, stopping: purpose.stopping });
     if (!started.ok) return started;
+    if (started.value === "stopped") return accept("stopped");
     const ready = await firstStore(context, folder, service);
     if (!ready.ok) return ready;
     const { store_id, version } = ready.value;
@@ -225,12 +231,13 @@ function workerdProgram({ files, cwd }: Host["world"]): string {
 async function untilReady(
   context: HostedHost,
   service: Service,
-  ran: Promise<ShellResult>,
-): Promise<Outcome<void, HostFailure>> {
+  { ran, stopping }: { readonly ran: Promise<ShellResult>; readonly stopping: AbortSignal },
+): Promise<Outcome<"ready" | "stopped", HostFailure>> {
   const { world } = context;
   let ended: ShellResult | undefined;
   void ran.then((result) => (ended = result));
   for (const until = world.monotonic() + MAX_START_MS; world.monotonic() < until;) {
+    if (stopping.aborted) return accept("stopped");
     if (ended !== undefined) break;
     const url = `${localOrigin(service.port)}/healthz`;
     const look = {
@@ -239,10 +246,11 @@ async function untilReady(
       headers: {},
       timeoutMs: CALL_MS,
       maxResponseBytes: MAX_ANSWER_BYTES,
+      signal: stopping,
     } as const;
     const answer = await world.send(look);
-    if (answer.ok && answer.status === 200) return accept(undefined);
-    await world.sleep(LOOK_MS);
+    if (answer.ok && answer.status === 200) return accept("ready");
+    await world.sleep(LOOK_MS, stopping);
   }
   const how = ended === undefined ? "did not answer" : `ended with ${ended.exitCode ?? ended.ending}`;
   return stateFailure({
