@@ -24,7 +24,7 @@ test("a page hears of each change of its keys, and of no other, until it leaves"
   // An order_id can be any text, also one that looks like another key.
   const requests = ["o-1", "c-1", EVERY_WRITE, null].map((orderId) => ({ orderId }));
   expect(told(() => watched.log(requests))).toEqual([EVERY_REQUEST, "order o-1"]);
-  expect(watched.position()).toEqual({ epoch: 7, told: 4, written: 3 });
+  expect(watched.position()).toEqual({ epoch: 7, changes: 4, written: 3 });
   for (const leave of leaves) leave();
   expect(told(() => watched.write({ checkoutId: "c-1" }))).toEqual([]);
 });
@@ -41,14 +41,14 @@ test("a page that connects learns whether a key changed since its position, as f
     [orderKey("o-2"), 2, false],
     ["o-2", 0, false],
   ] as const)
-    expect([key, since, watched.wasToldOf([key], since)]).toEqual([key, since, changed]);
+    expect([key, since, watched.hasChanged([key], since)]).toEqual([key, since, changed]);
 
   for (let count = 0; count < 2000; count += 1) watched.write({ checkoutId: `other-${count}` });
   // The change at position 1 is forgotten: whoever has seen it is up to date, and nobody else is known to be.
-  expect([0, 1].map((since) => watched.wasToldOf(["c-9"], since))).toEqual([true, false]);
+  expect([0, 1].map((since) => watched.hasChanged(["c-9"], since))).toEqual([true, false]);
   watched.write({ checkoutId: "other-0" });
-  expect([2, 3, 2002].map((since) => watched.wasToldOf(["c-9"], since))).toEqual([true, false, false]);
-  expect([2001, 2002, 2003].map((since) => watched.wasToldOf(["other-0"], since))).toEqual([
+  expect([2, 3, 2002].map((since) => watched.hasChanged(["c-9"], since))).toEqual([true, false, false]);
+  expect([2001, 2002, 2003].map((since) => watched.hasChanged(["other-0"], since))).toEqual([
     true,
     true,
     false,

@@ -35,7 +35,7 @@ async function show(page: Page, address: string, { live, main }: Shown): Promise
       storeId,
       language: "en",
       shownOnce: undefined,
-      position: { epoch: 0, told: 0, written: 0 },
+      position: { epoch: 0, changes: 0, written: 0 },
     } as unknown as View;
     const markup = wholePage({
       title: "Test",

@@ -1,5 +1,5 @@
 // When open pages are notified, and how often. The counted changes: sandbox/pages/portal/live/watched.ts. The
-// notifications come from `tell` of sandbox/runtime/write-signals.ts; the browser's part:
+// notifications come from `notify` of sandbox/runtime/write-signals.ts; the browser's part:
 // sandbox/pages/portal/live/live.js.
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import type { World } from "../../../../world.ts";
@@ -135,7 +135,7 @@ export function createTopicFeed(
       const position = watched.position();
       const since = parsePosition(follower.since, position);
       if (since === undefined) follower.receive({ kind: "reload" });
-      else if (isWide(keys) ? countForPage(kind, position) > since : watched.wasToldOf(keys, since))
+      else if (isWide(keys) ? countForPage(kind, position) > since : watched.hasChanged(keys, since))
         follower.receive(changed(1));
     },
     remove: (follower) => {

@@ -5,7 +5,7 @@ import type { LivePosition, LiveTopic } from "../view.ts";
 export type StoreWatch = {
   readonly position: () => LivePosition;
   /** Whether one of these keys changed after a position; also true if the record does not reach back so far. */
-  readonly wasToldOf: (keys: readonly string[], since: number) => boolean;
+  readonly hasChanged: (keys: readonly string[], since: number) => boolean;
   /** Calls `touch` for each change of a key, until the returned function is called. */
   readonly hear: (key: string, touch: () => void) => () => void;
   /** Counts a write. */
@@ -42,7 +42,7 @@ export function createStoreWatch(firstEpoch: number): StoreWatch {
 
   return {
     position: () => ({ ...counts }),
-    wasToldOf: (keys, since) =>
+    hasChanged: (keys, since) =>
       [writes, orders].some(({ forgotten }) => forgotten() > since) ||
       keys.some((key) => {
         const [changes, name] = changesOf(key);
