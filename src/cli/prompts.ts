@@ -43,7 +43,7 @@ type Questions = {
 
 type TextQuestion = {
   readonly message: string;
-  /** True, or the fault of an answer. */
+  /** Returns true, or the reason why the answer is invalid. */
   readonly validate: (answer: string) => true | string;
   readonly suggested?: string;
 };

@@ -15,7 +15,7 @@ export function machine(): Machine {
   };
 }
 
-/** Implements `World.ownFile`: the built files are in `dist/`, beside the folder of the program. */
+/** Implements `World.ownFile`: the built files are in `dist/`, next to the folder of the program. */
 export function ownFile(name: string): string | undefined {
   const [, program] = process.argv;
   if (sea().isSea() || program === undefined) return undefined;

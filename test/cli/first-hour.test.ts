@@ -345,9 +345,14 @@ const WITH_SETTINGS: readonly SettingRow[] = [
     4,
     /check CHECKOUT_API_KEY and --base-url; checkout whoami shows both/,
   ],
-  [{ CHECKOUT_API_KEY: "OWN\r" }, CREATE, 4, /cannot have: it ends with a blank or a line break/],
-  [{ CHECKOUT_API_KEY: "OWN " }, CREATE, 4, /cannot have: it ends with a blank or a line break/],
-  [{ CHECKOUT_API_KEY: "two keys" }, CREATE, 4, /has characters that a key cannot have \(|cannot have\n/],
+  [{ CHECKOUT_API_KEY: "OWN\r" }, CREATE, 4, /not allowed in a key: it ends with a blank or a line break/],
+  [{ CHECKOUT_API_KEY: "OWN " }, CREATE, 4, /not allowed in a key: it ends with a blank or a line break/],
+  [
+    { CHECKOUT_API_KEY: "two keys" },
+    CREATE,
+    4,
+    /contains characters that are not allowed in a key \(|in a key\n/,
+  ],
   [{ CHECKOUT_API_KEY: "" }, CREATE, 0, /b-1/],
   [{ CHECKOUT_API_KEY: "OWN" }, CREATE, 0, /= the same order as before/],
   // The address.

@@ -153,7 +153,7 @@ function refuseForeign({ files }: World, path: string): void {
   throw new Refused({
     exitCode: EXIT.failed,
     code: "file_refused",
-    message: `${printable(path)} is not a script of checkout, and was left as it is`,
+    message: `${printable(path)} was not written by checkout, and was left unchanged`,
     next: "move it away, and run the command again",
   });
 }

@@ -105,7 +105,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
     const body = { ...query, after, waitMs: isLost ? 0 : waitMs };
     const result = await callControl(world, target, { name: "listRequests", body, signal });
     if (signal.aborted) return EXIT.done;
-    // Only a sandbox that has answered before can come back.
+    // Waits for a sandbox that is disconnected only if it has answered before.
     if (result.end === "unreachable" && waitMs > 0) {
       if (!isLost) printer.talk("the sandbox is disconnected; following continues when it is back");
       isLost = true;

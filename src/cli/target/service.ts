@@ -240,7 +240,7 @@ export function serviceTargetOf(settings: ServiceSettings): ServiceTarget {
     message:
       apiKey.value === null
         ? `there is no API key for ${baseUrl.value} (${baseUrl.source})${otherSandbox === undefined ? "" : `; the sandbox of ${folder.value} is ${otherSandbox}`}`
-        : `the API key of ${apiKey.source} (${redactKey(apiKey.value)}) has characters that a key cannot have${ending}`,
+        : `the API key of ${apiKey.source} (${redactKey(apiKey.value)}) contains characters that are not allowed in a key${ending}`,
     next: local
       ? "set CHECKOUT_API_KEY; a key in the state folder is sent only to the folder's own running sandbox"
       : "set CHECKOUT_API_KEY to a test key of that service",

@@ -91,7 +91,7 @@ export async function drillBrowserReturn(
   const known = await introduce(world, returning);
   const start = { checkoutId: checkout.id, isOwn, ...NO_RETURN_FACTS };
   if (known.isMissing) return wrapAnswer({ ...start, before: readingWithoutText(known), isUnknown: true });
-  // Then wait for the effects of a new checkout, such as its webhook.
+  // Gives the shop time to process the effects of a new checkout, such as its webhook.
   await world.sleep(SETTLE_MS, signal);
   const before = readingWithoutText(await readView(world, returning));
   const unpaid = await returnOnce(world, returning);

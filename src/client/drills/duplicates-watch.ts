@@ -121,7 +121,7 @@ export async function watchAfterSend(
     readonly still: StableText | undefined;
     /** How long the view is watched if it should not change, in milliseconds. */
     readonly waitMs: number;
-    /** Whether an earlier change was proven not to come from a clock. */
+    /** Whether an earlier send has proven that the view does not change by itself. */
     readonly isProven: boolean;
   },
 ): Promise<Observation> {

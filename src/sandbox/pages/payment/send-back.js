@@ -1,4 +1,4 @@
-/* The story of a checkout has when its page was opened and left for the shop. Nothing waits for that, or follows. */
+/* Reports that the page was opened, or left for the shop. The portal shows both; nothing depends on them. */
 function tellView(kind) {
   const to = document.querySelector("page-views");
   if (to !== null)
@@ -8,7 +8,7 @@ function tellView(kind) {
     );
 }
 
-/* From elsewhere: our own forms lead here too, and who comes back or looks again has been here before. */
+/* Whether the customer came from outside the payment pages. Our forms, a reload and the back button do not count. */
 const isArrival =
   performance.getEntriesByType("navigation")[0]?.type === "navigate" &&
   !document.referrer.startsWith(`${location.origin}/`);
@@ -19,7 +19,7 @@ addEventListener("click", ({ target }) => {
   if (link !== null && link.origin !== location.origin) tellView("returned");
 });
 
-/* Counts down to the way back to the shop, and goes there. Not again for a customer who comes back to this page. */
+/* Counts down, then opens the shop's page. It does not count down again for a customer who comes back to this page. */
 customElements.define(
   "send-back",
   class extends HTMLElement {

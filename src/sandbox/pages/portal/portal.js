@@ -1,7 +1,7 @@
-// What the portal's pages do in a browser, beside what they do without it: sign in by the link, show times in the
-// browser's zone, copy, tick the store's clock, and the keys.
+// The script of the portal's pages, which also work without it: sign-in by the link, times in the browser's zone, copy
+// buttons, the running clock of the store, and the keyboard shortcuts.
 
-// First, so that the code is in the address for as short as can be.
+// First, so that the code leaves the address as soon as possible.
 const code = new URLSearchParams(location.hash.slice(1)).get("t");
 const form = document.querySelector("#sign-in");
 if (code !== null && form !== null) {
@@ -17,7 +17,7 @@ const pad = (number, length = 2) => String(number).padStart(length, "0");
 const dayOf = (date) => `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 const timeOf = (date) => `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
 
-/** A moment as its element shows it: of a list, of another day, or of the clock in the bar. */
+/** Formats a time as its element needs it: in a list, on another day, or in the clock of the bar. */
 function localText({ dataset }, date) {
   if (dataset.clock === "time") return timeOf(date);
   const isOfToday = dataset.now === undefined || dayOf(new Date(dataset.now)) === dayOf(date);
@@ -26,7 +26,7 @@ function localText({ dataset }, date) {
   return `${timeOf(date)}.${pad(date.getMilliseconds(), 3)}`;
 }
 
-/** Shows all times below an element in the browser's zone; what the server wrote stays on hover. */
+/** Shows all times in an element in the browser's zone; hovering shows the server's text. */
 function localTimes(within) {
   for (const time of within.querySelectorAll("time[datetime]:not([data-local])")) {
     time.textContent = localText(time, new Date(time.dateTime));
@@ -34,7 +34,7 @@ function localTimes(within) {
   }
 }
 
-/** The days between the lines of a story in the browser's zone: where it changes from a line to the next. */
+/** Inserts a day into a timeline before each line whose day, in the browser's zone, differs from the line before. */
 function localDays() {
   for (const story of document.querySelectorAll(".story")) {
     for (const day of story.querySelectorAll(".day")) day.remove();
@@ -66,10 +66,10 @@ async function copy(text, button) {
   setTimeout(() => (button.textContent = words.copy), 1500);
 }
 
-/** As much as is said of a text that can be copied. */
+/** Maximum length of a text in the label of its copy button. */
 const MAX_SAID = 80;
 
-/** A button behind each text that is to be copied. */
+/** Adds a button after each text that can be copied. */
 function copyButtons(within) {
   for (const text of within.querySelectorAll("code.copy:not([data-ready])")) {
     text.dataset.ready = "";
@@ -89,7 +89,7 @@ function improve(within) {
 }
 improve(document);
 
-/** The icon of the tab has a dot while something fails. */
+/** Shows a dot on the icon of the tab while the menu has an alarm. */
 function showAlarm() {
   const [icon, menu] = [document.querySelector("#icon"), document.querySelector("#menu")];
   if (icon === null || menu === null) return;
@@ -98,7 +98,7 @@ function showAlarm() {
   if (icon.getAttribute("href") !== address) icon.setAttribute("href", address);
 }
 
-// The clock of the store goes on from where the page was made, unless it is frozen.
+// The clock of the store continues from the time that the page shows, unless it is frozen.
 let ahead = 0;
 function readClock() {
   const clock = document.querySelector("#clock time");
@@ -111,14 +111,14 @@ function tickClock() {
 readClock();
 setInterval(tickClock, 1000);
 
-// What htmx has put in place of something.
+// After htmx has replaced a part of the page.
 document.addEventListener("htmx:after:swap", () => {
   improve(document);
   readClock();
   showAlarm();
 });
 
-// Closes an open drop-down at a click outside it, or by Escape.
+// A click outside an open drop-down, or Escape, closes it.
 document.addEventListener("click", ({ target }) => {
   for (const open of document.querySelectorAll("details.drop[open]"))
     if (!open.contains(target)) open.open = false;
@@ -131,26 +131,26 @@ document.addEventListener("keydown", ({ key }) => {
   }
 });
 
-// A move of the clock may take a while: the page says so at once, and nothing is clicked twice.
+// Moving the clock may take a while: the page shows that at once, and disables the buttons against a second click.
 document.addEventListener("submit", ({ target }) => {
   const ofClock = 'form.act[action$="/clock"]';
   if (!target.matches(ofClock)) return;
   document.querySelector("#moving").hidden = false;
-  // Behind the event: a button that is off sends nothing.
+  // After the event, because a disabled button submits nothing.
   setTimeout(() => {
     for (const button of document.querySelectorAll(`${ofClock} button`)) button.disabled = true;
   });
 });
 
-// ---- Keys: none of them where they are switched off, or while something is typed ----
+// ---- Keyboard shortcuts: ignored if they are switched off, and in a field ----
 
 const PAGES = { c: "checkouts", w: "webhooks", r: "requests", l: "launch" };
 const ACTS = { p: "/pay", r: "/replay" };
 let isAfterG = false;
 
 /**
- * Moves the focus to the link of the row before or after the one that has it; of a row without a link to the row itself,
- * so that Enter does nothing.
+ * Moves the focus to the link of the previous or next row. If that row has no link, the row gets the focus, so that
+ * Enter does nothing.
  */
 function moveTo(step) {
   const rows = [...document.querySelectorAll("main tbody tr")];
@@ -161,12 +161,12 @@ function moveTo(step) {
   (next.querySelector("a") ?? next).focus();
 }
 
-/** Presses the button of an act of this page; an act that asks first is only shown. */
+/** Clicks the button of an action of this page; if the action needs a confirmation, only opens it. */
 function press(ending) {
-  // Not a button that acts on many things at once.
+  // Not the button of an action on several objects.
   const acts = `main form.act[action$="${ending}"]:not([action$="s${ending}"])`;
   const buttons = document.querySelectorAll(`${acts} button`);
-  // The button that the page offers first, or else the newest of several.
+  // The primary button of the page, or else the last, which is the newest.
   const button = document.querySelector(`${acts} button.primary`) ?? [...buttons].at(-1);
   const asked = button?.closest("details:not([open])");
   if (asked) {

@@ -1,5 +1,5 @@
-// What htmx's extension for server-sent events does not do: it opens no stream in a tab that nobody sees, says whether
-// the page is live, and what has changed.
+// Extends htmx's extension for server-sent events: opens no stream in a hidden tab, shows whether the page is live, and
+// announces changes.
 const live = document.querySelector("#live");
 if (live !== null) {
   const changes = document.querySelector("#changes");
@@ -7,7 +7,7 @@ if (live !== null) {
   let isOver = false;
   let isLeft = false;
 
-  // What a screen reader is told: at most every ten seconds, and what is otherwise than when it was told last.
+  // Announces to a screen reader, at most every ten seconds, what has changed since the last announcement.
   const TOLD_EVERY_MS = 10_000;
   const partsOf = () =>
     new Map(
@@ -30,7 +30,7 @@ if (live !== null) {
   };
   const tellSoon = (data) => {
     count = data;
-    // Behind what the change has put in place.
+    // Runs after htmx has inserted the changed elements.
     waits ??= setTimeout(tell, Math.max(1000, toldAt + TOLD_EVERY_MS - Date.now()));
   };
 
@@ -42,11 +42,11 @@ if (live !== null) {
   const follow = () => {
     if (document.hidden || isAsked || isOver) return;
     isAsked = true;
-    // Not by a trigger: htmx may have looked at the page before the extension was there.
+    // Calls htmx directly: a trigger fails if htmx processed the page before the extension was loaded.
     htmx.ajax("GET", live.getAttribute("hx-sse:connect"), { source: live });
   };
 
-  // A tab that was hidden while it connected.
+  // The tab may have been hidden while it connected.
   live.addEventListener("htmx:sse:before:connection", (event) => {
     if (document.hidden || isOver) event.preventDefault();
   });
@@ -61,7 +61,7 @@ if (live !== null) {
     isOver = detail.status >= 400 && detail.status < 500;
     say(detail.status === 401 ? "signed_out" : "lost");
   });
-  // The first stream was refused, or nobody answered.
+  // The first stream was refused, or the sandbox did not answer.
   live.addEventListener("htmx:response:error", ({ detail }) => {
     isOver = true;
     say(detail.ctx?.response?.status === 401 ? "signed_out" : "lost");
@@ -76,7 +76,7 @@ if (live !== null) {
   live.addEventListener("end", ({ detail }) => {
     isOver = true;
     if (detail.data !== "reload") say(detail.data);
-    // Where a form leads says what came of it: nothing may come before that page.
+    // A reload would replace the page that shows the result of a submitted form.
     else if (!isLeft) location.reload();
   });
   live.addEventListener("changed", ({ detail }) => {

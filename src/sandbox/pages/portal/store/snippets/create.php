@@ -4,7 +4,7 @@ $context = stream_context_create(['http' => [
     'header' => [
         'Authorization: Bearer ' . getenv('CHECKOUT_API_KEY'),
         'Content-Type: application/json',
-        // The same key for the same order, also after a timeout: so there is never a second one.
+        // Use the same key for the same order, also after a timeout, so that the order never gets a second checkout.
         'Idempotency-Key: order-1005-attempt-1',
     ],
     'content' => json_encode($request),

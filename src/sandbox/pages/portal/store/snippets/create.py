@@ -6,7 +6,7 @@ request = urllib.request.Request(
     headers={
         "Authorization": "Bearer " + os.environ["CHECKOUT_API_KEY"],
         "Content-Type": "application/json",
-        # The same key for the same order, also after a timeout: so there is never a second one.
+        # Use the same key for the same order, also after a timeout, so that the order never gets a second checkout.
         "Idempotency-Key": "order-1004-attempt-1",
     },
     data=json.dumps({"order_id": "order-1004", "amount_minor": 1999, "currency": "EUR",
