@@ -5,16 +5,16 @@ import type { Words } from "../../../../core/language.ts";
 import type { CheckoutView } from "../../../checkout/view.ts";
 import { actionForm, storePath } from "../forms.ts";
 import type { View } from "../view.ts";
-import { CHECKOUT_TEXTS } from "./texts.ts";
+import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 /** The payer's actions: buttons for the actions that are possible now, and the reasons why the others are not. */
 export function payerActions(view: View, seen: CheckoutView): Html {
   const { status, id } = seen.checkout;
   const action = storePath(view, `/checkouts/${id}/pay`);
-  const why = isFinal(status) ? CHECKOUT_TEXTS.isFinal[status] : undefined;
+  const why = isFinal(status) ? CHECKOUTS_TEXTS.isFinal[status] : undefined;
   const notLate = whyNotLate(seen);
   const buttons = PAY_OUTCOMES.map((outcome) => {
-    const label = CHECKOUT_TEXTS.outcomes[outcome];
+    const label = CHECKOUTS_TEXTS.outcomes[outcome];
     const style = outcome === "succeeded" ? "primary" : "";
     return why === undefined
       ? actionForm(view, { action, label, style, fields: { outcome } })
@@ -24,12 +24,12 @@ export function payerActions(view: View, seen: CheckoutView): Html {
     notLate === undefined
       ? actionForm(view, {
           action: `${action}?late`,
-          label: CHECKOUT_TEXTS.late,
+          label: CHECKOUTS_TEXTS.late,
           fields: { outcome: "succeeded" },
         })
-      : disabledButton(CHECKOUT_TEXTS.late, "why-not-late");
+      : disabledButton(CHECKOUTS_TEXTS.late, "why-not-late");
   return html`<section class="acts">
-    <h2 class="visually-hidden">${CHECKOUT_TEXTS.acts}</h2>
+    <h2 class="visually-hidden">${CHECKOUTS_TEXTS.acts}</h2>
     <div class="actions">${buttons} ${late}</div>
     <p class="hint">
       ${why === undefined ? "" : html`<span id="why-final">${why}</span>`}
@@ -43,7 +43,7 @@ export function payerActions(view: View, seen: CheckoutView): Html {
  * ended (decision 10).
  */
 function whyNotLate({ checkout, attempts, lateResults }: CheckoutView): Words | undefined {
-  const why = CHECKOUT_TEXTS.notLate;
+  const why = CHECKOUTS_TEXTS.notLate;
   if (!isFinal(checkout.status)) return why.open;
   if (checkout.status === "succeeded") return why.paid;
   const left = attempts.find(({ outcome }) => outcome === "abandoned");

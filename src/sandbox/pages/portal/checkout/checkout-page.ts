@@ -29,7 +29,7 @@ import type { PageContent, PortalContext, View } from "../view.ts";
 import { payerActions } from "./actions.ts";
 import { lastChangeText } from "./last.ts";
 import { COMMON_WORDS } from "../texts.ts";
-import { CHECKOUT_TEXTS } from "./texts.ts";
+import { CHECKOUTS_TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
 
 /** The whole story of a checkout, with the same data, order and words as `checkout explain`. */
@@ -54,7 +54,7 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
       next.length === 0
         ? ""
         : html`<section>
-            <h2>${CHECKOUT_TEXTS.next}</h2>
+            <h2>${CHECKOUTS_TEXTS.next}</h2>
             <ul class="commands">
               ${next.map((one) => html`<li>${copyableText(one)}</li>`)}
             </ul>
@@ -73,25 +73,25 @@ function terms(
   const { checkout, command, ofOrder } = told;
   const { id, object, orderId, description, priceId, createdAt, expiresAt } = checkout;
   const ofThisOrder = html`<a href="${listAddress(view, "/checkouts", { q: orderId })}"
-    >${CHECKOUT_TEXTS.ofOrder(String(ofOrder))}</a
+    >${CHECKOUTS_TEXTS.ofOrder(String(ofOrder))}</a
   >`;
   const paymentPage = html`<a href="${checkoutUrl(checkout, checkoutOrigin)}" target="_blank" rel="noopener"
-    >${CHECKOUT_TEXTS.openPage} <span aria-hidden="true">↗</span></a
+    >${CHECKOUTS_TEXTS.openPage} <span aria-hidden="true">↗</span></a
   >`;
   // The page shows the amount, the status and the order_id above.
   const shown = {
     id: [COMMON_WORDS.id, copyableText(id)],
-    object: [COMMON_WORDS.kind, CHECKOUT_TEXTS.kinds[object]],
-    order_id: ofOrder === 1 ? HIDDEN_FIELD : [CHECKOUT_TEXTS.order, ofThisOrder],
+    object: [COMMON_WORDS.kind, CHECKOUTS_TEXTS.kinds[object]],
+    order_id: ofOrder === 1 ? HIDDEN_FIELD : [CHECKOUTS_TEXTS.order, ofThisOrder],
     amount_minor: HIDDEN_FIELD,
     currency: HIDDEN_FIELD,
     status: HIDDEN_FIELD,
     description:
-      description === null ? HIDDEN_FIELD : [CHECKOUT_TEXTS.description, merchantText(description)],
+      description === null ? HIDDEN_FIELD : [CHECKOUTS_TEXTS.description, merchantText(description)],
     price: priceId === null ? HIDDEN_FIELD : [COMMON_WORDS.price, html`<code>${displayText(priceId)}</code>`],
     created: [COMMON_WORDS.created, momentWithDate(createdAt)],
-    expires: [CHECKOUT_TEXTS.expires, momentWithDate(expiresAt)],
-    checkout_url: [CHECKOUT_TEXTS.paymentPage, paymentPage],
+    expires: [CHECKOUTS_TEXTS.expires, momentWithDate(expiresAt)],
+    checkout_url: [CHECKOUTS_TEXTS.paymentPage, paymentPage],
     livemode: HIDDEN_FIELD,
     command: [COMMON_WORDS.inTerminal, copyableText(command)],
   } satisfies FieldDisplay<Row> & Readonly<Record<string, Row | typeof HIDDEN_FIELD>>;

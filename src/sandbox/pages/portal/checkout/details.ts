@@ -8,7 +8,7 @@ import { differencesTable, requestDetails } from "../request/exchange.ts";
 import type { PortalContext, View } from "../view.ts";
 import { attemptDetails, type AttemptedDelivery } from "../webhook/attempt-parts.ts";
 import { COMMON_WORDS } from "../texts.ts";
-import { CHECKOUT_TEXTS } from "./texts.ts";
+import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 /** The details of a request's line: the link to its page, its refusal, and its bytes. */
 export function requestLineDetails(view: View, request: StoryRequest, checkout: Checkout): Html {
@@ -17,7 +17,7 @@ export function requestLineDetails(view: View, request: StoryRequest, checkout: 
     [COMMON_WORDS.request, idLink(view, `/requests/${requestId}`, requestId)],
     at === storeAt ? null : [COMMON_WORDS.realTime, momentWithDate(at)],
     key === null ? null : ["Idempotency-Key", copyableText(key)],
-    refused && [CHECKOUT_TEXTS.refusal, html`<span lang="en">${refused.message}</span>`],
+    refused && [CHECKOUTS_TEXTS.refusal, html`<span lang="en">${refused.message}</span>`],
   ])}
   ${differences.length === 0 ? "" : differencesTable(differences)} ${requestDetails(request, checkout)}`;
 }
@@ -31,7 +31,7 @@ export function eventLineDetails(
   const body = store.events.find(event.id)?.body ?? "";
   const action = storePath(view, `/checkouts/${checkout.id}/events/${event.id}/replay`);
   return html`${factList([[COMMON_WORDS.event, idLink(view, `/webhooks/events/${event.id}`, event.id)]])}
-  ${rawBytes(CHECKOUT_TEXTS.eventBody, body)} ${actionForm(view, { action, label: CHECKOUT_TEXTS.replay })}`;
+  ${rawBytes(CHECKOUTS_TEXTS.eventBody, body)} ${actionForm(view, { action, label: CHECKOUTS_TEXTS.replay })}`;
 }
 
 /** An attempt with its delivery, as stored. */
@@ -44,7 +44,7 @@ export function attemptLineDetails(
   { delivery, attempt }: DeliveryAndAttempt,
 ): Html {
   const { id } = delivery;
-  return html`${factList([[CHECKOUT_TEXTS.delivery, idLink(view, `/webhooks/deliveries/${id}`, id)]])}
+  return html`${factList([[CHECKOUTS_TEXTS.delivery, idLink(view, `/webhooks/deliveries/${id}`, id)]])}
   ${attemptDetails(context, delivery, attempt)}`;
 }
 

@@ -6,7 +6,7 @@ import { listAddress, storePath } from "../forms.ts";
 import { amount, answerBadge, momentWithDate, linkTo, nextPartLink, statusBadge } from "../parts.ts";
 import type { PageContent, View } from "../view.ts";
 import { FRAME_TEXTS } from "../texts.ts";
-import { CHECKOUT_TEXTS } from "./texts.ts";
+import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 type StoreView = Pick<View, "storeId">;
 
@@ -44,7 +44,7 @@ export function searchResultsPage(view: View, text: string, found: SearchHits): 
     ),
   )}
   ${kind(
-    CHECKOUT_TEXTS.refusedOrders,
+    CHECKOUTS_TEXTS.refusedOrders,
     refused.map(
       (one) =>
         html`${linkTo(refusedPath(view, one), merchantText(one.orderId))} ${answerBadge(one.status)}
@@ -53,16 +53,16 @@ export function searchResultsPage(view: View, text: string, found: SearchHits): 
     ),
   )}
   ${kind(
-    CHECKOUT_TEXTS.endpoints,
+    CHECKOUTS_TEXTS.endpoints,
     endpoints.map(({ id, url }) => linkTo(storePath(view, `/webhooks/endpoints/${id}`), displayText(url))),
   )}
   ${kind(
-    CHECKOUT_TEXTS.events,
+    CHECKOUTS_TEXTS.events,
     eventTypes.map((type) => linkTo(eventsPath(view, type), type)),
   )}
-  ${pagesOfHits(view, found).length === 0 ? html`<p class="empty">${CHECKOUT_TEXTS.nothingFound}</p>` : ""}
+  ${pagesOfHits(view, found).length === 0 ? html`<p class="empty">${CHECKOUTS_TEXTS.nothingFound}</p>` : ""}
   ${searchExtent(view, text, found)}`;
-  return { title: CHECKOUT_TEXTS.foundTitle(displayText(text)), main };
+  return { title: CHECKOUTS_TEXTS.foundTitle(displayText(text)), main };
 }
 
 function kind(title: Text, items: readonly Html[]): Html {
@@ -81,17 +81,17 @@ function searchExtent(view: View, text: string, found: SearchHits): Html {
   const looked =
     searched === null || searchedBackTo === null
       ? ""
-      : html`<p class="hint">${CHECKOUT_TEXTS.searched(searched)} ${momentWithDate(searchedBackTo)}</p>`;
+      : html`<p class="hint">${CHECKOUTS_TEXTS.searched(searched)} ${momentWithDate(searchedBackTo)}</p>`;
   const more =
     nextBefore === null
       ? ""
       : html`<p>
-          ${nextPartLink(listAddress(view, "/checkouts", { q: text, before: nextBefore }), CHECKOUT_TEXTS.lookOn)}
+          ${nextPartLink(listAddress(view, "/checkouts", { q: text, before: nextBefore }), CHECKOUTS_TEXTS.lookOn)}
         </p>`;
   const requests = isRefusedWhole
     ? ""
     : html`<p>
-        ${nextPartLink(listAddress(view, "/requests", { q: text }), CHECKOUT_TEXTS.lookInRequests)}
+        ${nextPartLink(listAddress(view, "/requests", { q: text }), CHECKOUTS_TEXTS.lookInRequests)}
       </p>`;
   return html`${looked} ${more} ${requests}`;
 }

@@ -10,7 +10,7 @@ import { lastChangeOf } from "../../../checkout/list.ts";
 import type { ActionContext } from "../route.ts";
 import { COMMON_WORDS } from "../texts.ts";
 import type { Notice, View } from "../view.ts";
-import { CHECKOUT_TEXTS } from "./texts.ts";
+import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 /** The last change of a checkout, with its time and actor, to print after the status; `now` is the store's time. */
 export function lastChangeText({ language }: Pick<View, "language">, last: LastChange, now: number): Html {
@@ -29,7 +29,7 @@ export function paidNotice({ id, status, late }: AnswerOf<"pay">, { context, vie
   const checkout = store.checkouts.find(view.storeId, id);
   const words = inBothLanguages((say) => {
     const happened = checkout === undefined ? "" : describeLastChange(lastChangeOf(store, checkout), say);
-    return `${say(CHECKOUT_TEXTS.done(at))}${say(COMMON_WORDS.statuses[status])}${happened === "" ? "" : ` · ${happened}`}`;
+    return `${say(CHECKOUTS_TEXTS.done(at))}${say(COMMON_WORDS.statuses[status])}${happened === "" ? "" : ` · ${happened}`}`;
   });
   return { words, tone: late ? "warn" : "good" };
 }

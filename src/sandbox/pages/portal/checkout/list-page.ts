@@ -26,7 +26,7 @@ import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { lastChangeText } from "./last.ts";
-import { CHECKOUT_TEXTS } from "./texts.ts";
+import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 /** The filters, by their names in the address and in the operation. */
 const FILTERS = { q: "q", status: "status", object: "object", method: "payment_method" } as const;
@@ -62,25 +62,25 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
 function filters(view: View): Html {
   const action = storePath(view, "/checkouts");
   const isFiltered = Object.keys(FILTERS).some((name) => (view.query.get(name) ?? "") !== "");
-  const { any } = CHECKOUT_TEXTS;
+  const { any } = CHECKOUTS_TEXTS;
   const chosen = (name: string): string => view.query.get(name) ?? "";
   return html`<form method="get" action="${action}" class="filters">
     <label class="wide">
-      ${CHECKOUT_TEXTS.search}
+      ${CHECKOUTS_TEXTS.search}
       <input type="search" name="q" value="${view.query.get("q") ?? ""}" maxlength="512" autocomplete="off" />
     </label>
     ${listFilter({ name: "status", label: COMMON_WORDS.status, any }, Object.entries(COMMON_WORDS.statuses), chosen("status"))}
-    ${listFilter({ name: "object", label: COMMON_WORDS.kind, any }, Object.entries(CHECKOUT_TEXTS.kinds), chosen("object"))}
+    ${listFilter({ name: "object", label: COMMON_WORDS.kind, any }, Object.entries(CHECKOUTS_TEXTS.kinds), chosen("object"))}
     ${listFilter({ name: "method", label: COMMON_WORDS.paymentMethod, any }, Object.entries(PAYMENT_TEXTS.method), chosen("method"))}
     <button type="submit">${COMMON_WORDS.filter}</button>
-    ${isFiltered ? html`<a href="${action}">${CHECKOUT_TEXTS.clear}</a>` : ""}
+    ${isFiltered ? html`<a href="${action}">${CHECKOUTS_TEXTS.clear}</a>` : ""}
   </form>`;
 }
 
 /** The number of checkouts searched, and the creation time of the oldest. */
 function searchExtent({ searched: count, searchedBackTo }: AnswerOf<"listCheckouts">): Html {
   if (count === null || searchedBackTo === null) return html``;
-  return html`<p class="hint">${CHECKOUT_TEXTS.searched(count)} ${momentWithDate(searchedBackTo)}</p>`;
+  return html`<p class="hint">${CHECKOUTS_TEXTS.searched(count)} ${momentWithDate(searchedBackTo)}</p>`;
 }
 
 function row(
@@ -89,20 +89,20 @@ function row(
   { now, answers }: { readonly now: number; readonly answers: readonly LastAnswer[] },
 ): TableRow {
   const { id, object, orderId, paymentMethod, status, createdAt, last } = checkout;
-  const kind = object === "order" ? "" : html` <span class="badge">${CHECKOUT_TEXTS.session}</span>`;
+  const kind = object === "order" ? "" : html` <span class="badge">${CHECKOUTS_TEXTS.session}</span>`;
   const page = linkTo(storePath(view, `/checkouts/${id}`), merchantText(orderId));
   return [
     [COMMON_WORDS.created, listTime(createdAt, now)],
-    [CHECKOUT_TEXTS.order, html`${page}${kind}`, "head"],
+    [CHECKOUTS_TEXTS.order, html`${page}${kind}`, "head"],
     [COMMON_WORDS.amount, amount(checkout), "number"],
     [
       COMMON_WORDS.status,
       html`${statusBadge(status)}
       ${last.what === "created" ? html`<span class="last"></span>` : lastChangeText(view, last, now)}`,
     ],
-    [CHECKOUT_TEXTS.columnMethod, PAYMENT_TEXTS.method[paymentMethod]],
-    [CHECKOUT_TEXTS.answer, lastAnswers(answers)],
-    [CHECKOUT_TEXTS.age, ageOf(createdAt, now), "number", "named"],
+    [CHECKOUTS_TEXTS.columnMethod, PAYMENT_TEXTS.method[paymentMethod]],
+    [CHECKOUTS_TEXTS.answer, lastAnswers(answers)],
+    [CHECKOUTS_TEXTS.age, ageOf(createdAt, now), "number", "named"],
   ];
 }
 
@@ -115,15 +115,15 @@ function rowId({ id }: CheckoutEntry): string {
  */
 function lastAnswers(answers: readonly LastAnswer[]): Html {
   const [first, second] = answers;
-  if (first === undefined) return html`<span class="hint">${CHECKOUT_TEXTS.noWebhook}</span>`;
+  if (first === undefined) return html`<span class="hint">${CHECKOUTS_TEXTS.noWebhook}</span>`;
   const failing = answers.filter(({ status }) => status === null || status < 200 || status > 299);
-  const retries = failing.some(({ state }) => state === "due") ? [CHECKOUT_TEXTS.retries] : [];
+  const retries = failing.some(({ state }) => state === "due") ? [CHECKOUTS_TEXTS.retries] : [];
   if (second === undefined) return badgeWithHint(answerBadge(first.status), [...errorsOf(first), ...retries]);
   const all = answers.length;
-  if (failing.length === 0) return html`<span class="badge s2xx">${CHECKOUT_TEXTS.allTook(all)}</span>`;
+  if (failing.length === 0) return html`<span class="badge s2xx">${CHECKOUTS_TEXTS.allTook(all)}</span>`;
   const kind = failing.length === all ? "s5xx" : "s4xx";
   return badgeWithHint(
-    html`<span class="badge ${kind}">${CHECKOUT_TEXTS.someFailed(failing.length, all)}</span>`,
+    html`<span class="badge ${kind}">${CHECKOUTS_TEXTS.someFailed(failing.length, all)}</span>`,
     retries,
   );
 }
@@ -138,9 +138,9 @@ function badgeWithHint(badge: Html, more: readonly Text[]): Html {
 
 function emptyList(view: View): Html {
   if ([...view.query.values()].some((value) => value !== ""))
-    return html`${noMatch(CHECKOUT_TEXTS.noMatch, storePath(view, "/checkouts"))} ${amongRequests(view)}`;
+    return html`${noMatch(CHECKOUTS_TEXTS.noMatch, storePath(view, "/checkouts"))} ${amongRequests(view)}`;
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
-  return noItems(CHECKOUT_TEXTS.noCheckouts, command, testOrderForm(view));
+  return noItems(CHECKOUTS_TEXTS.noCheckouts, command, testOrderForm(view));
 }
 
 /** A hint at the log: a refused request has created no checkout. */
@@ -148,7 +148,7 @@ function amongRequests(view: View): Html {
   const q = view.query.get("q") ?? "";
   if (q === "") return html``;
   const address = listAddress(view, "/requests", { q });
-  return html`<p class="hint"><a href="${address}">${CHECKOUT_TEXTS.amongRequests}</a></p>`;
+  return html`<p class="hint"><a href="${address}">${CHECKOUTS_TEXTS.amongRequests}</a></p>`;
 }
 
 function pager(view: View, nextBefore: string | null): Html {
@@ -156,8 +156,8 @@ function pager(view: View, nextBefore: string | null): Html {
   if (isFirst && nextBefore === null) return html``;
   const chosen = Object.fromEntries(Object.keys(FILTERS).map((name) => [name, view.query.get(name)]));
   const address = (before: string | null): string => listAddress(view, "/checkouts", { ...chosen, before });
-  return html`<nav class="pager" aria-label="${CHECKOUT_TEXTS.pages}">
-    ${isFirst ? "" : html`<a class="plain" href="${address(null)}">${CHECKOUT_TEXTS.newest}</a>`}
+  return html`<nav class="pager" aria-label="${CHECKOUTS_TEXTS.pages}">
+    ${isFirst ? "" : html`<a class="plain" href="${address(null)}">${CHECKOUTS_TEXTS.newest}</a>`}
     ${nextBefore === null ? "" : html`<a class="plain" rel="next" href="${address(nextBefore)}">${COMMON_WORDS.older}</a>`}
   </nav>`;
 }

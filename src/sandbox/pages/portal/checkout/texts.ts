@@ -2,7 +2,7 @@ import type { Texts } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
 
 /** The texts of the pages of checkouts. The lines of a story use the words of `checkout explain`. */
-export const CHECKOUT_TEXTS = {
+export const CHECKOUTS_TEXTS = {
   search: ["order_id, any id, or text", "订单号、任意 ID 或文字"],
   any: ["Any", "不限"],
   kinds: {

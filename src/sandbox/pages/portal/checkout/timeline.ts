@@ -9,7 +9,7 @@ import { copyableText, textWithMoments, moment, momentWithDate } from "../parts.
 import type { StoryWithRequests } from "../../../explain/explain.ts";
 import type { PortalContext, View } from "../view.ts";
 import { eventLineDetails, requestLineDetails, attemptLineDetails } from "./details.ts";
-import { CHECKOUT_TEXTS } from "./texts.ts";
+import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 /** Maximum number of lines on a page: the last ones. `checkout explain` prints all. */
 const MAX_LINES = 60;
@@ -34,10 +34,10 @@ export function timeline(context: PortalContext, view: View, { told, command }: 
   const { shown, left } = lastLines(storyLines(story, say));
   const indexed = indexOf(told);
   const cut =
-    left === 0 ? "" : html`<p class="hint">${CHECKOUT_TEXTS.earlier(left)} ${copyableText(command)}</p>`;
+    left === 0 ? "" : html`<p class="hint">${CHECKOUTS_TEXTS.earlier(left)} ${copyableText(command)}</p>`;
   return html`${pendingSection(pendingOf(story, say))}
     <section>
-      <h2 id="story">${CHECKOUT_TEXTS.story}</h2>
+      <h2 id="story">${CHECKOUTS_TEXTS.story}</h2>
       ${cut}
       <ol class="story" aria-labelledby="story">
         ${shown.map((line) => storyLine(context, view, { line, indexed }))}
@@ -50,7 +50,7 @@ function pendingSection(pending: readonly PendingEntry[]): Html {
   if (pending.length === 0) return html``;
   const dayAt = dayMarks();
   return html`<section>
-    <h2 id="pending">${CHECKOUT_TEXTS.pending}</h2>
+    <h2 id="pending">${CHECKOUTS_TEXTS.pending}</h2>
     <ol class="story pending" aria-labelledby="pending">
       ${pending.slice(0, MAX_LINES).map(
         (one) =>
