@@ -208,10 +208,12 @@ test("double clicks, reloads, the back button and two tabs do nothing twice", as
   await first.reload();
   await follow(first, "Open the sandbox wallet here");
   await follow(second, "Open the sandbox wallet here");
+  await second.route(/\/wallet\//, stay);
   await press(first, "Decline");
   await first.goBack();
   // The second tab still shows the wallet of the attempt that was declined.
   await press(second, "Pay €19.99");
+  await second.unroute(/\/wallet\//);
   expect(await second.textContent("h2")).toBe("Payment declined");
   expect(await shop.statusOf(sold)).toBe("pending");
   await second.goto(sold.checkout_url);
