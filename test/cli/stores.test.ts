@@ -247,7 +247,10 @@ test("what the folder and the environment say of one service counts for no other
     made.said.store_id,
   );
   const used = await ask<Fault>(harness, "stores use There", { env });
-  expect([used.code, used.said.error.message]).toEqual([2, expect.stringContaining("another sandbox")]);
+  expect([used.code, used.said.error.message]).toEqual([
+    2,
+    expect.stringContaining("does not name the sandbox of"),
+  ]);
   expect((await ask<Fault>(harness, "return-origins list --store Tea", { env })).code).toBe(2);
   expect(ready.store_id).not.toBe(other.ready.store_id);
 });

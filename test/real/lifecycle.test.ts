@@ -244,7 +244,7 @@ test("another secret than that of the sandbox that runs is refused, and none is 
         flag,
         name,
         2,
-        [{ field: name, expected: "as given", live: "another one" }],
+        [{ field: name, expected: "as given", live: "another value" }],
       ]);
       expect(other.stderr).not.toContain(value);
     }

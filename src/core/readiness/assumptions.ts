@@ -212,7 +212,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
   },
   {
     decision: 20,
-    title: ["Stated and kept", "接口已规定"],
+    title: ["No real payments", "没有真实支付"],
     chosen: [
       "livemode is false, nothing is refunded or paid out, and nothing here opens production.",
       "livemode 为 false，不退款也不结算，这里的任何操作都不会开放生产环境。",

@@ -40,13 +40,11 @@ export function framePage(context: PortalContext, view: View, content: PageConte
 function noticePart(context: PortalContext, { said, storeId, language, refused }: View): Html {
   if (said === undefined) return html``;
   const now = storeTime(context, storeId);
-  const text = selectorOf(language)(said.words);
+  const words = textWithMoments(selectorOf(language)(said.words), (at) => listTime(at, now));
   // Focused if it is the refusal of a form that the page no longer contains.
   const focus = refused === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">
-    <p class="notice ${said.tone}" role="status" ${focus}>
-      ${textWithMoments(text, (at) => listTime(at, now))}
-    </p>
+    <p class="notice ${said.tone}" role="status" ${focus}>${words}</p>
   </div>`;
 }
 
