@@ -20,6 +20,8 @@ export type PortalTask = {
   readonly prepare?: (store: TaskStore) => Promise<void>;
   readonly act: (hand: Hand, store: TaskStore) => Promise<void>;
   readonly ends: string | RegExp;
+  /** Whether it changes what the browser keeps, and needs a profile of its own. */
+  readonly changesBrowser?: boolean;
 };
 
 /** Addresses that no endpoint can have. */
@@ -214,6 +216,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   {
     name: "switch the language",
     mostClicks: 1,
+    changesBrowser: true,
     act: (hand) => hand.click("中文"),
     ends: "首次接入",
   },
@@ -284,6 +287,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   {
     name: "sign out everywhere",
     mostClicks: 3,
+    changesBrowser: true,
     act: async (hand) => {
       await hand.click("This browser");
       await hand.click("Sign out everywhere");
