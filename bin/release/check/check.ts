@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeRelease, makeRelease, RELEASE, UNPACKED, VERSION } from "../release.ts";
+import { tryCompose } from "./compose.ts";
 import { describeMac } from "./mac.ts";
 import { buildTwice } from "./repeat.ts";
 import { run } from "./run.ts";
@@ -49,6 +50,7 @@ export async function checkRelease(tell: (step: string) => void): Promise<readon
     await check("Debian package: lintian", () => lint(deb));
     await check("Debian package: up to a shop that is ready", () => tryDebianPackage(debian, deb));
     await check("image: up to a shop that is ready", () => tryImage(debian, { folder, executable }));
+    await check("image and a shop: two containers", () => tryCompose(folder, executable));
     await check("executable of arm64, emulated", () => tryEmulated(folder));
     return rows;
   } finally {

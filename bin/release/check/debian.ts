@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { IMAGE_USER, readImage } from "../image.ts";
+import { IMAGE_USER } from "../image.ts";
 import { DEBIAN } from "../platforms.ts";
-import { IMAGE } from "../release.ts";
+import { makeBundle } from "./bundle.ts";
 import { run } from "./run.ts";
 
 /** What the executable and a shop in Python need. */
@@ -100,7 +100,7 @@ export function tryImage(root: string, { folder, executable }: ImageTrial): stri
   install(root, executable);
   const keys = inside(root, "checkout keys generate").split("\n");
   const bundle = join(folder, "bundle");
-  makeBundle(bundle, keys);
+  makeBundle(bundle, { env: keys });
   const name = `checkout-release-${process.pid}`;
   // A container that keeps a pipe of ours would keep us waiting for its end.
   execFileSync("runc", ["run", "--detach", "--bundle", bundle, name], { stdio: "ignore" });
@@ -120,41 +120,6 @@ export function tryImage(root: string, { folder, executable }: ImageTrial): stri
 }
 
 type ImageTrial = { readonly folder: string; readonly executable: string };
-
-/** Makes a folder for runc from the image's layer and configuration for amd64. */
-function makeBundle(bundle: string, variables: readonly string[]): void {
-  const { config, layers } = readImage(IMAGE, "amd64");
-  mkdirSync(join(bundle, "rootfs"), { recursive: true });
-  for (const layer of layers) run("tar", ["-xf", layer, "-C", join(bundle, "rootfs")]);
-  run("runc", ["spec"], bundle);
-  const path = join(bundle, "config.json");
-  const spec = JSON.parse(readFileSync(path, "utf8")) as RuncSpec;
-  const { Entrypoint, Cmd, Env, WorkingDir, Volumes } = config;
-  const user = { uid: IMAGE_USER, gid: IMAGE_USER };
-  const process = {
-    terminal: false,
-    user,
-    args: [...Entrypoint, ...Cmd],
-    env: [...Env, ...variables],
-    cwd: WorkingDir,
-  };
-  const owned = ["nosuid", "nodev", "mode=0700", `uid=${IMAGE_USER}`, `gid=${IMAGE_USER}`];
-  const volumes = Object.keys(Volumes).map((destination) => ({
-    destination,
-    type: "tmpfs",
-    source: "tmpfs",
-    options: owned,
-  }));
-  const whole = {
-    ...spec,
-    process: { ...spec.process, ...process },
-    root: { ...spec.root, readonly: true },
-    mounts: [...spec.mounts, ...volumes],
-  };
-  writeFileSync(path, JSON.stringify(whole));
-}
-
-type RuncSpec = { readonly process: object; readonly root: object; readonly mounts: readonly object[] };
 
 /** Installs an executable in a root folder. */
 function install(root: string, executable: string): void {

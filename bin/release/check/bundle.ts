@@ -1,0 +1,45 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { IMAGE_USER, readImage } from "../image.ts";
+import { IMAGE } from "../release.ts";
+import { run } from "./run.ts";
+
+/** The process of a container: its variables, beside those of the image, and another command than the image's. */
+type Process = { readonly env: readonly string[]; readonly args?: readonly string[] };
+
+/**
+ * Makes a folder for runc from the image's layer and configuration for amd64: a root folder that cannot be written, a
+ * network of its own, and the volume in memory.
+ */
+export function makeBundle(bundle: string, { env, args }: Process): void {
+  const { config, layers } = readImage(IMAGE, "amd64");
+  mkdirSync(join(bundle, "rootfs"), { recursive: true });
+  for (const layer of layers) run("tar", ["-xf", layer, "-C", join(bundle, "rootfs")]);
+  run("runc", ["spec"], bundle);
+  const path = join(bundle, "config.json");
+  const spec = JSON.parse(readFileSync(path, "utf8")) as RuncSpec;
+  const { Entrypoint, Cmd, Env, WorkingDir, Volumes } = config;
+  const process = {
+    terminal: false,
+    user: { uid: IMAGE_USER, gid: IMAGE_USER },
+    args: args ?? [...Entrypoint, ...Cmd],
+    env: [...Env, ...env],
+    cwd: WorkingDir,
+  };
+  const owned = ["nosuid", "nodev", "mode=0700", `uid=${IMAGE_USER}`, `gid=${IMAGE_USER}`];
+  const volumes = Object.keys(Volumes).map((destination) => ({
+    destination,
+    type: "tmpfs",
+    source: "tmpfs",
+    options: owned,
+  }));
+  const whole = {
+    ...spec,
+    process: { ...spec.process, ...process },
+    root: { ...spec.root, readonly: true },
+    mounts: [...spec.mounts, ...volumes],
+  };
+  writeFileSync(path, JSON.stringify(whole));
+}
+
+type RuncSpec = { readonly process: object; readonly root: object; readonly mounts: readonly object[] };
