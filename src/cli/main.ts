@@ -1,4 +1,6 @@
 import type { Option } from "commander";
+import { stateFile } from "../host/folder/files.ts";
+import { locateStateFolder } from "../host/folder/location.ts";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
 import { topicNamed } from "./help/topic-names.ts";
@@ -16,6 +18,9 @@ export async function main(world: World, version = VERSION): Promise<number> {
   const [word = "", ...others] = argv.filter((one) => one !== "--json" && one !== "--no-color");
   if (others.length === 0 && ["--version", "-v", "-V", "version"].includes(word)) {
     stdout.write(`${wantsJson(world) ? JSON.stringify({ version }) : version}\n`);
+    const dir = world.env["CHECKOUT_DIR"] || undefined;
+    if (world.files.exists(stateFile(locateStateFolder(world, dir), "run")))
+      (await import("./sandbox/version-note.ts")).noteSandboxVersion(world, version, dir);
     return EXIT.done;
   }
   // The completion scripts call this at each Tab; it is not a command for people.

@@ -12,7 +12,7 @@ import {
   type SeedRefusal,
   type StoreMaker,
 } from "../sandbox/runtime/seed.ts";
-import { hasLostLog, IN_MEMORY } from "../store/connection/database.ts";
+import { hasLostLog, IN_MEMORY, type MigratedFile } from "../store/connection/database.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { Erasure } from "../store/erasures.ts";
 import { openStore, type Store } from "../store/store.ts";
@@ -82,7 +82,7 @@ async function confirmStore(
 
 /** The database and the key of a state, both checked; refuses parts that do not belong together. */
 export function openState(
-  world: GuestWorld,
+  { world, printer }: Host,
   held: HeldFolder,
   { given, credentials }: Pick<StateParts, "given" | "credentials">,
 ): Outcome<{ readonly store: Store; readonly masterKey: Uint8Array }, HostFailure> {
@@ -90,8 +90,10 @@ export function openState(
   const hasFile = held === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, held.path);
   if (!hasFile.ok) return hasFile;
   if (held !== undefined && credentials?.ready === false && hasLostLog(path)) forgetStart(world, path);
-  const { pid } = world;
-  const opened = openStore(path, { nativeBinding: world.sqliteAddon(), pid, scheduler: world });
+  const migrated = ({ from, to, backup }: MigratedFile): void =>
+    printer.trace(`note: ${path} was migrated from format ${from} to ${to}; the older file is ${backup}`);
+  const options = { nativeBinding: world.sqliteAddon(), pid: world.pid, scheduler: world, migrated };
+  const opened = openStore(path, options);
   if (!opened.ok) return { ok: false, refusal: fileFailure("database", opened.refusal) };
   const store = opened.value;
   const isEmpty = store.stores.first() === undefined;

@@ -47,7 +47,7 @@ export async function withService<Value>(
   // Checked before anything is created, so that a new key does not replace a foreign file.
   const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
   if (!credentials.ok) return credentials;
-  const opened = openState(world, held, { given, credentials: credentials.value });
+  const opened = openState(context, held, { given, credentials: credentials.value });
   if (!opened.ok) return opened;
   const { store, masterKey } = opened.value;
   const { lines, failures, requests } = openLogs(world, options, { held, store, place });

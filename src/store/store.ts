@@ -28,11 +28,12 @@ export type Store = ReturnType<typeof createTables> & {
 /** Opens `sandbox.db`, or a database in memory. A statement never waits for a lock: the group commit retries. */
 export function openStore(
   path: string,
-  options: Pick<OpenOptions, "nativeBinding" | "pid"> & { readonly scheduler: Scheduler },
+  options: Omit<OpenOptions, "kind"> & { readonly scheduler: Scheduler },
 ): Outcome<Store, FileRefusal> {
-  const { nativeBinding, pid, scheduler } = options;
+  const { scheduler, ...ofFile } = options;
+  const { nativeBinding } = ofFile;
   const { soon, after } = scheduler;
-  const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE, nativeBinding, pid });
+  const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE, ...ofFile });
   if (!opened.ok) return opened;
   const { connection, watch, close, leave } = opened.value;
   connection.pragma("busy_timeout = 0");

@@ -1,5 +1,6 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { OPERATION_HEADER, VERSION_HEADER } from "../../src/core/control/protocol.ts";
 import {
@@ -8,6 +9,8 @@ import {
   pathOf,
   type OperationName,
 } from "../../src/core/control/operations.ts";
+import { currentSchemaVersion } from "../../src/store/connection/database.ts";
+import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import type { OutboundResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -66,6 +69,20 @@ test("a command that meets another version names both once, on stderr, and works
   }
   const same = await harness.run(["stores", "show"], { version: "0.2.0" });
   expect([same.code, same.stderr]).toEqual([0, ""]);
+});
+
+test("--version names a running sandbox of another version, and nothing else about the folder", async () => {
+  const harness = createHarness();
+  const asked = (env: Readonly<Record<string, string>> = {}) => typed(harness, "--version", env);
+  expect(await asked()).toMatchObject({ code: 0, stdout: "0.3.0\n", stderr: "" });
+  const sandbox = await harness.start([], { version: "0.2.0" });
+  expect(await asked()).toMatchObject({ code: 0, stdout: "0.3.0\n", stderr: NOTE });
+  const inJson = await typed(harness, "--version --json");
+  expect([inJson.code, json(inJson.stdout), inJson.stderr]).toEqual([0, { version: "0.3.0" }, NOTE]);
+  expect(await asked({ CHECKOUT_DIR: join(harness.cwd, "another") })).toMatchObject({ code: 0, stderr: "" });
+  expect((await harness.run(["--version"], { version: "0.2.0" })).stderr).toBe("");
+  await sandbox.stop();
+  expect(await asked()).toMatchObject({ code: 0, stderr: "" });
 });
 
 test("listen says it once for each version that it meets", async () => {
@@ -188,8 +205,60 @@ test("a run.json of another version, whose sandbox runs, is said to be that, wit
       },
     ]);
   }
+  const { code, stdout, stderr } = await typed(harness, "--version");
+  const why = `${path} has the format of another version of checkout, whose sandbox is running (pid ${run.pid})`;
+  const next = "stop it with that version, or use another folder with --dir";
+  expect([code, stdout, stderr]).toEqual([0, "0.3.0\n", `note: ${why}; ${next}\n`]);
   const second = await typed(harness, "sandbox start --json");
   expect(json(second.stderr)).toMatchObject({ error: { code: "already_running" } });
   writeFileSync(path, written);
   await sandbox.stop();
+});
+
+/** Changes the schema version of a folder's database, as another version of the program would have left it. */
+function plant(folder: string, version: number, change = ""): string {
+  const path = join(folder, "sandbox.db");
+  const file = new Database(path);
+  file.exec(change);
+  file.pragma(`user_version = ${version}`);
+  file.close();
+  return path;
+}
+
+test("a folder of an older version is migrated with a note that names its backup, a folder of a newer one is refused with the remedy", async () => {
+  const harness = createHarness();
+  await (await harness.start()).stop();
+  const folder = join(harness.cwd, ".checkout");
+  const present = currentSchemaVersion(SANDBOX_FILE);
+  // The table of the last migration.
+  const path = plant(folder, present - 1, "DROP TABLE explore_leases");
+  const starting = await harness.launch(["sandbox", "start", "--json"]);
+  const note = `note: ${path} was migrated from format ${present - 1} to ${present}; the older file is ${path}.v${present - 1}.backup\n`;
+  expect(starting.text().stderr).toContain(note);
+  await starting.stop();
+  // The way back: the backup gets the name of its file again.
+  renameSync(`${path}.v${present - 1}.backup`, path);
+  const again = await harness.launch(["sandbox", "start", "--json"]);
+  expect([again.text().stdout, again.text().stderr]).toEqual([
+    expect.stringContaining('"ready"'),
+    expect.stringContaining(note),
+  ]);
+  await again.stop();
+  expect((await (await harness.launch(["sandbox", "start", "--json"])).stop()).stderr).not.toContain("note:");
+  plant(folder, present + 1);
+  const before = readFileSync(path);
+  for (const line of ["sandbox start --json", "sandbox reset --yes --json", "snapshots list --json"]) {
+    const refused = await harness.run(line.split(" "));
+    expect([line, refused.code, json(refused.stderr)]).toMatchObject([
+      line,
+      1,
+      {
+        error: {
+          message: `${path} was written by a newer version of checkout (format ${present + 1}; this one knows up to ${present})`,
+        },
+        next: "update checkout, or use another folder with --dir",
+      },
+    ]);
+  }
+  expect(readFileSync(path).equals(before)).toBe(true);
 });

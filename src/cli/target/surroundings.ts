@@ -15,11 +15,11 @@ import {
   undefinedIfRefused,
   type Problem,
 } from "../problem.ts";
+import { locateStateFolder } from "../../host/folder/location.ts";
 import {
   baseUrlOf,
   findStateFolder,
   findRunRecord,
-  locateStateFolder,
   readAdminToken,
   readChosenStore,
   readCredentials,

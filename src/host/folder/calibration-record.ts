@@ -3,7 +3,7 @@ import { calibrationRecord, type Calibration } from "../../core/calibration/cali
 import { parseJson } from "../../core/json.ts";
 import type { World } from "../../world.ts";
 import { readNamedText } from "../named-file.ts";
-import { FOLDER_NAME } from "./state-folder.ts";
+import { FOLDER_NAME } from "./location.ts";
 
 /** The file name of a project's calibration record. */
 export const CALIBRATION_FILE = "checkout.calibration.json";

@@ -1,6 +1,5 @@
 import { localOrigin } from "../../core/loopback.ts";
-import { dirname, join, resolve } from "node:path";
-import { CONFIG_FILE } from "../../core/config/file-name.ts";
+import { join } from "node:path";
 import { CONTROL_TOKEN_BYTES, TOKEN_PREFIXES, type ControlRole } from "../../core/control/protocol.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import {
@@ -16,13 +15,11 @@ import {
 } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./files.ts";
+import { FOLDER_NAME, locateStateFolder } from "./location.ts";
 import { printable } from "../../core/text.ts";
 import { checkContents, checkFolderTrust, type TrustOptions } from "./trust.ts";
 import { claimFile, removeTakeovers, isRunningOwner } from "./owner-file.ts";
 import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
-
-/** The folder's name in a project (decision 54). */
-export const FOLDER_NAME = ".checkout";
 
 /** The options that choose a command's state folder and its checks. */
 type FolderOptions = TrustOptions & { readonly dir?: string };
@@ -30,20 +27,6 @@ type FolderOptions = TrustOptions & { readonly dir?: string };
 /** A path for display: relative if it is below the current folder. */
 export function shortPath({ cwd }: Pick<World, "cwd">, path: string): string {
   return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
-}
-
-/**
- * The path of the state folder: the named folder, or `.checkout` in this folder or a parent, otherwise the folder to be
- * created here. A configuration marks a project: a state folder above it belongs to another project, and a new one is
- * created next to the configuration.
- */
-export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: string): string {
-  if (named !== undefined) return resolve(world.cwd, named);
-  for (let folder = world.cwd; ; folder = dirname(folder)) {
-    const candidate = join(folder, FOLDER_NAME);
-    if (world.files.exists(candidate) || world.files.exists(join(folder, CONFIG_FILE))) return candidate;
-    if (dirname(folder) === folder) return join(world.cwd, FOLDER_NAME);
-  }
 }
 
 /** A hint that names the state folder inside a folder that the user named; empty if there is none. */

@@ -51,7 +51,12 @@ export type OpenOptions = {
   readonly nativeBinding?: string | undefined;
   /** The opening process: the names of its temporary files contain its pid, so that a later process can remove them. */
   readonly pid?: number | undefined;
+  /** Called after the migration of an older file. */
+  readonly migrated?: ((file: MigratedFile) => void) | undefined;
 };
+
+/** The schema versions of a file before and after its migration, and the path of its backup. */
+export type MigratedFile = { readonly from: number; readonly to: number; readonly backup: string };
 
 /** The path of a database in memory. */
 export const IN_MEMORY = ":memory:";

@@ -189,10 +189,12 @@ function flushFolder(folder: string): void {
 const REFUSED_FLUSH_CODES: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
 
 function migrate(connection: FileConnection, path: string, options: OpenOptions): void {
-  const version = schemaVersion(connection);
-  if (version === currentSchemaVersion(options.kind)) return;
-  backUp(connection, path, { ...options, backup: `${path}.v${version}.backup` });
+  const [from, to] = [schemaVersion(connection), currentSchemaVersion(options.kind)];
+  if (from === to) return;
+  const backup = `${path}.v${from}.backup`;
+  backUp(connection, path, { ...options, backup });
   applyMigrations(connection, options.kind);
+  options.migrated?.({ from, to, backup });
 }
 
 /** Thrown if the disk returned bytes that differ from the written bytes. */

@@ -1,0 +1,21 @@
+import type { World } from "../../world.ts";
+import { createPrinter } from "../printer.ts";
+import { Refused, storageProblem } from "../problem.ts";
+import { noteVersion } from "../target/notes.ts";
+import { surroundingsOf } from "../target/surroundings.ts";
+
+/**
+ * Notes, after the version of this program, that the folder's running sandbox has another one (decision 65). A folder
+ * that cannot be read is a note too, because the version was printed.
+ */
+export function noteSandboxVersion(world: World, version: string, dir: string | undefined): void {
+  const printer = createPrinter(world, { json: false });
+  try {
+    const run = surroundingsOf(world, dir === undefined ? {} : { dir }).run();
+    if (run !== undefined && run.version !== version) noteVersion({ printer, version }, run.version);
+  } catch (error) {
+    const problem = error instanceof Refused ? error.problem : storageProblem(error);
+    if (problem === undefined) throw error;
+    printer.trace(`note: ${problem.message}; ${problem.next}`);
+  }
+}
