@@ -8,7 +8,7 @@ import { bundled } from "../build/bundle.ts";
 import { bundleScripts, removeScripts } from "../build/executable-scripts.ts";
 import { licensesFile } from "../build/executable.ts";
 import { compress } from "./archives.ts";
-import { readCommit } from "./commit.ts";
+import { readCommit, type Commit } from "./commit.ts";
 import { packDebian } from "./debian.ts";
 import { crossBuild } from "./executables.ts";
 import { packImage, type ImageInput } from "./image.ts";
@@ -63,13 +63,18 @@ export async function makeRelease(tell: (step: string) => void): Promise<void> {
   packImage(IMAGE, images, commit);
   tell("npm package, list of contents");
   packTarball(RELEASE, REPOSITORY);
+  writeContents(RELEASE, commit);
+}
+
+/** Writes the list of contents of all executables into a folder, after `bundleScripts` has found their packages. */
+export function writeContents(folder: string, commit: Commit): void {
   const packages = packagesIn([...bundled, "node_modules/better-sqlite3"]);
   const programs = [
     { name: "node", version: NODE_VERSION, license: "MIT" },
     { name: "sqlite", version: sqliteVersion() },
   ];
   const contents = sbomOf({ name: program, version }, { packages, programs, commit });
-  writeFileSync(join(RELEASE, `checkout-${version}.cdx.json`), contents);
+  writeFileSync(join(folder, `checkout-${version}.cdx.json`), contents);
 }
 
 /** Writes `SHA256SUMS` and the manifests of package managers for the files of a release, and returns these files. */

