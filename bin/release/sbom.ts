@@ -7,9 +7,11 @@ import type { Commit } from "./commit.ts";
 /** A program or package that is part of the release. */
 export type Part = { readonly name: string; readonly version: string; readonly license?: string | undefined };
 
-/** The npm packages in folders of `node_modules`. */
+/** The npm packages in folders of `node_modules`, each once: a list with one twice gets a random reference. */
 export function packagesIn(folders: Iterable<string>): readonly Part[] {
-  return [...folders].map((folder) => JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Part);
+  return [...new Set(folders)].map(
+    (folder) => JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Part,
+  );
 }
 
 /**

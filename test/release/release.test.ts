@@ -133,7 +133,9 @@ test("the list of contents is a CycloneDX document, and follows from the commit 
     "node_modules/zod",
     "node_modules/commander",
     "node_modules/@inquirer/confirm",
+    "node_modules/zod",
   ]);
+  expect(packages.map(({ name }) => name)).toEqual(["zod", "commander", "@inquirer/confirm"]);
   const contents = { packages, programs: [{ name: "node", version: "26.10.0", license: "MIT" }], commit };
   const made = sbomOf({ name: "hosted-checkout", version: "0.1.0" }, contents);
   expect(sbomOf({ name: "hosted-checkout", version: "0.1.0" }, contents)).toBe(made);
