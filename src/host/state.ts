@@ -91,7 +91,9 @@ export function openState(
   if (!hasFile.ok) return hasFile;
   if (held !== undefined && credentials?.ready === false && hasLostLog(path)) forgetStart(world, path);
   const migrated = ({ from, to, backup }: MigratedFile): void =>
-    printer.trace(`note: ${path} was migrated from format ${from} to ${to}; the older file is ${backup}`);
+    printer.trace(
+      `note: ${path} was migrated from schema version ${from} to ${to}; the older file is ${backup}`,
+    );
   const options = { nativeBinding: world.sqliteAddon(), pid: world.pid, scheduler: world, migrated };
   const opened = openStore(path, options);
   if (!opened.ok) return { ok: false, refusal: fileFailure("database", opened.refusal) };

@@ -233,7 +233,7 @@ test("a folder of an older version is migrated with a note that names its backup
   // The table of the last migration.
   const path = plant(folder, present - 1, "DROP TABLE explore_leases");
   const starting = await harness.launch(["sandbox", "start", "--json"]);
-  const note = `note: ${path} was migrated from format ${present - 1} to ${present}; the older file is ${path}.v${present - 1}.backup\n`;
+  const note = `note: ${path} was migrated from schema version ${present - 1} to ${present}; the older file is ${path}.v${present - 1}.backup\n`;
   expect(starting.text().stderr).toContain(note);
   await starting.stop();
   // The way back: the backup gets the name of its file again.
@@ -254,7 +254,7 @@ test("a folder of an older version is migrated with a note that names its backup
       1,
       {
         error: {
-          message: `${path} was written by a newer version of checkout (format ${present + 1}; this one knows up to ${present})`,
+          message: `${path} was written by a newer version of checkout (schema version ${present + 1}; this version supports up to ${present})`,
         },
         next: "update checkout, or use another folder with --dir",
       },
