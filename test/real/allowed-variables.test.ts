@@ -175,7 +175,7 @@ test("where nothing can be kept, --allow-env is for this call, and the command s
 test("each target has a variable of its own", () => {
   const target = { base_url: "https://pay.example/v1", api_key: { env: "SHOP_KEY" } };
   expect(faultsOf({ "eu-shop": target, eu_shop: target, eu: target })).toEqual([
-    "targets.eu_shop: has the same variable as eu-shop, CHECKOUT_TARGET_EU_SHOP_API_KEY; rename one of the two",
+    "targets.eu_shop: has the same variable as eu-shop, CHECKOUT_TARGET_EU_SHOP_API_KEY; rename one of the two targets",
   ]);
   for (const name of ["a", "eu-shop", "0_1", "constructor"])
     expect(isTargetVariable(targetVariable(name))).toBe(true);
