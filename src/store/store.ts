@@ -32,7 +32,6 @@ export function openStore(
 ): Outcome<Store, FileRefusal> {
   const { scheduler, ...ofFile } = options;
   const { nativeBinding } = ofFile;
-  const { soon, after } = scheduler;
   const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE, ...ofFile });
   if (!opened.ok) return opened;
   const { connection, watch, close, leave } = opened.value;
@@ -57,7 +56,7 @@ export function openStore(
   };
   return accept({
     ...ofTables,
-    write: createGroupCommit(connection, { soon, after, watch, ended, mark }),
+    write: createGroupCommit(connection, { ...scheduler, watch, ended, mark }),
     checkpoint: () => checkpoint(opened.value, scheduler),
     failure: () => (watch.isIntact() ? lastFailure : filesLostError()),
     close: () => endWith(close),
