@@ -6,8 +6,8 @@ import { ALIAS, common } from "./bundle.ts";
 import { LAZY_START, loadLazily } from "./lazily.ts";
 import { CHUNKS } from "./output.ts";
 
-/** The file that `bin/checkout.cjs` loads. */
-const ENTRY = "checkout.js";
+/** The first file of the program, with the chunks that every start loads. */
+export const ENTRY = "checkout.js";
 
 /** The beginning of a file with several chunks: loads one of them, once, as `require` does. */
 const JOINED = `"use strict";
@@ -23,7 +23,7 @@ const part = (module.exports = (name) => {
 const parts = {
 `;
 
-/** The file of all chunks that are not in the first file of an executable. */
+/** The file of all other chunks of an executable. */
 export const REST = "program.cjs";
 
 /** The import of another chunk. */
@@ -65,8 +65,8 @@ export async function buildChunks(folder: string): Promise<void> {
 }
 
 /**
- * The program of an executable: the text of the chunks that every start needs, and of the rest. They name each other by
- * `START` and `REST`.
+ * The program of an executable: the text of the chunks that every start loads, and of all others. They require each
+ * other as the files `ENTRY` and `REST` of one folder.
  */
 export async function buildTwoScripts(
   folder: string,
@@ -181,6 +181,7 @@ function joinChunks(
 /** The chunks that are joined into one file, by its name. */
 type Groups = ReadonlyMap<string, readonly string[]>;
 
+/** The files of a package, of which each command loads few. */
 function groupChunks(outputs: Metafile["outputs"]): Groups {
   const imports = (path: string, kind: ImportKind): string[] =>
     (outputs[path]?.imports ?? [])

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { buildTwoScripts, REST } from "./chunks.ts";
+import { buildTwoScripts, ENTRY, REST } from "./chunks.ts";
 
 /** The script that an executable runs, in a folder in which executables are made. */
 export const SCRIPT = "executable.cjs";
@@ -47,7 +47,7 @@ const escaped = (character: string): string => `\\u${character.charCodeAt(0).toS
 export async function bundleScripts(folder: string): Promise<void> {
   const { start, rest } = await buildTwoScripts(folder);
   writeFileSync(join(folder, SCRIPT), START + start.replaceAll(`require("./${REST}")`, "rest"));
-  const program = rest.replaceAll('require("./checkout.js")', "entry").replaceAll(BEYOND_ASCII, escaped);
+  const program = rest.replaceAll(`require("./${ENTRY}")`, "entry").replaceAll(BEYOND_ASCII, escaped);
   // better-sqlite3 loads a named addon with the function of this name.
   writeFileSync(
     join(folder, REST),
