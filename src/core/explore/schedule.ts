@@ -36,7 +36,7 @@ export const NO_FAULTS: Schedule = { faults: [], payer: "succeeded" };
 const LATENCY_MS = 250;
 /** Delay of a delivery, in milliseconds by the store's clock. */
 const DELIVERY_DELAY_MS = 60_000;
-/** The status of a proxy, with a body that is not JSON. */
+/** The status of the fault that answers like a proxy whose upstream has failed, with a body that is not JSON. */
 const PROXY_STATUS = 502;
 
 /** The parameters of actions that are scheduled with values other than the defaults. */

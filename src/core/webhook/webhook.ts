@@ -99,8 +99,8 @@ export type WebhookChange = WebhookEnvelope & {
   /** Later versions of the service may send other types: ignore them. */
   readonly type: `${WebhookCheckout["object"]}.${WebhookStatus}`;
   /**
-   * The number of the event of its order or session, from 1. Ignore an event with a lower number than one you have
-   * handled.
+   * The position of the event among the events of its order or session, from 1. Ignore an event with a lower position
+   * than one you have handled.
    */
   readonly sequence: number;
   readonly previous_status: WebhookStatus | null;

@@ -154,7 +154,7 @@ function newQueue(): EndpointQueue {
   return { sending: new Set(), ended: [], newest: new Map(), isFull: false };
 }
 
-/** Removes and returns the first attempts that have ended. */
+/** Removes the first `count` attempts that have ended. */
 function forgetEnded({ ended, newest }: EndpointQueue, count: number): void {
   for (const { place, end } of ended.splice(0, count))
     if (newest.get(end.delivery.id) === place) newest.delete(end.delivery.id);

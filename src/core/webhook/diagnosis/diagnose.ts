@@ -39,7 +39,7 @@ const ATTEMPT_TIME_BYTES = 8 * 1024;
 const VARIANTS = 64;
 /** Maximum number of causes that are combined. */
 const MAX_CAUSES = 2;
-/** The range of other timestamps around each known one, in seconds; it includes the first three retries. */
+/** How far from each known timestamp the signed timestamp is searched for, in seconds; far enough for three retries. */
 const NEAR_SECONDS = 3600;
 const PARSED_BODY_SUMMARY = "The verified body is neither bytes nor text, but a parsed value.";
 
