@@ -1,7 +1,7 @@
 import { MAX_NOTE_LENGTH } from "../core/readiness/names.ts";
 import { invalidOption } from "./command.ts";
 import { MAX_CHECKOUT_LIFETIME_MS, MIN_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
-import type { RateLimit } from "../core/rate-limit.ts";
+import type { RateLimit } from "../core/request/rate-limit.ts";
 import {
   parseDurationText,
   isHost,

@@ -4,7 +4,7 @@ import { CONFIG_PATH } from "../core/config/file-name.ts";
 import type { SandboxDescription } from "../core/control/sandbox.ts";
 import { isLoopbackAddress } from "../core/network/address.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
-import { DEFAULT_RATE_LIMIT } from "../core/rate-limit.ts";
+import { DEFAULT_RATE_LIMIT } from "../core/request/rate-limit.ts";
 import { printable } from "../core/text.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
 import { type ServeOptions, DEFAULT_PORT } from "./options.ts";

@@ -5,7 +5,7 @@ import type { SandboxDescription } from "../core/control/sandbox.ts";
 import type { StoreClock } from "../core/clock.ts";
 import type { ListenAddress } from "../core/network/address.ts";
 import type { Refusal } from "../core/outcome.ts";
-import { DEFAULT_RATE_LIMIT, rateLimitText, type RateLimit } from "../core/rate-limit.ts";
+import { DEFAULT_RATE_LIMIT, rateLimitText, type RateLimit } from "../core/request/rate-limit.ts";
 import {
   DEFAULT_DELIVERY_SCHEDULE,
   DEFAULT_DELIVERIES_IN_FLIGHT,

@@ -4,7 +4,7 @@ import { allowedHosts, localOrigin } from "../core/loopback.ts";
 import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/address.ts";
 import { portalOrigin } from "../core/network/public-url.ts";
 import type { Refusal } from "../core/outcome.ts";
-import type { RateLimit } from "../core/rate-limit.ts";
+import type { RateLimit } from "../core/request/rate-limit.ts";
 import { toStorageUnavailable } from "../store/connection/group-commit.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { Store } from "../store/store.ts";

@@ -20,7 +20,7 @@ import {
 } from "../../src/core/checkout/idempotency-key.ts";
 import { chooseKey, type CreateIntent } from "../../src/core/checkout/journal.ts";
 import { formatAmount, isCurrency, parseDecimalAmount } from "../../src/core/money.ts";
-import { takeToken, type Bucket } from "../../src/core/rate-limit.ts";
+import { takeToken, type Bucket } from "../../src/core/request/rate-limit.ts";
 import { formatSigningSecret, openSecret, sealSecret } from "../../src/core/sealed-secret.ts";
 import { printable, printableLiteral } from "../../src/core/text.ts";
 import { retryDelayMs } from "../../src/client/api/retry.ts";

@@ -3,7 +3,7 @@ import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout/checkout.ts";
 import { parseListenAddress } from "../../core/network/address.ts";
 import { parsePortalUrl, parsePublicUrl } from "../../core/network/public-url.ts";
 import { DEFAULT_KEPT_REQUESTS, MAX_KEPT_REQUESTS } from "../../core/request/logged-request.ts";
-import { BUCKET_OWNER, DEFAULT_RATE_LIMIT } from "../../core/rate-limit.ts";
+import { BUCKET_OWNER, DEFAULT_RATE_LIMIT } from "../../core/request/rate-limit.ts";
 import {
   DEFAULT_DELIVERIES_IN_FLIGHT,
   DEFAULT_DELIVERY_SCHEDULE,

@@ -4,7 +4,7 @@ import { FAULT_HEADER, parseFaultHeader } from "../../core/fault/fault.ts";
 import type { AppliedFault } from "../../core/fault/operations.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { targetFor, type ForwardPlan } from "../../core/webhook/forwarding.ts";
-import { takeToken, type Bucket } from "../../core/rate-limit.ts";
+import { takeToken, type Bucket } from "../../core/request/rate-limit.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { parseClaims, type Claims } from "../../core/webhook/diagnosis/claims.ts";

@@ -1,5 +1,5 @@
 import { createMutex } from "../../core/mutex.ts";
-import { takeToken, type Bucket, type RateLimit } from "../../core/rate-limit.ts";
+import { takeToken, type Bucket, type RateLimit } from "../../core/request/rate-limit.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { diagnoseInSteps, type DiagnoseOptions } from "../../core/webhook/diagnosis/diagnose.ts";
 import type { World } from "../../world.ts";

@@ -1,4 +1,4 @@
-import type { RateLimit } from "../rate-limit.ts";
+import type { RateLimit } from "../request/rate-limit.ts";
 
 /** The Worker of a hosted service: a file of this program, which is copied next to the configuration of its runtime. */
 export const WORKER_FILE = "hosted-worker.mjs";

@@ -25,7 +25,7 @@ import { wireSchema } from "../control/wire-names.ts";
 import { wordsOf, type Outcome } from "../outcome.ts";
 import { parseListenAddress } from "../network/address.ts";
 import { parsePortalUrl, parsePublicUrl } from "../network/public-url.ts";
-import { rateLimitText, type RateLimit } from "../rate-limit.ts";
+import { rateLimitText, type RateLimit } from "../request/rate-limit.ts";
 import { MAX_KEPT_REQUESTS } from "../request/logged-request.ts";
 import {
   parseDurationText,

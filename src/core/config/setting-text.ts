@@ -1,5 +1,5 @@
 import { accept, type Outcome } from "../outcome.ts";
-import type { RateLimit } from "../rate-limit.ts";
+import type { RateLimit } from "../request/rate-limit.ts";
 import { refuseValue } from "../text.ts";
 import {
   DISABLE_AFTER_MS,

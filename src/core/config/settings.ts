@@ -1,6 +1,6 @@
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../checkout/checkout.ts";
 import type { AnswerOf } from "../control/operations.ts";
-import { DEFAULT_RATE_LIMIT, rateLimitText } from "../rate-limit.ts";
+import { DEFAULT_RATE_LIMIT, rateLimitText } from "../request/rate-limit.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../request/logged-request.ts";
 import {
   DEFAULT_DELIVERIES_IN_FLIGHT,

@@ -1,5 +1,5 @@
 import type { AssumptionEntry } from "../control/readiness.ts";
-import { BUCKET_OWNER_WORDS } from "../rate-limit.ts";
+import { BUCKET_OWNER_WORDS } from "../request/rate-limit.ts";
 import type { Words } from "../language.ts";
 
 /** A decision in both languages. */

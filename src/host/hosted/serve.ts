@@ -7,7 +7,7 @@ import { CONTROL_ROOT } from "../../core/control/protocol.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { localOrigin, LOOPBACK_NAMES, loopbackAddresses } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { DEFAULT_RATE_LIMIT } from "../../core/rate-limit.ts";
+import { DEFAULT_RATE_LIMIT } from "../../core/request/rate-limit.ts";
 import { quote } from "../../core/shell/quote.ts";
 import type { RunRecord } from "../../core/state-files.ts";
 import type { ShellResult, World } from "../../world.ts";

@@ -1,10 +1,10 @@
-// To change the rate limit: `createRateLimiter`; its rule and texts: core/rate-limit.ts, decision 17,
+// To change the rate limit: `createRateLimiter`; its rule and texts: core/request/rate-limit.ts, decision 17,
 // core/readiness/assumptions.ts.
 import { storeNow, type StoreClock } from "../../core/clock.ts";
 import { hashKey, parseAuthorization } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { COMMAND_AGENT, DRILL_AGENT } from "../../core/network/headers.ts";
-import { takeToken, type Bucket, type RateLimit } from "../../core/rate-limit.ts";
+import { takeToken, type Bucket, type RateLimit } from "../../core/request/rate-limit.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";
 import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";

@@ -12,7 +12,7 @@ import {
 import type { ApiAction } from "../../core/fault/actions.ts";
 import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
-import { rateLimitRefusal } from "../../core/rate-limit.ts";
+import { rateLimitRefusal } from "../../core/request/rate-limit.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
 import { StorageUnavailable, storageFailure } from "../../store/connection/storage-failure.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";

@@ -1,4 +1,4 @@
-import { accept, type Outcome, type Refusal } from "./outcome.ts";
+import { accept, type Outcome, type Refusal } from "../outcome.ts";
 
 /** The rule of a token bucket: requests per second, and the burst after a pause (decision 17). */
 export type RateLimit = { readonly perSecond: number; readonly burst: number };
