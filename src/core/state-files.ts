@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { parseJson } from "./json.ts";
+import { lazyValue } from "./lazy.ts";
 
 /** Number of bytes in the master key of `master.key`: AES-256. */
 export const MASTER_KEY_BYTES = 32;
@@ -105,7 +106,7 @@ export const parseRunRecord = reader(run);
 
 /** The parser of a file. A command reads few of these files, so each schema is made when its first file is read. */
 function reader<Value>(makeSchema: () => z.ZodMiniType<Value>): (text: string) => Value | undefined {
-  let schema: z.ZodMiniType<Value> | undefined;
+  const schema = lazyValue(makeSchema);
   // A command reads each file once or twice, so compiling the schema would cost more than it saves.
-  return (text) => (schema ??= makeSchema()).safeParse(parseJson(text), { jitless: true }).data;
+  return (text) => schema().safeParse(parseJson(text), { jitless: true }).data;
 }

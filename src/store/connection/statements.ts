@@ -59,9 +59,3 @@ export function prepareByPosition<Value extends object>(connection: Connection, 
     statement.run(...names.map((name) => value[name]));
   };
 }
-
-/** A value that is created at its first use, so that a start does not wait for it. */
-export function lazyValue<Value>(make: () => Value): () => Value {
-  let made: Value | undefined;
-  return () => (made ??= make());
-}

@@ -1,7 +1,7 @@
 import type { Outcome } from "../../core/outcome.ts";
 import type { Connection } from "../connection/connection.ts";
 import { currentSchemaVersion, type FileConnection } from "../connection/database.ts";
-import { lazyValue } from "../connection/statements.ts";
+import { lazyValue } from "../../core/lazy.ts";
 import type { StoreClearer } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
 import { chooseHeads } from "../webhook/delivery-queues.ts";
