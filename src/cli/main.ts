@@ -19,7 +19,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
   if (others.length === 0 && ["--version", "-v", "-V", "version"].includes(word)) {
     stdout.write(`${wantsJson(world) ? JSON.stringify({ version }) : version}\n`);
     const dir = world.env["CHECKOUT_DIR"] || undefined;
-    if (world.files.exists(stateFile(locateStateFolder(world, dir), "run")))
+    if (mayNameAnother(world, stateFile(locateStateFolder(world, dir), "run"), version))
       (await import("./sandbox/version-note.ts")).noteSandboxVersion(world, version, dir);
     return EXIT.done;
   }
@@ -52,6 +52,16 @@ export async function main(world: World, version = VERSION): Promise<number> {
         : (storageProblem(error) ?? defectOf(error));
     createPrinter(world, { json: wantsJson(world) }).problem(problem);
     return problem.exitCode;
+  }
+}
+
+/** Whether a run record names another version than this program, or cannot be read, which the note reports. */
+function mayNameAnother({ files }: World, record: string, version: string): boolean {
+  try {
+    const text = files.read(record);
+    return text !== undefined && !text.includes(`"version": ${JSON.stringify(version)}`);
+  } catch {
+    return true;
   }
 }
 
