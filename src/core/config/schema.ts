@@ -1,28 +1,19 @@
 // A new field needs a row here; its effect: core/config/plan.ts, sandbox/config/apply.ts. A new setting of the start
 // also needs a row in core/config/settings.ts, and a field of `servedSettings` in core/control/sandbox.ts.
-import { errorWords, messageWords } from "../issue-words.ts";
-import type { Words } from "../language.ts";
+import { errorWords } from "../issue-words.ts";
 import * as z from "zod/mini";
 import {
   MAX_CHECKOUT_LIFETIME_MS,
   MIN_CHECKOUT_LIFETIME_MS,
   PAYMENT_METHODS,
   type PaymentMethod,
-  BILLING_MODELS,
   MAX_PRICES,
 } from "../checkout/checkout.ts";
-import {
-  parseReturnOrigin,
-  parseReturnPath,
-  RETURN_ORIGIN_SCHEMA,
-  RETURN_PATH_SCHEMA,
-  ROOT_PATH,
-} from "../checkout/return-origin.ts";
 import { isTestKey, TEST_KEY_SCHEMA } from "../credential.ts";
 import { isSigningSecret, SIGNING_SECRET_SCHEMA } from "../sealed-secret.ts";
 import { textUpTo, wholeNumber, type DomainOf } from "../control/operation.ts";
 import { wireSchema } from "../control/wire-names.ts";
-import { wordsOf, type Outcome } from "../outcome.ts";
+import type { Outcome } from "../outcome.ts";
 import { parseListenAddress } from "../network/address.ts";
 import { parsePortalUrl, parsePublicUrl } from "../network/public-url.ts";
 import { rateLimitText, type RateLimit } from "../request/rate-limit.ts";
@@ -40,18 +31,16 @@ import {
   MAX_DELIVERY_ATTEMPTS,
   type DeliverySchedule,
 } from "../webhook/delivery.ts";
-import {
-  SECRET_DESCRIPTION,
-  SECRET_DESCRIPTION_ZH,
-  codePointLength,
-  containsSecret,
-  printable,
-  PRINTABLE_PATTERN,
-  SECRET_PATTERN,
-} from "../text.ts";
 import { EVENT_PATTERNS, parseEventTypes } from "../webhook/event-types.ts";
 import { parseTargetHost, TARGET_SCHEMA } from "../webhook/target.ts";
-import { STORE_NAME_SCHEMA, storeNameFault } from "./store-name.ts";
+import {
+  checkedText,
+  givenId,
+  merchantName,
+  requestedPrice,
+  returnOrigin,
+  storeName,
+} from "./store-fields.ts";
 
 const DAY_MS = 86_400_000;
 /** Maximum size of the file, in characters. */
@@ -60,68 +49,9 @@ export const MAX_FILE_LENGTH = 2_000_000;
 export const MAX_STORES = 1000;
 const MAX_RETRIES = 100;
 
-/** A UUID with a valid version. */
-const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
-/** An id given in the file, so that it is the same in every sandbox. */
-export const givenId = z
-  .string()
-  .check(
-    z.regex(VERSIONED_UUID, "must be an id such as 0199a3c4-5d00-7000-8000-000000000001, in lower case"),
-  );
-
-const isLine = (text: string, minimum: number, maximum: number): boolean =>
-  codePointLength(text) >= minimum && codePointLength(text) <= maximum && printable(text) === text;
-
-const line = (minimum: number, maximum: number) =>
-  z.string().check(
-    z.refine(
-      (text) => !containsSecret(text),
-      errorWords([`must be free of ${SECRET_DESCRIPTION}`, `不得包含${SECRET_DESCRIPTION_ZH}`]),
-    ),
-    z.refine(
-      (text) => isLine(text, minimum, maximum),
-      errorWords([
-        `must have ${minimum} to ${maximum} characters, and no invisible characters`,
-        `应为 ${minimum} 到 ${maximum} 个字符，且没有不可见字符`,
-      ]),
-    ),
-    z.meta({
-      minLength: minimum,
-      maxLength: maximum,
-      pattern: PRINTABLE_PATTERN,
-      not: { pattern: SECRET_PATTERN },
-    }),
-  );
-
-type Form = Readonly<Record<string, unknown>>;
-
-/** A text schema with a function that finds faults, and with the valid form as a JSON Schema. */
-const judged = (faultOf: (text: string) => Words | undefined, form: Form) =>
-  z.string().check(
-    z.superRefine((text, context) => {
-      const fault = faultOf(text);
-      if (fault !== undefined) context.addIssue({ code: "custom", ...messageWords(fault) });
-    }),
-    z.meta(form),
-  );
-
-/** The name of a store. */
-export const storeName = judged(storeNameFault, STORE_NAME_SCHEMA);
-
-/** The name of a merchant. */
-export const merchantName = line(1, 64);
-
-/** A text that a parser of the core accepts; the parser's refusal is the message. */
-const checked = (parse: (text: string) => Outcome<unknown>, form: Form = {}) =>
-  judged((text) => {
-    const read = parse(text);
-    return read.ok ? undefined : wordsOf(read.refusal);
-  }, form);
-
 /** A text schema whose value is the result of a parser of the core. */
 const parsed = <Value extends string>(parse: (text: string) => Outcome<Value>) =>
-  z.codec(checked(parse), z.custom<Value>(), {
+  z.codec(checkedText(parse), z.custom<Value>(), {
     decode: (text) => valueOf(parse(text)),
     encode: (value) => value,
   });
@@ -172,27 +102,6 @@ const deliverySchedule = z.codec(
 
 const host = z.string().check(z.refine(isHost, "must be HOST or HOST:PORT"));
 
-const originText = checked(parseReturnOrigin, RETURN_ORIGIN_SCHEMA);
-
-/** A return address: an origin with a path; an origin alone stands for its root. */
-export const returnOrigin = z.codec(
-  z.union(
-    [
-      originText,
-      z.strictObject({ origin: originText, path: z.optional(checked(parseReturnPath, RETURN_PATH_SCHEMA)) }),
-    ],
-    { error: 'must be an origin, or { "origin": "https://shop.example", "path": "/thanks" }' },
-  ),
-  z.object({ origin: z.string(), path: z.string() }),
-  {
-    decode: (given) =>
-      typeof given === "string"
-        ? { origin: given, path: ROOT_PATH }
-        : { origin: given.origin, path: given.path ?? ROOT_PATH },
-    encode: ({ origin, path }) => (path === ROOT_PATH ? origin : { origin, path }),
-  },
-);
-
 /** The settings of a sandbox; missing fields have defaults. */
 const sandbox = z.strictObject({
   port: z.optional(wholeNumber(0, 65_535)),
@@ -203,7 +112,7 @@ const sandbox = z.strictObject({
   deliveriesInFlight: z.optional(wholeNumber(1, MAX_DELIVERIES_IN_FLIGHT)),
   allowHosts: z.optional(z.array(host)),
   allowControlHosts: z.optional(z.array(host)),
-  allowTargets: z.optional(z.array(checked(parseTargetHost))),
+  allowTargets: z.optional(z.array(checkedText(parseTargetHost))),
   listen: z.optional(z.array(parsed(parseListenAddress))),
   publicUrl: z.optional(parsed(parsePublicUrl)),
   portalUrl: z.optional(parsed(parsePortalUrl)),
@@ -221,21 +130,7 @@ const secret = z.strictObject(
   },
 );
 
-/** A requested catalog price, with its optional fields. */
-export const requestedPrice = z.strictObject({
-  id: line(1, 64),
-  amountMinor: wholeNumber(1),
-  currency: z.string().check(z.regex(/^[A-Z]{3}$/, "must be three upper-case letters such as EUR")),
-  paymentMethod: z.enum(PAYMENT_METHODS, { error: `must be ${PAYMENT_METHODS.join(" or ")}` }),
-  description: z.optional(line(0, 128)),
-  billingModel: z.optional(
-    z.enum(BILLING_MODELS, { error: `must be ${BILLING_MODELS.join(" or ")}: a price is paid once` }),
-  ),
-  approved: z.optional(z.boolean()),
-  retired: z.optional(z.boolean()),
-});
-
-const eventPattern = checked((pattern) => parseEventTypes([pattern]), { enum: EVENT_PATTERNS });
+const eventPattern = checkedText((pattern) => parseEventTypes([pattern]), { enum: EVENT_PATTERNS });
 
 const endpoint = z.strictObject({
   url: textUpTo(TARGET_SCHEMA.maxLength).check(z.meta(TARGET_SCHEMA)),

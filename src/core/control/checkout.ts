@@ -3,7 +3,7 @@ import { PAYMENT_METHODS, BILLING_MODELS } from "../checkout/checkout.ts";
 import { SIMULATED_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { checkoutWire } from "../checkout/wire.ts";
 import { RETURN_ORIGIN_SCHEMA, RETURN_PATH_SCHEMA } from "../checkout/return-origin.ts";
-import { requestedPrice as wantedPrice, returnOrigin } from "../config/schema.ts";
+import { requestedPrice as wantedPrice, returnOrigin } from "../config/store-fields.ts";
 import {
   moment,
   nonEmptyText,
@@ -157,8 +157,8 @@ export const checkoutOperations = {
     description:
       "Starts (`pending`), declines or ends the payment of a checkout as its payer would, and returns the new status with every change that followed; `late` is a success after the end. Refuses an outcome that the status does not allow, and a checkout that the store does not have.",
     /** `leaseId`: the lease of the acting drill, whose uses of assumptions are not recorded. */
-    request: z.strictObject({ outcome: z.enum(SIMULATED_OUTCOMES), leaseId: z.optional(z.uuid()) }),
-    answer: z.object({ id: z.uuid(), status, late: z.boolean(), moves: z.array(statusChange) }),
+    request: () => z.strictObject({ outcome: z.enum(SIMULATED_OUTCOMES), leaseId: z.optional(z.uuid()) }),
+    answer: () => z.object({ id: z.uuid(), status, late: z.boolean(), moves: z.array(statusChange) }),
     refusals: ["session_not_found", "state_conflict"],
   }),
   listCheckouts: storeOperation({
@@ -166,27 +166,29 @@ export const checkoutOperations = {
     summary: "Lists orders and sessions",
     description:
       "Returns a page of orders and sessions, newest first, and, if there are more, the id to pass as `before`. A text search covers only the newest checkouts, and returns how many. Refuses an unknown `before`.",
-    request: z.strictObject({
-      /** An id, the last 8 characters of an id, or any part of an order_id or a description. */
-      q: z.optional(nonEmptyText(MAX_TEXT)),
-      status: z.optional(status),
-      object: z.optional(object),
-      paymentMethod: z.optional(paymentMethod),
-      orderId: z.optional(nonEmptyText(MAX_TEXT)),
-      /** The last id of the previous page: `next_before` of its answer. */
-      before: z.optional(z.uuid()),
-      limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
-    }),
-    answer: z.object({
-      checkouts: z.array(listed),
-      /** The store's time. */
-      now: moment,
-      nextBefore: z.nullable(z.uuid()),
-      searched: z.nullable(z.int()),
-      searchedBackTo: z.nullable(moment),
-      /** The first part of a search: matching order_ids that have no checkout, because every create was refused. */
-      refused: z.array(refusedOrder),
-    }),
+    request: () =>
+      z.strictObject({
+        /** An id, the last 8 characters of an id, or any part of an order_id or a description. */
+        q: z.optional(nonEmptyText(MAX_TEXT)),
+        status: z.optional(status),
+        object: z.optional(object),
+        paymentMethod: z.optional(paymentMethod),
+        orderId: z.optional(nonEmptyText(MAX_TEXT)),
+        /** The last id of the previous page: `next_before` of its answer. */
+        before: z.optional(z.uuid()),
+        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
+      }),
+    answer: () =>
+      z.object({
+        checkouts: z.array(listed),
+        /** The store's time. */
+        now: moment,
+        nextBefore: z.nullable(z.uuid()),
+        searched: z.nullable(z.int()),
+        searchedBackTo: z.nullable(moment),
+        /** The first part of a search: matching order_ids that have no checkout, because every create was refused. */
+        refused: z.array(refusedOrder),
+      }),
     refusals: ["session_not_found"],
   }),
   createTestOrder: storeOperation({
@@ -195,8 +197,8 @@ export const checkoutOperations = {
     summary: "Creates a test order without an API key",
     description:
       "Creates an order with the first active payment method and currency of the store, and returns its id, order_id and status. Refuses a store that is inactive, or that has no active method or currency.",
-    request: z.strictObject({}),
-    answer: z.object({ id: z.uuid(), orderId: z.string(), status }),
+    request: () => z.strictObject({}),
+    answer: () => z.object({ id: z.uuid(), orderId: z.string(), status }),
     refusals: ["state_conflict", "store_inactive"],
   }),
   inspectCheckout: storeOperation({
@@ -204,7 +206,7 @@ export const checkoutOperations = {
     summary: "Shows an order or a session",
     description:
       "Returns an order or a session with its payment attempts, late results and events, after applying everything that is due. Refuses an id that is not a checkout of the store.",
-    answer: checkoutDetails,
+    answer: () => checkoutDetails,
     refusals: ["session_not_found"],
   }),
   listPrices: storeOperation({
@@ -212,7 +214,7 @@ export const checkoutOperations = {
     summary: "Lists the catalog",
     description:
       "Returns all prices in the store's catalog, ordered by id, including unapproved and retired prices.",
-    answer: z.object({ storeId: z.uuid(), prices: z.array(price) }),
+    answer: () => z.object({ storeId: z.uuid(), prices: z.array(price) }),
   }),
   addPrice: storeOperation({
     method: "POST",
@@ -220,13 +222,14 @@ export const checkoutOperations = {
     summary: "Adds a price to the catalog",
     description:
       "Adds a price, approved by default, and returns it with the capabilities that the store is missing for it. An identical price stays unchanged. Refuses an existing id with other terms, and a price beyond the limit of the catalog.",
-    request: z.omit(wantedPrice, { retired: true }),
-    answer: z.extend(price, {
-      /** Whether the price is new. */
-      added: z.boolean(),
-      /** The payment method and currency of the price that are not active for the store. */
-      missingCapabilities: z.array(z.string()),
-    }),
+    request: () => z.omit(wantedPrice, { retired: true }),
+    answer: () =>
+      z.extend(price, {
+        /** Whether the price is new. */
+        added: z.boolean(),
+        /** The payment method and currency of the price that are not active for the store. */
+        missingCapabilities: z.array(z.string()),
+      }),
     refusals: ["state_conflict"],
   }),
   retirePrice: storeOperation({
@@ -235,15 +238,15 @@ export const checkoutOperations = {
     summary: "Retires a price",
     description:
       "Retires a price, so that new checkouts cannot use it, and returns the price. Existing checkouts, and a price that is already retired, stay unchanged. Refuses an id that is not in the catalog.",
-    request: z.strictObject({ id: nonEmptyText(MAX_SUBJECT_LENGTH) }),
-    answer: price,
+    request: () => z.strictObject({ id: nonEmptyText(MAX_SUBJECT_LENGTH) }),
+    answer: () => price,
   }),
   listReturnOrigins: storeOperation({
     path: "/return-origins",
     summary: "Lists the return origins",
     description:
       "Returns the return origins of the store, oldest first, each with its path if it has one. Payment pages link back to the first one.",
-    answer: returnOrigins,
+    answer: () => returnOrigins,
   }),
   changeReturnOrigins: storeOperation({
     method: "POST",
@@ -251,12 +254,13 @@ export const checkoutOperations = {
     summary: "Adds or removes a return origin",
     description:
       "Adds or removes a return origin of the store, and returns the whole list. Refuses an origin that a browser would write differently, the removal of an origin that is not registered, and more origins than a store may have.",
-    request: z.discriminatedUnion("action", [
-      /** Without a path, an origin keeps its current path, or gets `/`. */
-      z.strictObject({ action: z.literal("add"), origin: namedOrigin, path: z.optional(namedPath) }),
-      z.strictObject({ action: z.literal("remove"), origin: namedOrigin }),
-    ]),
-    answer: returnOrigins,
+    request: () =>
+      z.discriminatedUnion("action", [
+        /** Without a path, an origin keeps its current path, or gets `/`. */
+        z.strictObject({ action: z.literal("add"), origin: namedOrigin, path: z.optional(namedPath) }),
+        z.strictObject({ action: z.literal("remove"), origin: namedOrigin }),
+      ]),
+    answer: () => returnOrigins,
     refusals: ["state_conflict"],
   }),
 };

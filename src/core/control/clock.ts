@@ -24,7 +24,7 @@ export const clockOperations = {
     path: "/clock",
     summary: "Shows the store's time",
     description: "Returns the store's time, and whether its clock is frozen.",
-    answer: clock,
+    answer: () => clock,
   }),
   moveClock: storeOperation({
     method: "POST",
@@ -32,14 +32,15 @@ export const clockOperations = {
     summary: "Moves the store's clock",
     description:
       "Freezes, advances or sets the clock, or returns it to real time, and processes everything that becomes due before it answers. Returns the new time with the status changes and deliveries that became due. Refuses a time beyond the year 9999.",
-    request: z.discriminatedUnion("action", [
-      z.strictObject({ action: z.enum(["freeze", "real"]) }),
-      z.strictObject({
-        action: z.literal("advance"),
-        byMs: wholeNumber(1, MAX_ADVANCE_MS),
-      }),
-      z.strictObject({ action: z.literal("set"), to: momentInRequest }),
-    ]),
-    answer: clock,
+    request: () =>
+      z.discriminatedUnion("action", [
+        z.strictObject({ action: z.enum(["freeze", "real"]) }),
+        z.strictObject({
+          action: z.literal("advance"),
+          byMs: wholeNumber(1, MAX_ADVANCE_MS),
+        }),
+        z.strictObject({ action: z.literal("set"), to: momentInRequest }),
+      ]),
+    answer: () => clock,
   }),
 };

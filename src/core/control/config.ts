@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { resolvedStore, returnOrigin } from "../config/schema.ts";
+import { resolvedStore } from "../config/schema.ts";
+import { returnOrigin } from "../config/store-fields.ts";
 import { price } from "./checkout.ts";
 import { sandboxOperation, type DomainOf } from "./operation.ts";
 import { servedSettings } from "./sandbox.ts";
@@ -48,7 +49,7 @@ export const configOperations = {
     summary: "Exports the configuration",
     description:
       "Returns the start settings and, for each store, the prices, capabilities, return origins and endpoints, in the form of `checkout.config.json`. API keys and signing secrets are omitted.",
-    answer: z.object({ settings: servedSettings, stores: z.array(store) }),
+    answer: () => z.object({ settings: servedSettings, stores: z.array(store) }),
   }),
   applyConfig: sandboxOperation({
     method: "POST",
@@ -56,32 +57,34 @@ export const configOperations = {
     summary: "Applies a configuration",
     description:
       "Creates and changes stores as described, in one transaction, and returns each change, with the keys of new stores. With `dry_run` it returns the changes without making them. Refuses the whole configuration if one field is invalid, or conflicts with another field or with the state.",
-    request: z.strictObject({
-      stores: z.array(resolvedStore),
-      /** Whether to remove items that are missing from a described list. */
-      prune: z.optional(z.boolean()),
-      dryRun: z.optional(z.boolean()),
-    }),
-    answer: z.object({
-      changes: z.array(change),
-      /** The created stores. Their keys are not shown again. */
-      made: z.array(
-        z.object({
-          id: z.string(),
-          merchantId: z.string(),
-          name: z.string(),
-          apiKey: z.string(),
-          signingSecret: z.string(),
-        }),
-      ),
-    }),
+    request: () =>
+      z.strictObject({
+        stores: z.array(resolvedStore),
+        /** Whether to remove items that are missing from a described list. */
+        prune: z.optional(z.boolean()),
+        dryRun: z.optional(z.boolean()),
+      }),
+    answer: () =>
+      z.object({
+        changes: z.array(change),
+        /** The created stores. Their keys are not shown again. */
+        made: z.array(
+          z.object({
+            id: z.string(),
+            merchantId: z.string(),
+            name: z.string(),
+            apiKey: z.string(),
+            signingSecret: z.string(),
+          }),
+        ),
+      }),
     refusals: ["state_conflict"],
   }),
   describeConfig: sandboxOperation({
     path: "/config.schema.json",
     summary: "Shows the schema of the configuration file",
     description: "Returns the JSON Schema of `checkout.config.json`, for editors and validators.",
-    answer: z.looseObject({ type: z.string() }),
+    answer: () => z.looseObject({ type: z.string() }),
     bare: true,
   }),
 };

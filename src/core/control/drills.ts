@@ -133,16 +133,18 @@ export const drillOperations = {
     summary: "Begins a drill",
     description:
       "Prepares the store for a drill, and returns the lease as the first line of a body that stays open. For `idempotency`, the answer to the next successful create is dropped after its commit, and the following creates are watched; for `duplicates` and `browser_return`, the store's webhooks are held and retrieves are watched; for `explore`, the end of the lease removes all faults and returns the clock to real time. Everything is undone when the connection closes, the time is up or the lease is ended. Refuses, for `explore`, a store with faults, a moved clock or another lease.",
-    request: z.strictObject({
-      drill: z.enum(LEASE_KINDS),
-      timeoutMs: wholeNumber(1, MAX_LEASE_MS),
-    }),
-    answer: z.object({
-      id: z.uuid(),
-      storeId: z.uuid(),
-      /** The drill's own API key, which is revoked when the lease ends; null if the drill needs none. */
-      apiKey: z.nullable(z.string()),
-    }),
+    request: () =>
+      z.strictObject({
+        drill: z.enum(LEASE_KINDS),
+        timeoutMs: wholeNumber(1, MAX_LEASE_MS),
+      }),
+    answer: () =>
+      z.object({
+        id: z.uuid(),
+        storeId: z.uuid(),
+        /** The drill's own API key, which is revoked when the lease ends; null if the drill needs none. */
+        apiKey: z.nullable(z.string()),
+      }),
     refusals: ["state_conflict"],
     lasting: true,
   }),
@@ -151,11 +153,12 @@ export const drillOperations = {
     summary: "Lists the results of drills",
     description:
       "Returns the results of drills with their steps, newest first, optionally of one kind. Drills that proved nothing are not recorded.",
-    request: z.strictObject({
-      kind: z.optional(z.enum(DRILL_KINDS)),
-      limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
-    }),
-    answer: z.object({ drills: z.array(drillResult) }),
+    request: () =>
+      z.strictObject({
+        kind: z.optional(z.enum(DRILL_KINDS)),
+        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
+      }),
+    answer: () => z.object({ drills: z.array(drillResult) }),
   }),
   runWebhookDrill: storeOperation({
     method: "POST",
@@ -163,14 +166,15 @@ export const drillOperations = {
     summary: "Runs the webhook drill",
     description:
       "Sends valid and invalid requests to one endpoint or to all enabled endpoints, and returns which of them each receiver accepted, with the likely cause of each mistake. Refuses an unknown or disabled endpoint, and a store without an enabled endpoint.",
-    request: z.strictObject({
-      endpointId: z.optional(z.uuid()),
-      /** The lease; if it ends, the drill stops without a result. */
-      leaseId: z.optional(z.uuid()),
-      /** Whether events of an order are sent too, which needs the merchant's consent. */
-      orderEvents: z.optional(z.boolean()),
-    }),
-    answer: z.object({ drills: z.array(endpointDrill) }),
+    request: () =>
+      z.strictObject({
+        endpointId: z.optional(z.uuid()),
+        /** The lease; if it ends, the drill stops without a result. */
+        leaseId: z.optional(z.uuid()),
+        /** Whether events of an order are sent too, which needs the merchant's consent. */
+        orderEvents: z.optional(z.boolean()),
+      }),
+    answer: () => z.object({ drills: z.array(endpointDrill) }),
     refusals: ["state_conflict"],
   }),
   recordBrowserReturn: storeOperation({
@@ -178,8 +182,8 @@ export const drillOperations = {
     path: "/drills/browser-return",
     summary: "Records the result of a browser-return drill",
     description: "Stores the steps of a drill that ran on the command line, and returns the result.",
-    request: z.strictObject({ returnUrl: text, steps: doneSteps }),
-    answer: drillResult,
+    request: () => z.strictObject({ returnUrl: text, steps: doneSteps }),
+    answer: () => drillResult,
   }),
   beginClientRun: storeOperation({
     method: "POST",
@@ -187,8 +191,8 @@ export const drillOperations = {
     summary: "Begins a run of the merchant's command",
     description:
       "Begins a run of the merchant's command under a lease of the idempotency drill; later creates are assigned to this run. Refuses a lease that has ended.",
-    request: clientRun,
-    answer: z.object({}),
+    request: () => clientRun,
+    answer: () => z.object({}),
   }),
   endClientRun: storeOperation({
     method: "POST",
@@ -196,19 +200,19 @@ export const drillOperations = {
     summary: "Ends the run of the merchant's command",
     description:
       "Ends the current run under a lease, drops an answer that is still held, and returns whether a create arrived, whether its answer was lost, and whether the client received an answer. Refuses a lease that has ended.",
-    request: clientExit,
+    request: () => clientExit,
     /**
      * `came`: a create arrived that may be the client's. `lost`: an answer was dropped. `answered`: the client received
      * an answer that proves its order exists.
      */
-    answer: z.object({ came: z.boolean(), lost: z.boolean(), answered: z.boolean() }),
+    answer: () => z.object({ came: z.boolean(), lost: z.boolean(), answered: z.boolean() }),
   }),
   awaitClientRun: storeOperation({
     path: "/drills/idempotency/{id}/runs/current",
     summary: "Waits for the lost answer of a run",
     description:
       "Waits until the answer to a create of the run was dropped, or the run has ended, and returns which of the two happened. Refuses a lease that has ended.",
-    answer: z.object({ lost: z.boolean() }),
+    answer: () => z.object({ lost: z.boolean() }),
     // The merchant's command may reset the store while it runs.
     entersStore: false,
   }),
@@ -217,7 +221,7 @@ export const drillOperations = {
     summary: "Lists the retrieves of paid checkouts",
     description:
       "Returns the ids of the paid checkouts that were retrieved from v1 since the lease began, one entry for each retrieve, except retrieves by commands of this program. Refuses a lease that has ended.",
-    answer: z.object({ paidCheckouts: z.array(z.uuid()) }),
+    answer: () => z.object({ paidCheckouts: z.array(z.uuid()) }),
   }),
   deliverForDrill: storeOperation({
     method: "POST",
@@ -225,21 +229,25 @@ export const drillOperations = {
     summary: "Sends an event under a lease",
     description:
       "Sends an event immediately to each enabled endpoint that receives its type, under the lease of a duplicates or browser-return drill, and returns each receiver's answer. The event is correctly signed unless a forged event is requested. Refuses a lease of another drill, and endpoints that have changed since the first delivery.",
-    request: z.strictObject({
-      leaseId: z.uuid(),
-      eventId: z.uuid(),
-      /** Sends a badly signed, forged event instead, which claims that the order was paid. */
-      forged: z.optional(z.boolean()),
-      /** Sends the event with another id in the header for the event's id, which is not signed. */
-      otherId: z.optional(z.boolean()),
-      /** The subject in the first answer; the call is refused if the endpoints have changed since. */
-      subject: z.optional(text),
-    }),
-    answer: z.object({
-      /** The enabled endpoints. */
-      subject: z.string(),
-      answers: z.array(z.object({ status: z.nullable(z.int()), error: z.nullable(z.enum(DELIVERY_ERRORS)) })),
-    }),
+    request: () =>
+      z.strictObject({
+        leaseId: z.uuid(),
+        eventId: z.uuid(),
+        /** Sends a badly signed, forged event instead, which claims that the order was paid. */
+        forged: z.optional(z.boolean()),
+        /** Sends the event with another id in the header for the event's id, which is not signed. */
+        otherId: z.optional(z.boolean()),
+        /** The subject in the first answer; the call is refused if the endpoints have changed since. */
+        subject: z.optional(text),
+      }),
+    answer: () =>
+      z.object({
+        /** The enabled endpoints. */
+        subject: z.string(),
+        answers: z.array(
+          z.object({ status: z.nullable(z.int()), error: z.nullable(z.enum(DELIVERY_ERRORS)) }),
+        ),
+      }),
     refusals: ["state_conflict"],
   }),
   recordDuplicates: storeOperation({
@@ -248,8 +256,8 @@ export const drillOperations = {
     summary: "Records the result of a duplicates drill",
     description:
       "Stores the steps of a duplicates drill that ran on the command line under this lease, and returns the result. Refuses a lease that has ended, and endpoints that have changed meanwhile.",
-    request: z.strictObject({ leaseId: z.uuid(), subject: text, steps: doneSteps }),
-    answer: drillResult,
+    request: () => z.strictObject({ leaseId: z.uuid(), subject: text, steps: doneSteps }),
+    answer: () => drillResult,
     refusals: ["state_conflict"],
   }),
   closeIdempotencyDrill: storeOperation({
@@ -258,9 +266,9 @@ export const drillOperations = {
     summary: "Stops watching the client",
     description:
       "Stops watching the client, and returns a request that reuses the key of the lost create for another body. The request is null if no answer was lost.",
-    request: z.strictObject({}),
+    request: () => z.strictObject({}),
     /** Null if no answer was dropped. */
-    answer: z.object({ reuse: z.nullable(reuse) }),
+    answer: () => z.object({ reuse: z.nullable(reuse) }),
   }),
   judgeIdempotencyDrill: storeOperation({
     method: "POST",
@@ -268,14 +276,15 @@ export const drillOperations = {
     summary: "Judges the idempotency drill",
     description:
       "Judges the drill's creates by the service's own log and tables, records the result if it proves something, and returns each step and each create. Refuses a lease that has ended.",
-    request: z.strictObject({}),
-    answer: z.object({
-      verdict,
-      /** Null if the drill proved nothing and was not recorded. */
-      drillId: z.nullable(z.uuid()),
-      steps: drillResult.shape.steps,
-      creates: z.array(seenCreate),
-    }),
+    request: () => z.strictObject({}),
+    answer: () =>
+      z.object({
+        verdict,
+        /** Null if the drill proved nothing and was not recorded. */
+        drillId: z.nullable(z.uuid()),
+        steps: drillResult.shape.steps,
+        creates: z.array(seenCreate),
+      }),
   }),
   endLease: storeOperation({
     method: "POST",
@@ -283,7 +292,7 @@ export const drillOperations = {
     summary: "Ends a lease",
     description:
       "Ends a lease early and undoes its effects: held webhooks are sent, and the drill's API key is revoked. Refuses a lease that has already ended.",
-    request: z.strictObject({}),
-    answer: z.object({}),
+    request: () => z.strictObject({}),
+    answer: () => z.object({}),
   }),
 };

@@ -28,22 +28,24 @@ export const keyOperations = {
     summary: "Creates an API key",
     description:
       "Creates an API key of the store with the given scopes, by default with all of them, and returns the key. The key is shown only once, because only its hash is stored.",
-    request: z.strictObject({
-      scopes: z.optional(keyScopes),
-    }),
-    answer: z.object({
-      keyId: z.uuid(),
-      apiKey: z.string(),
-      lastFour: z.string(),
-      scopes: z.array(scope),
-    }),
+    request: () =>
+      z.strictObject({
+        scopes: z.optional(keyScopes),
+      }),
+    answer: () =>
+      z.object({
+        keyId: z.uuid(),
+        apiKey: z.string(),
+        lastFour: z.string(),
+        scopes: z.array(scope),
+      }),
   }),
   listKeys: storeOperation({
     path: "/keys",
     summary: "Lists the API keys of the store",
     description:
       "Returns the API keys of the store, including revoked keys, oldest first: each with its scopes, its last four characters, and when it was created and revoked. Keys that a drill created are not listed.",
-    answer: z.object({ storeId: z.uuid(), keys: z.array(key) }),
+    answer: () => z.object({ storeId: z.uuid(), keys: z.array(key) }),
   }),
   revokeKey: storeOperation({
     method: "POST",
@@ -51,12 +53,13 @@ export const keyOperations = {
     summary: "Revokes an API key",
     description:
       "Revokes a key, so that v1 refuses it from now on, and returns the key with the number of remaining active keys. A key that is already revoked stays unchanged. Refuses an id that is not a key of the store.",
-    request: z.strictObject({}),
-    answer: z.extend(key, {
-      storeId: z.uuid(),
-      revokedAt: moment,
-      /** The number of active keys that remain in the store. */
-      keysLeft: wholeNumber(0),
-    }),
+    request: () => z.strictObject({}),
+    answer: () =>
+      z.extend(key, {
+        storeId: z.uuid(),
+        revokedAt: moment,
+        /** The number of active keys that remain in the store. */
+        keysLeft: wholeNumber(0),
+      }),
   }),
 };

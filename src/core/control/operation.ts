@@ -2,6 +2,7 @@ import { errorWords } from "../issue-words.ts";
 import * as z from "zod/mini";
 import { toIso } from "../clock.ts";
 import { codePointLength } from "../text.ts";
+import { lazyValue } from "../lazy.ts";
 import type { ErrorCode } from "../errors.ts";
 import { CONTROL_ROOT, type ControlRole } from "./protocol.ts";
 
@@ -35,14 +36,18 @@ export type Operation<
 };
 
 /**
- * The row of an operation. Defaults: method GET, no input, role `control`, an envelope, no lasting connection,
- * `entersStore`, and no refusals except `not_found`, which applies to everything in a store.
+ * The row of an operation. Its schemas are made at their first use, because a command calls few operations. Defaults:
+ * method GET, no input, role `control`, an envelope, no lasting connection, `entersStore`, and no refusals except
+ * `not_found`, which applies to everything in a store.
  */
 type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
-  Operation<Request, Answer>,
-  "path" | "summary" | "description" | "answer"
+  Operation,
+  "path" | "summary" | "description"
 > &
-  Partial<Operation<Request, Answer>>;
+  Partial<Omit<Operation, "request" | "answer">> & {
+    readonly request?: () => Request;
+    readonly answer: () => Answer;
+  };
 
 /** An operation on one store; its path is relative to the store. */
 export function storeOperation<
@@ -63,7 +68,8 @@ export function sandboxOperation<
   Request extends z.ZodMiniType = z.ZodMiniUndefined,
 >(row: Row<Request, Answer>): Operation<Request, Answer> {
   // A row without a request has the default type for it.
-  const request = row.request ?? (z.undefined() as z.ZodMiniType as Request);
+  const request = lazyValue(row.request ?? (() => z.undefined() as z.ZodMiniType as Request));
+  const answer = lazyValue(row.answer);
   return {
     method: "GET",
     role: "control",
@@ -72,8 +78,13 @@ export function sandboxOperation<
     entersStore: true,
     refusals: [],
     ...row,
-    request,
     path: `${CONTROL_ROOT}${row.path}`,
+    get request() {
+      return request();
+    },
+    get answer() {
+      return answer();
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { returnOrigin } from "../config/schema.ts";
+import { returnOrigin } from "../config/store-fields.ts";
 import { SCOPES } from "../credential.ts";
 import { ADMINISTRATOR_ACTIONS, CHECKLIST_ITEMS, DRILL_KINDS, MAX_NOTE_LENGTH } from "../readiness/names.ts";
 import { MAX_SUBJECT_LENGTH, price } from "./checkout.ts";
@@ -212,28 +212,28 @@ export const readinessOperations = {
     summary: "Lists the decisions that fill gaps of the interface",
     description:
       "Returns each decision that fills a gap of the interface, with its first use by this store. A real service may decide otherwise.",
-    answer: z.object({ storeId: z.uuid(), assumptions: z.array(assumption) }),
+    answer: () => z.object({ storeId: z.uuid(), assumptions: z.array(assumption) }),
   }),
   readiness: storeOperation({
     path: "/readiness",
     summary: "Lists the facts for the launch checklist",
     description:
       "Returns the facts by which the checklist is judged, without judging them: production, capabilities, origins, endpoints, drills and waivers.",
-    answer: readiness,
+    answer: () => readiness,
   }),
   checklist: storeOperation({
     path: "/checklist",
     summary: "Judges the launch checklist",
     description:
       "Judges every item of the launch checklist, and returns each with its reason, evidence and next command. The verdict is `ready`, `ready_with_risks` or `not_ready`.",
-    answer: checklist,
+    answer: () => checklist,
   }),
   storeSummary: storeOperation({
     path: "",
     summary: "Shows the store as its merchant sees it",
     description:
       "Returns the merchant, capabilities, prices, active API keys, return origins and number of endpoints of the store. Secrets are omitted.",
-    answer: storeSummary,
+    answer: () => storeSummary,
   }),
   waiveDrill: storeOperation({
     method: "POST",
@@ -241,8 +241,8 @@ export const readinessOperations = {
     summary: "Skips a drill for 7 days",
     description:
       "Skips a drill for 7 days, with a reason: the checklist then passes without the drill, with a risk. Returns the waiver, which affects only the checklist.",
-    request: z.strictObject({ drill: z.enum(DRILL_KINDS), reason: note }),
-    answer: waiver,
+    request: () => z.strictObject({ drill: z.enum(DRILL_KINDS), reason: note }),
+    answer: () => waiver,
   }),
   recordExploration: storeOperation({
     method: "POST",
@@ -250,8 +250,8 @@ export const readinessOperations = {
     summary: "Records an exploration",
     description:
       "Stores the result of `checkout explore`, replacing the previous one: the number of schedules, the number of causes found, and the results at each place. Returns the exploration with its time. The checklist shows it next to the items.",
-    request: z.strictObject(explored),
-    answer: exploration,
+    request: () => z.strictObject(explored),
+    answer: () => exploration,
   }),
   requestProduction: storeOperation({
     method: "POST",
@@ -259,8 +259,8 @@ export const readinessOperations = {
     summary: "Requests production",
     description:
       "Records the merchant's request for production in the audit log, and returns the entry. The request opens nothing: an administrator opens the gate. Refuses a second request before the first is decided, and a request while the gate is open.",
-    request: z.strictObject({ note: z.optional(note) }),
-    answer: act,
+    request: () => z.strictObject({ note: z.optional(note) }),
+    answer: () => act,
     refusals: ["state_conflict"],
   }),
   adminAct: storeOperation({
@@ -270,8 +270,8 @@ export const readinessOperations = {
     description:
       "Runs one action of the administrator (approvals, activation, capabilities, prices, the production gate), records it in the audit log, and returns the entry. Refuses an action that changes nothing, an unknown capability or price, and opening the gate without request and approval.",
     role: "administrator",
-    request: actionRequest,
-    answer: act,
+    request: () => actionRequest,
+    answer: () => act,
     refusals: ["state_conflict"],
   }),
   adminLog: storeOperation({
@@ -280,6 +280,6 @@ export const readinessOperations = {
     description:
       "Returns every entry of the audit log, oldest first: actions of administrators and requests of the merchant.",
     role: "administrator",
-    answer: z.object({ storeId: z.uuid(), acts: z.array(act) }),
+    answer: () => z.object({ storeId: z.uuid(), acts: z.array(act) }),
   }),
 };

@@ -71,54 +71,57 @@ export const requestOperations = {
     summary: "Lists v1 requests",
     description:
       "Returns the newest logged v1 requests that match every filter, oldest first, and the position from which to continue. With `wait_ms` it waits for the next match, and returns an empty list if there is none in time.",
-    request: z.strictObject({
-      /** `404` or `4xx`; `0` for no answer. */
-      status: z.optional(
-        z.string().check(
-          z.refine(
-            (text) => parseStatuses(text) !== undefined,
-            errorWords(["expected a status such as 404, 4xx, or 0", "应为 404、4xx 或 0 这样的状态码"]),
+    request: () =>
+      z.strictObject({
+        /** `404` or `4xx`; `0` for no answer. */
+        status: z.optional(
+          z.string().check(
+            z.refine(
+              (text) => parseStatuses(text) !== undefined,
+              errorWords(["expected a status such as 404, 4xx, or 0", "应为 404、4xx 或 0 这样的状态码"]),
+            ),
+            z.meta(STATUSES_SCHEMA),
           ),
-          z.meta(STATUSES_SCHEMA),
         ),
-      ),
-      method: z.optional(z.string()),
-      path: z.optional(z.string()),
-      orderId: z.optional(z.string()),
-      /** `merchant`: without requests that a drill sent itself. */
-      by: z.optional(z.literal("merchant")),
-      after: z.optional(wholeNumberInQuery(0)),
-      /** By the store's clock. */
-      from: z.optional(momentInRequest),
-      limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
-      waitMs: z.optional(wholeNumberInQuery(0, MAX_REQUEST_WAIT_MS)),
-    }),
+        method: z.optional(z.string()),
+        path: z.optional(z.string()),
+        orderId: z.optional(z.string()),
+        /** `merchant`: without requests that a drill sent itself. */
+        by: z.optional(z.literal("merchant")),
+        after: z.optional(wholeNumberInQuery(0)),
+        /** By the store's clock. */
+        from: z.optional(momentInRequest),
+        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
+        waitMs: z.optional(wholeNumberInQuery(0, MAX_REQUEST_WAIT_MS)),
+      }),
     /**
      * `position` is the position of the newest request seen, after which the next call continues. `failure`: why the
      * log is not being written, and the remedy.
      */
-    answer: z.object({ requests: z.array(logged), position: z.int(), failure: z.nullable(z.string()) }),
+    answer: () => z.object({ requests: z.array(logged), position: z.int(), failure: z.nullable(z.string()) }),
   }),
   showRequest: storeOperation({
     path: "/requests/{id}",
     summary: "Shows a v1 request",
     description:
       "Returns a logged v1 request; if the request was refused, with its headers and body, from which secrets are removed. Refuses a request that is not, or no longer, in the log.",
-    answer: z.extend(logged, {
-      refused: z.nullable(refused),
-      /** The times of its replays. */
-      replayedAt: z.array(moment),
-    }),
+    answer: () =>
+      z.extend(logged, {
+        refused: z.nullable(refused),
+        /** The times of its replays. */
+        replayedAt: z.array(moment),
+      }),
   }),
   explain: storeOperation({
     path: "/explain",
     summary: "Explains a request, checkout, event, delivery or order",
     description:
       "Finds the request, checkout, event, delivery or order with this id, and returns its story: what happened, which rule applies, what is due, and the next command. Refuses an id that nothing in the store has.",
-    request: z.strictObject({
-      id: nonEmptyText(MAX_ID),
-      as: z.optional(z.enum(EXPLAINABLE_KINDS)),
-    }),
-    answer: explanation,
+    request: () =>
+      z.strictObject({
+        id: nonEmptyText(MAX_ID),
+        as: z.optional(z.enum(EXPLAINABLE_KINDS)),
+      }),
+    answer: () => explanation,
   }),
 };

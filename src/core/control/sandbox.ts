@@ -78,11 +78,12 @@ export const sandboxOperations = {
     path: "/openapi.json",
     summary: "Describes the control API",
     description: "Returns the OpenAPI document of the control API.",
-    answer: z.looseObject({
-      openapi: z.string(),
-      info: z.looseObject({ title: z.string(), version: z.string() }),
-      paths: z.record(z.string(), z.unknown()),
-    }),
+    answer: () =>
+      z.looseObject({
+        openapi: z.string(),
+        info: z.looseObject({ title: z.string(), version: z.string() }),
+        paths: z.record(z.string(), z.unknown()),
+      }),
     bare: true,
   }),
   describeSandbox: sandboxOperation({
@@ -90,7 +91,7 @@ export const sandboxOperations = {
     summary: "Describes the sandbox",
     description:
       "Returns the addresses, version, process, first store and settings of the running sandbox. The answer contains the signing secret of the first store, but no API key.",
-    answer: sandboxDescription,
+    answer: () => sandboxDescription,
   }),
   stopSandbox: sandboxOperation({
     method: "POST",
@@ -98,8 +99,8 @@ export const sandboxOperations = {
     summary: "Stops the sandbox",
     description:
       "Stops the sandbox, after this answer is sent, as a signal would. Refuses a `pid` that is not the sandbox's process.",
-    request: z.strictObject({ pid: z.int() }),
-    answer: z.object({ pid: z.int() }),
+    request: () => z.strictObject({ pid: z.int() }),
+    answer: () => z.object({ pid: z.int() }),
     refusals: ["state_conflict"],
   }),
 };

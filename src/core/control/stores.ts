@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { SNAPSHOT_NAME } from "../snapshot/snapshot.ts";
-import { givenId as existingId, storeName } from "../config/schema.ts";
+import { givenId as existingId, storeName } from "../config/store-fields.ts";
 import { moment, sandboxOperation, storeOperation, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
@@ -74,18 +74,20 @@ export const storesOperations = {
     summary: "Creates a store",
     description:
       "Creates a store with the default catalog, and returns its ids, its API key and its signing secret. The key is shown only once. Refuses an unknown merchant.",
-    request: z.strictObject({
-      name: z.optional(storeName),
-      /** Default: the merchant of the first store. */
-      merchant: z.optional(z.union([z.literal(NEW_MERCHANT), existingId])),
-    }),
-    answer: z.object({
-      storeId: z.uuid(),
-      merchantId: z.uuid(),
-      name: z.string(),
-      apiKey: z.string(),
-      signingSecret: z.string(),
-    }),
+    request: () =>
+      z.strictObject({
+        name: z.optional(storeName),
+        /** Default: the merchant of the first store. */
+        merchant: z.optional(z.union([z.literal(NEW_MERCHANT), existingId])),
+      }),
+    answer: () =>
+      z.object({
+        storeId: z.uuid(),
+        merchantId: z.uuid(),
+        name: z.string(),
+        apiKey: z.string(),
+        signingSecret: z.string(),
+      }),
     refusals: ["not_found"],
   }),
   listStores: sandboxOperation({
@@ -93,21 +95,22 @@ export const storesOperations = {
     summary: "Lists the stores",
     description:
       "Returns every store, oldest first, with its merchant, and whether it is active. The first store is `default`.",
-    answer: z.object({ stores: z.array(listed) }),
+    answer: () => z.object({ stores: z.array(listed) }),
   }),
   storeAccess: storeOperation({
     path: "/access",
     summary: "Shows the settings that an application of the store needs",
     description:
       "Returns the signing secret of a store, with its ids and its name. The API key, which the application also needs, was shown when it was created. Refuses if the master key of the folder cannot decrypt the secret.",
-    answer: z.object({
-      storeId: z.uuid(),
-      merchantId: z.uuid(),
-      name: z.string(),
-      signingSecret: z.string(),
-      /** The number of the store's endpoints that sign with their own secret after a rotation. */
-      ownSecrets: z.optional(z.int()),
-    }),
+    answer: () =>
+      z.object({
+        storeId: z.uuid(),
+        merchantId: z.uuid(),
+        name: z.string(),
+        signingSecret: z.string(),
+        /** The number of the store's endpoints that sign with their own secret after a rotation. */
+        ownSecrets: z.optional(z.int()),
+      }),
     refusals: ["state_conflict"],
   }),
   reset: sandboxOperation({
@@ -116,8 +119,8 @@ export const storesOperations = {
     summary: "Resets one store or all stores",
     description:
       "Deletes the checkouts, events, deliveries and logs of one store or all stores, and returns the stores that were reset. API keys, prices and endpoints are kept. Refuses an unknown store, and a name that several stores have.",
-    request: z.strictObject({ store: z.optional(z.string().check(z.minLength(1))) }),
-    answer: z.object({ stores: z.array(erasedStore) }),
+    request: () => z.strictObject({ store: z.optional(z.string().check(z.minLength(1))) }),
+    answer: () => z.object({ stores: z.array(erasedStore) }),
     refusals: ["not_found", "state_conflict"],
   }),
   createStoreSnapshot: storeOperation({
@@ -126,8 +129,8 @@ export const storesOperations = {
     summary: "Takes a snapshot of a store",
     description:
       "Writes one store to a file in the state folder, replacing an existing snapshot of the same name, and returns the file's size.",
-    request: oneSnapshot,
-    answer: takenSnapshot,
+    request: () => oneSnapshot,
+    answer: () => takenSnapshot,
   }),
   createSnapshot: sandboxOperation({
     method: "POST",
@@ -135,15 +138,15 @@ export const storesOperations = {
     summary: "Takes a snapshot of the whole sandbox",
     description:
       "Writes all stores to a file in the state folder, replacing an existing snapshot of the same name, and returns the file's size.",
-    request: oneSnapshot,
-    answer: takenSnapshot,
+    request: () => oneSnapshot,
+    answer: () => takenSnapshot,
   }),
   listSnapshots: sandboxOperation({
     path: "/snapshots",
     summary: "Lists the snapshots",
     description:
       "Returns every snapshot, of a store or of the whole sandbox, with its size and, if it cannot be restored, the reason. Each file is read and checked.",
-    answer: z.object({ snapshots: z.array(namedSnapshot) }),
+    answer: () => z.object({ snapshots: z.array(namedSnapshot) }),
   }),
   restoreStoreSnapshot: storeOperation({
     method: "POST",
@@ -151,8 +154,8 @@ export const storesOperations = {
     summary: "Restores a store from a snapshot",
     description:
       "Replaces one store with its state in a snapshot, in one transaction; other stores stay unchanged. Refuses an unknown snapshot, a damaged snapshot, and a snapshot that does not contain this store.",
-    request: restoreOne,
-    answer: restored,
+    request: () => restoreOne,
+    answer: () => restored,
     entersStore: false,
     refusals: ofRestore,
   }),
@@ -162,11 +165,12 @@ export const storesOperations = {
     summary: "Restores a snapshot",
     description:
       "Replaces one store, which is created if it does not exist, or all stores with their state in a snapshot, in one transaction, and returns the restored stores. Refuses an unknown or damaged snapshot, and with `all` the snapshot of a single store.",
-    request: z.extend(restoreOne, {
-      /** Whether to refuse a snapshot of one store. Default: false. */
-      all: z.optional(z.boolean()),
-    }),
-    answer: restored,
+    request: () =>
+      z.extend(restoreOne, {
+        /** Whether to refuse a snapshot of one store. Default: false. */
+        all: z.optional(z.boolean()),
+      }),
+    answer: () => restored,
     refusals: ofRestore,
   }),
   removeSnapshot: sandboxOperation({
@@ -175,8 +179,8 @@ export const storesOperations = {
     summary: "Removes a snapshot",
     description:
       "Deletes the file of a snapshot, and returns the snapshot's name. State that was restored from the snapshot is kept. Refuses a name that no snapshot has.",
-    request: oneSnapshot,
-    answer: z.object({ name: z.string() }),
+    request: () => oneSnapshot,
+    answer: () => z.object({ name: z.string() }),
     refusals: ["not_found"],
   }),
   deleteStore: storeOperation({
@@ -185,8 +189,8 @@ export const storesOperations = {
     summary: "Deletes a store",
     description:
       "Deletes a store and everything that belongs to it, and returns its id and name. Refuses the first store and an unknown store.",
-    request: z.strictObject({}),
-    answer: erasedStore,
+    request: () => z.strictObject({}),
+    answer: () => erasedStore,
     entersStore: false,
     refusals: ["state_conflict"],
   }),

@@ -143,7 +143,7 @@ export const webhookOperations = {
     summary: "Lists the endpoints",
     description:
       "Returns every endpoint of the store, oldest first, with its state and, if it is paused or disabled, the reason. Removed endpoints are not listed.",
-    answer: z.object({ endpoints: z.array(endpoint) }),
+    answer: () => z.object({ endpoints: z.array(endpoint) }),
   }),
   addEndpoint: storeOperation({
     method: "POST",
@@ -151,13 +151,14 @@ export const webhookOperations = {
     summary: "Adds an endpoint",
     description:
       "Adds an endpoint for events of the types in `event_types`, by default for all events, and returns it with its signing secret. Refuses a host that is neither this machine nor allowed at the start, an address that is already registered, and more than 20 endpoints.",
-    request: z.strictObject({
-      url: receiverUrl,
-      eventTypes: z.optional(eventTypes),
-      /** One delivery at a time; default: several, in order for each checkout. */
-      inOrder: z.optional(z.boolean()),
-    }),
-    answer: z.extend(endpoint, { signingSecret: z.string() }),
+    request: () =>
+      z.strictObject({
+        url: receiverUrl,
+        eventTypes: z.optional(eventTypes),
+        /** One delivery at a time; default: several, in order for each checkout. */
+        inOrder: z.optional(z.boolean()),
+      }),
+    answer: () => z.extend(endpoint, { signingSecret: z.string() }),
     refusals: ["state_conflict"],
   }),
   showEndpoint: storeOperation({
@@ -166,11 +167,12 @@ export const webhookOperations = {
     description:
       "Returns an endpoint. With `url` and `wait_ms` it waits while the endpoint is enabled at that address. Refuses an unknown endpoint.",
     /** With `waitMs` the operation waits while the endpoint is enabled at `url`. */
-    request: z.strictObject({
-      url: z.optional(z.string()),
-      waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
-    }),
-    answer: endpoint,
+    request: () =>
+      z.strictObject({
+        url: z.optional(z.string()),
+        waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
+      }),
+    answer: () => endpoint,
   }),
   setEndpointState: storeOperation({
     method: "POST",
@@ -178,18 +180,19 @@ export const webhookOperations = {
     summary: "Enables, disables, pauses or removes an endpoint",
     description:
       "Enables, disables or pauses an endpoint, or removes it with its queued deliveries, and returns the endpoint. Refuses an unknown endpoint.",
-    request: z.strictObject({ action: z.enum(["enable", "disable", "pause", "remove"]) }),
-    answer: endpoint,
+    request: () => z.strictObject({ action: z.enum(["enable", "disable", "pause", "remove"]) }),
+    answer: () => endpoint,
   }),
   showSecret: storeOperation({
     path: "/endpoints/{id}/secret",
     summary: "Shows the signing secrets of an endpoint",
     description:
       "Returns the active signing secrets of an endpoint, newest first, and the expired secrets. Refuses an unknown endpoint.",
-    answer: z.extend(secrets, {
-      /** The store's time if its clock was moved or frozen; null for real time. */
-      storeTime: z.nullable(moment),
-    }),
+    answer: () =>
+      z.extend(secrets, {
+        /** The store's time if its clock was moved or frozen; null for real time. */
+        storeTime: z.nullable(moment),
+      }),
   }),
   rotateSecret: storeOperation({
     method: "POST",
@@ -197,10 +200,11 @@ export const webhookOperations = {
     summary: "Rotates the signing secret of an endpoint",
     description:
       "Creates a new signing secret, and returns all secrets of the endpoint. Deliveries are signed with both the old and the new secret until the overlap ends, by default after a day. Refuses an unknown endpoint.",
-    request: z.strictObject({
-      overlapMs: z.optional(wholeNumber(0, MAX_OVERLAP_MS)),
-    }),
-    answer: secrets,
+    request: () =>
+      z.strictObject({
+        overlapMs: z.optional(wholeNumber(0, MAX_OVERLAP_MS)),
+      }),
+    answer: () => secrets,
   }),
   testEndpoint: storeOperation({
     method: "POST",
@@ -208,8 +212,8 @@ export const webhookOperations = {
     summary: "Sends a test event to an endpoint",
     description:
       "Queues a `webhook.test` event for one endpoint, and returns the event's id. Refuses a disabled or unknown endpoint.",
-    request: z.strictObject({}),
-    answer: z.object({ eventId: z.uuid() }),
+    request: () => z.strictObject({}),
+    answer: () => z.object({ eventId: z.uuid() }),
     refusals: ["state_conflict"],
   }),
   registerListener: storeOperation({
@@ -218,22 +222,24 @@ export const webhookOperations = {
     summary: "Registers the address of a listener",
     description:
       "Registers the current address of `checkout listen`, and returns its endpoint with the signing secrets. Waiting events are then delivered; with `since`, older events are delivered first. Refuses an unknown event and a foreign host.",
-    request: z.strictObject({
-      url: receiverUrl,
-      /** The address to which the listener forwards events, for drills of that receiver; default: none. */
-      forwardTo: z.optional(z.string()),
-      eventTypes: z.optional(eventTypes),
-      /** The events to redeliver first: all after an event, or from a moment on. */
-      since: z.optional(
-        z.union([z.strictObject({ eventId: z.uuid() }), z.strictObject({ at: momentInRequest })]),
-      ),
-    }),
-    answer: z.extend(endpoint, {
-      signingSecrets: z.array(z.string()),
-      replayed: wholeNumber(0),
-      /** The store's time if its clock was moved or frozen; null for real time. */
-      storeTime: z.nullable(moment),
-    }),
+    request: () =>
+      z.strictObject({
+        url: receiverUrl,
+        /** The address to which the listener forwards events, for drills of that receiver; default: none. */
+        forwardTo: z.optional(z.string()),
+        eventTypes: z.optional(eventTypes),
+        /** The events to redeliver first: all after an event, or from a moment on. */
+        since: z.optional(
+          z.union([z.strictObject({ eventId: z.uuid() }), z.strictObject({ at: momentInRequest })]),
+        ),
+      }),
+    answer: () =>
+      z.extend(endpoint, {
+        signingSecrets: z.array(z.string()),
+        replayed: wholeNumber(0),
+        /** The store's time if its clock was moved or frozen; null for real time. */
+        storeTime: z.nullable(moment),
+      }),
     refusals: ["state_conflict"],
   }),
   listEvents: storeOperation({
@@ -242,30 +248,31 @@ export const webhookOperations = {
     description:
       "Returns events that match every filter, oldest first: the events after `since`, or the newest. With `wait_ms` it waits for a match, and returns an empty list if there is none in time.",
     /** Without `since`, the newest events. */
-    request: z.strictObject({
-      since: z.optional(wholeNumberInQuery(0)),
-      type: z.optional(
-        z.string().check(
-          z.refine(
-            (type) => EVENT_TYPES.includes(type),
-            errorWords([`expected ${EVENT_TYPE_FORM}`, `应为事件类型，例如 ${EVENT_TYPES[0]}`]),
+    request: () =>
+      z.strictObject({
+        since: z.optional(wholeNumberInQuery(0)),
+        type: z.optional(
+          z.string().check(
+            z.refine(
+              (type) => EVENT_TYPES.includes(type),
+              errorWords([`expected ${EVENT_TYPE_FORM}`, `应为事件类型，例如 ${EVENT_TYPES[0]}`]),
+            ),
+            z.meta({ enum: EVENT_TYPES }),
           ),
-          z.meta({ enum: EVENT_TYPES }),
         ),
-      ),
-      checkoutId: z.optional(z.uuid()),
-      orderId: z.optional(z.string()),
-      limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
-      waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
-    }),
-    answer: z.object({ events: z.array(eventEntry) }),
+        checkoutId: z.optional(z.uuid()),
+        orderId: z.optional(z.string()),
+        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
+        waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
+      }),
+    answer: () => z.object({ events: z.array(eventEntry) }),
   }),
   showEvent: storeOperation({
     path: "/events/{id}",
     summary: "Shows an event and its deliveries",
     description:
       "Returns an event with its exact body, and each of its deliveries with the attempts. Refuses an id that is not an event of the store.",
-    answer: z.extend(eventEntry, deliveries.shape),
+    answer: () => z.extend(eventEntry, deliveries.shape),
   }),
   replayEvent: storeOperation({
     method: "POST",
@@ -273,8 +280,8 @@ export const webhookOperations = {
     summary: "Replays an event",
     description:
       "Queues an event again, with the same event_id and bytes, for one endpoint or for all enabled endpoints that receive its type, and returns the deliveries. No payment is repeated. Refuses an unknown event, and a store without such an endpoint.",
-    request: z.strictObject({ endpointId: z.optional(z.uuid()) }),
-    answer: z.object({ deliveries: z.array(z.object({ id: z.uuid(), endpointId: z.uuid() })) }),
+    request: () => z.strictObject({ endpointId: z.optional(z.uuid()) }),
+    answer: () => z.object({ deliveries: z.array(z.object({ id: z.uuid(), endpointId: z.uuid() })) }),
     refusals: ["state_conflict"],
   }),
   replayFailed: storeOperation({
@@ -283,13 +290,14 @@ export const webhookOperations = {
     summary: "Replays failed events",
     description:
       "Queues up to 1000 events again whose last delivery to an endpoint failed and was created since a given time, and returns their number and whether there are more. Refuses an endpoint that is unknown or disabled.",
-    request: z.strictObject({
-      /** The moment from which deliveries were created, by the store's clock. */
-      since: momentInRequest,
-      endpointId: z.optional(z.uuid()),
-    }),
+    request: () =>
+      z.strictObject({
+        /** The moment from which deliveries were created, by the store's clock. */
+        since: momentInRequest,
+        endpointId: z.optional(z.uuid()),
+      }),
     /** `more`: another request would replay more deliveries. */
-    answer: z.object({ replayed: wholeNumber(0), more: z.boolean() }),
+    answer: () => z.object({ replayed: wholeNumber(0), more: z.boolean() }),
     refusals: ["state_conflict"],
   }),
   listDeliveries: storeOperation({
@@ -297,17 +305,18 @@ export const webhookOperations = {
     summary: "Lists deliveries",
     description:
       "Returns a page of deliveries with their attempts, newest first, and, if there are more, the id to pass as `before`. With `wait_ms` it waits for a match, and returns an empty list if there is none in time. Refuses an unknown `before`.",
-    request: z.strictObject({
-      endpointId: z.optional(z.uuid()),
-      eventId: z.optional(z.uuid()),
-      checkoutId: z.optional(z.uuid()),
-      orderId: z.optional(z.string()),
-      state: z.optional(z.enum(DELIVERY_STATES)),
-      /** The last id of the previous page: `next_before` of its answer. */
-      before: z.optional(z.uuid()),
-      limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
-      waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
-    }),
-    answer: z.extend(deliveries, { nextBefore: z.nullable(z.uuid()) }),
+    request: () =>
+      z.strictObject({
+        endpointId: z.optional(z.uuid()),
+        eventId: z.optional(z.uuid()),
+        checkoutId: z.optional(z.uuid()),
+        orderId: z.optional(z.string()),
+        state: z.optional(z.enum(DELIVERY_STATES)),
+        /** The last id of the previous page: `next_before` of its answer. */
+        before: z.optional(z.uuid()),
+        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
+        waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
+      }),
+    answer: () => z.extend(deliveries, { nextBefore: z.nullable(z.uuid()) }),
   }),
 };

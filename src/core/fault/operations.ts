@@ -103,9 +103,9 @@ export const faultOperations = {
     summary: "Adds a fault, or the faults of a profile",
     description:
       "Adds a fault of v1 or of deliveries, or all faults of a profile, and returns them. Refuses fields that do not apply to the action, an end in the past, an unknown event or endpoint, and more than 100 faults.",
-    request: faultRequest,
+    request: () => faultRequest,
     /** `fault` is the first of `faults`. */
-    answer: z.object({ fault, faults: z.array(fault) }),
+    answer: () => z.object({ fault, faults: z.array(fault) }),
     refusals: ["state_conflict"],
   }),
   listFaults: storeOperation({
@@ -113,14 +113,14 @@ export const faultOperations = {
     summary: "Lists the active faults",
     description:
       "Returns the faults that can still apply to a request or a delivery, oldest first, and how often each was applied. Used-up faults are not listed.",
-    answer: z.object({ faults: z.array(fault) }),
+    answer: () => z.object({ faults: z.array(fault) }),
   }),
   removeFault: storeOperation({
     method: "DELETE",
     path: "/faults/{id}",
     summary: "Removes a fault",
     description: "Removes one fault and returns it. Refuses a fault that is unknown or used up.",
-    answer: z.object({ fault }),
+    answer: () => z.object({ fault }),
   }),
   clearFaults: storeOperation({
     method: "DELETE",
@@ -128,6 +128,6 @@ export const faultOperations = {
     summary: "Removes all faults",
     description:
       "Removes every fault of the store, and returns the removed faults. A store without faults is not an error.",
-    answer: z.object({ faults: z.array(fault) }),
+    answer: () => z.object({ faults: z.array(fault) }),
   }),
 };

@@ -9,14 +9,15 @@ export const portalOperations = {
     summary: "Creates a link to the portal",
     description:
       "Returns a link that signs one browser in to the portal, once, and the time at which the link expires. Refuses if there is no portal, or if the page is about an unknown id.",
-    request: z.strictObject({
-      /**
-       * The page to open after the sign-in: a path of the portal, with or without the portal's key. Refused if the path
-       * contains an unknown UUID.
-       */
-      to: z.optional(textUpTo(2048)),
-    }),
-    answer: z.object({ signInUrl: z.string(), expiresAt: moment }),
+    request: () =>
+      z.strictObject({
+        /**
+         * The page to open after the sign-in: a path of the portal, with or without the portal's key. Refused if the path
+         * contains an unknown UUID.
+         */
+        to: z.optional(textUpTo(2048)),
+      }),
+    answer: () => z.object({ signInUrl: z.string(), expiresAt: moment }),
     refusals: ["not_found", "state_conflict"],
   }),
   endPortalSessions: sandboxOperation({
@@ -25,6 +26,6 @@ export const portalOperations = {
     summary: "Signs every browser out of the portal",
     description:
       "Ends every session of the portal, and returns the number of sessions. Unused links become invalid too.",
-    answer: z.object({ ended: wholeNumber(0) }),
+    answer: () => z.object({ ended: wholeNumber(0) }),
   }),
 };

@@ -3,7 +3,7 @@ import { CREATE_FIELDS, fieldFault } from "../checkout/create-request.ts";
 import { parseIdempotencyKey } from "../checkout/idempotency-key.ts";
 import { isFormattedReturnOrigin, parseReturnOrigin, parseReturnPath } from "../checkout/return-origin.ts";
 import { isMoment } from "../clock.ts";
-import { givenId, merchantName, requestedPrice } from "../config/schema.ts";
+import { givenId, merchantName, requestedPrice } from "../config/store-fields.ts";
 import { drillResult } from "../control/drills.ts";
 import { keyScopes } from "../control/keys.ts";
 import { exploration, note } from "../control/readiness.ts";

@@ -1,6 +1,6 @@
 import { MAX_PRICES } from "../../core/checkout/checkout.ts";
 import { isMoment, toIso, storeNow } from "../../core/clock.ts";
-import { requestedPrice } from "../../core/config/schema.ts";
+import { requestedPrice } from "../../core/config/store-fields.ts";
 import { actionRequest, note } from "../../core/control/readiness.ts";
 import { faultRequest } from "../../core/fault/operations.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";

@@ -1,0 +1,122 @@
+// Fields of a store that the control API and snapshots share with the configuration file. Separate from the file's whole
+// schema, which most commands do not make.
+import * as z from "zod/mini";
+import { BILLING_MODELS, PAYMENT_METHODS } from "../checkout/checkout.ts";
+import {
+  parseReturnOrigin,
+  parseReturnPath,
+  RETURN_ORIGIN_SCHEMA,
+  RETURN_PATH_SCHEMA,
+  ROOT_PATH,
+} from "../checkout/return-origin.ts";
+import { wholeNumber } from "../control/operation.ts";
+import { errorWords, messageWords } from "../issue-words.ts";
+import type { Words } from "../language.ts";
+import { wordsOf, type Outcome } from "../outcome.ts";
+import {
+  SECRET_DESCRIPTION,
+  SECRET_DESCRIPTION_ZH,
+  codePointLength,
+  containsSecret,
+  printable,
+  PRINTABLE_PATTERN,
+  SECRET_PATTERN,
+} from "../text.ts";
+import { STORE_NAME_SCHEMA, storeNameFault } from "./store-name.ts";
+
+/** A UUID with a valid version. */
+const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** An id given in the file, so that it is the same in every sandbox. */
+export const givenId = z
+  .string()
+  .check(
+    z.regex(VERSIONED_UUID, "must be an id such as 0199a3c4-5d00-7000-8000-000000000001, in lower case"),
+  );
+
+const isLine = (text: string, minimum: number, maximum: number): boolean =>
+  codePointLength(text) >= minimum && codePointLength(text) <= maximum && printable(text) === text;
+
+const line = (minimum: number, maximum: number) =>
+  z.string().check(
+    z.refine(
+      (text) => !containsSecret(text),
+      errorWords([`must be free of ${SECRET_DESCRIPTION}`, `不得包含${SECRET_DESCRIPTION_ZH}`]),
+    ),
+    z.refine(
+      (text) => isLine(text, minimum, maximum),
+      errorWords([
+        `must have ${minimum} to ${maximum} characters, and no invisible characters`,
+        `应为 ${minimum} 到 ${maximum} 个字符，且没有不可见字符`,
+      ]),
+    ),
+    z.meta({
+      minLength: minimum,
+      maxLength: maximum,
+      pattern: PRINTABLE_PATTERN,
+      not: { pattern: SECRET_PATTERN },
+    }),
+  );
+
+type Form = Readonly<Record<string, unknown>>;
+
+/** A text schema with a function that finds faults, and with the valid form as a JSON Schema. */
+const judged = (faultOf: (text: string) => Words | undefined, form: Form) =>
+  z.string().check(
+    z.superRefine((text, context) => {
+      const fault = faultOf(text);
+      if (fault !== undefined) context.addIssue({ code: "custom", ...messageWords(fault) });
+    }),
+    z.meta(form),
+  );
+
+/** The name of a store. */
+export const storeName = judged(storeNameFault, STORE_NAME_SCHEMA);
+
+/** The name of a merchant. */
+export const merchantName = line(1, 64);
+
+/** A text schema with a parser of the core, whose refusal is the message. */
+export const checkedText = (parse: (text: string) => Outcome<unknown>, form: Form = {}) =>
+  judged((text) => {
+    const read = parse(text);
+    return read.ok ? undefined : wordsOf(read.refusal);
+  }, form);
+
+const originText = checkedText(parseReturnOrigin, RETURN_ORIGIN_SCHEMA);
+
+/** A return address: an origin with a path; an origin alone stands for its root. */
+export const returnOrigin = z.codec(
+  z.union(
+    [
+      originText,
+      z.strictObject({
+        origin: originText,
+        path: z.optional(checkedText(parseReturnPath, RETURN_PATH_SCHEMA)),
+      }),
+    ],
+    { error: 'must be an origin, or { "origin": "https://shop.example", "path": "/thanks" }' },
+  ),
+  z.object({ origin: z.string(), path: z.string() }),
+  {
+    decode: (given) =>
+      typeof given === "string"
+        ? { origin: given, path: ROOT_PATH }
+        : { origin: given.origin, path: given.path ?? ROOT_PATH },
+    encode: ({ origin, path }) => (path === ROOT_PATH ? origin : { origin, path }),
+  },
+);
+
+/** A requested catalog price, with its optional fields. */
+export const requestedPrice = z.strictObject({
+  id: line(1, 64),
+  amountMinor: wholeNumber(1),
+  currency: z.string().check(z.regex(/^[A-Z]{3}$/, "must be three upper-case letters such as EUR")),
+  paymentMethod: z.enum(PAYMENT_METHODS, { error: `must be ${PAYMENT_METHODS.join(" or ")}` }),
+  description: z.optional(line(0, 128)),
+  billingModel: z.optional(
+    z.enum(BILLING_MODELS, { error: `must be ${BILLING_MODELS.join(" or ")}: a price is paid once` }),
+  ),
+  approved: z.optional(z.boolean()),
+  retired: z.optional(z.boolean()),
+});
