@@ -26,7 +26,7 @@ import {
 /** The files of a database whose errors are explained. */
 export type DatabaseFiles = {
   readonly path: string;
-  /** Reads database and log to the end without SQLite; throws the disk's error. Default: by name. */
+  /** Reads database and log to the end without SQLite; throws the disk's error. Default: opens both by name. */
   readonly readAll?: () => void;
   /** Whether this process has the database open; closing another descriptor would drop SQLite's locks. */
   readonly isOpen?: boolean;
@@ -110,7 +110,10 @@ export function readToEnd(file: number): void {
   for (let at = 0, length = -1; length !== 0; at += length) length = readSync(file, part, 0, part.length, at);
 }
 
-/** Checks the permissions of the files that SQLite opens, and opens the same number of files at once. */
+/**
+ * Checks the permissions of the files that SQLite opens, and opens as many descriptors, of the folder: closing a
+ * descriptor of a database file would drop SQLite's locks.
+ */
 function tryAll(path: string): void {
   for (const ending of ["", "-wal", "-shm"])
     if (ending === "" || existsSync(path + ending))
@@ -154,8 +157,9 @@ function isOfIndex(error: { readonly code: string }): boolean {
 const INDEX_STEP_BYTES = 32 * 1024;
 
 /**
- * Checks for free space: writes as many bytes as SQLite needs for its index into a file next to the database, at the
- * end of the largest file's range, and removes the file. The file's name does not belong to a running process.
+ * Checks for free space: writes as many bytes as SQLite adds to its index into a temporary file next to the database,
+ * at the end of the largest file, and removes the temporary file. The name of its folder contains the pid 0, so that a
+ * later command may remove the folder.
  */
 function takeRoom(path: string): void {
   const sizes = ["", "-wal", "-shm"].map(

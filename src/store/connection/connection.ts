@@ -1,6 +1,6 @@
 /**
- * A database with our tables, on any engine: a file or memory by better-sqlite3 (`database.ts`), or a Durable Object
- * (`hosted/connection.ts`). The tables use only this part of it; work on files uses `FileConnection`.
+ * A connection to a database with our tables, on any engine: better-sqlite3, for a file or memory (`database.ts`), or a
+ * Durable Object (`hosted/connection.ts`). Tables use only these functions; work on files uses `FileConnection`.
  */
 export type Connection = {
   /** A statement, compiled at its first use. Its parameters are values by position, or one object with `@names`. */
@@ -15,9 +15,9 @@ export type Connection = {
   ): Transaction<Values, Value>;
 };
 
-/** A prepared statement. Integers are numbers, and blobs bytes, in both directions. */
+/** A prepared statement. In parameters and rows, integers are numbers and blobs are byte arrays. */
 export type Statement<Values extends unknown[] = unknown[], Row = unknown> = {
-  /** Runs it to its end; `changes` is the number of rows that this statement itself has changed. */
+  /** Runs the statement to its end; `changes` is the number of rows that it changed, without its triggers. */
   run(...values: Values): { readonly changes: number };
   /** The first row; undefined if there is none. */
   get(...values: Values): Row | undefined;

@@ -18,7 +18,8 @@ import { applyLog } from "./log.ts";
 type CheckedFile = {
   readonly bytes: number;
   /**
-   * `whole`: every page was checked. `head`: the file is too large for that. `busy`: the file changed at every read.
+   * `whole`: every page was checked. The others mean that only the header was checked: `head`, because the file is too
+   * large; `busy`, because the file changed at every read.
    */
   readonly checked: "whole" | "head" | "busy";
   readonly format: number | null;
@@ -117,7 +118,7 @@ function headerOf(log: Buffer): string {
   return log.toString("hex", 0, LOG_HEADER_BYTES);
 }
 
-/** The offset of the header's journal mode; 1 is a rollback journal, because a database in memory has no log. */
+/** The header's offset of the journal mode. A database in memory has no log, so it needs 1: a rollback journal. */
 const WRITE_VERSION_OFFSET = 18;
 
 function openImage(image: Buffer, { nativeBinding }: OpenOptions): Database.Database {

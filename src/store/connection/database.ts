@@ -26,11 +26,11 @@ export type FileKind = {
   /** The version after the first migration, stored as `user_version`; lower versions are development versions. */
   readonly firstVersion: number;
   readonly migrations: readonly Migration[];
-  /** The files to move away for a new start; other files may be useless without them. */
+  /** The files to move away, in words, so that a new file can be created: some are useless without the others. */
   readonly aside: string;
 };
 
-/** Why a file is refused or cannot be used now, and the remedy. Its content was not changed. */
+/** Why a file is refused or cannot be used now, and the remedy. The file's content was not changed. */
 export type FileRefusal = {
   readonly reason:
     | "zero_bytes"
@@ -89,8 +89,8 @@ export function withFileRefusal<Value>(
 }
 
 /**
- * Whether the log of an unclosed database was removed or emptied, so that commits may be lost. The index next to it
- * shows which commits were only in the log; without an index this is unknown.
+ * Whether the log of an unclosed database was removed or emptied, so that commits may be lost. The index shows whether
+ * there were commits only in the log; without an index, a missing log counts as lost, and an empty log does not.
  */
 export function hasLostLog(path: string): boolean {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
@@ -118,7 +118,7 @@ export function unusableFile(path: string, { failure, detail }: Cause): FileRefu
   return { reason: code, message: `${path} cannot be used: ${sentence} (${detail})`, remedy: next };
 }
 
-/** A connection on which the first steps have succeeded; it is closed if one fails. */
+/** Opens a connection and runs the first steps on it; closes it and throws if a step fails. */
 export function openConnection(
   path: string | Buffer,
   options: Pick<OpenOptions, "nativeBinding">,
@@ -195,7 +195,7 @@ export function inspectFile(path: string, options: OpenOptions): FileRefusal | u
   );
 }
 
-/** Checks everything that can be read of a file without SQLite: its kind, and whether the log next to it is its own. */
+/** Checks a file as far as possible without SQLite: its kind, its schema version, and whether the log is its own. */
 export function inspectHead(path: string, kind: FileKind): FileRefusal | undefined {
   // Opening a pipe would block forever.
   const stats = statSync(path);
@@ -221,8 +221,8 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
 }
 
 /**
- * The result of a check; if SQLite cannot read the file, the result is that the file is damaged. SQLite also reports
- * failed reads as damage, so the bytes are first read to the end without SQLite and checked again.
+ * Runs a check; a file that SQLite cannot parse counts as damaged. SQLite also reports failed reads as damage, so the
+ * bytes of a damaged file are read to the end without SQLite, and the check runs again, before the file is refused.
  */
 export function checkForDamage(
   path: string,
@@ -275,7 +275,7 @@ export function inspectContent(
       ? refuseDamaged(path, kind, `is damaged: ${verdict}`)
       : unusableFile(path, { failure, detail: verdict });
   } catch (error) {
-    // The caller judges damage.
+    // The caller handles damage.
     if (!isMalformed(error)) findCause(path, options, error);
     throw error;
   } finally {
@@ -354,7 +354,7 @@ function readHeader(path: string): Buffer {
   }
 }
 
-/** Matches a parameter, and whether it is a limit. No string literal in our statements contains these characters. */
+/** Matches a parameter, and LIMIT if it precedes. No string literal in our statements contains these characters. */
 const PARAMETER = /(\bLIMIT )?(\?|@\w+)/g;
 
 /**
@@ -373,7 +373,7 @@ type LazyStatement = Pick<Statement, "run" | "get" | "all" | "iterate"> &
 
 /**
  * A statement that is compiled at its first use: a start uses a tenth of all statements, and compiling all would take
- * half of its time.
+ * half of the start's time.
  */
 function atFirstUse(make: () => Statement): LazyStatement {
   let made: Statement | undefined;

@@ -6,8 +6,8 @@ import { isOwnLog } from "./log-mark.ts";
 /** A watch over the files of an open database. */
 export type FileWatch = {
   /**
-   * Whether the files are still the opened files, with the content last written to them. If not, a write would succeed
-   * but could never be read.
+   * Whether the files are still the files that were opened, with the content last written to them. If not, a write
+   * would succeed but could never be read.
    */
   readonly isIntact: () => boolean;
   /** Records the state after a commit; false if a file was deleted or replaced meanwhile. */
@@ -38,10 +38,9 @@ export const NO_FILE_WATCH: FileWatch = {
 /**
  * Watches the three files of a database by identity (device and inode) and size. None of them ever shrinks, because we
  * never truncate the WAL or vacuum. Database and log count as changed if their time changed, the -shm if its
- * description of the log changed. After a change, the log must be the log that the -shm describes. In addition, either
- * the -shm is the same and the beginning of the database is unchanged, or another process has committed or
- * checkpointed, and the marks show that the log follows the database. `marked`: whether a database of a schema version
- * has a mark.
+ * description of the log changed. Changed files are intact if the log is the log that the -shm describes, and either
+ * the -shm and the beginning of the database are the same, or the marks show that the log follows the database, because
+ * another process has committed or checkpointed. `marked`: whether a database of a schema version has a mark.
  */
 export function watchFiles(path: string, marked: (version: number) => boolean): FileWatch {
   const { database, log, index } = openParts(path);
@@ -148,7 +147,7 @@ function watchPart(
   };
 }
 
-/** The file's state. If the file cannot be checked, the next start cannot open it either. */
+/** Undefined if the file is missing, or cannot be checked: then the next start cannot open it either. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

@@ -4,7 +4,7 @@ import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from 
 
 /** Schedules work; passed in, so that tests can control it. */
 export type Scheduler = {
-  /** Runs the function after the requests that have already arrived are read. */
+  /** Runs the function once all requests that have already arrived have been read. */
   readonly soon: (run: () => void) => void;
   readonly after: (milliseconds: number, run: () => void) => void;
 };
@@ -111,7 +111,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
       const results = commitTogether(statements, connection, batch);
       return watch.noteWritten() ? results : failAll(batch, filesLostError());
     } catch (error) {
-      // The disk cannot tell whether the files still exist: an unknown state is not acknowledged.
+      // If the files cannot be checked, no write is acknowledged.
       return failAll(batch, error);
     }
   }

@@ -34,7 +34,7 @@ export function createMarker(connection: Database.Database): (when?: "always") =
   };
 }
 
-/** Gives a database a mark that is in no log; for a copy whose pages are elsewhere. */
+/** Gives a new or copied database a mark that no log contains, so that no log of another file is used with it. */
 export function renewMark(connection: Database.Database): void {
   const found = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'log_mark'").get();
   if (found !== undefined)
@@ -44,7 +44,7 @@ export function renewMark(connection: Database.Database): void {
 /** The mark of a commit, and the mark of the commit before it. */
 type Mark = { readonly own: string; readonly before: string };
 
-/** The marks of the commits in a log, the oldest first, with their page. */
+/** The marks of the commits in a log, oldest first, and the page of the last mark. */
 type Log = { readonly isEmpty: boolean; readonly marks: readonly Mark[]; readonly page: number };
 
 const MAX_LOOKS = 10;
@@ -85,8 +85,8 @@ export function isOwnLog(
 type LogAndMark = { readonly log: Log; readonly database: DatabaseMark };
 
 /**
- * Whether a log is foreign in an unchanged pair of files: a running process may change both between two reads; an
- * unchanged pair was left by a process that has ended.
+ * Whether a log is foreign, judged by two equal reads of log and database: a running process may change both files
+ * between two reads, so only files that stay the same were left by a process that has ended.
  */
 function isForeignUnder(marked: (version: number) => boolean, look: () => LogAndMark): boolean {
   let before = "";
@@ -113,7 +113,7 @@ const MARK_BYTES = 16;
 const NO_MARK = "00".repeat(MARK_BYTES);
 const NO_LOG: Log = { isEmpty: true, marks: [], page: 0 };
 
-/** Reads the committed frames of a log, without their checksums, which are not needed here. */
+/** Reads the marks in the committed frames of a log, without verifying checksums. */
 function readLog(file: number): Log {
   const marks: Mark[] = [];
   // Frames after the last commit may be torn, or have the content of an older page.

@@ -20,7 +20,7 @@ type Frame = {
   readonly content: Buffer;
   /** The number of pages of the database after the commit that ends here; 0 within a commit. */
   readonly pages: number;
-  /** The running checksum of the log, if `sums` is checked. */
+  /** The running checksum of the log at this frame, if checksums are checked. */
   readonly sum: Sum;
 };
 
@@ -83,8 +83,8 @@ const INDEX_VERSION = 3_007_000;
 const MAX_LOOKS = 20;
 
 /**
- * Whether a log contains everything that the index in its -shm describes: every frame, verified by the checksum over
- * all of them, which begins with the salts. Both are open files.
+ * Whether a log contains every frame that the index in its -shm describes. The running checksum of the last frame
+ * verifies all frames and the header. Both parameters are open files.
  */
 export function isWholeLog(log: number, index: number): boolean {
   let before = readIndex(index);
@@ -134,7 +134,7 @@ function isDescribed(log: number, index: Uint32Array): boolean {
   return false;
 }
 
-/** Whether a checksum equals the one stored at an offset. */
+/** Whether a checksum equals the checksum stored at an offset. */
 function isSum(bytes: Buffer, at: number, [one, other]: Sum): boolean {
   return bytes.readUInt32BE(at) === one && bytes.readUInt32BE(at + 4) === other;
 }

@@ -90,7 +90,7 @@ function inFolderBeside<Value>(
   const folder = mkdtempSync(`${path}.${pid}.new-`);
   const unfinished = join(folder, "whole.db");
   try {
-    // SQLite would create it with the umask of the host process; files that SQLite makes beside it get its mode.
+    // SQLite would create the file with the umask of the process. Its log and index get the mode of the file.
     closeSync(openSync(unfinished, "wx", 0o600));
     return make(unfinished);
   } finally {
@@ -99,8 +99,8 @@ function inFolderBeside<Value>(
 }
 
 /**
- * Removes files that are no longer needed; false if that fails. Such a failure must not hide another failure; a later
- * command removes the folder, whose name contains its owner.
+ * Removes a temporary folder; false if that fails. Such a failure must not hide another failure, and a later command
+ * removes the folder, because its name contains the pid of its owner.
  */
 function discard(folder: string): boolean {
   try {
@@ -143,7 +143,7 @@ function newDatabase(options: OpenOptions): Buffer {
   return bytes;
 }
 
-/** The bytes of a new file in WAL mode. No other file may have the same mark. */
+/** The bytes of a new file in WAL mode, with a mark that no other file has. */
 function newFile(options: OpenOptions): Buffer {
   const connection = openInMemory(options);
   renewMark(connection);
@@ -157,7 +157,7 @@ function openInMemory(options: OpenOptions): FileConnection {
   return openConnection(newDatabase(options), options, withoutFiles);
 }
 
-/** Disables flushing, for a file that no other process knows yet or that is deleted with the process. */
+/** Disables the journal file and flushing, for a database in memory. */
 function withoutFiles(connection: FileConnection): void {
   connection.pragma("journal_mode = MEMORY");
   connection.pragma("synchronous = OFF");

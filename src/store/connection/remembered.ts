@@ -1,6 +1,6 @@
 import type { Scheduler } from "./group-commit.ts";
 
-/** A read whose result is cached for a moment. */
+/** A read whose results are cached briefly, by key. */
 type CachedRead<Value> = ((key: string) => Value) & {
   /** Empties the cache; must be called after every change of the cached rows. */
   readonly forget: () => void;
@@ -10,9 +10,9 @@ type CachedRead<Value> = ((key: string) => Value) & {
 const REMEMBER_MS = 50;
 
 /**
- * Caches a row for all requests within a moment: outside a transaction each read takes two locks, which was a twelfth
- * of the time of a create. Only credentials, stores with their endpoints and faults, and signing secrets are cached;
- * keys, orders and states are read in the transaction that changes them.
+ * Caches what a read returns, because each read outside a transaction takes two locks, which was a twelfth of the time
+ * of a create. Only credentials, signing secrets, and the facts, holds, endpoints and faults of stores are cached;
+ * idempotency keys, orders and their statuses are read in the transaction that changes them.
  */
 export function cacheBriefly<Value>(
   scheduler: Pick<Scheduler, "after">,

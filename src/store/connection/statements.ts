@@ -1,7 +1,7 @@
 import { camelCase, snakeCase } from "../../core/text.ts";
 import type { Connection } from "./connection.ts";
 
-/** The columns of a table for its statements: the column of `storeId` is `store_id`. */
+/** The columns of a table, as parts of its statements. The column of a property `storeId` is `store_id`. */
 type Columns<Row> = {
   /** For a SELECT: each column, named in camelCase. */
   readonly select: string;
@@ -9,7 +9,7 @@ type Columns<Row> = {
   readonly some: (...names: readonly (keyof Row & string)[]) => string;
   /** For an INSERT: the columns and their values, by name. */
   readonly values: string;
-  /** All columns except some. */
+  /** The names of all columns, except the columns of these properties. */
   readonly but: (...names: readonly (keyof Row & string)[]) => readonly string[];
 };
 

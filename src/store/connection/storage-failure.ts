@@ -131,7 +131,7 @@ const BY_ERROR: ReadonlyMap<string, StorageFailureCode> = new Map(
   CODES.flatMap((code) => FAILURES[code].errors.map((error) => [error, code] as const)),
 );
 
-/** The row of a cause. */
+/** The sentence and the remedy for a code. */
 export function storageFailure(code: StorageFailureCode): StorageFailure {
   const { sentence, next } = FAILURES[code];
   return { code, sentence, next };
@@ -142,7 +142,7 @@ export function isStorageFailureCode(code: string): code is StorageFailureCode {
   return Object.hasOwn(FAILURES, code);
 }
 
-/** SQLite's numeric error codes in the verdict of a check, by their names in the table. */
+/** The names of SQLite's numeric error codes that the verdict of a check can contain. */
 const BY_NUMBER: Readonly<Record<number, string>> = { 7: "SQLITE_NOMEM", 10: "SQLITE_IOERR" };
 
 /** The failure that prevented a check from reading a file; undefined if the verdict is about the content. */
@@ -158,7 +158,7 @@ export function isSqliteError(error: unknown): error is Error & { readonly code:
   return isError(error) && error.name === "SqliteError";
 }
 
-/** The failure that an error of Node's file system or of SQLite means; undefined for every other error. */
+/** The failure behind an error from Node's file system or from SQLite; undefined for every other error. */
 export function storageFailureOf(error: unknown): StorageFailure | undefined {
   return causeOfError(error)?.failure;
 }

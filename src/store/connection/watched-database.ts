@@ -19,7 +19,7 @@ import { createMarker } from "./log-mark.ts";
 export type WatchedDatabase = {
   readonly connection: FileConnection;
   readonly watch: FileWatch;
-  /** Runs work that uses the database without its statements, and attaches the cause to an error. */
+  /** Runs work on the connection without a statement, such as a pragma, and stores the cause of an error. */
   readonly findingCause: <Value>(work: () => Value) => Value;
   /** Closes it; the log stays unchanged if another program has written to the files (decision 63). */
   readonly close: () => void;
@@ -143,8 +143,8 @@ function closeIfFailed<Value>(connection: FileConnection, work: () => Value): Va
 }
 
 /**
- * Whether the files still contain our content. An unknown state counts as changed: the next start uses a log that was
- * left.
+ * Whether the files still have the content that this process wrote. False if that cannot be checked: the log is then
+ * left for the next start, which uses it.
  */
 function holdsOwn(watch: FileWatch): boolean {
   try {
@@ -155,12 +155,12 @@ function holdsOwn(watch: FileWatch): boolean {
 }
 
 /**
- * Runs work in a transaction that is on disk when the call returns; throws `StorageUnavailable` if the files are not
- * ours.
+ * Runs work in a transaction that is on disk when the call returns; throws `StorageUnavailable` if the files were
+ * replaced.
  */
 type Transact = <Value>(work: () => Value) => Value;
 
-/** Creates the function that runs such transactions, each with its mark at the end. */
+/** Creates a `Transact` on a database; each transaction changes the log mark at its end. */
 export function createTransactor({ connection, watch, findingCause: finding }: WatchedDatabase): Transact {
   const mark = createMarker(connection);
   return <Value>(work: () => Value): Value => {
