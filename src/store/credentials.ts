@@ -5,7 +5,7 @@ import type { Connection } from "./connection/connection.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import { cacheBriefly } from "./connection/remembered.ts";
 
-/** The public facts of an API key. Times are milliseconds by the real clock. */
+/** The public facts of an API key. Times are milliseconds by the store's clock. */
 export type KeySummary = Omit<KeyEntry, "keyId"> & Pick<Credential, "id">;
 
 /** A credential with the facts of its store that a request needs. */
@@ -91,7 +91,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       return row && { storeId: row.storeId, isRevoked: row.revokedAt !== null };
     },
 
-    /** Revokes a key, which is then unknown. */
+    /** Revokes a key; `byApiKey` no longer finds it. */
     revoke: (id: string, at: number): void => {
       revoke.run({ id, at });
       byApiKey.forget();
@@ -103,13 +103,13 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       byApiKey.forget();
     },
 
-    /** The merchant's keys in a store, including revoked keys, oldest first. */
+    /** The merchant's keys in a store, including revoked keys, without keys of drills; oldest first. */
     of: (storeId: string): KeySummary[] =>
       selectOf.all(storeId).map((row) => Object.assign(row, { scopes: scopesOf(row) })),
   };
 }
 
-/** Parses stored scopes; only `insert` above writes them, and it accepts only valid scopes. */
+/** Parses stored scopes, which were validated before they were written. */
 function scopesOf({ scopes }: { readonly scopes: string }): Scope[] {
   return scopes.split(" ").filter(Boolean) as Scope[];
 }

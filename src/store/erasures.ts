@@ -1,11 +1,11 @@
-// A table with rows of a store needs a line here that deletes them by an index; test/store/erasure.test.ts requires
-// both the line and the index. Its columns in a foreign snapshot: core/snapshot/columns.ts. A table without a column
-// store_id: store/snapshot/rows.ts.
+// Every table with rows of a store needs a step here that deletes the rows by an index; test/store/erasure.test.ts
+// requires the step and the index. See also core/snapshot/columns.ts (columns of a foreign snapshot) and
+// store/snapshot/rows.ts (tables without a column store_id).
 import type { Connection } from "./connection/connection.ts";
 
 /**
- * The DDL of resets and erasures. A row of `resets` names a store whose rows may be deleted. It cannot be committed,
- * because it refers to a row that cannot exist, which is checked at the commit. A row of `erasures` is a store whose
+ * The DDL of resets and erasures. A row of `resets` names a store whose rows the open transaction may delete. It cannot
+ * be committed, because its deferred reference is to a row that cannot exist. A row of `erasures` names a store whose
  * rows are being deleted, in several transactions. Every table has indexes to the rows of a store, and from a deleted
  * row to the rows that refer to it, so the cost of a deletion depends only on the store itself.
  */
@@ -18,7 +18,7 @@ CREATE TABLE erasures (
   store_id TEXT PRIMARY KEY REFERENCES stores (id),
   kind     TEXT NOT NULL CHECK (kind IN ('reset', 'delete'))
 ) STRICT, WITHOUT ROWID;
--- The highest position of an event that may be gone: the next one is above it.
+-- The highest position of an event that may have been deleted: new events have higher positions.
 CREATE TABLE event_floor (
   id       INTEGER PRIMARY KEY CHECK (id = 1),
   position INTEGER NOT NULL
@@ -28,17 +28,17 @@ CREATE TABLE event_floor (
 /** A store whose rows are being deleted. `reset`: its history; `delete`: also the store itself. */
 export type Erasure = { readonly storeId: string; readonly kind: "reset" | "delete" };
 
-/** Rows of one table that are deleted together with their dependent rows; each statement takes a store and a number. */
+/** Deletes rows of a table (`sql`) and their dependent rows (`parts`); each statement takes a store id and a limit. */
 type Step = { readonly parts: readonly string[]; readonly sql: string };
 
-/** Rows without dependent rows. */
+/** A step for a table whose rows have no dependent rows. */
 function stepWithoutParts(table: string): Step {
   return { parts: [], sql: `DELETE FROM ${table} WHERE store_id = ? LIMIT ?` };
 }
 
 /**
- * Deletes rows that belong to checkouts; an empty table is not searched for each checkout. SQLite would turn EXISTS
- * into a join, and sort all checkouts of the store at each call.
+ * The statement that deletes rows of a store's checkouts. Its scalar subquery skips an empty table; SQLite would turn
+ * EXISTS into a join, and sort all checkouts of the store at each call.
  */
 function deleteOfCheckouts(table: string): string {
   return `DELETE FROM ${table} WHERE checkout_id IN
@@ -47,8 +47,8 @@ function deleteOfCheckouts(table: string): string {
 }
 
 /**
- * The steps that delete the history of a store, each table before the tables that it refers to. A statement deletes at
- * most the given number of rows, or the rows that depend on them.
+ * The steps that delete the history of a store, each table before the tables that it refers to. The `sql` of a step
+ * deletes at most the given number of rows; its `parts` first delete the rows that depend on them.
  */
 export const HISTORY_STEPS: readonly Step[] = [
   ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map(stepWithoutParts),
@@ -61,15 +61,15 @@ export const HISTORY_STEPS: readonly Step[] = [
   },
   stepWithoutParts("events"),
   {
-    // Keys are scattered in their own order; with their checkouts they are deleted page by page, in the order of
-    // creation.
+    // In the order of their index, idempotency keys are scattered over all pages; in the order of their checkouts, they
+    // are deleted page by page.
     parts: ["late_results", "page_views", "attempts", "idempotency_keys"].map(deleteOfCheckouts),
     sql: "DELETE FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?",
   },
   ...["drills", "waivers", "explorations", "admin_acts"].map(stepWithoutParts),
 ];
 
-/** Statements for the transaction that deletes the last of these rows; each takes a store. */
+/** Statements for the transaction that deletes the last row of the history; each takes a store id. */
 export const FINAL_STATEMENTS: Readonly<Record<Erasure["kind"], readonly string[]>> = {
   reset: [
     "UPDATE endpoints SET failing_since = NULL WHERE store_id = ?",
@@ -97,14 +97,17 @@ export const LONE_MERCHANT =
 
 /** The deletion of all rows of a store within one transaction, for a caller that then writes new rows. */
 export type StoreClearer = {
-  /** Deletes the rows, and returns the keys of drills, which continue if the store is replaced. */
+  /**
+   * Deletes the rows. If the store is replaced, its drills continue: returns their API keys, for `putBack`. Otherwise
+   * returns none.
+   */
   readonly clear: (storeId: string, kind: "replaced" | "gone") => readonly DrillKey[];
   readonly putBack: (keys: readonly DrillKey[]) => void;
 };
 
 type DrillKey = Readonly<Record<string, unknown>>;
 
-/** The approximate number of rows deleted in one transaction, for which other writes wait. */
+/** The approximate number of rows deleted in one transaction; other writes wait for the transaction. */
 const ROWS_AT_ONCE = 2500;
 /**
  * Number of rows with dependent rows that are deleted at a time; each delivery, for example, has a row for each
@@ -112,7 +115,7 @@ const ROWS_AT_ONCE = 2500;
  */
 const OWNERS_AT_ONCE = 100;
 const ALONE_AT_ONCE = 500;
-/** If there are at most this many rows, all are deleted without a limit, which takes two thirds of the time. */
+/** If a step has at most this many rows, they are deleted without a LIMIT, in two thirds of the time. */
 const FEW_OWNERS = 500;
 
 /** The stores that are being erased. `changed` is called after each change. */
@@ -135,8 +138,8 @@ export function erasuresTable(connection: Connection, changed: () => void) {
     },
 
     /**
-     * Deletes rows of stores that are being erased until `isEnough` returns true or the limit of a transaction is
-     * reached. Returns the unfinished erasures.
+     * Deletes rows of these stores, until `isEnough` returns true or the limit of a transaction is reached. Returns the
+     * unfinished erasures.
      */
     eraseSome: (erasures: readonly Erasure[], isEnough = (): boolean => false): readonly Erasure[] => {
       let left = ROWS_AT_ONCE;
@@ -150,7 +153,7 @@ export function erasuresTable(connection: Connection, changed: () => void) {
   };
 }
 
-/** Creates the deletion of stores' rows, for a caller that then writes new rows. */
+/** Prepares the statements that delete all rows of a store within the caller's transaction. */
 export function createStoreClearer(connection: Connection): StoreClearer {
   const statements = {
     ...prepare(connection),
@@ -184,7 +187,7 @@ type Statements = ReturnType<typeof prepare>;
 
 /**
  * Deletes rows of a store, and ends its erasure after the last row. Returns how many more rows the transaction may
- * delete; 0 if some rows of the store are left.
+ * delete; 0 or less if the erasure has not ended.
  */
 function eraseFrom(
   statements: Statements,
@@ -217,7 +220,7 @@ function eraseFrom(
   return left;
 }
 
-/** The statements of a step for a store with few such rows, and the number of rows, counted to one above the limit. */
+/** The statements of a step without their limits, for a store with few rows; `count` stops at one above its limit. */
 function fewOf(connection: Connection, { parts, sql }: Step) {
   const [, table = ""] = /^DELETE FROM (\w+)/.exec(sql) ?? [];
   const select = connection
@@ -231,7 +234,7 @@ function fewOf(connection: Connection, { parts, sql }: Step) {
   };
 }
 
-/** The statement that deletes all rows, derived from the statement that deletes some. */
+/** Removes the limit from a statement, so that it deletes all rows. */
 export function removeLimit(sql: string): string {
   return sql.replace(/( ORDER BY rowid)? LIMIT \?/, "");
 }

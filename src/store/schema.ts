@@ -29,12 +29,11 @@ import { ENDPOINTS_DDL } from "./webhook/endpoints.ts";
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 
 /**
- * The tables of `sandbox.db`, each after the tables that it refers to. Every table with rows of a store has `store_id`,
- * except for the merchant; times are milliseconds since the epoch. The CHECKs repeat the core's rules, so that no other
- * program can write rows that the core would refuse, except for lists that grow with each version, such as the actions
- * of faults. Lengths of texts from outside are counted in bytes, four per character, because SQLite's length() of a
- * text stops at a NUL. All SQL functions exist in SQLite since 3.37, so that a system's own tools can copy and check
- * these files (decision 60).
+ * The tables of `sandbox.db`, each after the tables that it refers to. Times are milliseconds since the epoch. The
+ * CHECKs repeat the core's rules, so that no other program can write rows that the core would refuse; lists that grow
+ * with new versions, such as the actions of faults, have no CHECK. Lengths of texts from outside are counted in bytes,
+ * four per character, because SQLite's length() of a text stops at a NUL. All SQL functions exist in SQLite since 3.37,
+ * so that a system's own tools can copy and check these files (decision 60).
  */
 const TABLES = [
   STORES_DDL,

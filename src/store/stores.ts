@@ -4,7 +4,6 @@ import type { Connection } from "./connection/connection.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import { cacheBriefly } from "./connection/remembered.ts";
 
-/** A merchant. */
 type Merchant = { readonly id: string; readonly name: string; readonly createdAt: number };
 
 /** A store with its merchant. */
@@ -13,7 +12,7 @@ export type StoreWithMerchant = { readonly id: string; readonly merchantId: stri
 /** The names that customers see: the merchant's and the store's. */
 export type StoreNames = { readonly merchant: string; readonly store: string };
 
-/** A store with its names, its activity, and the time when it was added. */
+/** A store with its names, whether it is active, and the time when it was created. */
 export type StoreDetails = StoreWithMerchant &
   StoreNames & { readonly active: boolean; readonly createdAt: number };
 
@@ -49,7 +48,7 @@ CREATE TABLE stores (
 CREATE INDEX stores_of_merchant ON stores (merchant_id);
 `;
 
-/** Merchants, stores and their capabilities. */
+/** Merchants and their stores. */
 export function storesTable(connection: Connection, scheduler: Scheduler) {
   const insertMerchant = connection.prepare<Merchant>(
     `INSERT INTO merchants (id, name, created_at) VALUES (@id, @name, @createdAt) ON CONFLICT (id) DO NOTHING`,
@@ -108,7 +107,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
       facts.forget();
     },
 
-    /** The facts that decide a create; undefined for a store that is being erased. */
+    /** The facts that decide a create; undefined if there is no such store or it is being erased. */
     facts,
   };
 }
@@ -145,13 +144,13 @@ function storeDetails(connection: Connection) {
 
     names: (storeId: string): StoreNames | undefined => selectNames.get(storeId),
 
-    /** The current details of a store; undefined if there is no such store. */
+    /** The details of a store; undefined if there is no such store. */
     details: (storeId: string): StoreDetails | undefined => {
       const row = selectDetails.get(storeId);
       return row && detailsOf(row);
     },
 
-    /** All stores, starting with the first store. */
+    /** All stores, in the order in which they were added. */
     all: (): StoreDetails[] => selectAll.all().map(detailsOf),
   };
 }

@@ -32,7 +32,8 @@ import { storesTable } from "./stores.ts";
 import { faultsTable } from "./fault/faults.ts";
 
 /**
- * The tables of a sandbox on a connection of any kind. `snapshots`: the snapshots that this kind of database supports.
+ * The tables of a sandbox on any kind of connection. `snapshots` creates the snapshots that this kind of database
+ * supports.
  */
 export function createTables(
   connection: Connection,

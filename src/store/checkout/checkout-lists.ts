@@ -1,5 +1,6 @@
-// Statements of lists and their indexes. The meaning of `q`: sandbox/checkout/list.ts. The plan of every statement:
-// test/sandbox/lists.test.ts; short ids: cli/target/ids.ts; the layout of tables: cli/table.ts.
+// The statements of lists, and the indexes that they use. See also sandbox/checkout/list.ts (the meaning of `q`),
+// test/sandbox/lists.test.ts (the query plan of every statement), cli/target/ids.ts (short ids) and cli/table.ts (the
+// layout of printed tables).
 import { PAYMENT_METHODS, STATUSES, type Checkout, type Status } from "../../core/checkout/checkout.ts";
 import type { Connection } from "../connection/connection.ts";
 import { COLUMNS_OF_CHECKOUT } from "./checkouts.ts";
@@ -15,7 +16,7 @@ export type CheckoutFilter = Pick<Checkout, "storeId"> & {
   readonly orderId: string | null;
 };
 
-/** A part of a list, newest first: checkouts before a position, and the maximum number. */
+/** A part of a list, newest first: at most `limit` checkouts before a position. */
 export type ListRange = { readonly before: CheckoutPosition; readonly limit: number };
 
 /** The result of a search, and the last checkout that it examined. */
@@ -23,7 +24,7 @@ export type CheckoutSearchResult = {
   readonly places: readonly CheckoutPosition[];
   readonly last: CheckoutPosition | undefined;
   readonly isWhole: boolean;
-  /** The number of checkouts up to `last`, if it is known without counting. */
+  /** The number of checkouts examined, if it is known without counting. */
   readonly count: number | undefined;
 };
 
@@ -35,7 +36,7 @@ const NEWEST_IDS = 1000;
 /** Maximum number of checkouts that one search reads. */
 const MAX_LOOK = 20_000;
 /**
- * If the range, counting all stores, has at most this many times the requested rows, it is read sequentially, in half
+ * A range with fewer positions than this many times `MAX_LOOK`, counting all stores, is read without an index, in half
  * the time.
  */
 const MAX_DENSITY = 3;
@@ -82,7 +83,7 @@ export function checkoutLists(connection: Connection) {
 
     /**
      * Searches the newest checkouts before a position for a text in their order_id or description, ignoring the case of
-     * ASCII letters. Null finds all. `last` is the oldest checkout examined; `isWhole` means that no checkout is older.
+     * ASCII letters; null matches all. `last` is the oldest checkout examined, and `isWhole` says that none is older.
      */
     look: (
       filter: CheckoutFilter,
@@ -102,7 +103,7 @@ export function checkoutLists(connection: Connection) {
       return { places, last, isWhole: beyond === undefined, count };
     },
 
-    /** The number of checkouts of the store from one position to before another. */
+    /** The number of a store's checkouts from one position (inclusive) to another (exclusive). */
     count: (storeId: string, from: CheckoutPosition, before: CheckoutPosition): number =>
       sql.count.get({ storeId, from, before }) ?? 0,
   };
@@ -127,7 +128,6 @@ function kindsOf({ status, object, paymentMethod }: CheckoutFilter): Kind[] {
 
 type StoreKey = Pick<Checkout, "storeId">;
 
-/** The condition of a filter. */
 const FILTER_CONDITION = `(@status IS NULL OR status = @status) AND (@object IS NULL OR object = @object)
   AND (@paymentMethod IS NULL OR payment_method = @paymentMethod) AND (@orderId IS NULL OR order_id = @orderId)`;
 
@@ -193,7 +193,7 @@ type SearchQuery = CheckoutFilter & {
 
 /**
  * The statements of a search: its results, its end, and the number of rows read. LIKE takes a third longer with ESCAPE,
- * so a % in the text stands for any character until `instr` checks the row.
+ * so `look` replaces each % of the text by _ in the pattern, and `instr` checks the rows that match.
  */
 function prepareLook(connection: Connection) {
   const found = `store_id = @storeId AND rowid BETWEEN @last AND @newest

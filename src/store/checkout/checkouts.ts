@@ -1,6 +1,6 @@
-// A new column needs a migration beside the DDL, never in the DDL itself (decision 60), with a test; both are named in
-// `columnsOf` (for SELECT and INSERT), the migration also in store/schema.ts. It drops the trigger of fixed columns,
-// and creates it again with the new column. If v1 shows the field, it also belongs in core/checkout/wire.ts.
+// A new column needs a migration beside the DDL, which itself never changes (decision 60), and a test. Pass the DDL and
+// the migration to `columnsOf`, and list the migration in store/schema.ts; it must recreate the trigger
+// `checkout_terms_are_immutable` with the new column. A field that v1 shows also belongs in core/checkout/wire.ts.
 import type { Checkout, Status } from "../../core/checkout/checkout.ts";
 import { columnsOf, prepareByPosition } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
@@ -94,7 +94,6 @@ export function checkoutsTable(connection: Connection) {
 
     setStatus: (id: string, status: Status): void => void updateStatus.run({ id, status }),
 
-    /** Sets the expiry of a checkout. */
     setExpiry: (id: string, expiresAt: number): void => void updateExpiry.run({ id, expiresAt }),
 
     /** The open or succeeded checkout of an order_id; there is at most one (decision 8). */

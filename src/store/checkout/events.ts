@@ -48,11 +48,12 @@ CREATE TRIGGER events_are_kept BEFORE DELETE ON events
 
 const EVENT = columnsOf<StoredEvent>("events", EVENTS_DDL);
 
-/** The outbox: events, written in the transaction of their change (decision 11). */
+/** The outbox: each event is written in the transaction of the change that it reports (decision 11). */
 export function eventsTable(connection: Connection) {
   const insert = prepareByPosition<Omit<StoredEvent, "position">>(
     connection,
-    // Above every position ever used, so that a caller that continues from a position misses nothing after a reset.
+    // New positions are above every position ever used, so that a caller who continues from a position misses nothing
+    // after a reset.
     `INSERT INTO events (position, id, store_id, checkout_id, type, sequence, body, created_at)
      VALUES ((SELECT position + 1 FROM event_floor
               WHERE position >= ifnull((SELECT max(position) FROM events), 0)), @id, @storeId, @checkoutId, @type, @sequence, @body, @createdAt)`,
@@ -91,7 +92,7 @@ export function eventsTable(connection: Connection) {
       return first.flatMap((position) => at.get(position) ?? []);
     },
 
-    /** The newest matching events, oldest first: among all events, or the store's events before a position. */
+    /** The newest matching events, oldest first. A filter by checkout alone, without an order_id, ignores `before`. */
     latest: (wanted: EventFilter & { readonly before?: number }): StoredEvent[] => {
       const filter = { before: AFTER_ALL, ...wanted };
       const { selectLatest, selectLatestOf, selectOfOrder, at } = lists;
@@ -117,7 +118,7 @@ function typesOf({ type }: EventFilter): readonly string[] {
   return type === null ? EVENT_TYPES : [type];
 }
 
-/** Each statement names the index that it uses: the store's events of a type, or a checkout's events. */
+/** A statement names its index, or has a unary + before each column whose index must not be used. */
 function prepareLists(connection: Connection) {
   type TypeQuery = EventFilter & { readonly type: string };
   type LaterQuery = EventsAfter & { readonly from: number };
@@ -137,7 +138,7 @@ function prepareLists(connection: Connection) {
          ORDER BY position LIMIT @limit`,
       )
       .pluck(),
-    // The events of a checkout have their sequence in the order of their positions.
+    // Within a checkout, the order by sequence is the order by position.
     selectLatestOf: connection.prepare<EventFilter, StoredEvent>(
       `SELECT ${EVENT.select} FROM events
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)

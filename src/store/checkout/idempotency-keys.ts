@@ -53,7 +53,7 @@ export function idempotencyKeysTable(connection: Connection) {
     /** Stores the answer of a key. */
     insert,
 
-    /** The answer of a key. A key past its 30 days is deleted, and counts as unused. */
+    /** The answer of a key; undefined if the key is unused. A key past its 30 days is deleted, and counts as unused. */
     take: (storeId: string, key: string, now: number): StoredResponse | undefined => {
       const found = select.get(storeId, key);
       if (found === undefined || found.createdAt > now - IDEMPOTENCY_RETENTION_MS) return found;
@@ -64,7 +64,7 @@ export function idempotencyKeysTable(connection: Connection) {
     /** The id of the checkout that a key created; undefined if there is none. */
     checkoutOf: (storeId: string, key: string): string | undefined => selectCheckout.get(storeId, key),
 
-    /** The keys of a checkout, each with its answer: one, until it is forgotten. */
+    /** The key that created a checkout, with its answer; empty if the key was deleted after its 30 days. */
     ofCheckout: (checkoutId: string): StoredAnswer[] => selectOfCheckout.all(checkoutId),
   };
 }

@@ -42,7 +42,7 @@ export function pricesTable(connection: Connection) {
   );
 
   return {
-    /** Adds a price, or replaces the price with its id; checkouts keep their terms. */
+    /** Adds a price, or replaces the price with the same id; checkouts keep their terms. */
     put: (storeId: string, price: Price): void => {
       const { approved, retired } = price;
       upsert.run({ ...price, storeId, approved: Number(approved), retired: Number(retired) });

@@ -2,7 +2,7 @@ import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** A due change: the automatic settlement of a checkout, or an expiry. */
+/** A scheduled change of a checkout: its automatic settlement, or its expiry. */
 export type DueItem = {
   readonly checkoutId: string;
   readonly dueAt: number;

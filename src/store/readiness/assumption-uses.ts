@@ -2,8 +2,8 @@ import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /**
- * A decision of ours on which an integration relied, with the first request that relied on it. Times are by the store's
- * clock.
+ * One of our decisions on which an integration relied, with the first request that relied on it. Times are by the
+ * store's clock.
  */
 export type AssumptionUse = {
   readonly storeId: string;
@@ -26,7 +26,7 @@ CREATE TABLE assumption_uses (
 
 const USE = columnsOf<AssumptionUse>("assumption_uses", ASSUMPTION_USES_DDL);
 
-/** The assumptions that integrations relied on, which the interface does not state. */
+/** The assumptions (decisions that the interface does not state) on which each store's integrations relied. */
 export function assumptionUsesTable(connection: Connection) {
   const insert = connection.prepare<AssumptionUse>(
     `INSERT INTO assumption_uses ${USE.values} ON CONFLICT DO NOTHING`,

@@ -69,6 +69,6 @@ export function drillsTable(connection: Connection) {
 }
 
 function fromRow(row: DrillRow): RecordedDrill {
-  // Only `insert` above writes steps, and it accepts only typed steps.
+  // `insert` accepts only typed steps, and a restore validates them.
   return { ...row, passed: row.passed === 1, steps: JSON.parse(row.steps) as DrillStep[] };
 }

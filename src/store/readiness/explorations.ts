@@ -28,7 +28,7 @@ export function explorationsTable(connection: Connection) {
     `SELECT ${EXPLORATION.select} FROM explorations WHERE store_id = ?`,
   );
   return {
-    /** Records an exploration, replacing the previous one of the store. */
+    /** Records an exploration, replacing the store's previous exploration. */
     record: (exploration: ExplorationOfStore): void => {
       replace.run({ ...exploration, places: JSON.stringify(exploration.places) });
     },
@@ -38,7 +38,7 @@ export function explorationsTable(connection: Connection) {
       const row = selectOf.get(storeId);
       if (row === undefined) return undefined;
       const { storeId: _own, ...exploration } = row;
-      // Only `record` above writes places, and it accepts only typed places.
+      // `record` accepts only typed places, and a restore validates them.
       return { ...exploration, places: JSON.parse(row.places) as Exploration["places"] };
     },
   };

@@ -4,7 +4,7 @@ import type { Connection } from "../connection/connection.ts";
 /** A create whose key was used before (interface 20). Times are by the store's clock. */
 export type IdempotencyUse = KeyUseFact & {
   readonly storeId: string;
-  /** `replayed`: the same request, answered with the same bytes. `refused`: another request with the key. */
+  /** `replayed`: the same request, answered with the same bytes. `refused`: a different request with the same key. */
   readonly kind: "replayed" | "refused";
 };
 
@@ -21,7 +21,7 @@ CREATE TABLE idempotency_uses (
 CREATE INDEX idempotency_uses_of_store ON idempotency_uses (store_id, kind, at);
 `;
 
-/** The service's own log of repeated keys: evidence of a correct client. */
+/** The service's own log of repeated keys: evidence of how a client uses its keys. */
 export function idempotencyUsesTable(connection: Connection) {
   const insert = connection.prepare<IdempotencyUse>(
     `INSERT INTO idempotency_uses (store_id, key, kind, request_id, at)

@@ -1,10 +1,10 @@
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** The size of a log above which nothing is indexed, and the log is searched instead. */
+/** Maximum number of requests in an indexed log; a larger log is searched instead. */
 const MAX_REMEMBERED = 50_000;
 
-/** The batches of a store with requests for an order: the newest batch read, and the batches of each order. */
+/** The index of a store: the newest batch read, the number of entries, and the batches of each order. */
 type OrdersOfStore = { upTo: number; noted: number; readonly lasts: Map<string, number[]> };
 
 /**
@@ -33,7 +33,7 @@ export function createOrderIndex(
     const { oldest, newest } = range.get(storeId) ?? {};
     if ((newest ?? 0) - (oldest ?? 0) > MAX_REMEMBERED) return undefined;
     const before = known.get(storeId);
-    // Deleted batches leave their numbers behind; another process may have started a new log.
+    // Numbers of deleted batches accumulate in the index, and another process may have started a new log.
     const isUsable =
       before !== undefined && before.noted <= 2 * MAX_REMEMBERED && before.upTo <= (newest ?? 0);
     const orders: OrdersOfStore = isUsable ? before : { upTo: 0, noted: 0, lasts: new Map() };
@@ -60,8 +60,8 @@ export function createOrderIndex(
 
   return {
     /**
-     * The requests for an order, newest first, together with other requests in their batches; undefined if the index
-     * does not cover the batches.
+     * The requests for an order, newest first, and perhaps other requests of their batches; undefined without an order,
+     * or if the log is too large for an index.
      */
     newestOf: (storeId: string, orderId: string | null): Iterable<LoggedRequest> | undefined => {
       if (orderId === null) return undefined;

@@ -1,7 +1,7 @@
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** The text with which the code of a refusal begins in a line. Other codes are null; in strings, quotes are escaped. */
+/** Only lines of refused requests contain this text: other codes are null, and quotes inside strings are escaped. */
 const REFUSED_TEXT = '"code":"';
 
 /** A refused request, as a search shows it. */
@@ -45,7 +45,7 @@ export function createRefusedIndex(
       if (!batch.includes(REFUSED_TEXT)) continue;
       for (const line of batch.split("\n").toReversed()) {
         if (lines.length > MAX_SEARCHED) return lines;
-        // Most lines are of successful requests, and need not be parsed.
+        // Most lines are about successful requests, and need not be parsed.
         if (line.includes(REFUSED_TEXT)) lines.push(...parse(line).map(summaryOf));
       }
     }
@@ -69,8 +69,8 @@ export function createRefusedIndex(
 
   return {
     /**
-     * The newest refused requests whose order_id contains a text, ignoring case, newest first. `isWhole` says whether
-     * the search reached the oldest refused request.
+     * The refused requests whose order_id contains a text, ignoring case, newest first. `isWhole`: whether all refused
+     * requests were searched.
      */
     find: (
       storeId: string,

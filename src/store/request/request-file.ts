@@ -64,8 +64,8 @@ export function mustBeSetAside({ reason }: Pick<FileRefusal, "reason">): boolean
 
 /**
  * Opens the request log, creating it if it does not exist; files left behind by a deleted log are deleted. A file that
- * is damaged or not a log is set aside, replacing an older one, and a new log is started (decision 86). A power failure
- * may lose its last requests.
+ * is damaged or not a log is set aside, replacing the file set aside before, and a new log is started (decision 86). A
+ * power failure may lose the newest requests.
  */
 export function openRequestFile(
   path: string,
@@ -141,7 +141,7 @@ function setAside(path: string, { report }: RequestFileOptions, why: string): vo
   report?.(`the request log was set aside as ${path}${ASIDE_SUFFIX}, and a new log was started: ${why}`);
 }
 
-/** Whether an error means that a log is damaged, truncated or has other tables; disk failures cause none of these. */
+/** Whether an error means that a log is damaged, truncated, replaced or has other tables; false for disk failures. */
 function isUseless(path: string, options: RequestFileOptions, error: unknown): error is Error {
   if (!isSqliteError(error) || path === IN_MEMORY) return false;
   // Another process has written a row with the same position.

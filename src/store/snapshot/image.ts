@@ -73,7 +73,7 @@ const CHECKSUM_BYTES = 4;
 /** The offset of the proof by the sandbox that took the snapshot. */
 const ORIGIN_OFFSET = CHECKSUM_OFFSET + CHECKSUM_BYTES;
 const ORIGIN_END = ORIGIN_OFFSET + ORIGIN_PROOF_BYTES;
-/** The offset of the header's journal mode; 1 is a rollback journal, because a database in memory has no log. */
+/** The header's offset of the journal mode. A database in memory has no log, so it needs 1: a rollback journal. */
 const WRITE_VERSION_OFFSET = 18;
 
 /** An empty snapshot of one schema version, and its schema. */
@@ -114,8 +114,8 @@ const FILE_PRAGMAS = [
 ];
 
 /**
- * Creates an empty snapshot in an attached database, for a caller who fills it in one step: `tables` runs before that
- * and `rest` afterwards, because building an index from all rows takes a fraction of the time.
+ * Returns the SQL that creates a snapshot in an attached database. `tables` runs before the rows are inserted, and
+ * `rest` afterwards, because building an index from all rows takes a fraction of the time.
  */
 export function createAttachedImage(
   options: ImageOptions,
@@ -195,8 +195,8 @@ function partsToProve(bytes: Uint8Array): readonly Uint8Array[] {
 }
 
 /**
- * The bytes of a snapshot with their checksum: without it, a changed digit would be restored, because SQLite has no
- * checksum.
+ * Writes the checksum into the bytes of a snapshot. SQLite files have no checksum, so without it a changed digit would
+ * be restored.
  */
 export function writeChecksum(bytes: Buffer): Buffer {
   bytes.writeUInt32BE(checksumOf(bytes), CHECKSUM_OFFSET);
@@ -258,11 +258,11 @@ function checkImage(
     );
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
     return refuseDamaged("its bytes differ from the bytes that were written");
-  // First of all: a check, a migration or a query would run the expressions and triggers of a foreign schema.
+  // Before any SQL: a check, a migration or a query would run the expressions and triggers of a foreign schema.
   if (schemaOf(connection) !== templateOf(options, version).schema)
     return refuseDamaged("its tables are not a snapshot's tables");
-  // An index that leads to other rows would hide a row from one query and show it to another. A proven snapshot has no
-  // such index.
+  // An index that does not match its table would hide a row from some queries. A snapshot of our own has no such index,
+  // so the check of the indexes is skipped.
   const check = options.isOwn === true ? "quick_check(1)" : "integrity_check(1)";
   const verdict = String(connection.pragma(check, { simple: true }));
   if (verdict !== "ok") return refuseDamaged(verdict);

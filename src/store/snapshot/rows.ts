@@ -23,7 +23,7 @@ export type CopiedTable = {
   readonly position: number | undefined;
 };
 
-/** Encrypts a sealed secret with another key. */
+/** Decrypts a sealed secret, and encrypts it with another key. */
 export type Resealer = (sealed: SealedSecret) => SealedSecret;
 
 /** The stores whose rows are selected: one, or all. */
@@ -64,7 +64,7 @@ const STORE_CONDITIONS: ReadonlyMap<string, string> = new Map(
 
 /** The number of rows that are read, and written to a snapshot, before other work can run. */
 const ROWS_AT_ONCE = 200;
-/** The number of row positions that are read before other work can run; they are read from an index. */
+/** The number of row positions that are read, from an index, before other work can run. */
 const PLACES_AT_ONCE = 5000;
 
 /** Conditions that exclude temporary rows: keys that are revoked with their drill, and attempts in flight. */
@@ -127,7 +127,7 @@ export function hasReferencesAcrossStores(connection: Connection): boolean {
   );
 }
 
-/** Reads rows in order. */
+/** Reads the rows of a table, in the order of creation if it matters. */
 export function selectRows(
   connection: Connection,
   table: CopiedTable,
@@ -137,7 +137,7 @@ export function selectRows(
   return select.raw().iterate(...parametersOf(of));
 }
 
-/** Copies rows, in order, into the same table of an attached database. */
+/** Copies the same rows, in the same order, into the table of this name in an attached database. */
 export function copyRows(
   connection: Connection,
   table: CopiedTable,
@@ -232,7 +232,7 @@ export function readRows(
     .iterate();
 }
 
-/** Finds a delivery whose checkout or sequence differs from its event. */
+/** The id of a delivery with another checkout or sequence than its event; undefined if there is none. */
 export function findStrayDelivery(connection: Connection): string | undefined {
   return connection
     .prepare<[], string>(
@@ -268,7 +268,7 @@ function statementOf(connection: Connection, sql: string): RowStatement {
   return statement;
 }
 
-/** Rows of signing secrets, each encrypted with another key. */
+/** Decrypts the secrets in rows of signing secrets, and encrypts them with another key. */
 export function* resealRows({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Resealer): Generator<Row> {
   const at = (name: string): number => columns.indexOf(name);
   const [id, storeId, nonce, sealed] = [at("id"), at("store_id"), at("nonce"), at("sealed")];

@@ -116,8 +116,8 @@ function prepareRows(
 const MAX_POSITION = 2 ** 52;
 
 /**
- * Rows that are numbered across all stores: each keeps its number; or, if a number is taken, all get numbers above
- * every number ever used, in the same order.
+ * Rows that are numbered across all stores keep their numbers, unless one of the numbers is taken: then all rows get
+ * numbers above every used number, in the same order.
  */
 function renumberRows(
   connection: Connection,
@@ -140,7 +140,7 @@ function renumberRows(
   return rows.map((row) => row.with(position, Number(row[position]) + behind));
 }
 
-/** The position of a store among the stores, so that the first store stays the first. */
+/** The position of a store among the stores, so that a replaced store keeps it; undefined if there is no such store. */
 function placeOf(connection: Connection, storeId: string): number | undefined {
   return connection.prepare<[string], number>("SELECT rowid FROM stores WHERE id = ?").pluck().get(storeId);
 }

@@ -39,7 +39,7 @@ export type SnapshotSource = {
   readonly nativeBinding: string | undefined;
   /** Whether the paths still lead to the files that were opened. */
   readonly isIntact: () => boolean;
-  /** Resolves when the requests that have arrived are read. */
+  /** Resolves once all requests that have already arrived have been read. */
   readonly pause: () => Promise<void>;
 };
 
@@ -62,8 +62,8 @@ export function createSnapshotTaker({ connection, nativeBinding, isIntact, pause
     },
 
     /**
-     * Writes a snapshot of a state on disk to a file, as the state is at the time of the call, a few rows at a time so
-     * that other work can run. Rejects if the state is closed before the snapshot is complete.
+     * Writes a snapshot of a state on disk, as of the call, to a file. Writes a few rows at a time, so that other work
+     * can run. Rejects if the state is closed before the snapshot is complete.
      */
     write: async (plan: SnapshotPlan, path: string): Promise<void> => {
       const writing = writeRows(connection.name, path, { ...options, ...plan });
@@ -138,7 +138,7 @@ function fillAtOnce(connection: FileConnection, plan: SnapshotPlan): void {
   noteFacts(connection, IMAGE, plan);
 }
 
-/** Copies the secrets, which are few, and which this program encrypts with another key. */
+/** Copies the signing secrets, not by SQL, because they must be encrypted with another key. */
 function copySecrets(connection: FileConnection, table: CopiedTable, plan: SnapshotPlan): void {
   const rows = [...selectRows(connection, table, rowsOf(plan))];
   insertRows(connection, { ...table, name: `${IMAGE}.${table.name}` }, resealRows(table, rows, plan.reseal));

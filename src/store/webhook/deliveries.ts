@@ -44,7 +44,7 @@ type DeliveryPage = { readonly deliveries: readonly Delivery[]; readonly nextBef
 
 type PageFilter = DeliveryFilter & { readonly type: string | null };
 type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;
-/** A delivery as stored: the fault is in the form of its header. */
+/** A delivery as stored: the fault is text, in the format of the fault header. */
 type Row = Omit<Delivery, "inOrder" | "fault"> & { readonly inOrder: number; readonly fault: string | null };
 /** The position of a delivery among the deliveries of its checkout to its endpoint. */
 type SequencePosition = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
@@ -72,10 +72,10 @@ CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at) WHERE state = '
 CREATE INDEX waiting_deliveries ON deliveries (endpoint_id, checkout_id, sequence) WHERE state = 'due';
 CREATE INDEX deliveries_of_event ON deliveries (event_id);
 CREATE INDEX deliveries_of_checkout ON deliveries (checkout_id) WHERE checkout_id IS NOT NULL;
--- In lists: the deliveries to an endpoint, of one state, in the order in which they were made.
+-- For lists: the deliveries of an endpoint in one state, in the order in which they were created.
 CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, state);
 CREATE INDEX deliveries_of_store ON deliveries (store_id);
--- What has been tried and is tried again, which a backlog does not hide. Most deliveries are never in it.
+-- Due deliveries with at least one attempt, so that a backlog does not hide them. Most deliveries are never in it.
 CREATE INDEX tried_deliveries ON deliveries (endpoint_id) WHERE state = 'due' AND tries > 0;
 CREATE TRIGGER settled_deliveries_are_final BEFORE UPDATE ON deliveries WHEN OLD.state <> 'due'
   BEGIN SELECT RAISE(ABORT, 'a settled delivery is final'); END;
@@ -183,7 +183,6 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
   };
 }
 
-/** Lists of deliveries. */
 function deliveryLists(connection: Connection) {
   const lists = prepareLists(connection);
   return {
@@ -281,7 +280,7 @@ const LOOK_TYPE = 1000;
 /** A position after all deliveries. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
-/** A filter with the position before which a page begins. */
+/** A filter for the deliveries before a position. */
 type Part = Omit<DeliveryFilter, "before"> & { readonly before: number };
 
 /**

@@ -21,7 +21,7 @@ export type RecordedAttemptResult = Pick<
   "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt"
 > & { readonly finishedAt: number };
 
-/** The last answer of an endpoint among the deliveries for a checkout. */
+/** An endpoint's last answer to a delivery for a checkout, and the state of that delivery. */
 export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
   readonly checkoutId: string;
   readonly endpointId: string;

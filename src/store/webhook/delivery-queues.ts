@@ -8,7 +8,7 @@ export type DeliveryQueue = {
 };
 
 const QUEUE = "coalesce(checkout_id, event_id)";
-/** The order within a queue: ordered deliveries by the sequence of their events, all others by their time. */
+/** The order within a queue: ordered deliveries by the sequence of their events, all others by their due time. */
 const PLACE = "CASE in_order WHEN 1 THEN sequence ELSE next_at END";
 
 /** SQL condition for the deliveries of a queue that are sent in the order of their events. */
@@ -16,8 +16,8 @@ export const IS_ORDERED_IN_QUEUE = `endpoint_id = @endpointId AND ${QUEUE} = @ch
   AND is_head IN (0, 1) AND in_order = 1`;
 
 /**
- * The migration that gives each queue a head, so that the deliveries after it cost nothing. The head is the delivery
- * that is sent next or is in flight; the other columns determine which delivery that is.
+ * The migration that gives each queue a head, so that the next delivery is found without reading the whole queue. The
+ * head is the delivery that is sent next or is in flight; the other columns determine which delivery that is.
  */
 export const DELIVERY_QUEUES_DDL = `
 ALTER TABLE deliveries ADD COLUMN is_head INTEGER NOT NULL DEFAULT 0 CHECK (is_head IN (0, 1));
@@ -27,7 +27,7 @@ CREATE INDEX head_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 
 ${chooseAll("TRUE")};
 `;
 
-/** Makes one delivery the head of each queue, among rows without an open attempt and in queues without a head. */
+/** SQL that chooses the head of each queue among these rows; they must have no open attempt, and the queues no head. */
 function chooseAll(ofRows: string): string {
   return `
 WITH queued AS (
@@ -85,7 +85,7 @@ export function deliveryQueues(connection: Connection) {
   };
 }
 
-/** The candidate with the earliest time; of ordered deliveries, only the first is a candidate. */
+/** The candidate that is due first; of the ordered deliveries, only the first in sequence counts. */
 function nextOf(found: readonly Candidate[]): Candidate | undefined {
   const [first] = found
     .filter(({ inOrder }) => inOrder === 1)
@@ -103,7 +103,7 @@ export function chooseHeads(connection: Connection, storeId: string): void {
   connection.prepare(chooseAll("store_id = ?")).run(storeId);
 }
 
-/** The SQL condition that a delivery of this name has an attempt without a recorded result. */
+/** The SQL condition that the delivery with this alias has an attempt without a recorded result. */
 export function hasOpenAttempt(delivery: string): string {
   return `EXISTS (SELECT 1 FROM delivery_attempts AS open WHERE open.delivery_id = ${delivery}.id AND open.finished_at IS NULL)`;
 }

@@ -31,13 +31,13 @@ CREATE TABLE endpoints (
   created_at    INTEGER NOT NULL,
   removed_at    INTEGER
 ) STRICT;
--- Those too that were removed: their deliveries are listed.
+-- Includes removed endpoints, because their deliveries are listed.
 CREATE INDEX endpoints_of_store ON endpoints (store_id);
 `;
 
 const ENDPOINT = columnsOf<Endpoint & Removal>("endpoints", ENDPOINTS_DDL);
 
-/** The endpoints of stores. A removed endpoint is kept for its audit, but is no longer found. */
+/** The endpoints of stores. The row of a removed endpoint is kept for the audit, but is no longer found. */
 export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<EndpointRow>(`INSERT INTO endpoints ${ENDPOINT.values}`);
   const select = connection.prepare<[string], EndpointRow>(
