@@ -16,7 +16,7 @@ export type AcceptedOrder = {
 /** Number of last accepted deliveries that are searched for an order's event: the newest may all be tests. */
 const SEARCHED_DELIVERIES = 1000;
 
-/** The newest accepted events of checkouts; null if the endpoint's last deliveries contain none. */
+/** The newest checkout with an event that the endpoint accepted; null if its last deliveries contain none. */
 export function findAcceptedOrder(
   { deliveries, events, checkouts }: Pick<Store, "deliveries" | "events" | "checkouts">,
   { id: endpointId, storeId }: Pick<Endpoint, "id" | "storeId">,

@@ -3,7 +3,7 @@ import type { AssumptionUse } from "../../store/readiness/assumption-uses.ts";
 import type { Store } from "../../store/store.ts";
 import { createWorkers } from "../runtime/workers.ts";
 
-/** The first use of a decision. The time is in milliseconds by the store's clock. */
+/** A use of decisions. The time is in milliseconds by the store's clock. */
 type Reliance = {
   readonly storeId: string;
   /** The id of the request; if there is none, the id of the event or checkout. */

@@ -47,7 +47,7 @@ export async function openDrillLease(
   }
 }
 
-/** Creates a key only for the drill, so that other requests to the store are not mistaken for the merchant's client. */
+/** Creates a key only for the drill, so that requests with other keys are not attributed to the merchant's client. */
 async function openIdempotencyLease(
   { store, world, idempotencyWatch }: LeaseContext,
   lease: Omit<Lease, "since">,

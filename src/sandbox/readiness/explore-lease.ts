@@ -5,10 +5,10 @@ import { clearFaults, listFaults } from "../fault/faults.ts";
 import { moveClock, type ClockContext } from "../runtime/clock.ts";
 import type { LeaseRef, Leases } from "./leases.ts";
 
-/** The context of undoing an exploration. */
+/** The dependencies of undoing an exploration. */
 type UndoContext = ClockContext & Parameters<typeof clearFaults>[0];
 
-/** The context of the lease of an exploration. */
+/** The dependencies of an exploration's lease. */
 type ExploreLeaseContext = UndoContext & {
   readonly leases: Leases;
   readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;

@@ -55,16 +55,16 @@ export type IdempotencyWatch = {
 };
 
 type Watch = WatchedDrill & {
-  /** The current run, with the number of starts of the command for its purchase; undefined between runs. */
+  /** The current run, and how often the command was started for its purchase; undefined between runs. */
   readonly current: (WatchedRun & { readonly start: number; readonly answered: boolean }) | undefined;
   readonly runs: readonly RunFact[];
   readonly seen: readonly ObservedCreate[];
   readonly otherKeys: readonly string[];
   readonly hasOwnCommand: boolean;
-  /** Whether a create arrived between two runs. */
+  /** Whether a create arrived between two runs, or for an earlier run's purchase. */
   readonly hasLate: boolean;
   /**
-   * The earliest time for the client's next request, by the monotonic clock; null if no answer told the client to wait.
+   * The earliest time for the client's next request, by the real clock; null if no answer told the client to wait.
    */
   readonly waitsUntil: number | null;
   /** Null until an answer is dropped. */

@@ -6,7 +6,7 @@ import type { World } from "../../world.ts";
 /** A lease and its store. */
 export type LeaseRef = { readonly storeId: string; readonly id: string };
 
-/** The hold of a drill on a store, which lasts as long as the drill's command. */
+/** A drill's hold on a store. The hold lasts as long as the drill's command. */
 export type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: LeaseKind };
 
 /**

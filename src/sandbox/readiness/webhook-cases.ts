@@ -33,7 +33,7 @@ import type { WebhookWatch } from "./webhook-watch.ts";
 export type DrillSubject = {
   readonly endpoint: Endpoint;
   readonly secret: string;
-  /** Older secrets, newest first, and whether one of them is no longer active. */
+  /** Older secrets, newest first. One of them may be `retiredSecret`, which is no longer active. */
   readonly olderSecrets: readonly string[];
   readonly retiredSecret: string | undefined;
   /** Order events that the endpoint has accepted; null if there are none, or if order events are not sent. */
@@ -61,7 +61,7 @@ const ALL_PAUSES_MS = 60_000;
 
 /**
  * Sends all cases to an endpoint outside any transaction, some in sequence and some in parallel, until too many have no
- * answer or `isWanted` refuses.
+ * answer or `isWanted` returns false.
  */
 export async function sendCases(
   context: CasesContext,
@@ -180,8 +180,8 @@ async function postOnce(
 }
 
 /**
- * Creates a pace that resends a request after a 429. All requests share the pause, and the drill has a maximum time for
- * pauses.
+ * Creates a function that sends a request, and resends it after a 429. All requests share the pause, and the total time
+ * of a drill's pauses is limited.
  */
 function createPace(world: Pick<World, "now" | "sleep">) {
   let paused = 0;

@@ -35,7 +35,7 @@ export type DeliveryAttemptEntry = {
 /** The format of the lines. */
 export type LogFormat = "text" | "json";
 
-/** Writes log text, such as stderr or a file. */
+/** A stream to which log text is written, such as stderr or a file. */
 export type LogStream = Pick<World["stderr"], "writableNeedDrain"> & {
   readonly write: (text: string) => unknown;
 };

@@ -33,7 +33,7 @@ const DRAIN_BUDGET_MS = 20_000;
 export type ClockContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "monotonic">;
   readonly dispatcher: Pick<Dispatcher, "drain">;
-  /** Prevents concurrent moves, which would start from the same time, so that one would be lost. */
+  /** Runs the moves of a store one after the other: of two moves that start from the same time, one would be lost. */
   readonly clockMutex: Mutex;
   /** The progress of moves, for pages. */
   readonly clockMoves: ClockMoves;
@@ -42,7 +42,7 @@ export type ClockContext = ServiceContext & {
 /**
  * Moves a store's clock. A move forward processes everything that becomes due, each item at its own time, and sends due
  * deliveries before it returns. A move back undoes nothing. Refuses with `not_found` if there is no such store, and a
- * time beyond the year 9999 with `invalid_parameter`.
+ * time outside the years 0 to 9999 with `invalid_parameter`.
  */
 export function moveClock(
   context: ClockContext,
@@ -83,7 +83,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
   let reached = storeNow(before, realNow);
   progress.heads(now);
   for (let arrived = act.action === "show"; !arrived;) {
-    // The clock stops at each time when something is sent, because retries count from there.
+    // The clock stops at each time at which something is sent, because the delay of a retry counts from there.
     const stop = nextStop(context, storeId, reached) ?? now;
     arrived = stop >= now || world.monotonic() >= until;
     const clockAt = (at: number): StoreClock => setClock(before, at, realNow);
@@ -155,8 +155,8 @@ async function moveTo(
 }
 
 /**
- * The next time after a given one at which something happens or is sent; undefined if there is none. Deliveries count
- * only for enabled endpoints.
+ * The next time, later than `after`, at which something happens or is sent; undefined if there is none. Only deliveries
+ * to enabled endpoints count.
  */
 function nextStop({ store }: ServiceContext, storeId: string, after: number): number | undefined {
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");

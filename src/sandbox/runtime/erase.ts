@@ -116,7 +116,7 @@ export async function finishErasures(
 /** Maximum duration of a transaction that deletes rows, in milliseconds: requests to other stores wait for it. */
 const MAX_TRANSACTION_MS = 15;
 
-/** The stores that a reset names by id or name, or all. Refuses with `not_found`, and with `state_conflict` for several. */
+/** The store with this id or name; default: all. Refuses with `not_found`, or `state_conflict` if it is not unique. */
 export function chooseStores(
   { store }: Pick<ErasureContext, "store">,
   wanted: string | undefined,

@@ -7,7 +7,7 @@ import type { LogFormat, LogStream } from "./access-log.ts";
 import { isError } from "../../core/outcome.ts";
 import { SecretUnreadable } from "../webhook/signing-secret.ts";
 
-/** A log of internal errors: the first of each kind in full, later ones as a count. */
+/** A log of internal errors: the first error of each kind in full, later errors as a count. */
 type FailureLog = {
   /** Logs a failure under the id of its request, or under the name of the work that failed. */
   readonly report: (id: string, error: unknown) => void;

@@ -1,7 +1,7 @@
 import { printable } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 
-/** The remedy for a store that came with a snapshot of another sandbox. */
+/** Why a store from another sandbox's snapshot delivers nothing, and the remedy. */
 const FOREIGN_STORE_REASON =
   "came with a snapshot of another sandbox; to deliver its events: checkout snapshots restore <name> --adopt, or checkout sandbox start --adopt";
 
@@ -30,7 +30,7 @@ type HoldContext = {
 /**
  * Compares the folder of the state with the recorded folder (decision 71). Records the folder if none was recorded yet,
  * or if the state is adopted, which also adopts stores from another sandbox's snapshot. Returns why nothing may be
- * delivered: the state is a copy, was moved, or came from another user. Undefined if the folder is the recorded one.
+ * delivered: the state is a copy, was moved, or came from another user. Undefined if deliveries may be sent.
  */
 export function recordHome(
   store: Pick<Store, "home" | "heldStores" | "write">,

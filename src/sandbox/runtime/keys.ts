@@ -32,8 +32,8 @@ export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
   { storeId, apiKey = newApiKey(world), scopes = SCOPES, forDrill = false }: KeyInput,
 ): MadeKey {
-  // Not from the stream of store ids: stores that are created at the same time draw their ids before their
-  // transactions.
+  // Stores that are created at the same time draw their ids before their transactions, so keys draw from another
+  // stream.
   const made = { id: world.uuid(`${storeId} credentials`), lastFour: apiKey.slice(-4), scopes };
   store.credentials.insert({
     ...made,
@@ -47,7 +47,8 @@ export function createKey(
 
 /**
  * Revokes a key of a store: v1 refuses it from now on. A revoked key is left unchanged. Returns the key, with the
- * number of the store's active keys. Refuses with `not_found`, also for a key of another store or of a drill.
+ * number of active keys that the store has left. Refuses with `not_found`, also for a key of another store or of a
+ * drill.
  */
 export function revokeKey(
   context: KeyContext,

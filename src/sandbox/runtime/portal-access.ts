@@ -44,7 +44,7 @@ export type PortalAccess = {
   readonly path: string;
   readonly port: number;
   readonly isOff: boolean;
-  /** Issues a code that signs in one browser, once; it expires at a time in milliseconds by the real clock. */
+  /** Issues a code that signs in one browser, once. `expiresAt` is in milliseconds by the real clock. */
   readonly issueCode: () => { readonly code: string; readonly expiresAt: number };
   /**
    * Signs the merchant in with a code, which is then used up. A browser that is already signed in keeps its session, so

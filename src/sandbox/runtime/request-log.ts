@@ -42,7 +42,7 @@ type Facts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
 export type RequestLog = {
   /** Records a v1 request after its answer; other requests are not logged. Only appends to a list. */
   readonly note: (request: ReceivedRequest, answer: Answer, times: Times) => void;
-  /** All answered requests, newest first. After a position: the first requests that follow it. */
+  /** The newest requests that match the filter; with the filter's `after`, the first that follow it. Newest first. */
   readonly list: (storeId: string, filter: RequestFilter) => readonly LoggedRequest[];
   /** The newest requests before a position, newest first. Default: the newest of all. */
   readonly before: (storeId: string, position: number | undefined, limit: number) => readonly LoggedRequest[];
@@ -194,7 +194,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     file = next;
     reportErrorsOf(options, () => last !== undefined && last !== "unusable" && last.close());
   };
-  /** Whether the file was damaged, so that a new one is created. */
+  /** Closes the file after an error; returns whether the file was set aside, so that the next use creates a new one. */
   const leaveAfter = (error: unknown): boolean => {
     const last = file;
     file = undefined;
@@ -222,7 +222,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
   };
   return {
     using,
-    /** Leaves a file that was deleted or replaced by another program; the next one is empty. */
+    /** Closes a file that another program deleted or replaced; the next use opens a new one. */
     leaveDeleted: (): void =>
       reportErrorsOf(options, () => {
         if (file !== undefined && file !== "unusable" && !file.isThere()) leave(undefined);
@@ -237,8 +237,8 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
 }
 
 /**
- * The last position that a store no longer keeps. A batch is kept whole as long as its newest request is kept. A log
- * that keeps no requests still shows older ones.
+ * The last position that a store no longer keeps: a whole batch stays in the file as long as its newest request is
+ * kept. If no new requests are kept, the requests logged before are still shown.
  */
 function lastForgotten(
   requests: RequestFile,
@@ -266,7 +266,7 @@ function createPositions() {
   };
 }
 
-/** The pending requests of each store, in order, with the positions after the last written one. */
+/** The pending requests of each store, in order, numbered from the position after the last written request. */
 function batchesOf(
   noted: readonly PendingLogEntry[],
   {
@@ -298,7 +298,7 @@ function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times):
   const { logged, status } = answer;
   const { storeId, clock } = logged ?? {};
   const owner = storeId === undefined ? undefined : { storeId, ...(clock === undefined ? {} : { clock }) };
-  // A request comes before its checkout, also in a timeline.
+  // The time of arrival, so that a request precedes its checkout in a timeline.
   const cameAt = times.at - Math.ceil(times.milliseconds);
   if (
     logged === undefined ||

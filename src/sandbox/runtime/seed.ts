@@ -47,7 +47,7 @@ type GivenSecrets = {
   readonly signingSecret: string | undefined;
 };
 
-/** Why the first store is refused: a secret cannot be decrypted, or differs from the given one. */
+/** Why the first store is refused: its signing secret cannot be decrypted, or its secrets are not the given secrets. */
 export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret";
 
 /** A new store, with its API key. */
@@ -85,14 +85,14 @@ export type StoreMaker = {
   readonly startClock?: StoreClock | undefined;
 };
 
-/** Runs before the first store is read, in the same transaction; a store that it creates is the first store. */
+/** Runs in the transaction of `seed`, before a missing first store is created. The hook can create that store. */
 export type SeedHook = () => Outcome<readonly NewStore[]>;
 
 /**
  * Creates the first merchant and store in an empty file, in one transaction; reads them from any other file. `keepKey`
  * is called with the new key before its hash is committed: a crash in between leaves a key without a store, never a
- * store without its key. Given secrets become the secrets of a new first store, and must equal those of an existing one
- * (decision 78); otherwise nothing is written.
+ * store without its key. Given secrets become the secrets of a new first store, and must equal the secrets of an
+ * existing first store (decision 78); otherwise nothing is written.
  */
 export async function seed(
   store: Store,
@@ -103,7 +103,7 @@ export async function seed(
     const first = store.stores.first();
     const shown = first && showStore(store, first, maker);
     if (shown !== undefined && !shown.ok) return shown;
-    // A file keeps its instance id; a state in memory has none yet.
+    // A state that was started before keeps its instance id.
     if (store.instance.id() === undefined) store.instance.renew(maker.world.freshId());
     const made = before();
     if (!made.ok) return made;
@@ -118,8 +118,8 @@ export async function seed(
 }
 
 /**
- * The refusal of a file whose first store has other secrets than the given ones; undefined if nothing is refused.
- * Writes nothing.
+ * The refusal of a file whose first store has other secrets than the given secrets, or cannot decrypt its secret;
+ * undefined if nothing is refused. Writes nothing.
  */
 export function refusalOfFirstStore(
   store: Store,

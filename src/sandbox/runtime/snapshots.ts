@@ -110,7 +110,7 @@ export async function restoreSnapshot(
     const rules = { now: context.world.now(), targets: context.targets, isAdministrator };
     const broken = isOwn ? undefined : judgeRows(image, rules);
     if (broken !== undefined) return unfit(`a row is not valid: ${broken}`);
-    // A snapshot of this sandbox is held back if it was held back when it was taken.
+    // The stores of this sandbox's own snapshot are held back if they were held back when it was taken.
     const hold = adopt ? "release" : isOwn ? "as_taken" : "hold";
     return await replaceStores(context, image, { ...chosen.value, hold });
   } finally {

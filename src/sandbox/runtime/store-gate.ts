@@ -19,8 +19,8 @@ export type StoreGate = {
   /** Whether a store is closed. A request that waits for something in the store then answers without it. */
   readonly isClosed: (storeId: string) => boolean;
   /**
-   * Closes stores, waits until their open requests have ended, and runs work. Refuses with `state_conflict` if they
-   * take too long; the stores then open again.
+   * Closes stores, waits until their open requests have ended, and runs work. Refuses with `state_conflict` if the
+   * requests take too long. Finally, opens the stores again.
    */
   readonly alone: <Value>(
     storeIds: readonly string[],
@@ -38,8 +38,8 @@ export function refuseErased(): Outcome<never> {
 }
 
 /**
- * Creates a gate with all stores open. `closes` is called with each store that is closed, to wake the waits of that
- * store.
+ * Creates a gate with all stores open. `closes` is called with each store that is closed, to wake requests that wait
+ * for something in it.
  */
 export function createStoreGate(
   world: Pick<World, "after" | "monotonic">,
@@ -116,7 +116,7 @@ function firstOf(
   return closed.get(storeIds.find((storeId) => closed.has(storeId)) ?? "");
 }
 
-/** Whether a promise resolves within a few milliseconds. */
+/** Whether a promise resolves within this many milliseconds. */
 export function resolvesWithin(
   { after }: Pick<World, "after">,
   milliseconds: number,

@@ -10,8 +10,8 @@ export type WriteNotice = {
 /** Signals of writes, by store: requests wait for them, and live pages follow them. */
 export type WriteSignals<News = WriteNotice> = {
   /**
-   * Wakes the waits of a store for a write, also during its transaction: they read after it. Without `news`, the store
-   * is being erased.
+   * Wakes the requests that wait for a write of a store. May be called inside the write, because they read after it.
+   * Without `news`, the store's data is being deleted.
    */
   readonly notify: (storeId: string, news?: News) => void;
   /** Resolves when something in a store was written, or at the timeout. */

@@ -12,8 +12,8 @@ export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotStorage
 const TOO_LARGE = "the file is larger than 2 GiB, the maximum for a snapshot";
 
 /**
- * Takes a named snapshot, replacing an existing one of the same name. Refuses with `not_found`, and while a store is
- * being deleted.
+ * Takes a named snapshot, replacing a snapshot of the same name. Refuses with `not_found`, and with
+ * `storage_unavailable` while a store is being reset or deleted.
  */
 export async function createSnapshot(
   context: NamedSnapshotsContext,

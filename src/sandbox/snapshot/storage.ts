@@ -9,12 +9,12 @@ export type SnapshotStorage = {
    */
   readonly read: (name: string) => Uint8Array | undefined;
   /**
-   * Writes a snapshot, replacing an existing one of the same name. A reader gets either the old or the new one, whole.
+   * Writes a snapshot, replacing a snapshot of the same name. A reader gets either the old or the new snapshot, whole.
    */
   readonly write: (name: string, bytes: Uint8Array) => void;
   /**
    * Writes a snapshot as a file that `fill` writes to a path; the file is flushed without blocking other work.
-   * Undefined in memory.
+   * Undefined for a sandbox in memory.
    */
   readonly fill:
     | (<Value>(name: string, fill: (path: string) => Promise<Value>) => Promise<Value>)

@@ -57,7 +57,10 @@ function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string
   return new Map(due.filter(([, count]) => count > 0));
 }
 
-/** Waits until each endpoint has had its expected number of attempts. */
+/**
+ * Collects the attempts that end from now on; `end` returns them. `complete` resolves once each endpoint has had its
+ * expected number of attempts.
+ */
 function collectAttempts(
   listeners: Set<(ended: FinishedAttempt) => void>,
   expected: ReadonlyMap<string, number>,

@@ -131,7 +131,7 @@ export function createEndpointQueues(
   };
 }
 
-/** Waits for attempts that are about to end, so that one commit, which takes longer, records them together. */
+/** Waits for attempts that are about to end, so that one commit records them together: a commit takes longer. */
 async function yieldToOthers(
   { soon }: Pick<World, "soon">,
   { sending, ended }: EndpointQueue,
@@ -160,7 +160,10 @@ function forgetEnded({ ended, newest }: EndpointQueue, count: number): void {
     if (newest.get(end.delivery.id) === place) newest.delete(end.delivery.id);
 }
 
-/** Records attempts. A sent attempt must be recorded, so the write is repeated while the database cannot be written. */
+/**
+ * Records the attempts that have ended, and takes the next ones. A sent attempt must be recorded, so the write is
+ * repeated while the database cannot be written.
+ */
 async function recordAndTake(
   context: DispatchContext,
   queue: EndpointQueue,

@@ -63,7 +63,7 @@ function storeSecret({ store, masterKey }: SecretsContext, storeId: string): End
   return { inForce: sealed === undefined ? [] : [openStoredSecret(sealed, masterKey)], retired: [] };
 }
 
-/** An endpoint's own secrets, newest first: the secrets active at a moment, and the ended ones. */
+/** An endpoint's own secrets, newest first: the secrets active at a moment, and the secrets retired by then. */
 function decryptAt(
   own: ReturnType<SecretsContext["store"]["signingSecrets"]["ofEndpoint"]>,
   { at, masterKey }: { readonly at: number; readonly masterKey: Uint8Array },

@@ -36,7 +36,7 @@ const MAX_REPLAYED = 100_000;
 
 /**
  * Adds an endpoint for a store's events. Refuses with `invalid_parameter` a forbidden address and patterns that match
- * no event type, and with `state_conflict` an address that already exists.
+ * no event type, and with `state_conflict` an address that already exists, or too many endpoints.
  */
 export function addEndpoint(
   context: EndpointsContext,
@@ -70,8 +70,9 @@ export function addEndpoint(
 }
 
 /**
- * Registers the address of a store's listener. The endpoint and its secret stay the same. It first receives again the
- * events that `since` requests, then the events that waited. Refuses with `invalid_parameter` or `not_found`.
+ * Registers the address of a store's listener. An existing endpoint and its secret stay the same. The listener first
+ * receives the events that `since` requests, then the events that waited. Refuses with `invalid_parameter`, with
+ * `not_found` an unknown event, and with `state_conflict` too many events.
  */
 export function registerListener(
   context: EndpointsContext,
@@ -115,7 +116,7 @@ export function setEndpointState(
   });
 }
 
-/** Removes an endpoint; its deliveries are given up, but their audit is kept. Refuses with `not_found`. */
+/** Removes an endpoint; its queued deliveries are dropped, but their audit is kept. Refuses with `not_found`. */
 export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint, now) => {
     dropEndpoint(context.store, endpoint.id, now);
@@ -264,7 +265,7 @@ function eventsSince(
   ]);
 }
 
-/** Redelivers events in their order, before new ones. Events that are already waiting are not sent twice. */
+/** Redelivers events in their order, before new events. Events that are already waiting are not sent twice. */
 function replayAll(
   context: EndpointsContext,
   { endpoint, events }: { readonly endpoint: Endpoint; readonly events: readonly StoredEvent[] },
@@ -305,7 +306,7 @@ export function insertEndpoint(
   return endpoint;
 }
 
-/** Removes an endpoint and gives up its pending deliveries, within a transaction. */
+/** Removes an endpoint and drops its queued deliveries, within a transaction. */
 export function dropEndpoint(
   { deliveries, endpoints }: Pick<Store, "deliveries" | "endpoints">,
   id: string,

@@ -14,7 +14,7 @@ export type PostContext = {
   readonly heldBack: (storeId: string) => string | undefined;
 };
 
-/** The result and its duration. `forbidden`: the policy does not allow the address, and nothing was sent. */
+/** The result and its duration. `forbidden`: nothing was sent, because the policy or a hold does not allow it. */
 export type PostResult = { readonly result: OutboundResult | "forbidden"; readonly milliseconds: number };
 
 /** Sends to a receiver, outside any transaction, at an address that the policy allows now (decision 14). */
@@ -56,8 +56,8 @@ export async function postToReceiver(
 }
 
 /**
- * Number of bytes after the stored part of an answer within which a secret or card number that begins in that part must
- * end.
+ * Number of bytes read after the stored part of an answer, so that a secret or card number that begins in that part is
+ * read to its end, and recognised.
  */
 const MAX_SECRET_BYTES = 256;
 

@@ -52,7 +52,7 @@ async function sendSafely(
   }
 }
 
-/** An attempt in the form of the log. */
+/** The log entry of an attempt. */
 function logEntryOf(
   { endpoint, delivery, event, number, result, milliseconds }: EndedAttempt,
   at: number,

@@ -31,7 +31,6 @@ export type StartedAttempt = {
   readonly event: StoredEvent;
   readonly number: number;
   readonly request: DeliveryRequest;
-  /** The connection to use, and the effects of faults. */
   readonly route: Route;
 };
 
@@ -92,7 +91,7 @@ export function takeDueDeliveries(
 
 /**
  * Takes the next due deliveries, each of a different checkout, up to the given number. `shouldContinue`: another search
- * may find more, because a delivery was held.
+ * may find more, because a delivery was held back or dropped.
  */
 function takeSome(
   context: TakeContext,
