@@ -1,5 +1,5 @@
-// To add a page: its row here, one file with its markup, its texts in sandbox/pages/payment/texts.ts in both
-// languages, and its address in test/real/payment-page.test.ts.
+// To add a page: add its row here, a file with its markup, its texts in both languages to
+// sandbox/pages/payment/texts.ts, and its address to test/real/payment-page.test.ts.
 import { decisionsOfReturn } from "../../../core/checkout/return-origin.ts";
 import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
 import type { Checkout } from "../../../core/checkout/checkout.ts";
@@ -74,8 +74,8 @@ function page(path: string, show: Show): AreaRoute<PagesContext> {
 type ReadAction = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
 
 /**
- * A form is answered with a redirect to the current page, so that reload and back never send it again. A late or
- * repeated form has no other effect.
+ * A form is answered with a redirect to the current page, so that reload and back never send the form again. A late or
+ * repeated form only redirects.
  */
 function form(path: string, readAction: ReadAction): AreaRoute<PagesContext> {
   return {

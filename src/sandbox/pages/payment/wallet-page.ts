@@ -114,7 +114,7 @@ function resultPart(context: PageContext, attempt: Attempt): Html {
     ${offersLate ? formButton(context, { action: walletPath(checkout, attempt.number), label: PAYMENT_TEXTS.payAnyway, style: "plain", fields: { outcome: "late" } }) : ""}`;
 }
 
-/** A declined attempt ends the checkout only if it was the last one; every other result ends the checkout. */
+/** A declined attempt ends the checkout only if it was the last attempt; every other result ends the checkout. */
 function wordsAfter(
   { view }: PageContext,
   { outcome }: Attempt,

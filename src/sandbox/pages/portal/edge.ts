@@ -11,7 +11,7 @@ import type { PortalContext } from "./view.ts";
 
 /**
  * Removes the secret path of the portal from the address of a request, and adds it to all addresses in the answer
- * (decision 99). No other file knows the path. A request with another path gets a page without information about the
+ * (decision 99); all pages use `/portal`. A request with another path gets a page without information about the
  * sandbox.
  */
 export async function translatePortalPath(

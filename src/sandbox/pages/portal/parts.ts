@@ -80,7 +80,7 @@ export function copyableText(text: string): Html {
   return html`<code class="copy">${text}</code>`;
 }
 
-/** A cell, the name of its column, and its kinds. */
+/** A cell: the name of its column, its value, and its kinds. */
 type Cell = readonly [column: Text, value: Text | readonly Html[], ...as: readonly CellKind[]];
 
 type CellKind =
@@ -242,7 +242,7 @@ function keepLineBreaks(text: string): Html {
   return html`${text.split("\n").map((line, index) => (index === 0 ? html`${line}` : html`${LINE_BREAK}${line}`))}`;
 }
 
-/** A line break in markup; text from outside contains none. */
+/** A line break as markup, because `html` replaces the line breaks of texts with spaces. */
 const LINE_BREAK = trustMarkup("\n");
 
 /**
@@ -269,8 +269,8 @@ function depthOf(value: unknown): number {
 }
 
 /**
- * A moment as lists show it: without the date if that is today's in UTC; in the browser's time zone today may be
- * another day.
+ * A moment as lists show it: without its date if the date is today in UTC. The script corrects that for the browser's
+ * time zone.
  */
 export function listTime(time: number, now: number): Html {
   const [whole, today] = [toIso(time), toIso(now)];
@@ -280,7 +280,7 @@ export function listTime(time: number, now: number): Html {
 
 /** The age of a time, in its largest unit, with the exact time on hover. Both times are by the same clock. */
 export function ageOf(at: number, now: number): Html {
-  // Not a time element: the script would show the moment in its place.
+  // Not a time element, because the script would replace the age with the moment.
   return html`<span class="ago" title="${toIso(at)}"
     >${inBothLanguages((say) => ageText(now - at, say))}</span
   >`;

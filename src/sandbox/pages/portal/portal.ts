@@ -1,6 +1,6 @@
-// To add a page or an action: its row (`pageRoute`, `operationPageRoute`, `actionRoute`) in routes.ts of its room, its
-// file, texts and style next to it; an action names its operation (decision 99). Required role: the `role` of the row.
-// Shared: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
+// To add a page or an action: add its row (`pageRoute`, `operationPageRoute`, `actionRoute`) to the routes.ts of its
+// folder, and its file, texts and style next to that. An action names its operation (decision 99). The `role` of the
+// row is the required role. Shared code: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral, UUID_SOURCE } from "../../../core/text.ts";

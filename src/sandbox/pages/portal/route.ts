@@ -139,7 +139,7 @@ type Action<Name extends OperationName> = {
   readonly operation: Name;
   /** Converts the form's fields to the operation's fields, with their wire names. Default: no fields. */
   readonly read?: (fields: Fields) => unknown;
-  /** Converts fields that the user types in another form, such as `1h`, and that can be refused. */
+  /** Like `read`, for fields that users type in a format of their own, such as `1h`. Can refuse the fields. */
   readonly parse?: (
     fields: Fields,
     at: { readonly context: PortalContext; readonly view: View },
@@ -235,8 +235,8 @@ export function actionRoute<Name extends OperationName>(
 }
 
 /**
- * Whether an action is not done in time. It then continues without its browser. The browser's request leaves the store,
- * and the action stays in it: an erasure waits for the action, which is awaited here (decision 91).
+ * Whether an action is not done in time, and so continues without its browser. The action enters the store separately
+ * from the browser's request, so that an erasure waits for the action after the request has ended (decision 91).
  */
 async function shouldContinue(
   { storeGate, world, report }: PortalContext,
@@ -383,7 +383,7 @@ export function runAsViewer<Name extends OperationName>(
   return runOperation(context, operation, { storeId, id, requestId: call.requestId, body });
 }
 
-/** The fields of a form sent by this viewer's own page. Refuses all others with `origin_not_allowed`. */
+/** The fields of a form sent by this viewer's own page. Refuses all other forms with `origin_not_allowed`. */
 export function requireOwnForm(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Fields> {
   const own = requireOwnPage(call.request, context.portal.origin);
   if (!own.ok) return own;

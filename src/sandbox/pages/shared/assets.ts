@@ -1,5 +1,5 @@
-// To add a style or a script; the portal's: sandbox/pages/portal/assets.ts. Its address has the hash of its text:
-// web/asset.ts.
+// Styles and scripts of all pages and of the payment pages; of the portal: sandbox/pages/portal/assets.ts. The address
+// of each contains the hash of its text: web/asset.ts.
 import htmx from "htmx.org/dist/htmx.min.js?raw";
 import { accept } from "../../../core/outcome.ts";
 import { asset, type Asset } from "../../../web/asset.ts";
@@ -14,7 +14,7 @@ export const HTMX_SCRIPT = asset("/assets/htmx.js", "text/javascript", htmx);
 /** The script that redirects customers to the shop. */
 export const SEND_BACK_SCRIPT = asset("/assets/send-back.js", "text/javascript", sendBack);
 
-/** The row of a static file. Its requests are not logged. */
+/** The route of a static file. Its requests are not logged. */
 export function assetRoute(one: Asset): AreaRoute<unknown, unknown> {
   return {
     methods: ["GET"],

@@ -31,7 +31,7 @@ export function refusalAnswer(
   return { ...pageResponse({ markup, language, status, allow, retryAfterSeconds }, requestId), note: code };
 }
 
-/** The exact reason is in English, as in the API. */
+/** The reason is in English if the refusal has no Chinese words. */
 function errorPage(refusal: Refusal, leadsBack: string | undefined): Html {
   const titles: Readonly<Record<number, Words>> = SHARED_TEXTS.errorTitle;
   const title = titles[ERRORS[refusal.code].status] ?? SHARED_TEXTS.errorTitle[400];

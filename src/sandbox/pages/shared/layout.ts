@@ -18,7 +18,7 @@ const HTMX_CONFIG = JSON.stringify({
 /** A whole page of the sandbox. The scripts run in order, after the page is parsed. */
 export function wholePage(page: {
   readonly title: Text;
-  /** The metadata of this kind of page, in addition to each page's own. */
+  /** The metadata of this kind of page, in addition to the metadata of every page. */
   readonly meta: Html;
   readonly styles: readonly Asset[];
   readonly scripts: readonly Asset[];

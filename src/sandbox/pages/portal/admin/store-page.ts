@@ -157,7 +157,7 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
   </section>`;
 }
 
-/** The prices; those awaiting approval come first. */
+/** The prices; unapproved prices come first. */
 function prices(view: View, { prices: all }: Summary): Html {
   // The merchant adds prices: the button leads to the merchant's page, which may ask for the merchant's sign-in.
   const sorted = all.toSorted((left, right) => Number(left.approved) - Number(right.approved));

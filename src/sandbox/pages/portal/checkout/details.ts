@@ -22,7 +22,7 @@ export function requestLineDetails(view: View, request: StoryRequest, checkout: 
   ${differences.length === 0 ? "" : differencesTable(differences)} ${requestDetails(request, checkout)}`;
 }
 
-/** The details of an event's line: the bytes of each delivery, and the button that replays it. */
+/** The details of an event's line: the body of its deliveries, and the button that replays the event. */
 export function eventLineDetails(
   { store }: PortalContext,
   view: View,

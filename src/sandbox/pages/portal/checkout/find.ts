@@ -10,8 +10,8 @@ import type { PortalContext, Viewer } from "../view.ts";
 import { searchResultsPage, pagesOfHits } from "./found-page.ts";
 
 /**
- * Redirects from any id, or an order_id, to its page; otherwise to the only object that contains the text, or to a list
- * of all such objects by kind.
+ * Redirects from any id, or an order_id, to the page of its object. For other texts, redirects to the page of the only
+ * object that contains the text, or shows all such objects by kind.
  */
 export async function findInStore(
   context: PortalContext,
@@ -33,7 +33,7 @@ export async function findInStore(
   );
 }
 
-/** Searches all stores, if no store is named; the first store with a result is used. */
+/** Redirects a search of all stores to the object in the first store that has it, or to a search of the first store. */
 export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Answer> {
   const text = searchTextOf(call);
   const path = findPageInAnyStore(context, text);

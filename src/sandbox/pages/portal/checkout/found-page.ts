@@ -20,7 +20,7 @@ export function pagesOfHits(view: StoreView, found: SearchHits): readonly string
   ];
 }
 
-/** A single request leads to its page; several lead to a list of them. */
+/** The page of an order's only refused request, or the list of all requests of the order. */
 function refusedPath(view: StoreView, { orderId, requestId, count }: SearchHits["refused"][number]): string {
   return count === 1
     ? storePath(view, `/requests/${requestId}`)

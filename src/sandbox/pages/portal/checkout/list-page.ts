@@ -143,7 +143,7 @@ function emptyList(view: View): Html {
   return noItems(CHECKOUTS_TEXTS.noCheckouts, command, testOrderForm(view));
 }
 
-/** A hint at the log: a refused request has created no checkout. */
+/** A link to the search in the request log, because a refused request has created no checkout. */
 function amongRequests(view: View): Html {
   const q = view.query.get("q") ?? "";
   if (q === "") return html``;

@@ -11,7 +11,7 @@ import type { PortalContext, View } from "../view.ts";
 import { eventLineDetails, requestLineDetails, attemptLineDetails } from "./details.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
-/** Maximum number of lines on a page: the last ones. `checkout explain` prints all. */
+/** Maximum number of lines on a page, which shows the last lines. `checkout explain` prints all. */
 const MAX_LINES = 60;
 
 /** The input of a story's page. */
@@ -45,7 +45,7 @@ export function timeline(context: PortalContext, view: View, { told, command }: 
     </section>`;
 }
 
-/** The pending entries, soonest first, separate from the past ones. */
+/** The pending entries, soonest first, apart from the past entries. */
 function pendingSection(pending: readonly PendingEntry[]): Html {
   if (pending.length === 0) return html``;
   const dayAt = dayMarks();
@@ -67,7 +67,7 @@ function pendingSection(pending: readonly PendingEntry[]): Html {
 function indexOf(told: StoryWithRequests): StoryIndex {
   const deliveries = new Map(told.story.deliveries.map((one) => [one.id, one]));
   const positions = told.requests.map(({ requestId, position }) => [requestId, position] as const);
-  // Reversed, because of two entries with one key a map keeps the last.
+  // Reversed, because a map keeps the last of two entries with the same key.
   return { dayAt: dayMarks(), told, deliveries, firstPositions: new Map(positions.toReversed()) };
 }
 
@@ -213,8 +213,8 @@ function resultsPattern(): RegExp {
 }
 
 /**
- * The line's address within the page. A payer's lines have no id, and are named by their first words and their time; a
- * create that was answered again has the id of its first answer.
+ * The line's address within the page. A payer's lines have no id, and are named by their first words and their time.
+ * Replays of a create have the request_id of the first answer, so their positions are added.
  */
 function anchorOf(
   { what, id, at, text }: StoryEntry,

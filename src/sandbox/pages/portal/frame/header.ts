@@ -103,7 +103,7 @@ function hiddenText(words: Words): Html {
   return html`<span class="visually-hidden"> ${words}</span>`;
 }
 
-/** The store of the page, followed by the others. */
+/** The menu of stores, with the name of the page's store as its title. */
 function stores({ store }: PortalContext, view: View): Html {
   if (view.storeId === "") return html`<strong><a href="/portal">${FRAME_TEXTS.portal}</a></strong>`;
   const name = store.stores.names(view.storeId)?.store ?? "";

@@ -9,7 +9,7 @@ function svg(shapes: string): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${shapes}</svg>`;
 }
 
-/** The icon of a tab of the portal. */
+/** The icon of the portal's browser tabs. */
 export const ICON = asset("/portal/assets/icon.svg", "image/svg+xml", svg(SHAPE));
 /** The icon with an amber dot, which shows that something is failing. */
 export const ALARM_ICON = asset("/portal/assets/icon-alarm.svg", "image/svg+xml", svg(SHAPE + DOT));
@@ -26,7 +26,7 @@ export function iconLink({ fails }: { readonly fails: boolean }): Html {
   />`;
 }
 
-/** The end of an icon's address; the script replaces one icon with the other. */
+/** The file name of an icon; the script replaces it in the address with the name of the other icon. */
 function nameOf({ address }: Asset): string {
   return address.slice(address.lastIndexOf("/") + 1);
 }

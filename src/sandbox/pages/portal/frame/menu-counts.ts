@@ -9,14 +9,14 @@ type MenuCounts = {
   readonly open: string;
   /** Endpoints whose last attempts failed, including endpoints that were disabled because of that. */
   readonly failing: number;
-  /** Items of the launch checklist that pass, of all. */
+  /** The number of passed items of the launch checklist, and of all its items, such as `3/7`. */
   readonly launch: string;
 };
 
 const MAX_SHOWN = 99;
 const BY_HAND: ReadonlySet<string | null> = new Set([null, ...Object.values(MANUAL_REASONS)]);
 
-/** Reads the numbers of the menu: with indexes, and never more rows than shown. */
+/** Reads the numbers of the menu, with indexes, counting only as far as the menu shows. */
 export function menuCounts(context: PortalContext, storeId: string): MenuCounts {
   const { store } = context;
   const span = { before: AFTER_ALL, limit: MAX_SHOWN + 1 };
@@ -41,7 +41,7 @@ export function hasFailingEndpoint({ store }: Pick<PortalContext, "store">, stor
   return store.endpoints.of(storeId).some(isFailing);
 }
 
-/** Whether an endpoint is failing: the last attempts did not reach it, or it was disabled because of failures. */
+/** Whether an endpoint is failing: it did not accept the last attempts, or it was disabled because of failures. */
 export function isFailing({ failingSince, state, reason }: Endpoint): boolean {
   return failingSince !== null || (state === "disabled" && !BY_HAND.has(reason));
 }

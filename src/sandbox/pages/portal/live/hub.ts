@@ -25,7 +25,7 @@ type WatchedStore = {
   readonly leave: () => void;
 };
 
-/** Maximum number of stores without followers that are still watched. */
+/** Number of watched stores at which a new store replaces a store without followers. */
 const MAX_STORES = 100;
 /**
  * Pause between an erasure and the reload of the store's pages, in milliseconds: the browser that requested the erasure

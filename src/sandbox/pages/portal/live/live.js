@@ -7,7 +7,7 @@ if (live !== null) {
   let isOver = false;
   let isLeft = false;
 
-  // Announces to a screen reader, at most every ten seconds, what has changed since the last announcement.
+  // Announces to a screen reader, at most every ten seconds, the parts that have changed since the last announcement.
   const TOLD_EVERY_MS = 10_000;
   const partsOf = () =>
     new Map(

@@ -10,7 +10,7 @@ import { createEventStream } from "./stream.ts";
 import { requireTopic } from "./topic.ts";
 import { formatPosition } from "./watched.ts";
 
-/** The stream of open pages. It does not enter the store, because an erasure sends it a message (decision 91). */
+/** The stream of an open page. An erasure does not wait for an open stream, but sends it a message (decision 91). */
 export const LIVE_ROUTES: readonly PortalRoute[] = [
   {
     methods: ["GET"],

@@ -1,6 +1,6 @@
 import type { Texts } from "../../../../web/html.ts";
 
-/** The number of rows from which a list says "more than". */
+/** The number of new rows from which a list shows only `50+`. */
 const MAX_COUNTED_ROWS = 50;
 
 function countText(count: number): string {

@@ -30,7 +30,7 @@ export function orderKey(orderId: string): string {
   return `${ORDER}${orderId}`;
 }
 
-/** Number of the last changes that are remembered, of checkouts and of orders. */
+/** Number of remembered changes of checkouts, and of orders. */
 const MAX_REMEMBERED = 2000;
 
 /** Creates the counts of a store, starting now. Each write and each request is counted, so counting must stay cheap. */

@@ -17,7 +17,7 @@ import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
 import { OVERVIEW_TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** Maximum number of rows in each part, and the number of requests read at a time to find refused ones. */
+/** Maximum number of rows in each part; number of requests read to find refused requests, in total and at a time. */
 const MAX_SHOWN = 5;
 const MAX_READ = 500;
 const READ_STEP = 100;

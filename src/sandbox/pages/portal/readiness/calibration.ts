@@ -5,7 +5,7 @@ import type { PortalContext } from "../view.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
 /**
- * The project's calibration in one line: the service, its age, and the number of each verdict; empty if there is none.
+ * The project's calibration in one line: its service, its age, and the number of each verdict; empty if there is none.
  */
 export function calibrationNotice({ calibration, world }: PortalContext): Html {
   const record = calibration();

@@ -83,7 +83,7 @@ function itemOf(view: View, item: ChecklistItem, known: ReadinessFacts): Html {
   </li>`;
 }
 
-/** The evidence that is not in a drill. The ids are in titles; if an id has a page, it links to the page. */
+/** The evidence that no drill shows. Ids are shown on hover; the evidence of a request links to its page. */
 function otherEvidence(view: View, { name, evidence }: ChecklistItem, known: ReadinessFacts): Html {
   const drills = drillsIn(known);
   const others = evidence.filter((one) => !drills.some((drill) => isShownBy(drill, one)));

@@ -52,7 +52,7 @@ function headerText(headers: readonly string[]): string {
 type Parts = {
   readonly headers: readonly string[];
   readonly body?: string;
-  /** Whether the part contains redacted text. */
+  /** Whether the body contains redacted text. */
   readonly isRedacted?: boolean;
 };
 
@@ -86,7 +86,7 @@ function curlPart({ method, path, refused }: StoryRequest, repeated: Parts): Htm
   );
 }
 
-/** The answer: as stored with its key, or reconstructed. */
+/** The answer: as stored with the request's key, or reconstructed. */
 function answerPart({ requestId, status, code, refused, answer }: StoryRequest): Html {
   if (status === 0) return html`<p class="hint">${REQUEST_TEXTS.notAnswered}</p>`;
   const body =

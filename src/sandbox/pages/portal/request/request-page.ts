@@ -65,7 +65,7 @@ function requestFacts(view: View, request: StoryRequest, checkout: Checkout | un
   ]);
 }
 
-/** The explanation of a refusal, as in `checkout explain`: the failed check, the expected value, and the remedy. */
+/** The explanation of an answer, as in `checkout explain`; for a refusal with the failed check and the remedy. */
 function whyPart(
   { method, code, fault }: StoryRequest,
   { summary, check, field, expected, received, rule, decision, next }: Explanation,

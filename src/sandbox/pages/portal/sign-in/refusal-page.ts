@@ -77,7 +77,7 @@ function isPageLoad(request: HttpRequest): boolean {
   return request.method === "GET" && (!isSaid || isNavigation(request));
 }
 
-/** The page to show after signing in, kept through a wrong code. */
+/** The page to show after signing in, which the form keeps when a code was wrong. */
 function readTo(portal: PortalAccess, request: HttpRequest): string | undefined {
   const fields = parseForm(request);
   return fields.ok ? parsePortalPath(portal, fields.value.get("to")) : undefined;

@@ -49,7 +49,7 @@ function cookieName({ port }: PortalAccess, role: PortalRole): string {
   return `checkout_portal_${role === "administrator" ? "admin_" : ""}${port}`;
 }
 
-/** Host-only, because it names no domain. */
+/** The attributes of the cookie. Without a Domain attribute, browsers send it only to this host. */
 function attributes({ origin }: PortalAccess, role: PortalRole): string {
   const secure = origin.startsWith("https:") ? "; Secure" : "";
   return `Path=${homeOf(role)}; HttpOnly; SameSite=Strict${secure}`;

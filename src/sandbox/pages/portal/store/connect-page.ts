@@ -129,5 +129,5 @@ function codeBlock(text: string): Html {
   )}</code></pre>`;
 }
 
-/** A line break in markup: text from outside is stored without line breaks. */
+/** A line break as markup, because `html` replaces the line breaks of texts with spaces. */
 const LINE_BREAK = trustMarkup("\n");

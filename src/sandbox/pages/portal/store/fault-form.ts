@@ -126,7 +126,7 @@ function parameterFields(action: FaultAction, typed: TypedForm): readonly Html[]
   ];
 }
 
-/** The fields that narrow the fault: the fields of its kind, and typed values of an earlier action. */
+/** The fields that narrow the fault: the fields for its kind, and other fields in which a refused form has values. */
 function matchFields(
   { store }: PortalContext,
   view: View,

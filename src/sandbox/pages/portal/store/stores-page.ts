@@ -23,7 +23,7 @@ import { STORES_TEXTS as TEXTS } from "./texts.ts";
 
 type Snapshot = AnswerOf<"listSnapshots">["snapshots"][number];
 
-/** Maximum number of stores shown: the newest, and the current one. */
+/** Number of newest stores shown, in addition to the first store and the current store. */
 const MAX_SHOWN = 100;
 
 /** The stores of the sandbox and its snapshots. */
@@ -136,14 +136,14 @@ function namedForm(
   );
 }
 
-/** The store of the page with a form that is sent to another address: a refused form is shown there again. */
+/** A form field with the store of the page that contains the form: a refused form is shown on that page again. */
 function pageField({ storeId }: View): Readonly<Record<string, string>> {
   return { [PAGE_OF]: storeId };
 }
 
 const PAGE_OF = "page_of";
 
-/** The address of the page that shows a refused form again, by the form's fields. */
+/** The id of the store on whose page a refused form is shown again; empty if the form does not name it. */
 export function storesPagePath(fields: ReadonlyMap<string, string>): string {
   return fields.get(PAGE_OF) ?? "";
 }

@@ -88,7 +88,7 @@ function fillInIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpoi
   return line.replace("<endpoint_id>", endpointId).replace("<event_id>", eventId);
 }
 
-/** The command that checks the signature in a terminal, at the time when it was sent. */
+/** The command that checks the signature in a terminal, as of the time at which it was sent. */
 function checkLine({ eventId }: AttemptedDelivery, { headers, signing }: SentAttempt): Html {
   // The event has the signed bytes; this fault sent other bytes.
   if (!signing.known || signing.fault === "changed_body") return html``;

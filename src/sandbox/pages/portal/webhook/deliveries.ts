@@ -145,7 +145,7 @@ function orderIdOf({ body }: Pick<StoredEvent, "body">): string {
   return typeof orderId === "string" ? orderId : "";
 }
 
-/** The order of an event, with the link to its page. */
+/** The order_id of an event, as a link to the page of its checkout. */
 export function orderLink(view: View, event: StoredEvent): Html {
   const { checkoutId } = event;
   if (checkoutId === null) return html`<span class="hint">${WEBHOOK_TEXTS.ofNoOrder}</span>`;

@@ -18,7 +18,7 @@ const LOOK_MS = 50;
 /** A delivery that an action has created. */
 type MadeDelivery = { readonly id: string; readonly endpointId: string };
 
-/** The action on an endpoint, as the notice names it. */
+/** The action that created the deliveries, as the notice names it. */
 type EndpointAction = "replayed" | "tested" | "added";
 
 /** The notice after an action that delivers: the receivers' answers, if they arrive within two seconds. */

@@ -61,7 +61,7 @@ export function healthBadges(health: EndpointHealth): Html {
   >`;
 }
 
-/** The time of the next due delivery and the number of due deliveries, if the endpoint is enabled. */
+/** The time of the next due delivery, if the endpoint is enabled, and the number of due deliveries. */
 export function dueSummary(
   { nextAt, due }: EndpointHealth,
   { state, now }: Pick<EndpointEntry, "state"> & { readonly now: number },
@@ -137,7 +137,7 @@ export function addEndpointForm(view: View): Html {
   });
 }
 
-/** The prefix of the field names for event types, each of which is unique in the form. */
+/** The prefix of the field names for event types; each event type has its own field. */
 const TYPE_FIELD = "type ";
 
 /** Parses the form of a new endpoint, with the field names of the operation that adds endpoints. */

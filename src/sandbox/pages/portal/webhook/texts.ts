@@ -236,7 +236,7 @@ export const WEBHOOK_TEXTS = {
   allWanting: ["all endpoints that subscribe to it", "所有需要它的接收端"],
 } satisfies Texts;
 
-/** The signature of each delivery fault. */
+/** How each delivery fault changed the signature, in words. */
 export const FAULT_SIGNATURES: Readonly<Partial<Record<FaultAction, Words>>> = {
   bad_signature: [
     "An injected fault signed the delivery with a secret that never existed.",
