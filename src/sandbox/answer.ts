@@ -15,7 +15,7 @@ export type Answer = HttpResponse & {
   readonly delayMs?: number;
 };
 
-/** The fields of an answer for the request log that the answer itself does not show. */
+/** The fields for the request log that the answer itself does not show. */
 export type LogFields = {
   /** The store of the caller's key; undefined without a valid key. */
   readonly storeId: string | undefined;

@@ -61,8 +61,8 @@ export type Area<Context, Caller = void> = {
 };
 
 /**
- * Answers a request in its area: caller, route, handler; a refusal has the format of the area. Waits while its store is
- * being erased.
+ * Answers a request in its area: caller, route, handler; a refusal has the format of the area. Waits while the store of
+ * the request is being erased.
  */
 export async function answerIn<Context extends Pick<ServiceContext, "world" | "storeGate">, Caller>(
   area: Area<Context, Caller>,
@@ -97,7 +97,7 @@ function answerFound<Context, Caller>(
   return route.answer(context, { request, requestId, path, query, params, caller: admitted.value });
 }
 
-/** The answer of OPTIONS: the methods of a path (RFC 9110, section 9.3.7). Pages of other sites cannot read it. */
+/** The answer to OPTIONS: the methods of a path (RFC 9110, section 9.3.7). Pages of other sites cannot read it. */
 function answerOptions(
   requestId: string,
   found: { readonly ok: false; readonly refusal: Refusal },

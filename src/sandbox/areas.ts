@@ -1,4 +1,4 @@
-// To add a route: its row in the table of its area, listed here. test/sandbox/routes.test.ts reads all tables.
+// To add a route, add a row to the table of its area. test/sandbox/routes.test.ts reads the tables of all areas.
 import { CONTROL_PREFIX, type ControlRole } from "../core/control/protocol.ts";
 import type { AllowedHosts } from "../core/loopback.ts";
 import { accept, refuse, type Refusal } from "../core/outcome.ts";

@@ -31,7 +31,7 @@ export type ClockMoves = {
   readonly last: (storeId: string) => ClockMove | undefined;
 };
 
-/** Maximum number of changes of a kind that are kept; the others are only counted. */
+/** Maximum number of changes to one status that are kept; the others are only counted. */
 const MAX_KEPT = 25;
 /** Maximum number of stores whose last move is kept. */
 const MAX_STORES = 100;
@@ -49,7 +49,7 @@ export function createClockMoves(): ClockMoves {
       let move: ClockMove = { ...times, number, isOver: false, changes, attempts };
       const keep = (next: Partial<ClockMove>): void => {
         move = { ...move, ...next };
-        // Keeps a later move of the store, which may have begun.
+        // Does not replace a later move of the store, which may have begun.
         if ((moves.get(storeId)?.number ?? 0) <= move.number) moves.set(storeId, move);
       };
       moves.delete(storeId);

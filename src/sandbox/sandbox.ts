@@ -226,7 +226,7 @@ const IDLE_TIMERS = {
   wakeStores: () => Promise.resolve(),
 } satisfies Partial<SandboxContext>;
 
-/** The remedy: a browser sends the cookies of a host to all of its ports. */
+/** The remedy for headers that are too large: a browser sends the cookies of a host to all of its ports. */
 const TOO_MANY_COOKIES =
   "; most of them are cookies of other programs on this machine: delete the cookies of localhost and 127.0.0.1 in this browser, then reload";
 
@@ -316,7 +316,7 @@ function isShown(request: Pick<HttpRequest, "target">, { unlogged }: Answer): bo
   return unlogged !== true && (audience === "merchant" || audience === "browser");
 }
 
-/** The log entry of an answered request, without tokens set by the environment. */
+/** The log entry of an answered request, with the sandbox's tokens and the key of the portal redacted. */
 function entryOf(
   { method, target }: Pick<HttpRequest, "method" | "target">,
   { status, headers, note, logged }: Answer,
@@ -339,7 +339,7 @@ function refusalOfFailure(error: unknown, requestId: string): Refusal {
   };
 }
 
-/** An unexpected failure as a page for a browser, or as the envelope if the pages cannot be loaded. */
+/** An unexpected failure in the format of its area, or as the JSON envelope if the area cannot be loaded. */
 async function failureFor(
   context: AreasContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
@@ -348,7 +348,7 @@ async function failureFor(
   try {
     return await areaOf(request).fail(context, { request, requestId }, refusal);
   } catch {
-    // The failure to load the pages has already been reported.
+    // The area could not be loaded; that failure has already been reported.
     return answerRefusal(requestId, refusal);
   }
 }

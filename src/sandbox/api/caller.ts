@@ -24,8 +24,8 @@ export function callerOf(
 }
 
 /**
- * The store of the request's API key, even if the key was revoked, with the store's clock; undefined if there is none.
- * Slower than `callerOf`.
+ * The store of the request's API key, even if the key was revoked, with the store's clock; undefined if the key is
+ * missing or unknown. Slower than `callerOf`.
  */
 export function formerOwner(
   store: Pick<Store, "credentials" | "stores">,

@@ -27,7 +27,7 @@ type CreateCommand = {
   readonly idempotencyKey: string;
   readonly request: CreateRequest;
   readonly requestId: string;
-  /** Whether a command of this program sent the request, which is then not evidence about the merchant's client. */
+  /** Whether a command of this program sent the request: then it is not evidence about the merchant's client. */
   readonly isOwnCommand: () => boolean;
 };
 
@@ -105,7 +105,7 @@ export async function retrieveCheckout(
   return accept(await currentCheckout(context, checkout, now));
 }
 
-/** Schedules the settlement of a checkout with a reserved order_id, one second from now (decision 37). */
+/** Schedules the settlement of a checkout with a reserved order_id (decision 37), and the timer for the next change. */
 function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock): void {
   const { id: checkoutId, storeId, expiresAt } = checkout;
   const settlement = settlementOf(checkout);

@@ -38,7 +38,7 @@ type Lists = Store["checkoutLists"];
 type SearchPart = {
   /** The places, newest first; one more than fits on the page if there are more. */
   readonly places: readonly CheckoutPosition[];
-  /** Checkouts with the same order_id that are older than the searched ones. */
+  /** Checkouts that are older than the searched checkouts, and whose order_id is the searched text. */
   readonly older?: readonly CheckoutPosition[];
   readonly look?: Omit<CheckoutSearchResult, "places">;
 };

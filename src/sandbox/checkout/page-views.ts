@@ -1,5 +1,5 @@
-// How the story of a checkout learns that a page was opened or left. The page reports it:
-// sandbox/pages/payment/send-back.js; the stored view: core/checkout/page-view.ts, store/checkout/page-views.ts.
+// Records for the story of a checkout that its page was opened, or left for the shop. The page's script reports both:
+// sandbox/pages/payment/send-back.js. Stored views: core/checkout/page-view.ts, store/checkout/page-views.ts.
 import { SAME_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
 import { accept } from "../../core/outcome.ts";
 import { atCheckout } from "../at-store.ts";

@@ -79,7 +79,7 @@ export function simulatePayment(
   );
 }
 
-/** Runs a change of a checkout after everything that is due for it. */
+/** Applies everything that is due for a checkout, and then runs a change of the checkout. */
 function onCheckout(
   context: ServiceContext,
   ref: CheckoutRef,

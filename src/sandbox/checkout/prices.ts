@@ -14,7 +14,7 @@ type AddedPrice = Price & {
   readonly missingCapabilities: readonly string[];
 };
 
-/** The note of this approval in the audit log. */
+/** The note in the audit log when a price is added as approved. */
 const ADDED_NOTE = "approved when it was added to the sandbox";
 
 /** Adds a price to the catalog of a store (decision 89). Refuses with `state_conflict` as `decidePrice` does. */

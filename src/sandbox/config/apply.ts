@@ -37,7 +37,7 @@ export function applyConfig(context: ConfigContext, wanted: ConfigInput): Outcom
   if (!planned.ok) return planned;
   const made = new Map<string, NewStore>();
   for (const change of planned.value) {
-    // A new store has its capabilities and prices from its creation.
+    // A new store gets its capabilities and prices when it is created.
     const isNew = made.has(change.storeId);
     const store = applyChange(context, change, isNew);
     if (store !== undefined) made.set(store.id, store);
@@ -108,7 +108,7 @@ function changeMerchant({ stores }: Store, { name, differences }: PlannedChange)
   if (typeof to === "string") stores.renameMerchant(name, to);
 }
 
-/** Records each change of a capability in the audit log, like an action of the administrator (decision 84). */
+/** Changes a capability, and records that in the audit log like an action of the administrator (decision 84). */
 function changeCapability(
   { store }: ConfigContext,
   { kind, action, storeId, name: subject, differences }: PlannedChange,
@@ -123,7 +123,8 @@ function changeCapability(
 }
 
 /**
- * Records each approval in the audit log, including the approval of changed terms and the withdrawal of an approval.
+ * Changes or removes a price. Records each approval in the audit log, including the approval of changed terms and the
+ * withdrawal of an approval.
  */
 function changePrice(
   { store }: ConfigContext,
@@ -142,7 +143,7 @@ function changePrice(
 /** Fields of a price that its approval does not cover. */
 const FREE_PRICE_FIELDS: ReadonlySet<string> = new Set(["description", "retired"]);
 
-/** The note of these changes in the audit log. */
+/** The note in the audit log for changes by a configuration. */
 const CONFIG_NOTE = "by the configuration of the sandbox";
 
 function changeEndpoint(

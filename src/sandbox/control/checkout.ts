@@ -60,7 +60,7 @@ export const checkoutHandlers = {
   },
 } satisfies HandlersOf<"checkouts">;
 
-/** Records no assumptions, for calls of a drill, on which the merchant's integration does not rely. */
+/** A context that records no assumptions, for calls of a drill: the merchant's integration does not rely on them. */
 function withoutAssumptionLog(context: OperationContext): OperationContext {
   return { ...context, assumptions: { ...context.assumptions, note: () => undefined } };
 }

@@ -114,7 +114,7 @@ async function answerAs(
   const data = await encodeAnswer(context, name, answer.value);
   const { bare, lasting } = CONTROL_OPERATIONS[name];
   const text = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
-  // The line break marks the end of the result; the rest of the body only keeps the lease.
+  // The line break marks the end of the result; the rest of the body only keeps the lease open.
   const body = lasting ? context.leases.hold(requestId, `${text}\n`) : text;
   return accept({ status: 200, headers: jsonHeaders(requestId), body });
 }

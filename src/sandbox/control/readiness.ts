@@ -58,7 +58,7 @@ export const readinessHandlers = {
   adminLog: async ({ store }, { storeId }) => accept({ storeId, acts: store.adminActions.of(storeId) }),
 } satisfies HandlersOf<"readiness">;
 
-/** Redacts keys and secrets in a note, because the log keeps its rows forever. */
+/** Redacts keys and secrets in a note, because the rows of the audit log never change. */
 function redactNote(note: string | undefined): string | null {
   return note === undefined ? null : redactStored(note);
 }

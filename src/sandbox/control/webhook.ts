@@ -29,7 +29,7 @@ const DEFAULT_PAGE = 100;
 /** The state of an endpoint after each action except a removal. */
 const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused" } as const;
 
-/** An endpoint, with the reason if the whole sandbox delivers nothing. */
+/** An endpoint; if nothing is delivered for its store, its reason says so. */
 function addHold({ heldBack }: Pick<OperationContext, "heldBack">, endpoint: Endpoint): Endpoint {
   const hold = heldBack(endpoint.storeId);
   if (hold === undefined || endpoint.reason !== null) return endpoint;
@@ -166,7 +166,7 @@ function awaitEvents(
   });
 }
 
-/** Waits until `look` finds something. Returns an empty list at the timeout, or if the store is being deleted. */
+/** Waits until `read` finds something. Returns an empty list at the timeout, or if the store is being erased. */
 function awaitFound<Found>(
   context: OperationContext,
   { storeId, waitMs }: { readonly storeId: string; readonly waitMs: number | undefined },

@@ -91,7 +91,7 @@ function explainRequestById({ context, storeId, id }: ExplainQuery): Explanation
   return explainRequest(request, met, replays);
 }
 
-/** A logged request with the data stored with its idempotency key. */
+/** A logged request with its replays and its checkout. */
 type ReadRequest = {
   readonly request: StoryRequest;
   /** The newest replays of the stored answer. */

@@ -33,7 +33,8 @@ const MAX_REFUSED = 20;
 
 /**
  * Searches for a text in order_ids and descriptions of checkouts, order_ids of requests without a checkout, addresses
- * and ids of endpoints, and event types. Ignores the case of ASCII letters. Searches at most the newest 20,000 of each.
+ * and ids of endpoints, and event types. Ignores the case of ASCII letters. Searches at most the newest 20,000
+ * checkouts, and the newest 1,000 refused requests among the newest 20,000 requests.
  */
 export async function searchStore(
   context: SearchContext,

@@ -29,7 +29,7 @@ export type ApiFaultContext = ServiceContext & {
   readonly pause: (milliseconds: number) => Promise<void>;
 };
 
-/** A v1 request of a known caller, and its effect. */
+/** A v1 request of a known caller, and the functions that answer it. */
 type FaultableCall = {
   readonly call: AreaRequest;
   readonly caller: Pick<CredentialInStore, "storeId" | "clock">;
@@ -110,7 +110,7 @@ const ANSWER_EFFECTS: Readonly<
     ),
 };
 
-/** The answer with its fault, which the log and, if the answer arrives, a header name. */
+/** Names the fault in the header of the answer, and in the fields for the logs. */
 function addFaultName(answer: Answer, fault: ApiFault): Answer {
   const { id, action } = fault;
   const { storeId, orderId = null, decisions = [] } = answer.logged ?? {};
@@ -122,7 +122,7 @@ function addFaultName(answer: Answer, fault: ApiFault): Answer {
   };
 }
 
-/** The error code for a status; other statuses are answered like a proxy in front of the service. */
+/** The error code for a status. Any other status is answered as a proxy in front of the service would answer. */
 const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = Object.fromEntries(
   (
     [
@@ -148,7 +148,7 @@ function statusAnswer(fault: ApiFault, requestId: string): Answer {
   return { status, headers, body: `${status}: ${message}\n` };
 }
 
-/** An answer that was not sent; the log stores the status 0. */
+/** An answer that is not sent; the log shows the status 0. */
 function createUnanswered(requestId: string): Answer {
   return { status: 0, headers: { "X-Request-Id": requestId }, body: "", dropped: true };
 }
