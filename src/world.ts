@@ -55,7 +55,7 @@ export type OutboundRequest = {
   readonly lines?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Sent with its length, unless the headers have `Transfer-Encoding: chunked`. */
   readonly body?: string | Uint8Array;
-  /** Milliseconds from the first byte sent to the last byte received. */
+  /** Timeout in milliseconds, from the start of the connection to the last byte of the answer. */
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
   /** The handling of a larger answer: the request fails (default), or the answer is cut. */
@@ -314,7 +314,7 @@ export type World = {
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   /** Runs a function once, after a delay. */
   readonly after: (milliseconds: number, run: () => void) => void;
-  /** Runs a function after the input that has already arrived was read. */
+  /** Runs a function after all input that has already arrived has been read. */
   readonly soon: (run: () => void) => void;
 
   /**
@@ -326,7 +326,7 @@ export type World = {
   readonly freshId: () => string;
   /** Random bytes. The bytes of an API key may begin with the mark of its store (decision 124). */
   readonly randomBytes: (length: number, use?: "api key") => Uint8Array;
-  /** A number from 0 to below 1, drawn from a stream like an id. */
+  /** A random number from 0 up to, but not including, 1; with a seed, each stream has its own numbers. */
   readonly random: (stream?: string) => number;
 
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;

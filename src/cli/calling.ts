@@ -13,14 +13,15 @@ import { findId, hintForIds, type IdKind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
 import { withSandbox } from "./target/with-sandbox.ts";
 
-/** The input of a command, apart from its options. */
+/** The input of a command. */
 type CallInput<Options> = {
   readonly context: Context;
   readonly options: Options;
-  /** The resolved id of the argument; empty if the operation takes none. */
+  /** The argument as typed; empty if there is none. */
   readonly argument: string;
-  /** The argument as typed; undefined if the command has none. */
+  /** The argument as typed; undefined if there is none. */
   readonly typed: string | undefined;
+  /** The id that the argument names; empty if the argument is not an id. */
   readonly id: string;
   readonly target: ControlTarget | undefined;
 };

@@ -97,7 +97,7 @@ function optionWithoutValue({ words, command, argv }: TypedLine): Option | undef
   return undefined;
 }
 
-/** An option without a value before its command, or after a group. */
+/** `--dir` or `--store`, if it is the last word before its command or after a group, and so has no value. */
 function commonWithoutValue(argv: readonly string[], arrangedWords: readonly string[]): string | undefined {
   const last = wordsBeforeSeparator(argv).at(-1) ?? "";
   const flags = { "--dir": "--dir <folder>", "--store": "--store <id|name>" } as const;

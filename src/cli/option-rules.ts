@@ -6,7 +6,7 @@ import { refuseUsage } from "./problem.ts";
 
 /** Rules for combining the options of a command, which are named as in `Options`. */
 export type OptionRules<Options> = {
-  /** Options that must be given; of a list, exactly one. */
+  /** Options that must be given; of a list, at least one. */
   readonly required?: readonly (Name<Options> | readonly Name<Options>[])[];
   /** Pairs of options: the first has no effect without the second. */
   readonly requires?: readonly Pair<Options>[];
@@ -60,7 +60,7 @@ function optionAsTyped(command: Command, name: string): string {
 
 const VARIABLES = new WeakMap<Option, string>();
 
-/** The owner of a setting, whose variables have this prefix. */
+/** The owner of a setting: the prefix of the setting's variable. */
 type SettingOwner = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
 
 /**

@@ -18,7 +18,7 @@ import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { World } from "../world.ts";
 import { wordsBeforeSeparator } from "./option-rules.ts";
 
-/** Maximum duration in milliseconds: Node's timers are limited to 24 days. */
+/** Maximum duration in milliseconds: a day, well below the limit of Node's timers (24 days). */
 const MAX_DURATION_MS = 24 * 3_600_000;
 
 /** Parses `500ms`, `10s`, `2m` or `1h`, at most a day, to milliseconds; for timeouts. */

@@ -33,7 +33,7 @@ from an option.`;
 /** The width of the longest name of a topic. */
 const TOPIC_WIDTH = 11;
 
-/** Below this width commander would not wrap at all. */
+/** Below this width, in columns, commander does not wrap. */
 const MIN_WIDTH_TO_WRAP = 20;
 
 function topicLines(): string {

@@ -5,8 +5,8 @@ import { environmentVariableOf } from "./option-rules.ts";
 import { SECRET_VARIABLES } from "../host/given-secrets.ts";
 
 /**
- * The variables that the program reads, each with a function that returns the fault of a value, or undefined if the
- * value is valid.
+ * The variables that the program reads, each with a function that returns why a value is invalid, or undefined if it is
+ * valid.
  */
 export type KnownVariables = ReadonlyMap<string, (text: string) => string | undefined>;
 

@@ -10,7 +10,7 @@ import type { SeededStore } from "../sandbox/runtime/seed.ts";
 import type { Store } from "../store/store.ts";
 import type { StateLocation, Host } from "./hosting.ts";
 
-/** The sandbox's description of itself, when its port is known. */
+/** Creates the description that a sandbox gives of itself. */
 export function describeSandbox(
   { world, version }: Host,
   options: ServeOptions,

@@ -10,7 +10,7 @@ import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/san
 import { type ServeOptions, DEFAULT_PORT } from "./options.ts";
 import type { Host } from "./hosting.ts";
 
-/** A service without the parts that depend on its port. */
+/** The options of a sandbox that do not depend on its port, and a function that describes it for a port. */
 export type PortlessService = Pick<
   SandboxOptions,
   | "store"
@@ -43,8 +43,8 @@ type ListeningSandbox = {
 export type ControlTokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
 /**
- * Limits of requests. Only a configuration is larger than a merchant's requests (decision 6). With each request for a
- * page, a browser sends the cookies of all programs on this machine (decision 58).
+ * Limits of requests. A configuration may be larger than other bodies (decision 6). Requests for pages may have larger
+ * heads, because a browser sends the cookies of all programs on this machine with them (decision 58).
  */
 const LIMITS = {
   larger: { path: CONFIG_PATH, bodyBytes: 2 * 1024 * 1024 },

@@ -30,7 +30,7 @@ export async function serveSandbox<Value>(
   const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
   const given = secrets.value;
-  // Random for each run, unless the environment sets it, because an ephemeral sandbox has no run.json with the token.
+  // The environment can set the token, because no other process can read it from a file of an ephemeral sandbox.
   const controlToken = given.controlToken?.value ?? state.newToken(world, "control");
   if (folder === undefined) {
     const adminToken = given.adminToken?.value ?? state.newToken(world, "administrator");

@@ -36,8 +36,8 @@ type StateParts = {
 };
 
 /**
- * Opens or creates the first store: the store, its API key (null if the key was not stored), and why nothing is
- * delivered.
+ * Opens or creates the first store. Returns the store, its API key (null if the key was not stored), and why nothing is
+ * delivered (undefined if events are delivered).
  */
 export async function openFirstStore(
   context: Host,
@@ -168,7 +168,7 @@ function secretsOf({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMa
   return { apiKey: apiKey?.value, signingSecret: signingSecret?.value };
 }
 
-/** Sets up the stores of the configuration, in the transaction of the seed. Loaded only if there is a configuration. */
+/** Returns hooks that set up the stores of the configuration in the transaction of the seed, and report the changes. */
 async function setUp(
   { setup, port = DEFAULT_PORT, allowTarget = [] }: ServeOptions,
   maker: StoreMaker & { readonly store: Store },

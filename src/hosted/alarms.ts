@@ -11,9 +11,9 @@ const RESCUE_MS = 10_000;
 
 /** The alarm of an object, which wakes it when its timers are gone. */
 export type ObjectAlarm = {
-  /** Reports a write: some work may be due soon. Sets the alarm only if none is set for that time. */
+  /** Called after a write, because it may have created due work. Sets the alarm, unless it rings within 10 s anyway. */
   readonly wrote: () => void;
-  /** Sets the alarm for the next due work, or none; called when the due work is done. */
+  /** Called when the due work is done. Sets the alarm for the next due work; deletes it if there is none. */
   readonly settle: (store: Store) => Promise<void>;
 };
 

@@ -17,7 +17,7 @@ import { createHostedSandbox } from "./sandbox.ts";
 import { migrateTables, openObjectStore } from "./store.ts";
 import { consoleStream, randomMark, workerWorld } from "./world.ts";
 
-/** The list that is in memory. */
+/** The opened index. */
 type List = {
   readonly store: Store;
   readonly sandbox: Sandbox;
@@ -83,7 +83,7 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<List
     if (store.instance.id() === undefined) store.instance.renew(world.freshId());
   });
   const operations = { ...REFUSED_OPERATIONS, ...operationsOn(store, env) };
-  // A reset has no row here: the operation resets the objects.
+  // Only a deletion is recorded in the index: the operation `reset` resets the objects itself.
   const forgetStore = async ({ storeId, kind }: Erasure): Promise<void> =>
     kind === "delete" ? objectOf(env, storeId).erase() : undefined;
   const sandbox = createHostedSandbox(world, env, { connection, store, operations, forgetStore });

@@ -2,7 +2,7 @@ import { HOSTED_LACKS, lackMessage } from "../core/config/hosted-lacks.ts";
 import { refuse } from "../core/outcome.ts";
 import type { SandboxContext } from "../sandbox/sandbox.ts";
 
-/** Operations that a sandbox implements itself. */
+/** Operations that a hosted service implements in its own way. */
 export type OperationOverrides = SandboxContext["operations"] & {};
 
 /** The operations that a hosted service does not have. */

@@ -12,7 +12,7 @@ type Place =
 const NOWHERE: Place = { kind: "nowhere" };
 const INDEX: Place = { kind: "index" };
 
-/** The operation on a store that the index runs, because it also changes the list. */
+/** The operation on a store that the index runs, because it also removes the store's entry. */
 const DELETE = "delete";
 
 /**

@@ -46,7 +46,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     if (open === undefined) return toWorkerResponse(createStorelessSandbox(this.env), request);
     const { method, headers, url } = request;
     const response = await toWorkerResponse(open.sandbox, request);
-    // The store was deleted while it answered: it is as unknown as it is to the next request.
+    // The store was deleted while it answered, so the answer is the same as for an unknown store.
     if (this.open !== open && response.status >= 500)
       return toWorkerResponse(createStorelessSandbox(this.env), new Request(url, { method, headers }));
     // If the index cannot be reached, the alarm repeats the report.

@@ -60,7 +60,7 @@ export function openObjectStore(
   };
 }
 
-/** Never called: the operations that take or restore snapshots are refused before. */
+/** Never called, because the operations that take or restore snapshots are refused. */
 const NO_SNAPSHOTS: Snapshots = {
   take: refuseSnapshot,
   write: refuseSnapshot,

@@ -45,7 +45,7 @@ function isWholeFrom1(value: unknown, most: number): boolean {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= most;
 }
 
-/** Throws a CheckoutError for an unknown option or a wrong value, which only an untyped caller can pass. */
+/** Throws a CheckoutError for an unknown option or a wrong value. */
 export function checkOptions(call: keyof typeof RULES, options: unknown): void {
   const rules = RULES[call];
   const known = (): string => [...rules.keys()].join(", ");
@@ -65,8 +65,8 @@ export function checkOptions(call: keyof typeof RULES, options: unknown): void {
 }
 
 /**
- * The fields of an item that a filter can name: true for a field that can have any value. Null for items without
- * fields. A union has the fields of all its members.
+ * The fields of an item that a filter can name; `true` for a field whose value is not checked. Null for items that are
+ * not objects. A union has the fields of all its members.
  */
 export type Fields<Item> = Item extends object
   ? { readonly [Field in KeyOf<Item>]-?: true | FieldsBelow<ValueOf<Item, Field>> }

@@ -39,7 +39,7 @@ export type Calls = {
 /** Timeout that is long enough for any answer, in milliseconds: no call here uses a network. */
 const TIMEOUT_MS = 600_000;
 
-/** Builds the kit's calls from the command line's clients, but sends them to this sandbox in process. */
+/** Creates the calls of the kit; all of them reach the sandbox in process. */
 export function createCalls(running: InProcessSandbox): Calls {
   const { ready } = running;
   const origin = new URL(ready.base_url).origin;
@@ -117,7 +117,7 @@ export function answerOfRefusal(
   return { code, message, status: ERRORS[code].status, requestId };
 }
 
-/** Refuses a call that cannot be sent: a text that is not an id, or a request that only an untyped caller can make. */
+/** Refuses a call that cannot be sent: its id is not a UUID, or its request is invalid. */
 function refuseWrong<Name extends OperationName>(
   running: InProcessSandbox,
   { name, id, body }: ControlCall<Name>,

@@ -18,13 +18,13 @@ import { createSeededSource } from "./seeded.ts";
 import type { SandboxOptions } from "./types.ts";
 import type { ServeOptions } from "../host/options.ts";
 
-/** The default of the frozen clocks of a seeded sandbox. */
+/** The default time at which the clocks of a seeded sandbox are frozen. */
 const START_OF_TIME = Date.UTC(2026, 0, 1);
 
 /** The settings of a sandbox, and the world that it runs in. */
 type Read = InProcessOptions & { readonly world: GuestWorld };
 
-/** The names of all options. Any other name is refused: ignoring a misspelled option would use its default. */
+/** The names of all options. Any other name is refused, because a misspelled option would silently have its default. */
 const NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
   "state",
   "port",
@@ -84,7 +84,7 @@ function optionError(name: string, message: string): StartError {
   return new StartError(refusal);
 }
 
-/** The value of an outcome. Throws a StartError. */
+/** The value of an outcome. Throws a refusal as a StartError. */
 function orThrow<Value>(outcome: Outcome<Value, HostFailure>): Value {
   if (outcome.ok) return outcome.value;
   throw new StartError(outcome.refusal);
@@ -132,7 +132,7 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
   );
 }
 
-/** The options that a configuration also contains, parsed with the configuration's checks. */
+/** Parses the options that a configuration can also contain, with the checks of the configuration. */
 function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: SandboxOptions): ServeOptions {
   const sandbox = {
     ...(port === null ? {} : { port }),
@@ -146,7 +146,7 @@ function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: Sandbox
   throw optionError(camelCase(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");
 }
 
-/** Parses a span to milliseconds. Throws a TypeError. */
+/** Parses a span to milliseconds. Throws a TypeError if it is invalid. */
 export function parseSpanOption(span: string | number): number {
   const milliseconds = typeof span === "number" ? span : parseDurationText(span);
   if (milliseconds === undefined || !Number.isSafeInteger(milliseconds) || milliseconds <= 0)
@@ -156,7 +156,7 @@ export function parseSpanOption(span: string | number): number {
   return milliseconds;
 }
 
-/** Parses a time to milliseconds. Throws a TypeError. */
+/** Parses a time to milliseconds since the epoch. Throws a TypeError if it is invalid. */
 export function parseMomentOption(moment: string | Date): number {
   const milliseconds = typeof moment === "string" ? Date.parse(moment) : moment.getTime();
   const isWhole = typeof moment !== "string" || WITH_ZONE.test(moment);

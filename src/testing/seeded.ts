@@ -42,7 +42,7 @@ export function createSeededSource(seed: string, startMs: number): Source {
   };
 }
 
-/** A UUID v7 with a time, and with its other bits from these bytes. */
+/** A UUID v7 with this time; its other bits come from `bytes`. */
 function uuidOf(milliseconds: number, bytes: Buffer): string {
   bytes.writeUIntBE(milliseconds, 0, TIME_BYTES);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);

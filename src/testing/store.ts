@@ -104,10 +104,7 @@ function payerOf(calls: Calls, storeId: string): Pick<Checkouts, "get"> & Pick<S
   };
 }
 
-/**
- * The id that a text names: the text is an id, or otherwise the order_id of an order or session, the newest if there
- * are several.
- */
+/** Resolves an id or an order_id to the id of a checkout; if several checkouts have the order_id, the newest. */
 async function checkoutId(
   calls: Calls,
   { storeId, text }: { readonly storeId: string; readonly text: string },

@@ -12,7 +12,7 @@ export type SandboxOptions = {
   readonly state?: "memory" | { readonly folder: string };
   /**
    * The port on loopback, or 0 for any free port. Null opens no socket: only `sandbox.fetch` and `sandbox.handler`
-   * reach the sandbox. Default: 0; with a seed null, because a free port differs from run to run. An application that
+   * reach the sandbox. Default: 0; with a seed, null, because a free port differs from run to run. An application that
    * sends its requests itself needs a port, also with a seed.
    */
   readonly port?: number | null;
@@ -25,7 +25,7 @@ export type SandboxOptions = {
   readonly seed?: string;
   /**
    * The time at which the clock of every store is frozen, in ISO 8601, or `real` for running clocks. Default: `real`;
-   * with a seed `2026-01-01T00:00:00Z`.
+   * with a seed, `2026-01-01T00:00:00Z`.
    */
   readonly now?: string;
   /**
@@ -155,7 +155,7 @@ export type Checkouts = {
       readonly idempotencyKey?: string;
     },
   ) => Promise<Checkout>;
-  /** Finds by id or order_id; if several have the order_id, the newest. */
+  /** Finds an order or session by its id or order_id; if several have the order_id, the newest. */
   readonly get: (id: string) => Promise<Checkout>;
 };
 
@@ -253,8 +253,8 @@ export type Log<Item, Type extends string = string> = {
   /**
    * Resolves to the first matching item, which may already be in the log or arrive later. A string matches an id, the
    * type of an event, of a received webhook or of a successful delivery, or the method and path of a request (`POST
-   * /v1/orders`). Rejects with a WaitError that lists the other items after `timeoutMs` of real time, by default
-   * `waitTimeoutMs` of the sandbox; and immediately with a CheckoutError if the event type does not exist.
+   * /v1/orders`). After `timeoutMs` of real time (default: `waitTimeoutMs` of the sandbox), it rejects with a WaitError
+   * that lists the other items. It rejects at once with a CheckoutError if the event type does not exist.
    */
   readonly waitFor: (
     match: MatchText<Type> | Filter<Item> | ((item: Item) => boolean),

@@ -6,20 +6,19 @@ import { bodyLimit, bodyTooLargeError, type RequestError } from "./server/reques
 /** Statuses whose answers have no body. */
 const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** The limits of requests; the original request; and whether an abort also ends the body of a whole answer. */
+/** Options of `answerFetch`. */
 type FetchOptions = {
   readonly limits: Partial<ServerLimits>;
-  /** Default: the request itself. */
+  /** The original request, whose signal aborts the answer. Default: the request itself. */
   readonly asked?: Request;
-  /** Default: true. If false, a whole answer is sent with its length. */
+  /** Whether a whole answer is streamed, so that an abort ends its body; otherwise it has a length. Default: true. */
   readonly isStreamed?: boolean;
 };
 
 /**
  * Answers a request of the Fetch standard without a socket, with the limits of a server. The Host comes from the
  * headers, otherwise from the address. Like `fetch`, it throws a TypeError if the service drops the connection, and the
- * reason of a signal as soon as that is aborted, even while the body is read. The signal is the request's, or that of
- * the original request `asked`.
+ * abort reason as soon as the signal of `asked` is aborted, even while the body is read.
  */
 export async function answerFetch(
   service: Service,

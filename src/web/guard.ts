@@ -33,10 +33,7 @@ export function guardRequest(
   return accept(undefined);
 }
 
-/**
- * Refuses a request with an Origin with `origin_not_allowed`, because it comes from a page; the API is for servers
- * (decision 58).
- */
+/** Refuses a request that has an Origin (`origin_not_allowed`): it comes from a page, not a server (decision 58). */
 export function refuseBrowsers(request: HttpRequest): Outcome<void> {
   const [origin] = headerLines(request, "origin");
   if (origin === undefined) return accept(undefined);
@@ -74,7 +71,7 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
 /**
  * Refuses with `origin_not_allowed` requests that a page of another origin makes a browser send: another site, or
  * another port of this machine. Such a page may link here with a GET of a whole page, unless `opens` is "from its own
- * pages". Programs other than browsers do not send the origin.
+ * pages". Accepts requests without Sec-Fetch-Site, which programs other than browsers send.
  */
 export function refuseForeignPages(
   request: HttpRequest,

@@ -20,7 +20,7 @@ export type Texts = {
 /** Matches common text without invisible characters. */
 const PLAIN_TEXT = /^[ -~]*$/;
 const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/g;
-/** Zero-width joiners between two characters of Persian, Indian scripts or emoji. */
+/** Matches a zero-width joiner between letters or emoji, as Persian, Indian scripts and emoji use it. */
 const JOINER =
   /(?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])([\u200c\u200d])(?=[\p{L}\p{Extended_Pictographic}])/u;
 

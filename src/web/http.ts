@@ -25,7 +25,8 @@ export function readForwardedHosts(request: Pick<HttpRequest, "rawHeaders">): st
 }
 
 /**
- * One pair of a `Forwarded` with its separator; a value is a token, here with the colons of ports, or a quoted string.
+ * One pair of a `Forwarded` with its separator. A value is a quoted string, or a token, which may here contain the
+ * colon before a port.
  */
 const FORWARDED_PAIR =
   /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;]*)))?[ \t]*(?:[,;]|$)/y;
@@ -54,7 +55,7 @@ const ABSOLUTE_FORM = /^http:\/\/([^/?#]+)(.*)$/is;
 
 /**
  * A request to an absolute URI, rewritten to its path. The Host becomes the URI's host, whatever the header says (RFC
- * 9112, section 3.2.2); a missing or duplicate Host stays unchanged.
+ * 9112, section 3.2.2); a missing Host is not added, and a duplicate is kept.
  */
 export function toOriginForm(request: HttpRequest): HttpRequest {
   if (request.target.startsWith("/")) return request;

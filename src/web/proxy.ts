@@ -16,7 +16,7 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
   const target = `${hostname}:${port === "" ? "443" : port}`;
   const { request } = await clientFor(proxy);
   const headers = { Host: target, ...authorizationOf(proxy) };
-  // Without user name and password, which would be sent on as credentials of the service.
+  // Without user name and password, which Node would send in an Authorization header.
   const asked = request(displayProxy(proxy), {
     method: "CONNECT",
     path: target,

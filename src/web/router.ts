@@ -50,7 +50,7 @@ export function createRouter<Row extends Route>(
   };
 }
 
-/** The methods of a route. */
+/** The methods that a route accepts, with HEAD if it accepts GET. */
 function methodsOf({ methods }: Pick<Route, "methods">): readonly string[] {
   return methods.includes("GET") ? [...methods, "HEAD"] : methods;
 }
@@ -59,7 +59,10 @@ type Params = Readonly<Record<string, string>>;
 
 const NO_PARAMS: Params = {};
 
-/** Parses the named segments of a path; undefined if the path does not match the pattern. Runs for every request. */
+/**
+ * Creates a function that parses the named segments of a path, and returns undefined if the path does not match. It
+ * runs for every request.
+ */
 function pathReader(pattern: string, segments: Params): (path: string) => Params | undefined {
   const [before = "", ...rest] = pattern.split(/\{(\w+)\}/);
   if (rest.length === 0) return (path) => (path === pattern ? NO_PARAMS : undefined);

@@ -156,7 +156,7 @@ function optionsOf(
   const isChunked = "Transfer-Encoding" in headers;
   const length = body === undefined || isChunked ? {} : { "Content-Length": Buffer.byteLength(body) };
   return {
-    // A separate agent: the environment could send the global one, and so the API key, through a proxy.
+    // A separate agent: the environment could route the global agent, and with it the API key, through a proxy.
     agent: false,
     ...route,
     method,

@@ -9,8 +9,8 @@ import { readRegularFile } from "./read.ts";
 export const SQLITE_ASSET = "better_sqlite3.node";
 
 /**
- * The path of the executable's SQLite addon, which is written once for each content into a private cache folder. If no
- * folder is writable only by this user, it is written into a new folder for this run.
+ * Writes the executable's SQLite addon into a private cache folder, unless it is already there, and returns its path.
+ * If that folder cannot be used, the addon is written into a new temporary folder.
  */
 export function unpackAddon(): string {
   const addon = new Uint8Array(sea().getRawAsset(SQLITE_ASSET));

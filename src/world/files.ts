@@ -102,7 +102,7 @@ export function temporaryName(path: string): string {
   return `${path}.${process.pid}.new-${Math.random().toString(36).slice(2)}`;
 }
 
-/** Writes a file under a temporary name, and gives it its name when it is complete and on disk. */
+/** Writes a file under a temporary name; `name` gives it its final name when it is complete and on disk. */
 function writeNamed(path: string, content: string | Uint8Array, name: (unfinished: string) => void): void {
   const unfinished = temporaryName(path);
   try {
@@ -126,7 +126,7 @@ function writeNew(path: string, content: string | Uint8Array): void {
 
 /**
  * Removes a file that is no longer needed; false if that fails. The failure must not hide another one; a later command
- * removes the file, whose name contains its owner.
+ * removes an unfinished file, whose name contains the pid of its writer.
  */
 export function discardFile(path: string): boolean {
   try {
@@ -187,7 +187,7 @@ function kindOf(stats: BigIntStats): PathFacts["kind"] {
   return stats.isSymbolicLink() ? "link" : "other";
 }
 
-/** File systems that projects use, by Linux's numbers. */
+/** The names of common file systems, by their magic numbers in Linux. */
 const FILE_SYSTEMS: Readonly<Record<number, string>> = {
   0xef53: "ext4",
   0x58465342: "xfs",

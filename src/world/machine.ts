@@ -22,7 +22,7 @@ export function ownFile(name: string): string | undefined {
   return readText(join(dirname(realpathSync(program)), "..", "dist", name));
 }
 
-/** The settings folder by the XDG base directories, which must be absolute; on Windows `APPDATA`. */
+/** The settings folder according to the XDG Base Directory Specification; on Windows, a folder in `APPDATA`. */
 export function settingsFolder(): string | undefined {
   const isWindows = process.platform === "win32";
   const named = process.env[isWindows ? "APPDATA" : "XDG_CONFIG_HOME"] ?? "";
@@ -38,7 +38,7 @@ function homeFolder(): string | undefined {
     const home = process.getBuiltinModule("node:os").homedir();
     return isAbsolute(home) ? home : undefined;
   } catch {
-    // A user without an entry, as in containers.
+    // The user has no entry in the user database, as in some containers.
     return undefined;
   }
 }

@@ -39,8 +39,8 @@ export function standardOutputs(
 const LAST_WORDS_MS = 500;
 
 /**
- * Ends the program after its output was read, or cannot be read. A program whose result was not printed ends with a
- * separate exit code: a script that reads exit 3 as "not ready" would otherwise trust a missing answer.
+ * Ends the program when its output has been read, after half a second at the latest. If the result could not be
+ * printed, the exit code is 1: a script that reads exit 3 as "not ready" would otherwise trust a missing answer.
  */
 export async function exitProgram(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
@@ -53,7 +53,7 @@ type ProcessOutput = NodeJS.WriteStream & { readonly fd: number };
 
 /** How to handle output that cannot be written. */
 type OutputLoss = {
-  /** Called for each failure except a closed pipe, whose reader has exited, because that is not a failure. */
+  /** Called for each failed write, except to a pipe whose reader has exited. */
   readonly onFailure?: (error: Error) => void;
   /** The note to write once writing works again, for a number of dropped lines; default: none. */
   readonly lossNote?: (lines: number) => string;
@@ -86,8 +86,8 @@ const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const COPIED_BYTES = 256 * 1024;
 
 /**
- * Moves the content of a log into an older file next to it. Copies through the open file, because Node itself writes to
- * that file when it fails, and the path may lead to another file by then.
+ * Moves the content of a log into an older file next to it. Copies and truncates the open file instead of renaming it,
+ * because Node itself writes to that file when it crashes.
  */
 function startAnew(fd: number, path: string): void {
   const unfinished = temporaryName(path);

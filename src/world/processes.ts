@@ -4,7 +4,7 @@ import type { StopSignal, World } from "../world.ts";
 import { childProcess, codeOf } from "./node.ts";
 import { readText } from "./read.ts";
 
-/** Closing a terminal (SIGHUP) also ends the programs in it. */
+/** The signals that ask this program to stop; a terminal sends SIGHUP when it is closed. */
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /** Implements `World.onStop`. */
@@ -43,12 +43,12 @@ function linuxProcessStart(pid: number): string | undefined {
 }
 
 /**
- * Fields of /proc/PID/stat after the name, which can contain spaces and brackets: the state is the first, the start
- * time the 20th.
+ * Index of the start time among the fields of /proc/PID/stat after the name, which can contain spaces and parentheses;
+ * the state has index 0.
  */
 const START_FIELD = 19;
 const PROCESS_GROUP_FIELD = 2;
-/** The process group in the foreground of the terminal; -1 without one. */
+/** Index of the foreground process group of the terminal; the field is -1 without a terminal. */
 const TERMINAL_GROUP_FIELD = 5;
 
 function statFields(pid: number | "self"): readonly string[] {

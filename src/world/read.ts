@@ -94,7 +94,7 @@ function readUpTo(
 /** Extra buffer size with which the end of a file is detected without another buffer. */
 const READ_AHEAD_BYTES = 4096;
 
-/** The flags for opening files; Windows has none of these. */
+/** The flags for opening files; Windows lacks the two below. */
 const FLAGS = constants as Readonly<Record<string, number | undefined>>;
 /** Makes opening a link fail. */
 export const NO_FOLLOW = FLAGS["O_NOFOLLOW"] ?? 0;

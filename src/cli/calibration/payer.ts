@@ -60,7 +60,7 @@ export function payerOptions(): Option[] {
 export type PaymentReceiver = AsyncDisposable & {
   /** The instructions for the payer, in lines. */
   readonly terms: string;
-  /** The maximum number of requests that the receiver handles. */
+  /** The maximum number of requests with which the order is retrieved. */
   readonly requests: number;
   /** Asks the user to pay, and waits for the payment. */
   readonly observe: (

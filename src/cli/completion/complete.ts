@@ -122,7 +122,7 @@ function findPlace(
   const assigned = flag === undefined ? undefined : optionNamed(command, flag);
   if (assigned !== undefined) return { place: placeOfOption(assigned), candidates: [] };
   const place = isTaken ? undefined : placeOfArgument(argument, words.join(" "));
-  // An unknown command.
+  // An unknown command has no candidates.
   if (argumentCount > 0 && command.commands.length > 0 && argument === undefined) return { candidates: [] };
   const children = argumentCount > 0 ? [] : command.commands;
   if (typed.startsWith("-") || (typed === "" && place === undefined && children.length === 0))

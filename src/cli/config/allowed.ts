@@ -30,7 +30,7 @@ export function isAllowed(world: PersonalWorld, use: AllowedVariable, own: strin
   return read.value.variables.some((one) => isSame(one, use));
 }
 
-/** Stores a permission. If that fails, the command continues and says that it will ask again. */
+/** Stores a permission. If that fails, the command continues, and warns that the permission is for this call only. */
 export function storePermission(
   { world, printer }: Pick<Context, "world" | "printer">,
   use: AllowedVariable,

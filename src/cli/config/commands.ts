@@ -105,7 +105,7 @@ async function runExport(context: Context, options: CommonOptions): Promise<numb
   const exported = exportConfig(shown);
   if (!exported.ok) throw new Refused({ ...exported.refusal, exitCode: EXIT.failed, next: DELETE_STORES });
   const { value: text } = exported;
-  // On one line with --json, like every result; else as a file.
+  // With --json on one line, like every result; otherwise formatted like a file.
   return context.printer.exact(options.json === true ? `${JSON.stringify(JSON.parse(text))}\n` : text);
 }
 

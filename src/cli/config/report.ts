@@ -31,7 +31,7 @@ function changeLines(
   return [colour(printable(`${SIGNS[action]} ${kind} ${name}${rest}${inStore}`)), ...fields.map(printable)];
 }
 
-/** Settings that take effect only after a restart. */
+/** The settings that differ, which take effect only after a restart; empty if there are none. */
 export function settingsText(settings: readonly SettingDifference[]): string {
   if (settings.length === 0) return "";
   const lines = settings.map(({ field, from, to }) => printable(`! ${field}: ${from} → ${to}`));

@@ -39,7 +39,7 @@ function settingDifferences(options: ServeOptions, { description }: RunningSandb
     expected: wanted,
     live,
   }));
-  // Settings that no file has.
+  // Options that a configuration cannot contain.
   const rows: readonly (readonly [field: string, given: string | undefined, live: string])[] = [
     ["log_format", options.logFormat, settings.logFormat],
     ["quiet", options.quiet === true ? "yes" : undefined, settings.quiet ? "yes" : "no"],
@@ -71,8 +71,8 @@ async function secretDifferences(
 }
 
 /**
- * Whether a key belongs to the first store. The sandbox stores only hashes, so this plans whether the key would have to
- * be added.
+ * Whether a key belongs to the first store. The sandbox stores only hashes, so a dry run shows whether the key would
+ * have to be added.
  */
 async function isKeyOf(
   context: Context,

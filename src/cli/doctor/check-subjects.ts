@@ -18,7 +18,7 @@ type Lock =
   | { readonly kind: "none" }
   /** The file does not name a process. */
   | { readonly kind: "torn" }
-  /** The file has another version; the process that wrote it is running. */
+  /** The file was written by another version, whose process is running. */
   | { readonly kind: "unreadable" }
   | { readonly kind: "live" | "stale" | "elsewhere"; readonly run: RunRecord };
 

@@ -21,12 +21,12 @@ export function okFinding(found: string): DoctorFinding {
   return { status: "ok", found, next: null };
 }
 
-/** A finding that works but may surprise, with its remedy. */
+/** A finding about something that works but may surprise, with its remedy. */
 export function warningFinding(found: string, next: string): DoctorFinding {
   return { status: "warning", found, next };
 }
 
-/** A finding that does not work, with its remedy. */
+/** A finding about something that does not work, with its remedy. */
 export function problemFinding(found: string, next: string): DoctorFinding {
   return { status: "problem", found, next };
 }

@@ -90,7 +90,7 @@ async function runCheck(check: DoctorCheck, subjects: CheckSubjects): Promise<Do
   }
 }
 
-/** Number of columns: reports are pasted into issue forms. */
+/** Width of a report in columns, at any terminal, because reports are pasted into issue forms. */
 const COLUMNS = 80;
 
 const COLOURS: Readonly<Record<FindingStatus, "green" | "cyan" | "red" | "dim">> = {

@@ -42,7 +42,7 @@ export function checkService(subjects: CheckSubjects): DoctorFinding {
   return okFinding(`${where}; API key of ${apiKey.source}`);
 }
 
-/** The settings of the service, resolved as the commands do. */
+/** The settings of the service, as commands resolve them. */
 function settingsOf({ context }: CheckSubjects): Outcome<ServiceSettings, Problem> {
   return catchRefusal(() => serviceSettings(context, undefined));
 }
@@ -77,7 +77,7 @@ export function checkProxies(subjects: CheckSubjects): DoctorFinding {
   );
 }
 
-/** A proxy without user, password or path. */
+/** The host of a proxy, without user, password or path. */
 function proxyHost(value: string): string {
   const url = value.includes("://") ? value : `http://${value}`;
   return URL.canParse(url) ? new URL(url).host : "(not an address)";

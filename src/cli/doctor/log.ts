@@ -8,7 +8,8 @@ const LOG_FILE = "sandbox.log";
 /** Maximum number of errors shown: the newest. */
 const MAX_SHOWN_ERRORS = 3;
 /**
- * An internal failure, a request that failed because of it, a crash, or a problem of the command line; as text or JSON.
+ * Matches the line of an internal failure, of a request that failed because of it, of a crash, or of a problem of the
+ * command line, in both log formats.
  */
 const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\w*Error\b|^✗|"ok":false/;
 

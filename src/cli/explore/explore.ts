@@ -133,7 +133,10 @@ async function inOwnSandbox(
   return unwrapHosting(await serving);
 }
 
-/** Explores a running shop, in its store of the running sandbox, under a lease that undoes everything at its end. */
+/**
+ * Explores a running shop in its store of the running sandbox, under a lease whose end removes the store's faults and
+ * sets its clock to real time.
+ */
 async function inRunningSandbox(
   context: Context,
   options: ExploreCommandOptions & { readonly receiver: string },

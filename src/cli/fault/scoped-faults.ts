@@ -7,7 +7,7 @@ import { callAt } from "../target/call.ts";
 /** The faults of a command line, as requests of the control API. */
 export type FaultRequests = readonly RequestOf<"addFault">[];
 
-/** Faults of a store until the end of the enclosing block, unless `stay` is called. */
+/** Adds faults to a store, and removes them at the end of the enclosing block, unless `stay` was called. */
 export function scopedFaults(context: Context, target: ControlTarget) {
   const added: string[] = [];
   return {

@@ -54,7 +54,7 @@ export async function commandMap(
   };
 }
 
-/** A command of the map; only the subcommand `rest`, if it has words. */
+/** A command of the map, with its subcommands; if `rest` names a subcommand, only with that one. */
 function mapped(command: Command, path: readonly string[], rest: readonly string[]): MappedCommand {
   const { examples, exitCodes: codes = {} } = detailsOf(command);
   const words = path.join(" ");
@@ -120,7 +120,7 @@ const TYPES: ReadonlyMap<string, MappedOption["type"]> = new Map([
 function typeOf(value: string | null, { argChoices, long }: Option): MappedOption["type"] {
   if (value === null) return "boolean";
   if (argChoices !== undefined) return "choice";
-  // The path of a page, or of a file.
+  // Elsewhere, a `path` is the path of a URL.
   if (value === "path" && long === "--file") return "file";
   return TYPES.get(value) ?? "text";
 }

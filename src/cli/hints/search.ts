@@ -7,7 +7,7 @@ type WordComparison = (one: string, other: string) => boolean;
 
 /** Maximum number of suggestions; if more commands match, none is shown. */
 const MAX_MEANT = 3;
-/** The number of letters of a word for each of which one mistyped letter is allowed. */
+/** One mistyped letter is allowed for each this many letters of a word. */
 const LETTERS_FOR_AN_ERROR = 3;
 
 /** Typed words; the first `known` words name a command group. */
@@ -22,7 +22,7 @@ export function similarCommands(
   const rest = words.slice(known);
   const within = paths.filter((path) => startsWithWords(words.slice(0, known), path));
   const isNear: WordComparison = (one, other) => distance(one, other) <= one.length / LETTERS_FOR_AN_ERROR;
-  // The path of a command is no longer than its typed words.
+  // A group is suggested only if its path has more words than were typed.
   const isWhole = (path: readonly string[]): boolean =>
     path.length > rest.length ||
     !paths.some((other) => other.length > path.length && startsWithWords(path, other));

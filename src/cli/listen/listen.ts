@@ -60,8 +60,8 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
 }
 
 /**
- * The sandbox of this folder; or a service, if a secret file names the service's secret, or the environment does and
- * this folder has no sandbox.
+ * The sandbox of this folder; or a service, if `--secret-file` is given, or if the environment has a signing secret and
+ * there is no sandbox.
  */
 async function senderOf(context: Context, options: ListenCommandOptions): Promise<Sender> {
   if (options.secretFile !== undefined) return serviceOf(context, options);

@@ -30,7 +30,7 @@ import { parseDurationText, durationText } from "../../core/config/setting-text.
 import { Refused, refuseUsage, usageProblem, type Problem } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 
-/** The first events to receive: held events, events after a given event, or events of the last milliseconds. */
+/** The first events to receive: held events, events after a given event, or events within a span before now. */
 type Since = "last" | { readonly eventId: string } | { readonly spanMs: number };
 
 /** Options of `checkout listen`. */
@@ -63,7 +63,7 @@ export type ListenPlan = ForwardPlan & {
   readonly headerNames: HeaderNames;
 };
 
-/** Timeout for a target's answer; shorter than the sandbox's timeout for this listener's answer. */
+/** Default timeout for a target's answer, in milliseconds: shorter than the sandbox's timeout for the listener. */
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** The options of `checkout listen`. */

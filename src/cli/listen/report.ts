@@ -166,7 +166,7 @@ function answerLines(result: ListenerResult, style: Style): readonly string[] {
   return said === "" ? [] : [`  ${style.dim("<")} ${said}`];
 }
 
-/** The end of an attempt, in the form of deliveries; undefined if there was no attempt. */
+/** The result of forwarding, in the form of an attempt's result; undefined if nothing was sent. */
 function endOf(result: ListenerResult): Pick<StoryAttempt, "status" | "error"> | undefined {
   if (result.kind === "answered") return { status: result.status, error: null };
   if (result.kind !== "unanswered") return undefined;
@@ -204,10 +204,7 @@ function resultParts({ result, milliseconds, next }: HandledDelivery, { style, p
   }
 }
 
-/**
- * Shows a span, not a time: that time would be by the store's clock, while the line's other times are by this machine's
- * clock.
- */
+/** The span until the next attempt, by the store's clock. */
 function nextText({ waitMs }: NextAttempt): string {
   if (waitMs === null) return "given up";
   const [size, unit] = SPAN_UNITS.find(([unitMs]) => waitMs >= 2 * unitMs) ?? [SECOND_MS, "s"];

@@ -80,7 +80,7 @@ const MAX_REASON_LENGTH = 200;
 /** Additional idle time of a connection beyond the target's timeout, in milliseconds. */
 const SILENCE_MS = 30_000;
 
-/** Listens until `stopping`, until another listener takes over, or until the loss of the sandbox ends the session. */
+/** Listens until `stopping` is aborted, another listener takes over, or the loss of the sandbox ends the session. */
 export async function runSession(
   context: Context,
   options: SessionOptions,
@@ -160,7 +160,7 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
   return { ...session, [Symbol.asyncDispose]: () => waitWithin(world, STOP_MS, finish(session)) };
 }
 
-/** Deliveries are accepted at the root and at the target's path, so that the registered address needs no other path. */
+/** Deliveries are accepted at the root and at the target's path, so that a tunnel's address can have either path. */
 function pathsOf({ forward }: ListenPlan): string[] {
   return [...new Set(["/", ...(forward === undefined ? [] : [new URL(forward).pathname])])];
 }

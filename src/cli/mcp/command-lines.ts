@@ -4,7 +4,7 @@ type CommandLines = {
   readonly [Name in ToolName]: (input: ToolInput<Name>) => readonly (readonly string[])[];
 };
 
-/** The command lines that each tool runs in order; the last result is the tool's. Values are words, never a shell's. */
+/** The command lines that each tool runs in order; the tool returns the last result. No shell parses the values. */
 export const COMMAND_LINES: CommandLines = {
   status: () => [["sandbox", "status"]],
   explain: ({ id }) => [["explain", id]],
@@ -54,7 +54,7 @@ export const COMMAND_LINES: CommandLines = {
     ],
   ],
   replay_or_restore: ({ event_id: eventId, snapshot }) => [
-    // With both, or with none, the command itself refuses the words.
+    // With both or neither, the command itself refuses its arguments.
     eventId === undefined
       ? ["snapshots", "restore", ...(snapshot === undefined ? [] : [snapshot])]
       : ["events", "replay", eventId, ...(snapshot === undefined ? [] : [snapshot])],

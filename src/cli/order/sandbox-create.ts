@@ -32,7 +32,7 @@ export function newPurchaseRequest(
   throw refuseUsage(parsed.refusal.message, "correct it; nothing was sent");
 }
 
-/** Creates in the sandbox that the command acts on, even if the environment names another service. */
+/** Creates a checkout in the sandbox that the command acts on, even if the environment names another service. */
 export async function createInSandbox(
   context: Context,
   options: ServiceOptions,

@@ -42,7 +42,7 @@ type ShownVerdict = { readonly judged: JudgedDrill; readonly drill: AnswerOf<"re
 /** The sandbox of a drill, and the shop's view of its orders. */
 type DrillTarget = { readonly control: ControlTarget; readonly view: OrderViewSource };
 
-/** One checkout for each final status, of each kind. */
+/** For each outcome, at most one checkout of each kind, and one run of `--create`. */
 const LIMITS = { most: 2 * ORDER_OUTCOMES.length, runs: ORDER_OUTCOMES.length } as const;
 
 /** `checkout checklist run duplicates`. */

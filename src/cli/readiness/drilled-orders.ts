@@ -27,7 +27,7 @@ const COMMAND_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 4096;
 /**
  * The lowest amount of new orders, in minor units. Amounts are random, so that a shop cannot recognise a drill, and
- * floating point arithmetic loses a minor unit of each: 19.99 * 100 is 1998.99.
+ * such that floating-point arithmetic loses a minor unit: 19.99 * 100 is 1998.99.
  */
 const LEAST_MINOR = 100;
 const AMOUNTS = Array.from({ length: 9900 }, (_, at) => LEAST_MINOR + at).filter(

@@ -18,7 +18,7 @@ import { controlTarget, findSandbox } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { type ServiceSettings, serviceSettings } from "../target/service.ts";
 
-/** Options that name the judged service and the watch. */
+/** Options of the judgement: the judged service, and whether to watch or probe it. */
 export type JudgeOptions = ServiceOptions & {
   readonly watch?: boolean;
   readonly probe?: boolean;

@@ -49,7 +49,7 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
 /** Matches commands without `--store`. */
 const OF_NO_STORE = /^checkout (sandbox (start|logs)|doctor)\b/;
 
-/** A command of an explanation, with the explanation's store. */
+/** Adds the explanation's store to a command that it suggests. */
 export function addStoreOption(
   command: string,
   { store }: Pick<CommonOptions, "store">,

@@ -105,7 +105,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
     const body = { ...query, after, waitMs: isLost ? 0 : waitMs };
     const result = await callControl(world, target, { name: "listRequests", body, signal });
     if (signal.aborted) return EXIT.done;
-    // Waits for a sandbox that is disconnected only if it has answered before.
+    // Waits for the sandbox to come back only if it has answered before.
     if (result.end === "unreachable" && waitMs > 0) {
       if (!isLost) printer.talk("the sandbox is disconnected; following continues when it is back");
       isLost = true;
@@ -127,7 +127,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
 /** Pause before a disconnected sandbox is called again, in milliseconds. */
 const LOOK_AGAIN_MS = 1000;
 
-/** A line for each request. */
+/** Prints a line for each request, and a failure of the request log once. */
 function showCome({ printer }: Context, { requests, failure }: AnswerOf<"listRequests">): void {
   if (failure !== null) printer.traceOnce(failure);
   for (const request of requests) {

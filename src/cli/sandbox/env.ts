@@ -63,7 +63,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
     ...accessVariables({ ...access, apiKey }),
     ...(options.control === true ? { CHECKOUT_CONTROL_TOKEN: token } : {}),
   };
-  // Finding a store other than the first hides the token.
+  // The look-up of a store other than the first has hidden the token in the output.
   if (options.control === true) printer.reveal(token);
   if (apiKey === null)
     printer.trace(`warning: CHECKOUT_API_KEY is left out: ${isRevoked ? REVOKED_KEY_TEXT : NO_KEY_TEXT}`);

@@ -42,7 +42,7 @@ type Status = {
   readonly instance_id: string | null;
   /** The settings, by their names in the control API. */
   readonly settings: Readonly<Record<string, unknown>> | null;
-  /** Why other values are unknown although the sandbox is running. */
+  /** Why other values are unknown although the sandbox's process is running. */
   readonly problem: string | null;
 };
 
@@ -161,7 +161,7 @@ type WaitOptions = CommonOptions & { readonly baseUrl?: string; readonly timeout
 
 const DEFAULT_WAIT_MS = 30_000;
 const LOOK_EVERY_MS = 100;
-/** Timeout of one health check. */
+/** Timeout of one health check, in milliseconds. */
 const LOOK_MS = 2000;
 const MAX_HEALTH_BYTES = 64 * 1024;
 

@@ -5,8 +5,8 @@ import { noteVersion } from "../target/notes.ts";
 import { surroundingsOf } from "../target/surroundings.ts";
 
 /**
- * Notes, after the version of this program, that the folder's running sandbox has another one (decision 65). A folder
- * that cannot be read is a note too, because the version was printed.
+ * Prints a note if the folder's running sandbox has another version than this program (decision 65), or if the folder
+ * cannot be read. Neither is a failure, because the version of this program was printed.
  */
 export function noteSandboxVersion(world: World, version: string, dir: string | undefined): void {
   const printer = createPrinter(world, { json: false });

@@ -10,8 +10,8 @@ import { type ServiceSettings, type TargetSettings, serviceSettings, serviceTarg
 import { awaitSandbox } from "./waiting.ts";
 
 /**
- * The service of a command as a target of requests. Refuses to send the key over plain HTTP without consent, and
- * redacts the key in all output.
+ * The service of a command as a target of requests. Redacts the key in all output, and warns if the key is sent over
+ * plain HTTP to another machine.
  */
 export function connectWithSettings({ printer }: Context, settings: ServiceSettings): ServiceTarget {
   const target = serviceTargetOf(settings);

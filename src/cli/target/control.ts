@@ -65,8 +65,8 @@ export async function controlTarget(context: Context, role: ControlRole = "contr
 }
 
 /**
- * Adds the command's store to a sandbox (decision 90); undefined stands for the first store. Only a store name needs a
- * request.
+ * Adds the command's store to a sandbox (decision 90). Without a named store, the target stays unchanged, and calls are
+ * about the first store. Only the name of a store needs a request.
  */
 export async function resolveStore(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const named = storeOfFolder(context, target);

@@ -81,8 +81,8 @@ export type IdKind = keyof typeof KINDS;
 type SearchScope = { readonly context: Context; readonly target: ControlTarget | undefined };
 
 /**
- * The id that a text names (decision 104). The text is an id, an order_id, or the last 8 characters of an id among the
- * store's newest 1,000. Refuses with exit 2 a text that has none of these forms, or that matches several.
+ * The id that a text names (decision 104). The text is an id, an order_id, or the last 8 characters of the id of one of
+ * the store's newest 1,000 items. Refuses with exit 2 a text that has none of these forms, or that matches several ids.
  */
 export async function findId(
   context: Context,

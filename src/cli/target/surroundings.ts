@@ -145,7 +145,7 @@ export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean
 /** The value of a setting without a source. */
 export const UNSET_VALUE: ValueWithSource<null> = { value: null, source: "not set" };
 
-/** No keys. */
+/** Credentials without keys. */
 export const NO_CREDENTIALS: Credentials = { stores: {} };
 
 /** The surroundings without the store and key from the environment. */

@@ -80,7 +80,7 @@ export function registerEndpoints(group: Group): void {
   });
 }
 
-/** A change of an endpoint's state, and the text after the endpoint's address once it is done. */
+/** A change of an endpoint's state; `done` follows the endpoint's address in the result. */
 type Change = {
   readonly action: RequestOf<"setEndpointState">["action"];
   readonly summary: string;

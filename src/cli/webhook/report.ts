@@ -100,7 +100,7 @@ export function historyLines(
     toIsoOrNull(one.nextAt),
     shortId(one.eventId),
   ]);
-  // At one moment, the change comes before the delivery of its event.
+  // A stable sort: among rows with the same time, a change stays before the delivery of its event.
   const rows = [...moved, ...delivered].toSorted(([left], [right]) =>
     (left ?? "") < (right ?? "") ? -1 : Number((left ?? "") > (right ?? "")),
   );

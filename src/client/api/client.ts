@@ -153,7 +153,8 @@ export function journalIntent(target: ServiceTarget, intent: RequestedCreate): C
 }
 
 /**
- * The result for the journal. If an earlier attempt may have succeeded, only a conclusive refusal settles the entry.
+ * The result for the journal. If an attempt without an answer may have reached the service, only a success or a
+ * conclusive refusal settles the entry.
  */
 function settlementOf(result: Exchange): FinalAnswer | undefined {
   if (result.end === "success") {

@@ -13,7 +13,7 @@ import type { OutboundResult, World } from "../../world.ts";
 import { buildCreateRequest, buildRetrieveRequest, type ServiceTarget } from "./client.ts";
 import type { ApiRequest } from "./exchange.ts";
 
-/** The order that the probe creates and nobody pays. */
+/** The terms of the order that the probe creates. Nobody pays the order. */
 export const PROBE_TERMS = { amount_minor: 100, currency: "CNY", payment_method: "alipay_plus" } as const;
 
 const MAX_RESPONSE_BYTES = 64 * 1024;

@@ -2,7 +2,7 @@
 export type RetryPolicy = {
   /** Attempts after the first one. */
   readonly retries: number;
-  /** Timeout of each attempt, from the first byte sent to the last byte received. */
+  /** Timeout of each attempt, from the start of the connection to the last byte of the answer. */
   readonly timeoutMs: number;
 };
 

@@ -68,7 +68,7 @@ export type ControlCall<Name extends OperationName> = {
   readonly name: Name;
   readonly id?: string;
   readonly body: RequestOf<Name>;
-  /** Timeout for the whole answer. Default: the target's timeout, or 10 min for operations that may take a long time. */
+  /** Timeout in milliseconds. Default: the target's timeout, or 10 min for operations that may take a long time. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 };

@@ -354,7 +354,7 @@ function refererOf(
     : { "Sec-Fetch-Site": "cross-site", Referer: `${origin}/` };
 }
 
-/** A browser's headers. */
+/** The headers that a browser sends when it opens a page. */
 const BROWSER_HEADERS = {
   "Upgrade-Insecure-Requests": "1",
   "User-Agent":

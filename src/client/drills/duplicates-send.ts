@@ -32,7 +32,7 @@ const DELIVER_TIMEOUT_MS = 120_000;
 const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
 
-/** Sends the events with these statuses of these orders, in this order; returns their number. */
+/** Sends the events that have one of the statuses, order by order, oldest first; returns the number of events. */
 export async function deliverEventsOf(
   run: DrillRun,
   orders: readonly DrilledOrder[],

@@ -95,7 +95,7 @@ async function settle(world: ViewWorld, look: ViewRequest): Promise<Omit<ViewBas
     if (texts.length > 0 && texts.at(-1) !== text) changedAt = world.monotonic();
     texts.push(text);
     const last = texts.slice(-STABLE_READINGS);
-    // A view that is still changing may show the merchant's work after the payment, which gets its time.
+    // A view that is still changing may show the merchant's work after the payment, so it is read again.
     if (last.length !== STABLE_READINGS || new Set(last).size > 1) continue;
     return { still: stillPartOf(last), changedAt };
   }

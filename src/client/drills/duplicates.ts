@@ -207,7 +207,7 @@ async function openLanes(
   return wrapAnswer(lanes);
 }
 
-/** The orders of a send. The second payment is sent for an order with a declined attempt, if there is one. */
+/** The orders of a send: paid orders, or, for `at_once` and `after_a_while`, orders with a declined attempt. */
 function lanesOf(lanes: readonly Lane[], name: SendName): readonly Lane[] {
   return lanes.filter(({ order: { kind, end } }) => {
     const hasSecond = lanes.some(({ order }) => order.kind === kind && order.end === "declined");

@@ -11,9 +11,9 @@ const TOO_MANY = 429;
 const LEASE_MS = 120_000;
 
 /**
- * Sends the events of an order that the shop's rate limit has refused, while the other webhooks of the store are held,
- * and retries each after a pause: their next scheduled attempts may be minutes away. Returns their number. The view
- * shows a failure to send them.
+ * Sends the due events of an order if the shop's rate limit has refused one of them, because their next scheduled
+ * attempts may be minutes away. Other webhooks of the store are held meanwhile. Returns the number of events, also if
+ * sending failed: the view of the order then shows it.
  */
 export async function deliverRateLimitedEvents(
   world: DeliverWorld,

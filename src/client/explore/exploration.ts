@@ -1,4 +1,4 @@
-// The search of `explore`, run: for the test kit (testing/explore/) and for commands (client/explore/command.ts). The
+// Runs the search of `explore`, for the test kit (testing/explore/) and for commands (client/explore/command.ts). The
 // schedules: core/explore/search.ts; the judgement of a run: core/explore/judge.ts.
 import {
   DROPPED_EVENT_ADVICE,

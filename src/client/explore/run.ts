@@ -89,7 +89,7 @@ const TO_THE_END_MS = 72 * 3_600_000;
 /** Maximum number of such spans, for longer delivery schedules. */
 const MAX_SPANS = 5;
 const MAX_LISTED = 1000;
-/** Maximum number of checkouts that are read of a store: the newest. */
+/** Maximum number of checkouts that are read from a store, the newest first. */
 export const MAX_CHECKOUTS = 200;
 /** How long the answer to a request is delayed if the application will be killed at that request, in milliseconds. */
 const HELD_BACK_MS = 10_000;

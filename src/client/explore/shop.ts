@@ -41,7 +41,7 @@ const LOOK_MS = 20;
 /** Timeout of a check whether the shop is listening, in milliseconds. */
 const LOOK_TIMEOUT_MS = 5000;
 const RUN_MS = 24 * 3_600_000;
-/** Time after which a shop that has not answered a delivery is killed, in milliseconds. */
+/** Maximum time from a delivery to the kill, in milliseconds; the shop is killed earlier if it answers earlier. */
 const WITH_DELIVERY_MS = 50;
 const DELIVERY_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 64 * 1024;

@@ -36,14 +36,14 @@ export type AttemptInFlight = {
 /** The time of the next attempt, by the store's clock, and the delay until then; null if the delivery is given up. */
 export type NextAttempt = { readonly at: number | null; readonly waitMs: number | null };
 
-/** The sender of the deliveries, as functions that it may support. */
+/** Functions that ask the sender of the deliveries. */
 export type DeliverySource = {
   readonly secrets: () => Promise<ListenerSecrets>;
   /** The instance id of the sender at the last request; null if it has none or it is unknown. */
   readonly instance: () => string | null;
-  /** Undefined if unknown. */
+  /** The open attempt to deliver an event to this listener; undefined if unknown. */
   readonly underway: (eventId: string) => Promise<AttemptInFlight | undefined>;
-  /** Called after the attempt was answered. Undefined if unknown. */
+  /** The attempt after an answered one; undefined if unknown. */
   readonly nextAttempt: (tried: AttemptInFlight) => Promise<NextAttempt | undefined>;
 };
 
@@ -66,7 +66,7 @@ export type HandledDelivery = {
   readonly request: HttpRequest;
   readonly claims: Claims;
   readonly verified: boolean;
-  /** Why the delivery is not verified; for a verified delivery, its fault. */
+  /** Why the delivery is not verified, or why the event of a verified delivery is invalid. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
   /** The injected fault of the delivery. */
   readonly injected: AppliedFault | undefined;
@@ -108,7 +108,7 @@ const MAX_IN_FLIGHT = 32;
 /** Limit for look-ups and reports about unsigned requests, because the port may be open to the internet. */
 const STRAY_LIMIT = { perSecond: 1, burst: 60 };
 
-/** Maximum size of an unsigned request that is read, in bytes: events are small. */
+/** Maximum size of an unverified body that is parsed for the report, in bytes: events are small. */
 const MAX_READ_UNSIGNED = 64 * 1024;
 const NO_BODY = new Uint8Array();
 
@@ -121,7 +121,7 @@ type Context = ListenerOptions & {
    * Runs deliveries of one event in sequence, so that a retry that overtakes the first attempt counts as a duplicate.
    */
   readonly inTurn: Mutex;
-  /** Runs work after the answer was sent. */
+  /** Tracks work that continues after the answer, and reports its error. */
   readonly later: (work: Promise<void>) => void;
 };
 
@@ -285,7 +285,7 @@ async function handle(context: Context, received: Received): Promise<ListenerRes
 }
 
 /**
- * Answers and reports a delivery: immediately, or, if another attempt follows, after the sender has reported its time.
+ * Answers a delivery, and reports it: immediately or, if another attempt follows, after asking the sender for its time.
  */
 async function answerAndReport(
   context: Context,

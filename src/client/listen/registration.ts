@@ -48,7 +48,7 @@ type LinkOptions = {
 type Answer<Name extends OperationName> = Promise<ControlResult<AnswerOf<Name>>>;
 type Since = RequestOf<"registerListener">["since"];
 
-/** The state of a link. */
+/** The state of a registration. */
 type LinkState = LinkOptions & {
   readonly world: Pick<World, "send" | "sleep">;
   readonly registeredOnce: PromiseWithResolvers<void>;
@@ -168,7 +168,7 @@ async function check(place: LinkState): Promise<ConnectionChange> {
     signal: leaving.signal,
   });
   if (place.state === "left") return NO_CHANGE;
-  // Another database does not know this endpoint, so register again.
+  // The sandbox now has another database, which does not know this endpoint: registers again.
   if (shown.end === "refusal" && shown.error.code === "not_found") return reconnect(place);
   if (shown.end !== "success") return markLost(place);
   const { state, reason, pausedBy } = shown.value;

@@ -57,7 +57,7 @@ export function findConfig(
   });
 }
 
-/** The owner of a link's target counts: anyone who can write in the reader's folder could also write the file. */
+/** Whether this user owns the file or, if it is a link, the link. */
 function isOwn({ files }: Pick<World, "files">, path: string): boolean {
   const found = files.look(path);
   return found === undefined || found.isOwn;

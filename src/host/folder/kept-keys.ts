@@ -7,8 +7,8 @@ import { readCredentials, writeCredentials } from "./state-folder.ts";
 type Stores = Credentials["stores"];
 
 /**
- * Creates a writer of the merchant's copy of keys and names in a folder; undefined: nothing is stored. Until the store
- * of a first start is in `sandbox.db`, the file says that the start was never ready.
+ * Creates a writer of the merchant's copy of keys and names in a folder; without a folder, nothing is stored. Until the
+ * store of a first start is in `sandbox.db`, the file says that the start was never ready.
  */
 export function createKeyWriter(
   world: Pick<World, "files" | "soon">,
@@ -39,7 +39,7 @@ export function createKeyWriter(
 }
 
 /**
- * Writes all keys that arrive before the write begins at once: each write flushes a file, which takes longer than
+ * Collects keys until the next write, which stores all of them: each write flushes a file, which takes longer than
  * creating a store.
  */
 function batchWrites(

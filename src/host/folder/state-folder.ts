@@ -269,7 +269,7 @@ export function baseUrlOf({ port }: RunRecord): string | undefined {
   return port === null ? undefined : `${localOrigin(port)}/v1`;
 }
 
-/** Writes the address of this process for other processes. */
+/** Writes run.json, which tells other processes how to reach this one. */
 export function writeRunRecord(world: Pick<World, "files">, folder: string, run: RunRecord): void {
   world.files.write(stateFile(folder, "run"), `${JSON.stringify(run, null, 2)}\n`);
 }
@@ -302,10 +302,7 @@ function missing(path: string, why: string): Outcome<never, HostFailure> {
   });
 }
 
-/**
- * The refusal of a file of another version. The file is valid: moving it away would leave its sandbox running
- * unnoticed.
- */
+/** Refuses a run.json of another version. The file is valid: without it, its running sandbox would go unnoticed. */
 function refuseOtherVersion(path: string, { pid }: RunOwner): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_file_unreadable",

@@ -105,8 +105,7 @@ function refuseFolder(
 }
 
 /**
- * The refusal of a development version's folder, the same as for its database; given first, because the folder is
- * checked first.
+ * The refusal of a development version's folder: the same as the refusal of its database, which is checked later.
  */
 function refuseDevelopmentFolder(folder: string): Outcome<never, HostFailure> {
   return stateFailure({

@@ -213,7 +213,7 @@ function runWorkerd(
   });
 }
 
-/** The command of the pinned version: installed in this folder or a parent folder, otherwise npx, which fetches it. */
+/** The command that runs the pinned workerd: from node_modules here or in a parent folder, otherwise through npx. */
 function workerdProgram({ files, cwd }: Host["world"]): string {
   for (let folder = cwd; ; folder = join(folder, "..")) {
     const modules = join(folder, "node_modules");

@@ -17,7 +17,7 @@ export const SECRET_BINDINGS = {
 /** The values of a configuration. */
 type WorkerdOptions = {
   readonly settings: HostedSettings;
-  /** The absolute path of the folder of the objects. */
+  /** The absolute path of the folder with the databases of the objects. */
   readonly objects: string;
   /** Addresses to which the network may connect in addition to public addresses. */
   readonly allowAddresses: readonly string[];

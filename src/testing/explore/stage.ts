@@ -13,7 +13,7 @@ type Application = Pick<ExploreOptions, "purchase" | "view" | "start"> & {
   readonly world: Pick<World, "sleep">;
 };
 
-/** Timeout of a purchase in real time, in milliseconds, with its retries, pauses and timeouts. */
+/** Timeout of a purchase, including its retries and pauses, in milliseconds of real time. */
 const PURCHASE_LIMIT_MS = 20_000;
 
 /** Opens a stage for each schedule: the application's functions with a new store. */

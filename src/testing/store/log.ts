@@ -8,7 +8,7 @@ import { createLogUpdates, type LogUpdates, type LogUpdateSource } from "./news.
 export type LogSource<Item> = LogUpdateSource<Item> & {
   /** The default timeout of `waitFor`, in milliseconds. */
   readonly waitTimeoutMs: number;
-  /** All types that items can have, if only these texts and ids can match. Default: any text can match. */
+  /** The types of the items; a string must then be one of them, or an id. Default: any string can match. */
   readonly types?: readonly string[];
   readonly world: Pick<GuestWorld, "sleep">;
   /** The word for an item, in the singular. */
@@ -83,7 +83,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   };
 }
 
-/** Whether a value has the fields of a filter, and of its nested filters. */
+/** Whether a value matches a filter, including its nested filters. */
 function matchesFilter<Value>(value: Value, filter: Filter<Value>): boolean {
   if (filter instanceof Date) return value instanceof Date && value.getTime() === filter.getTime();
   if (!isObject(filter)) return Object.is(value, filter);

@@ -15,7 +15,7 @@ export function bodyLimit(
   return larger !== undefined && target === larger.path ? larger.bodyBytes : bodyBytes;
 }
 
-/** A request from its head and body. */
+/** Creates a request from its head and body. */
 export function requestOf(
   { method = "", url: target = "", rawHeaders, socket }: IncomingMessage,
   body: Uint8Array,
@@ -128,7 +128,7 @@ const PARSER_REFUSALS: ReadonlyMap<string, RequestError> = new Map(
   }),
 );
 
-/** The fault that Node's parser reports. */
+/** The reason to refuse a request that Node's parser could not read. */
 export function parserError(error: NodeJS.ErrnoException): RequestError {
   const known = PARSER_REFUSALS.get(error.code ?? "");
   return known ?? { code: "invalid_request", message: `the request is not valid HTTP/1.1: ${error.message}` };
