@@ -13,8 +13,8 @@ export type HttpRequest = {
 
 /**
  * The body of an answer: whole, or a stream. The next bytes of a stream are requested only after the client has read
- * the last ones; its `return` is called when the client disconnects or the server stops. If it fails, the connection is
- * closed, so that the client sees that the body is incomplete.
+ * the last ones; the stream's `return` is called when the client disconnects or the server stops. If a stream fails,
+ * the connection is closed, so that the client sees that the body is incomplete.
  */
 export type HttpBody = string | Uint8Array | AsyncIterable<Uint8Array>;
 
@@ -51,7 +51,7 @@ export type OutboundRequest = {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Headers that are sent as several lines, instead of one header. */
+  /** Headers that are sent as several lines, one for each value. */
   readonly lines?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Sent with its length, unless the headers have `Transfer-Encoding: chunked`. */
   readonly body?: string | Uint8Array;
@@ -185,7 +185,7 @@ export type ReadOptions = {
 export type Files = {
   /** The text of a regular file; undefined if there is none. Throws FileRefused for anything else at the path. */
   readonly read: (path: string, options?: ReadOptions) => string | undefined;
-  /** The bytes of a file, under the same rules. */
+  /** The bytes of a regular file, under the rules of `read`. */
   readonly readBytes: (path: string, options?: ReadOptions) => Uint8Array | undefined;
   /** The size of a regular file in bytes; undefined if there is none. Does not follow links. */
   readonly size: (path: string) => number | undefined;

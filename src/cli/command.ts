@@ -135,7 +135,7 @@ export function exitCodeLines(codes: ExitCodes): string {
     .join("\n");
 }
 
-/** An option with a value. The parser throws `invalidOption` for a wrong value. */
+/** An option with a value. The parser throws the error of `invalidOption` for a wrong value. */
 export function valueOption<Value>(
   flags: string,
   description: string,

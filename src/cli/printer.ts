@@ -163,7 +163,7 @@ function wrapFor(stream: World["stdout"]): Printer["wrap"] {
 /** Minimum width for wrapping, in columns. */
 const MIN_WRAPPED = 40;
 
-/** The arrow may be coloured. */
+/** Matches a hint: an arrow, which may be coloured, and its text. */
 const HINT = /^( *(?:\p{Cc}\[\d+m)?→(?:\p{Cc}\[\d+m)? )(.*)$/gmu;
 
 /** Fields, one per line, with aligned values; text from outside is escaped. Labels are our own ASCII texts. */

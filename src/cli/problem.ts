@@ -56,7 +56,7 @@ export type Candidate = { readonly id: string; readonly about: string };
 /** A field that differs, with its expected and current values as the user types them. */
 export type Difference = { readonly field: string; readonly expected: string; readonly live: string };
 
-/** A problem on its way to the one place that prints it: thrown anywhere in a command, caught by `register`. */
+/** Carries a problem to the one place that prints it: thrown anywhere in a command, caught by `register`. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly problem: Problem;
@@ -118,7 +118,7 @@ export const START_HOSTED = "checkout hosted dev";
 /** The message of `noSandboxProblem`, without the folder. */
 export const NO_SANDBOX = "no sandbox is running here";
 
-/** The problem of a command that needs the folder's running sandbox: exit 7. `why` is the reason. */
+/** The problem of a command that needs a running sandbox: exit 7. `why` says why no other one is used. */
 export function noSandboxProblem(folder: string, why: string): Problem {
   const message = `${NO_SANDBOX} (${folder}), and ${why}`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: START_SANDBOX };

@@ -12,7 +12,7 @@ export type ServedSandbox = {
   readonly description: SandboxDescription;
   /** Why no events are delivered (decision 71); undefined if events are delivered. */
   readonly heldBack: string | undefined;
-  /** The secrets from outside (decision 78). */
+  /** The secrets that variables or files gave to the sandbox (decision 78). */
   readonly given: GivenSecrets;
   readonly adminToken: string;
   readonly sandbox: Pick<Sandbox, "context">;

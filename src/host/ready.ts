@@ -21,7 +21,7 @@ export type ReadyMessage = {
   readonly version: string;
 };
 
-/** The ready message from a sandbox's description, with facts that only its state folder and its caller know. */
+/** Creates the ready message from a sandbox's description and the values that the description lacks. */
 export function readyMessageOf(
   description: SandboxDescription,
   own: {

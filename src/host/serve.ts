@@ -1,5 +1,5 @@
-// Serves a sandbox from its start to its stop. Its ready message: cli/sandbox/ready.ts; the environment of `exec`:
-// cli/sandbox/exec.ts; its secrets from outside: host/given-secrets.ts, sandbox/runtime/seed.ts.
+// Serves a sandbox from its start to its stop. Its ready message: host/ready.ts, cli/sandbox/ready.ts; the environment
+// of `exec`: cli/sandbox/exec.ts; its secrets from outside: host/given-secrets.ts, sandbox/runtime/seed.ts.
 import { withService, type SandboxSource } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { signInLink, type PortalAccess } from "../sandbox/runtime/portal-access.ts";
@@ -30,7 +30,7 @@ export async function serveSandbox<Value>(
   const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
   const given = secrets.value;
-  // The environment can set the token, because no other process can read it from a file of an ephemeral sandbox.
+  // The environment can set the token, because an ephemeral sandbox writes no file from which others could read it.
   const controlToken = given.controlToken?.value ?? state.newToken(world, "control");
   if (folder === undefined) {
     const adminToken = given.adminToken?.value ?? state.newToken(world, "administrator");

@@ -91,7 +91,7 @@ export async function withService<Value>(
   }
 }
 
-/** The parts that the control API needs in addition to its own to create stores. */
+/** The parts of the store maker that the control API needs to create stores. */
 function storeCreationParts({ keepKey, keepKeySoon, keepName, startClock }: StoreMaker) {
   return { keepKey, keepKeySoon, keepName, startClock };
 }

@@ -9,7 +9,7 @@ import type { Mark } from "./marks.ts";
 /** The values of a new store. */
 export type StoreInput = {
   readonly mark: Mark;
-  /** The instance of the service (decision 96). */
+  /** The instance id of the service (decision 96). */
   readonly instanceId: string;
   readonly name: string | undefined;
   /** An existing merchant; undefined for a new one. */

@@ -27,7 +27,7 @@ type Parts = {
   readonly connection: Connection;
   readonly store: Store;
   readonly operations: SandboxOptions["operations"] & {};
-  /** Deletes or resets a store of the index in its own object. Default: nothing is stored elsewhere. */
+  /** Deletes the data of a store in other places. Default: there is none. */
   readonly forgetStore?: SandboxOptions["forgetStore"];
 };
 

@@ -23,7 +23,7 @@ export type SandboxConfig = {
   readonly kept_requests?: number | undefined;
 };
 
-/** A store that exists before the sandbox answers its first request. */
+/** A store that is set up before the sandbox answers its first request. */
 export type StoreConfig = {
   readonly id: string;
   readonly name: string;

@@ -108,6 +108,6 @@ export type AddedFault = {
   /** The number of matches so far, and how many of them the fault was applied to. */
   readonly matched: number;
   readonly applied: number;
-  /** By the clock of the store. */
+  /** The time by the clock of the store. */
   readonly createdAt: Date;
 };

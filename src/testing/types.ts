@@ -56,7 +56,7 @@ export interface Sandbox extends AsyncDisposable {
    * that is set: the origin of the application that mounts the sandbox.
    */
   readonly baseUrl: string;
-  /** The origin of the sandbox, also for its control API; without a socket, only `sandbox.fetch` reaches it. */
+  /** The origin of the sandbox, including its control API; without a socket, only `sandbox.fetch` reaches it. */
   readonly origin: string;
   /** The bearer token of the control API. */
   readonly controlToken: string;
@@ -324,7 +324,7 @@ export type LoggedRequest = {
 export type ReceiverOptions = {
   /**
    * Returns the status to answer, from 200 to 599. If it throws or returns anything else, the answer is 500, and its
-   * body gives the reason. Default: 200 for a valid signature, otherwise 400.
+   * body gives the reason. Default: 200 for a verified webhook, otherwise 400.
    */
   readonly answer?: (webhook: Received) => number | Promise<number>;
   /** Event types or patterns such as `order.*`. Default: all. */
@@ -333,7 +333,7 @@ export type ReceiverOptions = {
 
 /** A webhook that a receiver has received. */
 export type Received = {
-  /** Whether the signature is valid for the endpoint's secret, and the timestamp by this machine's clock. */
+  /** Whether signature and event are valid, and the timestamp is recent by this machine's clock. */
   readonly verified: boolean;
   /** The code of a failed verification. */
   readonly problem: WebhookCode | null;

@@ -19,7 +19,7 @@ export function textInLanguage(
   return typeof text === "function" ? text(language) : selectorOf(language)(text);
 }
 
-/** The language of a page for a browser. */
+/** The language of a page, as the browser that requests it prefers. */
 export function languageOf(request: HttpRequest): Language {
   return parsePreferredLanguage(headerLines(request, "accept-language").join(","));
 }

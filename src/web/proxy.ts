@@ -58,7 +58,7 @@ export function proxyRefusal(status: number, target: string): string {
     : `it refused a connection to ${target} (${status})`;
 }
 
-/** A failure before anything was sent, naming the proxy. */
+/** Adds the proxy to the message of a failure; nothing was sent. */
 export function toProxyFailure(
   proxy: string,
   failure: Extract<OutboundResult, { ok: false }>,

@@ -11,7 +11,7 @@ const TIMEOUT_MS = 1000;
 /** Maximum number of values of a kind, newest first. */
 const MAX_VALUES = 200;
 
-/** `q` finds order_ids by their beginning, but not ids. */
+/** `q` does not find an id by its beginning, so it is left out if an id may begin with the typed text. */
 const newestCheckouts = (typed: string) => ({
   limit: MAX_VALUES,
   ...(typed === "" || /^[0-9a-f-]+$/i.test(typed) ? {} : { q: typed }),

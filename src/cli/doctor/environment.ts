@@ -14,7 +14,7 @@ import type { CheckSubjects } from "./check-subjects.ts";
 import { serviceSettings, type ServiceSettings } from "../target/service.ts";
 
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
-/** Edit distance from which a variable is no longer considered a misspelling. */
+/** The largest edit distance that counts as a misspelling. */
 const MAX_DISTANCE = 4;
 /** Values that are printed: numbers, durations, switches, hosts, ids. Paths and headers are not printed. */
 const PLAIN_VALUE = /^[a-z0-9][a-z0-9.:,-]{0,40}$/i;

@@ -5,7 +5,7 @@ import type { CheckSubjects } from "./check-subjects.ts";
 
 /** The log file of a detached sandbox. */
 const LOG_FILE = "sandbox.log";
-/** Maximum number of errors shown: the newest. */
+/** Maximum number of errors in the finding, which has the newest ones. */
 const MAX_SHOWN_ERRORS = 3;
 /**
  * Matches the line of an internal failure, of a request that failed because of it, of a crash, or of a problem of the

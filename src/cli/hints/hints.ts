@@ -77,7 +77,7 @@ async function suggestedCommand({ program, words: known, argv, world }: TypedLin
   const { commandPaths } = await import("../program.ts");
   const { default: leven } = await import("leven");
   const paths = await commandPaths({ world, version: VERSION, exit: () => undefined });
-  // Without the group that was typed.
+  // Omits the group that was typed.
   const others = paths.filter((path) => path.join(" ") !== known.join(" "));
   return similarCommands(others, { words, known: group === undefined ? known.length : 1 }, leven);
 }

@@ -7,7 +7,7 @@ type WordComparison = (one: string, other: string) => boolean;
 
 /** Maximum number of suggestions; if more commands match, none is shown. */
 const MAX_MEANT = 3;
-/** One mistyped letter is allowed for each this many letters of a word. */
+/** The number of letters in a word for each letter that may be mistyped. */
 const LETTERS_FOR_AN_ERROR = 3;
 
 /** Typed words; the first `known` words name a command group. */

@@ -55,7 +55,7 @@ export type CreatedCheckout = {
 };
 
 /**
- * The created checkout. If there is none, refuses with the reason, the key that a retry must carry, and the next step.
+ * The created checkout. If there is none, refuses with the reason, the key that a retry must use, and the next step.
  */
 export function unwrapCreate(context: Context, report: CreateReport): CreatedCheckout {
   const { result, settings } = report;

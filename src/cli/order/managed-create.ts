@@ -20,7 +20,7 @@ type Service = {
   readonly policy: RetryPolicy;
 };
 
-/** Creates with the key from the journal in the state folder, and judges the result. */
+/** Creates a checkout with a key from the journal in the state folder. Refuses unless the create succeeds. */
 export async function createWithManagedKey(
   context: Context,
   options: ServiceOptions,

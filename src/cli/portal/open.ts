@@ -60,7 +60,7 @@ async function newSignIn(context: Context, id: string | undefined): Promise<Answ
   const { storeId } = target;
   const first = storeId === undefined ? "/portal" : `/portal/${storeId}`;
   const page = storeId === undefined ? first : `${first}/start`;
-  // The portal finds all other ids, but for an order_id with several checkouts it would show only the newest.
+  // The portal finds every id, but for an order_id with several checkouts it would show only the newest one.
   const ofOrder = id === undefined ? undefined : await findByOrderId(context, id, target);
   const q = ofOrder ?? id;
   const to = q === undefined ? page : `${first}/find?${new URLSearchParams({ q }).toString()}`;

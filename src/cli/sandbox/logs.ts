@@ -30,7 +30,7 @@ async function runLogs(context: Context, options: LogsOptions): Promise<number> 
   noteTarget(context, "folder");
   await checkLog(context, folder);
   using stop = abortOnStop(world);
-  // The reader of the output has exited.
+  // Stops when the reader of the output has exited.
   world.stdout.once("close", () => stop.abort());
   const log = readLog(world.files, folder);
   const lines = createLines(context);

@@ -52,7 +52,7 @@ export function snapshotFilesOf(
   throw refuseUsage(message, "leave --file out: this sandbox keeps its snapshots in memory");
 }
 
-/** The name of a snapshot while a command uses it. `signal` aborts if the command should stop. */
+/** The name of a snapshot while a command takes or restores it. `signal` is aborted if the command should stop. */
 export type TemporaryName = { readonly name: string; readonly signal?: AbortSignal };
 
 /**

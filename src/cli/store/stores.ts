@@ -99,7 +99,7 @@ function parseMerchant(text: string): string {
   return id;
 }
 
-/** The folder stores only a store of its own sandbox as the default. */
+/** Sets the default store of the folder, which must be a store of the folder's own sandbox. */
 async function runUse(context: Context, _options: CommonOptions, text = ""): Promise<number> {
   const { world, printer, around } = context;
   const target = await sandboxTarget(context);

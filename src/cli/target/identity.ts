@@ -84,7 +84,7 @@ function identityWithOwnKey(
 ): Omit<Identity, "storeName"> {
   const apiKey = { value, source: "CHECKOUT_API_KEY" };
   const kept = ownerOf(sources.credentials, value);
-  // Store and key of the environment belong together.
+  // The store in the environment is the store of the key in the environment.
   const owner = kept ?? (named?.by === "flag" ? variable : undefined);
   const meant = catchRefusal(() => named && findStoreId(sources, named));
   if (!meant.ok) return { apiKey, storeId: UNSET_VALUE, contradiction: undefined, lacksStore: meant.refusal };

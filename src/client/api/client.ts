@@ -91,7 +91,7 @@ export async function sendCreate(
   return { end: "sent", entry, exchange: result, inDoubt, mismatch, journalFailure };
 }
 
-/** A failure to write the journal must not hide the service's answer. */
+/** Settles an entry of the journal. Returns why that failed: a failure must not hide the service's answer. */
 function settle(
   journal: Journal,
   key: string,

@@ -19,7 +19,7 @@ export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "p
   readonly locate?: () => string | undefined;
 };
 
-/** An answer that no further attempt would change. */
+/** The end of an exchange that no further attempt would change. */
 type Final =
   | { readonly end: "success"; readonly status: number; readonly response: CheckoutResponse }
   | {

@@ -94,9 +94,9 @@ async function runAll(world: DrillWorld, watched: WatchedDrill): Promise<Control
   if (ids.end !== "success") return ids;
   const { first: firstId, second: secondId, third: thirdId, alike } = ids.value;
   const first = await runUntilAnswered(world, watched, { run: "first", orderId: firstId });
-  // If the first purchase fails, a second one proves nothing.
   if (first.end !== "success") return first;
   if (!first.value.hasCome && first.value.client.exitCode === 0) await world.sleep(LATE_MS, watched.signal);
+  // If the first purchase has lost no answer, further purchases prove nothing.
   if (!first.value.hasLost) return clientOf(first);
   const killed = await runOnce(world, watched, { run: "killed", orderId: secondId });
   if (killed.end !== "success" || !killed.value.hasLost) return clientOf(killed);

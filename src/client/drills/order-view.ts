@@ -80,7 +80,7 @@ export async function readView(world: ViewWorld, look: ViewRequest): Promise<Vie
   }
 }
 
-/** The reading of a shop that answers 429. */
+/** The text of a reading if the shop answers 429. */
 const TOO_MANY = "429";
 
 function ask(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {

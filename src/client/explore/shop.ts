@@ -15,7 +15,7 @@ export type ShopCommand = { readonly commandLine: string; readonly receiverPath:
 /** A running shop. */
 type ServedShop = {
   readonly port: number;
-  /** The address for webhooks: the shop's own address, unless the shop is killed at a delivery. */
+  /** The address for webhooks: the shop's own, or, if a delivery is to kill the shop, a gate's that forwards to it. */
   readonly receiverUrl: string;
   /** Kills all processes of the shop, and restarts it. */
   readonly restart: () => Promise<void>;

@@ -59,7 +59,7 @@ export type ListenerResult =
 
 /** A delivery that reached the listener, and its result. */
 export type HandledDelivery = {
-  /** Milliseconds by the real clock. */
+  /** The time of arrival by the real clock, in milliseconds. */
   readonly at: number;
   /** The time by the clock of the sending store, in milliseconds; null if that is the real time. */
   readonly storeAt: number | null;
@@ -273,7 +273,7 @@ async function handle(context: Context, received: Received): Promise<ListenerRes
   const target = targetFor(plan, received.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
   const eventId = eventIdOf(context, received);
-  // The secrets were requested for this delivery, so the current sender has sent it.
+  // The secrets were requested for this delivery, so the instance id is the id of its sender.
   const event = eventId === undefined ? undefined : { eventId, instance: source.instance() };
   const again = event !== undefined && seen.has(event);
   // Only the sender knows whether this is a requested replay or a duplicate.

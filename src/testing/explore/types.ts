@@ -27,7 +27,7 @@ export type ExploreOptions = {
   readonly seed?: string;
   /** Runs only this schedule, as in the `rerun` of a result. */
   readonly only?: { readonly faults: readonly ExploreFault[]; readonly payer?: PayerOutcome };
-  /** Default: a separate sandbox in memory, on a free port, which is closed at the end. */
+  /** The sandbox whose stores are used. Default: a separate sandbox in memory, on a free port, closed at the end. */
   readonly sandbox?: Sandbox;
 };
 

@@ -21,7 +21,7 @@ export type LogSource<Item> = LogUpdateSource<Item> & {
   readonly line: (item: Item) => string;
 };
 
-/** Maximum number of items that an error lists: the newest. */
+/** Maximum number of items in an error, which lists the newest ones. */
 const MAX_LINES = 20;
 
 /** A log that is read on demand. `waitFor` rereads it only after something was written. */
