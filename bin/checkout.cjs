@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs on any Node, so that an old one can say what is wrong; the program itself is dist/checkout.js.
+// Runs on any Node, so that an old Node gets a clear error; the program itself is dist/checkout.js.
 "use strict";
 var needed = [22, 22, 2];
 var found = process.versions.node.split(".").map(Number);
@@ -10,7 +10,7 @@ var older =
       ? found[1] < needed[1]
       : found[2] < needed[2];
 if (older) {
-  // In a clone npm has brought the Node that is needed; a package that was installed has none.
+  // In a clone, npm has installed the required Node; an installed package has none.
   var isClone = require("fs").existsSync(require("path").join(__dirname, "..", "build.ts"));
   console.error(
     "checkout needs Node " +
@@ -24,8 +24,8 @@ if (older) {
   );
   process.exitCode = 1;
 } else {
-  // Compiled code is kept beside the program; without it a start takes twice as long. It runs as it is found, so it is
-  // kept only in a folder that nobody but its owner can read or write. It gets that mode here, whatever the umask is.
+  // Compiled code is cached next to the program; without it, a start takes twice as long. Node does not check it, so
+  // the cache must be a folder that only its owner can read or write. It gets that mode here, whatever the umask is.
   var fs = require("node:fs");
   var dist = require("node:path").join(__dirname, "..", "dist");
   var cache = require("node:path").join(dist, "compile-cache");
@@ -39,14 +39,14 @@ if (older) {
     if (!fs.existsSync(cache)) fs.mkdirSync(cache, { mode: 0o700 });
     if (isPrivate(cache)) require("node:module").enableCompileCache(cache);
   } catch (error) {
-    // A folder that this user cannot write to, or that another start makes at this moment: no cache this time.
+    // The folder is not writable, or another start is creating it: this start has no cache.
     if (error.code === undefined) throw error;
   }
   try {
     require("../dist/checkout.js");
   } catch (error) {
     var isUnbuilt = error.code === "MODULE_NOT_FOUND" && !fs.existsSync(dist);
-    // The system refused to read a part of the program; everything later is caught by the program itself.
+    // The system could not read a part of the program. The program itself catches all later errors.
     if (typeof error.syscall !== "string" && !isUnbuilt) throw error;
     var isLimit = error.code === "EMFILE" || error.code === "ENFILE";
     var remedy = isLimit ? "raise the limit of open files (ulimit -n)" : "check the folder and its disk";

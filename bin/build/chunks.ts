@@ -29,14 +29,14 @@ export const REST = "program.cjs";
 /** The import of another chunk. */
 const REQUIRE = /require\("\.\/([\w-]+\.js)"\)/g;
 
-/** Chunks are joined into one file where at least this share of their users, lazily loaded parts, is the same. */
+/** Chunks are joined into one file if at least this share of their users, lazily loaded parts, is the same. */
 const ALIKE = 0.5;
 /** A larger chunk stays a separate file, because reading it takes as long as opening it. */
 const MAX_JOINED_BYTES = 20_000;
 
 /**
- * better-sqlite3 becomes part of the program, because resolving and opening its thirteen files takes longer than running
- * them; only its native addon, and the file that finds the addon, stay in the installed package.
+ * better-sqlite3 becomes part of the program, because resolving and opening its thirteen files takes longer than
+ * running them; only its native addon, and the file that finds the addon, stay in the installed package.
  */
 const packagedAddon: Plugin = {
   name: "addon of the installed package",

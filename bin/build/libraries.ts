@@ -86,7 +86,7 @@ async function buildFixtures(folder: string, types: Types): Promise<void> {
       const outfile = join(folder, `testing-${name}.${format === "esm" ? "mjs" : "cjs"}`);
       const entryPoints = [`src/${fixtureSource(name)}.ts`];
       const parts = { external: RUNNERS, plugins: [builtKit(kit)] };
-      // Runners show its lines.
+      // Not minified, because test runners show its lines.
       await build({ ...common, ...parts, entryPoints, outfile, format, minifyWhitespace: false });
       const text = typesIn(types, fixtureSource(name)).replaceAll(/"\.\.\/\w+\.ts"/g, `"${kit}"`);
       writeFileSync(join(folder, `testing-${name}.d.mts`), text.replaceAll("testing.cjs", "testing.mjs"));

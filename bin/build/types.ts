@@ -55,7 +55,7 @@ export function typesOf(types: Types, parts: Typed): string {
   return texts.join("");
 }
 
-/** Citations of our own lists, which a user of the package has no link to. */
+/** Matches citations of rules and decisions, which the types of the package do not link to. */
 const CITED = / \((?:interface|decisions?) \d+(?:(?:,| and) \d+)*\)/g;
 
 /** The types of one file below src/. */

@@ -3,7 +3,7 @@ import { build } from "esbuild";
 import { WORKER_FILE } from "../../src/core/config/hosted-settings.ts";
 import { ALIAS, common } from "./bundle.ts";
 
-/** The entry of the Worker: the service is the default export, as the runtimes of Workers ask for. */
+/** The entry of the Worker: the service is the default export, as Worker runtimes require. */
 const ENTRY = 'export { HostedService as default, StoreObject, IndexObject } from "./src/hosted/worker.ts";';
 
 /** Makes the Worker of a hosted service in a folder. */

@@ -3,12 +3,12 @@ import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { zipSync } from "fflate";
 import type { Commit } from "./commit.ts";
 
-/** The path of a download without its ending, and the commit that it is made from. */
+/** The path of a download without its extension, and the commit that it is built from. */
 type Download = { readonly target: string; readonly commit: Commit };
 
 /**
- * Compresses an executable for download: with `xz`, the smallest, and for Windows with `zip`, which Windows and its
- * package managers open without another program.
+ * Compresses an executable for download: with `xz`, which compresses best, and for Windows with `zip`, which Windows
+ * and its package managers open without another program.
  */
 export function compress(executable: string, { target, commit }: Download): void {
   if (executable.endsWith(".exe")) {

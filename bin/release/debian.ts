@@ -7,21 +7,21 @@ import { MAINTAINER } from "./owner.ts";
 import { fillFields } from "./template.ts";
 import { inTemporaryFolder } from "./temporary.ts";
 
-/** The name of the package; `checkout` alone would be taken for something of version control. */
+/** The name of the package; `checkout` alone would suggest version control. */
 const NAME = "hosted-checkout";
 const TEMPLATES = "fixtures/packages/debian";
 
-/** What a Debian package is made of. */
+/** The parts of a Debian package. */
 export type DebianInput = {
   readonly version: string;
   readonly architecture: "amd64" | "arm64";
-  /** The path of the executable, and of the licence texts that belong to it. */
+  /** The path of the executable; `licenses` is the path of its licence texts. */
   readonly executable: string;
   readonly licenses: string;
   readonly commit: Commit;
 };
 
-/** Makes a Debian package in a folder and returns its name. */
+/** Builds a Debian package in a folder and returns its name. */
 export function packDebian(folder: string, input: DebianInput): string {
   const { version, architecture, commit } = input;
   const values = { version, architecture, maintainer: MAINTAINER, date: rfcDate(commit.time) };
@@ -39,7 +39,7 @@ export function packDebian(folder: string, input: DebianInput): string {
     put(`usr/share/lintian/overrides/${NAME}`, template("lintian-overrides", values));
     put("usr/bin/checkout", "", 0o755);
     copyFileSync(input.executable, join(root, "usr/bin/checkout"));
-    // A strict umask must not make folders that only root can read.
+    // With a strict umask, only root could read the folders.
     execFileSync("chmod", ["-R", "u=rwX,go=rX", root]);
     const name = `${NAME}_${version}_${architecture}.deb`;
     const options = ["--root-owner-group", "-Zxz", "--build", root, join(folder, name)];

@@ -6,8 +6,8 @@ import { licenseOfNode, unpackNode } from "./node-package.ts";
 import { NODE_VERSION, type ReleasedPlatform } from "./platforms.ts";
 
 /**
- * Makes the executable of a platform from the bundled scripts of a folder, and returns its path. Only Node's
- * own binaries are used, so an executable for another platform is as good as one that is built there, except that it
+ * Builds the executable of a platform from the bundled scripts in a folder, and returns its path. It uses Node's
+ * published binaries, so an executable for another platform equals an executable that was built there, except that it
  * has no compiled code.
  */
 export async function crossBuild(folder: string, platform: ReleasedPlatform): Promise<string> {
@@ -28,7 +28,7 @@ export async function crossBuild(folder: string, platform: ReleasedPlatform): Pr
   });
   rmSync(node);
   const path = join(folder, output);
-  // Apple silicon ends a program without a signature, and the building removes Node's.
+  // Apple silicon kills an unsigned program, and the build removes Node's signature.
   if (process.platform === "darwin") execFileSync("codesign", ["--sign", "-", path]);
   return path;
 }

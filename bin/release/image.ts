@@ -6,11 +6,11 @@ import { environmentOf, type Commit } from "./commit.ts";
 import { DEBIAN } from "./platforms.ts";
 import { inTemporaryFolder } from "./temporary.ts";
 
-/** The only packages of the base: what the executable loads, and an init. */
+/** The only packages of the base system: the libraries that the executable loads, certificates, and an init. */
 const PACKAGES = ["base-files", "ca-certificates", "tini", ...DEBIAN.libraries];
 /** The user of the container, who owns the state folder and nothing else. */
 const USER = "checkout";
-/** The number of that user, who is in no base system. */
+/** The id of that user, which no base system uses. */
 export const IMAGE_USER = 10_001;
 const STATE = "/var/lib/checkout";
 
@@ -22,7 +22,7 @@ const ENVIRONMENT = [
   "CHECKOUT_SANDBOX_ALLOW_HOST=checkout",
 ];
 
-/** A health check as Docker reads it, in nanoseconds; the OCI specification has none. */
+/** A health check for Docker, with times in nanoseconds; the OCI specification has none. */
 const HEALTH_CHECK = {
   Test: ["CMD", "/usr/bin/checkout", "sandbox", "wait", "--timeout", "3s"],
   Interval: 5_000_000_000,
@@ -38,7 +38,7 @@ export type ImageInput = {
   readonly executable: string;
 };
 
-/** The part of an image's configuration that runs it. */
+/** The part of an image's configuration that determines how its containers run. */
 type ImageConfig = {
   readonly Entrypoint: readonly string[];
   readonly Cmd: readonly string[];
@@ -47,7 +47,7 @@ type ImageConfig = {
   readonly Volumes: Readonly<Record<string, unknown>>;
 };
 
-/** The configuration of an image in a layout for one architecture, and the paths of its layers. */
+/** The configuration of a layout's image for one architecture, and the paths of its layers. */
 export function readImage(
   layout: string,
   architecture: string,
@@ -79,8 +79,8 @@ type Descriptor = {
 };
 
 /**
- * Makes a container image in the form of an OCI layout, a folder: for each architecture a minimal Debian with the
- * executable, in one index. No step runs a program of the image, so it needs no emulator.
+ * Builds a container image as an OCI layout, which is a folder: one index with a minimal Debian and the executable for
+ * each architecture. No step runs a program of the image, so no emulator is needed.
  */
 export function packImage(layout: string, inputs: readonly ImageInput[], commit: Commit): void {
   rmSync(layout, { recursive: true, force: true });

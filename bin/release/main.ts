@@ -1,6 +1,6 @@
 /**
- * Makes a release in dist/release/. With --describe it makes only the sums and manifests, from the files that are there;
- * with --notes it prints the notes of this version.
+ * Builds a release in dist/release/. `--describe` writes only the sums and manifests of the existing files; `--notes`
+ * prints the notes of this version.
  */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";

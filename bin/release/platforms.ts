@@ -1,17 +1,17 @@
-/** The version of Node in all executables: of all five packages of the registry, and of the Node that builds. */
+/** The version of Node in all executables, and of the Node that builds them. */
 export const NODE_VERSION = "26.10.0";
 
 /** A platform with an executable. */
 export type ReleasedPlatform = {
   readonly name: "linux-x64" | "linux-arm64" | "darwin-x64" | "darwin-arm64" | "windows-x64";
-  /** The package of the registry that has Node's binary, at version `NODE_VERSION`, and the hash of that package. */
+  /** The registry's package with Node's binary, at version `NODE_VERSION`, and the hash of that package. */
   readonly nodePackage: string;
   readonly integrity: string;
   /** The path of Node in its package. */
   readonly nodePath: "bin/node" | "bin/node.exe";
   /** The name of the platform in better-sqlite3. */
   readonly addon: string;
-  /** The program that removes Node's debugging symbols, a fifth of its size; macOS and Windows have none. */
+  /** The program that strips Node's debugging symbols, a fifth of its size; on macOS and Windows Node has none. */
   readonly strip?: string;
   /** The name of the processor in Debian's packages and in container images. */
   readonly architecture?: "amd64" | "arm64";
@@ -66,14 +66,14 @@ export const PLATFORMS: readonly ReleasedPlatform[] = [
 ];
 
 /**
- * The platforms whose executables this machine releases. macOS ends an unsigned executable, and only a Mac can sign it;
- * everything else is made on Linux.
+ * The platforms whose executables this machine releases. macOS kills an unsigned executable, and only a Mac can sign
+ * it; all others are built on Linux.
  */
 export function releasedHere(platform: NodeJS.Platform): readonly ReleasedPlatform[] {
   return PLATFORMS.filter(({ name }) => name.startsWith("darwin-") === (platform === "darwin"));
 }
 
-/** The Debian release that executables are tried and packed in, and the packages of the libraries that they load. */
+/** The Debian release in which executables are tested and packaged, and the packages of libraries that they load. */
 export const DEBIAN = {
   suite: "bookworm",
   libraries: ["libatomic1", "libc6", "libgcc-s1", "libstdc++6"],

@@ -21,7 +21,7 @@ import { requireTools, toolsToRelease } from "./tools.ts";
 
 /** The folder of a release, with the files to download. */
 export const RELEASE = "dist/release";
-/** The folder of its executables before they are compressed, and of the container image. */
+/** The folder of the uncompressed executables and the container image. */
 export const UNPACKED = "dist/release-unpacked";
 /** The container image within `UNPACKED`, an OCI layout. */
 export const IMAGE = join(UNPACKED, "image");
@@ -32,7 +32,7 @@ const { name: program, version } = packageJson;
 export const VERSION: string = version;
 
 /**
- * Makes everything that this machine can release: on Linux the npm package, the executables of Linux and Windows, the
+ * Builds everything that this machine can release: on Linux the npm package, the executables of Linux and Windows, the
  * Debian packages, the container image and the list of contents; on a Mac the executables of macOS. `tell` is called
  * with each step.
  */

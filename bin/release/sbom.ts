@@ -7,7 +7,7 @@ import type { Commit } from "./commit.ts";
 /** A program or package that is part of the release. */
 export type Part = { readonly name: string; readonly version: string; readonly license?: string | undefined };
 
-/** The npm packages in folders of `node_modules`, each once: a list with one twice gets a random reference. */
+/** The npm packages in folders of `node_modules`, each once, because a duplicate would get a random reference. */
 export function packagesIn(folders: Iterable<string>): readonly Part[] {
   return [...new Set(folders)].map(
     (folder) => JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Part,
@@ -50,7 +50,7 @@ function componentOf(part: Part, type: Enums.ComponentType, path: string): Model
   return component;
 }
 
-/** A UUID of version 5's form, which follows from the commit. */
+/** A UUID in the form of version 5, derived from the commit. */
 function serialNumber({ hash }: Commit): string {
   const digits = createHash("sha256").update(hash).digest("hex");
   const variant = ((Number.parseInt(digits.slice(16, 17), 16) & 3) | 8).toString(16);

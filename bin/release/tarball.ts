@@ -4,12 +4,12 @@ import { dirname, join, resolve } from "node:path";
 import { repositoryFields } from "./owner.ts";
 import { inTemporaryFolder } from "./temporary.ts";
 
-/** What npm says about a package that it would make. */
+/** npm's description of a package that it packs. */
 type Listing = readonly { readonly filename: string; readonly files: readonly { readonly path: string }[] }[];
 
 /**
- * Makes the npm package in a folder and returns its name. It is made of a copy with fixed modes of files, because npm
- * packs the modes of the clone, which depend on its owner's umask; the copy also has the repository's address.
+ * Builds the npm package in a folder and returns its name. It is packed from a copy with fixed file modes, because npm
+ * would pack the modes of the clone, which depend on its owner's umask; the copy also has the repository's address.
  */
 export function packTarball(folder: string, repository: string): string {
   const pack = (cwd: string, ...more: readonly string[]): Listing =>

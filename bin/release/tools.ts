@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** The Debian package of each program that a release or its check needs beside Node, npm and git. */
+/** The Debian package of each program that a release or its check needs in addition to Node, npm and git. */
 const PACKAGES = {
   "aarch64-linux-gnu-strip": "binutils-aarch64-linux-gnu",
   chroot: "coreutils",
@@ -53,7 +53,7 @@ export function toolsToCheck(): readonly Tool[] {
   return [...toolsToRelease("linux"), ...own];
 }
 
-/** Throws if one of these programs cannot be found, and names all that are missing and how to get them. */
+/** Throws if one of these programs is missing; the error names all missing programs and their packages. */
 export function requireTools(tools: readonly Tool[]): void {
   const missing = tools.filter((tool) => !isInstalled(tool));
   if (missing.length === 0) return;

@@ -4,12 +4,12 @@ import { IMAGE_USER, readImage } from "../image.ts";
 import { IMAGE } from "../release.ts";
 import { run } from "./run.ts";
 
-/** The process of a container: its variables, beside those of the image, and another command than the image's. */
+/** The process of a container: variables in addition to the image's, and a command that replaces the image's. */
 type Process = { readonly env: readonly string[]; readonly args?: readonly string[] };
 
 /**
- * Makes a folder for runc from the image's layer and configuration for amd64: a root folder that cannot be written, a
- * network of its own, and the volume in memory.
+ * Creates a bundle for runc from the image's layers and configuration for amd64: a read-only root folder, a separate
+ * network, and the volume in memory.
  */
 export function makeBundle(bundle: string, { env, args }: Process): void {
   const { config, layers } = readImage(IMAGE, "amd64");

@@ -21,9 +21,9 @@ type Service = {
 type Compose = { readonly services: Readonly<Record<keyof typeof ADDRESSES, Service>> };
 
 /**
- * Runs the two services of `fixtures/ci/compose.yaml` as two containers with a network each, joined by one cable: the
- * image with the sandbox, and a shop with Node that knows the sandbox by its name. The shop creates an order, and hears
- * by a webhook that it is paid.
+ * Runs the two services of `fixtures/ci/compose.yaml` as two containers, whose networks a virtual cable joins: the
+ * image with the sandbox, and a shop with Node that knows the sandbox by its name. The shop creates an order, and
+ * learns from a webhook that it is paid.
  */
 export async function tryCompose(folder: string, executable: string): Promise<string> {
   const text = readFileSync(FILE, "utf8");
@@ -63,7 +63,7 @@ export async function tryCompose(folder: string, executable: string): Promise<st
 
 type Container = { readonly name: string; readonly bundle: string; readonly address: string };
 
-/** A container of a service, not yet created; its variables are the file's, with the keys in their places. */
+/** Prepares a container of a service; its variables are the file's, with the keys filled in. */
 function makeContainer(
   bundle: string,
   {
@@ -97,7 +97,7 @@ function addShop({ bundle }: Container): void {
   cpSync("fixtures/ci/shop", join(bundle, "rootfs/shop"), { recursive: true });
 }
 
-/** Creates a container, which waits for its start. A container that keeps a pipe of ours would keep us waiting. */
+/** Creates a container, which waits for its start. It inherits no pipe, for whose end this process would wait. */
 function create(bundle: string, name: string): void {
   execFileSync("runc", ["create", "--bundle", bundle, name], { stdio: "ignore" });
 }
@@ -121,7 +121,7 @@ function connect(one: Container, other: Container): void {
   }
 }
 
-/** What the shop answers to a request from its own container; throws if it is not a success. */
+/** The shop's answer to a request from its own container. Throws if the answer is not a success. */
 function askShop({ name }: Container, path: string, order?: object): Readonly<Record<string, unknown>> {
   const options = order === undefined ? {} : { method: "POST", body: JSON.stringify(order) };
   const script = `const answer = await fetch("http://shop:3000${path}", ${JSON.stringify(options)});
@@ -130,7 +130,7 @@ function askShop({ name }: Container, path: string, order?: object): Readonly<Re
   return JSON.parse(run("runc", words)) as Readonly<Record<string, unknown>>;
 }
 
-/** The value of work that is repeated until it succeeds. */
+/** Repeats work until it succeeds, and returns its value. */
 async function eventually<Value>(what: string, work: () => Value): Promise<Value> {
   let last: unknown;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

@@ -6,7 +6,7 @@ import { DEBIAN } from "../platforms.ts";
 import { makeBundle } from "./bundle.ts";
 import { run } from "./run.ts";
 
-/** What the executable and a shop in Python need. */
+/** The packages that the executable and a shop in Python need. */
 const PACKAGES = [...DEBIAN.libraries, "python3", "curl"];
 const SHOP = "fixtures/shops/python/shop.py";
 
@@ -26,8 +26,8 @@ export function makeDebian(root: string): string {
 }
 
 /**
- * The whole way of a newcomer: start, create, pay, listen, and the commands in the head of the shop, up to Ready. The
- * argument starts a sandbox, if none runs, and sets the variables of its service.
+ * A newcomer's steps: start, create, pay, listen, and the commands in the head of the shop, until the checklist is
+ * ready. The argument is a command line that starts a sandbox, unless one is running, and sets the variables.
  */
 const TRIAL = `set -eu
 export HOME=/reader TMPDIR=/tmp PATH=/usr/bin:/bin
@@ -51,12 +51,12 @@ sed -n '/^    npx checkout endpoints/,/^"""/p' shop.py | sed '/^"""/d' > steps.s
 tail -3 steps.log | grep -i ready
 `;
 
-/** Starts a sandbox of its own for the trial. */
+/** Starts a separate sandbox for the trial. */
 const OWN_SANDBOX = 'checkout sandbox start --detach --port 0 && eval "$(checkout env)"';
 
 /**
- * Runs a command line in a root folder, as a user without rights. Its only network is loopback: that of the process
- * `beside`, or one of its own.
+ * Runs a command line in a root folder, as an unprivileged user. Its only network is loopback: the loopback of the
+ * process `beside`, or a separate one.
  */
 function inside(root: string, command: string, beside?: number): string {
   const script = [
@@ -70,18 +70,18 @@ function inside(root: string, command: string, beside?: number): string {
   return run("nsenter", ["--target", String(beside), "--net", "unshare", ...apart]);
 }
 
-/** The last line of the trial, which says Ready. */
+/** Runs the trial, and returns its last line, which says Ready. */
 function tryToReady(root: string, start: string, beside?: number): string {
   return inside(root, `sh /trial.sh '${start}'`, beside).split("\n").at(-1) ?? "";
 }
 
-/** Tries an executable, which needs nothing but itself. */
+/** Tries an executable, which needs no other file. */
 export function tryExecutable(root: string, executable: string): string {
   install(root, executable);
   return tryToReady(root, OWN_SANDBOX);
 }
 
-/** Installs a Debian package, tries it, and removes it: nothing of it may stay. */
+/** Installs a Debian package, tries it, and removes it; none of its files may remain. */
 export function tryDebianPackage(root: string, deb: string): string {
   rmSync(join(root, "usr/bin/checkout"));
   copyFileSync(deb, join(root, "package.deb"));
@@ -93,8 +93,8 @@ export function tryDebianPackage(root: string, deb: string): string {
 }
 
 /**
- * Runs the container image with a root folder that cannot be written, and tries its sandbox with the shop and the
- * executable of the Debian, as a team does with a container.
+ * Runs the container image with a read-only root folder, and tries its sandbox with the shop and the executable in the
+ * Debian folder, as a team uses a container.
  */
 export function tryImage(root: string, { folder, executable }: ImageTrial): string {
   install(root, executable);
@@ -102,7 +102,7 @@ export function tryImage(root: string, { folder, executable }: ImageTrial): stri
   const bundle = join(folder, "bundle");
   makeBundle(bundle, { env: keys });
   const name = `checkout-release-${process.pid}`;
-  // A container that keeps a pipe of ours would keep us waiting for its end.
+  // If the container inherited a pipe, this process would wait until the container ends.
   execFileSync("runc", ["run", "--detach", "--bundle", bundle, name], { stdio: "ignore" });
   try {
     run("runc", ["exec", name, "/usr/bin/checkout", "sandbox", "wait", "--timeout", "20s"]);

@@ -25,7 +25,7 @@ export async function tryEmulated(folder: string): Promise<string> {
     execFileSync("qemu-aarch64-static", [...program, ...words], { cwd, env })
       .toString()
       .trim();
-  // Within the emulator a process cannot be found by its start time, so commands are told the service and its keys.
+  // In the emulator, a process cannot be found by its start time, so variables name the service and its keys.
   const keys = checkout(["keys", "generate"]).split("\n");
   const given = Object.fromEntries(keys.map((line) => line.split("=") as [string, string]));
   const sandbox = spawn("qemu-aarch64-static", [...program, "sandbox", "start", "--port", "0", "--json"], {

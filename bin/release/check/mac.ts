@@ -4,7 +4,7 @@ import { bundleScripts } from "../../build/executable-scripts.ts";
 import { crossBuild } from "../executables.ts";
 import { PLATFORMS } from "../platforms.ts";
 
-/** The first bytes of a 64-bit Mach-O file, and its numbers of processors. */
+/** The first bytes of a 64-bit Mach-O file, and the numbers of its processors. */
 const MAGIC = 0xfe_ed_fa_cf;
 const PROCESSORS: Readonly<Record<number, string>> = {
   0x0100_0007: "darwin-x64",
@@ -13,7 +13,7 @@ const PROCESSORS: Readonly<Record<number, string>> = {
 /** The segment in which Node finds a program. */
 const SEGMENT = "NODE_SEA";
 
-/** Makes the executables of macOS for a trial; throws if one is not what Node on a Mac would look into. */
+/** Builds the executables of macOS for a trial. Throws if one lacks a part that Node looks for on a Mac. */
 export async function describeMac(folder: string): Promise<string> {
   const trial = join(folder, "mac");
   mkdirSync(trial);

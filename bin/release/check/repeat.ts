@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { sha256Of } from "../manifests.ts";
 import { run } from "./run.ts";
 
-/** Where and how everything is made twice: another folder, another umask, another user. */
+/** The two builds that are compared, each with its own folder, umask and user. */
 const WAYS = [
   { name: "one", umask: "022", user: "root" },
   { name: "another one 二", umask: "077", user: "nobody" },
@@ -28,8 +28,8 @@ const MAKE = `
   writeContents("out", readCommit());`;
 
 /**
- * Makes the generated pages, the npm package, which contains them, and the list of contents from two clones. Throws if
- * one file differs, or if a page is not the committed one.
+ * Builds the generated pages, the npm package, which contains them, and the list of contents from two clones. Throws if
+ * a file differs between the two, or if a page differs from the committed page.
  */
 export function buildTwice(folder: string): string {
   const made = WAYS.map((way) => buildClone(join(folder, way.name), way));

@@ -4,7 +4,7 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { NODE_VERSION } from "../platforms.ts";
 import { run } from "./run.ts";
 
-/** How the npm package is installed: by which package manager, under which Node. */
+/** The package managers that install the npm package, each with a version of Node. */
 const WAYS = [
   { manager: "npm", node: "22.23.3" },
   { manager: "npm", node: "24.21.0" },
@@ -14,7 +14,7 @@ const WAYS = [
   { manager: "bun@1.4.5", node: NODE_VERSION },
 ] as const;
 
-/** The trial of an installed package, whose folder is the argument: the program and the test kit. */
+/** The trial of an installed package: the program and the test kit. The argument is the folder of the project. */
 const TRIAL = `set -eu
 PATH="$1/node_modules/.bin:$PATH"
 checkout sandbox start --detach --port 0 > start.log
@@ -35,7 +35,7 @@ await sandbox.close();
 if (paid.status !== "succeeded") throw new Error("the order of the kit is " + paid.status);
 `;
 
-/** pnpm lets a package load only what its description names: here the test runner of the project. */
+/** With pnpm, a package can load only packages that its package.json names, here the test runner of the project. */
 const RUNNER_TEST = `import { createStoreTest } from "hosted-checkout/testing/vitest";
 const test = createStoreTest();
 test("an order is paid", async ({ store, expect }) => {
@@ -45,10 +45,10 @@ test("an order is paid", async ({ store, expect }) => {
 });
 `;
 
-/** Users by number, who have no entry in the system's list of users and nothing but their own folder. */
+/** Ids of users without an entry in the system's user database. */
 const [OWNER, READER] = [12_001, 12_002];
 
-/** Installs the npm package with each package manager and each Node, in a path with a blank and Chinese letters. */
+/** Installs the npm package with each package manager and each Node, in a path with a space and Chinese characters. */
 export function tryTarball(folder: string, tarball: string): string {
   const seen = WAYS.map(({ manager, node }) => {
     const path = pathWith(installNode(folder, node));
@@ -66,8 +66,8 @@ export function tryTarball(folder: string, tarball: string): string {
 }
 
 /**
- * Installs the npm package as root and as a user, and uses it as another user, whose home cannot be written or does not
- * exist.
+ * Installs the npm package as root and as a user, and uses it as another user, whose home folder is read-only or does
+ * not exist.
  */
 export function tryOtherUser(folder: string, tarball: string): string {
   const path = pathWith(installNode(folder, NODE_VERSION));
@@ -111,7 +111,7 @@ function pathWith(folder: string): string {
 function makeProject(folder: string, name: string): string {
   const project = join(folder, "a shop 商店", name);
   mkdirSync(project, { recursive: true });
-  // Yarn's own form of node_modules is no folder, so it is told to make one.
+  // By default, Yarn creates no node_modules folder, so it is told to create one.
   writeFileSync(join(project, ".yarnrc.yml"), "nodeLinker: node-modules\n");
   writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }\n');
   writeFileSync(join(project, "yarn.lock"), "");
@@ -120,10 +120,10 @@ function makeProject(folder: string, name: string): string {
   return project;
 }
 
-/** Lets two checkers of packages look at the npm package. */
+/** Checks the npm package with two linters. */
 export function lintTarball(tarball: string): string {
   run("npx", ["--yes", "publint@0.3.25", "--strict", resolve(tarball)]);
-  // The oldest way in which TypeScript finds modules knows no `exports`, and vitest itself cannot be required.
+  // TypeScript's oldest module resolution ignores `exports`, and vitest itself cannot be required.
   run("npx", [
     "--yes",
     "@arethetypeswrong/cli@0.18.5",
