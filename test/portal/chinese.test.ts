@@ -6,7 +6,7 @@ import { english, type Words } from "../../src/core/language.ts";
 import {
   EXPECTED_RESULTS,
   STEP_RESULTS,
-  LIMITATIONS,
+  DUPLICATES_LIMITATIONS,
   QUOTING_RESULTS,
   type DrillSentence,
 } from "../../src/core/readiness/drill-sentences.ts";
@@ -31,7 +31,7 @@ type Rows = Readonly<Record<string, DrillSentence>>;
 /** What failed drills of each kind can say, in the fewest steps. */
 const FAILED: Readonly<Record<DrillKind, readonly [steps: StepTitles, causes: readonly string[]]>> = {
   webhook: [WEBHOOK_STEPS, adviceSentences().map(inEnglish)],
-  duplicates: [DUPLICATES_STEPS, [...said(DUPLICATES_CAUSES), ...said(LIMITATIONS)]],
+  duplicates: [DUPLICATES_STEPS, [...said(DUPLICATES_CAUSES), ...said(DUPLICATES_LIMITATIONS)]],
   idempotency: [IDEMPOTENCY_STEPS, [...said(IDEMPOTENCY_CAUSES), ...said(LOSS_CAUSES)]],
   browser_return: [RETURN_STEPS, said(RETURN_CAUSES)],
 };

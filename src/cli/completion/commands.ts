@@ -74,7 +74,7 @@ export function registerCompletion(group: Group): void {
     name: "install [shell]",
     ofStore: false,
     summary:
-      "write the script to the folder where the shell looks for completions (default: the shell of SHELL)",
+      "write the script to the folder where the shell looks for completions (default: the shell named in SHELL)",
     examples: ["checkout completion install", "checkout completion install zsh"],
     choices: SHELLS,
     run: (context, _options, name) => install(context, name),
@@ -82,7 +82,7 @@ export function registerCompletion(group: Group): void {
   register(group, {
     name: "uninstall [shell]",
     ofStore: false,
-    summary: "remove the script that install has written (default: of every shell)",
+    summary: "remove the completion scripts written by install (default: for all shells)",
     examples: ["checkout completion uninstall", "checkout completion uninstall zsh"],
     choices: SHELLS,
     run: (context, _options, name) => uninstall(context, name),

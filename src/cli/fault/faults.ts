@@ -102,7 +102,7 @@ function registerAdd(group: Group): void {
       ),
       valueOption(
         "--latency <duration>",
-        `for ${FAULT_PARAMETERS.latencyMs.of.join(", ")}: how long, for delay and reorder by the store's clock (default: ${durationText(FAULT_PARAMETERS.latencyMs.default)})`,
+        `for ${FAULT_PARAMETERS.latencyMs.of.join(", ")}: duration; delay and reorder use the store's clock (default: ${durationText(FAULT_PARAMETERS.latencyMs.default)})`,
         parseDuration,
       ),
       valueOption(

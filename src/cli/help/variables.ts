@@ -5,7 +5,7 @@ export const SYSTEM_VARIABLES = {
   FORCE_COLOR: "print colours even without a terminal; 0 prints none",
   NO_COLOR: "print no colours",
   HOME: "home folder, for the scripts of completion",
-  SHELL: "the shell of hints to copy, and of completion install",
+  SHELL: "your shell: hints are written for it, and completion install installs its script",
   OS: "Windows_NT without SHELL: hints are for PowerShell",
   TERM: "dumb: print no escape codes",
   XDG_CACHE_HOME:

@@ -79,7 +79,7 @@ function refusedProblem(
 ): Problem {
   const hints = new Map(Object.entries({ ...NEXT_AFTER_TOKEN, ...nextAfter }));
   const hint = message.startsWith(NO_STORE) ? STORES_HINT : (nextAfterLack(message) ?? hints.get(code));
-  const next = hint ?? "correct it and run it again";
+  const next = hint ?? "correct the error and run the command again";
   return { exitCode: exitCodeOfStatus(status), code, message, next };
 }
 

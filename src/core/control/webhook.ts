@@ -289,7 +289,7 @@ export const webhookOperations = {
     path: "/deliveries/replay",
     summary: "Replays failed events",
     description:
-      "Queues up to 1000 events again whose last delivery to an endpoint failed and was created since a given time, and returns their number and whether there are more. Refuses an endpoint that is unknown or disabled.",
+      "Queues again up to 1000 events whose last delivery to an endpoint failed and was created since a given time, and returns their number and whether there are more. Refuses an endpoint that is unknown or disabled.",
     request: () =>
       z.strictObject({
         /** The moment from which deliveries were created, by the store's clock. */

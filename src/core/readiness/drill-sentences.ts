@@ -92,7 +92,7 @@ export const QUOTING_RESULTS = {
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
 /** Why a drill of duplicates leaves something unproven; the outcomes and kinds are in `LIST_ITEMS`. */
-export const LIMITATIONS = {
+export const DUPLICATES_LIMITATIONS = {
   notDrilled: (list, count) => [
     `the drill of duplicates skipped some outcomes of ${list}. Name ${count} unpaid checkouts of a kind, each with --checkout ID, or let your shop create them: --create CMD`,
     `重复推送演练没有覆盖：${list}。请为每类指定 ${count} 个未支付的收款单，每个用 --checkout ID，或让您的商店创建：--create CMD`,

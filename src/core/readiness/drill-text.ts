@@ -5,7 +5,7 @@ import {
   FAILURE_SENTENCES,
   STEP_RESULTS,
   lostAnswerText,
-  LIMITATIONS,
+  DUPLICATES_LIMITATIONS,
   LIST_ITEMS,
   QUOTING_RESULTS,
   type DrillSentence,
@@ -96,7 +96,10 @@ const CAUSES = [
   ...adviceSentences(),
 ];
 const ALL_SENTENCES = [
-  sentences([...rowsOf(EXPECTED_RESULTS), ...CAUSES, ...rowsOf(LIMITATIONS)], () => INNER_SENTENCES),
+  sentences(
+    [...rowsOf(EXPECTED_RESULTS), ...CAUSES, ...rowsOf(DUPLICATES_LIMITATIONS)],
+    () => INNER_SENTENCES,
+  ),
   OF_VIEWS,
   OF_QUOTES,
 ].reduce(mergeSentences);

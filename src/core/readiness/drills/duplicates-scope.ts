@@ -1,7 +1,7 @@
 import type { CheckoutObject } from "../../checkout/checkout.ts";
 import type { DrillStep } from "../../control/drills.ts";
 import { english, type Words } from "../../language.ts";
-import { STEP_RESULTS, LIMITATIONS, LIST_ITEMS } from "../drill-sentences.ts";
+import { STEP_RESULTS, DUPLICATES_LIMITATIONS, LIST_ITEMS } from "../drill-sentences.ts";
 
 /** The outcomes of the drill's orders. The first checkout of each kind is paid, the second fails, and so on. */
 export const ORDER_OUTCOMES = ["paid", "failed", "declined", "expired", "cancelled"] as const;
@@ -45,7 +45,10 @@ export const SCOPE_STEPS = {
         return ends.length === 0 ? [] : [english(KINDS[kind].ends(listOf(ends, LIST_ITEMS.listed)))];
       });
       if (missing.length === 0) return null;
-      const note = LIMITATIONS.notDrilled(listOf(missing, LIST_ITEMS.ofBoth), String(ORDER_OUTCOMES.length));
+      const note = DUPLICATES_LIMITATIONS.notDrilled(
+        listOf(missing, LIST_ITEMS.ofBoth),
+        String(ORDER_OUTCOMES.length),
+      );
       return { got: missing.length === 1 ? STEP_RESULTS.oneKind : STEP_RESULTS.bothKinds, note };
     },
   },
@@ -67,7 +70,7 @@ export const SCOPE_STEPS = {
         ? null
         : {
             got: STEP_RESULTS.noNumber,
-            note: LIMITATIONS.statusAlone,
+            note: DUPLICATES_LIMITATIONS.statusAlone,
           },
   },
   quick: {
@@ -77,7 +80,7 @@ export const SCOPE_STEPS = {
       isQuick
         ? {
             got: STEP_RESULTS.leftOut,
-            note: LIMITATIONS.quick,
+            note: DUPLICATES_LIMITATIONS.quick,
           }
         : null,
   },
@@ -89,7 +92,7 @@ export const SCOPE_STEPS = {
         ? null
         : {
             got: limited === 1 ? STEP_RESULTS.limitedOnce : STEP_RESULTS.limited(String(limited)),
-            note: LIMITATIONS.rateLimited,
+            note: DUPLICATES_LIMITATIONS.rateLimited,
           },
   },
 } as const satisfies Readonly<Record<string, ScopeStep>>;
@@ -117,7 +120,7 @@ function oneKind(scope: DuplicatesScope): ReturnType<ScopeStep["say"]> {
   const [kind, other] = kindsOf(scope);
   if (kind === undefined || other !== undefined) return null;
   const { only } = KINDS[kind];
-  const note = scope.sellsBoth ? LIMITATIONS.bothInLog : LIMITATIONS.oneKind;
+  const note = scope.sellsBoth ? DUPLICATES_LIMITATIONS.bothInLog : DUPLICATES_LIMITATIONS.oneKind;
   return { got: only, note: note(english(only)) };
 }
 
