@@ -107,7 +107,7 @@ export function keyFault(text: string): string | undefined {
   return TEST_KEY.test(text) ? MISTYPED_KEY : NO_KEY;
 }
 
-/** Why a well-formed key is unknown: a wrong checksum means that the key was mistyped. */
+/** Refuses a well-formed but unknown key; a wrong checksum means that the key was mistyped. */
 export function refuseUnknownKey(apiKey: string): Outcome<never> {
   return isTestKey(apiKey)
     ? refuse("credential_invalid", "the API key is unknown here, or was revoked")

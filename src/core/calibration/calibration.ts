@@ -26,7 +26,7 @@ const observed = z.object({
 const assumption = z.object({
   decision: z.int(),
   verdict: z.enum(["confirmed", "contradicted", "not_observed"]),
-  /** Our decision's statement, or why it was not observed. */
+  /** The statement of our decision, or the reason for `not_observed`. */
   expected: z.string(),
   request: z.nullable(
     z.object({
@@ -38,7 +38,7 @@ const assumption = z.object({
   ),
   answer: z.nullable(observed),
 });
-/** The verdict on an assumption, with its request and answer as evidence. */
+/** The verdict on an assumption, with a request and its answer as evidence. */
 export type CalibratedAssumption = z.infer<typeof assumption>;
 
 /** The record of a calibration, the content of `checkout.calibration.json`. */
@@ -75,7 +75,7 @@ export function verdictsOf({
 
 /**
  * Judges all assumptions by the answers of a run and, if the user paid, by the evidence of the payment. `run` is the
- * text in the names of the run's order and keys.
+ * unique text in the run's order_ids and keys.
  */
 export function judgeCalibration(
   run: string,
@@ -93,7 +93,7 @@ export function judgeCalibration(
   });
 }
 
-/** Why no run observes a decision on which a test key could rely. */
+/** Decisions that a test key could observe but a calibration does not, with the reasons. */
 const UNOBSERVED: ReadonlyMap<number, string> = new Map([[17, "a calibration never provokes a rate limit"]]);
 
 function unobservedAssumption(decision: number, expected: string): CalibratedAssumption {
@@ -134,7 +134,7 @@ function judge(run: string, answers: ProbeAnswers, decision: number): Calibrated
   };
 }
 
-/** The headers of an answer that a record keeps: the headers on which the interface or a decision relies. */
+/** Answer headers that a record keeps, because the interface or a decision relies on them. */
 const SHOWN_HEADERS = ["content-type", "idempotent-replayed", "www-authenticate", "x-request-id"] as const;
 
 function displayAnswer(run: string, { status, headers, body }: ProbeAnswer): CalibratedAssumption["answer"] {
@@ -145,7 +145,10 @@ function displayAnswer(run: string, { status, headers, body }: ProbeAnswer): Cal
   return { status, headers: Object.fromEntries(shown), body: normalizeValue(run, body) };
 }
 
-/** The request that reached the receiver, or the retrieve of the paid order, in the form of the record. */
+/**
+ * The evidence of a verdict in the form of the record: the request that reached the receiver, or the retrieve of the
+ * paid order.
+ */
 function displayEvidence(
   { run, order }: { readonly run: string; readonly order: PaidOrder },
   shown: PaymentVerdict["shown"],
@@ -173,7 +176,7 @@ function pairsOf(rawHeaders: readonly string[]): readonly (readonly [name: strin
   return rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ""] as const] : []));
 }
 
-/** Headers of HTTP itself, of browsers and of proxies, and credentials. */
+/** Headers that a record omits: headers of HTTP itself, of browsers and of proxies, and credentials. */
 const TRANSPORT_HEADERS =
   /^(?:host|connection|keep-alive|content-length|transfer-encoding|te|date|via|forwarded|x-forwarded-.*|x-real-ip|accept.*|user-agent|cookie|authorization|referer|cache-control|pragma|priority|dnt|upgrade-.*|sec-.*|traceparent|tracestate)$/i;
 
@@ -194,7 +197,7 @@ function displayRequest(run: string, request: ProbeRequest): CalibratedAssumptio
   return { method, path: removeRunSpecifics(run, path), headers: Object.fromEntries(headers), body: shown };
 }
 
-/** Maximum stored length of a body, in characters. */
+/** Maximum stored length of a body, path or header value, in characters. */
 const MAX_SHOWN = 300;
 
 function shortenText(text: string): string {

@@ -1,4 +1,5 @@
-// The evidence of a payment at a service, and the verdicts on it. Its receiver: client/calibration/receiver.ts.
+// The evidence of a payment at a service, and the verdicts on that evidence. The receiver:
+// client/calibration/receiver.ts.
 import { STATUSES } from "../checkout/checkout.ts";
 import { decodeUtf8, isRecord, parseJson } from "../json.ts";
 import { isSigningSecret } from "../sealed-secret.ts";
@@ -23,7 +24,7 @@ export type ReceivedRequest = {
   readonly answered: number;
 };
 
-/** The evidence of the payment of the calibration's order. */
+/** The evidence from paying the calibration's order. */
 export type PaymentEvidence = {
   /** The deliveries; the first one was refused once, so that the service attempts it again. */
   readonly deliveries: readonly ReceivedRequest[];
@@ -31,7 +32,7 @@ export type PaymentEvidence = {
   readonly visit: ReceivedRequest | undefined;
   /** The order after its payment; undefined if it could not be retrieved. */
   readonly retrieved: ProbeAnswer | undefined;
-  /** The secrets that sign the deliveries; empty if none were given. */
+  /** The signing secrets that the user gave; empty if there are none. */
   readonly secrets: readonly string[];
 };
 
@@ -81,7 +82,7 @@ function verdictOf(holds: boolean, expected: string, shown: PaymentVerdict["show
   return { verdict: holds ? "confirmed" : "contradicted", expected, shown };
 }
 
-/** The JSON of a delivery; empty if the body is not JSON. */
+/** The event in a delivery; empty if the body is not a JSON object. */
 function eventOf({ body }: ReceivedRequest): Readonly<Record<string, unknown>> {
   const parsed = parseJson(decodeUtf8(body) ?? "");
   return isRecord(parsed) ? parsed : {};
@@ -102,7 +103,7 @@ function statusesOf(deliveries: readonly ReceivedRequest[]): readonly unknown[] 
 function judgeStates({ deliveries, retrieved }: PaymentEvidence): PaymentVerdict {
   if (retrieved === undefined) return unobservedVerdict("the order could not be retrieved after its payment");
   const status = dataOf(retrieved.body)["status"];
-  // A calibration waits for less than half an hour.
+  // A calibration waits less than half an hour, so this order expired too early.
   if (status === "expired") return verdictOf(false, "payable for an hour", retrieved);
   if (status !== PAID_STATUS && STATUSES.some((one) => one === status))
     return unobservedVerdict(`the order was not paid; it is ${String(status)}`);
@@ -180,7 +181,7 @@ function judgeSecret({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
     const verdict = verdictOnSignature(one, secrets);
     return verdict.ok ? "ok" : verdict.code;
   });
-  // Age is checked after the signature.
+  // The signature is checked before the age, so a wrong age proves a correct signature.
   const isKnown = codes.every((code) => /^(?:ok|signature_mismatch|timestamp_too_(?:old|new))$/.test(code));
   if (!isKnown) return unobservedVerdict("no delivery has the headers of a signature");
   const isKey = !codes.includes("signature_mismatch");

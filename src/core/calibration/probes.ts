@@ -2,7 +2,7 @@ import type { CheckoutObject } from "../checkout/checkout.ts";
 import type { ErrorCode } from "../errors.ts";
 import { isRecord, parseJson } from "../json.ts";
 
-/** A request of a calibration. */
+/** A request that a calibration sends. */
 export type ProbeRequest = {
   readonly method: "GET" | "POST";
   /** The path relative to the base URL: `/orders`. */
@@ -15,7 +15,7 @@ export type ProbeRequest = {
   readonly body?: string;
 };
 
-/** An answer, with the body as bytes and as JSON. The names of its headers are in lower case. */
+/** An answer, with the body as text and as JSON. Header names are in lower case. */
 export type ProbeAnswer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -141,7 +141,7 @@ function creation(object: CheckoutObject): readonly ProbeCheck[] {
   ];
 }
 
-/** The check of a retrieve of the checkout that a probe created. */
+/** Checks that a retrieve returns the checkout that a probe created, unchanged. */
 function unchanged(created: string): ProbeCheck {
   return {
     decision: 9,

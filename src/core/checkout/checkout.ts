@@ -1,6 +1,5 @@
-// Decides why a create gets a 409 for its order or a 403 for its store. A price that cannot be used:
-// core/checkout/price.ts. Host and Origin: web/guard.ts. A new field of checkouts begins here; its column:
-// store/checkout/checkouts.ts.
+// Decides whether a create gets a 409 for its order or a 403 for its store. Unusable prices: core/checkout/price.ts.
+// Host and Origin: web/guard.ts. To add a field to checkouts, begin here; its column: store/checkout/checkouts.ts.
 import { printableLiteral } from "../text.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 
@@ -18,7 +17,7 @@ export const BILLING_MODELS = ["one_time"] as const;
 /** Maximum number of prices of a store, including retired prices. */
 export const MAX_PRICES = 200;
 
-/** The kind of a checkout, which depends on its create (interface 12). */
+/** The kind of a checkout, set by the path of its create (interface 12). */
 export type CheckoutObject = "order" | "checkout_session";
 
 /** An order or hosted checkout session of a store. Times are in milliseconds since the epoch. */
@@ -59,7 +58,7 @@ export type Capability = {
   readonly active: boolean;
 };
 
-/** Whether a checkout blocks another checkout of its order_id, because it is open or paid (decision 8). */
+/** Whether a checkout with this status, open or paid, blocks another checkout of its order_id (decision 8). */
 export function blocksOrderId(status: Status): boolean {
   return status === "created" || status === "pending" || status === "succeeded";
 }

@@ -31,7 +31,7 @@ const A_CURRENCY = "three upper-case letters such as EUR";
 /** Maximum length of an order_id, in code points (interface: limits). */
 export const MAX_ORDER_ID = 32;
 const order_id = text(1, MAX_ORDER_ID, `a string of 1 to ${MAX_ORDER_ID} characters`);
-/** The fields of both forms of a create. */
+/** The optional fields of both forms of a create. */
 const optional = { description: z.optional(text(0, 128, "a string of at most 128 characters")) };
 
 const bySum = z.strictObject({

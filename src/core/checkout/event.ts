@@ -10,13 +10,13 @@ export type CheckoutEvent = {
   readonly storeId: string;
   readonly checkoutId: string;
   readonly type: `${Checkout["object"]}.${Status}`;
-  /** The number of the event of this checkout, from 1 without gaps. */
+  /** The position of the event among the events of its checkout, from 1 without gaps. */
   readonly sequence: number;
   readonly createdAt: number;
   readonly body: string;
 };
 
-/** Creates the event of a checkout that has just reached its status. Only this function creates the body. */
+/** Creates the event for a checkout that has just reached its status. */
 export function createEvent(
   {
     id,

@@ -1,4 +1,4 @@
-// Decides why a create gets a 409 for its key, and how the client derives its keys. When the client repeats:
+// Decides whether a create gets a 409 for its key, and derives the client's keys. The client's retries:
 // client/api/exchange.ts. The order of all refusals (decision 3): sandbox/api/v1.ts.
 import { hash } from "node:crypto";
 import type { CheckoutObject } from "./checkout.ts";
@@ -77,7 +77,7 @@ export function replay(
   );
 }
 
-/** Stands for the sandbox of a state folder, whose port can change; its store identifies the sandbox. */
+/** Stands for the base URL of a state folder's sandbox, whose port can change; the store identifies the sandbox. */
 export const LOCAL_SANDBOX = "local-sandbox";
 
 /** One logical create of a client: equal values always give the same key (decision 21). */

@@ -21,7 +21,7 @@ export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
   readonly updatedAt: number;
 };
 
-/** A logical create of any attempt, at the current instance of the service; null if the instance is unknown. */
+/** A logical create regardless of its attempt. `instance` is the current instance of the service; null if unknown. */
 type CreateIdentity = Omit<LogicalCreate, "attempt"> & Pick<JournalEntry, "instance">;
 
 /** The create that the user requests. */
@@ -37,7 +37,7 @@ export type CreateIntent = CreateIdentity & {
  */
 export type FinalAnswer = Pick<JournalEntry, "state" | "checkoutId" | "code"> & { readonly proof: boolean };
 
-/** The latest attempt of a logical create that was not refused. */
+/** The latest attempt of a logical create, ignoring refused attempts. */
 export type LatestAttempt = { readonly attempt: number; readonly state: "pending" | "created" };
 
 /** Why a key cannot be sent: it belongs to another create, or is so old that the service may have forgotten it. */

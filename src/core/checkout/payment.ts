@@ -1,12 +1,12 @@
-// Why a change of state is refused: the table of states here. The only file that writes a status:
+// Decides whether a change of status is allowed, by the table of transitions. The only file that writes a status:
 // sandbox/checkout/payments.ts.
 import type { Attempt, LateResult } from "../control/checkout.ts";
 import type { Checkout, Status } from "./checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 
 /**
- * Every permitted change of a status (decision 10); all other pairs of the 36 are refused. `pending` to `pending` is a
- * declined attempt, after which the payer may pay again.
+ * Every permitted change of a status (decision 10); all other pairs are refused. `pending` to `pending` is a declined
+ * attempt, after which the payer may pay again.
  */
 export const TRANSITIONS = {
   created: ["pending", "cancelled", "expired"],

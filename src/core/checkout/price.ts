@@ -1,4 +1,4 @@
-// The rules for a price, and the reasons for refusing one. Approval: core/readiness/admin-action.ts; verbs:
+// The rules for a price, and the reasons for refusing one. Approval: core/readiness/admin-action.ts; the operations:
 // sandbox/checkout/prices.ts.
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
@@ -31,9 +31,9 @@ export function priceForCheckout(id: string, price: Price | undefined): Outcome<
 }
 
 /**
- * Decides whether a price can be added: it is new, or already exists with the same terms and stays unchanged. Refuses
- * with `state_conflict` an id with other terms or of a retired price, an existing unapproved price if an approved price
- * is requested, and a price beyond the store's maximum.
+ * Decides whether a price can be added: a new price, or an existing price with the same terms, which stays unchanged.
+ * Refuses with `state_conflict` an existing id with other terms, a retired price, an unapproved price if an approved
+ * one is requested, and a price beyond the store's maximum.
  */
 export function decidePrice(
   wanted: Price,

@@ -59,7 +59,7 @@ const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
 /** Browsers read a host as an IPv4 address if its last part is a number. */
 const ENDS_IN_NUMBER = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 
-/** A forbidden part of an origin, and the rule that it breaks. */
+/** A forbidden part of an origin or a path, and the rule that it breaks. */
 type Fault = readonly [held: RegExp, rule: Words];
 
 const TEXT_FAULTS: readonly Fault[] = [
@@ -145,7 +145,7 @@ export function parseReturnPath(text: string): Outcome<string> {
   return refuseValue([`a return path must ${rule[0]}`, `返回路径${rule[1]}`], text);
 }
 
-/** The path in a refused origin, if it is unambiguous; undefined for the root too. */
+/** The path in a refused origin; undefined for the root, or if the text is ambiguous. */
 export function guessPath(text: string): string | undefined {
   const path = guessOrigin(text) === undefined ? ROOT_PATH : new URL(text).pathname;
   return path !== ROOT_PATH && parseReturnPath(path).ok ? path : undefined;

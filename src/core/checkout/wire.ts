@@ -4,7 +4,7 @@ import type { WebhookCheckout } from "../webhook/webhook.ts";
 import type { Refusal } from "../outcome.ts";
 import { cutText } from "../text.ts";
 
-/** Maximum length of a text of the service for display, in code points; a broken service may send a megabyte. */
+/** Maximum kept length of a text from the service, in code points; a broken service may send a megabyte. */
 const MAX_TEXT_CODE_POINTS = 500;
 /** Maximum length of an address: longer addresses do not work in all browsers. */
 const MAX_URL_LENGTH = 2048;

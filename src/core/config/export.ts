@@ -11,7 +11,7 @@ const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
 
 /**
  * A running sandbox as the text of a `checkout.config.json` (decision 85): without secrets, without defaults, and
- * without the port, which belongs to this process. Refuses more stores than a file may contain.
+ * without the port, which belongs to the running process. Refuses more stores or text than a file may contain.
  */
 export function exportConfig({ settings, stores }: AnswerOf<"showConfig">): Outcome<string> {
   if (stores.length > MAX_STORES)

@@ -6,7 +6,7 @@ type Lack = {
   /** Its name in a refusal, in both languages. */
   readonly what: Words;
   readonly operations: readonly OperationName[];
-  /** What to do instead. */
+  /** The suggested alternative. */
   readonly next: string;
 };
 
@@ -41,12 +41,12 @@ export const HOSTED_LACKS: readonly Lack[] = [
   },
 ];
 
-/** The refusal of an operation of this part. */
+/** The refusal of an operation that belongs to this part. */
 export function lackMessage({ what: [english, chinese] }: Lack): Words {
   return [`${BEGINNING}${english}`, `托管服务没有${chinese}`];
 }
 
-/** What to do instead, after a refusal; undefined for other messages. */
+/** The suggested alternative after a refusal; undefined for other messages. */
 export function nextAfterLack(message: string): string | undefined {
   return HOSTED_LACKS.find(({ what: [english] }) => message === `${BEGINNING}${english}`)?.next;
 }

@@ -62,9 +62,9 @@ const MAX_IN_LIST = 20;
 const ALL_EVENTS = ["*"];
 
 /**
- * Plans the changes that give the sandbox its configuration (decision 84). Lists that are not in the file stay
- * unchanged. In a list in the file, all other items are unmanaged, and removed only with `prune`. Refuses every
- * impossible change, with the field at the start of the message, so that applying the plan refuses nothing.
+ * Plans the changes that make the sandbox match the file (decision 84). Lists that are not in the file stay unchanged.
+ * Items that are missing from a list in the file are unmanaged, and removed only with `prune`. Refuses every impossible
+ * change, with the field at the start of the message, so that applying the plan refuses nothing.
  */
 export function planChanges(
   wanted: readonly RequestedStore[],

@@ -1,5 +1,5 @@
-// Decides why the text of a configuration is refused. Changes that no sandbox can make: core/config/plan.ts. The choice
-// of the file: host/config/find.ts; `--target`: cli/target/named-target.ts; variables that may be sent:
+// Decides whether the text of a configuration is refused. Changes that no sandbox can make: core/config/plan.ts. The
+// choice of the file: host/config/find.ts; `--target`: cli/target/named-target.ts; variables that may be sent:
 // cli/config/allowed.ts.
 import {
   createScanner,
@@ -95,7 +95,7 @@ function failWith(faults: readonly ConfigFault[]): Outcome<never, readonly Confi
 /** Token kinds by number; the package names them only in its types. */
 const TOKENS = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, end: 17 };
 
-/** Refuses texts that are too deep for the recursive parser. */
+/** Refuses texts that are too long, or too deep for the recursive parser. */
 function limitFault(text: string): ConfigFault | undefined {
   if (text.length > MAX_FILE_LENGTH)
     return {
@@ -203,7 +203,7 @@ function nodesOf(node: Node): Node[] {
   return [node, ...(node.children ?? []).flatMap(nodesOf)];
 }
 
-/** Keys that occur twice in their object, or that no field can have. */
+/** Keys that already occur earlier in the same object. */
 function findDuplicateKeys(tree: Node): Node[] {
   return nodesOf(tree)
     .filter(({ type }) => type === "object")

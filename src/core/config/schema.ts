@@ -138,7 +138,7 @@ const endpoint = z.strictObject({
   inOrder: z.optional(z.boolean()),
 });
 
-/** A list in which repetitions are refused, together with a file's other conflicts. */
+/** A list without repetitions; `conflictsIn` refuses them. */
 const onceEach = <Item extends z.ZodMiniType>(item: Item) =>
   z.array(item).check(z.meta({ uniqueItems: true }));
 

@@ -103,7 +103,10 @@ export function isHost(text: string): boolean {
   return Number(port) >= 1 && Number(port) <= MAX_PORT && !port.startsWith("0");
 }
 
-/** A base address with its version segment, without a trailing slash; undefined if the address is unusable. */
+/**
+ * Parses a base URL, removing slashes at its end; undefined if it is not http(s), or has credentials, a query or a
+ * fragment.
+ */
 export function parseBaseUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;

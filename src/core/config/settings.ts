@@ -37,7 +37,7 @@ type Setting = {
   readonly value: (served: ServedSettings) => unknown;
 };
 
-/** A requested setting that differs in the running sandbox, both as text. */
+/** A requested setting that differs from the running sandbox, with both values as text. */
 type DifferentSetting = Pick<Setting, "field" | "option"> & {
   readonly wanted: string;
   readonly live: string;
@@ -108,12 +108,12 @@ export function findDifferentSettings(
   });
 }
 
-/** The settings of a running sandbox that differ from the defaults, without the port, which belongs to this process. */
+/** The settings of a running sandbox that differ from the defaults, without the port, which belongs to the process. */
 export function selectChangedSettings(served: ServedSettings): SandboxSettings {
   return Object.fromEntries(findChangedSettings(served).map(({ field, value }) => [field, value(served)]));
 }
 
-/** The settings that differ from the defaults as text, each with its field. */
+/** The field and the value, as text, of each setting that differs from the default. */
 export function changedSettingTexts(served: ServedSettings): readonly (readonly [SettingField, string])[] {
   return findChangedSettings(served).map(({ field, live }) => [field, live(served)]);
 }

@@ -1,5 +1,5 @@
-// Fields of a store that the control API and snapshots share with the configuration file. Separate from the file's whole
-// schema, which most commands do not make.
+// Fields of a store that the control API and snapshots share with the configuration file. Separate from the schema of
+// the whole file, which most commands do not need.
 import * as z from "zod/mini";
 import { BILLING_MODELS, PAYMENT_METHODS } from "../checkout/checkout.ts";
 import {

@@ -123,7 +123,7 @@ export type Price = DomainOf<typeof price>;
 
 const refusedOrder = z.object({
   orderId: z.string(),
-  /** The newest of its requests; `count` is their number. */
+  /** The newest of the refused creates; `count` is their number. */
   requestId: z.string(),
   status: z.int(),
   code: z.nullable(z.string()),
@@ -186,7 +186,7 @@ export const checkoutOperations = {
         nextBefore: z.nullable(z.uuid()),
         searched: z.nullable(z.int()),
         searchedBackTo: z.nullable(moment),
-        /** The first part of a search: matching order_ids that have no checkout, because every create was refused. */
+        /** On the first page of a search: matching order_ids without a checkout, because every create was refused. */
         refused: z.array(refusedOrder),
       }),
     refusals: ["session_not_found"],

@@ -9,7 +9,7 @@ import { nameSchemas } from "./wire-names.ts";
 const shown = z.nullable(z.union([z.string(), z.number(), z.boolean()]));
 
 const change = z.object({
-  /** The change. `unmanaged`: the item exists but is not in the file; `prune` would remove it. */
+  /** `unmanaged`: the item exists but is not in the file; `prune` would remove it. */
   action: z.enum(["add", "change", "keep", "remove", "unmanaged"]),
   kind: z.enum([
     "store",

@@ -63,7 +63,7 @@ const endpointDrill = z.extend(drillResult, {
   verdict,
   endpointId: z.uuid(),
   url: z.string(),
-  /** The checkout whose events were also sent. */
+  /** The checkout whose events were also sent; null if no order events were sent. */
   order: z.nullable(z.object({ id: z.uuid(), orderId: z.string() })),
 });
 /** A drill of an endpoint; without an id if the result was not recorded. */
@@ -87,7 +87,7 @@ const seenCreate = z.object({
   loss: z.nullable(z.enum(ANSWER_LOSSES)),
   /** Whether the request came before the previous answer's `Retry-After` had elapsed. */
   early: z.boolean(),
-  /** The number of the command's run for the purchase, from 1. */
+  /** Counts the runs of the command for this purchase and order_id, from 1. */
   start: wholeNumber(1),
 });
 /** A create that arrived during the idempotency drill, with the drill's API key or for one of its orders. */
@@ -242,7 +242,7 @@ export const drillOperations = {
       }),
     answer: () =>
       z.object({
-        /** The enabled endpoints. */
+        /** Identifies the enabled endpoints. */
         subject: z.string(),
         answers: z.array(
           z.object({ status: z.nullable(z.int()), error: z.nullable(z.enum(DELIVERY_ERRORS)) }),

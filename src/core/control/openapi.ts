@@ -228,7 +228,7 @@ function refusalWith(codes: readonly ErrorCode[]): Json {
   return schema;
 }
 
-/** Closes objects: they contain only the described fields. */
+/** Closes an object schema, so that it allows only the described fields. */
 function closeObject(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.properties !== undefined) schema.additionalProperties ??= false;
 }
@@ -263,8 +263,8 @@ function nameOf(schema: z.ZodMiniType, name: string): string {
 }
 
 /**
- * Every named schema, as a component that refers to the other components. The document sets the dialect, and objects
- * contain only the described fields.
+ * Every named schema, as a component that refers to the other components. The schemas name no dialect, because the
+ * document does, and objects allow only the described fields.
  */
 function allSchemas(): Readonly<Record<string, Json>> {
   const { schemas } = z.toJSONSchema(wireSchemaNames, {
@@ -275,7 +275,7 @@ function allSchemas(): Readonly<Record<string, Json>> {
       Object.assign(jsonSchema, rulesOf(zodSchema));
     },
   });
-  // Sorted by name: otherwise the order would depend on the first request for each.
+  // Sorted by name, because the registry has the order in which the schemas were first used.
   const sorted = Object.entries(schemas).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return Object.fromEntries(
     sorted.map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema]),

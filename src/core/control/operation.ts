@@ -38,7 +38,7 @@ export type Operation<
 /**
  * The row of an operation. Its schemas are made at their first use, because a command calls few operations. Defaults:
  * method GET, no input, role `control`, an envelope, no lasting connection, `entersStore`, and no refusals except
- * `not_found`, which applies to everything in a store.
+ * `not_found`, which every operation on a store has.
  */
 type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
   Operation,
@@ -99,7 +99,7 @@ type DeepReadonly<Value> = Value extends readonly (infer Item)[]
 
 const ISO = { decode: (text: string) => Date.parse(text), encode: toIso };
 
-/** A moment in a request: ISO 8601 on the wire, with an existing day; milliseconds here. */
+/** A moment in a request: ISO 8601 with a valid date on the wire; milliseconds here. */
 export const momentInRequest = z.codec(z.iso.datetime({ offset: true }), z.number(), ISO);
 
 /** A time in an answer: ISO 8601 in UTC on the wire, for every year of a clock; milliseconds here. */
@@ -111,7 +111,7 @@ export function wholeNumber(minimum: number, maximum?: number) {
   return maximum === undefined ? number : number.check(z.maximum(maximum));
 }
 
-/** A text with a maximum length in code points, as JSON Schema counts. */
+/** A text with a maximum length in code points, as in JSON Schema. */
 export function textUpTo(maxLength: number) {
   return z.string().check(
     z.refine(

@@ -108,7 +108,7 @@ const checklistItem = z.object({
 /** The result for one item. */
 export type ChecklistItem = DomainOf<typeof checklistItem>;
 
-/** Maximum number of places of an exploration, of actions at a place, and lengths of their names. */
+/** Limits of an exploration: its places, the actions at a place, and the lengths of their names. */
 const MAX_PLACES = 200;
 const MAX_ACTIONS = 50;
 const MAX_PLACE = 300;

@@ -91,7 +91,7 @@ const delivery = z.object({
   type: z.string(),
   /** Null for an event without a checkout. */
   checkoutId: z.nullable(z.uuid()),
-  /** `duplicate`: an injected fault. */
+  /** `duplicate`: caused by an injected fault. */
   cause: z.enum(["event", "replay", "duplicate"]),
   state: z.enum(DELIVERY_STATES),
   /** The number of attempts that count for the schedule. */
@@ -292,7 +292,7 @@ export const webhookOperations = {
       "Queues again up to 1000 events whose last delivery to an endpoint failed and was created since a given time, and returns their number and whether there are more. Refuses an endpoint that is unknown or disabled.",
     request: () =>
       z.strictObject({
-        /** The moment from which deliveries were created, by the store's clock. */
+        /** Only deliveries that were created at or after this moment, by the store's clock. */
         since: momentInRequest,
         endpointId: z.optional(z.uuid()),
       }),
