@@ -16,7 +16,7 @@ export function messageWords([message, chinese]: Words): {
   return { message, params: { chinese } };
 }
 
-/** The Chinese message of an issue from such a check; undefined for other issues. */
+/** The Chinese message that `errorWords` or `messageWords` added to an issue; undefined for other issues. */
 export function chineseIn({
   params,
 }: {

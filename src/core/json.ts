@@ -23,7 +23,7 @@ export function parseStrictJson(bytes: Uint8Array): Outcome<unknown> {
   return findFault(text) ?? value;
 }
 
-/** Parses a text as JSON; undefined if it is not JSON. For answers and files, whose content is checked next. */
+/** Parses a text as JSON; undefined if it is not JSON. For answers and files whose content the caller checks. */
 export function parseJson(text: string): unknown {
   const parsed = parseText(text);
   return parsed.ok ? parsed.value : undefined;

@@ -7,7 +7,7 @@ export const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"] as const;
 /** A port from 1 to 65535, without leading zeros; for a regular expression. */
 export const PORT_PATTERN = "(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d\\d|655[0-2]\\d|6553[0-5])";
 
-/** The allowed values of the Host header, in lower case, with port; and the flag that allows another value. */
+/** The allowed values of the Host header, in lower case, and the flag that allows another value. */
 export type AllowedHosts = { readonly names: ReadonlySet<string>; readonly flag: string };
 
 /** The names of a server on a port, and the names that the user allowed with a flag: `HOST` or `HOST:PORT`. */
@@ -35,7 +35,7 @@ export function checkHost(hosts: readonly string[], { names, flag }: AllowedHost
   if (host === undefined || hosts.length > 1)
     return refuse("invalid_request", `exactly one Host header was expected; got ${hosts.length}`);
   if (names.has(host.toLowerCase())) return accept(undefined);
-  // A tunnel or a mapping changes the port.
+  // A tunnel or a port mapping changes the port.
   const hasPort = /:\d+$/.test(host);
   const form = hasPort ? "HOST:PORT" : "HOST";
   const ports = hasPort ? `; HOST without a port allows no port, or the server's port` : "";
@@ -75,7 +75,9 @@ export function localOrigin(port: number): string {
   return `http://127.0.0.1:${port}`;
 }
 
-/** Whether a part is a number from 0 to 255 without leading zeros, with which some programs would read it as octal. */
+/**
+ * Whether a part is a number from 0 to 255 without leading zeros, because some programs read a leading zero as octal.
+ */
 function isOctet(part: string): boolean {
   return String(Number(part)) === part && Number(part) <= 255;
 }

@@ -90,8 +90,8 @@ export function formatAmount(amountMinor: number, currency: string): string {
 }
 
 /**
- * An amount for customers: the currency's sign and its place in a locale, the decimals of ISO 4217, exactly. Yen are
- * `JP¥` in every language, because a bare ¥ next to a Chinese payment method is read as yuan.
+ * An exact amount for customers: the locale decides the sign and its place, ISO 4217 the decimals. Yen are `JP¥` in
+ * every language, because a bare ¥ next to a Chinese payment method is read as yuan.
  */
 export function formatPrice(amountMinor: number, currency: string, locale: string): string {
   return pricePieces(amountMinor, currency, locale).join("");

@@ -23,7 +23,7 @@ export function removeUnicodeRanges(pattern: string): string {
 export const PRINTABLE_PATTERN = removeUnicodeRanges(`^[^${UNPRINTABLE_RANGES}]*$`);
 const SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin)|whsec)(?:_|%5f))[\w%-]+/gi;
 /**
- * Minimum length of a secret: a shorter text after the prefix is a name, such as svc_test_mode, and reveals nothing.
+ * Minimum length of a secret after its prefix: a shorter text is a name, such as svc_test_mode, and reveals nothing.
  */
 const MIN_SECRET_LENGTH = 16;
 const WHOLE_SECRET = new RegExp(`${SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");

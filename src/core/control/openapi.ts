@@ -263,8 +263,8 @@ function nameOf(schema: z.ZodMiniType, name: string): string {
 }
 
 /**
- * Every named schema, as a component that refers to the other components. The schemas name no dialect, because the
- * document does, and objects allow only the described fields.
+ * Every named schema, as a component that refers to the other components. The schemas name no dialect, because OpenAPI
+ * sets it, and objects allow only the described fields.
  */
 function allSchemas(): Readonly<Record<string, Json>> {
   const { schemas } = z.toJSONSchema(wireSchemaNames, {

@@ -43,7 +43,7 @@ export function explainCheckout(
   };
 }
 
-/** The story of an order: of each of its checkouts, oldest first, and of requests that created none. */
+/** The story of an order: its checkouts, oldest first, and the requests that created none. */
 export function explainOrder(
   orderId: string,
   told: readonly StoryCheckout[],
@@ -73,7 +73,7 @@ const PURCHASE_DECISION = 8;
 /** The rule on the confirmation of payments. */
 const FINAL_STATES_RULE = 4;
 
-/** An event and each of its deliveries. */
+/** Explains an event, with its deliveries. */
 export function explainEvent(
   event: CheckoutStory["events"][number],
   deliveries: readonly StoryDelivery[],
@@ -109,7 +109,7 @@ const EVENTS_RULE = 31;
 /** The decision on the schedule of deliveries. */
 const SCHEDULE_DECISION = 13;
 
-/** A delivery, with the likely cause of each failure. */
+/** Explains a delivery, with the likely cause of each failure. */
 export function explainDelivery(
   event: CheckoutStory["events"][number],
   delivery: StoryDelivery,

@@ -212,7 +212,7 @@ const CODES_DECISION = 4;
 const CHECK_ORDER = [TRANSPORT, HOST, "route", CREDENTIAL, RATE, SCOPE];
 const OF_CREATE = [CONTENT, KEY, STORE, ORDER];
 
-/** The checks that a v1 request passes, in order (decision 3); its own check is added if it is not one of them. */
+/** The checks that a v1 request passes, in order (decision 3); `check` is added if it is not one of them. */
 export function checksInOrder(method: string, check: string | null): readonly string[] {
   const ladder = [...CHECK_ORDER, ...(method === "POST" ? OF_CREATE : ["session"])];
   return check === null || ladder.includes(check) ? ladder : [...ladder, check];

@@ -30,7 +30,7 @@ type DelayedDelivery = { readonly type: string; readonly fault: string };
 /** Labels of endpoints by their ids. */
 type EndpointLabels = ReadonlyMap<string, string>;
 
-/** Delay after an event from which an arrival is described with its time, even without a fault, in milliseconds. */
+/** Minimum delay after an event for which a line gives the time of arrival even without a fault, in milliseconds. */
 const LATE_MS = 1000;
 /** Maximum length of an address in a line, in characters; a longer address is cut in the middle. */
 const MAX_LABEL = 48;
@@ -68,7 +68,7 @@ export function delayedDeliveries(
   });
 }
 
-/** The deliveries of an event as lines: one for each endpoint, and one for all endpoints with the same result. */
+/** The deliveries of an event as lines: one for each endpoint, or one for all endpoints with the same result. */
 export function groupDeliveries(
   event: { readonly id: string; readonly createdAt: number },
   deliveries: readonly StoryDelivery[],
@@ -128,7 +128,8 @@ function isPending(delivery: StoryDelivery): boolean {
 }
 
 /**
- * The shared text of several endpoints, if it applies to this endpoint: accepted at the first attempt, or not sent yet.
+ * The text of a line that endpoints share: accepted at the first attempt, or not sent yet. Null if the endpoint needs
+ * its own line.
  */
 function likeness(pair: readonly StoryDelivery[], telling: DeliveryContext): string | null {
   const [delivery, second] = pair;
@@ -160,7 +161,8 @@ function joinTexts(texts: readonly string[]): string {
 }
 
 /**
- * The fault that held an accepted delivery, and the arrival time if it is later than the delivery's place in the story.
+ * The arrival time of an accepted delivery that was late or held by a fault, with the fault; empty for other
+ * deliveries.
  */
 function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext): string {
   const last = delivery.attempts.at(-1);

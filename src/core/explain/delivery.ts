@@ -176,7 +176,7 @@ export function causeText(attempt: Parameters<typeof likelyCause>[0], say: Trans
   return found && say(found.cause);
 }
 
-/** The fault that prevents or prevented the first attempt of a delivery; undefined if there is none. */
+/** The fault that delays or delayed the first attempt of a delivery; undefined if there is none. */
 export function holdingFault({ fault }: Pick<StoryDelivery, "fault">): DeliveryAction | undefined {
   return fault?.action === "delay" || fault?.action === "reorder" ? fault.action : undefined;
 }

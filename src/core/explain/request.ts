@@ -47,7 +47,7 @@ export function explainRequest(
   const check = checkOfCode(code);
   const { name } = check;
   const { field, expected, received, next } = partsOf(refused, check, say);
-  // A price that cannot be used is refused under the rule of its form, regardless of the rule of the code.
+  // An unusable price is refused under the rule for creates that name a price, not under the rule of its error code.
   const { rule, decision } = field === PRICE_CHECK.field ? PRICE_CHECK : check;
   return {
     ...rest,
@@ -78,7 +78,7 @@ const NO_REFUSAL = {
 /** The decision on faults. */
 const FAULTS_DECISION = 94;
 
-/** Explains a request with a fault: because of the fault the client did not get the right answer. */
+/** Explains a request to which a fault was applied, so that the client did not get the right answer. */
 function explainFault(
   { refused, code }: LoggedRequest,
   fault: AppliedFault,

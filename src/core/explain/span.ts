@@ -17,7 +17,7 @@ export function spanText(milliseconds: number, say: Translator): string {
   return `${Math.round(milliseconds / size)} ${say(unit)}`;
 }
 
-/** A line of a timeline: a moment in milliseconds, and its text as it can be printed. */
+/** A line of a timeline: a moment, given in milliseconds, and a text, made printable. */
 export function timedLine(at: number, text: string): string {
   return `${toIso(at)}  ${printable(text)}`;
 }

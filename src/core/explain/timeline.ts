@@ -168,8 +168,8 @@ function linesPlacedByTime(
 }
 
 /**
- * The requests in the order of arrival. The log lists them in the order of completion, so a request that finished
- * before an earlier one had started belongs after the clock was set back.
+ * The requests in the order of arrival. The log lists them in the order of completion: if a request finished before the
+ * start of the request listed before it, the clock was set back in between.
  */
 function requestChain(requests: readonly StoryRequest[], say: Translator): readonly OrderedLine[] {
   const runs: StoryRequest[][] = [];

@@ -14,7 +14,7 @@ export type PurchaseResult =
   | { readonly end: "failure"; readonly message: string }
   | { readonly end: "timeout" };
 
-/** The state of an order in the merchant's own records; null values are not in the records. */
+/** The state of an order in the merchant's own records; values that the records do not show are null. */
 export type OrderView = {
   readonly paid: boolean;
   readonly times: number | null;
@@ -30,7 +30,7 @@ export type RunCheckout = {
   readonly checkoutUrl: string;
 };
 
-/** A request of v1. */
+/** A logged request of v1. */
 type SeenRequest = {
   readonly method: string;
   readonly path: string;
@@ -49,7 +49,7 @@ export type ObservedDelivery = {
 
 /**
  * The places in which a secret of the application is noticed: a v1 request, except its Authorization header; an answer
- * to a webhook; the output of its purchase; its view of an order. No other places are checked.
+ * to a webhook; the output of the purchase; the view of an order. No other places are checked.
  */
 export const SECRET_PLACES = ["request", "answer", "output", "view"] as const;
 export type SecretPlace = (typeof SECRET_PLACES)[number];

@@ -50,7 +50,7 @@ const PARAMETERS_OF: Readonly<
   reorder: { latencyMs: DELIVERY_DELAY_MS },
 };
 
-/** The fault of an action at one request or one delivery. */
+/** A fault that applies an action to one request or one delivery. */
 export function faultAt(
   match: NonNullable<ScheduledFault["match"]>,
   action: ScheduledFault["action"],

@@ -16,7 +16,7 @@ import {
   type ScheduledFault,
 } from "./schedule.ts";
 
-/** A request or delivery to which a fault can be applied, by its number among similar places. */
+/** A place for one more step: a request or a delivery, by its number among similar ones, or the payment page. */
 export type FaultPlace =
   | {
       readonly kind: "request";
@@ -39,7 +39,7 @@ export type KnownRun = {
 /** Maximum number of similar requests or deliveries to which faults are applied: a client that polls sends hundreds. */
 const MAX_ALIKE = 3;
 
-/** The places of a run, in the order in which each kind first appeared. */
+/** The places of a run: its requests in order, then its deliveries in order, then the payment page. */
 export function placesOf({
   requests,
   deliveries,
@@ -61,7 +61,7 @@ export function placesOf({
     const nth = numberOf(`${method} ${pattern}`);
     if (nth <= MAX_ALIKE) places.push({ kind: "request", method, path: pattern, nth });
   }
-  // No other fault applies to a delivery that a fault has doubled.
+  // No other fault applies to a duplicate that a fault has created.
   for (const { eventType, cause, attempts } of deliveries) {
     if (cause === "duplicate") continue;
     attempts.forEach(() => {
@@ -101,9 +101,7 @@ function extensionsOf({ schedule, places }: KnownRun, kills: KillsByPlace): read
 
 const OTHER_OUTCOMES = PAYER_OUTCOMES.filter((outcome) => outcome !== NO_FAULTS.payer);
 
-/**
- * The weight of a place that exists only because of the faults of the extended run, where failures are least expected.
- */
+/** The weight of a place that only the faults of the extended run created: failures are least expected there. */
 const NEW_PLACE = 4;
 
 /**

@@ -24,7 +24,10 @@ const pattern = nonEmptyText(MAX_PATTERN);
 export const appliedFault = z.object({ id: z.uuid(), action });
 export type AppliedFault = DomainOf<typeof appliedFault>;
 
-/** The requests or deliveries to which a fault applies. Each kind of fault has its own fields; both have `orderId`. */
+/**
+ * The requests or deliveries to which a fault applies. Each kind of fault has its own fields; both have `orderId`,
+ * `nth` and `probability`.
+ */
 const match = {
   method: z.enum(["GET", "POST"]),
   /** A path of v1; `*` stands for any text. */
@@ -37,7 +40,7 @@ const match = {
   orderId: pattern,
   /** The first match to which the fault applies, counted from 1 since the fault was added. */
   nth: wholeNumber(1, MAX_TIMES),
-  /** The share of the matches to which the fault applies, chosen by its seed. */
+  /** The share of the matches to which the fault applies; the seed chooses the matches. */
   probability: z.number().check(z.minimum(0), z.maximum(1)),
 };
 /** Parameters of actions. */

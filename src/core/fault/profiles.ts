@@ -1,7 +1,7 @@
 import type { FaultProfile } from "./actions.ts";
 import type { FaultRequest } from "./request.ts";
 
-/** Maximum number of applications of profiles that should last for a whole test suite. */
+/** Maximum number of applications of each fault in profiles that should last for a whole test suite. */
 const MAX_APPLICATIONS = 1000;
 
 /** The faults of each profile, in the order of their matching. */

@@ -43,7 +43,7 @@ export const FAULT_RULES = {
         },
       ],
     },
-    // If the action is missing, the first branch applies.
+    // If the action is missing, `isOneOf` accepts the request.
     {
       anyOf: [
         isOneOf(DELIVERY_ACTIONS),

@@ -38,7 +38,7 @@ export function displayProxy(proxy: string): string {
   return `${protocol}//${host}`;
 }
 
-/** The value of a variable in lower case, otherwise in upper case. */
+/** The value of a variable, by its name in lower case, otherwise by its name in upper case. */
 function findProxyVariable(
   env: Env,
   name: string,

@@ -23,8 +23,8 @@ export function parsePublicUrl(text: string): Outcome<string> {
 }
 
 /**
- * Parses the address at which a browser reaches the portal, and returns its origin. The rules are those of
- * `parsePublicUrl`, except that `localhost` belongs to the portal and 127.0.0.1 to the payment pages.
+ * Parses the address at which a browser reaches the portal, and returns its origin. The rules of `parsePublicUrl`
+ * apply, except that `localhost` belongs to the portal and 127.0.0.1 to the payment pages.
  */
 export function parsePortalUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -7,7 +7,7 @@ const KEY_BYTES = 16;
 
 /**
  * The path of the portal on the wire: `/portal/k-` and 22 characters of a 128-bit key (decision 99). It stays the same
- * as long as the state belongs to its folder; `home` is undefined for a state in memory.
+ * as long as the state stays in its folder, `home`; undefined for a state in memory.
  */
 export function portalPath(masterKey: Uint8Array, home: string | undefined): string {
   const mac = createHmac("sha256", masterKey)

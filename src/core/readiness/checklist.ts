@@ -1,4 +1,4 @@
-// Why an item passes. A new item needs its name and title in core/readiness/names.ts. The facts come from
+// Decides whether an item passes. A new item needs its name and title in core/readiness/names.ts. The facts come from
 // sandbox/readiness/facts.ts, and for other services from core/readiness/probed-service.ts.
 import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen } from "./admin-action.ts";
@@ -247,7 +247,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
 
 /**
  * Only a drill of the merchant's client proves the item. Logged requests are shown but prove nothing: any client could
- * have sent them, and even a client that confuses its keys receives such a refusal.
+ * have sent them, and a reused key is refused even for a client that confuses its keys.
  */
 function idempotencyItem(facts: ReadinessFacts, say: Translator): ItemFinding {
   const { storeId, idempotency, underway } = facts;

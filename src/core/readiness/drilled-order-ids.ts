@@ -12,7 +12,7 @@ export type DrilledOrderIds = {
   readonly alike: readonly string[];
 };
 
-/** The number of digits, and of random bytes, in an order_id of a drill. */
+/** The number of digits in an order_id of a drill, and of the random bytes for them. */
 export const DRILLED_DIGITS = 10;
 
 /** Maximum length of the merchant's part, so that every order_id fits. */
@@ -62,7 +62,7 @@ function changeDigit(orderId: string, one: RegExp): string | undefined {
   return one.test(orderId) ? orderId.replace(one, (digit) => String((Number(digit) % 9) + 1)) : undefined;
 }
 
-/** Minimum number of characters in which order_ids of one shape differ. */
+/** Minimum number of digits in an order_id, so that two order_ids of one form differ. */
 const LEAST_DRAWN = 8;
 
 /**

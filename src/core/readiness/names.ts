@@ -49,7 +49,7 @@ export const ANSWER_LOSSES = ["reset", "silence", "kill", "unavailable", "rate_l
 /** A way in which an answer to a client is dropped. */
 export type AnswerLoss = (typeof ANSWER_LOSSES)[number];
 
-/** Actions of an administrator on a store, and requests by the store's merchant (decision 49). */
+/** Actions of an administrator on a store (decision 49). */
 export const ADMINISTRATOR_ACTIONS = [
   "approve_credential",
   "revoke_credential",

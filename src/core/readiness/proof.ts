@@ -35,8 +35,8 @@ type Claim = {
 export const EVIDENCE_VALIDITY_MS = 7 * 24 * 3_600_000;
 
 /**
- * Decides what a drill proves now. The last drill counts; a failed drill counts until another passes or is waived
- * later. A waiver replaces a drill that is missing or no longer valid, and is a risk.
+ * Decides what a drill proves now. The last drill counts; a failed drill counts until a later drill passes or a later
+ * waiver skips it. A waiver replaces a drill that is missing or no longer valid, and is a risk.
  */
 export function proofOf(
   claim: Claim,

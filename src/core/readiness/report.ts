@@ -64,7 +64,7 @@ function calibrationJson(record: Calibration) {
   return { service, at, ...verdictsOf(record) };
 }
 
-/** The project's calibration in one line: the service, its age, and the verdicts, with the contradicted decisions. */
+/** The project's calibration in one line: its service, its age and its verdicts, with the contradicted decisions. */
 export function calibrationLine({ calibration }: ChecklistReport): string | undefined {
   if (calibration === null) return undefined;
   const { record, ageMs } = calibration;
@@ -88,7 +88,7 @@ export function evidenceJson({ at, ...rest }: Evidence) {
   return { ...rest, at: at === null ? null : toIso(at) };
 }
 
-/** The verdict and the number of missing items, in one sentence. */
+/** The verdict, the number of passed items and the number of risks, in one line. */
 export function verdictLine({ verdict, items }: Checklist): string {
   const passed = items.filter(({ status }) => status === "pass").length;
   const risks = items.flatMap(({ assumptions }) => assumptions).length;

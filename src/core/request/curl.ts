@@ -25,7 +25,7 @@ export function curlOf({ method, path, headers, body }: RequestToRepeat): string
   const below = path.replace(/^\/v1(?=\/|$)/, "");
   const how = method === (body === "" ? "GET" : "POST") ? [] : ["-X", quoteToCopy(method)];
   const sent = sentHeaders(headers).flatMap((header) => ["-H", header]);
-  // A body that no shell word can hold, such as one with a line break at its end, is passed through printf.
+  // A body with a line break, or that no shell word can contain, is passed through printf.
   const word = body.includes("\n") ? undefined : quoteToCopy(body);
   const what = body === "" ? [] : word === undefined ? ["--data-binary", "@-"] : ["--data-raw", word];
   const words = ["curl", "-i", ...how, addressOf(below), ...sent, ...what];

@@ -67,8 +67,8 @@ export function matchesFilter(wanted: RequestFilter, request: LoggedRequest): bo
 }
 
 /**
- * The request with an id, among all requests with that id, oldest first: the newest original, or the first replay if
- * only replays are left in the log. Undefined if there are no requests.
+ * The newest original among the requests with one id, which are given oldest first, with its replays; the first replay
+ * if only replays are left in the log. Undefined if there are no requests.
  */
 export function selectOriginal(requests: readonly LoggedRequest[]): FoundRequest | undefined {
   const at = Math.max(

@@ -6,8 +6,8 @@ import { printable } from "../text.ts";
 export type Shell = "sh" | "fish" | "powershell";
 
 /**
- * Safe unquoted in every shell. At the beginning of a word, zsh expands `=cmd` and `~`, PowerShell `@` and numbers with
- * a comma.
+ * Matches a word that is safe unquoted in every shell. At the beginning of a word, zsh expands `=cmd` and `~`,
+ * PowerShell `@` and numbers with a comma.
  */
 const BARE_WORD = /^[\w./:+-][\w./:@=+-]*$/;
 /** PowerShell also treats typographic quotation marks as quotes. */

@@ -18,7 +18,7 @@ import { DELIVERY_ERRORS, MAX_DELIVERY_ATTEMPTS } from "../webhook/delivery.ts";
 import { parseEventTypes } from "../webhook/event-types.ts";
 import { parseTarget } from "../webhook/target.ts";
 
-/** The fault of a column's value; undefined if a verb of the sandbox could have written the value. */
+/** The fault of a column's value; undefined if an operation of the sandbox could have written the value. */
 type ColumnRule = (value: unknown) => string | undefined;
 
 /** SQLite has already checked the value: a CHECK of the table repeats the core's rule. */
@@ -46,8 +46,8 @@ const KNOWN_DECISIONS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * The rule of each column in each table that a snapshot restores: the checks that the verbs use. A column without a
- * rule cannot be restored.
+ * The rule of each column in each table that a snapshot restores: the checks that the operations use. A column without
+ * a rule cannot be restored.
  */
 export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, ColumnRule>>>> = {
   merchants: { id, name: schemaRule(merchantName), created_at: moment },
@@ -279,7 +279,7 @@ function schemaRule(one: z.ZodMiniType): ColumnRule {
   return (value) => one.safeParse(value, { jitless: true }).error?.issues[0]?.message;
 }
 
-/** Checks a value with the parser of a verb. */
+/** Checks a value with the parser of an operation. */
 function parserRule(parse: (value: string) => Outcome<unknown>): ColumnRule {
   return (value) => {
     const read = parse(String(value));

@@ -26,8 +26,8 @@ export type SnapshotStory = {
 type StoryFault = { readonly table: string; readonly said: string };
 
 /**
- * Replays the history of a checkout in a snapshot with the functions of the verbs, and compares the resulting rows.
- * Undefined if they are equal; otherwise the first difference.
+ * Replays the history of a checkout in a snapshot with the functions of the operations, and compares the resulting
+ * rows. Undefined if they are equal; otherwise the first difference.
  */
 export function storyFault(story: SnapshotStory): StoryFault | undefined {
   const { checkout } = story;
@@ -156,7 +156,7 @@ function othersFault({
   return isStrange ? { table: "settlements", said: `checkout ${id} does not settle in this way` } : undefined;
 }
 
-/** The expected bytes of a checkout within these bytes, with the sandbox address that they contain. */
+/** The expected bytes of a checkout in `body`, with the sandbox address that `body` contains. */
 function jsonIn(body: string, checkout: Checkout): string | undefined {
   const start = body.lastIndexOf(URL_FIELD) + URL_FIELD.length;
   const origin = body.slice(start, body.indexOf(`/pay/${checkout.id}"`, start));

@@ -70,7 +70,7 @@ export function reconstructDeliveryRequest(
 export function readAuditedHeaders({
   auditedHeaders,
 }: Pick<DeliveryRequest, "auditedHeaders">): Readonly<Record<string, string>> {
-  // We wrote it as a record of texts.
+  // `deliveryRequest` wrote it as a record of texts.
   return JSON.parse(auditedHeaders) as Record<string, string>;
 }
 

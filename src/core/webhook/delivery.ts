@@ -72,7 +72,10 @@ export function isAcceptedResult(result: DeliveryAttemptResult): boolean {
   return "status" in result && result.status >= 200 && result.status < 300;
 }
 
-/** A finished attempt: the number of attempts including it, a random number from 0 to below 1, and the store's time. */
+/**
+ * A finished attempt: the number of attempts including it, the schedule, the number from `jitterOf`, and the store's
+ * time.
+ */
 type FinishedAttempt = {
   readonly tries: number;
   readonly schedule: DeliverySchedule;

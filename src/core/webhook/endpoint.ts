@@ -10,16 +10,16 @@ export type Endpoint = Omit<EndpointEntry, "pausedBy"> & { readonly storeId: str
 /** An endpoint in its current state, and the cause of its pause. */
 export type EffectiveEndpoint = EndpointEntry & Pick<Endpoint, "storeId">;
 
-/** The reasons of an endpoint that was disabled manually; any other reason is a failure. */
+/** Reasons for an endpoint that was disabled or removed manually. Any other reason for being disabled is a failure. */
 export const MANUAL_REASONS = { off: "it was switched off", removed: "it was removed" } as const;
 
-/** The reasons of an endpoint that was disabled because of its receiver's answers (decision 13). */
+/** Reasons for an endpoint that was disabled automatically (decision 13). */
 export const ANSWER_REASONS = {
   gone: "it answered 410 Gone",
   hopeless: "no delivery succeeded for 120 hours",
 } as const;
 
-/** The reason of an endpoint whose `checkout listen` is disconnected. */
+/** The reason for pausing an endpoint whose `checkout listen` is disconnected. */
 export const LISTENER_AWAY_REASON = "its listener went away";
 
 const BY_REQUEST = "it was paused by request";
@@ -35,7 +35,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   [BY_REQUEST, "已手动暂停"],
 ]);
 
-/** The reason of an endpoint's state in both languages. */
+/** The reason for an endpoint's state, in both languages. */
 export function reasonWords(reason: string): Words {
   const [, drill] = /^checkout checklist run (\S+) holds its events back$/.exec(reason) ?? [];
   if (drill !== undefined) return [reason, `checkout checklist run ${drill} 暂缓推送其事件`];

@@ -213,7 +213,7 @@ function oneHeader<const Kind extends "timestamp" | "signature">(
   return reject(`${kind}_malformed`, `the header ${name} must be ${expected}`);
 }
 
-/** Compares every candidate under every secret, without an early exit, each in constant time. */
+/** Compares every candidate with the digest under every secret, without an early exit, each in constant time. */
 function matches(secrets: readonly string[], candidates: readonly string[], signed: SignedContent): boolean {
   // The candidates are known to be 64 digits, so their text is compared: decoding hex would accept garbage.
   const results = secrets.flatMap((secret) => {

@@ -146,7 +146,7 @@ function publicTarget(url: URL, { allowedHosts, ownPort }: TargetPolicy): Outcom
   ]);
 }
 
-/** Whether a host is a name, except for a name of this machine, or a public address. */
+/** Whether a host is a public address, or a name other than a name of this machine. */
 function isPublicHost(host: string): boolean {
   const address = host.replace(/[[\]]/g, "");
   if (!ipaddr.isValid(address)) return !/(^|\.)localhost$/.test(host);
@@ -217,7 +217,7 @@ export function filterAddresses(
   ]);
 }
 
-/** Whether no receiver can have an address. */
+/** Whether the sandbox never sends to an address, because no receiver can have it. */
 function isNeverSentTo(address: string): boolean {
   // `process` turns an IPv4-mapped IPv6 address into the IPv4 address.
   const one = ipaddr.process(address);

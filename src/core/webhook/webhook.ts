@@ -1,7 +1,7 @@
+// Types of webhooks and of their verification. They are also the types of `hosted-checkout/webhooks`.
 import { STATUSES } from "../checkout/checkout.ts";
 import { isRecord } from "../json.ts";
 
-/** Types of webhooks and of their verification. They are also the types of `hosted-checkout/webhooks`. */
 /** Names of a delivery's headers (decision 12). They are configurable, because the interface does not name them. */
 export type HeaderNames = {
   readonly eventId: string;
@@ -152,7 +152,9 @@ const CHECKOUT: Checks<WebhookCheckout> = {
 
 /**
  * The check of each field, in the order in which the service writes them. Not a schema, so that a merchant's server
- * loads no schema library.  @internal
+ * loads no schema library.
+ *
+ * @internal
  */
 export const CHECKS = { envelope: ENVELOPE, change: CHANGE, checkout: CHECKOUT };
 

@@ -184,8 +184,9 @@ export const RETURN_STEPS = {
 } as const satisfies Readonly<Record<string, ReturnStep>>;
 
 /**
- * Judges the drill (interface 4). Both returns look the same, so a merchant who shows only the second order as paid has
- * retrieved the session. That is the other way to confirm a payment, and the sandbox has seen the retrieve.
+ * Judges the drill (interface 4). A return looks the same before and after the payment, so a shop that shows the order
+ * as paid only after the payment has retrieved the session, which also confirms a payment. The sandbox has seen the
+ * retrieve.
  */
 export function judgeReturn(facts: ReturnFacts): JudgedDrill {
   const steps = Object.entries<ReturnStep>(RETURN_STEPS).flatMap(

@@ -22,7 +22,7 @@ export type DuplicatesScope = {
   readonly limited: number;
 };
 
-/** A step that passes but names what the drill did not prove; null if the drill proved it. */
+/** A step that passes and names a gap of the drill; `say` returns null if the gap does not exist. */
 type ScopeStep = {
   readonly title: Words;
   readonly isRisk: boolean;

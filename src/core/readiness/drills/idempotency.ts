@@ -146,8 +146,8 @@ export const IDEMPOTENCY_STEPS = {
 
 /**
  * Judges how a client handles an answer that is lost after the commit, a second purchase, and a crash (interface 19,
- * 20). If no answer could be dropped, for a reason other than the key, the step is `unknown` and the later steps are
- * not judged.
+ * 20). If no answer could be dropped, the other steps are not judged, and the verdict is `failed` for a misused key,
+ * otherwise `unknown`.
  */
 export function judgeIdempotencyDrill(facts: IdempotencyFacts): JudgedDrill {
   const first = facts.seen.filter(({ run }) => run === "first");

@@ -9,7 +9,7 @@ export type DrillRequest = {
   readonly method: "POST" | "PUT" | "PATCH";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The values of a header that is sent as several lines. */
+  /** Headers that are sent as several lines, with the value of each line. */
   readonly lines?: Readonly<Record<string, readonly string[]>>;
   readonly body: string | Uint8Array;
 };
@@ -22,7 +22,7 @@ type CaseRequest = {
    * that type, about the same order.
    */
   readonly event?: "first" | "order" | "payment" | CheckoutEvent["type"];
-  /** The type of another event that the receiver has already accepted, which is sent instead. */
+  /** The type of an already accepted event to send instead. */
   readonly accepted?: CheckoutEvent["type"];
   /** Changes the event's bytes before they are signed. */
   readonly signed?: (body: string) => string;
@@ -32,7 +32,7 @@ type CaseRequest = {
   readonly age?: number;
   /** The text that is signed and sent instead of a timestamp. */
   readonly timestamp?: string;
-  /** Our headers that are left out. */
+  /** The Checkout headers to omit. */
   readonly without?: readonly (keyof typeof DEFAULT_HEADER_NAMES)[];
   /** Whether the event id header contains another event's id. */
   readonly otherEventId?: true;
@@ -42,7 +42,7 @@ type CaseRequest = {
   readonly secret?: "another" | ((known: { readonly url: string; readonly storeId: string }) => string);
   /** Derives the signature header from the correct signature. */
   readonly signature?: (right: string) => string;
-  /** Changes a request that has the form of a delivery; `timestamp` is the current time. */
+  /** Changes a request that has the form of a delivery; `timestamp` is the current time, in Unix seconds. */
   readonly how?: (request: DrillRequest, timestamp: string) => DrillRequest;
   /** `fresh`: sent over a new connection. Default: over a kept connection, like deliveries. */
   readonly connection?: "fresh";

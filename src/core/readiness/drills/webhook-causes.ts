@@ -239,7 +239,7 @@ function isMissigned(name: CaseName): boolean {
   return signature !== undefined || secret !== undefined || sent !== undefined || reused === true;
 }
 
-/** Cases in which a signature may have the same sum of digits; of 200 signatures, one probably has. */
+/** Cases with a forged signature that may have the correct sum of digits: among 200 signatures, one probably does. */
 const UNORDERED_CASES: ReadonlySet<CaseName> = new Set(["swapped_digits", "many_signatures"]);
 /** The fields of an event that can select a secret, and the cases that are signed with a guessable secret. */
 const CLAIMED_CASES = (["live", "other_store"] as const).map(
@@ -269,7 +269,7 @@ const FORMLESS_CASES: ReadonlySet<CaseName> = new Set([
   "many_signatures",
 ]);
 
-/** The missing header without which a request was not verified. */
+/** The cause if a request with missing headers was accepted. */
 function whyWithout(name: CaseName, { kind }: AnswerPattern): DrillCause {
   const missing = DRILL_CASES[name].without ?? [];
   const alone = MISSING_HEADER_CAUSES.find(

@@ -201,7 +201,7 @@ export const SIGNATURE_FORMS = {
   }),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** Guessable secrets: printed forms of an unset variable, defaults, and well-known texts. */
+/** Cases that are signed with guessable secrets: printed forms of an unset variable, defaults, and well-known texts. */
 export const GUESSED_SECRETS = {
   secret_undefined: guessedSecretCase(["the text undefined", "文本 undefined"], () => "undefined"),
   secret_null: guessedSecretCase(["the text null", "文本 null"], () => "null"),
@@ -356,7 +356,7 @@ function padBody(body: string, bytes: number): string {
   return claim(body, () => ({ note: "x".repeat(Math.max(0, bytes - body.length)) }));
 }
 
-/** An id of the same form: with other last digits, or with its last letters reversed if it has no digits. */
+/** Another id: with other last digits or, if it has no digits, with its last two characters swapped and an x added. */
 function changeEnd(id: string): string {
   const changed = id.replace(/\d+(?=\D*$)/, (digits) => otherDigits(digits, 10));
   return changed === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : changed;

@@ -22,7 +22,7 @@ export type AnswerPattern = Pick<DrillResults, "probed"> & {
   readonly all: (kind: AnswerKind, names: readonly CaseName[]) => boolean;
   /** The cases that were answered. */
   readonly answered: readonly CaseName[];
-  /** The cases that differ from a request of the service only in signature and time. */
+  /** The answered cases, except requests that the service never sends. */
   readonly plain: readonly CaseName[];
   /** Whether two cases received the same answer, ignoring ids and numbers. */
   readonly alike: (one: CaseName, other: CaseName) => boolean;
@@ -109,8 +109,8 @@ export function forgeriesToRepeat(results: readonly CaseResult[]): readonly Case
 }
 
 /**
- * Whether to search for the receiver's mistake: it refuses valid events and forged events. A receiver that accepts
- * forged events would accept a request with any mistake.
+ * Whether to search for the receiver's mistake: only if it refuses both valid and forged events. A receiver that
+ * accepts forged events would accept a request with any mistake.
  */
 export function isWorthProbing(results: readonly CaseResult[]): boolean {
   const kind = kindsIn(results);

@@ -14,7 +14,7 @@ import {
 } from "./webhook.ts";
 import type { DrillRequest } from "./webhook-case.ts";
 
-/** Maximum number of requests without an answer; after that the rest is not sent. */
+/** Number of requests without an answer after which no more are sent. */
 const MAX_UNANSWERED = 3;
 
 /** A `webhook.test` event created for a drill: it reports no real event, and is in no list of events. */
@@ -47,7 +47,7 @@ type DrillKeys = {
   readonly retiredSecret: string | undefined;
   /** Real time, in milliseconds: receivers compare it with their own clocks (decision 18). */
   readonly realNow: number;
-  /** The address of the endpoint; default: an address that is never signed. */
+  /** The address of the endpoint, which a case may use as a secret. Default: empty. */
   readonly url?: string;
 };
 
@@ -61,8 +61,8 @@ type DrillEvents = {
 };
 
 /**
- * Builds the request of a case: its event, signed and formed like its delivery, except for the case's changes to its
- * bytes and headers. Throws for a case of an order if there is no order.
+ * Builds the request of a case: the event, signed and formed like a delivery, with the case's changes to bytes and
+ * headers. Throws for a case of an order if there is no order.
  */
 export function buildDrillRequest(
   name: CaseName,
@@ -92,7 +92,7 @@ export function buildDrillRequest(
   return { eventId: event.id, headers: Object.fromEntries(shown), body: sent(body) };
 }
 
-/** The final request of a case, with all its changes; `url` is the endpoint's. */
+/** The final request of a case, with all its changes; `url` is the endpoint's address. */
 export function buildCaseRequest(
   name: CaseName,
   {
@@ -161,7 +161,7 @@ export function paymentType({ body }: OrderEvent): CheckoutEvent["type"] {
   return type.startsWith("order.") ? "order.succeeded" : "checkout_session.succeeded";
 }
 
-/** The sequence number of an event with each status and its previous status, for a customer who pays immediately. */
+/** For each status: the sequence number and the previous status of its event, in the shortest course of a checkout. */
 const EVENT_COURSE: Readonly<Record<Status, readonly [sequence: number, previous: Status | null]>> = {
   created: [1, null],
   pending: [2, "created"],

@@ -138,7 +138,7 @@ function* prove(
   return undefined;
 }
 
-/** Tries one cause at a time, then two, then other timestamps. */
+/** Tries no cause first, then one cause at a time, then two, then other timestamps. */
 function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
   const { rawBody, timestampText } = request;
   const [eventId] = headerValues(options.headers, namesOf(options).eventId);

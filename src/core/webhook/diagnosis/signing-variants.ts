@@ -2,7 +2,7 @@ import { variantsOf, type VariantRow, type Variant } from "./body-variants.ts";
 import type { CauseFinding } from "./causes.ts";
 import { MAX_SIGNATURES, SIGNATURES_PATTERN } from "../signature.ts";
 
-/** A secret that may have signed, with a label for display. */
+/** A secret with which the request may have been signed. */
 export type KnownSecret = {
   /** A label for display: `the secret of endpoint https://…`, never the secret itself. */
   readonly label: string;
@@ -31,7 +31,7 @@ const MAX_CANDIDATES = 8;
  * Minimum number of digits for a proof: a shorter correct prefix could be guessed, and a diagnosis would help a forger.
  */
 const MIN_PROVABLE_DIGITS = 32;
-/** The digests of other algorithms by their length, in hex digits. */
+/** Other algorithms by the length of their digests, in hex digits. */
 const LENGTHS = new Map<number, DigestVariant["algorithm"]>([
   [40, "sha1"],
   [96, "sha384"],
@@ -121,7 +121,7 @@ export function parseSignatureHeader(
   return { candidates: whole, findings: whole[0]?.findings ?? [...general, shapeOf(items[0] ?? "")] };
 }
 
-/** Other ways in which a program may pass a secret to HMAC. */
+/** The forms in which a program may pass a secret to HMAC; the unchanged secret comes first. */
 function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
   const bare = secret.trim();
   const isPrefixed = bare.startsWith(PREFIX);
