@@ -62,7 +62,7 @@ export function loopbackAddresses(hostname: string): readonly string[] | undefin
   return isIpv4 && parts[0] === "127" ? [hostname] : undefined;
 }
 
-/** Whether two URLs lead to the same server: same origin, or same port under loopback names. */
+/** Whether two URLs lead to the same server: the same origin, or http on the same port under loopback names. */
 export function isSameServer(one: string, other: string): boolean {
   const [left, right] = [new URL(one), new URL(other)];
   const isOurs = ({ protocol, hostname }: URL): boolean =>

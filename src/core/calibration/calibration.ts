@@ -19,7 +19,7 @@ import {
 
 const observed = z.object({
   status: z.int(),
-  /** The headers of `SHOWN_HEADERS` in the answer. */
+  /** The answer headers that `SHOWN_HEADERS` lists. */
   headers: z.record(z.string(), z.string()),
   body: z.unknown(),
 });

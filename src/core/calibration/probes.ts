@@ -7,7 +7,7 @@ export type ProbeRequest = {
   readonly method: "GET" | "POST";
   /** The path relative to the base URL: `/orders`. */
   readonly path: string;
-  /** Default: with the API key. */
+  /** Default: the API key. */
   readonly credential?: "none";
   readonly idempotencyKey?: string;
   /** Default: `application/json`. */

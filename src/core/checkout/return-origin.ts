@@ -218,7 +218,9 @@ function brokenRule(text: string): Words | undefined {
   return originOf(text) === text ? undefined : ["be written as browsers write it", "必须按浏览器的写法"];
 }
 
-/** The rule for a path that a browser would rewrite: with dot segments or unencoded characters. */
+/**
+ * The rule that a path breaks if a browser would rewrite it, for example because of dot segments; otherwise undefined.
+ */
 function spellingRule(path: string): Words | undefined {
   const { pathname } = new URL(path, "https://shop.example");
   return pathname === path

@@ -48,7 +48,7 @@ export type DrillVerdict = z.output<typeof verdict>;
 export const drillResult = z.object({
   id: z.uuid(),
   kind: z.enum(DRILL_KINDS),
-  /** Identifies the tested configuration; when that changes, the drill is void. */
+  /** Identifies the tested configuration; when it changes, the drill is void. */
   subject: z.string(),
   passed: z.boolean(),
   at: moment,

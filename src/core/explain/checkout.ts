@@ -25,7 +25,7 @@ const STATES_DECISION = 10;
 /** A checkout and its story. */
 export type StoryCheckout = { readonly checkout: Checkout; readonly story: CheckoutStory };
 
-/** The whole story of a checkout. */
+/** Explains a checkout, with its whole story. */
 export function explainCheckout(
   { checkout, story }: StoryCheckout,
   { requests, now }: Pick<StoryMaterial, "requests" | "now">,
@@ -43,7 +43,7 @@ export function explainCheckout(
   };
 }
 
-/** The story of an order: its checkouts, oldest first, and the requests that created none. */
+/** Explains an order, with its checkouts, oldest first, and the requests that created none. */
 export function explainOrder(
   orderId: string,
   told: readonly StoryCheckout[],

@@ -12,7 +12,7 @@ export type PlaceResults = {
   readonly notJudged: readonly string[];
 };
 
-/** The result of a schedule. */
+/** The verdict on a schedule. */
 export type ScheduleResult = "held" | "broken" | "not_judged";
 
 /** The place of the payer's outcomes. */

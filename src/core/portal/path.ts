@@ -1,5 +1,5 @@
 // Makes the secret path of the portal. Only sandbox/pages/portal/edge.ts removes it from requests and adds it to
-// answers; all other code uses /portal/…; test/portal/path.test.ts.
+// answers; all other code uses /portal/…, as test/portal/path.test.ts checks.
 import { createHmac } from "node:crypto";
 import { isSameSecret } from "../credential.ts";
 
@@ -7,7 +7,7 @@ const KEY_BYTES = 16;
 
 /**
  * The path of the portal on the wire: `/portal/k-` and 22 characters of a 128-bit key (decision 99). It stays the same
- * as long as the state stays in its folder, `home`; undefined for a state in memory.
+ * as long as the state stays in its folder `home`, which is undefined for a state in memory.
  */
 export function portalPath(masterKey: Uint8Array, home: string | undefined): string {
   const mac = createHmac("sha256", masterKey)

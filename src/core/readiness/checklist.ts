@@ -142,7 +142,10 @@ function inactive(say: Translator): FailedItem {
   return { reason: say(READINESS_SENTENCES.storeInactive), next: "checkout admin activate" };
 }
 
-/** The missing capability of a store, if any: all must be active, and there must be at least one of each kind. */
+/**
+ * Why the capabilities of a store are incomplete: each must be active, and there must be one of each kind. Undefined if
+ * they are complete.
+ */
 function missingCapability(capabilities: readonly Capability[], say: Translator): FailedItem | undefined {
   const off = capabilities.filter(({ active }) => !active).map(({ name }) => name);
   const [first] = off;

@@ -8,7 +8,7 @@ export type DrilledOrderIds = {
   readonly second: string;
   /** The digits of the first order_id, except for the last digit. */
   readonly third: string;
-  /** Order_ids with letters in the other case, or with a zero before the digits. */
+  /** Order_ids with the first letter in the other case, or with a zero before the digits. */
   readonly alike: readonly string[];
 };
 

@@ -288,7 +288,7 @@ function parserRule(parse: (value: string) => Outcome<unknown>): ColumnRule {
 }
 
 /**
- * Accepts any store name that some version allowed; a name that looks like another is displayed accordingly (decision
+ * Accepts any store name that some version allowed; `displayStoreName` marks a name that looks like another (decision
  * 114).
  */
 function acceptStoreName(value: unknown): string | undefined {

@@ -227,7 +227,7 @@ function trustedReturnCause({ way }: NonNullable<ReturnFacts["otherwise"]>): Ret
   return way === RETURN_WAYS.otherSession ? "mixes_orders" : "believes_other_return";
 }
 
-/** Why the merchant shows "paid" before the webhook, if it should not. */
+/** Why the shop wrongly shows "paid" before the webhook; undefined if it may, or does not. */
 function earlyCause({ before, unpaid, otherwise, early }: ReturnFacts): ReturnCause | undefined {
   if (early?.view.says !== "paid") return undefined;
   if (before.says === "paid") return "paid_from_the_start";

@@ -285,7 +285,7 @@ function booksTooEarly({ before, forged, declined }: DuplicatesFacts): boolean {
   );
 }
 
-/** Why a send does not pass, if the other orders are considered too. */
+/** Why a send does not pass, considering the other orders too; undefined if it passes. */
 function laneCause(facts: DuplicatesFacts, lane: OrderSends, at: number): DuplicatesCause | undefined {
   const cause = causeOfLane(facts, lane, at);
   return cause !== undefined && LOST_CAUSES.has(cause) && booksElsewhere(facts) ? "books_other_order" : cause;

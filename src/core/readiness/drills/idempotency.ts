@@ -60,7 +60,7 @@ type StepFacts = {
 };
 type RestartFacts = { readonly made: ObservedCreate; readonly killed: RunFact; readonly restarted: RunFact };
 
-/** A step; undefined if it did not run. */
+/** A step; `see` returns undefined if the step did not run. */
 type IdempotencyStep = {
   readonly title: Words;
   readonly expected: Words;

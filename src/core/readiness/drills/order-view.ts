@@ -84,9 +84,8 @@ export function showsBookings({ before, after }: PaidText): boolean {
 }
 
 /**
- * Compares the views of two orders: the payment event of the first was sent twice, the payment event of the second
- * once. Whether the first view changed twice as much: a number grew twice as far, or a list grew longer. Times are
- * ignored.
+ * Whether the view of an order whose payment event was sent twice changed twice as much as the view of an order whose
+ * payment event was sent once: a number grew twice as far, or a list grew longer. Times are ignored.
  */
 export function hasChangedTwiceAsMuch(twice: PaidText, once: PaidText): boolean {
   const grown = (text: PaidText): number => wordsIn(text.after).length - wordsIn(text.before).length;
