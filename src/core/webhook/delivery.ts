@@ -41,7 +41,7 @@ export const DISABLE_AFTER_MS = 120 * 3_600_000;
 /** Share by which delays vary, so that many deliveries are not retried at the same time. */
 const JITTER = 0.2;
 
-/** Why a delivery received no answer. `interrupted`: the sandbox ended during the attempt. */
+/** Why a delivery received no answer. `interrupted`: the sandbox stopped during the attempt. */
 export const DELIVERY_ERRORS = [
   "unreachable",
   "timeout",

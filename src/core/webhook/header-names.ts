@@ -3,7 +3,7 @@ import { refuseValue } from "../text.ts";
 import { DEFAULT_HEADER_NAMES } from "./signature.ts";
 import type { HeaderNames } from "./webhook.ts";
 
-/** The key of each header in the text of the option. */
+/** The header that each key in the option's text stands for. */
 const KEYS = { "event-id": "eventId", timestamp: "timestamp", signature: "signature" } as const;
 /** The name of a header (RFC 9110, section 5.1). */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;

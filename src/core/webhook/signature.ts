@@ -63,8 +63,8 @@ export function signHeaders(
 /**
  * Verifies a request over its raw body (interface 30; decision 12). `now` is milliseconds since the epoch. Refuses in
  * this order: secrets, body, timestamp header, signature header, signature, age. Age comes last, because the age of an
- * unsigned timestamp proves nothing. Throws a TypeError only for a wrong call: a tolerance, a time or headers that no
- * request can cause.
+ * unsigned timestamp proves nothing. Throws a TypeError only for mistakes in the call, which no request can cause: an
+ * invalid tolerance, time, header name or kind of headers.
  */
 export function verifySignature(options: VerifyOptions & { readonly now: number }): SignatureVerdict {
   const {
