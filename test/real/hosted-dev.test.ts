@@ -81,6 +81,9 @@ test("hosted dev runs the service, the command line works against it, and a rest
       expect.stringMatching(/→ (npx )?checkout hosted dev\n$/),
     ]);
   }
+  const unserved = await runHere(["doctor", "--dir", folder], { cwd });
+  expect(unserved.stdout).toContain("checkout hosted dev");
+  expect(unserved.stdout).not.toContain("sandbox start");
   const sandbox = await runHere(["sandbox", "start", "--dir", folder], { cwd });
   expect([sandbox.code, sandbox.stderr]).toEqual([
     2,

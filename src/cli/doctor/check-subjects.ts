@@ -1,4 +1,5 @@
 import { parseRunRecord, parseRunOwner, type RunRecord } from "../../core/state-files.ts";
+import { lazyValue } from "../../core/lazy.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Outcome } from "../../core/outcome.ts";
@@ -52,9 +53,9 @@ export function createCheckSubjects(
 ): CheckSubjects {
   const { world } = context;
   const folder = context.around.location();
-  const trusted = memoize(() => checkFolderTrust(world, folder, options));
-  const lock = memoize(() => (trusted().ok ? lockOf(context, folder) : undefined));
-  const health = memoize(() => healthOf(context, lock()));
+  const trusted = lazyValue(() => checkFolderTrust(world, folder, options));
+  const lock = lazyValue(() => (trusted().ok ? lockOf(context, folder) : undefined));
+  const health = lazyValue(() => healthOf(context, lock()));
   return {
     context,
     options,
@@ -107,9 +108,4 @@ async function controlOf(context: Context): Promise<ControlTarget | undefined> {
     resolveStore(context, { ...target, onOtherVersion: () => undefined }),
   );
   return found.ok ? found.value : undefined;
-}
-
-function memoize<Value>(find: () => Value): () => Value {
-  let found: { readonly value: Value } | undefined;
-  return () => (found ??= { value: find() }).value;
 }

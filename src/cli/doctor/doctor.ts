@@ -2,9 +2,10 @@
 // below; a broken state and its remedy in test/real/doctor.test.ts.
 import { toIso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
+import { isHostedFolder } from "../../host/folder/state-folder.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { hintAsTyped, type Style } from "../printer.ts";
-import { EXIT } from "../problem.ts";
+import { EXIT, START_HOSTED, START_SANDBOX } from "../problem.ts";
 import { wrapText } from "../wrap.ts";
 import { unknownFinding, type DoctorCheck, type DoctorFinding, type FindingStatus } from "./check.ts";
 import { checkProxies, checkService, checkVariables } from "./environment.ts";
@@ -62,11 +63,12 @@ async function runDoctor(
   const subjects = createCheckSubjects(context, options, variables);
   const redact = createRedactor(subjects);
   const clean = (text: string): string => printable(redact(text));
+  const start = isHostedFolder(world, subjects.folder) ? START_HOSTED : START_SANDBOX;
   const rows: Row[] = [];
   // In sequence: other checks must not slow down the measured answer of the sandbox.
   for (const check of CHECKS) {
     const { status, found, next } = await runCheck(check, subjects);
-    const typed = next === null ? null : clean(hintAsTyped(next, world));
+    const typed = next === null ? null : clean(hintAsTyped(next.replaceAll(START_SANDBOX, start), world));
     rows.push({ check: check.name, status, found: clean(found), next: typed });
   }
   const at = toIso(world.now());

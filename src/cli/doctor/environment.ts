@@ -9,7 +9,7 @@ import { isSecretName } from "./redaction.ts";
 import { okFinding, problemFinding, warningFinding, type DoctorFinding } from "./check.ts";
 import { findingOfProblem } from "./folder.ts";
 import type { KnownVariables } from "../variables.ts";
-import { catchRefusal, type Problem } from "../problem.ts";
+import { catchRefusal, START_SANDBOX, type Problem } from "../problem.ts";
 import type { CheckSubjects } from "./check-subjects.ts";
 import { serviceSettings, type ServiceSettings } from "../target/service.ts";
 
@@ -28,7 +28,7 @@ export function checkService(subjects: CheckSubjects): DoctorFinding {
   if (baseUrl.value === null || lacksSandbox !== undefined)
     return warningFinding(
       `commands have no service to call: ${lacksSandbox ?? baseUrl.source}`,
-      "checkout sandbox start",
+      START_SANDBOX,
     );
   const where = `${new URL(baseUrl.value).origin} (${baseUrl.source})`;
   const other = otherSandbox === undefined ? "" : `; this folder has another sandbox: ${otherSandbox}`;

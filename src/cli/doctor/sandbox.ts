@@ -8,11 +8,10 @@ import { isHostedFolder } from "../../host/folder/state-folder.ts";
 import { lastResult } from "../webhook/report.ts";
 import { okFinding, problemFinding, unknownFinding, warningFinding, type DoctorFinding } from "./check.ts";
 import { REQUEST_TIMEOUT_MS, type CheckSubjects } from "./check-subjects.ts";
-import { catchRefusal } from "../problem.ts";
+import { catchRefusal, START_SANDBOX } from "../problem.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../host/options.ts";
 
-const START_HINT = "checkout sandbox start";
 /** Response time from which a sandbox counts as slow, in milliseconds; an idle sandbox needs only a few. */
 const SLOW_MS = 1000;
 /** Tolerance between real time and a store's clock, in milliseconds. */
@@ -27,7 +26,7 @@ export function checkLock({ folder, lock }: CheckSubjects): DoctorFinding {
   if (found.kind === "none") return okFinding("no sandbox uses the folder");
   const path = stateFile(folder, "run");
   if (found.kind === "torn")
-    return warningFinding(`${path} was not written by checkout; the next start replaces it`, START_HINT);
+    return warningFinding(`${path} was not written by checkout; the next start replaces it`, START_SANDBOX);
   if (found.kind === "unreadable")
     return problemFinding(
       `${path} has the format of another version of checkout, whose sandbox is running`,
@@ -38,9 +37,9 @@ export function checkLock({ folder, lock }: CheckSubjects): DoctorFinding {
   if (found.kind === "stale")
     return warningFinding(
       `left by a sandbox that was killed (pid ${pid}); the next start takes it over`,
-      START_HINT,
+      START_SANDBOX,
     );
-  return warningFinding(`copied from another folder, which pid ${pid} serves`, START_HINT);
+  return warningFinding(`copied from another folder, which pid ${pid} serves`, START_SANDBOX);
 }
 
 /** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
@@ -79,14 +78,14 @@ export async function checkHealth({ lock, health }: CheckSubjects): Promise<Doct
   const asked = await health();
   if (asked === undefined) {
     if (found?.kind === "live") return unknownFinding("the sandbox is starting", "run checkout doctor again");
-    return warningFinding("no sandbox of this folder is running", START_HINT);
+    return warningFinding("no sandbox of this folder is running", START_SANDBOX);
   }
   const { answer, ms } = asked;
   const pid = found?.kind === "live" ? found.run.pid : "?";
   if (!answer.ok)
     return problemFinding(
       `the sandbox (pid ${pid}) does not answer: ${printable(answer.message)}`,
-      `if it hangs: kill ${pid}; ${START_HINT}`,
+      `if it hangs: kill ${pid}; ${START_SANDBOX}`,
     );
   const told = `/healthz: ${answer.status} in ${Math.round(ms)} ms`;
   if (answer.status !== 200)
@@ -138,8 +137,7 @@ async function judge(subjects: CheckSubjects, endpoint: EndpointEntry): Promise<
   if (state === "paused")
     return warningFinding(`${name} is paused: ${excerpt(reason ?? "")}`, `checkout endpoints enable ${id}`);
   // An enabled endpoint has a reason only if its store, or the whole folder, is not adopted.
-  if (reason !== null)
-    return warningFinding(`${name}: ${printable(reason)}`, "checkout sandbox start --adopt");
+  if (reason !== null) return warningFinding(`${name}: ${printable(reason)}`, `${START_SANDBOX} --adopt`);
   const asked = await ask(subjects, "listDeliveries", { endpointId: id, limit: NEWEST_DELIVERIES });
   if (!asked.ok) return asked.finding;
   // Deliveries are listed newest first; of two that ended at the same time, the first counts.
@@ -174,8 +172,7 @@ function remedyOf({ eventId, attempts }: DeliveryEntry): string {
   if (last?.fault !== null && last?.fault !== undefined)
     return `an injected fault is the cause: checkout faults list shows it`;
   if (last?.error === "unreachable") return `start the receiver; ${again}`;
-  if (last?.error === "target_forbidden")
-    return `checkout sandbox start --allow-target with its host; ${again}`;
+  if (last?.error === "target_forbidden") return `${START_SANDBOX} --allow-target with its host; ${again}`;
   if (last?.error === "timeout") return `let the receiver answer before it does its work; ${again}`;
   if (last?.status === 400 || last?.status === 401 || last?.status === 403)
     return `checkout checklist run webhooks shows why it refuses; ${again}`;
