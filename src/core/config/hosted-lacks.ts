@@ -30,7 +30,7 @@ export const HOSTED_LACKS: readonly Lack[] = [
     next: "configure each store by commands: checkout prices, checkout endpoints, checkout return-origins",
   },
   {
-    what: ["portal", "管理门户"],
+    what: ["portal", "控制台"],
     operations: ["createSignIn", "endPortalSessions"],
     next: "look with commands: checkout orders list, checkout events list, checkout explain <id>",
   },

@@ -40,7 +40,7 @@ export function openExploreLease(
     if (listFaults(context, storeId).length > 0)
       return refuse("state_conflict", [
         "the store has faults; remove them first",
-        "商店有尚未生效的故障；请先清除",
+        "商店有生效中的故障；请先移除",
       ]);
     if (context.leases.of(storeId).length > 0)
       return refuse("state_conflict", [

@@ -34,7 +34,8 @@ export function judgeRows(image: SnapshotImage, context: Omit<RuleContext, "key"
   try {
     for (const name of tables.keys()) if (!STORY_TABLES.has(name)) readAll(read(name));
     const stray = image.strayDelivery();
-    if (stray !== undefined) return `deliveries: ${stray} is not of the checkout of its event`;
+    if (stray !== undefined)
+      return `deliveries: ${stray} does not match the checkout or sequence of its event`;
     const secrets = tableOf(tables, "signing_secrets");
     return judgeStories(read) ?? judgeDeliveries(read) ?? secretFault(image, secrets);
   } catch (error) {

@@ -73,7 +73,7 @@ function createWhole(path: string, options: OpenOptions): FileRefusal | undefine
     if (!readFileSync(unfinished).equals(bytes))
       return unusableFile(path, {
         failure: storageFailure("disk_io_error"),
-        detail: `${unfinished} reads otherwise`,
+        detail: `${unfinished} reads back differently than it was written`,
       });
     nameOnce(unfinished, path);
     flushFolder(dirname(path));

@@ -49,7 +49,7 @@ const ROUTES = TABLE.map(guardRoute);
 const RESERVED_NAMES = new Set(TABLE.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
 
 const find = createRouter(ROUTES, {
-  owner: ["the portal", "门户"],
+  owner: ["the portal", "控制台"],
   segments: {
     store_id: UUID_SOURCE,
     id: UUID_SOURCE,
@@ -114,14 +114,14 @@ function guardRoute(route: PortalRoute): PortalRoute {
 function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");
   if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host))
-    return refuse("host_not_allowed", [`the portal is at ${origin}/portal`, `门户位于 ${origin}/portal`]);
+    return refuse("host_not_allowed", [`the portal is at ${origin}/portal`, `控制台位于 ${origin}/portal`]);
   const { host: named } = new URL(origin);
   const own = new Set([named, `${named}:443`, `${named}:80`, `localhost:${port}`]);
   const foreign = readForwardedHosts(request).find((name) => !own.has(name));
   if (foreign === undefined) return accept(undefined);
   return refuse("host_not_allowed", [
     `the portal is at ${origin}/portal, and not at ${printableLiteral(foreign)}; --portal-url gives it another name`,
-    `门户位于 ${origin}/portal，而不在 ${printableLiteral(foreign)}；可用 --portal-url 另设名称`,
+    `控制台位于 ${origin}/portal，而不在 ${printableLiteral(foreign)}；可用 --portal-url 另设名称`,
   ]);
 }
 

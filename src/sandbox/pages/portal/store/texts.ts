@@ -166,7 +166,7 @@ export const CLOCK_TEXTS = {
 export const FAULTS_TEXTS = {
   none: [
     "The active faults will appear here: failures on demand, to test your client and your receiver.",
-    "仍会生效的故障将显示在此处：可按需为客户端和接收端注入故障。",
+    "生效中的故障将显示在此处：可按需为客户端和接收端注入故障。",
   ],
   action: ["Action", "动作"],
   with: ["Parameters", "参数"],

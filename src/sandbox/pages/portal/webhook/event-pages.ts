@@ -112,12 +112,12 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
 function undelivered(context: PortalContext, view: View, event: StoredEvent): Html {
   return context.store.endpoints.of(view.storeId).length === 0
     ? noItems(
-        WEBHOOK_TEXTS.noEndpointWanted,
+        WEBHOOK_TEXTS.noEndpointAtEvent,
         "checkout endpoints add http://localhost:3000/hooks",
         addEndpointForm(view),
       )
     : noItems(
-        WEBHOOK_TEXTS.nobodyWanted,
+        WEBHOOK_TEXTS.noSubscribers,
         `checkout events replay ${event.id}`,
         replayAll(context, view, event),
       );
@@ -156,7 +156,7 @@ function replayAll({ store }: PortalContext, view: View, { id }: StoredEvent): H
   const field = html`<label
     >${WEBHOOK_TEXTS.replayTo}
     <select name="endpoint_id">
-      <option value="">${WEBHOOK_TEXTS.allWanting}</option>
+      <option value="">${WEBHOOK_TEXTS.allSubscribers}</option>
       ${options}
     </select></label
   >`;

@@ -184,11 +184,11 @@ export const WEBHOOK_TEXTS = {
     "以一个并不存在的订单为例。checkout trigger 可产生真实事件。",
   ],
   exactBody: ["Body", "内容"],
-  nobodyWanted: [
+  noSubscribers: [
     "No endpoint subscribed to this type when the event happened. Deliveries of the event will appear here.",
-    "事件发生时没有接收端需要它。它的推送会显示在这里。",
+    "事件发生时没有接收端订阅它。该事件的推送会显示在这里。",
   ],
-  noEndpointWanted: [
+  noEndpointAtEvent: [
     "No endpoint was registered when the event happened. Add an endpoint; you can then deliver the event to it from this page.",
     "事件发生时没有登记接收端。请添加一个：之后即可在此页向它推送该事件。",
   ],
@@ -233,7 +233,7 @@ export const WEBHOOK_TEXTS = {
     disabled: ["The endpoint is disabled: nothing is delivered to it.", "接收端已停用：不再向其推送。"],
     removed: (url: string) => [`The endpoint ${url} was removed.`, `已移除接收端 ${url}。`],
   },
-  allWanting: ["all endpoints that subscribe to it", "所有需要它的接收端"],
+  allSubscribers: ["all endpoints that subscribe to it", "所有订阅此事件的接收端"],
 } satisfies Texts;
 
 /** How each delivery fault changed the signature, in words. */
