@@ -113,10 +113,10 @@ const ROWS_AT_ONCE = 2500;
  * Number of rows with dependent rows that are deleted at a time; each delivery, for example, has a row for each
  * attempt.
  */
-const OWNERS_AT_ONCE = 100;
-const ALONE_AT_ONCE = 500;
+const ROWS_WITH_PARTS_AT_ONCE = 100;
+const ROWS_WITHOUT_PARTS_AT_ONCE = 500;
 /** If a step has at most this many rows, they are deleted without a LIMIT, in two thirds of the time. */
-const FEW_OWNERS = 500;
+const FEW_ROWS = 500;
 
 /** The stores that are being erased. `changed` is called after each change. */
 export function erasuresTable(connection: Connection, changed: () => void) {
@@ -166,13 +166,13 @@ export function createStoreClearer(connection: Connection): StoreClearer {
   };
   return {
     clear: (storeId, kind) => {
-      const { keepPositions, open, close, happened, atLast, selectDrillKeys } = statements;
+      const { keepPositions, allowDeletion, forbidDeletion, history, final, selectDrillKeys } = statements;
       const drillKeys = kind === "replaced" ? selectDrillKeys.all(storeId) : [];
       keepPositions.run();
-      open.run(storeId);
-      for (const { few } of happened) for (const step of few.steps) step.run(storeId);
-      for (const last of atLast.delete) last.run(storeId);
-      close.run(storeId);
+      allowDeletion.run(storeId);
+      for (const { few } of history) for (const step of few.steps) step.run(storeId);
+      for (const last of final.delete) last.run(storeId);
+      forbidDeletion.run(storeId);
       return drillKeys;
     },
     putBack: (keys) => {
@@ -196,16 +196,16 @@ function eraseFrom(
 ): number {
   let left = most;
   const leftAfter = (gone: number): number => (isEnough() ? 0 : left - gone);
-  statements.open.run(storeId);
-  for (const { parts, erase, few } of statements.happened) {
+  statements.allowDeletion.run(storeId);
+  for (const { parts, erase, few } of statements.history) {
     if (left <= 0) break;
-    const atOnce = Math.min(left, FEW_OWNERS);
+    const atOnce = Math.min(left, FEW_ROWS);
     if (few.count(storeId, atOnce) <= atOnce) {
       left = leftAfter(few.steps.reduce((sum, step) => sum + step.run(storeId).changes, 0));
       continue;
     }
     for (let gone = 0, wanted = 0; gone === wanted && left > 0;) {
-      wanted = Math.min(left, parts.length === 0 ? ALONE_AT_ONCE : OWNERS_AT_ONCE);
+      wanted = Math.min(left, parts.length === 0 ? ROWS_WITHOUT_PARTS_AT_ONCE : ROWS_WITH_PARTS_AT_ONCE);
       const ofOthers = parts.reduce((sum, part) => sum + part.run(storeId, wanted).changes, 0);
       gone = erase.run(storeId, wanted).changes;
       left = leftAfter(gone + ofOthers);
@@ -213,10 +213,10 @@ function eraseFrom(
   }
   if (left > 0) {
     const merchantId = statements.merchantOf.get(storeId);
-    for (const last of statements.atLast[kind]) last.run(storeId);
+    for (const last of statements.final[kind]) last.run(storeId);
     if (kind === "delete" && merchantId !== undefined) statements.loneMerchant.run(merchantId);
   }
-  statements.close.run(storeId);
+  statements.forbidDeletion.run(storeId);
   return left;
 }
 
@@ -251,15 +251,15 @@ function prepare(connection: Connection) {
       `INSERT INTO event_floor (id, position) SELECT 1, max(position) FROM events HAVING max(position) IS NOT NULL
        ON CONFLICT (id) DO UPDATE SET position = max(position, excluded.position)`,
     ),
-    open: ofStore("INSERT INTO resets (store_id) VALUES (?)"),
-    close: ofStore("DELETE FROM resets WHERE store_id = ?"),
-    happened: HISTORY_STEPS.map((step) => ({
+    allowDeletion: ofStore("INSERT INTO resets (store_id) VALUES (?)"),
+    forbidDeletion: ofStore("DELETE FROM resets WHERE store_id = ?"),
+    history: HISTORY_STEPS.map((step) => ({
       parts: step.parts.map(some),
       erase: some(step.sql),
       few: fewOf(connection, step),
     })),
     merchantOf: connection.prepare<[string], string>("SELECT merchant_id FROM stores WHERE id = ?").pluck(),
-    atLast: { reset: FINAL_STATEMENTS.reset.map(ofStore), delete: FINAL_STATEMENTS.delete.map(ofStore) },
+    final: { reset: FINAL_STATEMENTS.reset.map(ofStore), delete: FINAL_STATEMENTS.delete.map(ofStore) },
     loneMerchant: ofStore(LONE_MERCHANT),
   };
 }

@@ -73,5 +73,5 @@ export const SANDBOX_FILE: FileKind = {
   applicationId: 0x636b5342,
   firstVersion: 30,
   migrations: [TABLES, DELIVERY_QUEUES_DDL, EXPLORATIONS_DDL, EXPLORE_LEASES_DDL],
-  aside: "all but journal.db* in its folder",
+  filesToMoveAway: "all but journal.db* in its folder",
 };

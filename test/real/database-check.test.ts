@@ -25,7 +25,7 @@ const KIND: FileKind = {
   applicationId: 77,
   firstVersion: 10,
   migrations: [`CREATE TABLE a (x INTEGER PRIMARY KEY, filling TEXT) STRICT; ${LOG_MARK_DDL}`],
-  aside: "the file",
+  filesToMoveAway: "the file",
 };
 
 /** A database that is written to, with a log that often begins anew. */

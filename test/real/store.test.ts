@@ -25,7 +25,7 @@ const KIND: FileKind = {
   applicationId: 7,
   firstVersion: 10,
   migrations: ["CREATE TABLE a (x INTEGER) STRICT"],
-  aside: "the file",
+  filesToMoveAway: "the file",
 };
 const NEXT: FileKind = { ...KIND, migrations: [...KIND.migrations, "ALTER TABLE a ADD COLUMN y TEXT"] };
 

@@ -18,7 +18,7 @@ const OLD: FileKind = {
   applicationId: 7,
   firstVersion: 10,
   migrations: ["CREATE TABLE a (x INTEGER PRIMARY KEY, filling TEXT) STRICT; CREATE INDEX b ON a (filling)"],
-  aside: "the file",
+  filesToMoveAway: "the file",
 };
 const KIND: FileKind = { ...OLD, migrations: [...OLD.migrations, LOG_MARK_DDL] };
 const NEXT: FileKind = { ...KIND, migrations: [...KIND.migrations, "ALTER TABLE a ADD COLUMN y TEXT"] };

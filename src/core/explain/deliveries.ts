@@ -124,7 +124,7 @@ export function pendingAttempts(
 function isPending(delivery: StoryDelivery): boolean {
   const { state, isHeld, attempts } = delivery;
   const hasTime = attempts.length > 0 || holdingFault(delivery) !== undefined;
-  return state === "due" && !isHeld && hasTime && !attempts.some(isUnderWay);
+  return state === "due" && !isHeld && hasTime && !attempts.some(isInFlight);
 }
 
 /**
@@ -206,7 +206,7 @@ function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext):
       fault?.action === "drop" ? EXPLAIN_SENTENCES.droppedBy(fault.action) : EXPLAIN_SENTENCES.dropped,
     );
   if (state === "failed") return say(EXPLAIN_SENTENCES.givenUp);
-  if (state !== "due" || attempts.some(isUnderWay)) return "";
+  if (state !== "due" || attempts.some(isInFlight)) return "";
   if (isHeld) return say(EXPLAIN_SENTENCES.held);
   const next = say(
     nextAt <= now ? EXPLAIN_SENTENCES.dueNow : EXPLAIN_SENTENCES.nextAttempt(spanText(nextAt - now, say)),
@@ -290,7 +290,7 @@ function quoteAnswer({ answer, status }: StoryAttempt): string {
   return said === "" ? "" : `, "${said}"`;
 }
 
-function isUnderWay({ status, error }: StoryAttempt): boolean {
+function isInFlight({ status, error }: StoryAttempt): boolean {
   return status === null && error === null;
 }
 

@@ -36,11 +36,11 @@ type Lists = Store["checkoutLists"];
 
 /** The checkouts found by an index, or by a search of the newest checkouts. */
 type SearchPart = {
-  /** The places, newest first; one more than fits on the page if there are more. */
-  readonly places: readonly CheckoutPosition[];
+  /** The positions, newest first; one more than fits on the page if there are more. */
+  readonly positions: readonly CheckoutPosition[];
   /** Checkouts that are older than the searched checkouts, and whose order_id is the searched text. */
   readonly older?: readonly CheckoutPosition[];
-  readonly look?: Omit<CheckoutSearchResult, "places">;
+  readonly search?: Omit<CheckoutSearchResult, "positions">;
 };
 
 const DEFAULT_PAGE = 50;
@@ -64,7 +64,7 @@ export async function listCheckouts(
 ): Promise<Outcome<CheckoutPage>> {
   await applyDueChanges(context, storeId);
   const lists = context.store.checkoutLists;
-  const before = query.before === undefined ? AFTER_ALL : lists.placeOf(storeId, query.before);
+  const before = query.before === undefined ? AFTER_ALL : lists.positionOf(storeId, query.before);
   if (before === undefined)
     return refuse("session_not_found", [
       `there is no checkout ${query.before} from which to continue`,
@@ -109,25 +109,28 @@ function find(
   { text, range }: { readonly text: string | undefined; readonly range: ListRange },
 ): SearchPart {
   const { storeId, orderId } = filter;
-  if (text === undefined && orderId === null) return { places: lists.newest(filter, range) };
+  if (text === undefined && orderId === null) return { positions: lists.newest(filter, range) };
   const named =
     text === undefined ? findByOrder(lists, storeId, orderId ?? "") : findById(lists, storeId, text);
-  if (named !== undefined) return { places: lists.pick(named, filter, range) };
-  const { places, ...look } = lists.look(filter, text ?? null, range);
-  if (text === undefined || look.last === undefined) return { places, look };
-  if (range.before !== AFTER_ALL) return { places, look };
+  if (named !== undefined) return { positions: lists.pick(named, filter, range) };
+  const { positions, ...search } = lists.search(filter, text ?? null, range);
+  if (text === undefined || search.last === undefined) return { positions, search };
+  if (range.before !== AFTER_ALL) return { positions, search };
   // A complete order_id is found by an index however old its checkouts are; they are on the first page.
   const known = findByOrder(lists, storeId, text) ?? [];
-  const older = lists.pick(known, filter, { before: look.last, limit: Math.min(MAX_OLDER, range.limit - 1) });
-  return { places, look, older };
+  const older = lists.pick(known, filter, {
+    before: search.last,
+    limit: Math.min(MAX_OLDER, range.limit - 1),
+  });
+  return { positions, search, older };
 }
 
 /** The checkouts with this id, or whose id ends with these 8 characters; undefined if the text is neither. */
 function findById(lists: Lists, storeId: string, text: string): readonly CheckoutPosition[] | undefined {
   const id = text.toLowerCase();
   if (isUuid(text)) {
-    const place = lists.placeOf(storeId, id);
-    if (place !== undefined) return [place];
+    const position = lists.positionOf(storeId, id);
+    if (position !== undefined) return [position];
   }
   const ending = END_OF_ID.test(text) ? lists.endingIn(storeId, id) : [];
   return ending.length > 0 ? ending : undefined;
@@ -139,26 +142,26 @@ function findByOrder(
   storeId: string,
   orderId: string,
 ): readonly CheckoutPosition[] | undefined {
-  const places = lists.ofOrder(storeId, orderId, MAX_PICKED + 1);
-  return places.length > MAX_PICKED ? undefined : places;
+  const positions = lists.ofOrder(storeId, orderId, MAX_PICKED + 1);
+  return positions.length > MAX_PICKED ? undefined : positions;
 }
 
 function pageOf(
   lists: Lists,
-  { places, look, older = [] }: SearchPart,
+  { positions, search, older = [] }: SearchPart,
   { storeId, before, limit }: ListRange & { readonly storeId: string },
 ): Omit<CheckoutPage, "checkouts" | "now"> & { readonly checkouts: readonly Checkout[] } {
-  const shown = places.slice(0, limit - older.length);
+  const shown = positions.slice(0, limit - older.length);
   const checkouts = lists.at(shown.concat(older));
-  const isCut = places.length > shown.length;
+  const isCut = positions.length > shown.length;
   const nextBefore = isCut ? (checkouts.at(-1 - older.length)?.id ?? null) : null;
-  if (look === undefined) return { checkouts, nextBefore, searched: null, searchedBackTo: null };
-  const from = isCut ? shown.at(-1) : look.last;
-  const searched = isCut ? undefined : look.count;
+  if (search === undefined) return { checkouts, nextBefore, searched: null, searchedBackTo: null };
+  const from = isCut ? shown.at(-1) : search.last;
+  const searched = isCut ? undefined : search.count;
   const [oldest] = from === undefined ? [] : lists.at([from]);
   return {
     checkouts,
-    nextBefore: isCut || look.isWhole ? nextBefore : (oldest?.id ?? null),
+    nextBefore: isCut || search.isWhole ? nextBefore : (oldest?.id ?? null),
     searched: from === undefined ? 0 : (searched ?? lists.count(storeId, from, before)),
     searchedBackTo: oldest?.createdAt ?? null,
   };

@@ -49,7 +49,7 @@ type ReadCheckout = Pick<StoryCheckout, "checkout"> & {
 export type StoryWithRequests = ReadCheckout & Pick<StoryMaterial, "requests" | "now">;
 
 /** Maximum number of requests, checkouts and deliveries in a story; the newest are kept. */
-const MAX_TOLD = 1000;
+const MAX_STORY_ITEMS = 1000;
 
 type ExplainQuery = { readonly context: ExplainContext; readonly storeId: string; readonly id: string };
 
@@ -113,7 +113,7 @@ export function readLoggedRequest(
   const keys = met === undefined ? [] : keysOf(context, met.id);
   return accept({
     request: readStoryRequest(request, met, keys),
-    replays: replays.slice(-MAX_TOLD).map((replay) => readStoryRequest(replay, met, keys)),
+    replays: replays.slice(-MAX_STORY_ITEMS).map((replay) => readStoryRequest(replay, met, keys)),
     met,
   });
 }
@@ -201,14 +201,14 @@ export function readStory(
   context: ExplainContext,
   viewed: CheckoutFacts,
 ): StoryWithRequests & {
-  /** The number of checkouts of the order, at most `MAX_TOLD`. */
+  /** The number of checkouts of the order, at most `MAX_STORY_ITEMS`. */
   readonly ofOrder: number;
 } {
   const { store } = context;
   const { checkout } = viewed;
   const { id, storeId, orderId } = checkout;
   const all = requestsOf(context, storeId, { orderId, keys: keysOf(context, id) });
-  const siblings = store.checkouts.ofOrder({ storeId, orderId, limit: MAX_TOLD });
+  const siblings = store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
   const at = siblings.findIndex((one) => one.id === id);
   const from = at === siblings.length - 1 ? 0 : checkout.createdAt;
   const next = siblings[at - 1]?.createdAt;
@@ -226,7 +226,9 @@ function withStory(
 ): ReadCheckout {
   const { store } = context;
   const { id, status, expiresAt } = checkout;
-  const deliveries = store.deliveries.ofCheckout(id, MAX_TOLD).map((one) => readDelivery(context, one));
+  const deliveries = store.deliveries
+    .ofCheckout(id, MAX_STORY_ITEMS)
+    .map((one) => readDelivery(context, one));
   const [views, events] = [store.pageViews.of(id), store.events.of(id)];
   const settlement = scheduledSettlement(context, checkout);
   const due = [
@@ -238,7 +240,7 @@ function withStory(
 
 async function explainOrderById(looking: ExplainQuery): Promise<Explanation | undefined> {
   const { context, storeId, id: orderId } = looking;
-  const checkouts = context.store.checkouts.ofOrder({ storeId, orderId, limit: MAX_TOLD });
+  const checkouts = context.store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
   const keys = checkouts.flatMap(({ id }) => keysOf(context, id));
   const requests = requestsOf(context, storeId, { orderId, keys });
   if (checkouts.length === 0 && requests.length === 0) return undefined;
@@ -256,7 +258,7 @@ function requestsOf(
   { orderId, keys }: { readonly orderId: string; readonly keys: readonly StoredAnswer[] },
 ): readonly StoryRequest[] {
   const any = { statuses: null, method: null, path: null, after: null, from: null, ofMerchant: false };
-  const found = context.requests.list(storeId, { ...any, orderId, limit: MAX_TOLD }).toReversed();
+  const found = context.requests.list(storeId, { ...any, orderId, limit: MAX_STORY_ITEMS }).toReversed();
   return found.map((request) => {
     // Only refused requests are compared with a checkout.
     const met = request.code === null ? undefined : conflictOf(context, storeId, request);
@@ -268,7 +270,14 @@ function explainEventById({ context, storeId, id }: ExplainQuery): Explanation |
   const { store } = context;
   const event = store.events.find(id);
   if (event?.storeId !== storeId) return undefined;
-  const filter = { storeId, eventId: id, endpointId: null, checkoutId: null, state: null, limit: MAX_TOLD };
+  const filter = {
+    storeId,
+    eventId: id,
+    endpointId: null,
+    checkoutId: null,
+    state: null,
+    limit: MAX_STORY_ITEMS,
+  };
   const deliveries = store.deliveries.list(filter).map((one) => readDelivery(context, one));
   return explainEvent(event, deliveries.toReversed(), storeTime(context, storeId));
 }

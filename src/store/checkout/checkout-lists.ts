@@ -21,7 +21,7 @@ export type ListRange = { readonly before: CheckoutPosition; readonly limit: num
 
 /** The result of a search, and the last checkout that it examined. */
 export type CheckoutSearchResult = {
-  readonly places: readonly CheckoutPosition[];
+  readonly positions: readonly CheckoutPosition[];
   readonly last: CheckoutPosition | undefined;
   readonly isWhole: boolean;
   /** The number of checkouts examined, if it is known without counting. */
@@ -34,10 +34,10 @@ export const AFTER_ALL: CheckoutPosition = Number.MAX_SAFE_INTEGER;
 /** The number of newest checkouts that are searched for the end of an id. */
 const NEWEST_IDS = 1000;
 /** Maximum number of checkouts that one search reads. */
-const MAX_LOOK = 20_000;
+const MAX_SEARCHED = 20_000;
 /**
- * A range with fewer positions than this many times `MAX_LOOK`, counting all stores, is read without an index, in half
- * the time.
+ * A range with fewer positions than this many times `MAX_SEARCHED`, counting all stores, is read without an index, in
+ * half the time.
  */
 const MAX_DENSITY = 3;
 
@@ -49,20 +49,21 @@ export function checkoutLists(connection: Connection) {
 
   return {
     /** The position of a checkout; undefined if the store does not have the id. */
-    placeOf: (storeId: string, id: string): CheckoutPosition | undefined => sql.placeOf.get({ storeId, id }),
+    positionOf: (storeId: string, id: string): CheckoutPosition | undefined =>
+      sql.positionOf.get({ storeId, id }),
 
     /**
      * The checkouts at these positions, newest first. One statement for all takes half as long as one statement for
      * each.
      */
-    at: (places: readonly CheckoutPosition[]): Checkout[] => sql.at.all(JSON.stringify(places)),
+    at: (positions: readonly CheckoutPosition[]): Checkout[] => sql.at.all(JSON.stringify(positions)),
 
     /** The newest checkouts that pass a filter, from an unordered list of positions. */
     pick: (
-      places: readonly CheckoutPosition[],
+      positions: readonly CheckoutPosition[],
       filter: CheckoutFilter,
       range: ListRange,
-    ): CheckoutPosition[] => sql.pick.all({ ...filter, ...range, places: JSON.stringify(places) }),
+    ): CheckoutPosition[] => sql.pick.all({ ...filter, ...range, positions: JSON.stringify(positions) }),
 
     /** The positions of the newest checkouts of a kind; the filter's order_id is ignored. */
     newest: (filter: CheckoutFilter, { before, limit }: ListRange): CheckoutPosition[] => {
@@ -85,22 +86,22 @@ export function checkoutLists(connection: Connection) {
      * Searches the newest checkouts before a position for a text in their order_id or description, ignoring the case of
      * ASCII letters; null matches all. `last` is the oldest checkout examined, and `isWhole` says that none is older.
      */
-    look: (
+    search: (
       filter: CheckoutFilter,
       text: string | null,
       { before, limit }: ListRange,
     ): CheckoutSearchResult => {
       const { storeId } = filter;
       const newest = sql.newest.get({ storeId, before, limit: 1 });
-      const [end, beyond] = sql.endOfLook.all({ storeId, before, skipped: MAX_LOOK - 1 });
+      const [end, beyond] = sql.endOfSearch.all({ storeId, before, skipped: MAX_SEARCHED - 1 });
       const last = end ?? sql.oldest.get({ storeId, before });
-      const count = end === undefined ? undefined : MAX_LOOK;
-      if (newest === undefined || last === undefined) return { places: [], last, isWhole: true, count };
+      const count = end === undefined ? undefined : MAX_SEARCHED;
+      if (newest === undefined || last === undefined) return { positions: [], last, isWhole: true, count };
       const like = text === null ? null : `%${text.replaceAll("%", "_")}%`;
       const wanted = { ...filter, newest, last, text, like, limit };
-      const isDense = newest - last < MAX_DENSITY * MAX_LOOK;
-      const places = (isDense ? sql.lookThroughAll : sql.look).all(wanted);
-      return { places, last, isWhole: beyond === undefined, count };
+      const isDense = newest - last < MAX_DENSITY * MAX_SEARCHED;
+      const positions = (isDense ? sql.searchWithoutIndex : sql.search).all(wanted);
+      return { positions, last, isWhole: beyond === undefined, count };
     },
 
     /** The number of a store's checkouts from one position (inclusive) to another (exclusive). */
@@ -110,8 +111,8 @@ export function checkoutLists(connection: Connection) {
 }
 
 /** Positions, the newest first. */
-function newestOf(places: readonly CheckoutPosition[]): CheckoutPosition[] {
-  return places.toSorted((left, right) => right - left);
+function newestOf(positions: readonly CheckoutPosition[]): CheckoutPosition[] {
+  return positions.toSorted((left, right) => right - left);
 }
 
 type Kind = Pick<Checkout, "status" | "object" | "paymentMethod">;
@@ -133,7 +134,7 @@ const FILTER_CONDITION = `(@status IS NULL OR status = @status) AND (@object IS 
 
 function prepare(connection: Connection) {
   return {
-    placeOf: connection
+    positionOf: connection
       .prepare<StoreKey & Pick<Checkout, "id">, CheckoutPosition>(
         "SELECT rowid FROM checkouts WHERE id = @id AND store_id = @storeId",
       )
@@ -143,9 +144,10 @@ function prepare(connection: Connection) {
        WHERE rowid IN (SELECT value FROM json_each(?)) ORDER BY rowid DESC`,
     ),
     pick: connection
-      .prepare<CheckoutFilter & ListRange & { readonly places: string }, CheckoutPosition>(
+      .prepare<CheckoutFilter & ListRange & { readonly positions: string }, CheckoutPosition>(
         `SELECT rowid FROM checkouts
-         WHERE rowid IN (SELECT value FROM json_each(@places)) AND store_id = @storeId AND rowid < @before AND ${FILTER_CONDITION}
+         WHERE rowid IN (SELECT value FROM json_each(@positions)) AND store_id = @storeId AND rowid < @before
+           AND ${FILTER_CONDITION}
          ORDER BY rowid DESC LIMIT @limit`,
       )
       .pluck(),
@@ -171,13 +173,13 @@ function prepare(connection: Connection) {
       .pluck(),
     endingIn: connection
       .prepare<StoreKey & { readonly ending: string; readonly among: number }, CheckoutPosition>(
-        `SELECT place FROM (
-           SELECT rowid AS place, id FROM checkouts INDEXED BY checkouts_of_store
+        `SELECT position FROM (
+           SELECT rowid AS position, id FROM checkouts INDEXED BY checkouts_of_store
            WHERE store_id = @storeId ORDER BY rowid DESC LIMIT @among
          ) WHERE substr(id, -8) = @ending`,
       )
       .pluck(),
-    ...prepareLook(connection),
+    ...prepareSearch(connection),
   };
 }
 
@@ -193,24 +195,24 @@ type SearchQuery = CheckoutFilter & {
 
 /**
  * The statements of a search: its results, its end, and the number of rows read. LIKE takes a third longer with ESCAPE,
- * so `look` replaces each % of the text by _ in the pattern, and `instr` checks the rows that match.
+ * so `search` replaces each % of the text by _ in the pattern, and `instr` checks the rows that match.
  */
-function prepareLook(connection: Connection) {
+function prepareSearch(connection: Connection) {
   const found = `store_id = @storeId AND rowid BETWEEN @last AND @newest
     AND ${FILTER_CONDITION}
     AND (@like IS NULL OR (order_id LIKE @like AND instr(lower(order_id), lower(@text)))
       OR (description LIKE @like AND instr(lower(description), lower(@text))))
     ORDER BY rowid DESC LIMIT @limit`;
   return {
-    look: connection
+    search: connection
       .prepare<SearchQuery, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store WHERE ${found}`,
       )
       .pluck(),
-    lookThroughAll: connection
+    searchWithoutIndex: connection
       .prepare<SearchQuery, CheckoutPosition>(`SELECT rowid FROM checkouts NOT INDEXED WHERE ${found}`)
       .pluck(),
-    endOfLook: connection
+    endOfSearch: connection
       .prepare<StoreKey & Pick<ListRange, "before"> & { readonly skipped: number }, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store
          WHERE store_id = @storeId AND rowid < @before ORDER BY rowid DESC LIMIT 2 OFFSET @skipped`,

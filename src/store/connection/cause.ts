@@ -56,14 +56,14 @@ function explainError(
   const { path, readAll = () => readWithoutSqlite(path), isOpen = false, isSound } = files;
   const { code } = named.failure;
   if (code === "file_not_opened" || code === "file_read_only")
-    return causeOfFailureIn(() => (isOpen ? tryAll(path) : openAll(path)));
+    return causeOfFailureIn(() => (isOpen ? checkAccess(path) : openAll(path)));
   if (code === "database_damaged" || READ_ERRORS.test(error.code))
     return (
       causeOfFailureIn(readAll) ??
       (code === "database_damaged" && isSound() ? causeOfMisread(named) : undefined)
     );
-  if (isOfIndex(error)) return causeOfFailureIn(() => takeRoom(path)) ?? ioError(named);
-  return code === "disk_io_error" ? causeOfFailureIn(() => takeRoom(path)) : undefined;
+  if (isOfIndex(error)) return causeOfFailureIn(() => checkFreeSpace(path)) ?? ioError(named);
+  return code === "disk_io_error" ? causeOfFailureIn(() => checkFreeSpace(path)) : undefined;
 }
 
 /** The cause for a failed read that succeeds when repeated: the bytes of the file are intact. */
@@ -114,7 +114,7 @@ export function readToEnd(file: number): void {
  * Checks the permissions of the files that SQLite opens, and opens as many descriptors, of the folder: closing a
  * descriptor of a database file would drop SQLite's locks.
  */
-function tryAll(path: string): void {
+function checkAccess(path: string): void {
   for (const ending of ["", "-wal", "-shm"])
     if (ending === "" || existsSync(path + ending))
       accessSync(path + ending, constants.R_OK | constants.W_OK);
@@ -161,7 +161,7 @@ const INDEX_STEP_BYTES = 32 * 1024;
  * at the end of the largest file, and removes the temporary file. The name of its folder contains the pid 0, so that a
  * later command may remove the folder.
  */
-function takeRoom(path: string): void {
+function checkFreeSpace(path: string): void {
   const sizes = ["", "-wal", "-shm"].map(
     (ending) => statSync(path + ending, { throwIfNoEntry: false })?.size ?? 0,
   );

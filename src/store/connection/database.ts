@@ -27,7 +27,7 @@ export type FileKind = {
   readonly firstVersion: number;
   readonly migrations: readonly Migration[];
   /** The files to move away, in words, so that a new file can be created: some are useless without the others. */
-  readonly aside: string;
+  readonly filesToMoveAway: string;
 };
 
 /** Why a file is refused or cannot be used now, and the remedy. The file's content was not changed. */
@@ -306,7 +306,7 @@ function refusal(
   return {
     reason,
     message: `${path} ${what}; nothing was written to it`,
-    remedy: `move ${kind.aside} away, or use another folder with --dir`,
+    remedy: `move ${kind.filesToMoveAway} away, or use another folder with --dir`,
   };
 }
 

@@ -27,7 +27,7 @@ export const JOURNAL_FILE: FileKind = {
     ENTRIES_INSTANCE_MIGRATION + SEEN_EVENTS_INSTANCE_MIGRATION,
     SEEN_EVENTS_CHECK_MIGRATION,
   ],
-  aside: "the file",
+  filesToMoveAway: "the file",
 };
 
 /** Opens the client's journal, creating it if it does not exist. Every change is on disk when its call returns. */

@@ -23,7 +23,7 @@ export const REQUESTS_FILE: FileKind = {
   applicationId: 0x636b5251,
   firstVersion: 30,
   migrations: [REQUESTS_DDL],
-  aside: "the file",
+  filesToMoveAway: "the file",
 };
 
 /** An open request log. */

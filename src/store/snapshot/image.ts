@@ -41,7 +41,7 @@ export const SNAPSHOT_FILE: FileKind = {
   ...SANDBOX_FILE,
   name: "checkout snapshot",
   applicationId: 0x636b534e,
-  aside: "the file",
+  filesToMoveAway: "the file",
 };
 
 /** Why bytes are not a snapshot that can be restored. */

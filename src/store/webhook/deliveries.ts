@@ -275,7 +275,7 @@ function prepareNext(connection: Connection) {
 }
 
 /** Maximum number of deliveries examined in a search for one event type. */
-const LOOK_TYPE = 1000;
+const MAX_EXAMINED = 1000;
 
 /** A position after all deliveries. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
@@ -306,15 +306,15 @@ function pageOf(lists: Lists, { before: id, type, ...filter }: PageFilter): Deli
   const { storeId, limit } = filter;
   const { selectPlace, selectType, at } = lists;
   const before = id === undefined ? AFTER_ALL : (selectPlace.get({ storeId, id }) ?? 0);
-  const look = type === null ? limit + 1 : LOOK_TYPE;
-  const places = newestPlaces(lists, { ...filter, before, limit: look });
+  const maxExamined = type === null ? limit + 1 : MAX_EXAMINED;
+  const places = newestPlaces(lists, { ...filter, before, limit: maxExamined });
   const found: number[] = [];
   for (const place of places) {
     if (type === null || selectType.get(place) === type) found.push(place);
     if (found.length > limit) break;
   }
   const shown = found.slice(0, limit);
-  const more = found.length > limit ? shown.at(-1) : places.length >= look ? places.at(-1) : undefined;
+  const more = found.length > limit ? shown.at(-1) : places.length >= maxExamined ? places.at(-1) : undefined;
   return {
     deliveries: deliveriesAt(lists, shown),
     nextBefore: (more === undefined ? undefined : at.get(more)?.id) ?? null,

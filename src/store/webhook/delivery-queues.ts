@@ -48,7 +48,7 @@ type Candidate = {
   readonly sequence: number;
   readonly inOrder: number;
   readonly isHead: number;
-  readonly isUnderWay: number;
+  readonly isInFlight: number;
 };
 
 /** The heads of queues. After every change of a due delivery, its queue chooses a new head. */
@@ -60,7 +60,7 @@ export function deliveryQueues(connection: Connection) {
   ].map(
     (which) => `SELECT * FROM (
       SELECT rowid AS place, next_at AS nextAt, sequence, in_order AS inOrder, is_head AS isHead,
-        ${hasOpenAttempt("deliveries")} AS isUnderWay
+        ${hasOpenAttempt("deliveries")} AS isInFlight
       FROM deliveries INDEXED BY queued_deliveries
       WHERE endpoint_id = @endpointId AND ${QUEUE} = @queue AND state = 'due' AND ${which} LIMIT 1)`,
   );
@@ -76,7 +76,7 @@ export function deliveryQueues(connection: Connection) {
     choose: ({ endpointId, checkoutId, eventId }: DeliveryQueue): void => {
       const found = selectCandidates.all({ endpointId, queue: checkoutId ?? eventId });
       const head = found.find(({ isHead }) => isHead === 1);
-      if (head?.isUnderWay === 1) return;
+      if (head?.isInFlight === 1) return;
       const next = nextOf(found);
       if (next === undefined || next === head) return;
       if (head !== undefined) setHead.run({ place: head.place, isHead: 0 });

@@ -52,7 +52,7 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   ${pager(view, nextBefore)}`;
   const lists = context.store.checkoutLists;
   const news = listUpdatesOf(view, checkouts, {
-    placeOf: ({ id }) => lists.placeOf(view.storeId, id) ?? 0,
+    positionOf: ({ id }) => lists.positionOf(view.storeId, id) ?? 0,
     rows: ids,
   });
   return accept({ title: FRAME_TEXTS.checkouts, main, live: { kind: "checkouts" }, news });

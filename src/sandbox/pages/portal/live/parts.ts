@@ -94,13 +94,16 @@ function newRows({ call, query }: View, { newest, count, rows }: ListUpdates): H
 export function listUpdatesOf<Item>(
   { query }: Pick<View, "query">,
   shown: readonly Item[],
-  { placeOf, rows = [] }: { readonly placeOf: (item: Item) => number; readonly rows?: readonly string[] },
+  {
+    positionOf,
+    rows = [],
+  }: { readonly positionOf: (item: Item) => number; readonly rows?: readonly string[] },
 ): ListUpdates {
   const seen = query.get(SEEN_PARAMETER);
   const [newest] = shown;
   // Only a page that asks again gets the number, which needs a look-up of each position.
-  const count = seen === null ? 0 : shown.filter((item) => placeOf(item) > Number(seen)).length;
-  return { newest: newest === undefined ? 0 : placeOf(newest), count, rows };
+  const count = seen === null ? 0 : shown.filter((item) => positionOf(item) > Number(seen)).length;
+  return { newest: newest === undefined ? 0 : positionOf(newest), count, rows };
 }
 
 function streamAddress(live: LiveTopic, storeId: string, since: string): string {

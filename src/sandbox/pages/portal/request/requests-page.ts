@@ -68,7 +68,7 @@ export async function requestsPage(context: PortalContext, view: View): Promise<
     }
     ${pager(view, wanted.value, part)}
   </section>`;
-  const news = listUpdatesOf(view, part.requests, { placeOf: ({ position }) => position });
+  const news = listUpdatesOf(view, part.requests, { positionOf: ({ position }) => position });
   return accept({ title: FRAME_TEXTS.requests, main, live: { kind: "requests" }, news });
 }
 

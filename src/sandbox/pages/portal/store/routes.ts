@@ -22,7 +22,7 @@ import { keysPage, parseKeyForm } from "./keys-page.ts";
 import { parseReturnOriginForm, settingsPage } from "./settings-page.ts";
 import { connectPage } from "./connect-page.ts";
 import { hasFinishedFirstSteps } from "./first-steps.ts";
-import { parseStoreConfirmation, parseStoreForm, storesPage, storesPagePath } from "./stores-page.ts";
+import { parseStoreConfirmation, parseStoreForm, storesPage, storeOfFormPage } from "./stores-page.ts";
 import { NOTICE_TEXTS } from "./texts.ts";
 
 type Fields = ReadonlyMap<string, string>;
@@ -35,7 +35,7 @@ const FAULTS = showOperation("listFaults", faultsPage);
 const STORES = {
   page: storesPage,
   at: (view: View, fields: Fields) => {
-    const storeId = storesPagePath(fields) || view.storeId;
+    const storeId = storeOfFormPage(fields) || view.storeId;
     return { path: storePath({ storeId }, "/stores"), storeId, id: "" };
   },
 };

@@ -144,7 +144,7 @@ function pageField({ storeId }: View): Readonly<Record<string, string>> {
 const PAGE_OF = "page_of";
 
 /** The id of the store on whose page a refused form is shown again; empty if the form does not name it. */
-export function storesPagePath(fields: ReadonlyMap<string, string>): string {
+export function storeOfFormPage(fields: ReadonlyMap<string, string>): string {
   return fields.get(PAGE_OF) ?? "";
 }
 
