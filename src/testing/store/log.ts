@@ -2,7 +2,7 @@ import type { GuestWorld } from "../../world.ts";
 import { checkFilter, checkMatchText, checkOptions, type Fields } from "../call-options.ts";
 import { WaitError } from "../errors.ts";
 import type { Filter, Log } from "../types.ts";
-import { createLogUpdates, type LogUpdates, type LogUpdateSource } from "./news.ts";
+import { createLogUpdates, type LogUpdates, type LogUpdateSource } from "./log-updates.ts";
 
 /** The source of a log, and how its items are matched and shown. */
 export type LogSource<Item> = LogUpdateSource<Item> & {
