@@ -250,11 +250,11 @@ export type ShellResult = {
 /** This program, started again as a separate process. */
 export type DetachedProcess = {
   /** The first message to its starter; undefined if it ended without one. */
-  readonly told: Promise<string | undefined>;
+  readonly firstMessage: Promise<string | undefined>;
   /** The end of the process in words: `exit code 1`. */
   readonly ended: Promise<string>;
   /** Releases the process. An unreleased process stops when its starter ends. */
-  readonly letGo: () => Promise<void>;
+  readonly release: () => Promise<void>;
   /** Asks the process to stop. */
   readonly abandon: () => void;
 };
@@ -264,7 +264,7 @@ export type Starter = {
   /** The file to which this process's stderr is written. */
   readonly logFile: string;
   /** Sends a message; resolves with whether the starter has released this process. */
-  readonly tell: (text: string) => Promise<boolean>;
+  readonly notify: (text: string) => Promise<boolean>;
 };
 
 /** A signal that asks a program to stop. */

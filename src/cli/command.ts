@@ -107,14 +107,14 @@ export function registerAction<Options extends CommonOptions>(
       exit(await spec.run(context, options, ...command.args));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      printer.problem(startedAgain(context, error.problem));
+      printer.problem(withHostedStart(context, error.problem));
       exit(error.problem.exitCode);
     }
   });
 }
 
 /** The problem; in a folder with the state of a hosted service, the next step starts that service. */
-function startedAgain({ world, around }: Context, problem: Problem): Problem {
+function withHostedStart({ world, around }: Context, problem: Problem): Problem {
   const isStart = problem.code === "no_sandbox" && problem.next === START_SANDBOX;
   if (!isStart || !isHostedFolder(world, around.location())) return problem;
   return { ...problem, next: START_HOSTED };

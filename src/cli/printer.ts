@@ -106,7 +106,7 @@ export function createPrinter(
     },
     problem: (problem) => {
       // If this process was started detached, the command that started it prints the problem, if it is still running.
-      void world.starter?.tell(JSON.stringify({ problem }));
+      void world.starter?.notify(JSON.stringify({ problem }));
       const typed = { ...problem, next: hintAsTyped(problem.next, world) };
       errorLine(json ? problemJson(typed) : problemText(typed, talkStyle, wrapFor(world.stderr)));
     },

@@ -129,8 +129,8 @@ export async function listenOnPort(
   const { port: named, listen: addresses = [], publicUrl, portalUrl } = options;
   const wanted = named ?? DEFAULT_PORT;
   // A proxy or tunnel for such a URL would not find the sandbox on another port.
-  const isLedTo = publicUrl !== undefined || portalUrl !== undefined;
-  const last = named === undefined && !isLedTo ? wanted + MAX_PORT_MOVES : wanted;
+  const hasFixedPort = publicUrl !== undefined || portalUrl !== undefined;
+  const last = named === undefined && !hasFixedPort ? wanted + MAX_PORT_MOVES : wanted;
   for (let port = wanted; ; port += 1) {
     const listener = await world.listen(makeService, { port, addresses, limits: LIMITS });
     if (listener.ok) {

@@ -18,7 +18,7 @@ import { migrateTables, openObjectStore } from "./store.ts";
 import { consoleStream, randomMark, workerWorld } from "./world.ts";
 
 /** The opened index. */
-type List = {
+type OpenIndex = {
   readonly store: Store;
   readonly sandbox: Sandbox;
   readonly alarm: ObjectAlarm;
@@ -30,12 +30,12 @@ type List = {
  * store's own object. It handles no v1 request, webhook or page.
  */
 export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls {
-  private list: List | undefined;
+  private index: OpenIndex | undefined;
 
   constructor(state: ObjectState, env: HostedEnv) {
     super(state, env);
     void state.blockConcurrencyWhile(async () => {
-      this.list = await openIndex(state, env);
+      this.index = await openIndex(state, env);
     });
   }
 
@@ -66,13 +66,13 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
     });
   }
 
-  private opened(): List {
-    if (this.list === undefined) throw new Error("the index is opened before its first request");
-    return this.list;
+  private opened(): OpenIndex {
+    if (this.index === undefined) throw new Error("the index is opened before its first request");
+    return this.index;
   }
 }
 
-async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<List> {
+async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<OpenIndex> {
   migrateTables(storage);
   // Ids drawn by the index name no object.
   const world = workerWorld(0);
@@ -88,13 +88,13 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<List
     kind === "delete" ? objectOf(env, storeId).erase() : undefined;
   const sandbox = createHostedSandbox(world, env, { connection, store, operations, forgetStore });
   const { report } = createFailureLog(world, { format: "text", stream: consoleStream });
-  const list = { store, sandbox, alarm, report };
-  await finishInterrupted(list);
-  return list;
+  const index = { store, sandbox, alarm, report };
+  await finishInterrupted(index);
+  return index;
 }
 
 /** Finishes interrupted erasures. If the object of a store fails, its erasure is left to the next alarm. */
-async function finishInterrupted({ store, sandbox: { context }, alarm, report }: List): Promise<void> {
+async function finishInterrupted({ store, sandbox: { context }, alarm, report }: OpenIndex): Promise<void> {
   for (const erasure of store.erasures.pending())
     await finishErasures(context, [erasure]).catch((error: unknown) => {
       report("erasure", error);

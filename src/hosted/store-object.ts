@@ -32,7 +32,7 @@ type OpenStore = {
 export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls {
   private open: OpenStore | undefined;
   /** The last report to the index; an erasure waits for it. */
-  private telling: Promise<void> = Promise.resolve();
+  private reporting: Promise<void> = Promise.resolve();
 
   constructor(state: ObjectState, env: HostedEnv) {
     super(state, env);
@@ -51,13 +51,13 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
       return toWorkerResponse(createStorelessSandbox(this.env), new Request(url, { method, headers }));
     // If the index cannot be reached, the alarm repeats the report.
     if (method !== "GET" && new URL(url).pathname.startsWith(CONTROL_PREFIX))
-      await this.tellIndex().catch(open.alarm.wrote);
+      await this.reportToIndex().catch(open.alarm.wrote);
     return response;
   }
 
   /** Called by the durable alarm, after the constructor has started the due work. */
   async alarm(): Promise<void> {
-    await this.tellIndex();
+    await this.reportToIndex();
     await this.open?.alarm.settle(this.open.store);
   }
 
@@ -68,7 +68,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     // On disk together with the rows: after a crash the alarm reports the store to the index.
     createObjectAlarm(storage, workerWorld(input.mark), null).wrote();
     this.open = await openStore(storage, this.env);
-    await this.tellIndex();
+    await this.reportToIndex();
     return made;
   }
 
@@ -91,7 +91,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   async erase(): Promise<void> {
     const { open } = this;
     const { storage } = this.ctx;
-    await Promise.allSettled([this.telling]);
+    await Promise.allSettled([this.reporting]);
     this.open = undefined;
     await open?.sandbox.stop(0);
     await storage.deleteAlarm();
@@ -101,17 +101,17 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   /**
    * Reports the details of the store to the index, if they have changed. After a crash, the alarm repeats the report.
    */
-  private async tellIndex(): Promise<void> {
+  private async reportToIndex(): Promise<void> {
     const { open, env } = this;
     const { sql } = this.ctx.storage;
     const details = open?.store.stores.details(open.storeId);
     if (details === undefined) return;
     const text = JSON.stringify(details);
     if (sql.exec("SELECT told FROM hosted_store").raw().next().value?.[0] === text) return;
-    this.telling = env.INDEX.getByName(INDEX_NAME)
+    this.reporting = env.INDEX.getByName(INDEX_NAME)
       .note(details)
       .then(() => void sql.exec("UPDATE hosted_store SET told = ?", text));
-    await this.telling;
+    await this.reporting;
   }
 }
 

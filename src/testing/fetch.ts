@@ -14,15 +14,15 @@ export function createFetch(running: InProcessSandbox): Pick<Sandbox, "fetch" | 
   const { ready, service, limits, isClosed } = running;
   const { origin } = new URL(ready.base_url);
   const own = new Set([origin, ready.checkout_origin]);
-  const answer = async (request: Request, asked = request): Promise<Response> => {
+  const answer = async (request: Request, original = request): Promise<Response> => {
     if (isClosed()) throw new TypeError("fetch failed", { cause: new Error("the sandbox was closed") });
-    return answerFetch(service, request, { limits, asked });
+    return answerFetch(service, request, { limits, original });
   };
   const send: Sandbox["fetch"] = async (input, init) => {
-    const asked = new Request(typeof input === "string" ? new URL(input, origin) : input, init);
-    let request = asked;
+    const original = new Request(typeof input === "string" ? new URL(input, origin) : input, init);
+    let request = original;
     for (let redirects = 0; ; redirects += 1) {
-      const response = await answer(request, asked);
+      const response = await answer(request, original);
       const { redirect, url } = request;
       const next = new URL(response.headers.get("location") ?? "", url);
       Object.defineProperty(response, "url", { value: url });

@@ -10,7 +10,7 @@ const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 type FetchOptions = {
   readonly limits: Partial<ServerLimits>;
   /** The original request, whose signal aborts the answer. Default: the request itself. */
-  readonly asked?: Request;
+  readonly original?: Request;
   /** Whether a whole answer is streamed, so that an abort ends its body; otherwise it has a length. Default: true. */
   readonly isStreamed?: boolean;
 };
@@ -18,16 +18,16 @@ type FetchOptions = {
 /**
  * Answers a request of the Fetch standard without a socket, with the limits of a server. The Host comes from the
  * headers, otherwise from the address. Like `fetch`, it throws a TypeError if the service drops the connection, and the
- * abort reason as soon as the signal of `asked` is aborted, even while the body is read.
+ * abort reason as soon as the signal of `original` is aborted, even while the body is read.
  */
 export async function answerFetch(
   service: Service,
   request: Request,
-  { limits, asked = request, isStreamed = true }: FetchOptions,
+  { limits, original = request, isStreamed = true }: FetchOptions,
 ): Promise<Response> {
-  const answered = responseTo(service, request, { limits, asked, isStreamed });
+  const answered = responseTo(service, request, { limits, original, isStreamed });
   try {
-    return await unlessAborted(asked, answered);
+    return await unlessAborted(original, answered);
   } catch (error) {
     // No one reads the answer any more.
     answered.then(({ body }) => body?.cancel()).catch(() => undefined);
@@ -38,15 +38,15 @@ export async function answerFetch(
 async function responseTo(
   service: Service,
   request: Request,
-  { limits, asked, isStreamed }: Required<FetchOptions>,
+  { limits, original, isStreamed }: Required<FetchOptions>,
 ): Promise<Response> {
   const { method } = request;
   const { pathname, search, host } = new URL(request.url);
   const target = pathname + search;
-  asked.signal.throwIfAborted();
+  original.signal.throwIfAborted();
   const body = await readBody(request, bodyLimit(target, limits));
   // An incompletely sent request is dropped.
-  asked.signal.throwIfAborted();
+  original.signal.throwIfAborted();
   const rawHeaders = [...(request.headers.has("host") ? [] : ["host", host]), ...[...request.headers].flat()];
   const answer = body.ok
     ? await service.answer({ method, target, rawHeaders, body: body.value })
@@ -57,7 +57,7 @@ async function responseTo(
   // An empty text would get a Content-Type of its own.
   const hasNone = !isStreamed && isWholeBody(answer.body) && answer.body.length === 0;
   const isEmpty = BODILESS_STATUSES.has(status) || method === "HEAD" || hasNone;
-  return new Response(isEmpty ? null : bodyOf(answer.body, { asked, isStreamed }), { status, headers });
+  return new Response(isEmpty ? null : bodyOf(answer.body, { original, isStreamed }), { status, headers });
 }
 
 /**
@@ -92,7 +92,7 @@ async function readBody(request: Request, maxBytes: number): Promise<Outcome<Uin
  */
 function bodyOf(
   body: HttpBody,
-  { asked, isStreamed }: Required<Pick<FetchOptions, "asked" | "isStreamed">>,
+  { original, isStreamed }: Required<Pick<FetchOptions, "original" | "isStreamed">>,
 ): string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
   if (isWholeBody(body) && !isStreamed) return typeof body === "string" ? body : Uint8Array.from(body);
   const parts = isWholeBody(body) ? [Buffer.from(body)].values() : body[Symbol.asyncIterator]();
@@ -101,14 +101,14 @@ function bodyOf(
     {
       pull: async (controller) => {
         try {
-          asked.signal.throwIfAborted();
-          const next = await unlessAborted(asked, parts.next());
+          original.signal.throwIfAborted();
+          const next = await unlessAborted(original, parts.next());
           if (next.done === true) controller.close();
           else controller.enqueue(next.value);
         } catch (error) {
           // Not awaited: `return` waits for the pending `next`, which may never resolve.
           end().catch(() => undefined);
-          throw asked.signal.aborted ? error : new TypeError("terminated", { cause: error });
+          throw original.signal.aborted ? error : new TypeError("terminated", { cause: error });
         }
       },
       cancel: end,

@@ -7,7 +7,7 @@ import { NO_FOLLOW } from "./read.ts";
 /** The variable with the path of a detached process's log file; its presence marks the process as detached. */
 const DETACHED_LOG = "CHECKOUT_DETACHED_LOG";
 /** A starter's message that releases its process. */
-const RELEASE_MESSAGE = "let go";
+const RELEASE_MESSAGE = "release";
 
 /** Implements `World.startDetached`. */
 export function startDetached({ logFile }: { readonly logFile: string }): DetachedProcess {
@@ -32,7 +32,7 @@ function watchDetached(child: ChildProcess): DetachedProcess {
     child.once("error", ({ message }) => resolve(message));
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
-  const told = new Promise<string | undefined>((resolve) => {
+  const firstMessage = new Promise<string | undefined>((resolve) => {
     child.once("message", (text) => resolve(typeof text === "string" ? text : undefined));
     // The channel closes after the last message.
     child.once("disconnect", () => resolve(undefined));
@@ -41,12 +41,12 @@ function watchDetached(child: ChildProcess): DetachedProcess {
   const disconnect = (): void => {
     if (child.connected) child.disconnect();
   };
-  const letGo = async (): Promise<void> => {
+  const release = async (): Promise<void> => {
     await new Promise((resolve) => child.send?.(RELEASE_MESSAGE, resolve));
     disconnect();
     child.unref();
   };
-  return { told, ended, letGo, abandon: disconnect };
+  return { firstMessage, ended, release, abandon: disconnect };
 }
 
 /**
@@ -57,12 +57,12 @@ export function takeStarter(): Starter | undefined {
   const logFile = process.env[DETACHED_LOG];
   delete process.env[DETACHED_LOG];
   if (logFile === undefined || process.send === undefined) return undefined;
-  return { logFile, tell };
+  return { logFile, notify };
 }
 
-function tell(text: string): Promise<boolean> {
+function notify(text: string): Promise<boolean> {
   if (!process.connected) return Promise.resolve(false);
-  lastTold = new Promise((resolve) => process.send?.(text, undefined, undefined, resolve));
+  lastSent = new Promise((resolve) => process.send?.(text, undefined, undefined, resolve));
   return new Promise((resolve) => {
     process.once("message", (answer) => {
       resolve(answer === RELEASE_MESSAGE);
@@ -73,9 +73,9 @@ function tell(text: string): Promise<boolean> {
 }
 
 /** The last message of this process to its starter. */
-let lastTold: Promise<unknown> = Promise.resolve();
+let lastSent: Promise<unknown> = Promise.resolve();
 
 /** Resolves once the messages of this process to its starter have been sent. */
 export function starterNotified(): Promise<unknown> {
-  return lastTold;
+  return lastSent;
 }

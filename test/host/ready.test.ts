@@ -58,19 +58,19 @@ test("the health check says that a sandbox is ready only behind its ready line",
 
 test("the health check of a detached sandbox waits until its starter has printed the ready line", async () => {
   const { seen, world } = watched();
-  const { promise: isLetGo, resolve: letGo } = Promise.withResolvers<boolean>();
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<boolean>();
   const starter: CommandOptions["starter"] = {
     logFile: "sandbox.log",
-    tell: () => {
+    notify: () => {
       seen.push("told");
-      return isLetGo;
+      return isReleased;
     },
   };
   const ended = createHarness().run(["sandbox", "start", "--json"], { starter, world });
   await until(() => seen.includes("told"));
   await turns();
   expect(seen).toEqual(["told"]);
-  letGo(true);
+  release(true);
   expect((await ended).code).toBe(0);
   expect(seen).toEqual(["told", 200]);
 });

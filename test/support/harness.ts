@@ -216,14 +216,14 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
 
   /** The same command line once more, as a process of its own whose stderr is a file. */
   function detach(argv: readonly string[], command: CommandOptions, logFile: string): DetachedProcess {
-    const { promise: told, resolve: hear } = Promise.withResolvers<string | undefined>();
-    const { promise: isLetGo, resolve: answer } = Promise.withResolvers<boolean>();
+    const { promise: firstMessage, resolve: hear } = Promise.withResolvers<string | undefined>();
+    const { promise: isReleased, resolve: answer } = Promise.withResolvers<boolean>();
     let isFree = false;
-    const tell = (text: string): Promise<boolean> => {
+    const notify = (text: string): Promise<boolean> => {
       hear(text);
-      return isFree ? Promise.resolve(false) : isLetGo;
+      return isFree ? Promise.resolve(false) : isReleased;
     };
-    const world = createWorld(argv, { ...command, starter: { logFile, tell } });
+    const world = createWorld(argv, { ...command, starter: { logFile, notify } });
     const older = existsSync(logFile) ? readFileSync(logFile, "utf8") : "";
     const log = (text: string): void => writeFileSync(logFile, older + text, { mode: 0o600 });
     log("");
@@ -233,11 +233,11 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       hear(undefined);
       return `exit code ${code}`;
     });
-    const letGo = (): Promise<void> => {
+    const release = (): Promise<void> => {
       answer((isFree = true));
       return Promise.resolve();
     };
-    return { told, ended, letGo, abandon: () => answer(false) };
+    return { firstMessage, ended, release, abandon: () => answer(false) };
   }
 
   /** Runs one command line to its end. */

@@ -151,7 +151,7 @@ async function agree(
   printer.talk(lines.join("\n"));
   if (payer !== undefined)
     printer.talk(
-      `then the order is retrieved, at most ${payer.requests} times, while you pay it;\n${payer.terms}`,
+      `then the order is retrieved, at most ${payer.maxRetrieves} times, while you pay it;\n${payer.instructions}`,
     );
   if (!world.isInteractive())
     throw refuseUsage(`${PROBES.length} requests would go to ${baseUrl}`, "add --yes; nothing was sent");

@@ -59,9 +59,9 @@ export function payerOptions(): Option[] {
 /** A receiver with its port open; the end of the enclosing block closes it. */
 export type PaymentReceiver = AsyncDisposable & {
   /** The instructions for the payer, in lines. */
-  readonly terms: string;
+  readonly instructions: string;
   /** The maximum number of requests with which the order is retrieved. */
-  readonly requests: number;
+  readonly maxRetrieves: number;
   /** Asks the user to pay, and waits for the payment. */
   readonly observe: (
     target: ServiceTarget,
@@ -93,14 +93,14 @@ export async function openPaymentReceiver(
   if (receiver === undefined) throw new Error("a listener makes its service");
   const made = receiver;
   const { port, close } = listening.value;
-  const terms = termsOf(`http://${LOOPBACK_NAMES[0]}:${port}`, secrets.length > 0);
+  const instructions = instructionsFor(`http://${LOOPBACK_NAMES[0]}:${port}`, secrets.length > 0);
   return {
-    terms,
-    requests: MAX_RETRIEVES,
+    instructions,
+    maxRetrieves: MAX_RETRIEVES,
     observe: async (target, answers, asking) => {
       const { checkout_url: url } = checkoutInAnswer(answers.get(FIRST_PROBE));
       // Printed in every mode, because otherwise no payer knows the address.
-      printer.trace(`pay the order: ${printable(String(url))}\n${terms}`);
+      printer.trace(`pay the order: ${printable(String(url))}\n${instructions}`);
       const seen = await awaitPayment(world, target, { ...asking, answers, receiver: made });
       return { ...seen, secrets };
     },
@@ -108,7 +108,7 @@ export async function openPaymentReceiver(
   };
 }
 
-function termsOf(origin: string, hasSecret: boolean): string {
+function instructionsFor(origin: string, hasSecret: boolean): string {
   return [
     "the service must know these addresses, or the addresses of a tunnel to them:",
     `  webhook endpoint  ${origin}${HOOK_PATH}`,

@@ -48,7 +48,7 @@ export function storePermission(
 function tryToKeep(world: PersonalWorld, use: AllowedVariable): Outcome<string, string> {
   return attemptInWords(() => {
     const folder = world.settingsFolder();
-    if (folder === undefined) throw new NotBelieved("there is no home folder");
+    if (folder === undefined) throw new UntrustedFile("there is no home folder");
     const { variables } = readAllowed(world, folder);
     world.files.makeFolder(folder);
     const path = join(folder, ALLOWED_FILE);
@@ -66,22 +66,22 @@ function readAllowed(world: PersonalWorld, folder: string): AllowedVariables {
     [path, "file"],
   ] as const) {
     const why = whyUntrusted(world, place, kind);
-    if (why !== undefined) throw new NotBelieved(`${place} ${why}`);
+    if (why !== undefined) throw new UntrustedFile(`${place} ${why}`);
   }
   const text = world.files.read(path) ?? "";
   const allowed = text === "" ? { variables: [] } : parseAllowed(text);
-  if (allowed === undefined) throw new NotBelieved(`${path} was not written by checkout`);
+  if (allowed === undefined) throw new UntrustedFile(`${path} was not written by checkout`);
   return allowed;
 }
 
-class NotBelieved extends Error {}
+class UntrustedFile extends Error {}
 
 /** The result of `work`, or the reason of its failure: the file is not trusted, or the file system refuses. */
 function attemptInWords<Value>(work: () => Value): Outcome<Value, string> {
   try {
     return accept(work());
   } catch (error) {
-    if (error instanceof NotBelieved) return { ok: false, refusal: error.message };
+    if (error instanceof UntrustedFile) return { ok: false, refusal: error.message };
     const failure = storageFailureOf(error);
     if (failure === undefined) throw error;
     return { ok: false, refusal: `${failure.sentence} (${error instanceof Error ? error.message : ""})` };

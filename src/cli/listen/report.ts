@@ -167,7 +167,7 @@ function answerLines(result: ListenerResult, style: Style): readonly string[] {
 }
 
 /** The result of forwarding, in the form of an attempt's result; undefined if nothing was sent. */
-function endOf(result: ListenerResult): Pick<StoryAttempt, "status" | "error"> | undefined {
+function attemptResultOf(result: ListenerResult): Pick<StoryAttempt, "status" | "error"> | undefined {
   if (result.kind === "answered") return { status: result.status, error: null };
   if (result.kind !== "unanswered") return undefined;
   const { failure } = result;
@@ -176,7 +176,7 @@ function endOf(result: ListenerResult): Pick<StoryAttempt, "status" | "error"> |
 
 /** The most likely reasons why a target did not accept an event. */
 function targetCauses(result: ListenerResult, style: Style): readonly string[] {
-  const end = endOf(result);
+  const end = attemptResultOf(result);
   const cause = end && causeText({ ...end, fault: null }, english);
   return cause === undefined ? [] : [`  ${style.cyan("→")} ${cause}`];
 }

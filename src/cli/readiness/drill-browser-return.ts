@@ -67,13 +67,13 @@ async function prepareReturn(
     const returning = { checkout, others, page, view, signal, isOwn: given === undefined };
     const facts = unwrapAnswer(await drillBrowserReturn(context.world, control, returning));
     const judged = judgeReturn(facts);
-    const drill = await keep(context, control, { page, judged });
+    const drill = await recordDrill(context, control, { page, judged });
     return toDrillResult(judged, { head: headOf(page, judged.verdict), titles: RETURN_STEPS, drill });
   };
 }
 
 /** A drill without a verdict is not recorded: the last drill with a verdict still counts. */
-async function keep(
+async function recordDrill(
   context: Context,
   control: ControlTarget,
   { page, judged }: { readonly page: string; readonly judged: JudgedDrill },

@@ -97,7 +97,7 @@ function drillWith(
       const restart = commandLine === undefined ? undefined : () => restartShop(context, commandLine, signal);
       const wanted = { target: control, view, orders, leaseId, signal, scope, restart };
       const seen = await drillDuplicates(world, wanted);
-      return seen.end === "success" ? keep(context, control, { leaseId, seen: seen.value }) : seen;
+      return seen.end === "success" ? recordDrill(context, control, { leaseId, seen: seen.value }) : seen;
     });
     const { judged, drill } = unwrapAnswer(leased, NEXT_AFTER);
     return toDrillResult(judged, { head: HEADS[judged.verdict], titles: DUPLICATES_STEPS, drill });
@@ -175,7 +175,7 @@ const NEXT_AFTER: Remedies = {
 };
 
 /** A drill without a verdict is not recorded: the last drill with a verdict still counts. */
-async function keep(
+async function recordDrill(
   { world }: Context,
   control: ControlTarget,
   { leaseId, seen }: { readonly leaseId: string; readonly seen: DuplicatesObservations },
@@ -183,8 +183,8 @@ async function keep(
   const judged = judgeDuplicates(seen.facts);
   if (judged.verdict === "unknown") return wrapAnswer({ judged, drill: null });
   const body = { leaseId, subject: seen.subject, steps: judged.steps };
-  const kept = await callControl(world, control, { name: "recordDuplicates", body });
-  return kept.end === "success" ? wrapAnswer({ judged, drill: kept.value }) : kept;
+  const recorded = await callControl(world, control, { name: "recordDuplicates", body });
+  return recorded.end === "success" ? wrapAnswer({ judged, drill: recorded.value }) : recorded;
 }
 
 const HEADS = {

@@ -114,27 +114,27 @@ const MAX_NAMED = 3;
 export async function drillLines(steps: readonly DrillStep[], look: StepLayout): Promise<string> {
   const { style, all } = look;
   const failed = steps.filter(({ passed }) => !passed);
-  const held = steps.filter(({ passed }) => passed);
+  const passedSteps = steps.filter(({ passed }) => passed);
   const causes = [...new Set(failed.map(({ cause }) => cause))];
   const groups = causes.map((cause) => {
     const own = failed.filter((step) => step.cause === cause);
     const shown = own.slice(0, all ? own.length : MAX_NAMED);
     return { cause, shown, more: own.length - shown.length };
   });
-  const rest = all ? held : [];
+  const rest = all ? passedSteps : [];
   const [header = "", ...lines] = await stepLines([...groups.flatMap(({ shown }) => shown), ...rest], look);
   const ofCauses = groups.flatMap(({ cause, shown, more }) => {
     const why = cause === null ? [] : [`  ${style.cyan("→")} ${printable(cause)}`];
     const left = more === 0 ? [] : [style.dim(`    ${more} more failed for this reason; --all shows them`)];
     return why.concat(lines.splice(0, shown.length), left);
   });
-  const count = `${held.length} of ${steps.length} steps passed`;
+  const count = `${passedSteps.length} of ${steps.length} steps passed`;
   return [
     ...(header === "" ? [] : [`    ${header}`]),
     ...ofCauses,
-    ...noteLines(held, look),
+    ...noteLines(passedSteps, look),
     ...lines,
-    ...(held.length === 0 || all ? [] : [style.dim(`  ${count}; --all shows them`)]),
+    ...(passedSteps.length === 0 || all ? [] : [style.dim(`  ${count}; --all shows them`)]),
   ].join("\n");
 }
 
@@ -156,12 +156,12 @@ async function stepLines(
 
 /** The notes of passed steps, each once. */
 function noteLines(
-  held: readonly DrillStep[],
+  passedSteps: readonly DrillStep[],
   { titles, style }: Omit<StepLayout, "width" | "all">,
 ): string[] {
-  const notes = new Set(held.flatMap(({ cause }) => cause ?? []));
+  const notes = new Set(passedSteps.flatMap(({ cause }) => cause ?? []));
   return [...notes].map((note) => {
-    const names = held
+    const names = passedSteps
       .filter((step) => step.cause === note)
       .map(({ name }) => english(stepTitle(titles, name)));
     const few = names.length > MAX_NAMED ? `${names.length} steps` : names.join("; ");

@@ -63,10 +63,10 @@ export function addStoreOption(
 async function explain(context: Context, { as }: ExplainOptions, text: string): Promise<AnswerOf<"explain">> {
   const ask = (id: string) =>
     callSandbox(context, { name: "explain", body: { id, as }, nextAfter: NEXT_AFTER });
-  const asked = await catchRefusalAsync(ask(text));
-  if (asked.ok) return asked.value;
+  const explained = await catchRefusalAsync(ask(text));
+  if (explained.ok) return explained.value;
   const canBeFound = as === "checkout" || (as !== "order" && isShortId(text));
-  if (asked.refusal.code !== "not_found" || !canBeFound) throw new Refused(asked.refusal);
+  if (explained.refusal.code !== "not_found" || !canBeFound) throw new Refused(explained.refusal);
   const id = as === undefined ? await findAnyByEnding(context, text) : await findId(context, as, text);
   return ask(id);
 }

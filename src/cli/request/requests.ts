@@ -118,7 +118,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
     const listed = unwrapAnswer(result);
     if (isLost) printer.talk(`the sandbox is back at ${target.origin}`);
     isLost = false;
-    showCome(context, listed);
+    printNewRequests(context, listed);
     after = Math.max(after ?? 0, listed.position);
     waitMs = MAX_REQUEST_WAIT_MS;
   }
@@ -128,7 +128,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
 const LOOK_AGAIN_MS = 1000;
 
 /** Prints a line for each request, and a failure of the request log once. */
-function showCome({ printer }: Context, { requests, failure }: AnswerOf<"listRequests">): void {
+function printNewRequests({ printer }: Context, { requests, failure }: AnswerOf<"listRequests">): void {
   if (failure !== null) printer.traceOnce(failure);
   for (const request of requests) {
     const entry = { requests: [request], position: 0, failure: null };

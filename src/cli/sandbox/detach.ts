@@ -137,27 +137,27 @@ async function startDetached(
   unwrapHosting(makeStateFolder(world, folder, options));
   const logFile = stateFile(folder, "log");
   const logged = world.files.size(logFile) ?? 0;
-  await using started = startHeldProcess(world, logFile);
-  const message = await Promise.race([started.told, awaitAbort(signal)]);
+  await using started = startAttachedProcess(world, logFile);
+  const message = await Promise.race([started.firstMessage, awaitAbort(signal)]);
   if (message === "aborted") throw new Refused(interruptedProblem("; no sandbox was started"));
-  const told = message === undefined ? undefined : (parseJson(message) as StartMessage | undefined);
-  if (told === undefined) {
+  const startMessage = message === undefined ? undefined : (parseJson(message) as StartMessage | undefined);
+  if (startMessage === undefined) {
     throw new Refused(earlyEndProblem(await started.ended, logLines(world, { logFile, logged })));
   }
-  if ("problem" in told) throw new Refused(told.problem);
-  for (const note of told.notes) printer.talk(note);
-  const exitCode = await printer.result(told.ready, () =>
-    readyBanner(context, told.ready, {
+  if ("problem" in startMessage) throw new Refused(startMessage.problem);
+  for (const note of startMessage.notes) printer.talk(note);
+  const exitCode = await printer.result(startMessage.ready, () =>
+    readyBanner(context, startMessage.ready, {
       running: { detached: logFile },
       given,
-      ownSecrets: told.ownSecrets,
-      activeFaults: told.activeFaults,
+      ownSecrets: startMessage.ownSecrets,
+      activeFaults: startMessage.activeFaults,
     }),
   );
   if (world.isResultLost()) throw new Refused(readyLineProblem());
   noteTarget(context, "folder");
-  if (told.heldBack !== undefined) warnHeldBack(context, told.heldBack);
-  await started.letGo();
+  if (startMessage.heldBack !== undefined) warnHeldBack(context, startMessage.heldBack);
+  await started.release();
   return exitCode;
 }
 
@@ -169,17 +169,17 @@ function awaitAbort(signal: AbortSignal): Promise<"aborted"> {
 }
 
 /** Starts a detached process; the end of the enclosing block stops it unless it was released. */
-function startHeldProcess(world: World, logFile: string): DetachedProcess & AsyncDisposable {
+function startAttachedProcess(world: World, logFile: string): DetachedProcess & AsyncDisposable {
   const started = world.startDetached({ logFile });
-  let isHeld = true;
+  let isAttached = true;
   return {
     ...started,
-    letGo: () => {
-      isHeld = false;
-      return started.letGo();
+    release: () => {
+      isAttached = false;
+      return started.release();
     },
     [Symbol.asyncDispose]: async () => {
-      if (!isHeld) return;
+      if (!isAttached) return;
       started.abandon();
       const late = new Promise<void>((resolve) => world.after(ABANDON_MS, resolve));
       await Promise.race([started.ended, late]);
@@ -236,7 +236,7 @@ export async function serveDetached(
     announce: async ({ ready, description, heldBack }) => {
       if (isStopped) throw new Refused(interruptedProblem(" before it was ready"));
       const { ownSecrets, activeFaults } = description;
-      const told: StartMessage = {
+      const startMessage: StartMessage = {
         ready,
         notes,
         ownSecrets,
@@ -244,7 +244,7 @@ export async function serveDetached(
         ...(heldBack === undefined ? {} : { heldBack }),
       };
       // The starter releases this process after it has printed the ready line.
-      if (!(await starter.tell(JSON.stringify(told)))) throw new Refused(abandonedProblem());
+      if (!(await starter.notify(JSON.stringify(startMessage)))) throw new Refused(abandonedProblem());
     },
     use: async ({ ready, stopRequested }) => {
       printer.talk(`checkout sandbox ${ready.version} serves ${ready.base_url} (pid ${ready.pid}).`);

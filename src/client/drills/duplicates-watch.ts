@@ -40,7 +40,7 @@ const TIME_PAUSE_MS = 5000;
  */
 type Observation = Pick<SendFact, "text"> & {
   readonly reading: ViewReading;
-  readonly still: StableText | undefined;
+  readonly stable: StableText | undefined;
 };
 
 /**
@@ -48,7 +48,7 @@ type Observation = Pick<SendFact, "text"> & {
  * the time of that change.
  */
 type ViewBaseline = Pick<SendFact, "text"> & {
-  readonly still: StableText | undefined;
+  readonly stable: StableText | undefined;
   readonly changedAt: number | undefined;
 };
 
@@ -68,17 +68,17 @@ export async function awaitSettledView(
   const { text } = last;
   const reading = await readView(world, look);
   if (known === undefined) return { ...(await settle(world, look)), text };
-  if (isUnchanged(known, reading.text)) return { still: known, changedAt: undefined, text };
+  if (isUnchanged(known, reading.text)) return { stable: known, changedAt: undefined, text };
   const changedAt = world.monotonic();
   if (text === "not_compared") {
     const settled = await settle(world, look);
-    return { still: settled.still, changedAt: settled.changedAt ?? changedAt, text };
+    return { stable: settled.stable, changedAt: settled.changedAt ?? changedAt, text };
   }
-  const late = await explainChange(world, look, { still: known, reading, isProven });
-  if (late.text === "same") return { still: late.still, changedAt: undefined, text };
+  const late = await explainChange(world, look, { stable: known, reading, isProven });
+  if (late.text === "same") return { stable: late.stable, changedAt: undefined, text };
   const settled = await settle(world, look);
   // Keeps an earlier finding.
-  return { still: settled.still, changedAt, text: text === "same" ? late.text : text };
+  return { stable: settled.stable, changedAt, text: text === "same" ? late.text : text };
 }
 
 /**
@@ -97,14 +97,14 @@ async function settle(world: ViewWorld, look: ViewRequest): Promise<Omit<ViewBas
     const last = texts.slice(-STABLE_READINGS);
     // A view that is still changing may show the merchant's work after the payment, so it is read again.
     if (last.length !== STABLE_READINGS || new Set(last).size > 1) continue;
-    return { still: stillPartOf(last), changedAt };
+    return { stable: stablePartOf(last), changedAt };
   }
-  return { still: stillPartOf(texts.slice(-STABLE_READINGS)), changedAt: undefined };
+  return { stable: stablePartOf(texts.slice(-STABLE_READINGS)), changedAt: undefined };
 }
 
-function stillPartOf(texts: readonly string[]): StableText | undefined {
-  const still = findStableParts(texts);
-  return typeof still === "string" ? undefined : still;
+function stablePartOf(texts: readonly string[]): StableText | undefined {
+  const stable = findStableParts(texts);
+  return typeof stable === "string" ? undefined : stable;
 }
 
 /**
@@ -118,30 +118,30 @@ export async function watchAfterSend(
     readonly name: SendName;
     readonly wasPaid: boolean;
     readonly isRepeated: boolean;
-    readonly still: StableText | undefined;
+    readonly stable: StableText | undefined;
     /** How long the view is watched if it should not change, in milliseconds. */
     readonly waitMs: number;
     /** Whether an earlier send has proven that the view does not change by itself. */
     readonly isProven: boolean;
   },
 ): Promise<Observation> {
-  const { name, wasPaid, isRepeated, still, waitMs, isProven } = sent;
+  const { name, wasPaid, isRepeated, stable, waitMs, isProven } = sent;
   if (!wasPaid) {
     const isPayment = DUPLICATE_SENDS[name].status === "succeeded";
     const reading = await awaitPaidOrder(world, look, isPayment ? PAID_TIMEOUT_MS : WATCH_MS);
-    return { reading, still, text: "not_compared" };
+    return { reading, stable, text: "not_compared" };
   }
   // A change of the view after an event that is new to the merchant is not a booking.
   const differs = ({ text }: ViewReading): boolean =>
-    isRepeated && still !== undefined && !isUnchanged(still, text);
+    isRepeated && stable !== undefined && !isUnchanged(stable, text);
   const reading = await watchView(world, look, {
     isEnough: (seen) => seen.says !== "paid" || differs(seen),
     waitMs,
   });
-  if (!isRepeated) return { reading, still, text: "not_compared" };
-  if (still === undefined) return { reading, still, text: "untold" };
-  if (reading.says !== "paid" || !differs(reading)) return { reading, still, text: "same" };
-  return explainChange(world, look, { still, reading, isProven });
+  if (!isRepeated) return { reading, stable, text: "not_compared" };
+  if (stable === undefined) return { reading, stable, text: "untold" };
+  if (reading.says !== "paid" || !differs(reading)) return { reading, stable, text: "same" };
+  return explainChange(world, look, { stable, reading, isProven });
 }
 
 /**
@@ -152,25 +152,25 @@ async function explainChange(
   world: ViewWorld,
   look: ViewRequest,
   {
-    still,
+    stable,
     reading,
     isProven,
-  }: { readonly still: StableText; readonly reading: ViewReading; readonly isProven: boolean },
+  }: { readonly stable: StableText; readonly reading: ViewReading; readonly isProven: boolean },
 ): Promise<Observation> {
-  if (isProven) return { reading, still, text: "changed" };
-  const isTime = differsOnlyInTimes(still, reading.text);
+  if (isProven) return { reading, stable, text: "changed" };
+  const isTime = differsOnlyInTimes(stable, reading.text);
   const readings = [reading];
   while (readings.length < (isTime ? TIME_READINGS : STABLE_READINGS) && !look.signal.aborted) {
     await world.sleep(isTime ? TIME_PAUSE_MS : READING_PAUSE_MS, look.signal);
     readings.push(await readView(world, look));
   }
   const unpaid = readings.find(({ says }) => says !== "paid");
-  if (unpaid !== undefined) return { reading: unpaid, still, text: "changed" };
+  if (unpaid !== undefined) return { reading: unpaid, stable, text: "changed" };
   const texts = readings.map(({ text }) => text);
   const left = isTime
-    ? removeChangingParts(still, texts.slice(TIME_READINGS / 2), 1)
-    : removeChangingParts(still, texts, 2);
-  if (left === "different_lengths") return { reading, still: undefined, text: "untold" };
-  if (!isUnchanged(left, texts.at(-1) ?? "")) return { reading, still, text: "changed" };
-  return isTime ? { reading, still: left, text: "same" } : { reading, still: undefined, text: "untold" };
+    ? removeChangingParts(stable, texts.slice(TIME_READINGS / 2), 1)
+    : removeChangingParts(stable, texts, 2);
+  if (left === "different_lengths") return { reading, stable: undefined, text: "untold" };
+  if (!isUnchanged(left, texts.at(-1) ?? "")) return { reading, stable, text: "changed" };
+  return isTime ? { reading, stable: left, text: "same" } : { reading, stable: undefined, text: "untold" };
 }

@@ -72,7 +72,7 @@ type Lane = {
   /** The view's text after the payment, before any repeated event; empty until then. */
   paid: string;
   sends: readonly SendFact[];
-  still: StableText | undefined;
+  stable: StableText | undefined;
   paidAt: number;
   slowestMs: number;
 };
@@ -199,7 +199,7 @@ async function openLanes(
       before: text,
       paid: "",
       sends: [],
-      still: undefined,
+      stable: undefined,
       paidAt: 0,
       slowestMs: 0,
     });
@@ -305,15 +305,15 @@ async function restart(
 async function rest(run: DrillRun, lane: Lane): Promise<void> {
   const last = lane.sends.at(-1);
   if (last === undefined || last.view.says !== "paid") {
-    lane.still = undefined;
+    lane.stable = undefined;
     return;
   }
   const found = await awaitSettledView(run.world, viewRequestOf(run, lane.order), {
-    known: lane.still,
+    known: lane.stable,
     last,
     isProven: hasChanged(lane),
   });
-  lane.still = found.still;
+  lane.stable = found.stable;
   amend(lane, { text: found.text });
   if (found.changedAt !== undefined) lane.slowestMs = Math.max(lane.slowestMs, found.changedAt - lane.paidAt);
 }
@@ -384,11 +384,11 @@ async function look(
     name,
     wasPaid,
     isRepeated,
-    still: lane.still,
+    stable: lane.stable,
     waitMs,
     isProven: hasChanged(lane),
   });
-  lane.still = looked.still;
+  lane.stable = looked.stable;
   if (!wasPaid && looked.reading.says === "paid")
     lane.slowestMs = Math.max(lane.slowestMs, run.world.monotonic() - lane.paidAt);
   amend(lane, { view: readingWithoutText(looked.reading), text: looked.text });

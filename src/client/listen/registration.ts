@@ -37,7 +37,7 @@ const HOLD_MS = 10_000;
 const MAX_LOOKS = 8;
 const FIRST_WAIT_MS = 10;
 
-type LinkOptions = {
+type RegistrationOptions = {
   readonly url: string;
   /** The address to which events are forwarded. */
   readonly forward?: string | undefined;
@@ -49,7 +49,7 @@ type Answer<Name extends OperationName> = Promise<ControlResult<AnswerOf<Name>>>
 type Since = RequestOf<"registerListener">["since"];
 
 /** The state of a registration. */
-type LinkState = LinkOptions & {
+type RegistrationState = RegistrationOptions & {
   readonly world: Pick<World, "send" | "sleep">;
   readonly registeredOnce: PromiseWithResolvers<void>;
   registering: Promise<unknown>;
@@ -62,9 +62,12 @@ type LinkState = LinkOptions & {
 };
 
 /** Connects a listener on this machine to the sandbox that `locate` finds at each call. */
-export function createRegistration(world: LinkState["world"], options: LinkOptions): ListenerRegistration {
+export function createRegistration(
+  world: RegistrationState["world"],
+  options: RegistrationOptions,
+): ListenerRegistration {
   const registeredOnce = Promise.withResolvers<void>();
-  const place: LinkState = {
+  const registration: RegistrationState = {
     ...options,
     world,
     registeredOnce,
@@ -76,64 +79,74 @@ export function createRegistration(world: LinkState["world"], options: LinkOptio
     leaving: new AbortController(),
   };
   return {
-    register: (since) => register(place, since),
-    secrets: () => secretsOf(place),
-    instance: () => place.instance,
-    underway: (eventId) => attemptInFlight(place, eventId),
-    nextAttempt: (tried) => nextAttempt(place, tried),
-    check: () => check(place),
-    replay: (id) => ask(place, { name: "replayEvent", id, body: { endpointId: place.endpointId } }),
-    storeTime: () => storeTimeOf(place),
-    leave: () => leave(place),
+    register: (since) => register(registration, since),
+    secrets: () => secretsOf(registration),
+    instance: () => registration.instance,
+    underway: (eventId) => attemptInFlight(registration, eventId),
+    nextAttempt: (tried) => nextAttempt(registration, tried),
+    check: () => check(registration),
+    replay: (id) =>
+      ask(registration, { name: "replayEvent", id, body: { endpointId: registration.endpointId } }),
+    storeTime: () => storeTimeOf(registration),
+    leave: () => leave(registration),
   };
 }
 
-async function ask<Name extends OperationName>(place: LinkState, call: ControlCall<Name>): Answer<Name> {
-  const target = place.locate();
+async function ask<Name extends OperationName>(
+  registration: RegistrationState,
+  call: ControlCall<Name>,
+): Answer<Name> {
+  const target = registration.locate();
   if (target === undefined) return { end: "unreachable", message: "no sandbox is running there" };
-  const onInstance = (instance: string): void => void (place.instance = instance);
-  return callControl(place.world, { ...target, onInstance }, { timeoutMs: TIMEOUT_MS, ...call });
+  const onInstance = (instance: string): void => void (registration.instance = instance);
+  return callControl(registration.world, { ...target, onInstance }, { timeoutMs: TIMEOUT_MS, ...call });
 }
 
-function register(place: LinkState, since?: Since): Answer<"registerListener"> {
-  const registered = registerNow(place, since).finally(place.registeredOnce.resolve);
-  place.registering = registered;
+function register(registration: RegistrationState, since?: Since): Answer<"registerListener"> {
+  const registered = registerNow(registration, since).finally(registration.registeredOnce.resolve);
+  registration.registering = registered;
   return registered;
 }
 
-async function registerNow(place: LinkState, since: Since | undefined): Answer<"registerListener"> {
-  const { url, eventTypes, forward: forwardTo } = place;
+async function registerNow(
+  registration: RegistrationState,
+  since: Since | undefined,
+): Answer<"registerListener"> {
+  const { url, eventTypes, forward: forwardTo } = registration;
   const body = { url, eventTypes, since, forwardTo };
-  const registered = await ask(place, { name: "registerListener", body });
+  const registered = await ask(registration, { name: "registerListener", body });
   if (registered.end !== "success") return registered;
   const { id, signingSecrets: inForce, storeTime } = registered.value;
-  place.endpointId = id;
-  place.secrets = { inForce, retired: [], storeTime };
-  place.state = "connected";
+  registration.endpointId = id;
+  registration.secrets = { inForce, retired: [], storeTime };
+  registration.state = "connected";
   return registered;
 }
 
 /** Called for each delivery, so that a secret that has just been retired is no longer accepted. */
-async function secretsOf(place: LinkState): Promise<ListenerSecrets> {
+async function secretsOf(registration: RegistrationState): Promise<ListenerSecrets> {
   // Waits, because a delivery can arrive before the answer to the registration.
-  await place.registeredOnce.promise;
-  await place.registering;
-  const shown = await ask(place, { name: "showSecret", id: place.endpointId, body: undefined });
-  if (shown.end === "success") place.secrets = shown.value;
-  return place.secrets;
+  await registration.registeredOnce.promise;
+  await registration.registering;
+  const shown = await ask(registration, { name: "showSecret", id: registration.endpointId, body: undefined });
+  if (shown.end === "success") registration.secrets = shown.value;
+  return registration.secrets;
 }
 
-async function storeTimeOf(place: LinkState): Promise<number | null | undefined> {
-  const unknown = place.secrets.storeTime === null ? null : undefined;
-  if (place.state === "lost") return unknown;
-  const shown = await ask(place, { name: "showSecret", id: place.endpointId, body: undefined });
+async function storeTimeOf(registration: RegistrationState): Promise<number | null | undefined> {
+  const unknown = registration.secrets.storeTime === null ? null : undefined;
+  if (registration.state === "lost") return unknown;
+  const shown = await ask(registration, { name: "showSecret", id: registration.endpointId, body: undefined });
   return shown.end === "success" ? shown.value.storeTime : unknown;
 }
 
 /** Attempts of one event never overlap at an endpoint (decision 93), so the open attempt is this one. */
-async function attemptInFlight(place: LinkState, eventId: string): Promise<AttemptInFlight | undefined> {
-  const body = { eventId, endpointId: place.endpointId };
-  const listed = await ask(place, { name: "listDeliveries", body });
+async function attemptInFlight(
+  registration: RegistrationState,
+  eventId: string,
+): Promise<AttemptInFlight | undefined> {
+  const body = { eventId, endpointId: registration.endpointId };
+  const listed = await ask(registration, { name: "listDeliveries", body });
   const deliveries = listed.end === "success" ? listed.value.deliveries : [];
   return deliveries.flatMap(({ id, cause, attempts }) => {
     const last = attempts.at(-1);
@@ -142,10 +155,13 @@ async function attemptInFlight(place: LinkState, eventId: string): Promise<Attem
   })[0];
 }
 
-async function nextAttempt(place: LinkState, tried: AttemptInFlight): Promise<NextAttempt | undefined> {
+async function nextAttempt(
+  registration: RegistrationState,
+  tried: AttemptInFlight,
+): Promise<NextAttempt | undefined> {
   for (let look = 0; look < MAX_LOOKS; look += 1) {
-    await place.world.sleep(FIRST_WAIT_MS * 2 ** look);
-    const shown = await ask(place, { name: "showEvent", id: tried.eventId, body: undefined });
+    await registration.world.sleep(FIRST_WAIT_MS * 2 ** look);
+    const shown = await ask(registration, { name: "showEvent", id: tried.eventId, body: undefined });
     if (shown.end !== "success") return undefined;
     const delivery = shown.value.deliveries.find(({ id }) => id === tried.deliveryId);
     const attempt = delivery?.attempts.find(({ number }) => number === tried.attempt);
@@ -156,51 +172,55 @@ async function nextAttempt(place: LinkState, tried: AttemptInFlight): Promise<Ne
   return undefined;
 }
 
-async function check(place: LinkState): Promise<ConnectionChange> {
-  const { endpointId: id, url, leaving } = place;
+async function check(registration: RegistrationState): Promise<ConnectionChange> {
+  const { endpointId: id, url, leaving } = registration;
   // A running sandbox answers when something changes.
-  const waitMs = place.state === "connected" ? HOLD_MS : 0;
-  const shown = await ask(place, {
+  const waitMs = registration.state === "connected" ? HOLD_MS : 0;
+  const shown = await ask(registration, {
     name: "showEndpoint",
     id,
     body: { url, waitMs },
     timeoutMs: TIMEOUT_MS + waitMs,
     signal: leaving.signal,
   });
-  if (place.state === "left") return NO_CHANGE;
+  if (registration.state === "left") return NO_CHANGE;
   // The sandbox now has another database, which does not know this endpoint: registers again.
-  if (shown.end === "refusal" && shown.error.code === "not_found") return reconnect(place);
-  if (shown.end !== "success") return markLost(place);
+  if (shown.end === "refusal" && shown.error.code === "not_found") return reconnect(registration);
+  if (shown.end !== "success") return markLost(registration);
   const { state, reason, pausedBy } = shown.value;
   if (shown.value.url !== url) return { kind: "taken_over" };
-  if (place.state === "lost" || pausedBy === "listener") return reconnect(place);
-  const before = place.state;
-  place.state = state === "enabled" || pausedBy === "drill" ? "connected" : "off";
-  if (place.state === "connected" || before === "off") return NO_CHANGE;
+  if (registration.state === "lost" || pausedBy === "listener") return reconnect(registration);
+  const before = registration.state;
+  registration.state = state === "enabled" || pausedBy === "drill" ? "connected" : "off";
+  if (registration.state === "connected" || before === "off") return NO_CHANGE;
   return { kind: "off", reason: reason ?? "it was disabled" };
 }
 
-async function reconnect(place: LinkState): Promise<ConnectionChange> {
-  const wasLost = place.state === "lost";
-  const registered = await register(place);
-  if (registered.end !== "success") return markLost(place);
+async function reconnect(registration: RegistrationState): Promise<ConnectionChange> {
+  const wasLost = registration.state === "lost";
+  const registered = await register(registration);
+  if (registered.end !== "success") return markLost(registration);
   return wasLost ? { kind: "back" } : NO_CHANGE;
 }
 
-function markLost(place: LinkState): ConnectionChange {
-  const before = place.state;
-  place.state = "lost";
+function markLost(registration: RegistrationState): ConnectionChange {
+  const before = registration.state;
+  registration.state = "lost";
   return before === "lost" ? NO_CHANGE : { kind: "lost" };
 }
 
-async function leave(place: LinkState): Promise<void> {
-  place.state = "left";
-  place.leaving.abort();
-  const shown = await ask(place, { name: "showEndpoint", id: place.endpointId, body: {} });
-  if (shown.end !== "success" || shown.value.url !== place.url) return;
+async function leave(registration: RegistrationState): Promise<void> {
+  registration.state = "left";
+  registration.leaving.abort();
+  const shown = await ask(registration, { name: "showEndpoint", id: registration.endpointId, body: {} });
+  if (shown.end !== "success" || shown.value.url !== registration.url) return;
   // An endpoint that a drill pauses is enabled again afterwards.
   if (shown.value.state !== "enabled" && shown.value.pausedBy !== "drill") return;
-  await ask(place, { name: "setEndpointState", id: place.endpointId, body: { action: "pause" } });
+  await ask(registration, {
+    name: "setEndpointState",
+    id: registration.endpointId,
+    body: { action: "pause" },
+  });
 }
 
 const NO_CHANGE: ConnectionChange = { kind: "unchanged" };

@@ -40,9 +40,9 @@ export function findStableParts(texts: readonly string[]): StableText | "unsettl
 }
 
 /** Whether the stable parts of a text are unchanged. */
-export function isUnchanged(still: StableText, text: string): boolean {
+export function isUnchanged(stable: StableText, text: string): boolean {
   const parts = partsOf(text);
-  return parts.length === still.length && still.every((part, at) => part === null || part === parts[at]);
+  return parts.length === stable.length && stable.every((part, at) => part === null || part === parts[at]);
 }
 
 /**
@@ -50,21 +50,21 @@ export function isUnchanged(still: StableText, text: string): boolean {
  * parts also change by themselves. `different_lengths` as in `findStableParts`.
  */
 export function removeChangingParts(
-  still: StableText,
+  stable: StableText,
   texts: readonly string[],
   minChanges: number,
 ): StableText | "different_lengths" {
   const readings = texts.map(partsOf);
   if (readings.some(({ length }) => length !== readings[0]?.length)) return "different_lengths";
-  return still.map((part, at) => (changesAt(readings, at) >= minChanges ? null : part));
+  return stable.map((part, at) => (changesAt(readings, at) >= minChanges ? null : part));
 }
 
 /** Whether only times differ; such a text may need watching for longer than a minute. */
-export function differsOnlyInTimes(still: StableText, text: string): boolean {
+export function differsOnlyInTimes(stable: StableText, text: string): boolean {
   const parts = partsOf(text);
   return (
-    parts.length === still.length &&
-    still.every((part, at) => part === null || part === parts[at] || A_TIME.test(parts[at] ?? ""))
+    parts.length === stable.length &&
+    stable.every((part, at) => part === null || part === parts[at] || A_TIME.test(parts[at] ?? ""))
   );
 }
 
