@@ -69,7 +69,7 @@ export const PAYMENT_JUDGES: ReadonlyMap<
 
 const NO_DELIVERY = unobservedVerdict("no event of the order reached the receiver");
 const NO_SECRET = unobservedVerdict("no signing secret was given: --secret-file");
-const NO_RETURN = unobservedVerdict(`nobody returned to ${RETURN_PATH} of the receiver`);
+const NO_RETURN = unobservedVerdict(`no browser returned to ${RETURN_PATH} of the receiver`);
 
 /** Minimum and maximum delay of the second attempt, in milliseconds: 5 s, 20 % jitter, and transmission. */
 const SECOND_ATTEMPT_MS = { least: 3500, most: 9000 };
