@@ -1,4 +1,4 @@
-import { HOSTED_LACKS, lackMessage } from "../core/config/hosted-lacks.ts";
+import { HOSTED_MISSING_PARTS, missingPartMessage } from "../core/config/hosted-lacks.ts";
 import { refuse } from "../core/outcome.ts";
 import type { SandboxContext } from "../sandbox/sandbox.ts";
 
@@ -7,8 +7,8 @@ export type OperationOverrides = SandboxContext["operations"] & {};
 
 /** The operations that a hosted service does not have. */
 export const REFUSED_OPERATIONS: OperationOverrides = Object.fromEntries(
-  HOSTED_LACKS.flatMap((lack) => {
-    const refuseHere = () => Promise.resolve(refuse("state_conflict", lackMessage(lack)));
-    return lack.operations.map((name) => [name, refuseHere]);
+  HOSTED_MISSING_PARTS.flatMap((part) => {
+    const refuseHere = () => Promise.resolve(refuse("state_conflict", missingPartMessage(part)));
+    return part.operations.map((name) => [name, refuseHere]);
   }),
 );

@@ -9,7 +9,7 @@ import {
   placesOf,
   type KillsByPlace,
   type KnownRun,
-  type FaultPlace,
+  type StepPlace,
 } from "../../src/core/explore/search.ts";
 import {
   faultAt,
@@ -27,7 +27,7 @@ import { fractionOf } from "../../src/core/fraction.ts";
 import { SEED } from "../support/campaign.ts";
 
 const NO_KILLS = { request: [], delivery: [] };
-const PLACES: readonly FaultPlace[] = [
+const PLACES: readonly StepPlace[] = [
   { kind: "request", method: "POST", path: "/v1/orders", nth: 1 },
   { kind: "request", method: "GET", path: "/v1/checkout-sessions/*", nth: 1 },
   { kind: "delivery", eventType: "order.created", nth: 1 },
@@ -101,7 +101,7 @@ function wavesOf(salt: number, seed: string): { readonly all: Schedule[]; readon
   const run = (one: Schedule): void => {
     all.push(one);
     const draw = (what: string): number => fractionOf(`${salt} ${what} ${scheduleKey(one)}`);
-    const extra: FaultPlace[] =
+    const extra: StepPlace[] =
       draw("retry") < 0.3 ? [{ kind: "request", method: "POST", path: "/v1/orders", nth: 2 }] : [];
     runs.push({
       schedule: one,
@@ -179,8 +179,8 @@ test("pairs at places that only a fault has made come first, then those of the n
   });
   const [first] = PLACES;
   const places = first === undefined ? [] : [first];
-  const retry: FaultPlace = { kind: "request", method: "POST", path: "/v1/orders", nth: 2 };
-  const second: FaultPlace = { kind: "delivery", eventType: "order.created", nth: 1 };
+  const retry: StepPlace = { kind: "request", method: "POST", path: "/v1/orders", nth: 2 };
+  const second: StepPlace = { kind: "delivery", eventType: "order.created", nth: 1 };
   const runs: KnownRun[] = [
     { schedule: NO_FAULTS, places: places.concat(second), closeness: 0, isBroken: false },
     { schedule: single("latency"), places: places.concat(second), closeness: 0, isBroken: false },

@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import { isLackedWhenHosted } from "../../src/core/config/hosted-lacks.ts";
+import { isRefusedWhenHosted } from "../../src/core/config/hosted-lacks.ts";
 import { OPERATION_NAMES } from "../../src/core/control/operations.ts";
 import { part } from "./campaign.ts";
 import { controlOf } from "./control.ts";
@@ -19,7 +19,7 @@ export function hostedRuntime(service: HostedService): Runtime {
     openPayments: () => openPayments(service),
     openStores: () => openStores(service),
     share: (rounds) => Math.ceil(rounds / FEWER),
-    lacks: new Set(OPERATION_NAMES.filter(isLackedWhenHosted)),
+    lacks: new Set(OPERATION_NAMES.filter(isRefusedWhenHosted)),
     some: (rows) => part(rows, FEWER),
   };
 }

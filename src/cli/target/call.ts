@@ -4,7 +4,7 @@ import {
   type ControlResult,
   type ControlTarget,
 } from "../../client/control/control.ts";
-import { nextAfterLack } from "../../core/config/hosted-lacks.ts";
+import { nextWithoutPart } from "../../core/config/hosted-lacks.ts";
 import { NO_STORE } from "../../core/control/protocol.ts";
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
 import { errorRow, type ErrorCode } from "../../core/errors.ts";
@@ -78,7 +78,7 @@ function refusedProblem(
   status = errorRow(code)?.status,
 ): Problem {
   const hints = new Map(Object.entries({ ...NEXT_AFTER_TOKEN, ...nextAfter }));
-  const hint = message.startsWith(NO_STORE) ? STORES_HINT : (nextAfterLack(message) ?? hints.get(code));
+  const hint = message.startsWith(NO_STORE) ? STORES_HINT : (nextWithoutPart(message) ?? hints.get(code));
   const next = hint ?? "correct the error and run the command again";
   return { exitCode: exitCodeOfStatus(status), code, message, next };
 }

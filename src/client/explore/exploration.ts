@@ -16,7 +16,7 @@ import {
   placesOf,
   type KillsByPlace,
   type KnownRun,
-  type FaultPlace,
+  type StepPlace,
 } from "../../core/explore/search.ts";
 import {
   scheduleKey,
@@ -46,7 +46,7 @@ type Search = {
   readonly sideBySide: number;
   readonly kills: KillsByPlace;
   /** Whether faults are injected at a place. */
-  readonly isPlace: (place: FaultPlace) => boolean;
+  readonly isPlace: (place: StepPlace) => boolean;
   /** Whether there is a view of the application's bookings. */
   readonly hasView: boolean;
   readonly rerunOf: (schedule: Schedule) => string;

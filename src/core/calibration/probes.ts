@@ -55,7 +55,7 @@ const MAX_BODY_BYTES = 16_384;
 
 const AMOUNT_MINOR = 100;
 const CURRENCY = "EUR";
-const sum = (orderId: string, more: Readonly<Record<string, unknown>> = {}): string =>
+const amountBody = (orderId: string, more: Readonly<Record<string, unknown>> = {}): string =>
   JSON.stringify({
     order_id: orderId,
     amount_minor: AMOUNT_MINOR,
@@ -70,7 +70,7 @@ export const probeOrderId = (run: string): string => `calibrate-${run}`;
  */
 const sessionOrderIdOf = (run: string): string => `calibrate-session-${run}`;
 const keyOf = (run: string, number = 1): string => `calibrate-${run}-${number}`;
-const refusedId = "calibrate-refused";
+const REFUSED_ORDER_ID = "calibrate-refused";
 
 function createOrder(
   key: (run: string) => string,
@@ -80,7 +80,7 @@ function createOrder(
   return (run) => ({ method: "POST", path: "/orders", idempotencyKey: key(run), body: body(run), ...more });
 }
 
-function retrieve(created: string): Probe["request"] {
+function retrieveRequest(created: string): Probe["request"] {
   return (_run, answers) => {
     const { id } = checkoutInAnswer(answers.get(created));
     return id === undefined ? undefined : { method: "GET", path: retrievePath(id) };
@@ -99,7 +99,7 @@ export function probeHeaders(
   };
 }
 
-function refusal(decision: number, status: number, code: ErrorCode): ProbeCheck {
+function refusalCheck(decision: number, status: number, code: ErrorCode): ProbeCheck {
   return {
     decision,
     expected: `${status} ${code}, as JSON`,
@@ -108,7 +108,7 @@ function refusal(decision: number, status: number, code: ErrorCode): ProbeCheck 
 }
 
 /** The checks of a created object: the form of its ids (decision 2), and the stated fields (decision 20). */
-function creation(object: CheckoutObject): readonly ProbeCheck[] {
+function creationChecks(object: CheckoutObject): readonly ProbeCheck[] {
   const fields = {
     object,
     amount_minor: AMOUNT_MINOR,
@@ -141,8 +141,8 @@ function creation(object: CheckoutObject): readonly ProbeCheck[] {
   ];
 }
 
-/** Checks that a retrieve returns the checkout that a probe created, unchanged. */
-function unchanged(created: string): ProbeCheck {
+/** Checks that a retrieveRequest returns the checkout that a probe created, unchangedCheck. */
+function unchangedCheck(created: string): ProbeCheck {
   return {
     decision: 9,
     expected: "200 with the same checkout, still created",
@@ -187,13 +187,13 @@ export const PROBES: readonly Probe[] = [
   {
     name: FIRST_PROBE,
     summary: "creates an order of 1.00 EUR",
-    request: createOrder(key1, (run) => sum(probeOrderId(run))),
-    checks: creation("order"),
+    request: createOrder(key1, (run) => amountBody(probeOrderId(run))),
+    checks: creationChecks("order"),
   },
   {
     name: "replay",
     summary: "sends the same create with the same key",
-    request: createOrder(key1, (run) => sum(probeOrderId(run))),
+    request: createOrder(key1, (run) => amountBody(probeOrderId(run))),
     checks: [
       {
         decision: 5,
@@ -210,117 +210,124 @@ export const PROBES: readonly Probe[] = [
   {
     name: "other-values",
     summary: "sends another amount with the same key",
-    request: createOrder(key1, (run) => sum(probeOrderId(run), { amount_minor: 200 })),
-    checks: [refusal(5, 409, "idempotency_key_reused")],
+    request: createOrder(key1, (run) => amountBody(probeOrderId(run), { amount_minor: 200 })),
+    checks: [refusalCheck(5, 409, "idempotency_key_reused")],
   },
   {
     name: "other-path",
     summary: "sends the same body with the same key to /checkout-sessions",
-    request: createOrder(key1, (run) => sum(probeOrderId(run)), { path: "/checkout-sessions" }),
-    checks: [refusal(5, 409, "idempotency_key_reused")],
+    request: createOrder(key1, (run) => amountBody(probeOrderId(run)), { path: "/checkout-sessions" }),
+    checks: [refusalCheck(5, 409, "idempotency_key_reused")],
   },
   {
     name: "same-order",
     summary: "creates the open order again, with another key",
-    request: createOrder(key2, (run) => sum(probeOrderId(run))),
-    checks: [refusal(8, 409, "order_conflict")],
+    request: createOrder(key2, (run) => amountBody(probeOrderId(run))),
+    checks: [refusalCheck(8, 409, "order_conflict")],
   },
   {
     name: SESSION_PROBE,
     summary: "creates a checkout session of 1.00 EUR",
-    request: createOrder(key3, (run) => sum(sessionOrderIdOf(run)), { path: "/checkout-sessions" }),
-    checks: creation("checkout_session"),
+    request: createOrder(key3, (run) => amountBody(sessionOrderIdOf(run)), { path: "/checkout-sessions" }),
+    checks: creationChecks("checkout_session"),
   },
   {
     name: "unknown-id",
     summary: "retrieves an id that does not exist",
     request: () => ({ method: "GET", path: "/checkout-sessions/00000000-0000-4000-8000-000000000000" }),
-    checks: [refusal(9, 404, "session_not_found")],
+    checks: [refusalCheck(9, 404, "session_not_found")],
   },
   {
     name: "no-json",
     summary: "sends a body that is not JSON",
     request: createOrder(key2, () => "{order_id: 1}"),
-    checks: [refusal(6, 400, "invalid_json")],
+    checks: [refusalCheck(6, 400, "invalid_json")],
   },
   {
     name: "field-twice",
     summary: "sends a field twice",
-    request: createOrder(key2, () => `{"order_id":"${refusedId}",${sum(refusedId).slice(1)}`),
-    checks: [refusal(6, 400, "invalid_json")],
+    request: createOrder(
+      key2,
+      () => `{"order_id":"${REFUSED_ORDER_ID}",${amountBody(REFUSED_ORDER_ID).slice(1)}`,
+    ),
+    checks: [refusalCheck(6, 400, "invalid_json")],
   },
   {
     name: "plain-text",
     summary: "sends a body as text/plain",
-    request: createOrder(key2, () => sum(refusedId), { contentType: "text/plain" }),
-    checks: [refusal(6, 400, "unsupported_content_type")],
+    request: createOrder(key2, () => amountBody(REFUSED_ORDER_ID), { contentType: "text/plain" }),
+    checks: [refusalCheck(6, 400, "unsupported_content_type")],
   },
   {
     name: "large-body",
     summary: "sends a body of more than 16 KiB",
-    request: createOrder(key2, () => sum(refusedId, { description: "x".repeat(MAX_BODY_BYTES) })),
-    checks: [refusal(6, 413, "body_too_large")],
+    request: createOrder(key2, () =>
+      amountBody(REFUSED_ORDER_ID, { description: "x".repeat(MAX_BODY_BYTES) }),
+    ),
+    checks: [refusalCheck(6, 413, "body_too_large")],
   },
   {
     name: "both-forms",
     summary: "sends a price_id and an amount",
-    request: createOrder(key2, () => sum(refusedId, { price_id: "price_coffee" })),
-    checks: [refusal(7, 400, "conflicting_parameters")],
+    request: createOrder(key2, () => amountBody(REFUSED_ORDER_ID, { price_id: "price_coffee" })),
+    checks: [refusalCheck(7, 400, "conflicting_parameters")],
   },
   {
     name: "unknown-price",
     summary: "sends a price_id that does not exist",
-    request: createOrder(key2, () => JSON.stringify({ order_id: refusedId, price_id: "no-such-price" })),
-    checks: [refusal(7, 400, "invalid_parameter")],
+    request: createOrder(key2, () =>
+      JSON.stringify({ order_id: REFUSED_ORDER_ID, price_id: "no-such-price" }),
+    ),
+    checks: [refusalCheck(7, 400, "invalid_parameter")],
   },
   {
     name: "no-credential",
     summary: "sends a create without the API key",
-    request: createOrder(key2, () => sum(refusedId), { credential: "none" }),
-    checks: [refusal(4, 401, "credential_missing")],
+    request: createOrder(key2, () => amountBody(REFUSED_ORDER_ID), { credential: "none" }),
+    checks: [refusalCheck(4, 401, "credential_missing")],
   },
   {
     name: "no-key",
     summary: "sends a create without an Idempotency-Key",
-    request: () => ({ method: "POST", path: "/orders", body: sum(refusedId) }),
-    checks: [refusal(4, 400, "idempotency_key_missing")],
+    request: () => ({ method: "POST", path: "/orders", body: amountBody(REFUSED_ORDER_ID) }),
+    checks: [refusalCheck(4, 400, "idempotency_key_missing")],
   },
   {
     name: "credential-before-key",
     summary: "sends a short key without the API key",
-    request: createOrder(short, () => sum(refusedId), { credential: "none" }),
-    checks: [refusal(3, 401, "credential_missing")],
+    request: createOrder(short, () => amountBody(REFUSED_ORDER_ID), { credential: "none" }),
+    checks: [refusalCheck(3, 401, "credential_missing")],
   },
   {
     name: "key-before-body",
     summary: "sends a short key with an incomplete body",
-    request: createOrder(short, () => JSON.stringify({ order_id: refusedId })),
-    checks: [refusal(3, 400, "idempotency_key_invalid")],
+    request: createOrder(short, () => JSON.stringify({ order_id: REFUSED_ORDER_ID })),
+    checks: [refusalCheck(3, 400, "idempotency_key_invalid")],
   },
   {
     name: "unknown-before-missing",
     summary: "sends an incomplete body with an unknown field",
-    request: createOrder(key2, () => JSON.stringify({ order_id: refusedId, extra: 1 })),
-    checks: [refusal(3, 400, "unknown_parameter")],
+    request: createOrder(key2, () => JSON.stringify({ order_id: REFUSED_ORDER_ID, extra: 1 })),
+    checks: [refusalCheck(3, 400, "unknown_parameter")],
   },
   {
     name: "missing-before-invalid",
     summary: "sends an incomplete body with an invalid amount",
-    request: createOrder(key2, () => JSON.stringify({ order_id: refusedId, amount_minor: 0 })),
-    checks: [refusal(3, 400, "missing_parameter")],
+    request: createOrder(key2, () => JSON.stringify({ order_id: REFUSED_ORDER_ID, amount_minor: 0 })),
+    checks: [refusalCheck(3, 400, "missing_parameter")],
   },
   // The last probes: they reveal a lifetime that is shorter than the run.
   {
-    name: "retrieve",
+    name: "retrieveRequest",
     summary: "retrieves the order",
-    request: retrieve(FIRST_PROBE),
-    checks: [unchanged(FIRST_PROBE)],
+    request: retrieveRequest(FIRST_PROBE),
+    checks: [unchangedCheck(FIRST_PROBE)],
   },
   {
-    name: "retrieve-session",
+    name: "retrieveRequest-session",
     summary: "retrieves the checkout session",
-    request: retrieve(SESSION_PROBE),
-    checks: [unchanged(SESSION_PROBE)],
+    request: retrieveRequest(SESSION_PROBE),
+    checks: [unchangedCheck(SESSION_PROBE)],
   },
 ];
 

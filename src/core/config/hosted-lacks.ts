@@ -2,7 +2,7 @@ import type { OperationName } from "../control/operations.ts";
 import type { Words } from "../language.ts";
 
 /** A part of a sandbox that a hosted service (decision 124) does not have. */
-type Lack = {
+type MissingPart = {
   /** Its name in a refusal, in both languages. */
   readonly what: Words;
   readonly operations: readonly OperationName[];
@@ -11,7 +11,7 @@ type Lack = {
 };
 
 /** The parts that a hosted service does not have: they are about a folder, a process, or all stores at once. */
-export const HOSTED_LACKS: readonly Lack[] = [
+export const HOSTED_MISSING_PARTS: readonly MissingPart[] = [
   {
     what: ["snapshots", "快照"],
     operations: [
@@ -42,18 +42,18 @@ export const HOSTED_LACKS: readonly Lack[] = [
 ];
 
 /** The refusal of an operation that belongs to this part. */
-export function lackMessage({ what: [english, chinese] }: Lack): Words {
+export function missingPartMessage({ what: [english, chinese] }: MissingPart): Words {
   return [`${BEGINNING}${english}`, `托管服务没有${chinese}`];
 }
 
 /** The suggested alternative after a refusal; undefined for other messages. */
-export function nextAfterLack(message: string): string | undefined {
-  return HOSTED_LACKS.find(({ what: [english] }) => message === `${BEGINNING}${english}`)?.next;
+export function nextWithoutPart(message: string): string | undefined {
+  return HOSTED_MISSING_PARTS.find(({ what: [english] }) => message === `${BEGINNING}${english}`)?.next;
 }
 
 /** Whether a hosted service refuses an operation. */
-export function isLackedWhenHosted(name: OperationName): boolean {
-  return HOSTED_LACKS.some(({ operations }) => operations.includes(name));
+export function isRefusedWhenHosted(name: OperationName): boolean {
+  return HOSTED_MISSING_PARTS.some(({ operations }) => operations.includes(name));
 }
 
 const BEGINNING = "a hosted service has no ";

@@ -83,7 +83,7 @@ export function planChanges(
   }
   const inFile = new Set(wanted.map(({ id }) => id));
   const others = wanted.length === 0 ? [] : state.stores.filter(({ id }) => !inFile.has(id));
-  const unmanaged = others.map(({ id, name }) => head("unmanaged", "store", { storeId: id, name }));
+  const unmanaged = others.map(({ id, name }) => changeEntry("unmanaged", "store", { storeId: id, name }));
   return accept([...planned, ...unmanaged]);
 }
 
@@ -115,7 +115,7 @@ function changesOf(wanted: RequestedStore, place: PlanContext): PlannedChange[] 
 
 function storeChange(wanted: RequestedStore, { now }: PlanContext): PlannedChange {
   const { id: storeId, name } = wanted;
-  if (now === undefined) return { ...head("add", "store", { storeId, name }), wanted };
+  if (now === undefined) return { ...changeEntry("add", "store", { storeId, name }), wanted };
   return { ...compareItem("store", { storeId, name }, [["name", now.name, name]]), wanted };
 }
 
@@ -130,7 +130,7 @@ function merchantChanges({ id: storeId, merchant }: RequestedStore, { state }: P
 function keyChanges({ id: storeId, apiKeys = [] }: RequestedStore, { state }: PlanContext): PlannedChange[] {
   return apiKeys.map((apiKey) => {
     const action = state.keys.has(hashKey(apiKey)) ? "keep" : "add";
-    return { ...head(action, "api_key", { storeId, name: `…${apiKey.slice(-4)}` }), apiKey };
+    return { ...changeEntry(action, "api_key", { storeId, name: `…${apiKey.slice(-4)}` }), apiKey };
   });
 }
 
@@ -151,7 +151,7 @@ function capabilityChanges(
       .map(({ name, active }) =>
         compareItem(kind, { storeId, name }, [["active", active, names.includes(name)]]),
       ),
-    ...added.map((name) => head("add", kind, { storeId, name })),
+    ...added.map((name) => changeEntry("add", kind, { storeId, name })),
   ];
 }
 
@@ -163,7 +163,7 @@ function priceChanges({ id: storeId, prices }: RequestedStore, { now, prune }: P
     ...prices.map((wanted): PlannedChange => {
       const about = { storeId, name: wanted.id };
       const before = known.find(({ id }) => id === wanted.id);
-      if (before === undefined) return { ...head("add", "price", about), wanted };
+      if (before === undefined) return { ...changeEntry("add", "price", about), wanted };
       const whole = priceWithDefaults(wanted);
       const change = compareItem("price", about, [
         ...PRICE_TERMS.map(([field, name]) => [name, before[field], whole[field]] as const),
@@ -173,7 +173,7 @@ function priceChanges({ id: storeId, prices }: RequestedStore, { now, prune }: P
       ]);
       return { ...change, wanted };
     }),
-    ...rest.map(({ id }) => surplus("price", { storeId, name: id }, prune)),
+    ...rest.map(({ id }) => itemNotInFile("price", { storeId, name: id }, prune)),
   ];
 }
 
@@ -188,11 +188,11 @@ function originChanges(
     ...returnOrigins.map(({ origin: name, path }): PlannedChange => {
       const about = { storeId, name };
       const before = known.find(({ origin }) => origin === name);
-      if (before === undefined) return { ...head("add", "return_origin", about), path };
+      if (before === undefined) return { ...changeEntry("add", "return_origin", about), path };
       return { ...compareItem("return_origin", about, [["path", before.path, path]]), path };
     }),
     ...rest.map(({ origin: name, path }) =>
-      Object.assign(surplus("return_origin", { storeId, name }, prune), { path }),
+      Object.assign(itemNotInFile("return_origin", { storeId, name }, prune), { path }),
     ),
   ];
 }
@@ -210,7 +210,7 @@ function endpointChanges(
       const events = [...new Set(endpoint.events ?? ALL_EVENTS)];
       const before = known.find(({ url }) => url === about.name);
       const { inOrder = false } = endpoint;
-      if (before === undefined) return { ...head("add", "endpoint", about), events, inOrder };
+      if (before === undefined) return { ...changeEntry("add", "endpoint", about), events, inOrder };
       const change = compareItem("endpoint", about, [
         ["events", sortPatterns(before.events), sortPatterns(events)],
         ["in_order", before.inOrder, inOrder],
@@ -218,7 +218,11 @@ function endpointChanges(
       return { ...change, endpointId: before.id, events, inOrder };
     }),
     ...rest.map(({ id: endpointId, url, events, inOrder }) =>
-      Object.assign(surplus("endpoint", { storeId, name: url }, prune), { endpointId, events, inOrder }),
+      Object.assign(itemNotInFile("endpoint", { storeId, name: url }, prune), {
+        endpointId,
+        events,
+        inOrder,
+      }),
     ),
   ];
 }
@@ -286,22 +290,22 @@ function refuseField(code: ErrorCode, path: FieldPath, why: string): Outcome<nev
 
 type ChangeSubject = Pick<ChangeEntry, "storeId" | "name">;
 
-type Of<Kind> = Omit<ChangeEntry, "kind"> & { readonly kind: Kind };
+type ChangeOfKind<Kind> = Omit<ChangeEntry, "kind"> & { readonly kind: Kind };
 
-function head<Kind extends ChangeEntry["kind"]>(
+function changeEntry<Kind extends ChangeEntry["kind"]>(
   action: ChangeEntry["action"],
   kind: Kind,
   about: ChangeSubject,
-): Of<Kind> {
+): ChangeOfKind<Kind> {
   return { action, kind, ...about, differences: [] };
 }
 
-function surplus<Kind extends ChangeEntry["kind"]>(
+function itemNotInFile<Kind extends ChangeEntry["kind"]>(
   kind: Kind,
   about: ChangeSubject,
   prune: boolean,
-): Of<Kind> {
-  return head(prune ? "remove" : "unmanaged", kind, about);
+): ChangeOfKind<Kind> {
+  return changeEntry(prune ? "remove" : "unmanaged", kind, about);
 }
 
 /** A requested item that already exists: kept, or changed in the fields that differ. */
@@ -309,11 +313,11 @@ function compareItem<Kind extends ChangeEntry["kind"]>(
   kind: Kind,
   about: ChangeSubject,
   fields: readonly (readonly [field: string, from: ShownValue, to: ShownValue])[],
-): Of<Kind> {
+): ChangeOfKind<Kind> {
   const differences = fields
     .filter(([, from, to]) => from !== to)
     .map(([field, from, to]) => ({ field, from, to }));
-  return { ...head(differences.length === 0 ? "keep" : "change", kind, about), differences };
+  return { ...changeEntry(differences.length === 0 ? "keep" : "change", kind, about), differences };
 }
 
 /** Event-type patterns in a fixed order. */

@@ -152,21 +152,21 @@ function unknownKeyText(key: string, names: readonly string[]): string {
 function namesAt(path: FieldPath): string[] {
   let schema: z.core.$ZodType | undefined = configFile;
   for (const step of path) {
-    schema = bare(schema);
+    schema = unwrapSchema(schema);
     if (schema instanceof z.ZodMiniObject) {
       const fields: [string, z.core.$ZodType][] = Object.entries(schema.shape);
       schema = fields.find(([name]) => snakeCase(name) === step)?.[1];
     } else if (schema instanceof z.ZodMiniArray) schema = schema.def.element;
     else if (schema instanceof z.ZodMiniRecord) schema = schema.def.valueType;
   }
-  const object = bare(schema);
+  const object = unwrapSchema(schema);
   return object instanceof z.ZodMiniObject ? Object.keys(object.shape).map(snakeCase) : [];
 }
 
 /** The schema without its wrappers; of several forms, the object form. */
-function bare(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
-  if (schema instanceof z.ZodMiniOptional) return bare(schema.def.innerType);
-  if (schema instanceof z.ZodMiniCodec) return bare(schema.def.in);
+function unwrapSchema(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
+  if (schema instanceof z.ZodMiniOptional) return unwrapSchema(schema.def.innerType);
+  if (schema instanceof z.ZodMiniCodec) return unwrapSchema(schema.def.in);
   if (schema instanceof z.ZodMiniUnion)
     return schema.def.options.find((option) => option instanceof z.ZodMiniObject);
   return schema;

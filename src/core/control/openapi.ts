@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { isLackedWhenHosted } from "../config/hosted-lacks.ts";
+import { isRefusedWhenHosted } from "../config/hosted-lacks.ts";
 import { ERRORS, type ErrorCode } from "../errors.ts";
 import { camelCase, UUID_SOURCE } from "../text.ts";
 import { DEFAULT_STORE, OPERATION_HEADER, VERSION_HEADER } from "./protocol.ts";
@@ -139,7 +139,7 @@ function describeOperation(name: OperationName): Json {
   return {
     operationId: name,
     summary,
-    description: isLackedWhenHosted(name) ? `${description} A hosted service refuses it.` : description,
+    description: isRefusedWhenHosted(name) ? `${description} A hosted service refuses it.` : description,
     tags: Object.entries(SUBJECTS).flatMap(([tag, { operations }]) => (name in operations ? [tag] : [])),
     ...(role === "administrator" ? { security: [{ adminToken: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -187,7 +187,7 @@ function refusalsByStatus(codes: readonly ErrorCode[]): Json {
 
 function codesOf(name: OperationName): readonly ErrorCode[] {
   const { refusals } = CONTROL_OPERATIONS[name];
-  const ofHosted: readonly ErrorCode[] = isLackedWhenHosted(name) ? ["state_conflict"] : [];
+  const ofHosted: readonly ErrorCode[] = isRefusedWhenHosted(name) ? ["state_conflict"] : [];
   return [
     ...new Set([...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[inputKind(name)], ...refusals, ...ofHosted]),
   ];

@@ -20,7 +20,7 @@ const derived = new WeakMap<z.ZodMiniType, z.ZodMiniType>();
 
 const schemaNames = new Map<z.ZodMiniType, string>();
 
-const rules = new WeakMap<z.ZodMiniType, JsonSchema>();
+const rulesBySchema = new WeakMap<z.ZodMiniType, JsonSchema>();
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** The names of `nameSchemas`, each with the wire schema that `wireSchema` derived. */
@@ -35,13 +35,13 @@ export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): v
 }
 
 /** Adds rules between the fields of a schema, for the description only; the parsers enforce them. */
-export function addRules(schema: z.ZodMiniType, said: JsonSchema): void {
-  rules.set(schema, said);
+export function addRules(schema: z.ZodMiniType, rules: JsonSchema): void {
+  rulesBySchema.set(schema, rules);
 }
 
 /** The rules that `addRules` has set for the source of a wire schema. */
 export function rulesOf(wire: z.core.$ZodType): JsonSchema | undefined {
-  return rules.get(wire as z.ZodMiniType);
+  return rulesBySchema.get(wire as z.ZodMiniType);
 }
 
 /**
@@ -55,8 +55,8 @@ export function wireSchema(schema: z.ZodMiniType): z.ZodMiniType {
   if (known !== undefined) return known;
   const wire = derive(schema);
   derived.set(schema, wire);
-  const said = rules.get(schema);
-  if (said !== undefined) rules.set(wire, said);
+  const rules = rulesBySchema.get(schema);
+  if (rules !== undefined) rulesBySchema.set(wire, rules);
   const name = schemaNames.get(schema);
   if (name !== undefined) wireSchemaNames.add(wire, { id: name });
   return wire;

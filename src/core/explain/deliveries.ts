@@ -54,7 +54,7 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
  * For each delivery that waits behind a delayed delivery to the same endpoint, oldest first: its id and the delayed
  * delivery.
  */
-export function delayedDeliveries(
+export function deliveriesBehindDelayed(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,
 ): readonly (readonly [id: string, DelayedDelivery])[] {

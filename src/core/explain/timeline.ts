@@ -6,7 +6,7 @@ import type { LoggedRequest } from "../request/logged-request.ts";
 import { english, type Translator, type Words } from "../language.ts";
 import { cutText } from "../text.ts";
 import {
-  delayedDeliveries,
+  deliveriesBehindDelayed,
   groupDeliveries,
   endpointLabels,
   pendingAttempts,
@@ -93,7 +93,7 @@ export function storyLines(
   const all = checkouts.flatMap((one) => one.deliveries);
   const deliveries = Map.groupBy(all, ({ eventId }) => eventId);
   const types = typesOf(checkouts);
-  const holders = new Map(checkouts.flatMap((one) => delayedDeliveries(one.deliveries, types)));
+  const holders = new Map(checkouts.flatMap((one) => deliveriesBehindDelayed(one.deliveries, types)));
   const telling = { now, labels: endpointLabels(all), say, holders };
   const lives = checkouts.map((one) => lifeOf(one, say));
   const chains = [

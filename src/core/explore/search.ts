@@ -17,7 +17,7 @@ import {
 } from "./schedule.ts";
 
 /** A place for one more step: a request or a delivery, by its number among similar ones, or the payment page. */
-export type FaultPlace =
+export type StepPlace =
   | {
       readonly kind: "request";
       readonly method: "GET" | "POST";
@@ -30,7 +30,7 @@ export type FaultPlace =
 /** A run, as the search sees it. */
 export type KnownRun = {
   readonly schedule: Schedule;
-  readonly places: readonly FaultPlace[];
+  readonly places: readonly StepPlace[];
   /** The weighted differences from the run without faults. */
   readonly closeness: number;
   readonly isBroken: boolean;
@@ -44,14 +44,14 @@ export function placesOf({
   requests,
   deliveries,
   checkouts,
-}: Pick<RunFacts, "requests" | "deliveries" | "checkouts">): readonly FaultPlace[] {
+}: Pick<RunFacts, "requests" | "deliveries" | "checkouts">): readonly StepPlace[] {
   const counts = new Map<string, number>();
   const numberOf = (name: string): number => {
     const nth = (counts.get(name) ?? 0) + 1;
     counts.set(name, nth);
     return nth;
   };
-  const places: FaultPlace[] = [];
+  const places: StepPlace[] = [];
   for (const { method, path } of requests) {
     if (method !== "GET" && method !== "POST") continue;
     const pattern = path
@@ -74,7 +74,7 @@ export function placesOf({
 }
 
 /** A schedule with one more step, and the place of that step. */
-type Extension = { readonly schedule: Schedule; readonly place: FaultPlace };
+type Extension = { readonly schedule: Schedule; readonly place: StepPlace };
 
 /** The kills at places of each kind; none if the application has no separate process. */
 export type KillsByPlace = { readonly request: readonly Kill[]; readonly delivery: readonly Kill[] };

@@ -1,5 +1,5 @@
 import { placeOfFault, scheduleSize, type Schedule } from "./schedule.ts";
-import type { FaultPlace } from "./search.ts";
+import type { StepPlace } from "./search.ts";
 
 /** The results of single faults at a place, by action; at the place `payer`, by the payer's outcome. */
 export type PlaceResults = {
@@ -18,7 +18,7 @@ export type ScheduleResult = "held" | "broken" | "not_judged";
 /** The place of the payer's outcomes. */
 const PAYER = "payer";
 
-function placeName(place: FaultPlace): string {
+function placeName(place: StepPlace): string {
   if (place.kind === "page") return PAYER;
   const { kind: _kind, ...match } = place;
   return placeOfFault({ match });
@@ -26,7 +26,7 @@ function placeName(place: FaultPlace): string {
 
 /** The results of single faults, grouped by place; the given places come first, in order. */
 export function placeTable(
-  first: readonly FaultPlace[],
+  first: readonly StepPlace[],
   results: readonly { readonly schedule: Schedule; readonly result: ScheduleResult }[],
 ): readonly PlaceResults[] {
   const places = new Map<string, Record<ScheduleResult, string[]>>(

@@ -46,14 +46,14 @@ export function hasEnded({ times, applied, until }: Fault, now: number): boolean
 }
 
 /** The fault with one more match counted, and whether it applies to this match. */
-export function countMatch(fault: Fault): { readonly fault: Fault; readonly wants: boolean } {
+export function countMatch(fault: Fault): { readonly fault: Fault; readonly applies: boolean } {
   const matched = fault.matched + 1;
   const { action, seed } = fault;
   const { nth, probability } = fault.match;
   // Two actions with the same seed get independent numbers.
   const isDrawn = probability === null || fractionOf(`${seed} ${action} ${matched}`) < probability;
-  const wants = matched >= nth && isDrawn;
-  return { fault: { ...fault, matched }, wants };
+  const applies = matched >= nth && isDrawn;
+  return { fault: { ...fault, matched }, applies };
 }
 
 /** Whether a text matches a pattern, in which `*` stands for any text. */

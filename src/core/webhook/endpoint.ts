@@ -14,7 +14,7 @@ export type EffectiveEndpoint = EndpointEntry & Pick<Endpoint, "storeId">;
 export const MANUAL_REASONS = { off: "it was switched off", removed: "it was removed" } as const;
 
 /** Reasons for an endpoint that was disabled automatically (decision 13). */
-export const ANSWER_REASONS = {
+export const AUTOMATIC_REASONS = {
   gone: "it answered 410 Gone",
   hopeless: "no delivery succeeded for 120 hours",
 } as const;
@@ -29,8 +29,8 @@ const heldByDrill = (name: string): string => `checkout checklist run ${name} ho
 const REASONS: ReadonlyMap<string, string> = new Map([
   [MANUAL_REASONS.off, "已手动停用"],
   [MANUAL_REASONS.removed, "已删除"],
-  [ANSWER_REASONS.gone, "接收端返回了 410 Gone"],
-  [ANSWER_REASONS.hopeless, "120 小时内没有推送成功"],
+  [AUTOMATIC_REASONS.gone, "接收端返回了 410 Gone"],
+  [AUTOMATIC_REASONS.hopeless, "120 小时内没有推送成功"],
   [LISTENER_AWAY_REASON, "监听程序已断开"],
   [BY_REQUEST, "已手动暂停"],
 ]);
@@ -57,5 +57,5 @@ export function effectiveEndpoint(endpoint: Endpoint, heldBy: string | undefined
 export function isReasonOf(state: EndpointState, reason: string | null): boolean {
   if (state === "enabled") return reason === null;
   if (state === "paused") return reason === null || reason === LISTENER_AWAY_REASON;
-  return [MANUAL_REASONS.off, ...Object.values(ANSWER_REASONS)].some((one) => one === reason);
+  return [MANUAL_REASONS.off, ...Object.values(AUTOMATIC_REASONS)].some((one) => one === reason);
 }

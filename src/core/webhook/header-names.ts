@@ -4,7 +4,7 @@ import { DEFAULT_HEADER_NAMES } from "./signature.ts";
 import type { HeaderNames } from "./webhook.ts";
 
 /** The header that each key in the option's text stands for. */
-const KEYS = { "event-id": "eventId", timestamp: "timestamp", signature: "signature" } as const;
+const HEADER_BY_KEY = { "event-id": "eventId", timestamp: "timestamp", signature: "signature" } as const;
 /** The name of a header (RFC 9110, section 5.1). */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 
@@ -16,24 +16,24 @@ const EXAMPLE = "timestamp=X-Timestamp,signature=X-Signature";
  */
 export function parseHeaderNames(text: string): Outcome<HeaderNames> {
   const names: { -readonly [Key in keyof HeaderNames]: string } = { ...DEFAULT_HEADER_NAMES };
-  const told = new Set<string>();
+  const named = new Set<string>();
   for (const part of text.split(",")) {
     const [, key = "", name = ""] = /^\s*([a-z-]+)=(\S*)\s*$/.exec(part) ?? [];
-    if (!isKey(key) || !NAME.test(name) || told.has(key)) return refuseNames(part);
-    told.add(key);
-    names[KEYS[key]] = name;
+    if (!isKey(key) || !NAME.test(name) || named.has(key)) return refuseNames(part);
+    named.add(key);
+    names[HEADER_BY_KEY[key]] = name;
   }
   const distinct = new Set(Object.values(names).map((name) => name.toLowerCase()));
-  return distinct.size === Object.keys(KEYS).length ? accept(names) : refuseNames(text);
+  return distinct.size === Object.keys(HEADER_BY_KEY).length ? accept(names) : refuseNames(text);
 }
 
-function isKey(text: string): text is keyof typeof KEYS {
-  return Object.hasOwn(KEYS, text);
+function isKey(text: string): text is keyof typeof HEADER_BY_KEY {
+  return Object.hasOwn(HEADER_BY_KEY, text);
 }
 
 function refuseNames(part: string): Outcome<never> {
   return refuseValue(
-    `header names are ${Object.keys(KEYS).join(", ")}, each at most once, all with different names: ${EXAMPLE}`,
+    `header names are ${Object.keys(HEADER_BY_KEY).join(", ")}, each at most once, all with different names: ${EXAMPLE}`,
     part,
   );
 }

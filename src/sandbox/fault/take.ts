@@ -14,8 +14,8 @@ export function takeFault<Wanted extends Fault>(
   const { faults } = context.store;
   let taken: Wanted | undefined;
   for (const one of removeEndedFaults(context, storeId, now).filter(matches)) {
-    const { fault, wants } = countMatch(one);
-    const isTaken = wants && taken === undefined;
+    const { fault, applies } = countMatch(one);
+    const isTaken = applies && taken === undefined;
     if (isTaken) taken = one;
     const applied = fault.applied + (isTaken ? 1 : 0);
     if (fault.times !== null && applied >= fault.times) faults.remove(fault.id);

@@ -9,7 +9,7 @@ import {
   type DeliverySchedule,
 } from "../../core/webhook/delivery.ts";
 import type { FinishedAttemptEntry } from "../../core/control/webhook.ts";
-import { ANSWER_REASONS, LISTENER_AWAY_REASON, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { AUTOMATIC_REASONS, LISTENER_AWAY_REASON, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
 import { attemptResultOf, type EndedAttempt } from "./send.ts";
@@ -93,14 +93,14 @@ function judgeEndpoint(
 ): void {
   const { endpoint, taken, gone } = said;
   if (endpoint.state !== "enabled") return;
-  if (gone) return store.endpoints.setState(endpoint.id, "disabled", ANSWER_REASONS.gone);
+  if (gone) return store.endpoints.setState(endpoint.id, "disabled", AUTOMATIC_REASONS.gone);
   if (taken) {
     if (endpoint.failingSince !== null) store.endpoints.setFailingSince(endpoint.id, null);
     return;
   }
   const since = endpoint.failingSince ?? now;
   if (hasFailedTooLong(since, now))
-    store.endpoints.setState(endpoint.id, "disabled", ANSWER_REASONS.hopeless);
+    store.endpoints.setState(endpoint.id, "disabled", AUTOMATIC_REASONS.hopeless);
   else if (endpoint.failingSince === null) store.endpoints.setFailingSince(endpoint.id, since);
 }
 

@@ -302,16 +302,16 @@ const LOST_CAUSES: ReadonlySet<DuplicatesCause> = new Set([
 function causeOfLane(facts: DuplicatesFacts, lane: OrderSends, at: number): DuplicatesCause | undefined {
   const { sends } = lane;
   const send = sends[at];
-  if (send !== undefined && isLost(facts, lane, send)) return "lost_second_payment";
+  if (send !== undefined && isSecondPaymentLost(facts, lane, send)) return "lost_second_payment";
   const cause = causeOf(sends, at);
   if (cause === "lost_early_payment" && send?.name === "at_once") return "lost_at_once";
-  if (cause === "never_paid" && isForgotten(facts, lane)) return "lost_early_payment";
-  if (cause === "refuses_late" && wasToldBefore(facts, lane, at)) return "refuses_duplicate";
+  if (cause === "never_paid" && isAcceptedWithoutEffect(facts, lane)) return "lost_early_payment";
+  if (cause === "refuses_late" && receivedCreationBefore(facts, lane, at)) return "refuses_duplicate";
   return cause === "books_again" ? rebookingCause(facts) : cause;
 }
 
 /** Whether a late event is one more duplicate: the shop received the creation of its own order before the drill. */
-function wasToldBefore({ scope }: DuplicatesFacts, { sends }: OrderSends, at: number): boolean {
+function receivedCreationBefore({ scope }: DuplicatesFacts, { sends }: OrderSends, at: number): boolean {
   const isRefused = (one: number): boolean => causeOf(sends, one) === "refuses_duplicate";
   return sends[at]?.name === "created_late" && !scope.ownOrders && sends.some((_, one) => isRefused(one));
 }
@@ -333,7 +333,7 @@ const FORGOTTEN_CAUSES: Partial<Readonly<Record<SendName, DuplicatesCause>>> = {
 };
 
 /** Whether a payment was accepted without effect, while another order of the same kind is paid. */
-function isForgotten({ lanes }: DuplicatesFacts, { kind, sends }: OrderSends): boolean {
+function isAcceptedWithoutEffect({ lanes }: DuplicatesFacts, { kind, sends }: OrderSends): boolean {
   const isOtherPaid = lanes.some((other) => other.kind === kind && !isNeverPaid(other));
   return isOtherPaid && sends.some((send) => isPayment(send) && isAccepted(send));
 }
@@ -350,7 +350,11 @@ function booksElsewhere({ unpaid: seen, lanes }: DuplicatesFacts): boolean {
 }
 
 /** Whether a second payment of a kind was accepted, but did not make its order paid. */
-function isLost({ lanes }: DuplicatesFacts, { kind, end, sends }: OrderSends, send: SendFact): boolean {
+function isSecondPaymentLost(
+  { lanes }: DuplicatesFacts,
+  { kind, end, sends }: OrderSends,
+  send: SendFact,
+): boolean {
   const isOtherPaid = lanes.some(
     (other) =>
       other.kind === kind && other.end !== end && other.sends.some(({ view }) => view.says === "paid"),

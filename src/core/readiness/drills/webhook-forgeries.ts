@@ -37,8 +37,8 @@ function carriedInHeader(title: Words, taken: DrillCause, header: Header, value:
   return carriedCase(title, taken, (request) => replaceHeaders(request, { [header]: value }));
 }
 
-const OTHER_ADDRESS = ({ store_id: id }: Event): Event => ({ store_id: changeEnd(String(id)) });
-const LIVE_CLAIM = ({ data }: Event): Event => ({
+const claimOtherStore = ({ store_id: id }: Event): Event => ({ store_id: changeEnd(String(id)) });
+const claimLivemode = ({ data }: Event): Event => ({
   livemode: true,
   data: isRecord(data) && "livemode" in data ? { ...data, livemode: true } : data,
 });
@@ -130,8 +130,8 @@ export const REQUEST_FORMS = {
   other_family: claimingCase(["of a type in another form", "类型格式不像事件类型"], () => ({
     type: "ping",
   })),
-  other_store: claimingCase(["of another store", "属于另一商店"], OTHER_ADDRESS),
-  live: claimingCase(["with livemode true", "livemode 为 true"], LIVE_CLAIM),
+  other_store: claimingCase(["of another store", "属于另一商店"], claimOtherStore),
+  live: claimingCase(["with livemode true", "livemode 为 true"], claimLivemode),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** The forms of a forged signature. */
@@ -220,14 +220,14 @@ export const GUESSED_SECRETS = {
 
 /** Events with a field that may select another secret, signed as if that secret were not set. */
 export const CLAIMED_SECRETS = {
-  live_empty: unsetSecretCase(["livemode true", "livemode 为 true"], LIVE_CLAIM, ""),
-  live_undefined: unsetSecretCase(["livemode true", "livemode 为 true"], LIVE_CLAIM, "undefined"),
-  live_null: unsetSecretCase(["livemode true", "livemode 为 true"], LIVE_CLAIM, "null"),
-  live_none: unsetSecretCase(["livemode true", "livemode 为 true"], LIVE_CLAIM, "None"),
-  other_store_empty: unsetSecretCase(["another store", "属于另一商店"], OTHER_ADDRESS, ""),
-  other_store_undefined: unsetSecretCase(["another store", "属于另一商店"], OTHER_ADDRESS, "undefined"),
-  other_store_null: unsetSecretCase(["another store", "属于另一商店"], OTHER_ADDRESS, "null"),
-  other_store_none: unsetSecretCase(["another store", "属于另一商店"], OTHER_ADDRESS, "None"),
+  live_empty: unsetSecretCase(["livemode true", "livemode 为 true"], claimLivemode, ""),
+  live_undefined: unsetSecretCase(["livemode true", "livemode 为 true"], claimLivemode, "undefined"),
+  live_null: unsetSecretCase(["livemode true", "livemode 为 true"], claimLivemode, "null"),
+  live_none: unsetSecretCase(["livemode true", "livemode 为 true"], claimLivemode, "None"),
+  other_store_empty: unsetSecretCase(["another store", "属于另一商店"], claimOtherStore, ""),
+  other_store_undefined: unsetSecretCase(["another store", "属于另一商店"], claimOtherStore, "undefined"),
+  other_store_null: unsetSecretCase(["another store", "属于另一商店"], claimOtherStore, "null"),
+  other_store_none: unsetSecretCase(["another store", "属于另一商店"], claimOtherStore, "None"),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** Invalid timestamps, correctly signed, and pairs of an old and a new timestamp. */
