@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { isRefusedWhenHosted } from "../config/hosted-lacks.ts";
+import { isRefusedWhenHosted } from "../config/hosted-missing-parts.ts";
 import { ERRORS, type ErrorCode } from "../errors.ts";
 import { camelCase, UUID_SOURCE } from "../text.ts";
 import { DEFAULT_STORE, OPERATION_HEADER, VERSION_HEADER } from "./protocol.ts";
