@@ -32,7 +32,7 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
   return page("Settings", [
     wrapped(
       "An option wins over its variable, the variable over `checkout.config.json` and `.checkout/`, and those over the " +
-        "default. Options that say what one call means, such as `--order-id` or `--json`, have no variable. " +
+        "default. Options that apply to a single call, such as `--order-id` or `--json`, have no variable. " +
         "`checkout whoami` shows each setting of a client with its source. A switch is set by 1 and unset by 0.",
     ),
     "## Every command",

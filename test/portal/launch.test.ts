@@ -85,7 +85,7 @@ test("the page speaks Chinese", async () => {
 
 test("production is requested once, with a note that holds no secret; the item tells its age", async () => {
   const { harness, get, act, post } = await openPage();
-  expect((await get()).text).toContain("Production was not requested yet");
+  expect((await get()).text).toContain("Production has not been requested yet");
   const page = await act("/production", { note: "launch on svc_test_0000000000000000000000000000000000" });
   expect(page.html).not.toContain("svc_test_0000");
   expect(page.text).toContain("The administrator has the request");

@@ -78,7 +78,7 @@ export const BREAKAGES: readonly Breakage[] = [
     item: "idempotency_replay",
     causes: [
       "a new key and a new order_id for each retry",
-      "one for each attempt, or one by a second create",
+      "a new order for each attempt, or another one by repeating the create",
     ],
   },
   {

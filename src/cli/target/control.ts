@@ -115,9 +115,9 @@ function storeOfFolder(
 }
 
 /**
- * The sandbox in the environment, otherwise the running sandbox of the folder; waits until that is running. Prints a
- * note with the sandbox if the two differ (decision 64). Neither a token nor the API key is ever sent to another
- * machine.
+ * The sandbox named by the environment, otherwise the folder's sandbox; waits until one of them is available. If both
+ * exist and differ, prints a note that says which one the command uses (decision 64). Neither a token nor the API key is
+ * ever sent to another machine.
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   const { world, around } = context;

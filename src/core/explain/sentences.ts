@@ -12,7 +12,7 @@ export const EXPLAIN_SENTENCES = {
   /** The meaning of a checkout's status. */
   status: {
     created: (expires) => [
-      `the payment page was not used yet; the checkout expires at ${expires}`,
+      `the payment page has not been used yet; the checkout expires at ${expires}`,
       `支付页尚未使用；${expires} 到期`,
     ],
     pending: (expires) => [

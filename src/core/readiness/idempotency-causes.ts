@@ -146,7 +146,7 @@ export const IDEMPOTENCY_CAUSES = {
     "没有创建订单，尽管本服务的响应表示已创建",
   ],
   more_orders: [
-    "creates more than one order for one purchase: one for each attempt, or one by a second create",
+    "creates more than one order for one purchase: a new order for each attempt, or another one by repeating the create",
     "一次购买创建了多个订单：每次尝试各创建一个，或再次创建",
   ],
   endless: ["does not end", "不会结束"],

@@ -12,8 +12,8 @@ import { readingText, type OrderReading } from "./order-view.ts";
 export type SentStatus = "created" | "pending" | "succeeded";
 
 /**
- * The sends to orders that are paid in the end, in this order. Each send is one event of a real order, with a valid
- * signature, to each endpoint that subscribes to its type; `at_once` sends it twice at the same time, and
+ * The sends for orders that end up paid, in the sequence in which the drill makes them. Each send delivers one event of a
+ * real order, with a valid signature, to each endpoint that subscribes to its type; `at_once` sends it twice at the same time, and
  * `payment_last` sends it again with another `Checkout-Event-Id`, regardless of the answer.
  */
 export const DUPLICATE_SENDS = {

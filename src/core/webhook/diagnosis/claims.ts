@@ -8,7 +8,7 @@ export type Claims = {
   readonly orderId: string | null;
 };
 
-/** Parses the claims of a webhook's body. Only for lists: before verification, nothing may depend on them. */
+/** Parses the claims of a webhook's body. Before the webhook is verified, its claims are for display only. */
 export function parseClaims(rawBody: Uint8Array): Claims {
   const body = parseJsonBody(rawBody);
   const object = fieldOf(body, "data");

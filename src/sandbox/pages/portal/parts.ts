@@ -203,7 +203,7 @@ export function factList(all: Facts): Html {
   </dl>`;
 }
 
-/** Bytes with escaped control characters, followed by formatted JSON. */
+/** A labelled text to copy, as sent, with control characters escaped; JSON is also shown formatted, first. */
 export function rawBytes(label: Text, text: string): Html {
   const pretty = prettyJson(text);
   if (pretty === undefined || pretty === text)

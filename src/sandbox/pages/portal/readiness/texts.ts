@@ -93,7 +93,7 @@ export const LAUNCH_TEXTS = {
   ],
   needsShell: ["Run it in a terminal", "在终端中运行"],
   notRequested: [
-    "Production was not requested yet. A request does not open the gate: the administrator decides.",
+    "Production has not been requested yet. Requesting it does not open the gate: the administrator decides.",
     "尚未申请生产环境。申请本身不会开放任何权限，由管理员决定。",
   ],
   requested: ["Requested", "申请"],
