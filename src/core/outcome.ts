@@ -16,7 +16,7 @@ export type Refusal = {
   /** The wire name of the refused field; a form shows the message next to the field. */
   readonly field?: string | undefined;
   /** The id of the checkout that a create conflicts with; only the request log stores it. */
-  readonly met?: string | undefined;
+  readonly conflictingCheckoutId?: string | undefined;
 };
 
 /** A value, or the reason why there is none. Expected refusals are values; only unexpected failures are thrown. */

@@ -11,7 +11,7 @@ test("a page hears of each change of its keys, and of no other, until it leaves"
   const watched = createStoreWatch(7);
   const heard: string[] = [];
   const leaves = [EVERY_WRITE, EVERY_REQUEST, NO_CHECKOUT, "c-1", orderKey("o-1")].map((key) =>
-    watched.hear(key, () => heard.push(key)),
+    watched.subscribe(key, () => heard.push(key)),
   );
   const told = (change: () => void): readonly string[] => {
     heard.length = 0;

@@ -98,7 +98,7 @@ export function openCheckout(
     return refuse(
       "order_conflict",
       `order_id ${printableLiteral(terms.orderId)} already has the ${live.object} ${live.id} with status ${live.status}; a new one can be created only after that one failed, was cancelled or expired`,
-      { met: live.id },
+      { conflictingCheckoutId: live.id },
     );
   }
   return accept({

@@ -24,7 +24,7 @@ export type ExistingCheckout = Checkout & {
 /** Explains the answer to a request, and lists the request's replays. */
 export function explainRequest(
   request: StoryRequest,
-  met: ExistingCheckout | undefined,
+  existing: ExistingCheckout | undefined,
   replays: readonly StoryRequest[],
   say: Translator = english,
 ): Explanation {
@@ -35,7 +35,7 @@ export function explainRequest(
   if (fault !== null) return { ...rest, ...NO_REFUSAL, ...explainFault(request, fault, line) };
   if (code === null || refused === null) {
     const relied = request.decisions[0] ?? null;
-    const next = met === undefined ? [] : [`checkout explain ${met.id}`];
+    const next = existing === undefined ? [] : [`checkout explain ${existing.id}`];
     return {
       ...rest,
       summary: `${line}${afterOf(request, replays, say)}`,
@@ -59,7 +59,7 @@ export function explainRequest(
     expected,
     received: received ?? receivedOf(code, refused),
     differences,
-    next: met === undefined ? next : [`checkout explain ${met.id}`, ...next],
+    next: existing === undefined ? next : [`checkout explain ${existing.id}`, ...next],
   };
 }
 
@@ -162,15 +162,15 @@ export function keyOfRefusal({ refused }: Pick<LoggedRequest, "refused">): strin
 /** The fields in which a refused request differs from the request that created the existing checkout. */
 export function differencesOf(
   { path, refused }: Pick<LoggedRequest, "path" | "refused">,
-  met: ExistingCheckout | undefined,
+  existing: ExistingCheckout | undefined,
 ): readonly RequestDifference[] {
-  if (refused === null || met === undefined) return [];
+  if (refused === null || existing === undefined) return [];
   const body = parseJson(refused.body);
   if (typeof body !== "object" || body === null) return [];
   const sent = new Map(Object.entries(body).map(([field, value]) => [field, displayValue(value)]));
-  const first = firstRequest(met);
+  const first = firstRequest(existing);
   // A price can supply the description; without a fingerprint, it is unknown whether the first request sent one.
-  if (met.fingerprint === null && createRequestsFor(met).length > 1) sent.delete("description");
+  if (existing.fingerprint === null && createRequestsFor(existing).length > 1) sent.delete("description");
   sent.set(PATH, path);
   return [...new Set([...first.keys(), ...sent.keys()])]
     .map((field) => ({ field, first: first.get(field) ?? null, this: sent.get(field) ?? null }))
@@ -180,16 +180,18 @@ export function differencesOf(
 const PATH = "path";
 
 /** The body of the request that created a checkout, reconstructed from the checkout's terms. */
-export function originalBody(met: ExistingCheckout): CreateRequest {
-  const [body, ...others] = createRequestsFor(met);
-  return others.find((other) => fingerprint(CREATE_PATHS[met.object], other) === met.fingerprint) ?? body;
+export function originalBody(existing: ExistingCheckout): CreateRequest {
+  const [body, ...others] = createRequestsFor(existing);
+  return (
+    others.find((other) => fingerprint(CREATE_PATHS[existing.object], other) === existing.fingerprint) ?? body
+  );
 }
 
 /** The path and the fields of the request that created a checkout. */
-function firstRequest(met: ExistingCheckout): Map<string, string> {
-  const fields = Object.entries({ path: CREATE_PATHS[met.object], ...originalBody(met) });
+function firstRequest(existing: ExistingCheckout): Map<string, string> {
+  const fields = Object.entries({ path: CREATE_PATHS[existing.object], ...originalBody(existing) });
   // In the form of the log, so that the values are comparable.
-  return new Map(fields.map(([field, value]) => [field, displayValue(storedField(value, met))]));
+  return new Map(fields.map(([field, value]) => [field, displayValue(storedField(value, existing))]));
 }
 
 function storedField(value: unknown, { orderId }: ExistingCheckout): unknown {

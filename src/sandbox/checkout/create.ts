@@ -128,8 +128,8 @@ function answerUsed(
   const kind = answer.ok ? "replayed" : "refused";
   if (!isOwnCommand()) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: used.now });
   if (!answer.ok) {
-    const met = store.idempotencyKeys.checkoutOf(storeId, key);
-    return { ok: false, refusal: { ...answer.refusal, met } };
+    const conflictingCheckoutId = store.idempotencyKeys.checkoutOf(storeId, key);
+    return { ok: false, refusal: { ...answer.refusal, conflictingCheckoutId } };
   }
   const { requestId: first, body } = answer.value;
   return accept({ requestId: first, body, replayed: true });

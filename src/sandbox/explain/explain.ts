@@ -85,10 +85,10 @@ export async function explain(
 }
 
 function explainRequestById({ context, storeId, id }: ExplainQuery): Explanation | undefined {
-  const told = readLoggedRequest(context, storeId, id);
-  if (!told.ok) return undefined;
-  const { request, met, replays } = told.value;
-  return explainRequest(request, met, replays);
+  const logged = readLoggedRequest(context, storeId, id);
+  if (!logged.ok) return undefined;
+  const { request, existing, replays } = logged.value;
+  return explainRequest(request, existing, replays);
 }
 
 /** A logged request with its replays and its checkout. */
@@ -97,7 +97,7 @@ type ReadRequest = {
   /** The newest replays of the stored answer. */
   readonly replays: readonly StoryRequest[];
   /** The checkout that the request conflicts with, or is about. */
-  readonly met: ConflictingCheckout | undefined;
+  readonly existing: ConflictingCheckout | undefined;
 };
 
 /** Reads a logged request and the state that belongs to it. Refuses with `not_found`. */
@@ -109,12 +109,12 @@ export function readLoggedRequest(
   const found = context.requests.find(storeId, id);
   if (found === undefined) return refuseUnknownRequest(context.requests, id);
   const { replays, ...request } = found;
-  const met = conflictOf(context, storeId, request);
-  const keys = met === undefined ? [] : keysOf(context, met.id);
+  const existing = conflictOf(context, storeId, request);
+  const keys = existing === undefined ? [] : keysOf(context, existing.id);
   return accept({
-    request: readStoryRequest(request, met, keys),
-    replays: replays.slice(-MAX_STORY_ITEMS).map((replay) => readStoryRequest(replay, met, keys)),
-    met,
+    request: readStoryRequest(request, existing, keys),
+    replays: replays.slice(-MAX_STORY_ITEMS).map((replay) => readStoryRequest(replay, existing, keys)),
+    existing,
   });
 }
 
@@ -135,7 +135,7 @@ export function refuseUnknownRequest(log: Pick<RequestLog, "failure">, id: strin
  */
 function readStoryRequest(
   request: LoggedRequest,
-  met: ExistingCheckout | undefined,
+  existing: ExistingCheckout | undefined,
   keys: readonly StoredAnswer[],
 ): StoryRequest {
   const kept =
@@ -143,7 +143,7 @@ function readStoryRequest(
   return {
     ...request,
     key: kept?.key ?? keyOfRefusal(request),
-    differences: request.code === null ? [] : differencesOf(request, met),
+    differences: request.code === null ? [] : differencesOf(request, existing),
     answer: kept?.body ?? null,
     fingerprint: kept?.fingerprint ?? null,
   };
@@ -159,8 +159,8 @@ function conflictOf(
   storeId: string,
   request: LoggedRequest,
 ): ConflictingCheckout | undefined {
-  const met = conflictingCheckout(context.store, storeId, request);
-  return met && { ...met, fingerprint: keysOf(context, met.id)[0]?.fingerprint ?? null };
+  const existing = conflictingCheckout(context.store, storeId, request);
+  return existing && { ...existing, fingerprint: keysOf(context, existing.id)[0]?.fingerprint ?? null };
 }
 
 /**
@@ -187,8 +187,8 @@ function conflictingCheckout(
 async function explainCheckoutById({ context, storeId, id }: ExplainQuery): Promise<Explanation | undefined> {
   const view = await viewCheckout(context, { storeId, checkoutId: id });
   if (!view.ok) return undefined;
-  const told = readStory(context, view.value);
-  return explainCheckout(told, told);
+  const story = readStory(context, view.value);
+  return explainCheckout(story, story);
 }
 
 type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
@@ -247,8 +247,8 @@ async function explainOrderById(looking: ExplainQuery): Promise<Explanation | un
   const views = await Promise.all(
     checkouts.toReversed().map(({ id }) => viewCheckout(context, { storeId, checkoutId: id })),
   );
-  const told = views.flatMap((view) => (view.ok ? [withStory(context, view.value)] : []));
-  return explainOrder(orderId, told, { requests, now: storeTime(context, storeId) });
+  const stories = views.flatMap((view) => (view.ok ? [withStory(context, view.value)] : []));
+  return explainOrder(orderId, stories, { requests, now: storeTime(context, storeId) });
 }
 
 /** The requests about an order, oldest first. */
@@ -261,8 +261,8 @@ function requestsOf(
   const found = context.requests.list(storeId, { ...any, orderId, limit: MAX_STORY_ITEMS }).toReversed();
   return found.map((request) => {
     // Only refused requests are compared with a checkout.
-    const met = request.code === null ? undefined : conflictOf(context, storeId, request);
-    return readStoryRequest(request, met, keys);
+    const existing = request.code === null ? undefined : conflictOf(context, storeId, request);
+    return readStoryRequest(request, existing, keys);
   });
 }
 

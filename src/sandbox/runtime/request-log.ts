@@ -375,7 +375,7 @@ function factsOf({
       message: redact(refusal.message),
       headers: redactHeaders(rawHeaders, redact),
       body: cutBody(redactBody(sent, redact)),
-      met: refusal.met,
+      met: refusal.conflictingCheckoutId,
     },
   };
 }

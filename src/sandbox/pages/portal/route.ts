@@ -154,7 +154,7 @@ type Action<Name extends OperationName> = {
   /** A secret that the next page may show once, as `view.shownOnce`. Default: none. */
   readonly reveals?: (done: AnswerOf<Name>) => string;
   /** The notice at the top of the next page. Default: none. */
-  readonly says?: (done: AnswerOf<Name>, at: ActionContext) => Notice | Promise<Notice>;
+  readonly notice?: (done: AnswerOf<Name>, at: ActionContext) => Notice | Promise<Notice>;
   /** The page with the form, which is shown again if the form is refused. Default: a page with only the refusal. */
   readonly form?: RefusedPage;
 };
@@ -186,7 +186,7 @@ type RefusedPage = {
  */
 export function actionRoute<Name extends OperationName>(
   path: string,
-  { operation, read, parse, leadsTo, meanwhile, reveals, says, form }: Action<Name>,
+  { operation, read, parse, leadsTo, meanwhile, reveals, notice, form }: Action<Name>,
 ): PortalRoute {
   const { role, entersStore } = CONTROL_OPERATIONS[operation];
   const [, , , room = ""] = path.split("/");
@@ -213,11 +213,11 @@ export function actionRoute<Name extends OperationName>(
         const done = await asking;
         if (!done.ok) return done;
         const address = leadsTo?.(view, done.value, context) ?? storePath(view, `/${room}`);
-        const said = await says?.(done.value, { context, view });
+        const shownNotice = await notice?.(done.value, { context, view });
         return accept(
           addTickets(context, call, address, {
             shown: reveals?.(done.value),
-            said: said && JSON.stringify(said),
+            said: shownNotice && JSON.stringify(shownNotice),
           }),
         );
       };

@@ -11,7 +11,7 @@ export const ADMIN_ROUTES: readonly PortalRoute[] = [
     operation: "adminAct",
     read: parseActionForm,
     leadsTo: ({ storeId }) => `/portal/admin/${storeId}`,
-    says: ({ number, action }) => ({ words: ADMIN_TEXTS.recorded(number, action), tone: "good" }),
+    notice: ({ number, action }) => ({ words: ADMIN_TEXTS.recorded(number, action), tone: "good" }),
     form: {
       page: adminStorePage,
       at: ({ storeId }) => ({ path: `/portal/admin/${storeId}`, storeId, id: "" }),

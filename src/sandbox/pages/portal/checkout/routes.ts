@@ -14,14 +14,14 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
   actionRoute("/portal/{store_id}/checkouts/test-orders", {
     operation: "createTestOrder",
     leadsTo: (view, { id }) => storePath(view, `/checkouts/${id}`),
-    says: ({ orderId }) => ({ words: COMMON_WORDS.testOrderMade(orderId), tone: "good" }),
+    notice: ({ orderId }) => ({ words: COMMON_WORDS.testOrderMade(orderId), tone: "good" }),
     form: { page: showCheckouts },
   }),
   actionRoute("/portal/{store_id}/checkouts/{id}/pay", {
     operation: "pay",
     read: (fields) => ({ outcome: fields.get("outcome") }),
     leadsTo: (view) => storePath(view, `/checkouts/${view.id}`),
-    says: paidNotice,
+    notice: paidNotice,
     form: {
       page: showCheckout,
       at: ({ storeId, id }) => ({ path: storePath({ storeId }, `/checkouts/${id}`), storeId, id }),
@@ -31,7 +31,7 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
     operation: "replayEvent",
     leadsTo: (view) =>
       storePath(view, `/checkouts/${view.call.params["checkout_id"] ?? ""}#event-${view.id}`),
-    says: ({ deliveries }, at) => deliveryNotice(at, "replayed", deliveries),
+    notice: ({ deliveries }, at) => deliveryNotice(at, "replayed", deliveries),
   }),
   {
     methods: ["GET"],

@@ -117,15 +117,15 @@ async function beginAnew(
     nextEpoch,
   }: Omit<WatchedStore, "leave"> & { readonly storeId: string; readonly nextEpoch: () => number },
 ): Promise<void> {
-  if (writeSignals.isOver()) return topics.forEach((topic) => topic.tell({ kind: "end", why: "stopped" }));
+  if (writeSignals.isOver()) return topics.forEach((topic) => topic.send({ kind: "end", why: "stopped" }));
   watched.beginEpoch(nextEpoch());
   await awaitReopening(storeGate, storeId);
   // Again, because a page that was read while its store was being closed shows deleted data.
   watched.beginEpoch(nextEpoch());
   world.after(ERASED_MS, () => {
     const isGone = store.stores.names(storeId) === undefined;
-    if (isGone) topics.forEach((topic) => topic.tell({ kind: "end", why: "gone" }));
-    else topics.forEach((topic) => topic.tellOlder({ kind: "reload" }));
+    if (isGone) topics.forEach((topic) => topic.send({ kind: "end", why: "gone" }));
+    else topics.forEach((topic) => topic.sendToOlder({ kind: "reload" }));
   });
 }
 

@@ -59,10 +59,10 @@ function createMailbox(language: Language) {
       isNew = false;
       return greeting();
     }
-    const told = news;
+    const message = news;
     [news, isQuiet] = [undefined, false];
-    isOver = told !== undefined && isFinal(told);
-    return told === undefined ? COMMENT : encode(language, told);
+    isOver = message !== undefined && isFinal(message);
+    return message === undefined ? COMMENT : encode(language, message);
   };
   const take = async (): Promise<string | undefined> => {
     if (isOver) return undefined;
@@ -72,8 +72,8 @@ function createMailbox(language: Language) {
   };
 
   return {
-    receive: (told: PageMessage): void => {
-      news = mergeMessages(news, told);
+    receive: (message: PageMessage): void => {
+      news = mergeMessages(news, message);
       wake();
     },
     beat: (): void => {

@@ -42,9 +42,9 @@ export type TopicFeed = {
   /** Returns whether no follower is left. */
   readonly remove: (follower: Follower) => boolean;
   /** Sends a message to all followers. */
-  readonly tell: (news: PageMessage) => void;
+  readonly send: (news: PageMessage) => void;
   /** Sends a message to the pages of earlier epochs. */
-  readonly tellOlder: (news: PageMessage) => void;
+  readonly sendToOlder: (news: PageMessage) => void;
 };
 
 /** Minimum time between two messages, in milliseconds: four messages per second. */
@@ -99,10 +99,10 @@ export function createTopicFeed(
   { kind, keys }: { readonly kind: LiveTopic["kind"]; readonly keys: readonly string[] },
 ): TopicFeed {
   const followers = new Set<Follower>();
-  let unhear: readonly (() => void)[] = [];
+  let unsubscribers: readonly (() => void)[] = [];
   let touches = 0;
   let isArmed = false;
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let sentAt = Number.NEGATIVE_INFINITY;
   let burst = 0;
 
   const pace = (): number => (isWide(keys) && burst >= BUSY_AFTER ? BUSY_PACE_MS : PACE_MS);
@@ -110,27 +110,27 @@ export function createTopicFeed(
     touches += 1;
     if (isArmed) return;
     isArmed = true;
-    world.after(Math.max(SETTLE_MS, toldAt + pace() - world.monotonic()), sendChanges);
+    world.after(Math.max(SETTLE_MS, sentAt + pace() - world.monotonic()), sendChanges);
   };
   const sendChanges = (): void => {
     const now = world.monotonic();
-    burst = now - toldAt < pace() * 2 ? burst + 1 : 0;
+    burst = now - sentAt < pace() * 2 ? burst + 1 : 0;
     const count = touches;
-    [isArmed, toldAt, touches] = [false, now, 0];
-    tell(changed(count));
+    [isArmed, sentAt, touches] = [false, now, 0];
+    send(changed(count));
   };
   const changed = (count: number): PageMessage => {
     return { kind: "changed", count, since: formatPosition(kind, watched.position()) };
   };
-  const tell = (news: PageMessage): void => followers.forEach((follower) => follower.receive(news));
+  const send = (news: PageMessage): void => followers.forEach((follower) => follower.receive(news));
 
   const isOlder = ({ since }: Follower): boolean => parsePosition(since, watched.position()) === undefined;
 
   return {
-    tell,
-    tellOlder: (news) => [...followers].filter(isOlder).forEach(({ receive }) => receive(news)),
+    send,
+    sendToOlder: (news) => [...followers].filter(isOlder).forEach(({ receive }) => receive(news)),
     add: (follower) => {
-      if (followers.size === 0) unhear = keys.map((key) => watched.hear(key, touch));
+      if (followers.size === 0) unsubscribers = keys.map((key) => watched.subscribe(key, touch));
       followers.add(follower);
       const position = watched.position();
       const since = parsePosition(follower.since, position);
@@ -141,7 +141,7 @@ export function createTopicFeed(
     remove: (follower) => {
       followers.delete(follower);
       if (followers.size > 0) return false;
-      for (const one of unhear) one();
+      for (const one of unsubscribers) one();
       return true;
     },
   };

@@ -7,7 +7,7 @@ export type StoreWatch = {
   /** Whether one of these keys changed after a position; also true if the record does not reach back so far. */
   readonly hasChanged: (keys: readonly string[], since: number) => boolean;
   /** Calls `touch` for each change of a key, until the returned function is called. */
-  readonly hear: (key: string, touch: () => void) => () => void;
+  readonly subscribe: (key: string, touch: () => void) => () => void;
   /** Counts a write. */
   readonly write: (written: WriteNotice) => void;
   /** Counts logged requests. */
@@ -48,9 +48,9 @@ export function createStoreWatch(firstEpoch: number): StoreWatch {
         const [changes, name] = changesOf(key);
         return changes.lastOf(name) > since;
       }),
-    hear: (key, touch) => {
+    subscribe: (key, touch) => {
       const [changes, name] = changesOf(key);
-      return changes.hear(name, touch);
+      return changes.subscribe(name, touch);
     },
     write: ({ checkoutId }) => {
       counts.changes += 1;
@@ -72,12 +72,12 @@ export function createStoreWatch(firstEpoch: number): StoreWatch {
  * page connects: a map would make recording a change five times as slow.
  */
 function createChanges() {
-  const hearers = new Map<string, Set<() => void>>();
+  const subscribers = new Map<string, Set<() => void>>();
   const names: string[] = [];
   const places: number[] = [];
   let next = 0;
   let forgotten = 0;
-  const touch = (name: string): void => hearers.get(name)?.forEach((one) => one());
+  const touch = (name: string): void => subscribers.get(name)?.forEach((one) => one());
   return {
     touch,
     change: (name: string, position: number): void => {
@@ -97,12 +97,12 @@ function createChanges() {
       });
       return last;
     },
-    hear: (name: string, one: () => void) => {
-      hearers.set(name, (hearers.get(name) ?? new Set()).add(one));
+    subscribe: (name: string, one: () => void) => {
+      subscribers.set(name, (subscribers.get(name) ?? new Set()).add(one));
       return (): void => {
-        const ofName = hearers.get(name);
+        const ofName = subscribers.get(name);
         ofName?.delete(one);
-        if (ofName?.size === 0) hearers.delete(name);
+        if (ofName?.size === 0) subscribers.delete(name);
       };
     },
   };

@@ -24,13 +24,13 @@ export const READINESS_ROUTES: readonly PortalRoute[] = [
   actionRoute("/portal/{store_id}/launch/waivers", {
     operation: "waiveDrill",
     read: (fields) => ({ drill: fields.get("drill"), reason: fields.get("reason") }),
-    says: ({ drill }) => ({ words: LAUNCH_TEXTS.cameOf.skipped[drill], tone: "good" }),
+    notice: ({ drill }) => ({ words: LAUNCH_TEXTS.notices.skipped[drill], tone: "good" }),
     form: FORM,
   }),
   actionRoute("/portal/{store_id}/launch/production", {
     operation: "requestProduction",
     read: (fields) => filledFields(fields, ["note"]),
-    says: () => ({ words: LAUNCH_TEXTS.cameOf.requested, tone: "good" }),
+    notice: () => ({ words: LAUNCH_TEXTS.notices.requested, tone: "good" }),
     form: FORM,
   }),
 ];

@@ -107,7 +107,7 @@ export const LAUNCH_TEXTS = {
   ],
   requestNote: ["Note for the administrator (optional)", "给管理员的备注（可选）"],
   request: ["Request production", "申请生产环境"],
-  cameOf: {
+  notices: {
     skipped: {
       webhook: ["The webhook drill is skipped for 7 days.", "7 天内不要求 Webhook 演练。"],
       duplicates: ["The duplicates drill is skipped for 7 days.", "7 天内不要求重复事件演练。"],

@@ -20,17 +20,17 @@ import { CHECK_NAMES, REQUEST_TEXTS } from "./texts.ts";
 /** The page of a request: why it was answered in this way, in the words of `checkout explain`, and its bytes. */
 export async function requestPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   // Read only once, because the log has no index of ids.
-  const told = readLoggedRequest(context, view.storeId, view.id);
-  if (!told.ok) return told;
-  const { request, met, replays } = told.value;
-  const explained = explainRequest(request, met, replays, selectorOf(view.language));
+  const logged = readLoggedRequest(context, view.storeId, view.id);
+  if (!logged.ok) return logged;
+  const { request, existing, replays } = logged.value;
+  const explained = explainRequest(request, existing, replays, selectorOf(view.language));
   const main = html`<section class="panel">
-      ${requestFacts(view, request, met ?? newestOf(context, view, request.orderId))}
+      ${requestFacts(view, request, existing ?? newestOf(context, view, request.orderId))}
     </section>
     ${whyPart(request, explained)} ${differencePart(explained)}
     <section>
       <h2>${REQUEST_TEXTS.exchange}</h2>
-      ${requestDetails(request, met)}
+      ${requestDetails(request, existing)}
     </section>`;
   return accept({ title: REQUEST_TEXTS.requestTitle(request.method, request.path), main });
 }

@@ -39,7 +39,6 @@ const STORES = {
     return { path: storePath({ storeId }, "/stores"), storeId, id: "" };
   },
 };
-const SAYS = NOTICE_TEXTS;
 
 /** The pages of a store: its first page, catalog, keys, settings, clock, faults, and the list of stores. */
 export const STORE_ROUTES: readonly PortalRoute[] = [
@@ -58,13 +57,13 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   actionRoute("/portal/{store_id}/catalog", {
     operation: "addPrice",
     parse: parsePriceForm,
-    says: ({ id }) => good(SAYS.priceAdded(displayText(id))),
+    notice: ({ id }) => good(NOTICE_TEXTS.priceAdded(displayText(id))),
     form: { page: CATALOG, field: "price_id", names: { id: "price_id" } },
   }),
   actionRoute("/portal/{store_id}/catalog/retire", {
     operation: "retirePrice",
     read: (fields) => ({ id: fields.get("price_id") }),
-    says: ({ id }) => good(SAYS.priceRetired(displayText(id))),
+    notice: ({ id }) => good(NOTICE_TEXTS.priceRetired(displayText(id))),
   }),
 
   pageRoute("/portal/{store_id}/keys", KEYS),
@@ -76,20 +75,20 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   }),
   actionRoute("/portal/{store_id}/keys/{id}/revoke", {
     operation: "revokeKey",
-    says: ({ lastFour }) => good(SAYS.keyRevoked(lastFour)),
+    notice: ({ lastFour }) => good(NOTICE_TEXTS.keyRevoked(lastFour)),
   }),
 
   pageRoute("/portal/{store_id}/settings", SETTINGS),
   actionRoute("/portal/{store_id}/settings/return-origins", {
     operation: "changeReturnOrigins",
     read: parseReturnOriginForm,
-    says: () => good(SAYS.originAdded),
+    notice: () => good(NOTICE_TEXTS.originAdded),
     form: { page: SETTINGS, field: "origin" },
   }),
   actionRoute("/portal/{store_id}/settings/return-origins/remove", {
     operation: "changeReturnOrigins",
     read: (fields) => ({ action: "remove", origin: fields.get("origin") ?? "" }),
-    says: () => good(SAYS.originRemoved),
+    notice: () => good(NOTICE_TEXTS.originRemoved),
   }),
 
   pageRoute("/portal/{store_id}/clock", clockPage),
@@ -106,16 +105,16 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   actionRoute("/portal/{store_id}/faults", {
     operation: "addFault",
     parse: parseFaultForm,
-    says: ({ faults }) => good(SAYS.faultsAdded(faults.map(({ action }) => action).join(", "))),
+    notice: ({ faults }) => good(NOTICE_TEXTS.faultsAdded(faults.map(({ action }) => action).join(", "))),
     form: { page: FAULTS, names: { latency_ms: "latency" } },
   }),
   actionRoute("/portal/{store_id}/faults/{id}/remove", {
     operation: "removeFault",
-    says: () => good(SAYS.faultRemoved),
+    notice: () => good(NOTICE_TEXTS.faultRemoved),
   }),
   actionRoute("/portal/{store_id}/faults/clear", {
     operation: "clearFaults",
-    says: () => good(SAYS.faultsCleared),
+    notice: () => good(NOTICE_TEXTS.faultsCleared),
   }),
 
   pageRoute("/portal/{store_id}/stores", storesPage),
@@ -124,14 +123,15 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     read: parseStoreForm,
     leadsTo: (_view, { storeId }) => storePath({ storeId }, "/connect"),
     reveals: ({ apiKey }) => apiKey,
-    says: ({ name }) => good(SAYS.storeCreated(displayStoreName(name))),
+    notice: ({ name }) => good(NOTICE_TEXTS.storeCreated(displayStoreName(name))),
     form: { page: storesPage, field: "name" },
   }),
   actionRoute("/portal/stores/reset", {
     operation: "reset",
     parse: resetNamed,
     leadsTo: (_view, { stores }) => storesOf(stores),
-    says: ({ stores }) => good(SAYS.storeReset(stores.map(({ name }) => displayStoreName(name)).join(", "))),
+    notice: ({ stores }) =>
+      good(NOTICE_TEXTS.storeReset(stores.map(({ name }) => displayStoreName(name)).join(", "))),
     form: STORES,
   }),
   actionRoute("/portal/{store_id}/delete", {
@@ -140,7 +140,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
       mapValue(parseStoreConfirmation(fields, { context, storeId: view.storeId }), () => ({})),
     leadsTo: (_view, _done, { store }) =>
       storesOf(store.stores.all().map(({ id: storeId }) => ({ storeId }))),
-    says: ({ name }) => good(SAYS.storeDeleted(displayStoreName(name))),
+    notice: ({ name }) => good(NOTICE_TEXTS.storeDeleted(displayStoreName(name))),
     form: STORES,
   }),
 
@@ -148,14 +148,14 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     operation: "createStoreSnapshot",
     read: nameIn,
     leadsTo: toStores,
-    says: saysTaken,
+    notice: takenNotice,
     form: STORES,
   }),
   actionRoute("/portal/{store_id}/snapshots/all", {
     operation: "createSnapshot",
     read: nameIn,
     leadsTo: toStores,
-    says: saysTaken,
+    notice: takenNotice,
     form: STORES,
   }),
   // Not below a store, as with `reset`: a restore waits until the requests of the replaced stores have ended.
@@ -163,14 +163,14 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     operation: "restoreSnapshot",
     read: nameIn,
     leadsTo: (_view, { stores }) => storesOf(stores),
-    says: restoreNotice,
+    notice: restoreNotice,
     form: STORES,
   }),
   actionRoute("/portal/{store_id}/snapshots/remove", {
     operation: "removeSnapshot",
     read: nameIn,
     leadsTo: toStores,
-    says: ({ name }) => good(SAYS.snapshotRemoved(name)),
+    notice: ({ name }) => good(NOTICE_TEXTS.snapshotRemoved(name)),
     form: STORES,
   }),
 ];
@@ -199,14 +199,14 @@ function good(words: Words): Notice {
   return { words, tone: "good" };
 }
 
-function saysTaken({ snapshot: { name }, replaced }: AnswerOf<"createSnapshot">): Notice {
-  return good(replaced ? SAYS.takenAgain(name) : SAYS.taken(name));
+function takenNotice({ snapshot: { name }, replaced }: AnswerOf<"createSnapshot">): Notice {
+  return good(replaced ? NOTICE_TEXTS.takenAgain(name) : NOTICE_TEXTS.taken(name));
 }
 
 function restoreNotice({ stores, heldBack }: AnswerOf<"restoreSnapshot">): Notice {
   return heldBack === null
-    ? good(SAYS.restored(stores.length))
-    : { words: SAYS.restoredHeldBack(stores.length), tone: "warn" };
+    ? good(NOTICE_TEXTS.restored(stores.length))
+    : { words: NOTICE_TEXTS.restoredHeldBack(stores.length), tone: "warn" };
 }
 
 function nameIn(fields: Fields): unknown {

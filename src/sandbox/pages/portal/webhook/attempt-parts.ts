@@ -53,18 +53,18 @@ export function attemptDetails(
 function signingWords(signing: SigningSecrets): Html {
   if (!signing.known) return html`${WEBHOOK_TEXTS.signingUnknown[signing.why]}`;
   const { owner, secrets, fault, verdict } = signing;
-  const asked = fault === null ? undefined : FAULT_SIGNATURES[fault];
+  const injected = fault === null ? undefined : FAULT_SIGNATURES[fault];
   const by =
     owner === "endpoint" && secrets > 1 ? WEBHOOK_TEXTS.signedByBoth(secrets) : WEBHOOK_TEXTS.signedBy[owner];
   const found = verdict.ok ? WEBHOOK_TEXTS.verifies : WEBHOOK_TEXTS.verifiesNot(verdict.message);
-  return html`${asked ?? by} <span class="badge ${verdict.ok ? "good" : "bad"}">${found}</span>`;
+  return html`${injected ?? by} <span class="badge ${verdict.ok ? "good" : "bad"}">${found}</span>`;
 }
 
 function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Facts {
-  const { state, fault: met } = delivery;
+  const { state, fault: deliveryFault } = delivery;
   const { url, address, milliseconds, finishedAt, status, error, nextAt } = attempt;
   const cause = likelyCause(attempt);
-  const fault = attempt.fault ?? met?.action ?? null;
+  const fault = attempt.fault ?? deliveryFault?.action ?? null;
   const took = milliseconds === null ? "" : html` ${WEBHOOK_TEXTS.took(milliseconds)}`;
   const result =
     finishedAt === null

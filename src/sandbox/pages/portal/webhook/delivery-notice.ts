@@ -30,9 +30,9 @@ export async function deliveryNotice(
   const at = toIso(storeTime(context, view.storeId));
   const sent = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
   if (sent.length === 0 || context.heldBack(view.storeId) !== undefined)
-    return { words: WEBHOOK_TEXTS.cameOf.waits[act](at), tone: "warn" };
+    return { words: WEBHOOK_TEXTS.notices.waits[act](at), tone: "warn" };
   const ended = await awaitAttempts(context, view.storeId, sent);
-  return { words: cameOf(act, at, ended), tone: toneOf(ended) };
+  return { words: noticeWords(act, at, ended), tone: toneOf(ended) };
 }
 
 function isSentTo({ store }: PortalContext, endpointId: string): boolean {
@@ -59,19 +59,23 @@ async function awaitAttempts(
   }
 }
 
-function cameOf(act: EndpointAction, at: string, ended: readonly (DeliveryAttempt | undefined)[]): Words {
+function noticeWords(
+  act: EndpointAction,
+  at: string,
+  ended: readonly (DeliveryAttempt | undefined)[],
+): Words {
   const [only, ...others] = ended;
   const results = others.length === 0 ? inBothLanguages((say) => say(resultOf(only))) : countsOf(ended);
   const cause = only === undefined || others.length > 0 ? undefined : only;
   return inBothLanguages((say) => {
     const why = cause && causeText(cause, say);
-    const told = `${say(WEBHOOK_TEXTS.cameOf.done[act](at))}${say(results)}`;
-    return why === undefined ? told : `${told}${say([` (${why})`, `（${why}）`])}`;
+    const text = `${say(WEBHOOK_TEXTS.notices.done[act](at))}${say(results)}`;
+    return why === undefined ? text : `${text}${say([` (${why})`, `（${why}）`])}`;
   });
 }
 
 function resultOf(attempt: DeliveryAttempt | undefined): Words {
-  if (attempt === undefined) return WEBHOOK_TEXTS.cameOf.noAnswerYet;
+  if (attempt === undefined) return WEBHOOK_TEXTS.notices.noAnswerYet;
   const { status, error } = attempt;
   return status === null ? [error ?? "", error ?? ""] : [String(status), String(status)];
 }

@@ -38,25 +38,25 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
     read: parseEndpointForm,
     leadsTo: (view, { id }) => endpointPath(view, id),
     reveals: ({ signingSecret }) => signingSecret,
-    says: saysAdded,
+    notice: addedNotice,
     form: { page: webhooksPage, field: "url", names: { event_types: "types" } },
   }),
   actionRoute(`${ENDPOINT}/state`, {
     operation: "setEndpointState",
     read: (fields) => ({ action: fields.get("action") }),
     leadsTo: (view, { id }) => endpointPath(view, id),
-    says: saysState,
+    notice: stateNotice,
     form: OF_ENDPOINT,
   }),
   actionRoute(`${ENDPOINT}/remove`, {
     operation: "setEndpointState",
     read: () => ({ action: "remove" }),
-    says: ({ url }) => ({ words: WEBHOOK_TEXTS.cameOf.removed(url), tone: "" }),
+    notice: ({ url }) => ({ words: WEBHOOK_TEXTS.notices.removed(url), tone: "" }),
   }),
   actionRoute(`${ENDPOINT}/test`, {
     operation: "testEndpoint",
     leadsTo: (view, { eventId }) => storePath(view, `/webhooks/events/${eventId}`),
-    says: ({ eventId }, at) => deliveryNotice(at, "tested", deliveriesOf(at, eventId)),
+    notice: ({ eventId }, at) => deliveryNotice(at, "tested", deliveriesOf(at, eventId)),
     form: OF_ENDPOINT,
   }),
   actionRoute(`${ENDPOINT}/secret`, {
@@ -81,7 +81,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
       first === undefined || more.length > 0
         ? storePath(view, `/webhooks/events/${view.id}`)
         : storePath(view, `/webhooks/deliveries/${first.id}`),
-    says: ({ deliveries }, at) => deliveryNotice(at, "replayed", deliveries),
+    notice: ({ deliveries }, at) => deliveryNotice(at, "replayed", deliveries),
     form: {
       page: eventPage,
       at: ({ storeId, id }) => ({ path: storePath({ storeId }, `/webhooks/events/${id}`), storeId, id }),
@@ -96,7 +96,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
 ];
 
 /** Tests a new endpoint immediately, so that its page shows whether it answers. */
-async function saysAdded({ id }: AnswerOf<"addEndpoint">, at: ActionContext): Promise<Notice> {
+async function addedNotice({ id }: AnswerOf<"addEndpoint">, at: ActionContext): Promise<Notice> {
   const { context, view } = at;
   const tested = await runAsViewer(context, "testEndpoint", { ...view, id, body: {} });
   return deliveryNotice(at, "added", tested.ok ? deliveriesOf(at, tested.value.eventId) : []);
@@ -112,8 +112,8 @@ function deliveriesOf({ context, view }: ActionContext, eventId: string) {
 /** Maximum number of deliveries of a replay: more than the number of endpoints that a store can have. */
 const MAX_DELIVERIES = 50;
 
-function saysState({ id, state }: AnswerOf<"setEndpointState">, { context, view }: ActionContext): Notice {
-  const { paused, disabled, enabled } = WEBHOOK_TEXTS.cameOf;
+function stateNotice({ id, state }: AnswerOf<"setEndpointState">, { context, view }: ActionContext): Notice {
+  const { paused, disabled, enabled } = WEBHOOK_TEXTS.notices;
   if (state === "paused") return { words: paused, tone: "warn" };
   if (state === "disabled") return { words: disabled, tone: "warn" };
   return { words: enabled(healthOf(context, view, id).due), tone: "good" };
