@@ -7,12 +7,15 @@ export type LogUpdateSource<Item> = {
    * Opens a reader: its first call returns all items, each later call the items that are new or may have changed since.
    */
   readonly open: () => () => Promise<readonly Item[]>;
-  /** Calls `hear` when something is written, until the returned function is called. */
-  readonly follow: (hear: () => void) => () => void;
+  /** Calls `onWrite` when something is written, until the returned function is called. */
+  readonly follow: (onWrite: () => void) => () => void;
 };
 
 /** A followed log, which is read after each write until `leave` is called. */
-type FollowedLog<Item> = { readonly coming: () => Promise<LogUpdates<Item>>; readonly leave: () => void };
+type FollowedLog<Item> = {
+  readonly nextUpdates: () => Promise<LogUpdates<Item>>;
+  readonly leave: () => void;
+};
 
 /**
  * Follows a log for all waits together: after a write, the log is read once for all of them, and not at all if there
@@ -31,7 +34,7 @@ export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
   return {
     join: () => {
       const joined = followed ?? follow(source);
-      const next = joined.coming();
+      const next = joined.nextUpdates();
       // The first reader gets all items anyway; a later one also needs the items that were read before it joined.
       const all = followed === undefined ? next : readAll(next);
       followed = joined;
@@ -47,22 +50,22 @@ export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
   };
 }
 
-function follow<Item>({ open, follow: hear }: LogUpdateSource<Item>): FollowedLog<Item> {
+function follow<Item>({ open, follow: followWrites }: LogUpdateSource<Item>): FollowedLog<Item> {
   const read = open();
   let written = Promise.withResolvers<void>();
-  const come = (): Promise<LogUpdates<Item>> => {
-    const news = written.promise.then(async () => {
+  const readNext = (): Promise<LogUpdates<Item>> => {
+    const update = written.promise.then(async () => {
       // A write during this read causes another read.
       written = Promise.withResolvers();
       const items = await read();
-      coming = come();
-      return { items, next: coming };
+      nextUpdates = readNext();
+      return { items, next: nextUpdates };
     });
     // A wait receives the failure from its own await; without a wait, it must not become an unhandled rejection.
-    news.catch(() => undefined);
-    return news;
+    update.catch(() => undefined);
+    return update;
   };
-  let coming = come();
+  let nextUpdates = readNext();
   written.resolve();
-  return { coming: () => coming, leave: hear(() => written.resolve()) };
+  return { nextUpdates: () => nextUpdates, leave: followWrites(() => written.resolve()) };
 }
