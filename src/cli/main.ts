@@ -35,8 +35,8 @@ export async function main(world: World, version = VERSION): Promise<number> {
     const program = await createProgram({ world, version, exit: (code) => (exitCode = code) });
     const typed = arrangeArguments(program, argv);
     line = { world, program, argv: typed, ...findTypedCommand(program, typed) };
-    const asked = await printHelp(line, version);
-    if (asked !== undefined) return asked;
+    const helpExitCode = await printHelp(line, version);
+    if (helpExitCode !== undefined) return helpExitCode;
     const lacking = optionWithoutValue(line)?.flags ?? commonWithoutValue(argv, typed);
     if (lacking !== undefined) {
       const message = `error: option '${lacking}' argument missing`;

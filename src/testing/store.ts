@@ -168,7 +168,7 @@ function endpointOf({ id, url, eventTypes, inOrder, state, reason }: AnswerOf<"s
 
 /** The timeline of an explanation, without durations, which differ from run to run. */
 function timelineFrom({ summary, entries, pending }: AnswerOf<"explain">): Timeline {
-  const told = entries.map(({ at, what, id, of, status, durationMs, text, attempts = [] }) => ({
+  const timelineEntries = entries.map(({ at, what, id, of, status, durationMs, text, attempts = [] }) => ({
     at: new Date(at),
     what,
     id,
@@ -184,12 +184,12 @@ function timelineFrom({ summary, entries, pending }: AnswerOf<"explain">): Timel
   }));
   const due = pending.map(({ at, what, text }) => ({ at: new Date(at), what, text }));
   const lines = [
-    ...told.map(({ at, of, text }) => entryLine({ at: at.getTime(), of, text })),
+    ...timelineEntries.map(({ at, of, text }) => entryLine({ at: at.getTime(), of, text })),
     ...due.map(({ at, text }) => timedLine(at.getTime(), `due: ${text}`)),
   ];
   return {
     summary,
-    entries: told,
+    entries: timelineEntries,
     pending: due,
     toString: () => [printable(summary), ...lines].join("\n"),
   };

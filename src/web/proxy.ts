@@ -17,7 +17,7 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
   const { request } = await clientFor(proxy);
   const headers = { Host: target, ...authorizationOf(proxy) };
   // Without user name and password, which Node would send in an Authorization header.
-  const asked = request(displayProxy(proxy), {
+  const connectRequest = request(displayProxy(proxy), {
     method: "CONNECT",
     path: target,
     headers,
@@ -27,19 +27,19 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
   return new Promise((resolve) => {
     const fail = (error: Error): void => resolve({ ok: false, error });
     const refuse = (status = 0): void => fail(new Error(proxyRefusal(status, target)));
-    asked.on("connect", ({ statusCode }, socket, head) => {
+    connectRequest.on("connect", ({ statusCode }, socket, head) => {
       // In TLS the client sends first; earlier bytes are not from the server.
       if (statusCode === 200 && head.length === 0) return resolve({ ok: true, socket });
       socket.destroy();
       return refuse(statusCode);
     });
-    asked.on("response", (response) => {
+    connectRequest.on("response", (response) => {
       response.destroy();
       refuse(response.statusCode);
     });
-    asked.on("error", fail);
-    asked.on("close", () => fail(new Error("it closed the connection")));
-    asked.end();
+    connectRequest.on("error", fail);
+    connectRequest.on("close", () => fail(new Error("it closed the connection")));
+    connectRequest.end();
   });
 }
 

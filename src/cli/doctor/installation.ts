@@ -11,8 +11,8 @@ export function checkVersion({ context: { version }, lock }: CheckSubjects): Doc
   if (found?.kind !== "live") return okFinding(`checkout ${version}; no running sandbox to compare with`);
   const theirs = found.run.version;
   if (theirs === version) return okFinding(`checkout ${version}; the running sandbox has the same version`);
-  const told = theirs === undefined ? "has an older version" : `has version ${printable(theirs)}`;
-  return warningFinding(`checkout ${version}; the running sandbox ${told}`, RESTART_HINT);
+  const difference = theirs === undefined ? "has an older version" : `has version ${printable(theirs)}`;
+  return warningFinding(`checkout ${version}; the running sandbox ${difference}`, RESTART_HINT);
 }
 
 /** Checks the version and the path of Node. */

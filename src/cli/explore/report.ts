@@ -51,7 +51,7 @@ export async function exploreText(
     rows.length === 0
       ? []
       : [await table(["PLACE", "HELD", "BROKEN", "NOT JUDGED"], rows, { width, wrap: true })];
-  const told = advice.map(({ text }) => wrap(`  ${style.cyan("→")} ${text}`, 4));
+  const adviceLines = advice.map(({ text }) => wrap(`  ${style.cyan("→")} ${text}`, 4));
   const reasons = [...new Set(notJudged.map(({ reason }) => reason))];
   const open = reasons.map((reason) => {
     const names = notJudged.filter((one) => one.reason === reason).map(({ invariant }) => invariant);
@@ -61,7 +61,7 @@ export async function exploreText(
   const causes = broken.length === 1 ? "1 cause" : `${broken.length} causes`;
   const isOpen = notJudged.some(({ invariant }) => invariant === "booked_once");
   const last = `${mark} ${schedules} schedules, ${held} held, ${causes} found (seed ${printable(seed)})${isOpen ? "; booked_once was not judged" : ""}`;
-  return [...findings, ...places, [...told, ...open, last].join("\n")].join("\n\n");
+  return [...findings, ...places, [...adviceLines, ...open, last].join("\n")].join("\n\n");
 }
 
 /** The result as JUnit XML: a test for each invariant; invariants that are not judged are skipped. */

@@ -16,7 +16,7 @@ export function createKeyReader(
   onKey: (key: ListenKey) => void,
 ): Disposable & { readonly read: () => void } {
   const stdin = world.stdin();
-  const hear = (chunk: Buffer | string): void => {
+  const onData = (chunk: Buffer | string): void => {
     const text = chunk.toString();
     if (text.startsWith("\u001b")) return;
     for (const character of text) {
@@ -28,11 +28,11 @@ export function createKeyReader(
   return {
     read: () => {
       setRaw(stdin, true);
-      stdin.on("data", hear);
+      stdin.on("data", onData);
     },
     [Symbol.dispose]: () => {
-      if (!stdin.listeners("data").includes(hear)) return;
-      stdin.off("data", hear);
+      if (!stdin.listeners("data").includes(onData)) return;
+      stdin.off("data", onData);
       setRaw(stdin, false);
       stdin.pause();
     },

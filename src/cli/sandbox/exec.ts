@@ -117,7 +117,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       if (options.keep === true && stop.signal() === undefined) {
         const place = served.ready.portal_url ?? baseUrl;
         printer.talk(`checkout exec: the command has ended; its sandbox runs until Ctrl-C: ${place}`);
-        await stop.heard;
+        await stop.signalled;
       }
       return endingOfProgram(program, end);
     },
@@ -197,16 +197,16 @@ async function removeFreshStore(
 /** Records the first signal that asks the program and this command to end. */
 function recordStopSignal({ onStop }: World): {
   readonly signal: () => StopSignal | undefined;
-  readonly heard: Promise<void>;
+  readonly signalled: Promise<void>;
 } {
   let signal: StopSignal | undefined;
-  const heard = new Promise<void>((resolve) => {
+  const signalled = new Promise<void>((resolve) => {
     onStop((one) => {
       signal ??= one;
       resolve();
     });
   });
-  return { signal: () => signal, heard };
+  return { signal: () => signal, signalled };
 }
 
 /** The faults of `--fault`, with their seed: the given seed, or a seed drawn here so that it can be printed. */

@@ -102,7 +102,7 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
     const settings = Object.fromEntries(
       Object.entries(served).map(([name, value]) => [snakeCase(name), value]),
     );
-    const told = {
+    const description = {
       started_at: toIso(startedAt),
       log_file: logFile,
       held_back: heldBack,
@@ -110,7 +110,7 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
       instance_id: instanceId,
       settings,
     };
-    return { status: { ...known, ...told, state: "running", running: true }, served };
+    return { status: { ...known, ...description, state: "running", running: true }, served };
   }
   const isOlder = live.refusal.code === "other_version";
   const problem = live.refusal.message;

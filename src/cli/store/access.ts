@@ -12,8 +12,8 @@ import { isOwnSandbox } from "../target/surroundings.ts";
  */
 export async function readStoreAccess(context: Context, sandbox: ControlTarget): Promise<StoreAccess> {
   const target = await resolveStore(context, sandbox);
-  const told = await callAt(context, target, { name: "storeAccess", body: undefined });
-  const { storeId, signingSecret, ownSecrets } = told;
+  const access = await callAt(context, target, { name: "storeAccess", body: undefined });
+  const { storeId, signingSecret, ownSecrets } = access;
   const apiKey = keptKeyOf(context, target, storeId);
   return { baseUrl: `${target.origin}/v1`, apiKey, storeId, signingSecret, ownSecrets };
 }

@@ -84,13 +84,13 @@ function refusedProblem(
 }
 
 /** The problem if the sandbox has an incompatible version of an operation. */
-function otherVersionProblem(met: Extract<ControlResult<never>, { end: "other_version" }>): Problem {
-  const theirs = printableVersion(met.sandboxVersion);
+function otherVersionProblem(versions: Extract<ControlResult<never>, { end: "other_version" }>): Problem {
+  const theirs = printableVersion(versions.sandboxVersion);
   return {
     exitCode: EXIT.failed,
     code: "other_version",
-    message: `the sandbox is ${theirs}, this command needs ${met.neededVersion}: restart it`,
+    message: `the sandbox is ${theirs}, this command needs ${versions.neededVersion}: restart it`,
     next: "stop the sandbox; checkout sandbox start",
-    details: { sandbox_version: theirs, version: met.neededVersion },
+    details: { sandbox_version: theirs, version: versions.neededVersion },
   };
 }

@@ -89,9 +89,9 @@ async function targetWithStore(
 ): Promise<ControlTarget> {
   if (isStoreId(text)) return { ...target, storeId: text.toLowerCase() };
   // Only the control token may list stores; an administrator may not have it.
-  const asked = target.send === undefined ? undefinedIfRefused(() => findSandbox(context)) : target;
-  if (asked?.origin !== target.origin) throw new Refused(unknownStoreProblem(text, []));
-  const { stores } = await callAt(context, asked, { name: "listStores", body: undefined });
+  const sandbox = target.send === undefined ? undefinedIfRefused(() => findSandbox(context)) : target;
+  if (sandbox?.origin !== target.origin) throw new Refused(unknownStoreProblem(text, []));
+  const { stores } = await callAt(context, sandbox, { name: "listStores", body: undefined });
   const found = requireOneStore(
     stores.map(({ storeId: id, name }) => ({ id, name })),
     text,

@@ -138,8 +138,8 @@ function commonCells({ attempts, tries, state, nextAt, cause }: DeliveryEntry): 
 
 /** The faults that were applied to a delivery or to one of its attempts. */
 function faultsOf({ fault, attempts }: DeliveryEntry): string {
-  const met = [fault?.action, ...attempts.map((one) => one.fault)].filter((action) => action);
-  return [...new Set(met)].join(", ");
+  const actions = [fault?.action, ...attempts.map((one) => one.fault)].filter((action) => action);
+  return [...new Set(actions)].join(", ");
 }
 
 /** The address of the last attempt; before the first attempt, the endpoint's id. */

@@ -187,8 +187,8 @@ async function report({ printer }: Context, { verdict, causes, now, tried }: Rep
   }
   const { code, message } = verdict;
   const owners = tried.flatMap(({ owner }) => owner ?? []);
-  const told = owners.length === 0 ? {} : { secrets_of: owners };
-  await printer.result({ valid: false, code, message, causes, ...told }, () =>
+  const ownerFields = owners.length === 0 ? {} : { secrets_of: owners };
+  await printer.result({ valid: false, code, message, causes, ...ownerFields }, () =>
     [
       `${printer.style.red("✗")} not valid: ${message} ${printer.style.dim(`(${code})`)}`,
       ...(owners.length === 0 ? [] : [`  tried the signing secrets of ${printable(owners.join(", "))}`]),

@@ -139,15 +139,16 @@ function readAnswer<Name extends OperationName>(
   const answer = parseJson(body);
   const value = decodeAnswer(name, answer);
   const refused = errorResponse.safeParse(answer).data;
-  const told = headers[VERSION_HEADER.toLowerCase()];
+  const sandboxVersion = headers[VERSION_HEADER.toLowerCase()];
   // A refused caller does not learn the version.
-  if (told === undefined ? value !== undefined : told !== version) onOtherVersion?.(told);
+  if (sandboxVersion === undefined ? value !== undefined : sandboxVersion !== version)
+    onOtherVersion?.(sandboxVersion);
   const instance = headers[INSTANCE_HEADER.toLowerCase()];
   if (instance !== undefined && instance !== "") onInstance?.(instance);
   if (value !== undefined) return wrapAnswer(value);
   const isAnswered = refused !== undefined && headers[OPERATION_HEADER.toLowerCase()] !== undefined;
-  if (told !== undefined && told !== version && !isAnswered)
-    return { end: "other_version", sandboxVersion: told, neededVersion: version };
+  if (sandboxVersion !== undefined && sandboxVersion !== version && !isAnswered)
+    return { end: "other_version", sandboxVersion, neededVersion: version };
   if (refused !== undefined) return { end: "refusal", status, error: refused.error };
   const message = `status ${status} without an envelope; is this a sandbox?`;
   return { end: "unreachable", message };

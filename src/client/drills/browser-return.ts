@@ -229,10 +229,10 @@ async function returnOtherwise(
     if (view.says === "paid") return wrapAnswer({ way, view });
   }
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal: returning.signal } as const;
-  const asked = await withLease<ReturnFacts["otherwise"]>(world, returning.target, lease, ({ id }) =>
+  const returned = await withLease<ReturnFacts["otherwise"]>(world, returning.target, lease, ({ id }) =>
     returnToPage(world, returning, id),
   );
-  if (asked.end !== "success" || asked.value !== null) return asked;
+  if (returned.end !== "success" || returned.value !== null) return returned;
   return wrapAnswer({
     way: english(LIST_ITEMS.otherWays),
     view: readingWithoutText(await awaitPaidOrder(world, returning, BELIEVE_MS)),

@@ -18,12 +18,12 @@ export async function sendCreationEvents(run: DrillRun): Promise<ControlResult<D
   const missing = (await readViews(run, orders)).filter(
     ({ isMissing, order }) => isMissing && mustKnow(order),
   );
-  const told = await deliverEventsOf(
+  const delivered = await deliverEventsOf(
     run,
     scope.ownOrders ? orders.filter(mustKnow) : missing.map(({ order }) => order),
     ["created"],
   );
-  if (told.end !== "success") return told;
+  if (delivered.end !== "success") return delivered;
   const looks = orders.map(async (order) => {
     const view = viewRequestOf(run, order);
     const isKnown = mustKnow(order);
@@ -49,10 +49,10 @@ export async function payBeforeEvents(run: DrillRun): Promise<ControlResult<Dupl
   if (paid.end !== "success") return paid;
   const held: DuplicatesFacts["held"][number][] = [];
   for (const reading of await readViews(run, orders)) {
-    const asked =
+    const retriever =
       reading.says === "paid" ? await retrieverOf(run, reading.order) : wrapAnswer("nobody" as const);
-    if (asked.end !== "success") return asked;
-    held.push({ ...orderFactOf(reading.order), view: readingWithoutText(reading), askedBy: asked.value });
+    if (retriever.end !== "success") return retriever;
+    held.push({ ...orderFactOf(reading.order), view: readingWithoutText(reading), askedBy: retriever.value });
   }
   return wrapAnswer(held);
 }
@@ -73,7 +73,7 @@ async function retrieverOf(
     if (listed.end !== "success") return listed;
     counts.push(listed.value.paidCheckouts.filter((one) => one === order.id).length);
   }
-  const [asked = 0, askedAgain = 0] = counts;
-  if (asked === 0) return wrapAnswer("nobody");
-  return wrapAnswer(askedAgain - asked < ASKING_READINGS ? "shop" : "view");
+  const [countBefore = 0, countAfter = 0] = counts;
+  if (countBefore === 0) return wrapAnswer("nobody");
+  return wrapAnswer(countAfter - countBefore < ASKING_READINGS ? "shop" : "view");
 }

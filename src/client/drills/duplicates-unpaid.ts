@@ -54,8 +54,8 @@ export async function declineAndForge(
   const targets = others.length > 0 ? others : run.orders.filter(({ end }) => end === "paid");
   const acted = await applyOutcomes(run, declined);
   if (acted.end !== "success") return acted;
-  const told = await deliverEventsOf(run, declined, ["pending"]);
-  if (told.end !== "success") return told;
+  const delivered = await deliverEventsOf(run, declined, ["pending"]);
+  if (delivered.end !== "success") return delivered;
   for (const order of targets) {
     const events = await eventsOf(run, order);
     if (events.end !== "success") return events;

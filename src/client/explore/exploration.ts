@@ -280,13 +280,13 @@ function findNotJudged(
     if (!hasView && !OF_CLIENT.has(invariant)) return "no_view";
     return invariant === "booked_once" || invariant === "right_amount" ? "status_alone" : "not_shown";
   };
-  const told = (invariant: Invariant, reason: NotJudgedReason) => ({
+  const notJudgedItem = (invariant: Invariant, reason: NotJudgedReason) => ({
     invariant,
     reason: english(NOT_JUDGED_REASONS[reason]),
   });
   return [
-    ...never.map((invariant) => told(invariant, reasonOf(invariant))),
-    ...[...new Set(unsteady)].map((invariant) => told(invariant, "not_again")),
+    ...never.map((invariant) => notJudgedItem(invariant, reasonOf(invariant))),
+    ...[...new Set(unsteady)].map((invariant) => notJudgedItem(invariant, "not_again")),
   ];
 }
 

@@ -209,8 +209,8 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   const [at, since] = [world.now(), world.monotonic()];
   const secrets = await source.secrets();
   const { body: rawBody, rawHeaders: headers } = request;
-  const asked = { rawBody, headers, secrets: secrets.inForce, headerNames, now: at };
-  const verdict = verifyWebhook(asked);
+  const verification = { rawBody, headers, secrets: secrets.inForce, headerNames, now: at };
+  const verdict = verifyWebhook(verification);
   const verified = verdict.ok || verdict.code === "event_invalid";
   const [named = ""] = headerValues(request.rawHeaders, FAULT_HEADER);
   const injected = parseFaultHeader(named);
@@ -230,7 +230,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
       secret,
       retired: true,
     }));
-    return refuseUnverified(context, arrived, { ...asked, known });
+    return refuseUnverified(context, arrived, { ...verification, known });
   }
   const received = { ...arrived, claims: parseClaims(request.body) };
   const eventId = eventIdOf(context, received);
@@ -243,9 +243,9 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
 async function refuseUnverified(
   { world, source, search, later, onHandled, mayLookCloser, headerNames }: Context,
   arrived: Omit<Received, "claims">,
-  asked: DiagnoseOptions,
+  verification: DiagnoseOptions,
 ): Promise<HttpResponse> {
-  const { since, ...told } = arrived;
+  const { since, ...reported } = arrived;
   const [eventId] = headerValues(arrived.request.rawHeaders, headerNames.eventId);
   // Looked up before the answer, because the sandbox knows the open attempt only until then.
   const tried = eventId !== undefined && mayLookCloser() ? await source.underway(eventId) : undefined;
@@ -255,13 +255,13 @@ async function refuseUnverified(
     // Continues after the answer, and after requests that arrived meanwhile.
     await new Promise<void>((resolve) => world.soon(resolve));
     const [causes, next] = await Promise.all([
-      search.causesOf(asked),
+      search.causesOf(verification),
       tried === undefined ? undefined : source.nextAttempt(tried),
     ]);
     const { body } = arrived.request;
     const claims = parseClaims(body.length > MAX_READ_UNSIGNED ? NO_BODY : body);
     const result = { kind: "not_verified", causes } as const;
-    onHandled({ ...told, claims, result, answered: response.status, milliseconds, next });
+    onHandled({ ...reported, claims, result, answered: response.status, milliseconds, next });
   };
   later(report());
   return response;
@@ -294,9 +294,9 @@ async function answerAndReport(
 ): Promise<HttpResponse> {
   const { world, source, onHandled, later } = context;
   const response = answerOf(result);
-  const { since, ...told } = received;
+  const { since, ...reported } = received;
   const delivery = {
-    ...told,
+    ...reported,
     result,
     answered: response.status,
     milliseconds: Math.round(world.monotonic() - since),

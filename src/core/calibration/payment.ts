@@ -107,8 +107,8 @@ function judgeStates({ deliveries, retrieved }: PaymentEvidence): PaymentVerdict
   if (status === "expired") return verdictOf(false, "payable for an hour", retrieved);
   if (status !== PAID_STATUS && STATUSES.some((one) => one === status))
     return unobservedVerdict(`the order was not paid; it is ${String(status)}`);
-  const told = statusesOf(deliveries).join(", ");
-  const isInOrder = told === "" || /^(?:created, )?pending, succeeded$/.test(told);
+  const statuses = statusesOf(deliveries).join(", ");
+  const isInOrder = statuses === "" || /^(?:created, )?pending, succeeded$/.test(statuses);
   return verdictOf(status === PAID_STATUS && isInOrder, "created, then pending, then succeeded", retrieved);
 }
 

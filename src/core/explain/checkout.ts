@@ -46,12 +46,12 @@ export function explainCheckout(
 /** Explains an order, with its checkouts, oldest first, and the requests that created none. */
 export function explainOrder(
   orderId: string,
-  told: readonly StoryCheckout[],
+  checkouts: readonly StoryCheckout[],
   { requests, now }: Pick<StoryMaterial, "requests" | "now">,
   say: Translator = english,
 ): Explanation {
-  const last = told.at(-1);
-  const count = told.length > 1 ? ` (${say(EXPLAIN_SENTENCES.newest(told.length))})` : "";
+  const last = checkouts.at(-1);
+  const count = checkouts.length > 1 ? ` (${say(EXPLAIN_SENTENCES.newest(checkouts.length))})` : "";
   const lastRequest = requests.at(-1);
   const refused = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
   return {
@@ -63,7 +63,7 @@ export function explainOrder(
         ? say(EXPLAIN_SENTENCES.noCheckout(requests.length))
         : `${summaryOf(last.checkout, say)}${count}`,
     decision: PURCHASE_DECISION,
-    ...timelineOf({ checkouts: told.map(({ story }) => story), requests, now }, say),
+    ...timelineOf({ checkouts: checkouts.map(({ story }) => story), requests, now }, say),
     next: last === undefined ? refused : nextOf(last.checkout, last.story.deliveries),
   };
 }
@@ -119,13 +119,13 @@ export function explainDelivery(
   const last = delivery.attempts.at(-1);
   const held = holdingFault(delivery);
   const cause = (last && causeText(last, say)) ?? (held && say(EXPLAIN_SENTENCES.heldBy(held)));
-  const told = explainEvent(event, [delivery], now, say);
+  const explained = explainEvent(event, [delivery], now, say);
   const sentence = EXPLAIN_SENTENCES.delivery(event.type, delivery.state, delivery.attempts.length);
   return {
-    ...told,
+    ...explained,
     kind: "delivery",
     id: delivery.id,
-    next: told.next.filter((command) => command !== `checkout explain ${delivery.id}`),
+    next: explained.next.filter((command) => command !== `checkout explain ${delivery.id}`),
     summary: `${say(sentence)}${cause === undefined ? "" : `; ${cause}`}`,
   };
 }

@@ -82,8 +82,8 @@ export function groupDeliveries(
   return alike.map((same) => {
     const [pair = []] = same;
     const isJoint = same.length > 1;
-    const told = isJoint ? same.flat() : pair;
-    const attempts = told.flatMap((one) => one.attempts);
+    const described = isJoint ? same.flat() : pair;
+    const attempts = described.flatMap((one) => one.attempts);
     const [only] = attempts.length === 1 ? attempts : [];
     const where = isJoint ? telling.say(EXPLAIN_SENTENCES.endpoints(same.length)) : labelOf(pair, telling);
     const entry: StoryEntry = {
@@ -94,11 +94,11 @@ export function groupDeliveries(
       status: isJoint ? null : (attempts.at(-1)?.status ?? null),
       durationMs: only?.milliseconds ?? null,
       text: `→ ${where}  ${isJoint ? (likeness(pair, telling) ?? "") : pairText(pair, telling)}`,
-      attempts: told.flatMap((one) =>
+      attempts: described.flatMap((one) =>
         attemptEntries(one, telling, isJoint ? labelOf([one], telling) : undefined),
       ),
     };
-    return { entry, deliveries: told };
+    return { entry, deliveries: described };
   });
 }
 

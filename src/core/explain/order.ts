@@ -35,13 +35,13 @@ export function mergeChains<Subject>(
   say: Translator,
 ): readonly Pick<OrderableLine<Subject>, "entry" | "about">[] {
   const left = chains.filter((chain) => chain.length > 0).map((chain) => ({ chain, at: 0 }));
-  const told = new Set<OrderableLine<Subject>>();
+  const placed = new Set<OrderableLine<Subject>>();
   const lines: Pick<OrderableLine<Subject>, "entry" | "about">[] = [];
   let time = -Infinity;
   while (left.length > 0) {
     const heads = left.flatMap(({ chain, at }, index) => {
       const line = chain[at];
-      return line === undefined || (line.after !== undefined && !told.has(line.after))
+      return line === undefined || (line.after !== undefined && !placed.has(line.after))
         ? []
         : [{ line, index }];
     });
@@ -52,7 +52,7 @@ export function mergeChains<Subject>(
     const { line, index } = next;
     if (line.entry.at < time) lines.push({ entry: clockMovedBackEntry(line.entry.at, say) });
     time = line.entry.at;
-    told.add(line);
+    placed.add(line);
     lines.push(line);
     const progress = left[index];
     if (progress !== undefined) progress.at += 1;

@@ -342,6 +342,6 @@ function addressForm(value: unknown): string | undefined {
 }
 
 function isDeliveryFaultHeader(value: string): boolean {
-  const met = parseFaultHeader(value);
-  return met !== undefined && !isApiAction(met.action);
+  const appliedFault = parseFaultHeader(value);
+  return appliedFault !== undefined && !isApiAction(appliedFault.action);
 }

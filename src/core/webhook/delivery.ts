@@ -95,9 +95,11 @@ export function decideAfterAttempt(
   if ("status" in result && result.status === 410) return { state: "failed", gone: true };
   const base = schedule[tries];
   if (base === undefined) return { state: "failed", gone: false };
-  const asked = "status" in result ? result.retryAfterMs : 0;
+  const requestedMs = "status" in result ? result.retryAfterMs : 0;
   const wait =
-    asked === 0 ? base * (1 - JITTER + 2 * JITTER * jitter) : Math.min(Math.max(asked, base), 2 * base);
+    requestedMs === 0
+      ? base * (1 - JITTER + 2 * JITTER * jitter)
+      : Math.min(Math.max(requestedMs, base), 2 * base);
   return { state: "due", nextAt: now + Math.round(wait) };
 }
 

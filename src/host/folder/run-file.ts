@@ -15,8 +15,8 @@ export function createRunFile(
   let served: Pick<RunRecord, "port"> | undefined;
   const write = (): void => {
     if (held === undefined || served === undefined) return;
-    const told = { version, store_id: store.stores.first()?.id, instance_id: store.instance.id() };
-    state.writeRunRecord(world, held.path, { ...held.run, ...served, ...told });
+    const identity = { version, store_id: store.stores.first()?.id, instance_id: store.instance.id() };
+    state.writeRunRecord(world, held.path, { ...held.run, ...served, ...identity });
   };
   return {
     write: (port: number): void => {

@@ -74,10 +74,10 @@ export async function listCheckouts(
   const filter = { storeId, status, object, paymentMethod, orderId };
   const found = find(lists, filter, { text: query.q, range: { before, limit: limit + 1 } });
   const { checkouts, ...rest } = pageOf(lists, found, { storeId, before, limit });
-  const told = checkouts.map((checkout) =>
+  const withLastChange = checkouts.map((checkout) =>
     Object.assign({}, checkout, { last: lastChangeOf(context.store, checkout) }),
   );
-  return accept({ ...rest, checkouts: told, now: storeTime(context, storeId) });
+  return accept({ ...rest, checkouts: withLastChange, now: storeTime(context, storeId) });
 }
 
 /** The last change of a checkout. */

@@ -42,16 +42,19 @@ type FaultableCall = {
 /**
  * Answers a request, with the fault that applies to it, if any (decision 94). A store without faults costs one check.
  */
-export function answerWithFaults(context: ApiFaultContext, asked: FaultableCall): Promise<Outcome<Answer>> {
-  const faults = context.store.faults.of(asked.caller.storeId);
-  return faults.some(isApiFault) ? meetFault(context, asked) : asked.work();
+export function answerWithFaults(
+  context: ApiFaultContext,
+  faultable: FaultableCall,
+): Promise<Outcome<Answer>> {
+  const faults = context.store.faults.of(faultable.caller.storeId);
+  return faults.some(isApiFault) ? applyFault(context, faultable) : faultable.work();
 }
 
-async function meetFault(context: ApiFaultContext, asked: FaultableCall): Promise<Outcome<Answer>> {
-  const { call, caller, work, refuse } = asked;
+async function applyFault(context: ApiFaultContext, faultable: FaultableCall): Promise<Outcome<Answer>> {
+  const { call, caller, work, refuse } = faultable;
   const { store, world } = context;
   const now = storeNow(caller.clock, world.now());
-  const orderId = orderIdOf(context, asked);
+  const orderId = orderIdOf(context, faultable);
   // HEAD is GET without the body.
   const method = call.request.method === "HEAD" ? "GET" : call.request.method;
   const matches = (fault: Fault): fault is ApiFault =>

@@ -108,8 +108,8 @@ function progressOf(
     return { heads: nothing, fire: nothing, deliver: nothing, [Symbol.dispose]: nothing };
   const [clock, realNow] = [store.clocks.of(storeId) ?? REAL_CLOCK, world.now()];
   const [from, to] = [storeNow(clock, realNow), storeNow(moveStoreClock(clock, act, realNow), realNow)];
-  const { end, ...told } = clockMoves.begin(storeId, { from, to });
-  return { ...told, [Symbol.dispose]: end };
+  const { end, ...progress } = clockMoves.begin(storeId, { from, to });
+  return { ...progress, [Symbol.dispose]: end };
 }
 
 /** Number of due deliveries of a store to enabled endpoints. */

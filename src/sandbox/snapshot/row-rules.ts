@@ -127,13 +127,13 @@ function faultRule(row: NamedRow): string | undefined {
     ...match
   } = values;
   const ends = until === null ? null : toIso(Number(until));
-  const asked = faultRequest.safeParse({
+  const parsed = faultRequest.safeParse({
     action,
     match: nonNullFields(match),
     ...nonNullFields({ status, latencyMs, retryAfterS, times, until: ends, seed }),
   });
-  if (!asked.success) return messageOf("fault", asked);
-  const terms = requestedFaults(asked.data);
+  if (!parsed.success) return messageOf("fault", parsed);
+  const terms = requestedFaults(parsed.data);
   if (!terms.ok) return terms.refusal.message;
   const [made] = terms.value;
   const isSame =

@@ -186,8 +186,8 @@ export function deliverySummary({ type, endpointId, state, tries, attempts, faul
   const last = attempts.findLast(({ finishedAt }) => finishedAt !== null);
   const answer = last?.answer ? ` ${printableLiteral(last.answer)}` : "";
   const said = last === undefined ? "" : `, the last: ${last.status ?? last.error ?? "no answer"}${answer}`;
-  const met = new Set([fault?.action, ...attempts.map((one) => one.fault)].filter((action) => action));
-  const by = met.size === 0 ? "" : `, fault ${[...met].join(", ")}`;
+  const actions = new Set([fault?.action, ...attempts.map((one) => one.fault)].filter((action) => action));
+  const by = actions.size === 0 ? "" : `, fault ${[...actions].join(", ")}`;
   const to = attempts.at(-1)?.url ?? `endpoint ${endpointId}`;
   return `${type} → ${to} is ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}${by}${said}`;
 }

@@ -225,10 +225,11 @@ function viewSteps(
 ): { readonly steps: readonly DrillStep[]; readonly causes: readonly (DuplicatesCause | undefined)[] } {
   const shown = Object.entries(rows).flatMap(([name, { expected, see }]) => {
     const seen = see(facts);
-    const told = seen.find(({ cause }) => cause !== undefined) ?? seen[0];
-    if (told === undefined) return [];
-    const got = seen.length === 1 ? told.got : english(STEP_RESULTS.oneOf(told.got, String(seen.length)));
-    return [{ step: stepOf(name, expected, { ...told, got }), cause: told.cause }];
+    const reported = seen.find(({ cause }) => cause !== undefined) ?? seen[0];
+    if (reported === undefined) return [];
+    const got =
+      seen.length === 1 ? reported.got : english(STEP_RESULTS.oneOf(reported.got, String(seen.length)));
+    return [{ step: stepOf(name, expected, { ...reported, got }), cause: reported.cause }];
   });
   return { steps: shown.map(({ step }) => step), causes: shown.map(({ cause }) => cause) };
 }

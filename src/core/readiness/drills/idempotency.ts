@@ -251,10 +251,10 @@ function judgeKeyAfter503(facts: IdempotencyFacts): StepOutcome | undefined {
   if (run === undefined) return undefined;
   const all = facts.seen.filter((create) => create.run === "between");
   if (lost === undefined) {
-    const told = all.at(-1);
-    if (told === undefined)
+    const last = all.at(-1);
+    if (last === undefined)
       return { got: english(STEP_RESULTS.noCreate), cause: IDEMPOTENCY_CAUSES.one_purchase };
-    return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
+    return { got: last.result, reference: last.requestId, cause: causeOfRefusal(last) };
   }
   const later = all.slice(all.indexOf(lost) + 1);
   if (later.length === 0) return { got: english(STEP_RESULTS.noAttempt), cause: IDEMPOTENCY_CAUSES.took_503 };
@@ -285,10 +285,10 @@ function judgeAlikeKeys(facts: IdempotencyFacts): StepOutcome | undefined {
   }
   const unmade = runs.find(({ answered }) => !answered);
   if (unmade === undefined) return { got: english(EXPECTED_RESULTS.keyEach) };
-  const told = facts.seen.findLast(({ run, orderId }) => run === "alike" && orderId === unmade.orderId);
-  if (told === undefined)
+  const last = facts.seen.findLast(({ run, orderId }) => run === "alike" && orderId === unmade.orderId);
+  if (last === undefined)
     return { got: english(STEP_RESULTS.noCreate), cause: IDEMPOTENCY_CAUSES.one_purchase };
-  return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
+  return { got: last.result, reference: last.requestId, cause: causeOfRefusal(last) };
 }
 
 /** The outcome after the command was killed at the creation of its order, and run again. */
@@ -312,16 +312,16 @@ function judgeSecondKey(
     readonly killed: ClientExit;
   },
 ): StepOutcome {
-  const told = made ?? began.at(-1);
-  if (told === undefined) {
+  const second = made ?? began.at(-1);
+  if (second === undefined) {
     const cause =
       killed.ending === "timeout" ? IDEMPOTENCY_CAUSES.no_second_in_time : IDEMPOTENCY_CAUSES.one_purchase;
     return { got: english(STEP_RESULTS.noCreate), cause };
   }
-  const found = { got: keyAndResult(lost, told), reference: told.requestId };
-  if (told.idempotencyKey === lost.idempotencyKey)
+  const found = { got: keyAndResult(lost, second), reference: second.requestId };
+  if (second.idempotencyKey === lost.idempotencyKey)
     return { ...found, cause: IDEMPOTENCY_CAUSES.one_key_for_all };
-  return made === undefined ? { ...found, cause: causeOfRefusal(told) } : found;
+  return made === undefined ? { ...found, cause: causeOfRefusal(second) } : found;
 }
 
 /** How a later create relates to the create with the lost answer. */
@@ -339,12 +339,12 @@ function judgeSameKey({
   readonly wrong: Causes;
 }): StepOutcome {
   const known = later.findIndex(({ lost, result }) => !lost && result === "replayed");
-  const told = later.map((create, at) => {
+  const related = later.map((create, at) => {
     const relation = relationOf(before, create);
     const isAfterwards = relation === "new_key" && known >= 0 && at > known;
     return { ...create, relation: isAfterwards ? "second_create" : relation };
   });
-  const first = (relation: Relation) => told.find((create) => create.relation === relation);
+  const first = (relation: Relation) => related.find((create) => create.relation === relation);
   const wrong =
     first("no_key") ??
     first("other_path") ??
