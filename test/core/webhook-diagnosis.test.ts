@@ -2,7 +2,11 @@ import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { DIAGNOSIS_CAUSES, type Diagnosis } from "../../src/core/webhook/diagnosis/causes.ts";
-import { diagnose, type DiagnoseOptions } from "../../src/core/webhook/diagnosis/diagnose.ts";
+import {
+  diagnose,
+  diagnoseInSteps,
+  type DiagnoseOptions,
+} from "../../src/core/webhook/diagnosis/diagnose.ts";
 import { DEFAULT_HEADER_NAMES, signatureOf } from "../../src/core/webhook/signature.ts";
 import type { WebhookHeaders } from "../../src/core/webhook/webhook.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
@@ -332,6 +336,16 @@ test("a body that would take long is not varied for ever", () => {
   expect(
     diagnose(arrive({ timestamp: long, header: (hex) => `${'"'.repeat(20_000)}${hex}` })).length,
   ).toBeGreaterThan(1);
+});
+
+test("a timestamp is tried once, however close the times are between which it is searched", () => {
+  const stepsAt = (now: number): number =>
+    [...diagnoseInSteps(arrive({ header: () => "ab".repeat(32), now }))].length;
+  // Received and created an hour apart at most, all three times are in one range of about two hours.
+  const oneRange = stepsAt(NOW);
+  const hours = 3600;
+  expect(oneRange).toBeGreaterThan(2 * hours);
+  expect(oneRange).toBeLessThan(3 * hours);
 });
 
 test(`no diagnosis ever holds a secret or the right signature (seed ${SEED})`, () => {

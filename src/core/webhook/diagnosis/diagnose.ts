@@ -106,7 +106,8 @@ function provenDiagnoses(findings: readonly CauseFinding[]): Diagnosis[] {
 
 /** A hypothesis about the signed bytes, with its causes. */
 type Trial = {
-  readonly findings: readonly CauseFinding[];
+  /** Called only for a hypothesis that is right: thousands are wrong. */
+  readonly findings: () => readonly CauseFinding[];
   readonly key: string | Uint8Array;
   readonly parts: readonly (string | Uint8Array)[];
 };
@@ -133,7 +134,7 @@ function* prove(
     if (hashed > MAX_HASHED_BYTES) return undefined;
     yield cost + ATTEMPT_TIME_BYTES * request.candidates.length;
     const right = request.candidates.find((candidate) => isDigestOf(candidate, key, parts));
-    if (right !== undefined) return [...right.findings, ...findings];
+    if (right !== undefined) return [...right.findings, ...findings()];
   }
   return undefined;
 }
@@ -150,8 +151,12 @@ function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
     forms: signedContentVariants([...new Set(timestamps)], eventId),
   };
   for (let causes = 0; causes <= MAX_CAUSES; causes += 1) yield* combinations(axes, causes);
-  for (const { seconds, finding } of otherTimestamps(options, request)) {
-    for (const key of secrets) yield { findings: [finding], key, parts: [String(seconds), ".", rawBody] };
+  const [claimed] = secondsIn(timestampText);
+  for (const seconds of otherTimestamps(options, request)) {
+    const findings = (): CauseFinding[] => [
+      { code: "other_timestamp", detail: distanceText(seconds, claimed) },
+    ];
+    for (const key of secrets) yield { findings, key, parts: [String(seconds), ".", rawBody] };
   }
 }
 
@@ -169,7 +174,7 @@ function* combinations(
       for (const form of axes.forms) {
         const count = body.findings.length + key.findings.length + form.findings.length;
         if (count !== causes) continue;
-        const findings = [...key.findings, ...form.findings, ...body.findings];
+        const findings = (): CauseFinding[] => [...key.findings, ...form.findings, ...body.findings];
         yield { findings, key: key.value, parts: form.value(body.value) };
       }
     }
@@ -177,21 +182,21 @@ function* combinations(
 }
 
 /**
- * Timestamps of other attempts, the nearest first: around the received timestamp, the current time and the event's
- * creation.
+ * Timestamps of other attempts, in Unix seconds, the nearest first and each once: around the received timestamp, the
+ * current time and the event's creation, which are often almost the same.
  */
-function* otherTimestamps(
-  options: DiagnoseOptions,
-  { rawBody, timestampText }: Request,
-): Generator<{ readonly seconds: number; readonly finding: CauseFinding }> {
+function* otherTimestamps(options: DiagnoseOptions, { rawBody, timestampText }: Request): Generator<number> {
   const [claimed] = secondsIn(timestampText);
-  const bases = [claimed, Math.floor(options.now / 1000), creationSeconds(rawBody)].filter(
-    (base) => base !== undefined,
-  );
+  const known = [claimed, Math.floor(options.now / 1000), creationSeconds(rawBody)];
+  const bases = [...new Set(known.filter((base) => base !== undefined))];
   for (let distance = 0; distance <= NEAR_SECONDS; distance += 1) {
-    for (const base of bases) {
-      for (const seconds of [base - distance, base + distance]) {
-        yield { seconds, finding: { code: "other_timestamp", detail: distanceText(seconds, claimed) } };
+    for (const [place, base] of bases.entries()) {
+      for (const seconds of new Set([base - distance, base + distance])) {
+        const isRepeated = bases.some((other, at) => {
+          const away = Math.abs(seconds - other);
+          return away < distance || (away === distance && at < place);
+        });
+        if (!isRepeated) yield seconds;
       }
     }
   }
