@@ -1,5 +1,6 @@
 import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
 import type { DeliveryFault } from "../../core/fault/fault.ts";
+import { lazyValue } from "../../core/lazy.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
@@ -72,8 +73,7 @@ export function takeDueDeliveries(
   // The end of the drill wakes the dispatcher.
   if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   const now = storeNow(clock, world.now());
-  let opened: EndpointSecrets | undefined;
-  const secrets = (): EndpointSecrets => (opened ??= endpointSecrets(context, endpoint, now));
+  const secrets = lazyValue(() => endpointSecrets(context, endpoint, now));
   const taking = { endpoint, clock, now, secrets, expect: options.expect };
   const room = (endpoint.inOrder ? 1 : context.deliveriesInFlight) - options.underWay;
   const started: StartedAttempt[] = [];

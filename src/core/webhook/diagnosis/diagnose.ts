@@ -144,15 +144,16 @@ function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
   const { rawBody, timestampText } = request;
   const [eventId] = headerValues(options.headers, namesOf(options).eventId);
   const secrets = [options.secrets].flat();
-  const timestamps = [timestampText, ...secondsIn(timestampText).map(String)];
+  const received = secondsIn(timestampText);
+  const [claimed] = received;
+  const timestamps = [timestampText, ...received.map(String)];
   const axes = {
     bodies: bodyVariants(rawBody),
     keys: keyVariants(secrets, options.known ?? []),
     forms: signedContentVariants([...new Set(timestamps)], eventId),
   };
   for (let causes = 0; causes <= MAX_CAUSES; causes += 1) yield* combinations(axes, causes);
-  const [claimed] = secondsIn(timestampText);
-  for (const seconds of otherTimestamps(options, request)) {
+  for (const seconds of otherTimestamps(claimed, options.now, rawBody)) {
     const findings = (): CauseFinding[] => [
       { code: "other_timestamp", detail: distanceText(seconds, claimed) },
     ];
@@ -185,18 +186,17 @@ function* combinations(
  * Timestamps of other attempts, in Unix seconds, the nearest first and each once: around the received timestamp, the
  * current time and the event's creation, which are often almost the same.
  */
-function* otherTimestamps(options: DiagnoseOptions, { rawBody, timestampText }: Request): Generator<number> {
-  const [claimed] = secondsIn(timestampText);
-  const known = [claimed, Math.floor(options.now / 1000), creationSeconds(rawBody)];
-  const bases = [...new Set(known.filter((base) => base !== undefined))];
+function* otherTimestamps(claimed: number | undefined, now: number, rawBody: Uint8Array): Generator<number> {
+  const bases = [claimed, Math.floor(now / 1000), creationSeconds(rawBody)].filter(
+    (base) => base !== undefined,
+  );
+  const yielded = new Set<number>();
   for (let distance = 0; distance <= NEAR_SECONDS; distance += 1) {
-    for (const [place, base] of bases.entries()) {
-      for (const seconds of new Set([base - distance, base + distance])) {
-        const isRepeated = bases.some((other, at) => {
-          const away = Math.abs(seconds - other);
-          return away < distance || (away === distance && at < place);
-        });
-        if (!isRepeated) yield seconds;
+    for (const base of bases) {
+      for (const seconds of [base - distance, base + distance]) {
+        if (yielded.has(seconds)) continue;
+        yielded.add(seconds);
+        yield seconds;
       }
     }
   }
