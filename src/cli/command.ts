@@ -116,8 +116,12 @@ export function registerAction<Options extends CommonOptions>(
 /** The problem; in a folder with the state of a hosted service, the next step starts that service. */
 function withHostedStart({ world, around }: Context, problem: Problem): Problem {
   const isStart = problem.code === "no_sandbox" && problem.next === START_SANDBOX;
-  if (!isStart || !isHostedFolder(world, around.location())) return problem;
-  return { ...problem, next: START_HOSTED };
+  return isStart ? { ...problem, next: startCommand(world, around.location()) } : problem;
+}
+
+/** The command that starts the service of a state folder: a sandbox, or a hosted service. */
+export function startCommand(world: Pick<World, "files">, folder: string): string {
+  return isHostedFolder(world, folder) ? START_HOSTED : START_SANDBOX;
 }
 
 function helpAfterOptions({ examples, exitCodes = {} }: Details): string {

@@ -2,10 +2,9 @@
 // below; a broken state and its remedy in test/real/doctor.test.ts.
 import { toIso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
-import { isHostedFolder } from "../../host/folder/state-folder.ts";
-import { register, type Context, type Group } from "../command.ts";
+import { register, startCommand, type Context, type Group } from "../command.ts";
 import { hintAsTyped, type Style } from "../printer.ts";
-import { EXIT, START_HOSTED, START_SANDBOX } from "../problem.ts";
+import { EXIT, START_SANDBOX } from "../problem.ts";
 import { wrapText } from "../wrap.ts";
 import { unknownFinding, type DoctorCheck, type DoctorFinding, type FindingStatus } from "./check.ts";
 import { checkProxies, checkService, checkVariables } from "./environment.ts";
@@ -63,7 +62,7 @@ async function runDoctor(
   const subjects = createCheckSubjects(context, options, variables);
   const redact = createRedactor(subjects);
   const clean = (text: string): string => printable(redact(text));
-  const start = isHostedFolder(world, subjects.folder) ? START_HOSTED : START_SANDBOX;
+  const start = startCommand(world, subjects.folder);
   const rows: Row[] = [];
   // In sequence: other checks must not slow down the measured answer of the sandbox.
   for (const check of CHECKS) {

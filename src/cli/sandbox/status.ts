@@ -3,9 +3,9 @@ import { changedSettingTexts, type ServedSettings } from "../../core/config/sett
 import { snakeCase, printable } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { RunRecord } from "../../core/state-files.ts";
-import { register, valueOption, type Context, type Group } from "../command.ts";
+import { register, startCommand, valueOption, type Context, type Group } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
-import { baseUrlOf, isHostedFolder, shortPath } from "../../host/folder/state-folder.ts";
+import { baseUrlOf, shortPath } from "../../host/folder/state-folder.ts";
 import { toSetting } from "../option-rules.ts";
 import { durationText, parseBaseUrl } from "../../core/config/setting-text.ts";
 import { parseDuration } from "../parsers.ts";
@@ -15,8 +15,6 @@ import {
   EXIT,
   interruptedProblem,
   NO_SANDBOX,
-  START_HOSTED,
-  START_SANDBOX,
   Refused,
   refuseUsage,
   type Problem,
@@ -126,7 +124,7 @@ function statusText(
   const folder = shortPath(world, status.data_dir);
   const changed = served === undefined ? [] : changedSettingTexts(served);
   if (state === "stopped") {
-    const start = isHostedFolder(world, status.data_dir) ? START_HOSTED : START_SANDBOX;
+    const start = startCommand(world, status.data_dir);
     return `${style.dim("○")} ${NO_SANDBOX} (${printable(folder)})\n  ${style.cyan("→")} ${start}`;
   }
   const heading = {
