@@ -14,6 +14,19 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { parse } from "@babel/parser";
+import {
+  getAssignmentIdentifiers,
+  isAssignmentExpression,
+  isCallExpression,
+  isForXStatement,
+  isFunction,
+  isIdentifier,
+  isUpdateExpression,
+  isVariableDeclaration,
+  traverseFast,
+  type Node,
+} from "@babel/types";
 import { expect, test } from "vitest";
 import { INPUTS, update, type Kind } from "../../bin/build/output.ts";
 import { copyBuilt } from "../support/built.ts";
@@ -193,3 +206,38 @@ test("chunks go a week after they were replaced, and what a killed build left af
     true,
   ]);
 });
+
+test("no chunk changes an exported variable after it has run, because other chunks keep its value", () => {
+  const exports = "__export(planted_exports,{count:()=>count,fixed:()=>fixed});";
+  expect(changedExports(`${exports}var count=0,fixed=1;function add(){count++}`)).toEqual(["count"]);
+  const dist = join(ROOT, "dist");
+  const entry = readFileSync(join(dist, "checkout.js"), "utf8");
+  const folder = /chunks-\w+/.exec(entry)?.[0] ?? "";
+  const chunks = readdirSync(join(dist, folder)).map((name) =>
+    readFileSync(join(dist, folder, name), "utf8"),
+  );
+  expect(chunks.length).toBeGreaterThan(50);
+  expect([entry, ...chunks].flatMap(changedExports)).toEqual([]);
+});
+
+/** The exported variables of a file's chunks that are assigned after their declaration. */
+function changedExports(text: string): string[] {
+  const program = parse(text, { sourceType: "script" });
+  const joined: Node[] = [];
+  traverseFast(program, (node) => {
+    if (isFunction(node) && node.params.length === 2 && isIdentifier(node.params[0], { name: "module" }))
+      joined.push(node);
+  });
+  return (joined.length === 0 ? [program] : joined).flatMap((chunk) => {
+    const [exported, assigned] = [new Set<string>(), new Set<string>()];
+    traverseFast(chunk, (node) => {
+      if (isAssignmentExpression(node) || (isForXStatement(node) && !isVariableDeclaration(node.left)))
+        for (const name of Object.keys(getAssignmentIdentifiers(node.left))) assigned.add(name);
+      if (isUpdateExpression(node) && isIdentifier(node.argument)) assigned.add(node.argument.name);
+      if (isCallExpression(node) && isIdentifier(node.callee, { name: "__export" }))
+        for (const [, name = ""] of text.slice(node.start ?? 0, node.end ?? 0).matchAll(/:\(\)=>(\w+)/g))
+          exported.add(name);
+    });
+    return [...exported].filter((name) => assigned.has(name));
+  });
+}

@@ -21,7 +21,9 @@ export function createEvent(
   {
     id,
     checkout,
-    ...change
+    sequence,
+    previousStatus,
+    checkoutJson,
   }: {
     readonly id: string;
     readonly checkout: Checkout;
@@ -33,7 +35,8 @@ export function createEvent(
   now: number,
 ): CheckoutEvent {
   const { storeId, id: checkoutId, object, status } = checkout;
-  return eventOf({ id, storeId, checkoutId, type: `${object}.${status}`, ...change }, now);
+  const type = `${object}.${status}` as const;
+  return withBody({ id, storeId, checkoutId, type, sequence, createdAt: now }, previousStatus, checkoutJson);
 }
 
 /** Creates a test event for an endpoint; it does not belong to a checkout (decision 11). */
@@ -41,32 +44,25 @@ export function createTestEvent(
   { id, storeId }: Pick<CheckoutEvent, "id" | "storeId">,
   now: number,
 ): Omit<CheckoutEvent, "checkoutId" | "type"> & { readonly checkoutId: null; readonly type: "webhook.test" } {
-  const nothing = { checkoutId: null, sequence: 1, previousStatus: null, checkoutJson: "{}" };
-  return eventOf({ id, storeId, type: "webhook.test", ...nothing }, now);
+  return withBody(
+    { id, storeId, checkoutId: null, type: "webhook.test", sequence: 1, createdAt: now } as const,
+    null,
+    "{}",
+  );
 }
 
-function eventOf<Type extends string, CheckoutId>(
-  {
-    previousStatus,
-    checkoutJson,
-    ...event
-  }: Pick<CheckoutEvent, "id" | "storeId" | "sequence"> & {
-    readonly checkoutId: CheckoutId;
-    readonly type: Type;
-    readonly previousStatus: Status | null;
-    readonly checkoutJson: string;
-  },
-  now: number,
-) {
+function withBody<
+  Head extends Pick<CheckoutEvent, "id" | "storeId" | "sequence" | "createdAt"> & { readonly type: string },
+>(event: Head, previousStatus: Status | null, data: string): Head & Pick<CheckoutEvent, "body"> {
   const head = JSON.stringify({
     event_id: event.id,
     type: event.type,
-    created_at: toIso(now),
+    created_at: toIso(event.createdAt),
     api_version: API_VERSION,
     livemode: false,
     store_id: event.storeId,
     sequence: event.sequence,
     previous_status: previousStatus,
   });
-  return { ...event, createdAt: now, body: `${head.slice(0, -1)},"data":${checkoutJson}}` };
+  return { ...event, body: `${head.slice(0, -1)},"data":${data}}` };
 }
