@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { createHarness, type CommandOptions } from "../support/harness.ts";
+import { createHarness, EPHEMERAL, type CommandOptions } from "../support/harness.ts";
 import {
   exploreShop,
   installShop,
@@ -136,7 +136,7 @@ test("an exploration of a shop that runs leaves nothing behind when it is killed
 
 test("a call that names a lease that has ended changes nothing", async () => {
   const harness = createHarness();
-  const { ready, request } = await harness.start();
+  const { ready, request } = await harness.start(EPHEMERAL);
   const call = (path: string, body: object, lease = {}) =>
     request({
       path: `/__sandbox/stores/default/${path}`,

@@ -323,14 +323,14 @@ test("a body that would take long is not varied for ever", () => {
     `{"a":"${blanks}"}`,
     `${'{"a":'.repeat(9)}1${"}".repeat(9)}`,
   ];
-  // A search may hash this many bytes, and it is the hashing that takes the time.
-  const whole = Buffer.alloc(64 * 1024 * 1024);
-  const hashing = processorTime(() => createHmac("sha256", SECRET).update(whole).digest());
+  // A search may hash four times as many bytes, and it is the hashing that takes the time.
+  const quarter = Buffer.alloc(16 * 1024 * 1024);
+  const hashing = processorTime(() => createHmac("sha256", SECRET).update(quarter).digest());
   for (const rawBody of bodies) {
     const search = processorTime(() =>
       expect(diagnose(arrive({ rawBody })).at(-1)?.code).toBe("unexplained"),
     );
-    expect(search / hashing).toBeLessThan(5);
+    expect(search / hashing).toBeLessThan(5 * 4);
   }
   const long = `${AT},`.repeat(1000);
   expect(
@@ -377,7 +377,7 @@ test(`no diagnosis ever holds a secret or the right signature (seed ${SEED})`, (
     }
     expect(text).not.toMatch(/[0-9a-f]{32}/i);
   });
-  fc.assert(property, { seed: SEED, numRuns: size(100, 5000) });
+  fc.assert(property, { seed: SEED, numRuns: size(50, 5000) });
 });
 
 test("a wrong signature is told in no other words than any other: there is nothing to learn from one", () => {

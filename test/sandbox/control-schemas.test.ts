@@ -151,8 +151,10 @@ const JUDGES = new Map<OperationName, ValidateFunction>();
 
 /** Whether a schema allows a value; compiled once, and referring to the document. */
 function judgeOf(name: OperationName): ValidateFunction {
+  const known = JUDGES.get(name);
+  if (known !== undefined) return known;
   const text = JSON.stringify(schemaOf(name)).replaceAll('"$ref":"#', '"$ref":"control#');
-  const judge = JUDGES.get(name) ?? ajv.compile(JSON.parse(text) as object);
+  const judge = ajv.compile(JSON.parse(text) as object);
   JUDGES.set(name, judge);
   return judge;
 }
@@ -172,6 +174,8 @@ function leadsElsewhere(value: unknown): boolean {
   return urls.some((url) => OTHER_HOST.test(url) || /:4242([/?]|$)/.test(url));
 }
 
+/** Operations of which few drawn requests are allowed: their fields depend on each other. */
+const FEW_FIT: ReadonlySet<OperationName> = new Set(["addFault"]);
 const READING = OPERATION_NAMES.filter((name) => inputKind(name) !== "nothing");
 
 test.each(READING)("%s refuses with 400 what its schema refuses, and nothing else", async (name) => {
@@ -188,7 +192,7 @@ test.each(READING)("%s refuses with 400 what its schema refuses, and nothing els
     if (allowed && isOther) return;
     expect({ allowed, refused: status === 400, message }).toEqual({ allowed, refused: !allowed, message });
   });
-  await fc.assert(property, { seed: SEED, numRuns: size(60, 3000) });
+  await fc.assert(property, { seed: SEED, numRuns: size(FEW_FIT.has(name) ? 60 : 40, 3000) });
   expect(Object.values(seen)).not.toContain(0);
 });
 

@@ -52,6 +52,13 @@ const NUMBERS = [-1, 0, 1, 2, 7, 1e6, 1e15, 8.64e15, 9_007_199_254_740_991, -9_0
 
 const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" } as const;
 
+let rich: ReturnType<typeof richSnapshot> | undefined;
+/** One snapshot for all tests of this file. */
+async function richBytes(): Promise<Uint8Array> {
+  rich ??= richSnapshot();
+  return (await rich).bytes;
+}
+
 type Column = { readonly table: string; readonly column: string };
 type Change = Column & { readonly value: unknown; readonly nth: number };
 
@@ -156,7 +163,7 @@ async function strangeEvents(control: ControlCall, storeId: string): Promise<rea
 }
 
 test(`each value that is changed in a snapshot is refused, or what it restores passes the acts (seed ${SEED})`, async () => {
-  const { bytes } = await richSnapshot();
+  const bytes = await richBytes();
   const columns = columnsOf(bytes);
   const target = await startSandbox({ port: null });
   const control = controlOf(target);
@@ -175,7 +182,7 @@ test(`each value that is changed in a snapshot is refused, or what it restores p
   );
   const found: string[] = [];
   let [restored, refused] = [0, 0];
-  for (const change of part(all, 61)) {
+  for (const change of part(all, 121)) {
     const hostile = changed(bytes, change);
     if (hostile === undefined) continue;
     const what = `${change.table}.${change.column} = ${JSON.stringify(change.value)} (${change.nth})`;
@@ -292,7 +299,7 @@ const TOO_MANY: readonly (readonly [sql: string, said: RegExp])[] = [
 ];
 
 test("a refusal names table, row and rule, and nothing is restored", async () => {
-  const { bytes } = await richSnapshot();
+  const bytes = await richBytes();
   const target = await startSandbox({ port: null });
   onTestFinished(() => target.close());
   const before = await target.snapshot();
@@ -315,7 +322,9 @@ test("a refusal names table, row and rule, and nothing is restored", async () =>
 });
 
 test("a name of a store that an older version took is restored as it is, and no longer taken", async () => {
-  const { bytes } = await richSnapshot();
+  const bytes = await richBytes();
+  const target = await startSandbox({ port: null });
+  onTestFinished(() => target.close());
   for (const name of [
     "Default",
     " Tea",
@@ -325,8 +334,6 @@ test("a name of a store that an older version took is restored as it is, and no 
     "\u0420\u043e\u0441\u0430",
   ]) {
     const older = changedSnapshot(bytes, (copy) => copy.prepare("UPDATE stores SET name = ?").run(name));
-    const target = await startSandbox({ port: null });
-    onTestFinished(() => target.close());
     await target.restore(older);
     const { data } = await controlOf(target)("stores");
     expect(data["stores"]).toContainEqual(expect.objectContaining({ name }) as object);
@@ -358,7 +365,7 @@ function referencesOf(bytes: Uint8Array): readonly Reference[] {
 }
 
 test("a row that refers to none of its snapshot is damage, and nobody else's write fails of it", async () => {
-  const { bytes } = await richSnapshot();
+  const bytes = await richBytes();
   const target = await startSandbox({ port: null });
   onTestFinished(() => target.close());
   const references = referencesOf(bytes);
@@ -382,7 +389,7 @@ test("a row that refers to none of its snapshot is damage, and nobody else's wri
 });
 
 test("an endpoint elsewhere is restored where --allow-target allows its host, and nowhere else", async () => {
-  const { bytes } = await richSnapshot();
+  const bytes = await richBytes();
   const hostile = changedSnapshot(bytes, (copy) =>
     copy.exec("UPDATE endpoints SET url = 'https://shop.example/hooks' WHERE url LIKE '%/second'"),
   );

@@ -7,6 +7,7 @@ import {
   type DrillCause,
 } from "../../src/core/readiness/drills/webhook-advice.ts";
 import { right, serve, type Receiver } from "./merchant-receivers.ts";
+import { createWire } from "./drill-wire.ts";
 import { eventually } from "./eventually.ts";
 import { EPHEMERAL } from "./harness.ts";
 import { openWebhookSite } from "./webhook-site.ts";
@@ -17,6 +18,11 @@ export type DrillReport = {
   readonly verdict: "passed" | "failed" | "unknown";
   readonly passed: boolean;
   readonly drills: WireAnswerOf<"runWebhookDrill">["drills"];
+};
+
+/** What tells of drills which steps failed, and why. */
+export type ShownDrills = {
+  readonly drills: readonly Pick<DrillReport["drills"][number], "steps" | "endpoint_id">[];
 };
 
 /** Where the drilled receiver is. */
@@ -30,13 +36,10 @@ export async function openDrillSite(receiver: Receiver = right, start = EPHEMERA
   const site = await openWebhookSite(start);
   const { harness } = site;
   const secrets = { current: "" };
-  const wire = { connection: 0, kept: 0, last: 0, header: "" };
-  // As Node's agent does it where one request at a time is in flight.
+  const wire = createWire();
+  const header = { value: "" };
   harness.setFault((request, pass) => {
-    const { connection } = request;
-    wire.connection = connection === "kept" ? wire.kept : (wire.last += 1);
-    if (connection === "fresh") wire.kept = wire.connection;
-    wire.header = connection === undefined ? "close" : "keep-alive";
+    header.value = wire.take(request.connection);
     return pass();
   });
   const listen = (next: Receiver, port = 3000): void => {
@@ -44,13 +47,13 @@ export async function openDrillSite(receiver: Receiver = right, start = EPHEMERA
       secret: () => secrets.current,
       now: () => harness.clock.now(),
       pass: (milliseconds) => harness.clock.advance(milliseconds),
-      connection: () => wire.connection,
+      connection: wire.connection,
     });
     harness.vacate(port);
     harness.occupy(port, {
       answer: (request) =>
         Promise.resolve(
-          answer({ ...request, rawHeaders: [...request.rawHeaders, "Connection", wire.header] }),
+          answer({ ...request, rawHeaders: [...request.rawHeaders, "Connection", header.value] }),
         ),
       refuse: () => ({ status: 400, headers: {}, body: "" }),
     });
@@ -88,22 +91,18 @@ export async function openDrillSite(receiver: Receiver = right, start = EPHEMERA
 const CODES: readonly string[] = [...Object.keys(DRILL_CAUSES), ...Object.keys(DRILL_NOTES)];
 
 /** The cause of each step that failed in the first drill of a report. */
-export function causesOf(report: DrillReport): Partial<Record<CaseName, DrillCause>> {
+export function causesOf(report: ShownDrills): Partial<Record<CaseName, DrillCause>> {
   return adviceOf(report, false);
 }
 
 /** The note of each step that passed with one. */
-export function notesOf(report: DrillReport): Partial<Record<CaseName, DrillCause>> {
+export function notesOf(report: ShownDrills): Partial<Record<CaseName, DrillCause>> {
   return adviceOf(report, true);
 }
 
-function adviceOf({ drills }: DrillReport, ofPassed: boolean): Partial<Record<CaseName, DrillCause>> {
+function adviceOf({ drills }: ShownDrills, ofPassed: boolean): Partial<Record<CaseName, DrillCause>> {
   const [only] = drills;
   const steps = only?.steps.filter(({ passed, cause }) => passed === ofPassed && cause !== null) ?? [];
-  return Object.fromEntries(
-    steps.map(({ name, cause }) => [
-      name,
-      CODES.find((code) => adviceText(code as DrillCause, only?.endpoint_id ?? "") === cause) ?? cause,
-    ]),
-  );
+  const codes = new Map(CODES.map((code) => [adviceText(code as DrillCause, only?.endpoint_id ?? ""), code]));
+  return Object.fromEntries(steps.map(({ name, cause }) => [name, codes.get(cause ?? "") ?? cause]));
 }

@@ -1,0 +1,131 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { openCheckout } from "../../src/core/checkout/checkout.ts";
+import { createEvent } from "../../src/core/checkout/event.ts";
+import { checkoutJson } from "../../src/core/checkout/wire.ts";
+import { drillSteps } from "../../src/core/readiness/drills/webhook-causes.ts";
+import {
+  sendCases,
+  type CasesContext,
+  type DrillSubject,
+} from "../../src/sandbox/readiness/webhook-cases.ts";
+import { createWire } from "./drill-wire.ts";
+import { serve, type Receiver } from "./merchant-receivers.ts";
+import { HOOKS, type ShownDrills } from "./drill-site.ts";
+
+const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
+const STARTED_AT = Date.UTC(2026, 0, 15, 12);
+const ENDPOINT = {
+  id: idOf(1),
+  storeId: idOf(2),
+  kind: "url",
+  url: HOOKS,
+  eventTypes: ["*"],
+  inOrder: false,
+  state: "enabled",
+  reason: null,
+  failingSince: null,
+  createdAt: STARTED_AT,
+} as const;
+
+/**
+ * Runs the drill of webhooks against a receiver: the requests and the causes of a sandbox, without its database, its
+ * control API and a command line. With consent it also sends events of an order that the receiver has accepted.
+ */
+export async function drillWebhooksInMemory(
+  receiver: Receiver,
+  { consent = false } = {},
+): Promise<ShownDrills & { readonly passed: boolean }> {
+  let [now, ids] = [STARTED_AT, 10];
+  const pass = (milliseconds: number): void => void (now += milliseconds);
+  const wire = createWire();
+  const answer = serve(receiver, {
+    secret: () => SECRET,
+    now: () => now,
+    pass,
+    connection: wire.connection,
+  });
+  const send: CasesContext["world"]["send"] = ({ method, url, headers, lines, body = "", connection }) => {
+    const { pathname, search, host } = new URL(url);
+    const rawHeaders = Object.entries({ Host: host, ...headers }).flatMap(([name, value]) =>
+      (lines?.[name] ?? [value]).flatMap((line) => [name, line]),
+    );
+    const header = wire.take(connection);
+    const {
+      status,
+      headers: answered,
+      body: text,
+      dropped,
+    } = answer({
+      method,
+      target: pathname + search,
+      rawHeaders: [...rawHeaders, "Connection", header],
+      body: Buffer.from(body),
+    });
+    if (dropped === true)
+      return Promise.resolve({ ok: false, failure: "connection_lost", message: "socket hang up" });
+    return Promise.resolve({
+      ok: true,
+      status,
+      headers: answered,
+      body: typeof text === "string" ? text : "",
+    });
+  };
+  const world: CasesContext["world"] = {
+    now: () => now,
+    monotonic: () => now,
+    uuid: () => idOf((ids += 1)),
+    sleep: async (milliseconds) => {
+      pass(milliseconds);
+      await nextTurn();
+    },
+    resolve: () => Promise.resolve([]),
+    send,
+  };
+  const subject: DrillSubject = {
+    endpoint: ENDPOINT,
+    secret: SECRET,
+    olderSecrets: [],
+    retiredSecret: undefined,
+    order: consent ? acceptedEvent() : null,
+    now,
+  };
+  const context: CasesContext = {
+    world,
+    targets: { allowedHosts: [], ownPort: 4242 },
+    deliveryTimeoutMs: 15_000,
+    heldBack: () => undefined,
+    webhookWatch: { note: () => undefined, forget: () => undefined },
+  };
+  const steps = drillSteps(await sendCases(context, subject, () => true), ENDPOINT.id);
+  return { passed: steps.every((step) => step.passed), drills: [{ steps, endpoint_id: ENDPOINT.id }] };
+}
+
+/** The creation of an order, as it was delivered a moment ago. */
+function acceptedEvent(): DrillSubject["order"] {
+  const store = { id: ENDPOINT.storeId, active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
+  const terms = {
+    orderId: "order-1",
+    amountMinor: 450,
+    currency: "EUR",
+    paymentMethod: "alipay_plus",
+    description: null,
+    priceId: null,
+  } as const;
+  const wanted = {
+    id: idOf(3),
+    object: "order",
+    terms,
+    store,
+    live: undefined,
+    lifetimeMs: 3_600_000,
+  } as const;
+  const opened = openCheckout(wanted, STARTED_AT);
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const json = checkoutJson(opened.value, "http://127.0.0.1:4242");
+  const made = { id: idOf(4), checkout: opened.value, checkoutJson: json, previousStatus: null, sequence: 1 };
+  return { ...createEvent(made, STARTED_AT), others: [] };
+}
+
+function idOf(number: number): string {
+  return `019bc1f0-4e20-7000-8000-${String(number).padStart(12, "0")}`;
+}
