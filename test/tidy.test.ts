@@ -542,16 +542,30 @@ function reachedFrom(name: string, imported: ReadonlyMap<string, readonly string
   return found;
 }
 
-/** Everything that a file imports, types and lazy imports included. */
-function imports({ tree }: SourceFile): string[] {
-  const found: string[] = [];
-  traverseFast(tree, (node) => {
-    if (node.type === "ImportDeclaration" || node.type === "ExportAllDeclaration")
-      found.push(node.source.value);
-    if (node.type === "ExportNamedDeclaration" && node.source) found.push(node.source.value);
-    found.push(...importedOnDemand(node));
-  });
+/** The imports of each file, once it was asked: many tests ask. */
+const importsOf = new WeakMap<SourceFile, readonly Node[]>();
+
+/** The statements that import, and the expressions that import on demand; only for these the whole tree is looked through. */
+function importNodes(file: SourceFile): readonly Node[] {
+  const { tree, text } = file;
+  const known = importsOf.get(file);
+  if (known !== undefined) return known;
+  const found: Node[] = tree.type === "File" ? [...tree.program.body] : [];
+  if (text.includes("import("))
+    traverseFast(tree, (node) => {
+      if (importedOnDemand(node).length > 0) found.push(node);
+    });
+  importsOf.set(file, found);
   return found;
+}
+
+/** Everything that a file imports, types and lazy imports included. */
+function imports(file: SourceFile): string[] {
+  return importNodes(file).flatMap((node) => {
+    if (node.type === "ImportDeclaration" || node.type === "ExportAllDeclaration") return [node.source.value];
+    if (node.type === "ExportNamedDeclaration" && node.source) return [node.source.value];
+    return importedOnDemand(node);
+  });
 }
 
 function importedOnDemand(node: Node): string[] {
@@ -562,20 +576,21 @@ function importedOnDemand(node: Node): string[] {
 
 /** The names that a file imports, each after the path of its file. As a whole, or on demand: any word of it may be one. */
 function namesImported(file: SourceFile): string[] {
-  const words = [...new Set(file.text.match(/\w+/g))];
+  const words = (): readonly string[] => [...new Set(file.text.match(/\w+/g))];
   const found: string[] = [];
   const note = (specifier: string, names: readonly string[]): void =>
     void found.push(...names.map((name) => `${resolve(dirname(file.path), specifier)} ${name}`));
-  traverseFast(file.tree, (node) => {
-    for (const specifier of importedOnDemand(node)) note(specifier, words);
-    if ((node.type !== "ImportDeclaration" && node.type !== "ExportNamedDeclaration") || !node.source) return;
+  for (const node of importNodes(file)) {
+    for (const specifier of importedOnDemand(node)) note(specifier, words());
+    if ((node.type !== "ImportDeclaration" && node.type !== "ExportNamedDeclaration") || !node.source)
+      continue;
     const names = node.specifiers.flatMap((one) => {
       if (one.type === "ImportSpecifier")
         return one.imported.type === "Identifier" ? [one.imported.name] : [];
-      return one.type === "ExportSpecifier" ? [one.local.name] : words;
+      return one.type === "ExportSpecifier" ? [one.local.name] : words();
     });
     note(node.source.value, names);
-  });
+  }
   return found;
 }
 
@@ -645,7 +660,7 @@ function fake(text: string, name = "fake.ts"): SourceFile {
     path: join(SRC, name),
     name,
     text,
-    tree: parse(text, { sourceType: "module", plugins: ["typescript"] }),
+    tree: parse(text, { sourceType: "module", plugins: ["typescript"], attachComment: false }),
   };
 }
 

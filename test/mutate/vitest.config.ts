@@ -11,6 +11,7 @@ export const TESTS = [
   "real/config",
   "real/webhook-signature",
   "sandbox/api-v1",
+  "sandbox/api-v1-machine",
   "sandbox/page-security",
   "sandbox/routes",
 ];

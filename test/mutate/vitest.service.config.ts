@@ -9,6 +9,7 @@ export const SERVICE_TESTS = [
   "kit/snapshots",
   "portal/live",
   "sandbox/api-v1",
+  "sandbox/api-v1-machine",
   "sandbox/assumptions",
   "sandbox/delivery-failures",
   "sandbox/faults",

@@ -280,6 +280,8 @@ test("two containers, with nothing but what their image holds: a shop at another
   const program = here(image.entrypoint, folder);
   const inContainer = (words: readonly string[]) =>
     promisify(execFile)(process.execPath, [...program, ...words], { env: own });
+  // Each look of the health check is a process of its own: it comes when there is something to see.
+  await eventually("the sandbox answers", () => fetch(`http://127.0.0.2:${port}/healthz`));
   await eventually("the health check passes", () => inContainer(image.healthcheck.slice(1)));
   const [, register = ""] = /exec checkout (checkout endpoints add \S+)/.exec(text("compose.yaml")) ?? [];
   await inContainer(filled({ register }, places)["register"]?.split(" ").slice(1) ?? []);

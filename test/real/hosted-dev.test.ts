@@ -17,8 +17,9 @@ async function startDev(folder: string) {
   return { ...started, ready: JSON.parse(started.output.stdout) as ReadyMessage };
 }
 
-test("hosted dev runs the service, the command line works against it, and a restart has the same state", async () => {
-  const folder = join(tempFolder(), "state");
+test("hosted dev runs the service, the command line works against it, and a restart has the same state, also after kill -9; a restored backup lacks what came after it", async () => {
+  const served = tempFolder();
+  const folder = join(served, ".checkout");
   const first = await startDev(folder);
   const { base_url, api_key, control_token, store_id } = first.ready;
   expect(first.ready).toMatchObject({ event: "ready", portal_url: null, data_dir: folder, ephemeral: false });
@@ -63,16 +64,20 @@ test("hosted dev runs the service, the command line works against it, and a rest
   expect(existsSync(join(folder, "run.json"))).toBe(false);
   const again = await startDev(folder);
   expect(again.ready).toMatchObject({ api_key, store_id });
-  const listed = await runHere(["orders", "list", "--dir", folder, "--json"], { cwd });
-  expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining("order-1")]);
+  expect(await ordersOf(folder)).toEqual(["order-1"]);
   const logs = await runHere(["sandbox", "logs", "--dir", folder], { cwd });
   expect([logs.code, logs.stderr]).toEqual([0, ""]);
   const doctor = await runHere(["doctor", "--dir", folder, "--json"], { cwd });
   const found = (JSON.parse(doctor.stdout) as { checks: { check: string; status: string }[] }).checks;
   const wrong = found.filter(({ status }) => status === "problem" || status === "warning");
   expect(wrong.map(({ check }) => check)).toEqual(["store_clock"]);
+  const backup = join(await backUpByPage("docs/hosted.md", served), ".checkout");
+  await createOrder("order-2", folder);
+  await again.stop("SIGKILL");
+  const restarted = await startDev(folder);
+  expect(await ordersOf(folder)).toEqual(["order-1", "order-2"]);
   const stopped = await runHere(["sandbox", "stop", "--dir", folder], { cwd });
-  expect([stopped.code, await again.ended]).toEqual([0, 0]);
+  expect([stopped.code, await restarted.ended]).toEqual([0, 0]);
   for (const line of ["sandbox status", "env"]) {
     const { code, stdout, stderr } = await runHere([...line.split(" "), "--dir", folder], { cwd });
     expect([line, code, stdout + stderr]).toEqual([
@@ -89,39 +94,30 @@ test("hosted dev runs the service, the command line works against it, and a rest
     2,
     expect.stringContaining("has the state of checkout hosted dev"),
   ]);
-});
-
-test("killed, hosted dev loses nothing; restored from a backup, it lacks what came after it", async () => {
-  const served = tempFolder();
-  const folder = join(served, ".checkout");
-  const cwd = tempFolder();
-  const order = async (orderId: string, at: string): Promise<string> => {
-    const args = ["orders", "create", "--order-id", orderId, "--price-id", "price_coffee", "--json"];
-    const { code, stdout, stderr } = await runHere([...args, "--dir", at], { cwd });
-    expect([orderId, code, stderr]).toEqual([orderId, 0, ""]);
-    return (JSON.parse(stdout) as { readonly data: { readonly id: string } }).data.id;
-  };
-  const listed = async (at: string): Promise<readonly string[]> => {
-    const { stdout } = await runHere(["orders", "list", "--dir", at, "--json"], { cwd });
-    const { checkouts } = JSON.parse(stdout) as { readonly checkouts: readonly { order_id: string }[] };
-    return checkouts.map(({ order_id: orderId }) => orderId).toSorted();
-  };
-  const first = await startDev(folder);
-  await order("order-1", folder);
-  const backup = join(await backUpByPage("docs/hosted.md", served), ".checkout");
-  await order("order-2", folder);
-  await first.stop("SIGKILL");
-  const restarted = await startDev(folder);
-  expect(await listed(folder)).toEqual(["order-1", "order-2"]);
-  await restarted.stop("SIGKILL");
   const restored = await startDev(backup);
-  const { api_key, store_id, signing_secret } = first.ready;
+  const { signing_secret } = first.ready;
   expect(restored.ready).toMatchObject({ api_key, store_id, signing_secret, data_dir: backup });
-  expect(await listed(backup)).toEqual(["order-1"]);
-  await order("order-2", backup);
-  expect(await listed(backup)).toEqual(["order-1", "order-2"]);
+  expect(await ordersOf(backup)).toEqual(["order-1"]);
+  await createOrder("order-2", backup);
+  expect(await ordersOf(backup)).toEqual(["order-1", "order-2"]);
   expect(await restored.stop("SIGTERM")).toBe(0);
 });
+
+/** Creates an order in the service of a folder. */
+async function createOrder(orderId: string, folder: string): Promise<void> {
+  const args = ["orders", "create", "--order-id", orderId, "--price-id", "price_coffee", "--json"];
+  const { code, stderr } = await runHere([...args, "--dir", folder], { cwd: tempFolder() });
+  expect([orderId, code, stderr]).toEqual([orderId, 0, ""]);
+}
+
+/** The orders of the service of a folder. */
+async function ordersOf(folder: string): Promise<readonly string[]> {
+  const args = ["orders", "list", "--dir", folder, "--json"];
+  const { code, stdout } = await runHere(args, { cwd: tempFolder() });
+  expect(code).toBe(0);
+  const { checkouts } = JSON.parse(stdout) as { readonly checkouts: readonly { order_id: string }[] };
+  return checkouts.map(({ order_id: orderId }) => orderId).toSorted();
+}
 
 test("hosted dev leaves the state of a sandbox alone, and says where workerd cannot be had", async () => {
   const cwd = tempFolder();

@@ -2,11 +2,11 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { WORKER_FILE } from "../../src/core/config/hosted-settings.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey, testKeyBits } from "../../src/core/credential.ts";
 import { markedKeyBytes, markedUuid, markOfId, type Mark } from "../../src/hosted/marks.ts";
-import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { part, SEED, seededRandom, size } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   countAlarms,
@@ -24,13 +24,16 @@ import { hostedRuntime, openHostedProcess } from "../support/hosted-runtime.ts";
 import { openHttpReceiver, readBody } from "../support/http-receiver.ts";
 import { connect, loadUntilGone, sendCreate, type Answer, type Create } from "../support/load.ts";
 import { judge, readAnswers, render, rowCounts, send } from "../support/raw-requests.ts";
+import { runIn } from "../support/runtimes.ts";
 import { runScenarios, WORKFLOWS } from "../support/scenarios.ts";
+import { startAnother } from "../support/service-process.ts";
+import { askAnother } from "../support/v1-sandboxes.ts";
 
 import { BAD_REQUESTS, WRONG_IN_SEVERAL_WAYS } from "./bad-requests.table.ts";
 
 const CONNECTIONS = 8;
 const KILLS = size(5, 50);
-const STORES = size(100, 1000);
+const STORES = size(32, 1000);
 const DELETION_KILLS = size(3, 30);
 /** How many stores are worked on at a time. */
 const AT_ONCE = 8;
@@ -42,21 +45,16 @@ afterAll(service.end);
 await createHostedStore(service);
 
 // The tests of v1 once more: they are registered by being loaded.
-vi.resetModules();
-const { askAnother } = await import("../support/v1-sandboxes.ts");
 askAnother((now) => hostedV1(service, now));
-await import("../sandbox/api-v1.test.ts");
+await import("../sandbox/api-v1.test.ts?hosted");
 // And those of two stores, and the campaigns on payments, on creates that race, and on deliveries.
-const { runIn } = await import("../support/runtimes.ts");
 runIn(hostedRuntime(service));
-const { startAnother } = await import("../support/service-process.ts");
 startAnother(() => openHostedProcess(service));
-await import("../sandbox/control-answers.test.ts");
-await import("../sandbox/isolation.test.ts");
-await import("../campaign/payment-model.test.ts");
-await import("../campaign/parallel-creates.test.ts");
-await import("../campaign/webhook-kill.test.ts");
-vi.resetModules();
+await import("../sandbox/control-answers.test.ts?hosted");
+await import("../sandbox/isolation.test.ts?hosted");
+await import("../campaign/payment-model.test.ts?hosted");
+await import("../campaign/parallel-creates.test.ts?hosted");
+await import("../campaign/webhook-kill.test.ts?hosted");
 
 test("all scenarios pass against the service in workerd", async () => {
   const { apiKey } = await createHostedStore(service);
@@ -119,7 +117,8 @@ test("a bad request that reaches the Worker gets the same refusal as on a machin
       !BY_THE_PARSER.test(verdict) && !TWO_KEYS.test(name) && !SEEN_BY_THE_RUNTIME.has(name),
   );
   expect(rows.length).toBeGreaterThan(300);
-  for (const [index, [name, expected, change]] of rows.entries()) {
+  // On a machine all of them are sent.
+  for (const [index, [name, expected, change]] of part(rows, 3).entries()) {
     const method = change.line?.trimStart().split(" ")[0] ?? "POST";
     const received = await send(site, render(site, change, index + 1), change.halfClosed === true);
     const got = readAnswers(received, method).map((answer) => judge(site, answer, method));
@@ -222,33 +221,6 @@ test("a deleted store leaves no table and no alarm, and its key and ids are unkn
   expect(stores).toHaveLength(before.databases.length);
 });
 
-test("kill -9 in the middle of deletions leaves each store whole, or gone as a whole", async () => {
-  const random = seededRandom(SEED);
-  for (let round = 1; round <= DELETION_KILLS; round += 1) {
-    const stores = await Promise.all(Array.from({ length: AT_ONCE }, storeWithCheckout));
-    const deleting = stores.map(({ storeId }) =>
-      service.control(`/stores/${storeId}/delete`, {}).then(
-        () => true,
-        () => false,
-      ),
-    );
-    await sleep(random() * 60);
-    await service.kill();
-    const acknowledged = await Promise.all(deleting);
-    await service.restart();
-    const listed = await listedStores();
-    for (const [index, { storeId, apiKey, checkoutId }] of stores.entries()) {
-      const headers = { Authorization: `Bearer ${apiKey}` };
-      const { status } = await fetch(`${service.origin}/v1/checkout-sessions/${checkoutId}`, { headers });
-      const isThere = listed.includes(storeId);
-      const where = `seed ${SEED}, round ${round}, store ${index}`;
-      expect([isThere, status], where).toEqual(isThere ? [true, 200] : [false, 401]);
-      if (acknowledged[index] === true) expect(isThere, where).toBe(false);
-    }
-    expect(filledDatabases(service)).toHaveLength(listed.length);
-  }
-});
-
 test("a deletion whose object fails is repeated until it is done, and stops no other store", async () => {
   const [broken, other] = [await storeWithCheckout(), await storeWithCheckout()];
   const path = databaseOf(service, broken.storeId);
@@ -258,14 +230,13 @@ test("a deletion whose object fails is repeated until it is done, and stops no o
   writeFileSync(path, "no database ".repeat(1000));
   await service.restart();
   await expect(service.control(`/stores/${broken.storeId}/delete`, {})).rejects.toThrow(/: 500 /);
-  for (let starts = 0; starts < 2; starts += 1) {
+  for (const isLast of [false, true]) {
     const { storeId } = await createHostedStore(service);
     await service.control(`/stores/${storeId}/delete`, {});
     expect(await listedStores()).toContain(other.storeId);
     await service.kill();
-    await service.restart();
+    if (!isLast) await service.restart();
   }
-  await service.kill();
   rmSync(path);
   for (const file of files) renameSync(`${file}.away`, file);
   await service.restart();
@@ -333,7 +304,7 @@ test("a fault that drops a connection is a lost answer here too, and leaves what
   ]);
 });
 
-test("kill -9 under load loses nothing acknowledged, no delivery, and no alarm", async () => {
+test("kill -9 under load loses nothing acknowledged, no delivery and no alarm, and leaves each store that is being deleted whole, or gone as a whole", async () => {
   const store = await createHostedStore(service);
   const received = new Set<string>();
   const url = await openHttpReceiver((request, response) => {
@@ -348,17 +319,22 @@ test("kill -9 under load loses nothing acknowledged, no delivery, and no alarm",
   let sent = 0;
   const nextCreate = (): Create => ({ key: `kill-key-${(sent += 1)}`, orderId: `kill-${sent}` });
   for (let round = 1; round <= KILLS; round += 1) {
+    // In the last rounds nothing but the load asks for anything.
+    const doomed = await storesWithCheckouts(round <= DELETION_KILLS ? AT_ONCE : 0);
     const loading = loadUntilGone(serviceOf(store), { connections: CONNECTIONS, nextCreate });
     await sleep(50 + random() * 250);
+    const deleting = doomed.map(({ storeId }) => isDeleted(storeId));
+    if (doomed.length > 0) await sleep(random() * 100);
     await service.kill();
     for (const [create, answer] of (await loading).acknowledged) acknowledged.set(create, answer);
+    const deleted = await Promise.all(deleting);
     await service.restart();
+    if (doomed.length > 0) await expectWholeOrGone(doomed, { deleted, round });
   }
   // Nothing asks the store any more: its alarm alone starts it.
+  const path = databaseOf(service, store.storeId);
   const events = (): readonly string[] =>
-    readDatabase(databaseOf(service, store.storeId), (rows) =>
-      rows.prepare<[], string>("SELECT id FROM events").pluck().all(),
-    );
+    readDatabase(path, (rows) => rows.prepare<[], string>("SELECT id FROM events").pluck().all());
   await eventually("every event is delivered", () =>
     expect(events().filter((id) => !received.has(id))).toEqual([]),
   );
@@ -369,10 +345,39 @@ test("kill -9 under load loses nothing acknowledged, no delivery, and no alarm",
     expect([status, replay?.replayed, replay?.body]).toEqual([201, true, body]);
   }
   replays.agent.destroy();
-  const counts = readDatabase(databaseOf(service, store.storeId), (rows) =>
+  const counts = readDatabase(path, (rows) =>
     ["checkouts", "idempotency_keys", "events"].map((table) =>
       Number(rows.prepare(`SELECT count(*) FROM ${table}`).pluck().get()),
     ),
   );
   expect(new Set(counts).size).toBe(1);
 });
+
+async function storesWithCheckouts(count: number): Promise<readonly Owned[]> {
+  return Promise.all(Array.from({ length: count }, storeWithCheckout));
+}
+
+/** Deletes a store, and returns whether that was acknowledged. */
+async function isDeleted(storeId: string): Promise<boolean> {
+  return service.control(`/stores/${storeId}/delete`, {}).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Each store is there with its key, or gone with everything that it had; gone if its deletion was acknowledged. */
+async function expectWholeOrGone(
+  stores: readonly Owned[],
+  { deleted, round }: { readonly deleted: readonly boolean[]; readonly round: number },
+): Promise<void> {
+  const listed = await listedStores();
+  for (const [index, { storeId, apiKey, checkoutId }] of stores.entries()) {
+    const headers = { Authorization: `Bearer ${apiKey}` };
+    const { status } = await fetch(`${service.origin}/v1/checkout-sessions/${checkoutId}`, { headers });
+    const isThere = listed.includes(storeId);
+    const where = `seed ${SEED}, round ${round}, store ${index}`;
+    expect([isThere, status], where).toEqual(isThere ? [true, 200] : [false, 401]);
+    if (deleted[index] === true) expect(isThere, where).toBe(false);
+  }
+  expect(filledDatabases(service)).toHaveLength(listed.length);
+}

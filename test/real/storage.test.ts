@@ -14,7 +14,7 @@ import { openWatchedDatabase } from "../../src/store/connection/watched-database
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import type { World } from "../../src/world.ts";
 import { FULL, part } from "../support/campaign.ts";
-import { HAS_STRACE, runTraced } from "../support/disk-faults.ts";
+import { failingCall, HAS_STRACE, runTraced } from "../support/disk-faults.ts";
 import { createHarness } from "../support/harness.ts";
 import { connect, sendCreate, type Answer } from "../support/load.ts";
 import {
@@ -130,12 +130,12 @@ test("each file of a database that cannot be opened or extended is called by its
     const opened = endings.map((ending) => ({ ending, path: copyOf(killed) }));
     const failing = opened.flatMap(({ ending, path }) => ["-P", path + ending]);
     const paths = opened.map(({ path }) => path);
-    const said = await openTraced(paths, [...failing, "-e", `inject=${call}:error=${error}`]);
+    const said = await openTraced(paths, [...failing, ...failingCall(call, error)]);
     const reasons = said.map((line) => line.split(" ")[0]);
     expect([call, error, endings, reasons]).toEqual([call, error, endings, endings.map(() => reason)]);
   }
   // A disk without room for the index is full, whatever SQLite calls it.
-  expect(await openTraced([killed], ["-e", "inject=pwrite64:error=ENOSPC"])).toEqual([
+  expect(await openTraced([killed], failingCall("pwrite64", "ENOSPC"))).toEqual([
     expect.stringMatching(/^disk_full /),
   ]);
 });
@@ -158,7 +158,7 @@ test("a read that fails is never called damage, whichever it is, once or for goo
   const trials = Array.from({ length: reads }, (_, nth) => [`${nth + 1}`, `${nth + 1}+`]).flat();
   const found = new Map<string, string>();
   for (const when of part(trials, 60))
-    found.set(when, await tried(["-o", "/dev/null", "-e", `inject=pread64:error=EIO:when=${when}`]));
+    found.set(when, await tried(["-o", "/dev/null", ...failingCall("pread64", `EIO:when=${when}`)]));
   // SQLite reads some pages once more by itself.
   const others = [...found].filter(([, said]) => said !== "opened\n" && !said.startsWith("disk_io_error "));
   expect(others).toEqual([]);
@@ -241,7 +241,7 @@ test("too many open files are called that, however many there is room for", () =
 test("a program that cannot be read for too many open files says so", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const program = join(dirname(PROGRAM), "../dist/checkout.js");
-  const strace = ["-o", "/dev/null", "-P", program, "-e", "inject=openat:error=EMFILE"];
+  const strace = ["-o", "/dev/null", "-P", program, ...failingCall("openat", "EMFILE")];
   const { code, stderr } = await runTraced(["--version"], { cwd: tempFolder(), strace }).ended;
   expect([code, stderr]).toEqual([1, expect.stringContaining("raise the limit of open files (ulimit -n)")]);
   expect(stderr).not.toMatch(/\n\s+at /);

@@ -1,41 +1,11 @@
 import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Answered } from "../support/harness.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { answerBreaches, breaches, listsStatus } from "../support/contract.ts";
-import { createHarness, EPHEMERAL } from "../support/harness.ts";
-import { startV1, type V1Sandbox } from "../support/v1-sandboxes.ts";
-
-type Body = Readonly<Record<string, unknown>>;
-
-const BODY = { order_id: "order-1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
-let keys = 0;
-
-/** Sends a create; `body` as text goes out as it is. */
-function post(
-  sandbox: Pick<V1Sandbox, "request">,
-  body: Body | string,
-  options: {
-    readonly key?: string;
-    readonly path?: string;
-    readonly headers?: Readonly<Record<string, string>>;
-  } = {},
-): Promise<Answered> {
-  return sandbox.request({
-    path: options.path ?? "/v1/orders",
-    body: typeof body === "string" ? body : JSON.stringify(body),
-    headers: { "Idempotency-Key": options.key ?? `fresh-key-${(keys += 1)}`, ...options.headers },
-  });
-}
-
-type Said = {
-  readonly data?: Readonly<Record<string, unknown>>;
-  readonly error?: { readonly code: string; readonly message: string };
-};
-const said = (answer: Answered): Said => JSON.parse(String(answer.body)) as Said;
-const outcome = (answer: Answered): string =>
-  `${answer.status} ${said(answer).error?.code ?? String(said(answer).data?.["status"])}`;
+import type { Answered } from "../support/harness.ts";
+import { BODY, outcome, post, said, type Body } from "../support/v1-calls.ts";
+import { shareOfV1, startV1 } from "../support/v1-sandboxes.ts";
 
 test("both endpoints and both forms answer as the contract says", async () => {
   const sandbox = await startV1();
@@ -203,7 +173,7 @@ test("a rewriting of a body that means the same replays, any change of meaning i
       const elsewhere = await post(sandbox, meant, { key, path: "/v1/checkout-sessions" });
       expect(outcome(elsewhere)).toBe("409 idempotency_key_reused");
     }),
-    { seed: SEED, numRuns: size(150, 5000) },
+    { seed: SEED, numRuns: size(shareOfV1(150), 5000) },
   );
 });
 
@@ -221,119 +191,6 @@ test("a key is remembered for 30 days, and refusals are never remembered", async
   expect(forgotten.body).not.toBe(first.body);
   // By the clock of its store, which is far ahead by now.
   expect((await post(sandbox, BODY, { key: "kept-key-1" })).body).toBe(forgotten.body);
-});
-
-test("a replay and a conflict of the merchant's client are evidence for the checklist, a replay of our own command is none", async () => {
-  const harness = createHarness();
-  const sandbox = await harness.start(EPHEMERAL);
-  const evidence = async () => {
-    const headers = { Authorization: `Bearer ${sandbox.ready.control_token}` };
-    const told = said(await sandbox.request({ path: "/__sandbox/stores/default/readiness", headers }));
-    const { replayed, refused } = (told.data?.["idempotency"] ?? {}) as Readonly<Record<string, unknown>>;
-    return { replayed, refused };
-  };
-  const own = "orders create --order-id own --price-id price_coffee --idempotency-key own-key-1".split(" ");
-  for (const round of [1, 2]) expect([round, (await harness.run(own)).code]).toEqual([round, 0]);
-  expect(await evidence()).toEqual({ replayed: null, refused: null });
-  const key = "merchants-key-1";
-  const first = await post(sandbox, BODY, { key });
-  harness.clock.advance(5000);
-  const at = new Date(harness.clock.now()).toISOString();
-  await post(sandbox, BODY, { key });
-  const replayed = {
-    key,
-    at,
-    request_id: expect.not.stringMatching(first.headers["X-Request-Id"] ?? "") as string,
-  };
-  expect(await evidence()).toEqual({ replayed, refused: null });
-  const conflict = await post(sandbox, { ...BODY, amount_minor: 1 }, { key });
-  const refused = { key, at, request_id: conflict.headers["X-Request-Id"] };
-  expect(await evidence()).toEqual({ replayed, refused });
-});
-
-test("--rate-limit makes 429 real, with Retry-After", async () => {
-  const harness = createHarness();
-  const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
-  const answers: string[] = [];
-  for (let index = 0; index < 11; index += 1)
-    answers.push(outcome(await post(sandbox, { ...BODY, order_id: `o-${index}` })));
-  expect(answers).toEqual([...Array.from({ length: 10 }, () => "201 created"), "429 rate_limited"]);
-  const limited = await post(sandbox, BODY);
-  expect([limited.headers["Retry-After"], answerBreaches(limited)]).toEqual(["1", ""]);
-  harness.clock.advance(1000);
-  expect(outcome(await post(sandbox, BODY))).toBe("201 created");
-});
-
-test("each API key has its own bucket, and a request without a valid key takes nothing from any", async () => {
-  const harness = createHarness();
-  const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
-  const made = await harness.run(["keys", "create", "--scopes", "orders:write", "--json"]);
-  const { api_key: second = "" } = JSON.parse(made.stdout) as { readonly api_key?: string };
-  const send = (key: string): Promise<Answered> =>
-    post(sandbox, { ...BODY, order_id: `o-${(keys += 1)}` }, { headers: { Authorization: `Bearer ${key}` } });
-  const outcomes = async (key: string, times: number): Promise<ReadonlySet<string>> => {
-    const answers: string[] = [];
-    for (let sent = 0; sent < times; sent += 1) answers.push(outcome(await send(key)));
-    return new Set(answers);
-  };
-  const first = sandbox.ready.api_key ?? "";
-  expect(await outcomes(`svc_test_${"0".repeat(33)}`, 12)).toEqual(new Set(["401 credential_invalid"]));
-  expect(await outcomes(`svc_live_${"0".repeat(33)}`, 12)).toEqual(
-    new Set(["403 production_approval_missing"]),
-  );
-  expect(await outcomes(first, 10)).toEqual(new Set(["201 created"]));
-  const limited = await send(first);
-  expect(outcome(limited)).toBe("429 rate_limited");
-  expect(said(limited).error?.message).toBe(
-    "more than 5 requests a second with this API key; try again in 1 s",
-  );
-  expect(await outcomes(second, 10)).toEqual(new Set(["201 created"]));
-  expect(outcome(await send(second))).toBe("429 rate_limited");
-});
-
-test("while the store's clock stands a bucket fills all the same", async () => {
-  const harness = createHarness();
-  const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
-  expect((await harness.run(["sandbox", "clock", "freeze"])).code).toBe(0);
-  const spend = async (orders: number) => {
-    const answers: string[] = [];
-    for (let index = 0; index < orders; index += 1)
-      answers.push(outcome(await post(sandbox, { ...BODY, order_id: `o-${harness.clock.now()}-${index}` })));
-    return answers;
-  };
-  expect(await spend(11)).toEqual([...Array.from({ length: 10 }, () => "201 created"), "429 rate_limited"]);
-  harness.clock.advance(1000);
-  expect(await spend(6)).toEqual([...Array.from({ length: 5 }, () => "201 created"), "429 rate_limited"]);
-});
-
-test("while the store's clock stands a checkout does not expire, however late it is outside", async () => {
-  const harness = createHarness();
-  const sandbox = await harness.start(EPHEMERAL);
-  expect((await harness.run(["sandbox", "clock", "freeze"])).code).toBe(0);
-  const id = String(said(await post(sandbox, BODY)).data?.["id"]);
-  harness.clock.advance(48 * 3_600_000);
-  expect(outcome(await sandbox.request({ path: `/v1/checkout-sessions/${id}` }))).toBe("200 created");
-});
-
-test("an order_id is free once its checkout is over, and a reserved one is paid, although no timer has run", async () => {
-  const harness = createHarness();
-  let sleptMs = 0;
-  // The machine slept: its clock has gone on, and its timers have not.
-  const world = { now: () => harness.clock.now() + sleptMs };
-  const sandbox = await harness.start(EPHEMERAL, { world });
-  const first = said(await post(sandbox, BODY)).data;
-  const reserved = { ...BODY, order_id: "order-1~succeeded" };
-  expect(outcome(await post(sandbox, reserved))).toBe("201 created");
-  sleptMs = 48 * 3_600_000;
-  expect(outcome(await post(sandbox, BODY))).toBe("201 created");
-  expect(outcome(await sandbox.request({ path: `/v1/checkout-sessions/${String(first?.["id"])}` }))).toBe(
-    "200 expired",
-  );
-  const again = await post(sandbox, reserved);
-  expect([outcome(again), said(again).error?.message]).toEqual([
-    "409 order_conflict",
-    expect.stringContaining("with status succeeded"),
-  ]);
 });
 
 test("a create leaves one checkout, one key and one event, and a refusal leaves nothing", async () => {
@@ -403,14 +260,3 @@ function spellText(text: string, escape: boolean): string {
   );
   return `"${units.map((unit) => `\\u${unit}`).join("")}"`;
 }
-
-test("the refusal of a Host says whether its port belongs to the name that is allowed", async () => {
-  const sandbox = await createHarness().start(["--allow-host", "shop.example"]);
-  const asked = async (host: string): Promise<string> =>
-    String((await sandbox.request({ path: "/healthz", headers: { Host: host } })).body);
-  expect(await asked("shop.example")).toBe('{"ok":true}');
-  expect(await asked("shop.example:8080")).toContain(
-    "--allow-host HOST:PORT adds it where the server is started; HOST without a port allows no port, or the server's port",
-  );
-  expect(await asked("other.example")).toContain("--allow-host HOST adds it where the server is started");
-});

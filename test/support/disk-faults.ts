@@ -67,11 +67,16 @@ export function runTraced(
   }: RunOptions & { readonly strace: readonly string[]; readonly program?: string },
 ): Traced {
   const clean = Object.entries(process.env).filter(([name]) => !/^(CHECKOUT_|CI$|VITEST)/.test(name));
-  const child = spawn("strace", ["-D", "-f", ...strace, process.execPath, program, ...args], {
-    cwd,
-    env: { ...Object.fromEntries(clean), ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  // It stops the program at the calls that it traces, and at no others.
+  const child = spawn(
+    "strace",
+    ["-D", "-f", "--seccomp-bpf", ...strace, process.execPath, program, ...args],
+    {
+      cwd,
+      env: { ...Object.fromEntries(clean), ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
@@ -97,7 +102,12 @@ export function noteCalls(log: string): readonly string[] {
 /** strace's arguments that let one call fail, and what follows it if the fault lasts. */
 export function inject({ call, error, nth, lasting }: Fault): readonly string[] {
   const when = `${nth}${lasting ? "+" : ""}`;
-  return ["-o", "/dev/null", "-e", `trace=${call}`, "-e", `inject=${call}:error=${error}:when=${when}`];
+  return ["-o", "/dev/null", ...failingCall(call, `${error}:when=${when}`)];
+}
+
+/** strace's arguments that let a call fail with an error, always or as `when` after the error says. */
+export function failingCall(call: string, error: string): readonly string[] {
+  return ["-e", `trace=${call}`, "-e", `inject=${call}:error=${error}`];
 }
 
 /** Every fault of the calls that a noted run made on files of a folder. */

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { afterAll } from "vitest";
 import type { OperationName } from "../../src/core/control/operations.ts";
 import type { Service } from "../../src/world.ts";
 import { createHarness, type ApiCall, type Answered } from "./harness.ts";
@@ -47,17 +48,19 @@ export type Runtime = {
   readonly some: <Row>(rows: readonly Row[]) => readonly Row[];
 };
 
-let runtime: Runtime = {
+const HERE: Runtime = {
   openPayments,
   openStores,
   share: (rounds) => rounds,
   lacks: new Set(),
   some: (rows) => rows,
 };
+let runtime = HERE;
 
-/** Lets the campaigns that are registered from now on ask another runtime. */
+/** Lets the campaigns that the running file loads from now on ask another runtime. */
 export function runIn(other: Runtime): void {
   runtime = other;
+  afterAll(() => void (runtime = HERE));
 }
 
 /** The runtime of the campaigns that are registered now. */

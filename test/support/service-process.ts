@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import { expect } from "vitest";
+import { afterAll, expect } from "vitest";
 import { openControl, type Control } from "./control.ts";
 import { apiKeyOf, openRows } from "./load.ts";
 import { startSandbox, type SandboxProcess } from "./program.ts";
@@ -22,11 +22,13 @@ export type ServiceProcess = {
   readonly stop: () => Promise<void>;
 };
 
-let start = (): Promise<ServiceProcess> => startCommand(tempFolder());
+const HERE = (): Promise<ServiceProcess> => startCommand(tempFolder());
+let start = HERE;
 
-/** Lets the campaigns that are registered from now on start another service. */
+/** Lets the campaigns that the running file loads start another service. */
 export function startAnother(startOther: () => Promise<ServiceProcess>): void {
   start = startOther;
+  afterAll(() => void (start = HERE));
 }
 
 /** Starts a service, or makes a new store of one. It ends with the test. */

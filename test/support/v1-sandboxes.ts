@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 import { startSandbox } from "../../src/testing/testing.ts";
 import { createHarness, type RunningSandbox } from "./harness.ts";
 import { tempFolder } from "./temp-folder.ts";
@@ -13,16 +13,29 @@ export type V1Sandbox = Pick<RunningSandbox, "request"> & {
 };
 
 const START_OF_TIME = "2026-01-15T12:00:00Z";
+/** How many times fewer rounds another runtime runs: each of the same requests, which `sandbox start` is asked all. */
+const FEWER = 4;
 let start = startCommand;
 
-/** Lets the tests of v1 that are registered from now on ask the test kit's sandbox through its `fetch`. */
+/** Lets the tests of v1 that the running file loads ask the test kit's sandbox through its `fetch`. */
 export function askTheKit(): void {
-  start = startKit;
+  ask(startKit);
 }
 
-/** Lets the tests of v1 that are registered from now on ask another sandbox, whose store's clock stands at this time. */
+/** Lets the tests of v1 that the running file loads ask another sandbox, whose store's clock stands at this time. */
 export function askAnother(startOther: (now: string) => Promise<V1Sandbox>): void {
-  start = () => startOther(START_OF_TIME);
+  ask(() => startOther(START_OF_TIME));
+}
+
+/** Until the running file ends: the next one of this worker asks `sandbox start` again. */
+function ask(startOther: () => Promise<V1Sandbox>): void {
+  start = startOther;
+  afterAll(() => void (start = startCommand));
+}
+
+/** The part of these rounds that a small run asks of the sandbox: all of `sandbox start`. */
+export function shareOfV1(rounds: number): number {
+  return start === startCommand ? rounds : Math.ceil(rounds / FEWER);
 }
 
 /** A new sandbox of `sandbox start`, or of the test kit, or another one. It ends with the test. */

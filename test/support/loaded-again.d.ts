@@ -1,0 +1,5 @@
+// A file of tests that another file loads for its own runtime: a module of its own, so that its tests are registered
+// whether or not this worker has run the file before.
+
+declare module "*?hosted" {}
+declare module "*?kit" {}
