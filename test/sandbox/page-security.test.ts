@@ -6,6 +6,7 @@ import { guardRequest, refuseBrowsers, refuseForeignPages, requireOwnPage } from
 import type { HttpRequest } from "../../src/world.ts";
 import type { Answered } from "../support/harness.ts";
 import { createHarness, type RunningSandbox } from "../support/harness.ts";
+import { textOf } from "../support/portal.ts";
 
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
 
@@ -150,6 +151,19 @@ test("every page forbids frames, inline scripts, foreign addresses, referrers an
     expect(Object.keys(headers).filter((name) => /^access-control|^set-cookie/i.test(name))).toEqual([]);
     expect(String(body)).not.toMatch(/<script(?! src="\/assets\/)|style="|\son\w+=|javascript:/i);
   }
+});
+
+test("the root of the sandbox is a page that says what it is, and its links lead somewhere", async () => {
+  const { sandbox, get, host } = await openPage();
+  const { status, body } = await get("/");
+  const home = String(body);
+  expect([status, textOf(/<h1>.*?<\/h1>/s.exec(home)?.[0] ?? "")]).toEqual([200, "checkout sandbox"]);
+  for (const told of [sandbox.ready.base_url, "checkout open"]) expect(textOf(home)).toContain(told);
+  const links = Array.from(home.matchAll(/<a [^>]*href="([^"]+)"/g), ([, link = ""]) => link);
+  expect(links).not.toEqual([]);
+  for (const link of links) expect([link, (await get(link)).status]).toEqual([link, 200]);
+  const head = await sandbox.request({ path: "/", method: "HEAD", headers: { Host: host } });
+  expect(head.status).toBe(200);
 });
 
 test("looking changes nothing, however it is done", async () => {

@@ -86,15 +86,16 @@ export async function openShop(args: readonly string[] = [], by: "here" | "progr
     const context = await browser.newContext({ locale: "en-US", reducedMotion: "reduce", ...customer });
     customers.push(context);
     context.setDefaultTimeout(PATIENCE_MS);
-    const page = await context.newPage();
-    page.on("console", (message) => {
+    // Of all its tabs.
+    context.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
     });
-    page.on("pageerror", (error) => complaints.push(error.message));
-    page.on("dialog", (dialog) => {
+    context.on("weberror", (thrown) => complaints.push(thrown.error().message));
+    context.on("dialog", (dialog) => {
       complaints.push(`dialog: ${dialog.message()}`);
       void dialog.dismiss();
     });
+    const page = await context.newPage();
     await page.goto(url);
     return page;
   };

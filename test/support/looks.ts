@@ -1,0 +1,26 @@
+import type { Page } from "playwright-core";
+
+/** How a page is shown: in a theme, in a window of a width in pixels, with text of a size. */
+export type Look = {
+  readonly colorScheme: "light" | "dark";
+  readonly width: number;
+  readonly text: string;
+};
+
+/** Shows a page, and each page that is loaded in its tab after that, in a look. */
+export type ShowAs = (look: Look) => Promise<void>;
+
+/**
+ * The looks of a tab. What the tab has already is not set once more: a new theme or width takes as long as what is looked
+ * for. So one page is shown in some looks, and the next page in the same looks from the last to the first.
+ */
+export function looksOf(page: Page, height: number): ShowAs {
+  let now: Partial<Look> = {};
+  return async (look) => {
+    const { colorScheme, width, text } = look;
+    if (colorScheme !== now.colorScheme) await page.emulateMedia({ colorScheme });
+    if (width !== now.width) await page.setViewportSize({ width, height });
+    now = look;
+    await page.evaluate(`document.documentElement.style.fontSize = ${JSON.stringify(text)}`);
+  };
+}
