@@ -17,10 +17,10 @@ import { startSandbox } from "../support/program.ts";
 import { createGood, insist, judge, openSite, readAnswers, render } from "../support/raw-requests.ts";
 import { send, withDatabase, type Answer, type Site } from "../support/raw-requests.ts";
 
-const RAW_ATTACKS = size(400, 12_000);
+const RAW_ATTACKS = size(250, 12_000);
 /** Many wait for the service to give a request up, which takes 5 to 10 s. */
 const PARALLEL = 200;
-const SPELLINGS = size(10_000, 1_000_000);
+const SPELLINGS = size(4_000, 1_000_000);
 
 /** An attack as it was sent, and the fresh creates that were answered. */
 type Attacked = {

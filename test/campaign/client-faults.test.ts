@@ -41,7 +41,7 @@ async function checkCuts(ending: "close" | "reset"): Promise<void> {
   await createOrder(client, cutOrderId(-1));
   const answerBytes = proxy.latestAnswerBytes();
   expect(answerBytes, "an answer has a head and a body").toBeGreaterThan(400);
-  for (const cutAt of part([...Array(answerBytes + 1).keys()], 4, ending === "close" ? 0 : 2)) {
+  for (const cutAt of part([...Array(answerBytes + 1).keys()], 8, ending === "close" ? 0 : 4)) {
     const where = `cut at byte ${cutAt} of ${answerBytes} (${ending})`;
     proxy.failNext({ answerBytes: cutAt, ending });
     const { id, tries } = await createOrder(client, cutOrderId(cutAt));
@@ -59,10 +59,10 @@ function cutOrderId(cutAt: number): string {
 
 // --- The client is killed.
 
-const CLIENT_KILLS = size(6, 200);
+const CLIENT_KILLS = size(4, 200);
 /** Kills are spread over a whole run of the command, however slow the machine is, and a little beyond its end. */
 const KILLED_WITHIN = 1.1;
-const TIMED_RUNS = size(2, 3);
+const TIMED_RUNS = size(1, 3);
 
 type ClientFolder = { readonly name: string; readonly folderOf: (round: number) => string | undefined };
 
@@ -151,7 +151,7 @@ function parsePrinted(stdout: string): {
 
 // --- The service is killed and comes back while the client retries.
 
-const SERVER_KILLS = size(6, 200);
+const SERVER_KILLS = size(4, 200);
 const MAX_CREATE_MS = 4;
 
 type Moment = "at any moment of a create" | "when the answer is on its way";

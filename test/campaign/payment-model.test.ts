@@ -27,7 +27,7 @@ import { runtimeHere, type PaymentService } from "../support/runtimes.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const RUNTIME = runtimeHere();
-const HISTORIES = RUNTIME.share(size(10, 400));
+const HISTORIES = RUNTIME.share(size(6, 400));
 /** How often each race is run; never less than a small run, because each has to end in different ways. */
 const RACES_OF_EACH = Math.max(6, RUNTIME.share(size(6, 1000)));
 const STEPS = 60;

@@ -201,7 +201,7 @@ test("a client of right parts passes, and with one wrong part among them never",
       const [code] = await drill(harness, clientOf({ ...partsOf(parts), ...part }));
       expect([name, code]).toEqual([name, 1]);
     }),
-    { seed: SEED, numRuns: size(12, 1000) },
+    { seed: SEED, numRuns: size(20, 1000) },
   );
 });
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { ReadyMessage } from "../../src/host/ready.ts";
@@ -47,7 +47,7 @@ test("a detached sandbox is in a session of its own, holds no stream of its star
 });
 
 test("a starter that is killed or interrupted before the ready line leaves nothing behind", async () => {
-  for (const signal of ["SIGKILL", "SIGINT", "SIGTERM"] as const) {
+  for (const signal of ["SIGKILL", "SIGINT"] as const) {
     const { cwd, state, log } = folderToUse();
     const starter = begin(START, { cwd });
     await eventually("the process was started", () => expect(existsSync(log)).toBe(true));
@@ -94,15 +94,24 @@ test("a stop while it starts leaves nothing, and the starter says so", async () 
   expect([processesIn(cwd), leftIn(state)]).toEqual([[], []]);
 });
 
-test("a log that is full starts anew with one older file, and without one where that cannot be written", async () => {
+test("two starts at once start one sandbox; its log starts anew when it is full, and who reads it may go", async () => {
+  const { cwd, state, log } = folderToUse();
+  const started = await Promise.all([run(START, { cwd }), run(START, { cwd })]);
+  expect(started.map(({ code, stderr }) => [code, stderr])).toEqual(started.map(() => [0, ""]));
+  const lines = started.map(readyIn);
+  expect(new Set(lines.map(({ pid }) => pid)).size).toBe(1);
+  expect(lines.filter(({ already_running }) => !already_running)).toHaveLength(1);
+  const [{ base_url, pid } = { base_url: "", pid: 0 }] = lines;
+  const { origin } = new URL(base_url);
+  const olderLog = join(state, "sandbox.log.1");
+  // With one older file, and without one where that cannot be written.
   for (const older of ["a file", "in the way"] as const) {
-    const { cwd, state, log } = folderToUse();
-    const { base_url, pid } = readyIn(await run(START, { cwd }));
-    const olderLog = join(state, "sandbox.log.1");
-    if (older === "in the way") mkdirSync(join(olderLog, "x"), { recursive: true });
+    if (older === "in the way") {
+      rmSync(olderLog);
+      mkdirSync(join(olderLog, "x"), { recursive: true });
+    }
     const before = `${readFileSync(log, "utf8")}${"x".repeat(MAX_LOG_BYTES - 500)}\n`;
     writeFileSync(log, before);
-    const { origin } = new URL(base_url);
     for (let count = 0; count < 20; count += 1) expect((await fetch(`${origin}/healthz`)).status).toBe(200);
     await eventually("the log has started anew", () => expect(statSync(log).size).toBeLessThan(10_000));
     if (older === "a file") {
@@ -112,27 +121,14 @@ test("a log that is full starts anew with one older file, and without one where 
     }
     expect(leftIn(state)).toEqual(["run.json"]);
     process.kill(pid, 0);
-    process.kill(pid, "SIGTERM");
-    await eventually("it has ended", () => expect(leftIn(state)).toEqual([]));
   }
-});
-
-test("two starts at once in one folder start one sandbox", async () => {
-  const { cwd } = folderToUse();
-  const started = await Promise.all([run(START, { cwd }), run(START, { cwd }), run(START, { cwd })]);
-  expect(started.map(({ code, stderr }) => [code, stderr])).toEqual(started.map(() => [0, ""]));
-  const lines = started.map(readyIn);
-  expect(new Set(lines.map(({ pid }) => pid)).size).toBe(1);
-  expect(lines.filter(({ already_running }) => !already_running)).toHaveLength(1);
-});
-
-test("who reads the log may go before its end", async () => {
-  const { cwd, log } = folderToUse();
-  expect((await run(START, { cwd })).code).toBe(0);
+  rmSync(olderLog, { recursive: true });
   writeFileSync(log, "line\n".repeat(200_000));
   const following = begin(["sandbox", "logs", "--follow"], { cwd });
   await eventually("something was read", () => expect(following.output.stdout).toContain("line"));
   following.process.stdout?.destroy();
   writeFileSync(log, "line\n".repeat(200_100));
   await eventually("it has ended", () => expect(following.process.exitCode).toBe(0));
+  process.kill(pid, "SIGTERM");
+  await eventually("the sandbox has ended", () => expect(leftIn(state)).toEqual([]));
 });

@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
-import { symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { createProgram, listKnownVariables } from "../../src/cli/program.ts";
 import type { Service, World } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness, type RunningSandbox } from "../support/harness.ts";
-import { run, startSandbox } from "../support/program.ts";
+import { run, runHere, startSandbox } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 type Row = {
@@ -549,15 +549,17 @@ const DAMAGE: Readonly<Record<string, (path: string) => void>> = {
 
 test("whatever is broken, there is a whole report, nothing is changed, and nothing leaves this machine", async () => {
   const sent: string[] = [];
+  const one = await patient();
+  one.harness.setFault((request, pass) => {
+    sent.push(new URL(request.url).hostname);
+    return pass();
+  });
+  const aside = join(tempFolder(), "aside");
   for (const name of STATE_FILES) {
+    const isThere = existsSync(one.file(name));
+    if (isThere) renameSync(one.file(name), aside);
     for (const [how, damage] of Object.entries(DAMAGE)) {
-      const one = await patient();
-      rmSync(one.file(name), { force: true });
       damage(one.file(name));
-      one.harness.setFault((request, pass) => {
-        sent.push(new URL(request.url).hostname);
-        return pass();
-      });
       const before = treeOf(one.harness.cwd);
       const report = await examine(one.harness, {
         env: {
@@ -568,9 +570,13 @@ test("whatever is broken, there is a whole report, nothing is changed, and nothi
       });
       expect([name, how, report.checks.length]).toEqual([name, how, 19]);
       expect([name, how, treeOf(one.harness.cwd)]).toEqual([name, how, before]);
+      rmSync(one.file(name), { recursive: true, force: true });
     }
+    if (isThere) renameSync(aside, one.file(name));
   }
   expect(sent.filter((host) => host !== "127.0.0.1")).toEqual([]);
+  // Nothing that was put aside is missing.
+  expect((await examine(one.harness)).code).toBe(0);
 });
 
 function treeOf(folder: string): unknown {
@@ -643,7 +649,7 @@ test("the real program reports beside a live sandbox, and of what a kill left, a
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd });
   const env = { CHECKOUT_SANDBOX_RATE_LIMIT: "5/s", npm_command: "" };
-  const live = await run(["doctor", "--json"], { cwd, env });
+  const live = await runHere(["doctor", "--json"], { cwd, env });
   const rows = (JSON.parse(live.stdout) as Report).checks;
   expect(rows.filter(({ status }) => status !== "ok")).toEqual([]);
   expect(live.code).toBe(0);

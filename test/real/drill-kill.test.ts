@@ -12,8 +12,10 @@ import { openControl, type Control } from "../support/control.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   begin,
+  runHere,
   startSandbox,
   startSandboxHere,
+  type Finished,
   type Running,
   type SandboxProcess,
 } from "../support/program.ts";
@@ -76,20 +78,25 @@ async function openShop() {
   };
 }
 
-/** A sandbox with an endpoint, of this process or of the real program, and the command lines of the drills against a shop. */
+/**
+ * A sandbox with an endpoint, of this process or of the real program, and the command lines of the drills against a shop.
+ * Started again, it is of this process.
+ */
 async function openLaboratory<Sandbox extends Pick<SandboxProcess, "ready" | "port">>(
   start: (options: { readonly cwd: string }) => Promise<Sandbox>,
 ) {
   const [shop, cwd] = [await openShop(), tempFolder()];
-  const started = async () => {
-    const sandbox = await start({ cwd });
+  const started = async <One extends Pick<SandboxProcess, "ready" | "port">>(
+    begun: (options: { readonly cwd: string }) => Promise<One>,
+  ) => {
+    const sandbox = await begun({ cwd });
     return { sandbox, control: openControl(sandbox.port, join(cwd, ".checkout")) };
   };
-  const current = await started();
+  const current = await started(start);
   await current.control.call("addEndpoint", { body: { url: `${shop.url}/hooks` } });
   const script = join(cwd, "client.mjs");
   writeFileSync(script, CLIENT);
-  const client = ["--client-command", `"${process.execPath}" "${script}"`];
+  const client = ["--client-command", `SHOP="${shop.url}" "${process.execPath}" "${script}"`];
   const view = ["--order-view", `${shop.url}/orders`, "--paid-when", "never"];
   const lines = {
     idempotency: ["idempotency", ...client],
@@ -97,13 +104,19 @@ async function openLaboratory<Sandbox extends Pick<SandboxProcess, "ready" | "po
     webhook: ["webhooks"],
     duplicates: ["duplicates", ...view],
   };
+  const lineOf = (kind: keyof typeof lines): readonly string[] => [
+    "checklist",
+    "run",
+    ...lines[kind],
+    "--json",
+  ];
   return {
     shop,
     cwd,
     current,
-    restart: async () => void Object.assign(current, await started()),
-    drill: (kind: keyof typeof lines): Running =>
-      begin(["checklist", "run", ...lines[kind], "--json"], { cwd, env: { SHOP: shop.url } }),
+    restart: async () => void Object.assign(current, await started(startSandboxHere)),
+    drill: (kind: keyof typeof lines): Running => begin(lineOf(kind), { cwd }),
+    drillHere: (kind: keyof typeof lines): Promise<Finished> => runHere(lineOf(kind), { cwd }),
   };
 }
 
@@ -133,40 +146,44 @@ const openLaboratories = <Laboratory>(count: number, open: () => Promise<Laborat
   Promise.all(Array.from({ length: count }, open));
 
 test("a drill that is killed leaves nothing armed, paused or half shown", async () => {
-  const laboratories = await openLaboratories(4, () => openLaboratory(startSandboxHere));
-  await sideBySide(part(STEPS, 2), laboratories, async ([kind, path, nth], { shop, cwd, current, drill }) => {
-    const label = `${kind} at ${path} ${nth}`;
-    shop.pauseAt(path, nth);
-    const running = drill(kind);
-    await eventually(label, () => expect([shop.isPaused(), running.output.stderr]).toEqual([true, ""]));
-    await running.stop("SIGKILL");
-    await expectNothingLeft({ label, ...current, cwd });
-    await eventually(`${label}: the client has ended with its drill`, () =>
-      expect([...shop.pids].filter(isRunning)).toEqual([]),
-    );
-    shop.letGo();
-  });
+  const laboratories = await openLaboratories(3, () => openLaboratory(startSandboxHere));
+  await sideBySide(
+    part(STEPS, 3, 2),
+    laboratories,
+    async ([kind, path, nth], { shop, cwd, current, drill }) => {
+      const label = `${kind} at ${path} ${nth}`;
+      shop.pauseAt(path, nth);
+      const running = drill(kind);
+      await eventually(label, () => expect([shop.isPaused(), running.output.stderr]).toEqual([true, ""]));
+      await running.stop("SIGKILL");
+      await expectNothingLeft({ label, ...current, cwd });
+      await eventually(`${label}: the client has ended with its drill`, () =>
+        expect([...shop.pids].filter(isRunning)).toEqual([]),
+      );
+      shop.letGo();
+    },
+  );
   const clients = laboratories.reduce((sum, { shop }) => sum + shop.pids.size, 0);
   expect(clients).toBeGreaterThan(2);
 });
 
 test("a sandbox that is killed while a drill holds something forgets it", async () => {
   const kills = [STEPS[0], STEPS[7], STEPS[10], STEPS[13]];
-  // A sandbox that was started again is killed again.
-  const laboratories = await openLaboratories(2, () => openLaboratory(startSandbox));
+  const laboratories = await openLaboratories(kills.length, () => openLaboratory(startSandbox));
   await sideBySide(kills, laboratories, async ([kind, path, nth], laboratory) => {
-    const { shop, cwd, current, drill, restart } = laboratory;
+    const { shop, cwd, current, drillHere, restart } = laboratory;
     const label = `the sandbox during ${kind}`;
     shop.pauseAt(path, nth);
-    const running = drill(kind);
-    await eventually(label, () => expect([shop.isPaused(), running.output.stderr]).toEqual([true, ""]));
+    const drilled = drillHere(kind);
+    await eventually(label, () => expect(shop.isPaused()).toBe(true));
     expect((await current.control.call("readiness", {})).underway).toHaveLength(1);
     await current.sandbox.stop("SIGKILL");
     await restart();
     await expectNothingLeft({ label, ...current, cwd });
     shop.letGo();
     // It has to say that it could not go on.
-    expect([label, await running.ended, running.output.stdout]).toEqual([label, 7, ""]);
+    const { code, stdout } = await drilled;
+    expect([label, code, stdout]).toEqual([label, 7, ""]);
   });
 });
 

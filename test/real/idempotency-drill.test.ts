@@ -9,9 +9,8 @@ import type { DrillStep } from "../../src/core/control/drills.ts";
 import { createOtherRequest } from "../../src/core/readiness/other-request.ts";
 import type { ShellResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
-import { createHarness, type Harness } from "../support/harness.ts";
+import { createHarness, EPHEMERAL, type Harness } from "../support/harness.ts";
 import {
-  PROGRAM,
   run,
   runHere,
   startSandbox,
@@ -20,7 +19,7 @@ import {
   type SandboxHere,
   type SandboxProcess,
 } from "../support/program.ts";
-import { BROKEN_CLIENTS, installClient } from "../support/shop-clients.ts";
+import { BROKEN_CLIENTS, installClient, rightClient } from "../support/shop-clients.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 type Judged = {
@@ -81,13 +80,6 @@ const CLIENT = `
       }
     }
   }
-`;
-
-/** A key that is the same for a purchase whenever the client is started. */
-const RIGHT = `
-  const key = "purchase-of-" + orderId;
-  const answer = await retrying(() => keyed(key));
-  process.exitCode = answer.status === 201 ? 0 : 1;
 `;
 
 type Laboratory = {
@@ -160,7 +152,7 @@ const STEPS = [
   "other_body_refused",
 ];
 
-test("a client that keeps one key for each purchase passes; what was shown survives kill -9", async () => {
+test("a client that keeps one key for each purchase passes; a row of the log is there with its answer, and survives kill -9", async () => {
   const { options, sandbox, commandOf, drill } = await laboratory({ start: startSandbox, type: run });
   const stored = `
     import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -194,62 +186,47 @@ test("a client that keeps one key for each purchase passes; what was shown survi
     replayed.map((one) => ({ kind: "replayed", key: one.idempotency_key, request_id: one.request_id })),
   );
   expect(steps.at(-1)?.reference).toMatch(/^[0-9a-f-]{36}$/);
-  const uses = usesOf(options.cwd);
+  const shown = usesOf(options.cwd);
+  const create = async ({ ready }: Pick<SandboxHere, "ready">, amountMinor: number): Promise<number> => {
+    const { status } = await fetch(`${ready.base_url}/orders`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${ready.api_key}`,
+        "Content-Type": "application/json",
+        "Idempotency-Key": "key-number-1",
+      },
+      body: JSON.stringify({ order_id: "order-1", ...AMOUNT, amount_minor: amountMinor }),
+    });
+    return status;
+  };
+  // Another process sees the row of a use when its answer is there.
+  const kinds = () => usesOf(options.cwd).map(({ kind }) => kind);
+  const before = kinds();
+  expect([await create(sandbox, 1999), kinds()]).toEqual([201, before]);
+  expect([await create(sandbox, 1999), kinds()]).toEqual([201, [...before, "replayed"]]);
+  expect([await create(sandbox, 1), kinds()]).toEqual([409, [...before, "replayed", "refused"]]);
   await sandbox.stop("SIGKILL");
-  await startSandboxHere(options);
-  expect(usesOf(options.cwd)).toEqual(uses);
-  const shown = await runHere([...DRILL, "--json"], options);
-  expect([shown.code, JSON.parse(shown.stdout)]).toMatchObject([0, { status: "pass" }]);
+  expect([usesOf(options.cwd).slice(0, -2), kinds()]).toEqual([shown, [...before, "replayed", "refused"]]);
+  const restarted = await startSandboxHere(options);
+  expect([await create(restarted, 1999), kinds().at(-1), kinds().length]).toEqual([
+    201,
+    "replayed",
+    before.length + 3,
+  ]);
+  const told = await runHere([...DRILL, "--json"], options);
+  expect([told.code, JSON.parse(told.stdout)]).toMatchObject([0, { status: "pass" }]);
 });
 
-test("a command that creates nothing shows nothing, and takes no evidence away", async () => {
-  const { options, sandbox, commandOf, drill } = await laboratory();
-  const evidence = async () => {
-    const { code, stdout } = await runHere([...DRILL, "--json"], options);
-    const { status, reason } = JSON.parse(stdout) as { readonly status: string; readonly reason: string };
-    return [code, status, reason];
-  };
-  expect(await evidence()).toEqual([3, "unknown", "the idempotency drill was not run"]);
-  expect((await drill(commandOf(RIGHT))).verdict).toBe("passed");
-  const check = async (command: string, result: string | undefined, cause: string): Promise<void> => {
+test("a command that the shell does not know, or that sends nothing, shows nothing", async () => {
+  const { drill } = await laboratory();
+  for (const [command, cause] of [
+    ["exit 0", "sends its creates elsewh"],
+    ["no-such-command-anywhere", "the shell does not know "],
+  ] as const) {
     const { code, verdict, drill_id: id, steps, creates } = await drill(command);
     expect([faults({ steps }), verdict, id, code]).toEqual([{ answer_lost: cause }, "unknown", null, 3]);
-    expect(creates.at(-1)?.result).toBe(result);
-  };
-  await check("exit 0", undefined, "sends its creates elsewh");
-  await check("no-such-command-anywhere", undefined, "the shell does not know ");
-  await check(
-    commandOf("env.CHECKOUT_API_KEY = 'x'; await keyed(randomUUID());"),
-    "credential_invalid",
-    "sends an API key other t",
-  );
-  await check(
-    commandOf("await keyed(randomUUID(), { currency: 'EURO' });"),
-    "invalid_parameter",
-    "sends a create that the ",
-  );
-  const create = ["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"];
-  expect((await runHere(create, options)).code).toBe(0);
-  await check(
-    commandOf("await keyed(randomUUID(), { order_id: 'order-1' });"),
-    "order_conflict",
-    "creates an order that al",
-  );
-  expect(await evidence()).toEqual([0, "pass", "the drill passed: it showed that a retry repeats its key"]);
-  expect((await runHere(DRILL, options)).stdout).toMatch(
-    /\n {2}No command was run; --client-command CMD runs your client/,
-  );
-
-  // This program's own command repeats its key, which shows nothing of a client of the merchant's.
-  const own = await drill(`"${process.execPath}" "${PROGRAM}" ${create.join(" ")}`);
-  expect([own.verdict, own.drill_id, faults(own)]).toEqual([
-    "unknown",
-    null,
-    { answer_lost: "runs this program's own " },
-  ]);
-  await sandbox.stop("SIGTERM");
-  const gone = await runHere([...DRILL, "--client-command", "exit 0"], options);
-  expect([gone.code, gone.stderr]).toEqual([7, expect.stringContaining("no sandbox is running here")]);
+    expect(creates).toEqual([]);
+  }
 });
 
 test("the API key is in the command's environment alone, and the control API's tokens are not", async () => {
@@ -345,47 +322,6 @@ test("of what a command says the end is kept, and its files are as its user want
   expect(made.mode & 0o777).toBe(0o666 & ~process.umask());
 });
 
-test("a row of the log is on disk when its answer is there", async () => {
-  const options = { cwd: tempFolder() };
-  const expected: string[] = [];
-  for (let cycle = 0; cycle < 3; cycle += 1) {
-    const sandbox = await startSandbox(options);
-    const send = async (amountMinor: number): Promise<number> => {
-      const { status } = await fetch(`${sandbox.ready.base_url}/orders`, {
-        method: "POST",
-        headers: {
-          Authorization: `Bearer ${sandbox.ready.api_key}`,
-          "Content-Type": "application/json",
-          "Idempotency-Key": "key-number-1",
-        },
-        body: JSON.stringify({ order_id: "order-1", ...AMOUNT, amount_minor: amountMinor }),
-      });
-      return status;
-    };
-    expect(await send(1999)).toBe(201);
-    if (cycle > 0) expected.push("replayed");
-    if (cycle % 2 === 1) {
-      expect(await send(1)).toBe(409);
-      expected.push("refused");
-    }
-    await sandbox.stop("SIGKILL");
-    expect(usesOf(options.cwd).map(({ kind }) => kind)).toEqual(expected);
-  }
-});
-
-test("people see the steps, what came in, and what the command said last", async () => {
-  const { options, commandOf } = await laboratory();
-  const script =
-    "console.error('giving\\u001b[31m up'); await keyed('key-of-mine-1').catch(() => undefined);";
-  const { code, stdout, stderr } = await runHere([...DRILL, "--client-command", commandOf(script)], options);
-  expect(code).toBe(1);
-  expect(stderr).toContain("  | giving\\u{1b}[31m up\n");
-  expect(stdout).toContain("✗ your client handled a purchase wrongly\n");
-  expect(stdout).toContain("  3 of 6 steps passed; --all shows them\n");
-  expect(stdout).toContain("  ✗ another attempt");
-  expect(stdout).toMatch(/order-\d{10} +key-of-mine-1 +created, answer dropped +[0-9a-f]{8}\n/);
-});
-
 /** Writes a second store beside the running sandbox: nothing that it serves can make one. Returns its API key. */
 function addStore(harness: Harness): string {
   const apiKey = formatTestKey(new Uint8Array(20).fill(7));
@@ -404,7 +340,7 @@ function addStore(harness: Harness): string {
 type Client = (env: Readonly<Record<string, string | undefined>>) => Promise<Partial<ShellResult>>;
 
 /** Runs the drill in the harness with a function in the command's place, which is left behind when it is killed. */
-async function drillWith(harness: Harness, client: Client): Promise<Judged> {
+async function drillWith(harness: Harness, client: Client): Promise<Judged & { readonly code: number }> {
   harness.setShell(async ({ env, signal }) => {
     const killed = new Promise<Partial<ShellResult>>((resolve) =>
       signal?.addEventListener("abort", () => resolve({ ending: "aborted", exitCode: null })),
@@ -413,12 +349,96 @@ async function drillWith(harness: Harness, client: Client): Promise<Judged> {
     return { ending: "exited", exitCode: 0, stdout: "", stderr: "", ...result };
   });
   const ended = await harness.run([...DRILL, "--client-command", "client", "--json"]);
-  return JSON.parse(ended.stdout) as Judged;
+  return { ...(JSON.parse(ended.stdout) as Judged), code: ended.code };
 }
+
+test("a client that creates nothing with its key shows nothing, and takes no evidence away", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const evidence = async () => {
+    const { code, stdout } = await harness.run([...DRILL, "--json"]);
+    const { status, reason } = JSON.parse(stdout) as { readonly status: string; readonly reason: string };
+    return [code, status, reason];
+  };
+  expect(await evidence()).toEqual([3, "unknown", "the idempotency drill was not run"]);
+  installClient(harness, rightClient);
+  const passed = await harness.run([...DRILL, "--client-command", "client", "--json"]);
+  expect([passed.code, passed.stdout]).toEqual([0, expect.stringContaining('"verdict":"passed"')]);
+  const create = ["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"];
+  expect((await harness.run(create)).code).toBe(0);
+  const creating =
+    (change: object, apiKey?: string): Client =>
+    async ({ CHECKOUT_ORDER_ID: orderId, CHECKOUT_API_KEY: own = "" }) => {
+      await sandbox.request({
+        path: "/v1/orders",
+        headers: {
+          Authorization: `Bearer ${apiKey ?? own}`,
+          "Idempotency-Key": `key-of-${orderId}`,
+          "User-Agent": "shop/1",
+        },
+        body: JSON.stringify({ order_id: orderId, ...AMOUNT, ...change }),
+      });
+      return {};
+    };
+  const rows: readonly (readonly [Client, result: string, cause: string])[] = [
+    [creating({}, "x"), "credential_invalid", "sends an API key other t"],
+    [creating({ currency: "EURO" }), "invalid_parameter", "sends a create that the "],
+    [creating({ order_id: "order-1" }), "order_conflict", "creates an order that al"],
+  ];
+  for (const [client, result, cause] of rows) {
+    const { code, verdict, drill_id: id, steps, creates } = await drillWith(harness, client);
+    expect([faults({ steps }), verdict, id, code]).toEqual([{ answer_lost: cause }, "unknown", null, 3]);
+    expect(creates.at(-1)?.result).toBe(result);
+  }
+  expect(await evidence()).toEqual([0, "pass", "the drill passed: it showed that a retry repeats its key"]);
+  expect((await harness.run(DRILL)).stdout).toMatch(
+    /\n {2}No command was run; --client-command CMD runs your client/,
+  );
+
+  // This program's own command repeats its key, which shows nothing of a client of the merchant's.
+  const own = await drillWith(harness, async (env) => {
+    const given = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined);
+    const { code } = await harness.run(create, { env: Object.fromEntries(given) });
+    return { exitCode: code };
+  });
+  expect([own.code, own.verdict, own.drill_id, faults(own)]).toEqual([
+    3,
+    "unknown",
+    null,
+    { answer_lost: "runs this program's own " },
+  ]);
+  await sandbox.stop();
+  const gone = await harness.run([...DRILL, "--client-command", "exit 0"]);
+  expect([gone.code, gone.stderr]).toEqual([7, expect.stringContaining("no sandbox is running here")]);
+});
+
+test("people see the steps, what came in, and what the command said last", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start(EPHEMERAL);
+  harness.setShell(async ({ env }) => {
+    await sandbox.request({
+      path: "/v1/orders",
+      headers: {
+        Authorization: `Bearer ${env["CHECKOUT_API_KEY"]}`,
+        "Idempotency-Key": "key-of-mine-1",
+        "User-Agent": "shop/1",
+      },
+      body: JSON.stringify({ order_id: env["CHECKOUT_ORDER_ID"], ...AMOUNT }),
+    });
+    return { ending: "exited", exitCode: 0, stdout: "", stderr: "giving\u001b[31m up\n" };
+  });
+  const { code, stdout, stderr } = await harness.run([...DRILL, "--client-command", "client"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("  | giving\\u{1b}[31m up\n");
+  expect(stdout).toContain("✗ your client handled a purchase wrongly\n");
+  expect(stdout).toContain("  3 of 6 steps passed; --all shows them\n");
+  expect(stdout).toContain("  ✗ another attempt");
+  expect(stdout).toMatch(/order-\d{10} +key-of-mine-1 +created, answer dropped +[0-9a-f]{8}\n/);
+});
 
 test("a client that does not end in its time is told so", async () => {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(EPHEMERAL);
   const judged = await drillWith(
     harness,
     async ({ CHECKOUT_ORDER_ID: orderId, CHECKOUT_API_KEY: apiKey }) => {
@@ -445,7 +465,7 @@ test("a client that does not end in its time is told so", async () => {
 
 test("what each create was answered is told", async () => {
   const harness = createHarness();
-  await harness.start();
+  await harness.start(EPHEMERAL);
   const { client } = BROKEN_CLIENTS.find(({ name }) => name === "a random key in memory") ?? {};
   if (client === undefined) throw new Error("there is no such client");
   installClient(harness, client);
