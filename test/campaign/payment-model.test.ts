@@ -46,6 +46,8 @@ type Site = {
   readonly tokens: Map<string, string>;
   service: PaymentService;
   keys: number;
+  /** How many checkouts were looked around. */
+  looks: number;
 };
 
 /** What a step did, as the counts name it, and what may have become of every checkout that was there before. */
@@ -288,7 +290,7 @@ async function lookAround(site: Site, ids: readonly string[]): Promise<void> {
       `/wallet/${attempt}?token=${token}&outcome=succeeded`,
       `/wallet/${attempt}/closed`,
     ]);
-    for (const path of [...asked, "/start", "/cancel", ...wallets]) {
+    for (const path of RUNTIME.some([...asked, "/start", "/cancel", ...wallets], (site.looks += 1))) {
       await visit(site, `/pay/${id}${path}`);
       await visit(site, `/pay/${id}${path}`, { method: "HEAD" });
     }
@@ -301,7 +303,7 @@ async function lookAround(site: Site, ids: readonly string[]): Promise<void> {
 
 async function openSite(seed: number): Promise<Site> {
   const service = await RUNTIME.openPayments(seed);
-  return { random: seededRandom(seed), tokens: new Map(), keys: 0, service };
+  return { random: seededRandom(seed), tokens: new Map(), keys: 0, looks: 0, service };
 }
 
 /** Creates an order and opens its page. Undefined where the order is open or paid. */

@@ -6,7 +6,6 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { measureErasure } from "../bench/erasure.ts";
 import { openFilled } from "../bench/lists.ts";
-import { startFull } from "../bench/million.ts";
 import { addDeliveries } from "../bench/portal.ts";
 import { openBench } from "../bench/processes.ts";
 import { measureStalls } from "../bench/stalls.ts";
@@ -44,7 +43,6 @@ test("the rows that the benchmarks list and deliver fit the tables", async () =>
   const bench = openBench();
   onTestFinished(bench.end);
   expect((await openFilled(bench, 3, addDeliveries)).ids).toHaveLength(3);
-  expect((await startFull(bench, 3)).ids).toHaveLength(3);
 
   let received = 0;
   const server = createServer((request, response) => {

@@ -222,7 +222,7 @@ test("no chunk changes an exported variable after it has run, because other chun
 
 /** The exported variables of a file's chunks that are assigned after their declaration. */
 function changedExports(text: string): string[] {
-  const program = parse(text, { sourceType: "script" });
+  const program = parse(text, { sourceType: "script", attachComment: false });
   const joined: Node[] = [];
   traverseFast(program, (node) => {
     if (isFunction(node) && node.params.length === 2 && isIdentifier(node.params[0], { name: "module" }))

@@ -172,11 +172,12 @@ test("the packed package is imported, required, bundled and type-checked, its we
   // Only a clone can build, and npm warns of a package that wants to run something where it is installed.
   const installedFolder = join(project, "node_modules/hosted-checkout");
   const { scripts } = JSON.parse(readFileSync(join(installedFolder, "package.json"), "utf8")) as {
-    readonly scripts: object;
+    readonly scripts: Readonly<Record<string, string>>;
   };
   expect(Object.keys(scripts).filter((name) => /^(pre|post)?install$|^prepare$/.test(name))).toEqual([]);
-  const options = { cwd: installedFolder, shell: process.platform === "win32" };
-  expect((await runFile("npm", ["run", "--silent", "postprepare"], options)).stdout).toBe("");
+  // As npm runs it.
+  const options = { cwd: installedFolder, shell: true };
+  expect((await runFile(scripts["postprepare"] ?? "exit 1", options)).stdout).toBe("");
   expect(
     files.filter((file) => /^(src|test|node_modules|build)\/|^dist\/(checkout|chunks-0\/)/.test(file)),
   ).toEqual(["dist/checkout.js"]);

@@ -20,7 +20,7 @@ export function hostedRuntime(service: HostedService): Runtime {
     openStores: () => openStores(service),
     share: (rounds) => Math.ceil(rounds / FEWER),
     lacks: new Set(OPERATION_NAMES.filter(isRefusedWhenHosted)),
-    some: (rows) => part(rows, FEWER),
+    some: (rows, from) => part(rows, FEWER, from),
   };
 }
 

@@ -44,8 +44,8 @@ export type Runtime = {
   readonly share: (rounds: number) => number;
   /** The operations of the control API that it refuses. */
   readonly lacks: ReadonlySet<OperationName>;
-  /** These rows, or in a small run some of them. */
-  readonly some: <Row>(rows: readonly Row[]) => readonly Row[];
+  /** These rows, or in a small run some of them: others for each number. */
+  readonly some: <Row>(rows: readonly Row[], from?: number) => readonly Row[];
 };
 
 const HERE: Runtime = {
