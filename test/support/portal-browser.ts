@@ -1,32 +1,60 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
+import type { ReadyMessage } from "../../src/host/ready.ts";
 import type { Customer, Shop } from "./shop.ts";
 
-/** Signs a new browser profile in to the portal of a shop's sandbox, by the link that signs one browser in. */
+/** A sandbox, as its start told of it. */
+type Sandbox = { readonly ready: ReadyMessage };
+
+/**
+ * Signs a new browser profile in to the portal of a shop's sandbox; its page is empty. That a browser is signed in by the
+ * link itself is shown by test/real/portal-frame.test.ts.
+ */
 export async function signedInBrowser(
-  { sandbox, visit }: Shop,
+  { sandbox, visit }: Pick<Shop, "sandbox" | "visit">,
   customer?: Customer,
 ): Promise<{ readonly page: Page; readonly home: string }> {
-  const { base_url, control_token: token } = sandbox.ready;
+  const page = await visit("about:blank", customer);
+  await merchantSignedIn(page.context(), sandbox);
+  return { page, home: `${sandbox.ready.portal_url ?? ""}/${sandbox.ready.store_id}` };
+}
+
+/** Signs a browser profile in to the portal, by the code of a link that signs one browser in. */
+export async function merchantSignedIn(profile: BrowserContext, { ready }: Sandbox): Promise<void> {
+  const { base_url, control_token: token } = ready;
   const answer = await fetch(`${new URL(base_url).origin}/__sandbox/portal/sign-ins`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: "{}",
   });
   const { data } = (await answer.json()) as { readonly data: { readonly sign_in_url: string } };
-  const page = await visit(data.sign_in_url, customer);
-  await page.waitForURL(/\/(connect|overview)$/);
-  return { page, home: page.url().replace(/\/(connect|overview)$/, "") };
+  await keepCookie(profile, `${ready.portal_url ?? ""}/sign-in`, { code: data.sign_in_url });
 }
 
-/** Signs a browser that shows a page of the portal in as the administrator too. */
-export async function administratorSignedIn(page: Page, { sandbox }: Pick<Shop, "sandbox">): Promise<void> {
-  await page.goto(`${sandbox.ready.portal_url ?? ""}/admin/sign-in`);
-  const admin = JSON.parse(readFileSync(join(sandbox.ready.data_dir ?? "", "admin.json"), "utf8")) as {
+/** Signs a browser profile in to the portal as the administrator too. */
+export async function administratorSignedIn(profile: BrowserContext, { ready }: Sandbox): Promise<void> {
+  const admin = JSON.parse(readFileSync(join(ready.data_dir ?? "", "admin.json"), "utf8")) as {
     readonly admin_token: string;
   };
-  await page.locator("main input:not([type=hidden])").first().fill(admin.admin_token);
-  await page.locator("main form").first().locator("button[type=submit]").click();
-  await page.waitForURL(/\/portal\/k-[^/]+\/admin(?!\/sign-in)/);
+  await keepCookie(profile, `${ready.portal_url ?? ""}/admin/sign-in`, { ...admin });
+}
+
+/** Sends a form for signing in without a browser, and gives the profile the cookie, as a browser would keep it. */
+async function keepCookie(
+  profile: BrowserContext,
+  address: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { origin, hostname } = new URL(address);
+  const { status, headers } = await fetch(address, {
+    method: "POST",
+    redirect: "manual",
+    headers: { "Sec-Fetch-Site": "same-origin", Origin: origin },
+    body: new URLSearchParams(fields),
+  });
+  const [, name = "", value = "", path = ""] =
+    /^([^=]+)=([^;]+); Path=([^;]+); HttpOnly; SameSite=Strict$/.exec(headers.get("set-cookie") ?? "") ?? [];
+  if (name === "") throw new Error(`signing in was answered ${status}, without the cookie of a session`);
+  await profile.addCookies([{ name, value, path, domain: hostname, httpOnly: true, sameSite: "Strict" }]);
 }

@@ -1,13 +1,54 @@
 import type { Hand } from "./portal-hand.ts";
 
 /** A store that a task is done in, as its merchant's programs use it. */
-export type TaskStore = {
+type TaskStore = {
   /** Creates an order of v1, over a usual one; its answer may be a refusal. */
   readonly order: (order: Readonly<Record<string, unknown>>, key?: string) => Promise<void>;
   /** Adds an endpoint whose receiver answers so: each path is an answer. */
   readonly endpoint: (path: keyof typeof RECEIVERS) => Promise<void>;
   readonly receiver: (path: keyof typeof RECEIVERS) => string;
 };
+
+/** Asks the sandbox of a task as a program of the merchant's: posts this body with a token, and returns what was answered. */
+type Ask = (
+  path: string,
+  sent: { readonly token: string; readonly body: unknown; readonly key?: string },
+) => Promise<unknown>;
+
+/** A new store of a sandbox for a task, whose receivers are at an origin. */
+export async function storeForTask(
+  ask: Ask,
+  {
+    name,
+    receivers,
+    controlToken,
+  }: { readonly name: string; readonly receivers: string; readonly controlToken: string },
+): Promise<{ readonly storeId: string; readonly store: TaskStore }> {
+  const stores = "/__sandbox/stores";
+  const made = (await ask(stores, { token: controlToken, body: { name: name.slice(0, 60) } })) as {
+    readonly data: { readonly store_id: string; readonly api_key: string };
+  };
+  const { store_id: storeId, api_key: token } = made.data;
+  let orders = 0;
+  const usual = {
+    amount_minor: 1999,
+    currency: "EUR",
+    payment_method: "alipay_plus",
+    description: "Two concert tickets",
+  };
+  const store: TaskStore = {
+    order: async (order, key) => {
+      orders += 1;
+      await ask("/v1/orders", { token, body: { ...usual, ...order }, key: key ?? `order-number-${orders}` });
+    },
+    receiver: (path) => `${receivers}${path}`,
+    endpoint: async (path) => {
+      const body = { url: `${receivers}${path}` };
+      await ask(`${stores}/${storeId}/endpoints`, { token: controlToken, body });
+    },
+  };
+  return { storeId, store };
+}
 
 /** The receivers of the tasks by their paths: the status that each answers with. */
 export const RECEIVERS = { "/takes": 204, "/fails": 500 } as const;
@@ -242,7 +283,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
       await tab.click("Open the sandbox wallet here");
       await tab.click(/^\s*Pay €19.99/);
       await tab.sees("Payment successful");
-      await tab.page.close();
+      await tab.close();
     },
     ends: /order\.succeeded/,
   },

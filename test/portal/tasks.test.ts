@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { createHarness, EPHEMERAL } from "../support/harness.ts";
+import { untilDeadEnd, type HandCount } from "../support/portal-hand.ts";
+import { handHere } from "../support/portal-hand-here.ts";
+import { signIn } from "../support/portal-sign-in.ts";
+import { PORTAL_TASKS, RECEIVERS, storeForTask } from "../support/portal-tasks.ts";
+
+test("people do in the portal what they come for without a script too, and meet no dead end", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start(EPHEMERAL);
+  const { portal_url: portal, control_token: controlToken } = sandbox.ready;
+  harness.occupy(3000, {
+    answer: ({ target }) => {
+      const status = Object.entries(RECEIVERS).find(([path]) => path === target)?.[1] ?? 404;
+      return Promise.resolve({ status, headers: {}, body: "" });
+    },
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  });
+  const newBrowser = async (): Promise<Map<string, string>> => {
+    const [, name = "", value = ""] =
+      /^([^=]+)=(.*)$/.exec((await signIn(harness, sandbox, "merchant")).cookie) ?? [];
+    return new Map([[name, value]]);
+  };
+  const shared = await newBrowser();
+  const wrong = [];
+  // Those that would sign the shared browser out come last.
+  const tasks = PORTAL_TASKS.toSorted(
+    (one, other) => Number(one.changesBrowser ?? false) - Number(other.changesBrowser ?? false),
+  );
+  for (const { name, changesBrowser, prepare, act, ends, mostClicks } of tasks) {
+    const { storeId, store } = await storeForTask(
+      async (path, { token, body, key }) => {
+        const headers = {
+          Authorization: `Bearer ${token}`,
+          ...(key === undefined ? {} : { "Idempotency-Key": key }),
+        };
+        return JSON.parse(
+          String((await sandbox.request({ path, headers, body: JSON.stringify(body) })).body),
+        ) as unknown;
+      },
+      { name, receivers: "http://localhost:3000", controlToken },
+    );
+    await prepare?.(store);
+    const count: HandCount = { clicks: 0, refusals: 0, deadEnds: [] };
+    await untilDeadEnd(count, async () => {
+      const cookies = changesBrowser === true ? await newBrowser() : shared;
+      const hand = await handHere(sandbox, { address: `${portal}/${storeId}/start`, cookies }, count);
+      await act(hand, store);
+      await hand.sees(ends);
+    });
+    if (count.deadEnds.length > 0 || count.clicks > mostClicks) wrong.push({ name, mostClicks, ...count });
+  }
+  expect(wrong).toEqual([]);
+});
