@@ -177,7 +177,10 @@ function momentsOf(points: readonly Sent[]): readonly (Point & { readonly sent: 
     if (!chosen.has(point)) return [];
     const before = points[at - 1];
     const isSame = point.isNext && before !== undefined && chosen.has(before);
-    return (isSame ? [true] : [false, true]).map((sent) => Object.assign({ sent }, point));
+    // What only reads leaves the sandbox as it was.
+    const isRead = !FULL && point.request.startsWith("GET ");
+    if (isRead && isSame) return [];
+    return (isRead || isSame ? [true] : [false, true]).map((sent) => Object.assign({ sent }, point));
   });
 }
 
