@@ -23,6 +23,7 @@ import {
   startSandbox,
   startSandboxHere,
   type RunOptions,
+  type SandboxProcess,
 } from "../support/program.ts";
 import { runScenariosByDocument, SCENARIOS, WORKFLOWS } from "../support/scenarios.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -200,27 +201,6 @@ test("it answers on 127.0.0.1, ::1 and the names that are allowed, and on no oth
   expect(refused).toMatchObject({ code: "ECONNREFUSED" });
 });
 
-test("whatever a connection does, it ends nothing but itself", async () => {
-  const sandbox = await startSandbox({ cwd: tempFolder() });
-  const sockets: Socket[] = [];
-  const talk = (text: string): Promise<Socket> =>
-    new Promise((resolve) => {
-      // It keeps its own side open, whatever the server does.
-      const socket = connect({ host: "127.0.0.1", port: sandbox.port, allowHalfOpen: true });
-      sockets.push(socket);
-      socket.on("error", () => undefined).once("data", () => resolve(socket));
-      socket.write(text);
-    });
-  const foreign = "CONNECT x HTTP/1.1\r\nHost: evil\r\n\r\n";
-  const bad = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? foreign : "GARBAGE\r\n\r\n"));
-  await Promise.all(bad.map(async (text) => (await talk(text)).resetAndDestroy()));
-  await Promise.all([talk(foreign), talk("GARBAGE\r\n\r\n"), talk("GET / HTTP/1.1\r\nHost: x\r\n\r\nGET")]);
-  const health = await fetch(`${sandbox.ready.checkout_origin}/healthz`);
-  expect([health.status, sandbox.process.exitCode]).toEqual([200, null]);
-  expect(await sandbox.stop("SIGTERM")).toBe(0);
-  for (const socket of sockets) socket.destroy();
-});
-
 test("no answer at all is a failure, not silence", async () => {
   const service = createServer((socket) => {
     socket.on("error", () => undefined);
@@ -276,14 +256,61 @@ test("an explicit port that is taken is an error that names its owner", async ()
   if (process.platform === "linux") expect(result.stderr).toContain(`(pid ${process.pid})`);
 });
 
-test("a stop lets a request in flight finish, and takes no new ones", async () => {
-  const sandbox = await startSandbox({ cwd: tempFolder() });
+test("a connection ends nothing but itself, no secret is in any argument list, log or error, and a stop lets a request in flight finish", async () => {
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd });
+  const sockets = await disturb(sandbox.port);
+  const health = await fetch(`${sandbox.ready.checkout_origin}/healthz`);
+  expect([health.status, sandbox.process.exitCode]).toEqual([200, null]);
+
+  const apiKey = sandbox.ready.api_key ?? "";
+  const client = await run([...CREATE, "--show-headers"], { cwd });
+  await runHere(["sessions", "get", "unknown"], { cwd });
+  const processes =
+    process.platform === "linux" ? readFileSync(`/proc/${sandbox.ready.pid}/cmdline`, "utf8") : "";
+  const live = readFileSync(join(cwd, ".checkout/run.json"), "utf8");
+  const administrator = readFileSync(join(cwd, ".checkout/admin.json"), "utf8");
+
+  const { answered, finish } = await beginCreate(sandbox);
+  const stopped = sandbox.stop("SIGINT");
+  finish();
+  expect(await answered).toMatch(/^HTTP\/1\.1 201 /);
+  expect(await stopped).toBe(0);
+  for (const socket of sockets) socket.destroy();
+
+  const tokens = [json(live)["control_token"], json(administrator)["admin_token"]];
+  for (const secret of [apiKey, sandbox.ready.signing_secret, ...tokens.map(String)]) {
+    for (const said of [client.stdout, client.stderr, sandbox.output.stderr, processes])
+      expect(said).not.toContain(secret);
+  }
+});
+
+/** Opens connections that send no requests, and some that stay open whatever the server does, which it returns. */
+async function disturb(port: number): Promise<readonly Socket[]> {
+  const sockets: Socket[] = [];
+  const talk = (text: string): Promise<Socket> =>
+    new Promise((resolve) => {
+      // It keeps its own side open, whatever the server does.
+      const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
+      sockets.push(socket);
+      socket.on("error", () => undefined).once("data", () => resolve(socket));
+      socket.write(text);
+    });
+  const foreign = "CONNECT x HTTP/1.1\r\nHost: evil\r\n\r\n";
+  const bad = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? foreign : "GARBAGE\r\n\r\n"));
+  await Promise.all(bad.map(async (text) => (await talk(text)).resetAndDestroy()));
+  await Promise.all([talk(foreign), talk("GARBAGE\r\n\r\n"), talk("GET / HTTP/1.1\r\nHost: x\r\n\r\nGET")]);
+  return sockets;
+}
+
+/** Sends a create but for the end of its body, which `finish` sends. */
+async function beginCreate({ port, ready }: SandboxProcess) {
   const body = '{"order_id":"o-1","price_id":"price_bento"}';
-  const socket = connect({ host: "127.0.0.1", port: sandbox.port });
+  const socket = connect({ host: "127.0.0.1", port });
   const head = [
     "POST /v1/orders HTTP/1.1",
-    `Host: 127.0.0.1:${sandbox.port}`,
-    `Authorization: Bearer ${sandbox.ready.api_key ?? ""}`,
+    `Host: 127.0.0.1:${port}`,
+    `Authorization: Bearer ${ready.api_key ?? ""}`,
     "Content-Type: application/json",
     "Idempotency-Key: in-flight-1",
     "Connection: close",
@@ -294,34 +321,14 @@ test("a stop lets a request in flight finish, and takes no new ones", async () =
     socket.on("data", (chunk: Buffer) => (text += chunk.toString("utf8"))).on("close", () => resolve(text));
   });
   await new Promise((resolve) => socket.write(`${head}\r\n\r\n${body.slice(0, 10)}`, resolve));
+  // Its answer to another one comes after it has read this much.
   const alive = await runHere(["sessions", "get", "0199a3c4-5d00-7000-8000-000000000001"], {
     cwd: tempFolder(),
-    env: { CHECKOUT_BASE_URL: sandbox.ready.base_url, CHECKOUT_API_KEY: "x" },
+    env: { CHECKOUT_BASE_URL: ready.base_url, CHECKOUT_API_KEY: "x" },
   });
   expect(alive.code).toBe(4);
-  const stopped = sandbox.stop("SIGINT");
-  socket.write(body.slice(10));
-  expect(await answered).toMatch(/^HTTP\/1\.1 201 /);
-  expect(await stopped).toBe(0);
-});
-
-test("no secret is in any argument list, log or error", async () => {
-  const cwd = tempFolder();
-  const sandbox = await startSandbox({ cwd });
-  const apiKey = sandbox.ready.api_key ?? "";
-  const client = await run([...CREATE, "--show-headers"], { cwd });
-  await runHere(["sessions", "get", "unknown"], { cwd });
-  const processes =
-    process.platform === "linux" ? readFileSync(`/proc/${sandbox.ready.pid}/cmdline`, "utf8") : "";
-  const live = readFileSync(join(cwd, ".checkout/run.json"), "utf8");
-  const administrator = readFileSync(join(cwd, ".checkout/admin.json"), "utf8");
-  await sandbox.stop("SIGTERM");
-  const tokens = [json(live)["control_token"], json(administrator)["admin_token"]];
-  for (const secret of [apiKey, sandbox.ready.signing_secret, ...tokens.map(String)]) {
-    for (const text of [client.stdout, client.stderr, sandbox.output.stderr, processes])
-      expect(text).not.toContain(secret);
-  }
-});
+  return { answered, finish: () => void socket.write(body.slice(10)) };
+}
 
 test("commands that start together in a new folder share one journal", async () => {
   const sandbox = await startSandboxHere({ cwd: tempFolder() });
