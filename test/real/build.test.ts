@@ -22,6 +22,8 @@ import {
   isForXStatement,
   isFunction,
   isIdentifier,
+  isObjectExpression,
+  isObjectProperty,
   isUpdateExpression,
   isVariableDeclaration,
   traverseFast,
@@ -223,11 +225,13 @@ test("no chunk changes an exported variable after it has run, because other chun
 /** The exported variables of a file's chunks that are assigned after their declaration. */
 function changedExports(text: string): string[] {
   const program = parse(text, { sourceType: "script", attachComment: false });
-  const joined: Node[] = [];
-  traverseFast(program, (node) => {
-    if (isFunction(node) && node.params.length === 2 && isIdentifier(node.params[0], { name: "module" }))
-      joined.push(node);
-  });
+  const initial = program.program.body.flatMap((statement) =>
+    isVariableDeclaration(statement) ? statement.declarations.map(({ init }) => init) : [],
+  );
+  const joined: readonly Node[] = initial
+    .flatMap((init) => (isObjectExpression(init) ? init.properties : []))
+    .flatMap((property) => (isObjectProperty(property) ? property.value : []))
+    .filter((value) => isFunction(value) && isIdentifier(value.params[0], { name: "module" }));
   return (joined.length === 0 ? [program] : joined).flatMap((chunk) => {
     const [exported, assigned] = [new Set<string>(), new Set<string>()];
     traverseFast(chunk, (node) => {
