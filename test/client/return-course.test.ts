@@ -332,6 +332,22 @@ const ALL_STEPS = [
   "return_before_webhook",
   "after_the_webhook",
 ];
+/** How late a shop books an order whose customer came back, and how that is seen. */
+const LATE: readonly (readonly [seconds: number, causes: Shown[1], ends: number])[] = [
+  [
+    1.5,
+    {
+      ...each("believes_return", "return_without_payment", "return_before_webhook"),
+      return_again: "books_twice",
+    },
+    12,
+  ],
+  [4, each("believes_return", "return_without_payment", "return_before_webhook"), 16],
+  [8, inBoth("believes_other_return"), 20],
+  [11, inBoth("believes_other_return"), 23],
+  [14, each("paid_without_asking", "return_before_webhook"), 26],
+  [17, each("paid_without_asking", "return_before_webhook"), 29],
+];
 const isPaidBy = (visit: Visit, ...wanted: readonly (string | undefined)[]) => wanted.includes(visit.ask());
 const ROWS: readonly Row[] = [
   [
@@ -377,11 +393,11 @@ const ROWS: readonly Row[] = [
     { onVisit: ({ query, book }) => void (query.has("session_id") || book()) },
     ["failed", inBoth("believes_other_return"), 18],
   ],
-  [
-    "believes a return, 8 s later",
-    { onVisit: ({ later, book }) => later(8000, book) },
-    ["failed", inBoth("believes_other_return"), 20],
-  ],
+  ...LATE.map(([seconds, causes, ends]): Row => [
+    `believes a return, ${seconds} s later`,
+    { onVisit: ({ later, book }) => later(seconds * 1000, book) },
+    ["failed", causes, ends],
+  ]),
   [
     "asks, and takes pending for paid",
     {

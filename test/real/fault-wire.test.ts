@@ -1,25 +1,36 @@
 import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { begin, run, startSandbox, type SandboxProcess } from "../support/program.ts";
+import {
+  runHere,
+  startSandbox,
+  startSandboxHere,
+  type SandboxHere,
+  type SandboxProcess,
+} from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** What came on a connection before its end, and how it ended. */
 type Heard = { readonly text: string; readonly end: string };
 
-async function open() {
+type Served = Pick<SandboxHere, "ready" | "port">;
+
+/** A sandbox, and the command line of its merchant. */
+async function open<Sandbox extends SandboxHere | SandboxProcess>(
+  start: (options: { readonly cwd: string }) => Promise<Sandbox>,
+) {
   const cwd = tempFolder();
-  const sandbox = await startSandbox({ cwd });
-  const type = (line: string) => run(line.split(" "), { cwd });
+  const sandbox = await start({ cwd });
+  const type = (line: string) => runHere(line.split(" "), { cwd });
   const add = async (line: string): Promise<void> => {
     const { code, stderr } = await type(`faults add ${line}`);
     expect([line, code, stderr]).toEqual([line, 0, ""]);
   };
-  return { cwd, sandbox, type, add };
+  return { sandbox, type, add };
 }
 
 /** Sends a create on a connection of its own, and hears what comes until that is closed. */
-async function create({ ready, port }: SandboxProcess, orderId: string): Promise<Heard> {
+async function create({ ready, port }: Served, orderId: string): Promise<Heard> {
   const socket = connect(port, "127.0.0.1");
   let text = "";
   let end = "closed";
@@ -47,7 +58,7 @@ function bodyOf(text: string): readonly [announced: number, came: number] {
 }
 
 test("on the wire each fault is what it says", async () => {
-  const { sandbox, add, type } = await open();
+  const { sandbox, add, type } = await open(startSandboxHere);
   const right = await create(sandbox, "right");
   const [length] = bodyOf(right.text);
   expect([right.end, bodyOf(right.text)]).toEqual(["closed", [length, length]]);
@@ -83,14 +94,15 @@ test("on the wire each fault is what it says", async () => {
 });
 
 test("an answer that is late holds up neither a reset of its store nor the end of the sandbox", async () => {
-  const { cwd, sandbox, add, type } = await open();
+  const { sandbox, add, type } = await open(startSandbox);
   await add("latency --latency 5m");
-  const line = "orders create --order-id late --price-id price_coffee --timeout 10m --retries 0";
-  begin(line.split(" "), { cwd });
+  const late = create(sandbox, "late");
   await eventually("the order is made", async () =>
     expect((await type("orders list --json")).stdout).toContain('"late"'),
   );
   expect((await type("sandbox reset --yes")).code).toBe(0);
   expect((await type("orders list --json")).stdout).not.toContain('"late"');
   expect(await sandbox.stop("SIGTERM")).toBe(0);
+  // It leaves as soon as nothing delays it.
+  expect((await late).text).toMatch(/^HTTP\/1\.1 201 /);
 });

@@ -30,10 +30,12 @@ test("is to do", { todo: "later" }, async ({ store }) => {
   await store.orders.create(ORDER);
   throw new Error("not yet");
 });`;
-  const esm = suiteOf(`import { createStoreTest } from ${name};\nconst test = createStoreTest();`, timeout);
-  const cjs = suiteOf(`const test = require(${name}).createStoreTest();`, timeout);
-  const cwd = projectOf({ "esm.mjs": esm + todo, "cjs.cjs": cjs + todo });
-  const output = await printed(cwd, ["--test", "--test-reporter=spec", "esm.mjs", "cjs.cjs"]);
+  const suites = ["createStoreTest", `createRequire(import.meta.url)(${name}).createStoreTest`].map(
+    (create) => `{${suiteOf(`const test = ${create}();`, timeout)}${todo}}`,
+  );
+  const imports = `import { createRequire } from "node:module";\nimport { createStoreTest } from ${name};`;
+  const cwd = projectOf({ "both.mjs": [imports, ...suites].join("\n") });
+  const output = await printed(cwd, ["--test", "--test-reporter=spec", "both.mjs"]);
   for (const count of ["pass 8", "fail 2", "cancelled 2", "todo 2"]) expect(output).toContain(count);
   expectStories(output, 2);
 });

@@ -8,7 +8,13 @@ import { CHECKLIST_ITEMS } from "../../src/core/readiness/names.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { Service } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
-import { createHarness, type Harness, type Result, type RunningSandbox } from "../support/harness.ts";
+import {
+  createHarness,
+  EPHEMERAL,
+  type Harness,
+  type Result,
+  type RunningSandbox,
+} from "../support/harness.ts";
 import { BROKEN_CLIENTS, installClient, rightClient } from "../support/shop-clients.ts";
 import { launchSteps } from "../support/launch-steps.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
@@ -114,8 +120,8 @@ async function accepted({ done }: Pick<Shop, "done">): Promise<void> {
   );
 }
 
-/** From nothing to ready, by what is typed alone; answers the endpoint's id. */
-async function launchShop(shop: Shop): Promise<string> {
+/** From nothing to where only drills are missing, by what is typed alone. */
+async function prepareShop(shop: Shop): Promise<void> {
   const { done } = shop;
   await done("return-origins add https://shop.example");
   const added = JSON.parse(await done(`endpoints add ${HOOKS} --json`)) as Record<string, string>;
@@ -123,20 +129,18 @@ async function launchShop(shop: Shop): Promise<string> {
   installClient(shop.harness, rightClient);
   await done("orders create --order-id order-1001 --price-id price_coffee");
   await accepted(shop);
-  for (const drill of DRILLS) await done(drill);
   await done("production request");
   await done("admin approve-credential");
   await done("admin open-gate");
-  return added["id"] ?? "";
 }
 
 function database({ harness }: Pick<Shop, "harness">): Database.Database {
   return new Database(join(harness.cwd, ".checkout/sandbox.db"));
 }
 
-test("a store gets from nothing to ready by what is typed, each step opening one item", async () => {
+test("a store gets from nothing to ready by what is typed, each step opening one item, and each item that is taken away again turns the verdict back", async () => {
   const shop = await openShop();
-  const { check, done, type } = shop;
+  const { check, done, type, harness } = shop;
   const steps: (readonly [string, string])[] = [];
   const open = async (line: string): Promise<void> => {
     if (line !== "") await type(line);
@@ -184,51 +188,8 @@ test("a store gets from nothing to ready by what is typed, each step opening one
   await shop.sandbox.stop();
   await shop.harness.start();
   expect((await check()).report.verdict).toBe("ready");
-});
 
-/** The steps of a page, but for the words by which the pages differ. */
-const stepsOf = (page: string): readonly string[] =>
-  launchSteps(page).map((step) => step.slice(0, step[0] === "production" ? 2 : 99).join(" "));
-
-test("a store gets from nothing to ready by the steps of the README and of docs/ci.md alone, within exec --admin", async () => {
-  const harness = createHarness();
-  installClient(harness, rightClient);
-  const steps = launchSteps("docs/ci.md");
-  expect(steps.length).toBeGreaterThan(8);
-  expect(steps.at(-1)).toEqual(["checklist", "--junit", "readiness.xml"]);
-  expect(stepsOf("docs/ci.md")).toEqual([
-    ...stepsOf("README.md").slice(0, -1),
-    `${stepsOf("README.md").at(-1)} --junit readiness.xml`,
-  ]);
-  harness.setProgram(async ({ env: given }) => {
-    const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value ?? ""]));
-    const inExec = { harness, ...typist(harness, env) };
-    receive(inExec, () => env["CHECKOUT_SIGNING_SECRET"] ?? "");
-    for (const step of steps) {
-      if (step.includes("--order-view")) await accepted(inExec);
-      const { code, stderr } = await harness.run(step, { env });
-      expect([step, code, stderr]).toEqual([step, 0, talkOf(step.join(" "))]);
-    }
-    expect((await inExec.check()).report).toMatchObject({ verdict: "ready", livemode: false });
-
-    // A broken client turns it back, whatever the log had before.
-    const [broken] = BROKEN_CLIENTS;
-    installClient(harness, broken?.client ?? rightClient);
-    const drill = ["checklist", "run", "idempotency", "--client-command", "client"];
-    expect((await harness.run(drill, { env })).code).toBe(1);
-    expect((await inExec.check()).open).toEqual(["idempotency_replay"]);
-    return { ending: "exited", exitCode: 0 };
-  });
-  const ended = await harness.run(["exec", "--admin", "--", "sh", "-e", "launch.sh"]);
-  expect(ended).toEqual({ code: 0, stdout: "", stderr: "" });
-  const cases = readFileSync(join(harness.cwd, "readiness.xml"), "utf8").match(/<testcase /g);
-  expect(cases).toHaveLength(CHECKLIST_ITEMS.length);
-});
-
-test("each item that is taken away again turns the verdict back", async () => {
-  const shop = await openShop();
-  const { check, done, type, harness } = shop;
-  const endpoint = await launchShop(shop);
+  const endpoint = added["id"] ?? "";
   const drill = WEBHOOKS;
   const rows: readonly (readonly [away: string, open: string[], back: readonly string[]])[] = [
     [
@@ -247,9 +208,9 @@ test("each item that is taken away again turns the verdict back", async () => {
     [`endpoints disable ${endpoint}`, ["webhook_verification"], [`endpoints enable ${endpoint}`]],
     ["endpoints add http://localhost:3001/", ["webhook_verification"], []],
   ];
-  for (const [away, open, back] of rows) {
+  for (const [away, missing, back] of rows) {
     await done(away);
-    expect([away, (await check()).open]).toEqual([away, open]);
+    expect([away, (await check()).open]).toEqual([away, missing]);
     for (const line of back) await done(line);
     if (back.length > 0) expect([away, (await check()).report.verdict]).toEqual([away, "ready"]);
   }
@@ -296,12 +257,50 @@ test("each item that is taken away again turns the verdict back", async () => {
   expect((await check()).open).toEqual(["return_origins", "webhook_verification", "idempotency_replay"]);
 });
 
+/** The steps of a page, but for the words by which the pages differ. */
+const stepsOf = (page: string): readonly string[] =>
+  launchSteps(page).map((step) => step.slice(0, step[0] === "production" ? 2 : 99).join(" "));
+
+test("a store gets from nothing to ready by the steps of the README and of docs/ci.md alone, within exec --admin", async () => {
+  const harness = createHarness();
+  installClient(harness, rightClient);
+  const steps = launchSteps("docs/ci.md");
+  expect(steps.length).toBeGreaterThan(8);
+  expect(steps.at(-1)).toEqual(["checklist", "--junit", "readiness.xml"]);
+  expect(stepsOf("docs/ci.md")).toEqual([
+    ...stepsOf("README.md").slice(0, -1),
+    `${stepsOf("README.md").at(-1)} --junit readiness.xml`,
+  ]);
+  harness.setProgram(async ({ env: given }) => {
+    const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value ?? ""]));
+    const inExec = { harness, ...typist(harness, env) };
+    receive(inExec, () => env["CHECKOUT_SIGNING_SECRET"] ?? "");
+    for (const step of steps) {
+      if (step.includes("--order-view")) await accepted(inExec);
+      const { code, stderr } = await harness.run(step, { env });
+      expect([step, code, stderr]).toEqual([step, 0, talkOf(step.join(" "))]);
+    }
+    expect((await inExec.check()).report).toMatchObject({ verdict: "ready", livemode: false });
+
+    // A broken client turns it back, whatever the log had before.
+    const [broken] = BROKEN_CLIENTS;
+    installClient(harness, broken?.client ?? rightClient);
+    const drill = ["checklist", "run", "idempotency", "--client-command", "client"];
+    expect((await harness.run(drill, { env })).code).toBe(1);
+    expect((await inExec.check()).open).toEqual(["idempotency_replay"]);
+    return { ending: "exited", exitCode: 0 };
+  });
+  const ended = await harness.run(["exec", "--admin", "--", "sh", "-e", "launch.sh"]);
+  expect(ended).toEqual({ code: 0, stdout: "", stderr: "" });
+  const cases = readFileSync(join(harness.cwd, "readiness.xml"), "utf8").match(/<testcase /g);
+  expect(cases).toHaveLength(CHECKLIST_ITEMS.length);
+});
+
 test("a waiver stands in for a drill, as a risk, until the drill decides or 7 days are over", async () => {
-  const shop = await openShop();
+  const shop = await openShop(EPHEMERAL);
   const { done, type, check } = shop;
-  await launchShop(shop);
+  await prepareShop(shop);
   await done("sandbox clock freeze");
-  await done(`sandbox clock advance ${8 * DAY_MS}ms`);
   expect((await check()).report.verdict).toBe("not_ready");
   for (const name of ["webhooks", "duplicates", "idempotency", "browser-return"])
     await done(`checklist waive ${name} --reason by-hand-${name}`);
@@ -327,7 +326,7 @@ test("a waiver stands in for a drill, as a risk, until the drill decides or 7 da
 });
 
 test("nobody but the administrator opens the gate, and only in its order", async () => {
-  const { type, done, check } = await openShop();
+  const { type, done, check } = await openShop(EPHEMERAL);
   const rows: readonly (readonly [line: string, code: number, said: string])[] = [
     ["admin open-gate", 5, "has not requested production"],
     ["admin revoke-credential", 5, "not approved"],
@@ -371,8 +370,8 @@ test("nobody but the administrator opens the gate, and only in its order", async
 });
 
 test("of two acts that come at once, one changes something and the other is refused", async () => {
-  const { harness, sandbox } = await openShop();
-  const { admin_token: token = "" } = JSON.parse(harness.readState("admin.json")) as Record<string, string>;
+  const { harness, sandbox } = await openShop(EPHEMERAL);
+  const token = harness.adminToken();
   const act = (action: string): Promise<string> => control({ sandbox, token }, "/admin/acts", { action });
   const once = ["200", "409 state_conflict"];
   expect(await Promise.all([act("deactivate"), act("deactivate")])).toEqual(once);
@@ -380,7 +379,7 @@ test("of two acts that come at once, one changes something and the other is refu
 });
 
 test("an inactive store and an inactive capability take no orders, at once", async () => {
-  const { type, done } = await openShop();
+  const { type, done } = await openShop(EPHEMERAL);
   const order = (id: string, currency: string): string =>
     `orders create --order-id ${id} --amount-minor 5 --payment-method wechat_pay --json --currency ${currency}`;
   const code = async (line: string): Promise<string> => {
@@ -402,7 +401,7 @@ test("an inactive store and an inactive capability take no orders, at once", asy
 });
 
 test("v1 refuses a live credential before and after its approval, each in its way", async () => {
-  const { sandbox, done } = await openShop();
+  const { sandbox, done } = await openShop(EPHEMERAL);
   const refused = async (path: string, body?: string): Promise<unknown> => {
     const headers = { Authorization: "Bearer svc_live_0123456789", "Idempotency-Key": "key-00000001" };
     const { status, body: text } = await sandbox.request({
@@ -659,7 +658,7 @@ test("an act is written with what it does, or neither is", async () => {
 });
 
 test("the store is shown with what it may do and has, and with no secret", async () => {
-  const shop = await openShop();
+  const shop = await openShop(EPHEMERAL);
   const { sandbox, done } = shop;
   await done("return-origins add https://shop.example");
   await done(`endpoints add ${HOOKS}`);
@@ -788,7 +787,7 @@ test("the report is a table for people, one line of JSON, JUnit XML and Markdown
 });
 
 test("--item shows these alone; the verdict stays that of all", async () => {
-  const shop = await openShop();
+  const shop = await openShop(EPHEMERAL);
   const { check, done } = shop;
   const verdict = async (line: string): Promise<unknown> => {
     const { report } = await check(line);
@@ -897,7 +896,7 @@ const made = (id: number, { body }: Ask): readonly [number, object] => {
 
 test("of another service only what v1 shows is told, and it is asked only where that was said", async () => {
   const shop = await openShop();
-  await launchShop(shop);
+  await prepareShop(shop);
   const { harness } = shop;
   const base = "http://127.0.0.1:9000/v1";
   const env = { CHECKOUT_BASE_URL: base, CHECKOUT_API_KEY: "test-key-of-the-service" };
@@ -907,7 +906,7 @@ test("of another service only what v1 shows is told, and it is asked only where 
     return number === 4 ? refusal(409, "idempotency_key_reused") : made(1, ask);
   };
 
-  // The sandbox of this folder is ready, and says nothing about another service.
+  // The sandbox of this folder is as good as ready, and says nothing about another service.
   const untouched = occupyService(harness, right);
   const quiet = await check();
   expect(untouched).toEqual([]);
