@@ -87,7 +87,7 @@ function isKeptExactly(literal: string): boolean {
   const value = Number(literal);
   if (!Number.isFinite(value)) return false;
   if (!Number.isInteger(value)) return true;
-  return Number.isSafeInteger(value) && (String(value) === literal || isWrittenAsInteger(literal));
+  return Number.isSafeInteger(value) && isWrittenAsInteger(literal);
 }
 
 /** Whether the literal, with its exponent applied, has only zeros after the decimal point. */
