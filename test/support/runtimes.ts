@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { afterAll } from "vitest";
 import type { OperationName } from "../../src/core/control/operations.ts";
 import type { Service } from "../../src/world.ts";
 import { createHarness, type ApiCall, type Answered } from "./harness.ts";
+import { perFile } from "./per-file.ts";
 
 /** A new store whose payments a test makes, with a clock that stands until the test moves it. */
 export type PaymentService = {
@@ -48,24 +48,22 @@ export type Runtime = {
   readonly some: <Row>(rows: readonly Row[], from?: number) => readonly Row[];
 };
 
-const HERE: Runtime = {
+const runtime = perFile<Runtime>({
   openPayments,
   openStores,
   share: (rounds) => rounds,
   lacks: new Set(),
   some: (rows) => rows,
-};
-let runtime = HERE;
+});
 
 /** Lets the campaigns that the running file loads from now on ask another runtime. */
 export function runIn(other: Runtime): void {
-  runtime = other;
-  afterAll(() => void (runtime = HERE));
+  runtime.replace(other);
 }
 
 /** The runtime of the campaigns that are registered now. */
 export function runtimeHere(): Runtime {
-  return runtime;
+  return runtime.now();
 }
 
 async function openPayments(seed: number): Promise<PaymentService> {

@@ -1,7 +1,8 @@
 import type Database from "better-sqlite3";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import { openControl, type Control } from "./control.ts";
 import { apiKeyOf, openRows } from "./load.ts";
+import { perFile } from "./per-file.ts";
 import { startSandbox, type SandboxProcess } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
@@ -22,18 +23,16 @@ export type ServiceProcess = {
   readonly stop: () => Promise<void>;
 };
 
-const HERE = (): Promise<ServiceProcess> => startCommand(tempFolder());
-let start = HERE;
+const start = perFile(() => startCommand(tempFolder()));
 
 /** Lets the campaigns that the running file loads start another service. */
 export function startAnother(startOther: () => Promise<ServiceProcess>): void {
-  start = startOther;
-  afterAll(() => void (start = HERE));
+  start.replace(startOther);
 }
 
 /** Starts a service, or makes a new store of one. It ends with the test. */
 export function startServiceProcess(): Promise<ServiceProcess> {
-  return start();
+  return start.now()();
 }
 
 async function startCommand(cwd: string): Promise<ServiceProcess> {

@@ -1,7 +1,8 @@
 import { join } from "node:path";
-import { afterAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { startSandbox } from "../../src/testing/testing.ts";
 import { createHarness, type RunningSandbox } from "./harness.ts";
+import { perFile } from "./per-file.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** A sandbox that the tests of v1 ask, with a clock that only they move. */
@@ -15,32 +16,26 @@ export type V1Sandbox = Pick<RunningSandbox, "request"> & {
 const START_OF_TIME = "2026-01-15T12:00:00Z";
 /** How many times fewer rounds another runtime runs: each of the same requests, which `sandbox start` is asked all. */
 const FEWER = 4;
-let start = startCommand;
+const start = perFile(startCommand);
 
 /** Lets the tests of v1 that the running file loads ask the test kit's sandbox through its `fetch`. */
 export function askTheKit(): void {
-  ask(startKit);
+  start.replace(startKit);
 }
 
 /** Lets the tests of v1 that the running file loads ask another sandbox, whose store's clock stands at this time. */
 export function askAnother(startOther: (now: string) => Promise<V1Sandbox>): void {
-  ask(() => startOther(START_OF_TIME));
-}
-
-/** Until the running file ends: the next one of this worker asks `sandbox start` again. */
-function ask(startOther: () => Promise<V1Sandbox>): void {
-  start = startOther;
-  afterAll(() => void (start = startCommand));
+  start.replace(() => startOther(START_OF_TIME));
 }
 
 /** The part of these rounds that a small run asks of the sandbox: all of `sandbox start`. */
 export function shareOfV1(rounds: number): number {
-  return start === startCommand ? rounds : Math.ceil(rounds / FEWER);
+  return start.now() === startCommand ? rounds : Math.ceil(rounds / FEWER);
 }
 
 /** A new sandbox of `sandbox start`, or of the test kit, or another one. It ends with the test. */
 export function startV1(): Promise<V1Sandbox> {
-  return start();
+  return start.now()();
 }
 
 async function startCommand(): Promise<V1Sandbox> {
