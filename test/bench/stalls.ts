@@ -84,10 +84,13 @@ async function openSite(bench: Bench, url: string, size: Size): Promise<Site> {
   database.pragma("wal_checkpoint(TRUNCATE)");
   database.close();
   const sandbox = { ...full, ...(await bench.startSandbox(full.folder)), apiKey: full.apiKey };
-  const traffic = { kind: "get", targets: ids.map(retrieveTarget), apiKey: full.apiKey } as const;
-  const load = bench.startLoad();
-  for (let sent = 0; sent < Math.min(LOGGED, size.checkouts);)
-    sent += (await load({ port: sandbox.port, traffic, connections: 8, warmMs: 0, measureMs: 250 })).answers;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const headers = { authorization: `Bearer ${full.apiKey}` };
+  const asked = Array.from({ length: Math.min(LOGGED, size.checkouts) }, (_, at) =>
+    retrieveTarget(ids[at % ids.length] ?? ""),
+  );
+  for (const path of asked) await ask(agent, { port: sandbox.port, path, headers });
+  agent.destroy();
   const control = controlOf(sandbox);
   const { api_key: apiKey } = dataOf(await control("stores", { name: "asked meanwhile" }));
   return { sandbox, control, endpointId: String(endpointId), watch: watcher(sandbox.port, String(apiKey)) };
