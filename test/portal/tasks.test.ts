@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { untilDeadEnd, type HandCount } from "../support/portal-hand.ts";
 import { handHere } from "../support/portal-hand-here.ts";
-import { signIn } from "../support/portal-sign-in.ts";
+import { portalHost, signIn } from "../support/portal-sign-in.ts";
 import { PORTAL_TASKS, RECEIVERS, storeForTask } from "../support/portal-tasks.ts";
+import type { Cookies } from "../support/tab.ts";
 
 test("people do in the portal what they come for without a script too, and meet no dead end", async () => {
   const harness = createHarness();
@@ -16,10 +17,10 @@ test("people do in the portal what they come for without a script too, and meet 
     },
     refuse: () => ({ status: 400, headers: {}, body: "" }),
   });
-  const newBrowser = async (): Promise<Map<string, string>> => {
+  const newBrowser = async (): Promise<Cookies> => {
     const [, name = "", value = ""] =
       /^([^=]+)=(.*)$/.exec((await signIn(harness, sandbox, "merchant")).cookie) ?? [];
-    return new Map([[name, value]]);
+    return new Map([[portalHost(sandbox), new Map([[name, value]])]]);
   };
   const shared = await newBrowser();
   const wrong = [];
