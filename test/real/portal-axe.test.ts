@@ -49,18 +49,23 @@ const EVERY_LOOK: readonly AxeLook[] = [
   { colorScheme: "light", width: 320, text: "100%", rules: [] },
 ];
 
-/** All rules once; then what a theme, a width or larger text can change: the theme changes once, which costs the most. */
-const FEW_LOOKS: readonly AxeLook[] = [
+/**
+ * All rules once; then what a theme, a width or larger text can change: the theme changes once, which costs the most.
+ * Colours in the dark are looked at in one width.
+ */
+const fewLooks = (darkWidth: 1440 | 390): readonly AxeLook[] => [
   { colorScheme: "light", width: 1440, text: "200%", rules: [] },
   { colorScheme: "light", width: 1440, text: "100%" },
-  { colorScheme: "dark", width: 1440, text: "100%", rules: COLOURS },
-  { colorScheme: "dark", width: 940, text: "100%", rules: [] },
-  { colorScheme: "dark", width: 768, text: "100%", rules: [] },
-  { colorScheme: "dark", width: 390, text: "100%", rules: COLOURS },
-  { colorScheme: "dark", width: 320, text: "100%", rules: [] },
+  ...[1440, 940, 768, 390, 320].map((width): AxeLook => {
+    const rules = width === darkWidth ? COLOURS : [];
+    return { colorScheme: "dark", width, text: "100%", rules };
+  }),
 ];
 
-const LOOKS = FULL ? EVERY_LOOK : FEW_LOOKS;
+/** The looks of one page and of the next, which begins as the one before it ended. */
+const LOOKS = FULL
+  ? ([EVERY_LOOK, EVERY_LOOK.toReversed()] as const)
+  : ([fewLooks(1440), fewLooks(390).toReversed()] as const);
 const HEIGHT = 900;
 
 /** The languages of pages, by that of a browser. Each page is looked at in both, or in the one that the seed says. */
@@ -130,17 +135,18 @@ async function filledShop(): Promise<{
   };
 }
 
-/** A tab of a browser that looks at pages, the looks of its next page, and the addresses that are not looked at again. */
+/** A tab of a browser that looks at pages, how many it has seen, and the addresses that are not looked at again. */
 type Tab = {
   readonly page: Page;
   readonly showAs: ShowAs;
-  looks: readonly AxeLook[];
+  pages: number;
   readonly seen: Set<string>;
 };
 
 /** What is wrong with a page in all its looks. */
 async function faultsOf(tab: Tab, portal: string, { path, address }: PortalPage): Promise<string[]> {
-  const { page, showAs, looks, seen } = tab;
+  const { page, showAs, seen } = tab;
+  const looks = LOOKS[tab.pages % 2 === 0 ? 0 : 1];
   for (const first of looks.slice(0, 1)) await showAs(first);
   const answer = await page.goto(address.replace(/^\/portal/, portal));
   const faults: string[] = (await page.evaluate<string[]>(RAW_MOMENTS)).map((one) => `${path}: ${one}`);
@@ -149,7 +155,7 @@ async function faultsOf(tab: Tab, portal: string, { path, address }: PortalPage)
   // Several addresses lead to the first page of a store.
   if (seen.has(page.url())) return faults;
   seen.add(page.url());
-  tab.looks = looks.toReversed();
+  tab.pages += 1;
   await page.evaluate(`for (const one of document.querySelectorAll("details")) one.open = true`);
   for (const look of looks) {
     const { colorScheme, width, text, rules } = look;
@@ -201,7 +207,7 @@ test(`every page of the portal is accessible in both themes and languages, fits,
     const tabs = pagesOfTabs.map((one): Tab => ({
       page: one,
       showAs: looksOf(one, HEIGHT),
-      looks: LOOKS,
+      pages: 0,
       seen,
     }));
     await sideBySide(part(pages, LANGUAGES.length, place), tabs, async (next, tab) => {
