@@ -11,7 +11,7 @@ const CAREFUL_COMMANDS = {
   node: ["node slow.js", "node slow.js create-order"],
   /** Has a queue. */
   python: ["python3 queued.py", "python3 queued.py create-order"],
-  /** Polls. */
+  /** Polls. It needs pdo_sqlite and curl of PHP. */
   php: ["php polls.php poll & exec php -S 127.0.0.1:$PORT polls.php", "php polls.php create-order"],
 } as const satisfies Readonly<Record<string, readonly [serve: string, purchase: string]>>;
 
