@@ -315,6 +315,7 @@ test("kill -9 under load loses nothing acknowledged, no delivery and no alarm, a
   await service.control(`/stores/${store.storeId}/endpoints`, { url });
   const random = seededRandom(SEED);
   const acknowledged = new Map<Create, Answer>();
+  const deletions = new Set<"acknowledged" | "lost">();
   let sent = 0;
   const nextCreate = (): Create => ({ key: `kill-key-${(sent += 1)}`, orderId: `kill-${sent}` });
   for (let round = 1; round <= KILLS; round += 1) {
@@ -323,13 +324,16 @@ test("kill -9 under load loses nothing acknowledged, no delivery and no alarm, a
     const loading = loadUntilGone(serviceOf(store), { connections: CONNECTIONS, nextCreate });
     await sleep(50 + random() * 250);
     const deleting = doomed.map(({ storeId }) => isDeleted(storeId));
-    if (doomed.length > 0) await sleep(random() * 100);
+    // Some are acknowledged, and the others are on their way.
+    await Promise.all(deleting.slice(0, (random() * doomed.length) / 2));
     await service.kill();
     for (const [create, answer] of (await loading).acknowledged) acknowledged.set(create, answer);
     const deleted = await Promise.all(deleting);
+    for (const one of deleted) deletions.add(one ? "acknowledged" : "lost");
     await service.restart();
     if (doomed.length > 0) await expectWholeOrGone(doomed, { deleted, round });
   }
+  expect(deletions).toEqual(new Set(["acknowledged", "lost"]));
   // Nothing asks the store any more: its alarm alone starts it.
   const path = databaseOf(service, store.storeId);
   const events = (): readonly string[] =>
