@@ -28,43 +28,57 @@ CREATE TABLE event_floor (
 /** A store whose rows are being deleted. `reset`: its history; `delete`: also the store itself. */
 export type Erasure = { readonly storeId: string; readonly kind: "reset" | "delete" };
 
-/** Deletes rows of a table (`sql`) and their dependent rows (`parts`); each statement takes a store id and a limit. */
-type Step = { readonly parts: readonly string[]; readonly sql: string };
+/** A deletion of rows of a store: `some` takes a store id and a limit, `all` a store id. */
+type Deletion = { readonly some: string; readonly all: string };
+
+/** Deletes rows of a table, and first the rows that depend on them (`parts`). */
+type Step = { readonly parts: readonly Deletion[]; readonly own: Deletion };
+
+/** The deletion of a statement with a limit. */
+function deletion(some: string): Deletion {
+  return { some, all: some.replace(/( ORDER BY rowid)? LIMIT \?/, "") };
+}
 
 /** A step for a table whose rows have no dependent rows. */
 function stepWithoutParts(table: string): Step {
-  return { parts: [], sql: `DELETE FROM ${table} WHERE store_id = ? LIMIT ?` };
+  return { parts: [], own: deletion(`DELETE FROM ${table} WHERE store_id = ? LIMIT ?`) };
 }
 
 /**
- * The statement that deletes rows of a store's checkouts. Its scalar subquery skips an empty table; SQLite would turn
- * EXISTS into a join, and sort all checkouts of the store at each call.
+ * The deletion of rows of a store's checkouts. The scalar subquery of `all` skips an empty table; SQLite would turn
+ * EXISTS into a join. SQLite compares it for each checkout of the store, so `some` does without.
  */
-function deleteOfCheckouts(table: string): string {
-  return `DELETE FROM ${table} WHERE checkout_id IN
-    (SELECT id FROM checkouts WHERE store_id = ? AND (SELECT 1 FROM ${table} WHERE checkout_id >= '' LIMIT 1) IS NOT NULL
-     ORDER BY rowid LIMIT ?)`;
+function deletionOfCheckouts(table: string): Deletion {
+  const before = `DELETE FROM ${table} WHERE checkout_id IN`;
+  const checkouts = "SELECT id FROM checkouts WHERE store_id = ?";
+  const isFilled = `(SELECT 1 FROM ${table} WHERE checkout_id >= '' LIMIT 1) IS NOT NULL`;
+  return {
+    some: `${before} (${checkouts} ORDER BY rowid LIMIT ?)`,
+    all: `${before} (${checkouts} AND ${isFilled})`,
+  };
 }
 
 /**
- * The steps that delete the history of a store, each table before the tables that it refers to. The `sql` of a step
- * deletes at most the given number of rows; its `parts` first delete the rows that depend on them.
+ * The steps that delete the history of a store, each table before the tables that it refers to. A step deletes at
+ * most the given number of its rows, and first the rows that depend on them.
  */
 export const HISTORY_STEPS: readonly Step[] = [
   ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map(stepWithoutParts),
   {
     parts: [
-      `DELETE FROM delivery_attempts WHERE delivery_id IN
+      deletion(
+        `DELETE FROM delivery_attempts WHERE delivery_id IN
          (SELECT id FROM deliveries WHERE store_id = ? ORDER BY rowid LIMIT ?)`,
+      ),
     ],
-    sql: "DELETE FROM deliveries WHERE store_id = ? ORDER BY rowid LIMIT ?",
+    own: deletion("DELETE FROM deliveries WHERE store_id = ? ORDER BY rowid LIMIT ?"),
   },
   stepWithoutParts("events"),
   {
     // In the order of their index, idempotency keys are scattered over all pages; in the order of their checkouts, they
     // are deleted page by page.
-    parts: ["late_results", "page_views", "attempts", "idempotency_keys"].map(deleteOfCheckouts),
-    sql: "DELETE FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?",
+    parts: ["late_results", "page_views", "attempts", "idempotency_keys"].map(deletionOfCheckouts),
+    own: deletion("DELETE FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?"),
   },
   ...["drills", "waivers", "explorations", "admin_acts"].map(stepWithoutParts),
 ];
@@ -221,8 +235,8 @@ function eraseFrom(
 }
 
 /** The statements of a step without their limits, for a store with few rows; `count` stops at one above its limit. */
-function fewOf(connection: Connection, { parts, sql }: Step) {
-  const [, table = ""] = /^DELETE FROM (\w+)/.exec(sql) ?? [];
+function fewOf(connection: Connection, { parts, own }: Step) {
+  const [, table = ""] = /^DELETE FROM (\w+)/.exec(own.all) ?? [];
   const select = connection
     .prepare<[string, number], number>(
       `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE store_id = ? LIMIT ?)`,
@@ -230,13 +244,8 @@ function fewOf(connection: Connection, { parts, sql }: Step) {
     .pluck();
   return {
     count: (storeId: string, most: number): number => select.get(storeId, most + 1) ?? 0,
-    steps: [...parts, sql].map((one) => connection.prepare<[string]>(removeLimit(one))),
+    steps: [...parts, own].map(({ all }) => connection.prepare<[string]>(all)),
   };
-}
-
-/** Removes the limit from a statement, so that it deletes all rows. */
-export function removeLimit(sql: string): string {
-  return sql.replace(/( ORDER BY rowid)? LIMIT \?/, "");
 }
 
 function prepare(connection: Connection) {
@@ -254,8 +263,8 @@ function prepare(connection: Connection) {
     allowDeletion: ofStore("INSERT INTO resets (store_id) VALUES (?)"),
     forbidDeletion: ofStore("DELETE FROM resets WHERE store_id = ?"),
     history: HISTORY_STEPS.map((step) => ({
-      parts: step.parts.map(some),
-      erase: some(step.sql),
+      parts: step.parts.map((part) => some(part.some)),
+      erase: some(step.own.some),
       few: fewOf(connection, step),
     })),
     merchantOf: connection.prepare<[string], string>("SELECT merchant_id FROM stores WHERE id = ?").pluck(),

@@ -36,6 +36,7 @@ test("the stalls that the benchmark looks for are those of each act that takes l
     ...["nothing", "snapshot", "clock move past 2", "backlog of 4", "reset"].map(
       (act) => `${act} of 3 checkouts, longest wait`,
     ),
+    "reset of 3 checkouts, whole",
   ]);
 });
 

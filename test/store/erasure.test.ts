@@ -1,13 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
-import {
-  FINAL_STATEMENTS,
-  HISTORY_STEPS,
-  LONE_MERCHANT,
-  removeLimit,
-  type Erasure,
-} from "../../src/store/erasures.ts";
+import { FINAL_STATEMENTS, HISTORY_STEPS, LONE_MERCHANT, type Erasure } from "../../src/store/erasures.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { eventually, runOn } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -240,8 +234,7 @@ test("each statement that erases, and each reference that one follows, uses an i
       .map(({ detail }) => detail)
       .join("; ");
   const statements = [
-    ...HISTORY_STEPS.flatMap(({ parts, sql }) => parts.concat(sql)),
-    ...HISTORY_STEPS.flatMap(({ parts, sql }) => parts.concat(sql).map(removeLimit)),
+    ...HISTORY_STEPS.flatMap(({ parts, own }) => [...parts, own].flatMap(({ some, all }) => [some, all])),
     ...FINAL_STATEMENTS.reset,
     ...FINAL_STATEMENTS.delete,
     LONE_MERCHANT,
@@ -271,7 +264,7 @@ test("each statement that erases, and each reference that one follows, uses an i
 test("a statement that deletes is there for each table with rows of a store", () => {
   const { store, raw } = openFile();
   const statements = [
-    ...HISTORY_STEPS.flatMap(({ parts, sql }) => parts.concat(sql)),
+    ...HISTORY_STEPS.flatMap(({ parts, own }) => [...parts, own].map(({ some }) => some)),
     ...FINAL_STATEMENTS.delete,
     LONE_MERCHANT,
   ];
