@@ -98,16 +98,26 @@ async function openSite(bench: Bench, url: string, size: Size): Promise<Site> {
   database.pragma("wal_checkpoint(TRUNCATE)");
   database.close();
   const sandbox = { ...full, ...(await bench.startSandbox(full.folder)), apiKey: full.apiKey };
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const headers = { authorization: `Bearer ${full.apiKey}` };
-  const asked = Array.from({ length: Math.min(LOGGED, size.checkouts) }, (_, at) =>
-    retrieveTarget(ids[at % ids.length] ?? ""),
-  );
-  for (const path of asked) await ask(agent, { port: sandbox.port, path, headers });
-  agent.destroy();
+  await fillLog(sandbox, ids, Math.min(LOGGED, size.checkouts));
   const control = controlOf(sandbox);
   const { api_key: apiKey } = dataOf(await control("stores", { name: "asked meanwhile" }));
   return { sandbox, control, endpointId: String(endpointId), watch: watcher(sandbox.port, String(apiKey)) };
+}
+
+/** Retrieves so many checkouts, one after the other: each request and its answer is in the log. */
+async function fillLog(
+  { port, apiKey }: Pick<Sandbox, "port" | "apiKey">,
+  ids: readonly string[],
+  count: number,
+): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const headers = { authorization: `Bearer ${apiKey}` };
+  for (let sent = 0; sent < count; sent += 1) {
+    const path = retrieveTarget(ids[sent % ids.length] ?? "");
+    const { status } = await ask(agent, { port, path, headers });
+    if (status !== 200) throw new Error(`${path} was answered ${status}`);
+  }
+  agent.destroy();
 }
 
 /** Open checkouts that expire within an hour, each with its key and its event. */
