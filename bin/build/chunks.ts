@@ -9,10 +9,16 @@ import { CHUNKS } from "./output.ts";
 /** The first file of the program, with the chunks that every start loads. */
 export const ENTRY = "checkout.js";
 
+/** Loads a chunk of the same file, of the first script and of the rest of an executable. No chunk may use the names. */
+export const LOADERS = { part: "__chunkPart", entry: "__chunkEntry", rest: "__chunkRest" } as const;
+
+/** Matches each use of a name of a loader. */
+const LOADER = new RegExp(`\\b(?:${Object.values(LOADERS).join("|")})\\b`);
+
 /** The beginning of a file with several chunks: loads one of them, once, as `require` does. */
 const JOINED = `"use strict";
 const loaded = new Map();
-const part = (module.exports = (name) => {
+const ${LOADERS.part} = (module.exports = (name) => {
   let own = loaded.get(name);
   if (own === undefined) {
     loaded.set(name, (own = { exports: {} }));
@@ -121,10 +127,19 @@ async function splitProgram(folder: string, plugins: readonly Plugin[]): Promise
   });
   const names = Object.keys(outputs).map((path) => basename(path));
   const chunks = new Map(
-    names.map((name) => [name, loadLazily(readFileSync(join(cjs, name), "utf8"))] as const),
+    names.map(
+      (name) => [name, loadLazily(withoutLoaderNames(readFileSync(join(cjs, name), "utf8")))] as const,
+    ),
   );
   for (const intermediate of [esm, cjs]) rmSync(intermediate, { recursive: true });
   return { outputs, chunks };
+}
+
+/** Refuses a chunk that has a name of a loader: a variable of this name would be called in place of the loader. */
+export function withoutLoaderNames(chunk: string): string {
+  const [name] = LOADER.exec(chunk) ?? [];
+  if (name !== undefined) throw new Error(`a source uses the name ${name}, which the build needs: rename it`);
+  return chunk;
 }
 
 /**
@@ -163,7 +178,7 @@ function joinChunks(
     (chunks.get(name) ?? "").replaceAll(REQUIRE, (call, wanted: string) => {
       const group = groupOf.get(wanted);
       if (group === undefined) return call;
-      return group === own ? `part("${wanted}")` : `require("./${group}")("${wanted}")`;
+      return group === own ? `${LOADERS.part}("${wanted}")` : `require("./${group}")("${wanted}")`;
     });
   const joined = [...groups].map(([group, names]) => {
     const parts = names.map((name) => {
@@ -171,7 +186,7 @@ function joinChunks(
       // A function in parentheses is compiled at once, and so is in the compile cache whatever runs first.
       return `"${name}":${isCompiledAtOnce ? `(${text})` : text}`;
     });
-    const start = group === ENTRY ? `part("${ENTRY}");\n` : "";
+    const start = group === ENTRY ? `${LOADERS.part}("${ENTRY}");\n` : "";
     return [group, `${JOINED}${parts.join(",\n")}};\n${start}`] as const;
   });
   const alone = [...chunks.keys()].filter((name) => !groupOf.has(name));

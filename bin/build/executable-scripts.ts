@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { buildTwoScripts, ENTRY, REST } from "./chunks.ts";
+import { buildTwoScripts, ENTRY, LOADERS, REST } from "./chunks.ts";
 
 /** The script that an executable runs, in a folder in which executables are made. */
 export const SCRIPT = "executable.cjs";
@@ -23,7 +23,7 @@ export const PROGRAM_ASSETS = [REST, COMPILED] as const;
 const START = `"use strict";
 const addon = (path) => require("node:module").createRequire(process.execPath)(path);
 let own;
-const rest = (name) => (own ??= loadRest())(name);
+const ${LOADERS.rest} = (name) => (own ??= loadRest())(name);
 function loadRest() {
   const { getAsset, getRawAsset } = require("node:sea");
   const compiled = new Uint8Array(getRawAsset("${COMPILED}"));
@@ -33,7 +33,7 @@ function loadRest() {
     cachedData: compiled.length === 0 ? undefined : compiled,
   });
   const module = { exports: {} };
-  script.runInThisContext()(module, require, part, addon, __dirname);
+  script.runInThisContext()(module, require, ${LOADERS.part}, addon, __dirname);
   return module.exports;
 }
 `;
@@ -46,12 +46,12 @@ const escaped = (character: string): string => `\\u${character.charCodeAt(0).toS
 /** Bundles the program into the scripts of a folder, from which executables are made. */
 export async function bundleScripts(folder: string): Promise<void> {
   const { start, rest } = await buildTwoScripts(folder);
-  writeFileSync(join(folder, SCRIPT), START + start.replaceAll(`require("./${REST}")`, "rest"));
-  const program = rest.replaceAll(`require("./${ENTRY}")`, "entry").replaceAll(BEYOND_ASCII, escaped);
+  writeFileSync(join(folder, SCRIPT), START + start.replaceAll(`require("./${REST}")`, LOADERS.rest));
+  const program = rest.replaceAll(`require("./${ENTRY}")`, LOADERS.entry).replaceAll(BEYOND_ASCII, escaped);
   // better-sqlite3 loads a named addon with the function of this name.
   writeFileSync(
     join(folder, REST),
-    `(function(module,require,entry,__non_webpack_require__,__dirname){${program}\n})`,
+    `(function(module,require,${LOADERS.entry},__non_webpack_require__,__dirname){${program}\n})`,
   );
 }
 

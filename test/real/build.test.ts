@@ -30,6 +30,7 @@ import {
   type Node,
 } from "@babel/types";
 import { expect, test } from "vitest";
+import { LOADERS, withoutLoaderNames } from "../../bin/build/chunks.ts";
 import { INPUTS, update, type Kind } from "../../bin/build/output.ts";
 import { copyBuilt } from "../support/built.ts";
 import { launch } from "../support/program.ts";
@@ -106,6 +107,14 @@ test("a sandbox that runs loads its own chunks after another build took its plac
     async (path) => (await fetch(origin + path)).status,
   );
   expect(await Promise.all(statuses)).toEqual([200, 404, 401, 404]);
+});
+
+test("a build refuses a source that uses the name of a loader", () => {
+  for (const name of Object.values(LOADERS))
+    for (const source of [`function ${name}(){}`, `const a=1,${name}=2;`, `use(${name})`])
+      expect(() => withoutLoaderNames(source)).toThrow(`a source uses the name ${name}`);
+  const others = "function part(){} part();";
+  expect(withoutLoaderNames(others)).toBe(others);
 });
 
 /** A repository with one source, and builds that copy it. */

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { request } from "node:http";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -72,6 +72,40 @@ async function smoke(options: RunOptions) {
   return { id: data.id, ready: sandbox.ready };
 }
 
+/** Start leads on to the overview, and an administrator signs in separately. */
+const OTHER_STATUSES: Readonly<Record<string, number>> = { start: 303, admin: 401 };
+
+/** Signs in by the link of a sandbox, as a browser does, and loads each page that the portal's menu leads to. */
+async function expectPortal(options: RunOptions): Promise<void> {
+  const link = new URL((await run(["open", "--print"], options)).stdout.trim());
+  const ask = (path: string, { cookie = "", code }: { cookie?: string; code?: string } = {}) =>
+    new Promise<{ status: number; cookie: string; body: string }>((resolve, reject) => {
+      const headers = {
+        Cookie: cookie,
+        "Sec-Fetch-Site": "same-origin",
+        "Content-Type": "application/x-www-form-urlencoded",
+      };
+      const sent = request(new URL(path, link), { headers, method: code === undefined ? "GET" : "POST" });
+      sent.on("error", reject).on("response", async (response) => {
+        const [set = ""] = response.headers["set-cookie"] ?? [];
+        const body = Buffer.concat(await response.toArray()).toString();
+        resolve({ status: response.statusCode ?? 0, cookie: set.split(";")[0] ?? "", body });
+      });
+      sent.end(code === undefined ? undefined : new URLSearchParams({ code }).toString());
+    });
+  const { cookie } = await ask(link.pathname, { code: link.hash.replace("#t=", "") });
+  const { store_id: store } = json((await run(["whoami", "--json"], options)).stdout);
+  const portal = link.pathname.replace(/sign-in$/, "");
+  const first = await ask(`${portal}${String(store)}/overview`, { cookie });
+  const linked = [...first.body.matchAll(/<a [^>]*href="(\/portal\/[^"?#]+)/g)].map(([, path = ""]) => path);
+  const menu = [...new Set(linked)];
+  expect(menu.length).toBeGreaterThan(10);
+  for (const path of menu) {
+    const { status } = await ask(path, { cookie });
+    expect([path, status]).toEqual([path, OTHER_STATUSES[basename(path)] ?? 200]);
+  }
+}
+
 /** The sandbox that runs again has the order of the one that was killed. */
 async function expectOrder(id: string, options: RunOptions): Promise<void> {
   const { stdout } = await run(["sessions", "get", id, "--json"], options);
@@ -84,6 +118,7 @@ test("the package's binary works from an empty folder", async () => {
   const restarted = await startSandbox(options);
   expect(restarted.ready).toMatchObject({ store_id: ready.store_id, api_key: ready.api_key });
   await expectOrder(id, options);
+  await expectPortal(options);
   expect(await restarted.stop("SIGTERM")).toBe(0);
   expect(existsSync(join(options.cwd, ".checkout/run.json"))).toBe(false);
 });
@@ -111,6 +146,7 @@ test("the single executable works from an empty folder, without Node, and passes
     stderr: "",
   });
   await expectOrder(id, options);
+  await expectPortal(options);
   const checkout = `XDG_CACHE_HOME='${cache}' '${executable}'`;
   expect(await runScenariosByDocument({ cwd, checkout })).toEqual(
     SCENARIOS.map((file) => WORKFLOWS.filter((name) => name.startsWith(`${file} `)).length),
