@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import {
   chmodSync,
   copyFileSync,
@@ -10,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
-import { request } from "node:http";
+import { request, type IncomingMessage } from "node:http";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
@@ -78,21 +79,19 @@ const OTHER_STATUSES: Readonly<Record<string, number>> = { start: 303, admin: 40
 /** Signs in by the link of a sandbox, as a browser does, and loads each page that the portal's menu leads to. */
 async function expectPortal(options: RunOptions): Promise<void> {
   const link = new URL((await run(["open", "--print"], options)).stdout.trim());
-  const ask = (path: string, { cookie = "", code }: { cookie?: string; code?: string } = {}) =>
-    new Promise<{ status: number; cookie: string; body: string }>((resolve, reject) => {
-      const headers = {
-        Cookie: cookie,
-        "Sec-Fetch-Site": "same-origin",
-        "Content-Type": "application/x-www-form-urlencoded",
-      };
-      const sent = request(new URL(path, link), { headers, method: code === undefined ? "GET" : "POST" });
-      sent.on("error", reject).on("response", async (response) => {
-        const [set = ""] = response.headers["set-cookie"] ?? [];
-        const body = Buffer.concat(await response.toArray()).toString();
-        resolve({ status: response.statusCode ?? 0, cookie: set.split(";")[0] ?? "", body });
-      });
-      sent.end(code === undefined ? undefined : new URLSearchParams({ code }).toString());
-    });
+  const ask = async (path: string, { cookie = "", code }: { cookie?: string; code?: string } = {}) => {
+    const headers = {
+      Cookie: cookie,
+      "Sec-Fetch-Site": "same-origin",
+      "Content-Type": "application/x-www-form-urlencoded",
+    };
+    const sent = request(new URL(path, link), { headers, method: code === undefined ? "GET" : "POST" });
+    sent.end(code === undefined ? undefined : new URLSearchParams({ code }).toString());
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    const [set = ""] = response.headers["set-cookie"] ?? [];
+    const body = Buffer.concat(await response.toArray()).toString();
+    return { status: response.statusCode, cookie: set.split(";")[0] ?? "", body };
+  };
   const { cookie } = await ask(link.pathname, { code: link.hash.replace("#t=", "") });
   const { store_id: store } = json((await run(["whoami", "--json"], options)).stdout);
   const portal = link.pathname.replace(/sign-in$/, "");
