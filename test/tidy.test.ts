@@ -18,7 +18,7 @@ const DECISIONS = ["docs/decisions.md", "docs/decisions-internal.md"];
 const MAX_PROSE_COLUMNS = 120;
 const MAX_FILE_LINES = 500;
 const MAX_PAGE_BYTES = 12_288;
-const MAX_CHANGELOG_BYTES = 2048;
+const MAX_CHANGELOG_BYTES = 8192;
 /** Lines at the head of a file that say where else to change a thing. */
 const MAX_HEAD_LINES = 3;
 /** What starts processes. */

@@ -20,7 +20,8 @@ export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
   ["CHECKOUT_CONTROL_TOKEN", "the control token of the sandbox that `CHECKOUT_BASE_URL` names"],
   ["CHECKOUT_ADMIN_TOKEN", "the admin token (default: `.checkout/admin.json`)"],
   ...secretVariables(),
-  ["CHECKOUT_ORDER_ID", "set for the command of a drill or of explore: the order_id to create"],
+  ["CHECKOUT_ORDER_ID", "set for the command of a drill or of explore: the order_id to create or to show"],
+  ["CHECKOUT_SESSION_ID", "set for the command of a drill or of explore: the id of the checkout to show"],
   ["CHECKOUT_DETACHED_LOG", "set for a detached sandbox: its log file"],
 ]);
 

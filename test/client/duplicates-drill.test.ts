@@ -248,11 +248,12 @@ test("a view that asks the service, and not the shop, proves nothing", async () 
   expect([shown.code, causesOf(shown), await proxy.kept()]).toEqual([3, ["view_of_service"], []]);
   // A command of this program.
   const site = await openSite(BROKEN_SHOPS["books each delivery"] ?? right);
-  site.harness.setShell(async ({ commandLine }) => {
-    const { code, stdout, stderr } = await site.harness.run(commandLine.split(" ").slice(1));
+  site.harness.setShell(async ({ env }) => {
+    const words = ["sessions", "get", env["CHECKOUT_SESSION_ID"] ?? "", "--json"];
+    const { code, stdout, stderr } = await site.harness.run(words);
     return { ending: "exited", exitCode: code, stdout, stderr };
   });
-  const view = "checkout sessions get {session_id} --json";
+  const view = 'checkout sessions get "$CHECKOUT_SESSION_ID" --json';
   const told = await site.drill(["--order-view-command", view, "--paid-when", "succeeded"]);
   expect([told.code, causesOf(told), await site.kept()]).toEqual([3, ["view_of_service"], []]);
 });

@@ -236,30 +236,32 @@ test("a shop that makes its orders itself names one of them", async () => {
 
 test("a command can say what the merchant thinks", async () => {
   const site = await openSite(waits);
-  const byCommand = ["--order-view-command", "status {order_id} {session_id}", "--paid-when", "^paid$"];
-  site.harness.setShell(({ commandLine }) => {
-    const [, order = ""] = commandLine.split(" ");
-    const stdout = site.merchant.orders.get(order) ?? "none";
+  const byCommand = ["--order-view-command", "status", "--paid-when", "^paid$"];
+  site.harness.setShell(({ env }) => {
+    const stdout = site.merchant.orders.get(env["CHECKOUT_ORDER_ID"] ?? "") ?? "none";
     return Promise.resolve({ ending: "exited", exitCode: 0, stdout, stderr: "" });
   });
   expect((await drill(site, byCommand)).verdict).toBe("passed");
-  expect(site.harness.commands[0]?.commandLine).toMatch(/^status order-[0-9a-f]{12} [0-9a-f-]{36}$/);
+  const [first] = site.harness.commands;
+  expect(first?.commandLine).toBe("status");
+  expect(first?.env).toMatchObject({
+    CHECKOUT_ORDER_ID: expect.stringMatching(/^order-[0-9a-f]{12}$/) as string,
+    CHECKOUT_SESSION_ID: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+  });
   site.harness.setShell(() =>
     Promise.resolve({ ending: "exited", exitCode: 2, stdout: "paid", stderr: "no database" }),
   );
   const broken = await drill(site, byCommand);
   expect([broken.verdict, broken.steps[0]?.got]).toEqual(["unknown", "unknown: exit code 2: no database"]);
-  const sly = await site.order("o; rm -rf .");
-  const refused = await site.harness.run([...RETURN, ...byCommand, "--checkout", sly]);
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("special to a shell")]);
 });
 
 test("a command that asks the service for the shop is not the shop's own word", async () => {
   const site = await openSite(waits);
   const { harness } = site;
-  const asking = ["--order-view-command", "checkout sessions get {session_id} --json"];
-  harness.setShell(async ({ commandLine }) => {
-    const { code, stdout, stderr } = await harness.run(commandLine.split(" ").slice(1));
+  const asking = ["--order-view-command", 'checkout sessions get "$CHECKOUT_SESSION_ID" --json'];
+  harness.setShell(async ({ env }) => {
+    const words = ["sessions", "get", env["CHECKOUT_SESSION_ID"] ?? "", "--json"];
+    const { code, stdout, stderr } = await harness.run(words);
     return { ending: "exited", exitCode: code, stdout, stderr };
   });
   const report = await drill(site, [...asking, "--paid-when", '"status":"succeeded"']);
@@ -316,7 +318,7 @@ test("the real program, with a real shop and a real command", async () => {
   await once(shop, "listening");
   const { port } = shop.address() as AddressInfo;
   const line = ["checklist", "run", "browser-return", "--return-url", `http://127.0.0.1:${port}/thanks`];
-  const command = "cat {session_id} 2>/dev/null || echo unknown";
+  const command = 'cat "$CHECKOUT_SESSION_ID" 2>/dev/null || echo unknown';
   const view = ["--order-view-command", command, "--paid-when", '"status":"succeeded"'];
   const drilled = await run([...line, ...view, "--json"], { cwd });
   expect([drilled.code, drilled.stderr]).toEqual([0, ""]);

@@ -6,6 +6,7 @@ import {
   type ExploreCommands,
   type OrderViewSpec,
 } from "../../client/explore/command.ts";
+import { parseCommandLine } from "../../client/merchant-command.ts";
 import { runSchedule, type StageFactory } from "../../client/explore/run.ts";
 import { ShopFailure } from "../../client/explore/shop.ts";
 import { brokenVerdicts } from "../../core/explore/judge.ts";
@@ -64,6 +65,10 @@ async function runExplore(
   const only =
     options.only === undefined ? undefined : parseExploreSchedule(options.only, options.payer ?? "succeeded");
   const view = viewOf(options);
+  for (const word of words) {
+    const parsed = parseCommandLine(word);
+    if (!parsed.ok) throw refuseUsage(parsed.refusal.message, "correct the command; nothing was done");
+  }
   checkApplication(context, options, view);
   const junit = options.junit === undefined ? undefined : prepareJunitFile(world, options.junit);
   const path = options.write === undefined ? undefined : resolvePath(world, options.write);

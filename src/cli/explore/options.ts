@@ -3,7 +3,7 @@ import { durationText } from "../../core/config/setting-text.ts";
 import { PAYER_OUTCOMES, type PayerOutcome } from "../../core/explore/schedule.ts";
 import { invalidOption, valueOption, type CommandSpec } from "../command.ts";
 import { choiceParser, parseDuration, wholeNumberParser } from "../parsers.ts";
-import { parsePattern } from "../readiness/order-view.ts";
+import { commandOption, parsePattern } from "../readiness/order-view.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** The options of `checkout explore`. */
@@ -64,7 +64,7 @@ export function exploreOptions(): readonly Option[] {
 
 function applicationOptions(): readonly Option[] {
   return [
-    valueOption(
+    commandOption(
       "--serve <command>",
       "command that serves your shop on the port in the variable PORT; started for each schedule, and killed during requests and deliveries",
     ),
@@ -77,7 +77,7 @@ function applicationOptions(): readonly Option[] {
       "--order-view <url|path>",
       "URL, or path of the served shop, that shows the status of {order_id} or {session_id}",
     ),
-    valueOption(
+    commandOption(
       "--order-view-command <command>",
       'command that prints {"paid","times","amount_minor"} of CHECKOUT_ORDER_ID, instead of --order-view',
     ),

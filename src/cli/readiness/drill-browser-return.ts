@@ -34,7 +34,7 @@ export function registerChecklistBrowserReturn(group: Group): void {
     summary: "return to your page without paying, and check that your shop does not treat that as a payment",
     examples: [
       `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`,
-      `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view-command 'bin/order-status {order_id}' --paid-when '^paid$' --checkout order-1001`,
+      `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view-command bin/order-status --paid-when '^paid$' --checkout order-1001`,
     ],
     options: [
       valueOption("--return-url <url>", "URL of the page that customers return to, on this machine"),
@@ -58,10 +58,9 @@ async function prepareReturn(
   if (view === undefined) return drillWithoutView;
   const { url: page } = target.value;
   return async (signal) => {
-    const where = { control, view };
-    const given = await ordersOfShop(context, options, { ...where, ...LIMITS, signal });
+    const given = await ordersOfShop(context, options, { control, ...LIMITS, signal });
     const [checkout, ...others] =
-      given ?? (await createDrillOrders(context, options, { ...where, kinds: OWN_KINDS }));
+      given ?? (await createDrillOrders(context, options, { control, kinds: OWN_KINDS }));
     if (checkout === undefined) throw new Error("a drill has an order");
     context.printer.talk(durationLine(RETURN_TIME));
     const returning = { checkout, others, page, view, signal, isOwn: given === undefined };

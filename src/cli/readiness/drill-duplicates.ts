@@ -11,7 +11,7 @@ import {
   type ControlTarget,
 } from "../../client/control/control.ts";
 import type { DrilledOrder } from "../../client/drills/duplicates-send.ts";
-import { TOKENLESS_ENVIRONMENT } from "../../client/drills/merchant-command.ts";
+import { runMerchantCommand } from "../../client/merchant-command.ts";
 import { withLease } from "../../client/control/lease.ts";
 import type { OrderViewSource } from "../../client/drills/order-view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
@@ -21,11 +21,12 @@ import { judgeDuplicates, DUPLICATES_STEPS } from "../../core/readiness/drills/d
 import { ORDER_OUTCOMES } from "../../core/readiness/drills/duplicates-scope.ts";
 import { matchesPatterns } from "../../core/webhook/event-types.ts";
 import { printable } from "../../core/text.ts";
-import { switchOption, valueOption, type Context, type Group } from "../command.ts";
+import { switchOption, type Context, type Group } from "../command.ts";
 import { EXIT, Refused } from "../problem.ts";
 import { createDrillOrders, ordersOfShop, durationLine, type UnpaidOrder } from "./drilled-orders.ts";
 import { registerDrill, toDrillResult, type PreparedDrill } from "./drill.ts";
 import {
+  commandOption,
   ORDER_VIEW_RULES,
   orderViewOptions,
   parseOrderViewOptions,
@@ -54,7 +55,7 @@ export function registerChecklistDuplicates(group: Group): void {
     examples: [
       `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`,
       `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
-      `checkout checklist run duplicates --order-view-command 'bin/order-status {order_id}' --paid-when '^paid' --checkout order-1001 --checkout order-1002 --quick`,
+      `checkout checklist run duplicates --order-view-command bin/order-status --paid-when '^paid' --checkout order-1001 --checkout order-1002 --quick`,
     ],
     options: [
       ...orderViewOptions(LIMITS),
@@ -62,7 +63,7 @@ export function registerChecklistDuplicates(group: Group): void {
         "--quick",
         "skip the event that is sent again after more than 30 s; the checklist shows that as a risk",
       ),
-      valueOption(
+      commandOption(
         "--restart <command>",
         "command that tells a supervisor to restart your shop, such as docker compose restart shop; the payment's event is then sent again (default: no restart)",
       ),
@@ -86,8 +87,8 @@ function drillWith(
     const leased = await withLease<ShownVerdict>(world, control, lease, async ({ id: leaseId }) => {
       // New orders are created while the webhooks are held, so that the payment is the first event that the shop
       // receives.
-      const given = await ordersOfShop(context, options, { control, view, ...LIMITS, signal });
-      const orders = assignOutcomes(given ?? (await createOwnOrders(context, options, { control, view })));
+      const given = await ordersOfShop(context, options, { control, ...LIMITS, signal });
+      const orders = assignOutcomes(given ?? (await createOwnOrders(context, options, control)));
       const sellsBoth = await hasCreatesOfBoth(context, control);
       const isQuick = options.quick === true;
       const { restart: commandLine } = options;
@@ -111,12 +112,12 @@ function drillWith(
 async function restartShop({ world }: Context, commandLine: string, signal: AbortSignal): Promise<void> {
   const command = {
     commandLine,
-    env: TOKENLESS_ENVIRONMENT,
+    env: {},
     timeoutMs: RESTART_TIMEOUT_MS,
     maxOutputBytes: MAX_OUTPUT_BYTES,
     signal,
   };
-  const { ending, exitCode, stderr } = await world.run(command);
+  const { ending, exitCode, stderr } = await runMerchantCommand(world, command);
   if (signal.aborted || (ending === "exited" && exitCode === 0)) return;
   const how = ending === "exited" ? `ended with ${exitCode ?? "no exit code"}` : ending;
   const said = stderr.trim().split("\n").at(-1) ?? "";
@@ -142,7 +143,7 @@ function assignOutcomes(orders: readonly UnpaidOrder[]): readonly DrilledOrder[]
 async function createOwnOrders(
   context: Context,
   options: DuplicatesOptions,
-  { control, view }: DrillTarget,
+  control: ControlTarget,
 ): Promise<readonly UnpaidOrder[]> {
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
   const isWanted = (kind: CheckoutObject): boolean =>
@@ -151,7 +152,7 @@ async function createOwnOrders(
     );
   const wanted = KINDS.filter(isWanted);
   const kinds = ORDER_OUTCOMES.flatMap(() => (wanted.length > 0 ? wanted : KINDS));
-  return createDrillOrders(context, options, { control, view, kinds });
+  return createDrillOrders(context, options, { control, kinds });
 }
 
 const KINDS = ["order", "checkout_session"] as const;

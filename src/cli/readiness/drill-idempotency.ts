@@ -17,6 +17,7 @@ import type { Printer } from "../printer.ts";
 import { shortId, table } from "../table.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type PreparedDrill } from "./drill.ts";
+import { commandOption } from "./order-view.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { IDEMPOTENCY_STEPS } from "../../core/readiness/drills/idempotency.ts";
 import { callAt, unwrapAnswer } from "../target/call.ts";
@@ -46,7 +47,7 @@ export function registerChecklistIdempotency(group: Group): void {
       "checkout checklist run idempotency",
     ],
     options: [
-      valueOption(
+      commandOption(
         "--client-command <command>",
         `command that creates one order for CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY, and exits; it is run ${MIN_RUNS} to ${MAX_RUNS} times, for ${PURCHASE_COUNT} orders (default: run no command, only show the log)`,
       ),

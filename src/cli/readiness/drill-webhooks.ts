@@ -1,5 +1,5 @@
 import type { EndpointDrill } from "../../core/control/drills.ts";
-import { fillTemplate } from "../../client/drills/order-view.ts";
+import { fillUrl } from "../../client/drills/order-view.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import { withLease } from "../../client/control/lease.ts";
@@ -109,5 +109,5 @@ function orderLine(order: EndpointDrill["order"], orderView: string | undefined)
     return "Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.";
   if (order === null)
     return "Only webhook.test was sent: the endpoint has not accepted an event of an order yet. Let your shop create an order, and run the drill again.";
-  return `The drill also sent forged events of order ${printableLiteral(order.orderId)} (${order.id}), and does not read your view: check there whether the order has changed: ${printable(fillTemplate(orderView, order, encodeURIComponent))}`;
+  return `The drill also sent forged events of order ${printableLiteral(order.orderId)} (${order.id}), and does not read your view: check there whether the order has changed: ${printable(fillUrl(orderView, order))}`;
 }

@@ -1,7 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
-import type { ViewedCheckout, OrderViewSource } from "../../client/drills/order-view.ts";
+import type { ViewedCheckout } from "../../client/drills/order-view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
-import { TOKENLESS_ENVIRONMENT } from "../../client/drills/merchant-command.ts";
+import { runMerchantCommand } from "../../client/merchant-command.ts";
 import { merchantOrderId } from "../../client/drills/merchant-order.ts";
 import { MAX_ORDER_ID, parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
@@ -20,8 +20,6 @@ import type { OrderViewOptions } from "./order-view.ts";
 /** An unpaid order or session for a drill. */
 export type UnpaidOrder = ViewedCheckout & { readonly kind: CheckoutObject };
 
-type ViewTarget = { readonly control: ControlTarget; readonly view: OrderViewSource };
-
 /** Timeout of each run of the shop's command, in milliseconds. */
 const COMMAND_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 4096;
@@ -34,9 +32,6 @@ const AMOUNTS = Array.from({ length: 9900 }, (_, at) => LEAST_MINOR + at).filter
   (minor) => Math.trunc((minor / 100) * 100) < minor,
 );
 
-/** Text without special characters of any shell. */
-const SHELL_SAFE_TEXT = /^\w[\w.~-]*$/;
-
 /**
  * The shop's own checkouts: named by `--checkout`, or created by the command of `--create`; undefined without both
  * options. Refuses more than `most` checkouts, duplicates, and checkouts whose status is final.
@@ -44,9 +39,18 @@ const SHELL_SAFE_TEXT = /^\w[\w.~-]*$/;
 export async function ordersOfShop(
   context: Context,
   { checkout: named, create }: OrderViewOptions,
-  wanted: ViewTarget & { readonly most: number; readonly runs: number; readonly signal: AbortSignal },
+  {
+    control,
+    most,
+    runs,
+    signal,
+  }: {
+    readonly control: ControlTarget;
+    readonly most: number;
+    readonly runs: number;
+    readonly signal: AbortSignal;
+  },
 ): Promise<readonly UnpaidOrder[] | undefined> {
-  const { control, view, most, runs, signal } = wanted;
   if (named === undefined && create === undefined) return undefined;
   const orders: UnpaidOrder[] = [];
   if (named !== undefined && named.length > most)
@@ -62,7 +66,6 @@ export async function ordersOfShop(
     for (let run = 0; run < runs; run += 1)
       orders.push(await orderBy(context, create, { orderId: newId("created"), control, signal }));
   }
-  for (const order of orders) checkCommand(view, order);
   return orders;
 }
 
@@ -72,7 +75,7 @@ const NAME_FEWER = "leave it out; nothing was done";
 export async function createDrillOrders(
   context: Context,
   options: OrderViewOptions,
-  { control, view, kinds }: ViewTarget & { readonly kinds: readonly CheckoutObject[] },
+  { control, kinds }: { readonly control: ControlTarget; readonly kinds: readonly CheckoutObject[] },
 ): Promise<readonly UnpaidOrder[]> {
   const terms = await drawTerms(context, control);
   const newId = await orderIdsOfShop(context, control);
@@ -85,7 +88,6 @@ export async function createDrillOrders(
     const { id, order_id: orderId, object: kind } = data;
     return { id, orderId, kind };
   });
-  for (const order of orders) checkCommand(view, order);
   return orders;
 }
 
@@ -108,17 +110,14 @@ async function drawTerms(context: Context, control: ControlTarget): Promise<Crea
 }
 
 /**
- * Returns a generator of order_ids in the form of the shop's own order_ids if that form is safe in a shell, otherwise
- * in a common form. Some order_ids of a kind resemble the first one.
+ * Returns a generator of order_ids in the form of the shop's own order_ids, or in a common form if it has none. Some order_ids of a kind resemble the first one.
  */
 async function orderIdsOfShop({ world }: Context, control: ControlTarget): Promise<(kind: string) => string> {
   const like = unwrapAnswer(await merchantOrderId(world, control));
   const made = new Map<string, readonly string[]>();
   const newId = (): string => {
     const own = like === undefined ? undefined : orderIdLike(like, world.randomBytes(MAX_ORDER_ID * 2));
-    return own !== undefined && SHELL_SAFE_TEXT.test(own)
-      ? own
-      : newPurchaseRequest(world, { purpose: "order" }).order_id;
+    return own ?? newPurchaseRequest(world, { purpose: "order" }).order_id;
   };
   return (kind) => {
     const before = made.get(kind) ?? [];
@@ -163,17 +162,16 @@ async function orderBy(
     CHECKOUT_BASE_URL: target.baseUrl,
     CHECKOUT_API_KEY: target.apiKey,
     CHECKOUT_STORE_ID: settings.storeId.value ?? undefined,
-    CHECKOUT_ORDER_ID: orderId,
-    ...TOKENLESS_ENVIRONMENT,
   };
   const command = {
     commandLine,
+    about: { orderId },
     env,
     timeoutMs: COMMAND_TIMEOUT_MS,
     maxOutputBytes: MAX_OUTPUT_BYTES,
     signal,
   };
-  const { ending, exitCode, stderr } = await world.run(command);
+  const { ending, exitCode, stderr } = await runMerchantCommand(world, command);
   const id = await findByOrderId(context, orderId, control);
   if (id !== undefined) return findNamedOrder(context, id, control);
   const how = ending === "exited" ? `ended with ${exitCode ?? "no exit code"}` : ending;
@@ -182,13 +180,6 @@ async function orderBy(
   const next =
     "the command must create the order CHECKOUT_ORDER_ID at CHECKOUT_BASE_URL, with CHECKOUT_API_KEY";
   throw new Refused({ exitCode: EXIT.failed, code: "no_order_created", message, next });
-}
-
-/** Refuses an order_id that a shell would not read literally in the view's command. */
-function checkCommand({ from }: OrderViewSource, { orderId }: ViewedCheckout): void {
-  if ("url" in from || SHELL_SAFE_TEXT.test(orderId) || !from.commandLine.includes("{order_id}")) return;
-  const message = `the order_id ${printableLiteral(orderId)} contains characters that are special to a shell`;
-  throw refuseUsage(message, "use {session_id} in the command, or another checkout");
 }
 
 /** The expected duration of a drill, for the line printed before it starts. */

@@ -1,7 +1,9 @@
-import { parseDrillTarget, fillTemplate, type OrderViewSource } from "../../client/drills/order-view.ts";
+import { parseDrillTarget, fillUrl, type OrderViewSource } from "../../client/drills/order-view.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
+import type { Option } from "commander";
+import { parseCommandLine } from "../../client/merchant-command.ts";
 import { accept } from "../../core/outcome.ts";
-import { invalidOption, repeatedOption, valueOption, type CommandSpec } from "../command.ts";
+import { invalidOption, repeatedOption, toOptionParser, valueOption, type CommandSpec } from "../command.ts";
 import { refuseUsage } from "../problem.ts";
 import { verdictMark, type DrillResult, type PreparedDrill } from "./drill.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
@@ -19,7 +21,10 @@ export type OrderViewOptions = ServiceOptions & {
 export function orderViewOptions({ most, runs }: { readonly most: number; readonly runs: number }) {
   return [
     valueOption("--order-view <url>", "URL where your shop shows the status of {order_id} or {session_id}"),
-    valueOption("--order-view-command <command>", "command that prints the status, instead of --order-view"),
+    commandOption(
+      "--order-view-command <command>",
+      "command that prints the status of CHECKOUT_ORDER_ID or CHECKOUT_SESSION_ID, instead of --order-view",
+    ),
     valueOption(
       "--paid-when <regex>",
       "regular expression that matches the status if the order is paid",
@@ -30,11 +35,16 @@ export function orderViewOptions({ most, runs }: { readonly most: number; readon
       `unpaid checkout that your shop created (default: ${most === 1 ? "a new one" : `new ones; repeatable, up to ${most}`})`,
       accept<string>,
     ),
-    valueOption(
+    commandOption(
       "--create <command>",
       `command of your shop that creates a checkout for CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY${runs === 1 ? "" : `; it is run ${runs} times`}`,
     ),
   ];
+}
+
+/** An option whose value is a command line of the merchant's. */
+export function commandOption(flags: string, description: string): Option {
+  return valueOption(flags, description, toOptionParser(parseCommandLine));
 }
 
 /** The rules of these options. */
@@ -59,10 +69,7 @@ export function parseOrderViewOptions(
   if (paidWhen === undefined) return undefined;
   if (orderViewCommand !== undefined) return { from: { commandLine: orderViewCommand }, paidWhen };
   if (orderView === undefined) return undefined;
-  const example = parseDrillTarget(
-    control,
-    fillTemplate(orderView, { id: "1", orderId: "1" }, encodeURIComponent),
-  );
+  const example = parseDrillTarget(control, fillUrl(orderView, { id: "1", orderId: "1" }));
   if (!example.ok)
     throw refuseUsage(`--order-view: ${example.refusal.message}`, "correct it; nothing was done");
   return { from: { url: orderView }, paidWhen };

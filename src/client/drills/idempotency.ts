@@ -10,7 +10,7 @@ import {
 } from "../../core/readiness/drilled-order-ids.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
 import { sendWithRetries } from "../api/exchange.ts";
-import { TOKENLESS_ENVIRONMENT } from "./merchant-command.ts";
+import { runMerchantCommand } from "../merchant-command.ts";
 import { merchantOrderId } from "./merchant-order.ts";
 import { DEFAULT_RETRY_POLICY } from "../api/retry.ts";
 
@@ -204,18 +204,9 @@ function runClient(
     CHECKOUT_BASE_URL: target.baseUrl,
     CHECKOUT_API_KEY: lease.apiKey ?? target.apiKey,
     CHECKOUT_STORE_ID: lease.storeId,
-    CHECKOUT_ORDER_ID: orderId,
-    ...TOKENLESS_ENVIRONMENT,
   };
-  return world
-    .run({ commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal })
-    .catch(notRunResult);
-}
-
-/** The result of a command that could not be started. */
-function notRunResult(error: unknown): ShellResult {
-  const stderr = error instanceof Error ? error.message : String(error);
-  return { ending: "not_run", exitCode: null, stdout: "", stderr };
+  const command = { commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal };
+  return runMerchantCommand(world, { ...command, about: { orderId } });
 }
 
 /** Sends the request; the sandbox, not the client, judges its answer. */

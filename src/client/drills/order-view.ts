@@ -6,10 +6,11 @@ import type { Outcome } from "../../core/outcome.ts";
 import { parseTarget, type DeliveryTarget } from "../../core/webhook/target.ts";
 import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
+import { runMerchantCommand } from "../merchant-command.ts";
 import { poll } from "../poll.ts";
 import type { ControlTarget } from "../control/control.ts";
 
-/** The shop's view of an order: a URL or a command with `{order_id}` and `{session_id}`. */
+/** The shop's view of an order: a URL with `{order_id}` and `{session_id}`, or a command that reads its environment. */
 export type OrderViewSource = {
   readonly from:
     | { readonly url: string }
@@ -60,13 +61,11 @@ export function parseDrillTarget({ origin }: ControlTarget, url: string): Outcom
   return parseTarget(url, { allowedHosts: [], ownPort: Number(port) });
 }
 
-/** A URL or command line with the ids filled in, each quoted by `quote`. */
-export function fillTemplate(
-  template: string,
-  { id, orderId }: ViewedCheckout,
-  quote: (text: string) => string,
-): string {
-  return template.replaceAll("{order_id}", () => quote(orderId)).replaceAll("{session_id}", () => quote(id));
+/** A URL with the ids filled in. */
+export function fillUrl(template: string, { id, orderId }: ViewedCheckout): string {
+  return template
+    .replaceAll("{order_id}", () => encodeURIComponent(orderId))
+    .replaceAll("{session_id}", () => encodeURIComponent(id));
 }
 
 /** Reads the merchant's view of an order, and again after a pause if it answers 429. */
@@ -86,11 +85,8 @@ const TOO_MANY = "429";
 function ask(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
   const { from } = look.view;
   return "url" in from
-    ? askPage(world, look, fillTemplate(from.url, look.checkout, encodeURIComponent))
-    : askCommand(world, look, {
-        ...from,
-        commandLine: fillTemplate(from.commandLine, look.checkout, (text) => text),
-      });
+    ? askPage(world, look, fillUrl(from.url, look.checkout))
+    : askCommand(world, look, from);
 }
 
 /** A reading without its text. */
@@ -139,11 +135,12 @@ async function askPage(
 
 async function askCommand(
   world: Pick<World, "run">,
-  { view, signal }: ViewRequest,
+  { checkout, view, signal }: ViewRequest,
   { commandLine, env = {} }: Extract<OrderViewSource["from"], { readonly commandLine: string }>,
 ): Promise<ViewReading> {
-  const { ending, exitCode, stdout, stderr } = await world.run({
+  const { ending, exitCode, stdout, stderr } = await runMerchantCommand(world, {
     commandLine,
+    about: checkout,
     env,
     timeoutMs: VIEW_TIMEOUT_MS,
     maxOutputBytes: MAX_ANSWER_BYTES,

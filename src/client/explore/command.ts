@@ -14,7 +14,7 @@ import { parseView } from "../../core/explore/view.ts";
 import { containsSecret } from "../../core/text.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { ControlTarget } from "../control/control.ts";
-import { TOKENLESS_ENVIRONMENT } from "../drills/merchant-command.ts";
+import { runMerchantCommand } from "../merchant-command.ts";
 import { readView, type OrderViewSource } from "../drills/order-view.ts";
 import { commandFailureText, startShop, type ShopCommand, type EnvironmentVariables } from "./shop.ts";
 
@@ -83,13 +83,13 @@ export function runningShopStages(
       await call({ name: "setEndpointState", storeId, id: endpointId, body: { action: "enable" } });
     const { checkouts } = await call({ name: "listCheckouts", storeId, body: { limit: MAX_CHECKOUTS } });
     const orderId = commands.newOrderId();
-    const variables = { ...env, ...REMOVED_VARIABLES, CHECKOUT_ORDER_ID: orderId };
+    const variables = { ...env, ...REMOVED_VARIABLES };
     const secretPlaces = new Set<SecretPlace>();
     return {
       storeId,
       within: { orderId, endpointId, before: new Set(checkouts.map(({ id }) => id)) },
       secretPlaces,
-      purchase: purchaseOf(commands, variables, secretPlaces).purchase,
+      purchase: purchaseOf(commands, { env: variables, orderId, secretPlaces }).purchase,
       ...(view && {
         view: (checkout) =>
           readShownOrder(commands, view, { checkout, env: variables, port: undefined, secretPlaces }),
@@ -113,12 +113,12 @@ async function openIn(
     CHECKOUT_API_KEY: apiKey,
     CHECKOUT_STORE_ID: storeId,
     CHECKOUT_SIGNING_SECRET: signingSecret,
-    CHECKOUT_ORDER_ID: commands.newOrderId(),
     ...REMOVED_VARIABLES,
   };
   const secretPlaces = new Set<SecretPlace>();
+  const orderId = commands.newOrderId();
   if (served === undefined) {
-    const { purchase, kill } = purchaseOf(commands, env, secretPlaces);
+    const { purchase, kill } = purchaseOf(commands, { env, orderId, secretPlaces });
     return { storeId, secretPlaces, purchase, kill, close: remove };
   }
   const kills = schedule.faults.filter((fault) => isKill(fault.action) && targetsDelivery(fault));
@@ -130,7 +130,7 @@ async function openIn(
     await shop.stop();
     throw error;
   }
-  const { purchase, kill } = purchaseOf(commands, withPort, secretPlaces);
+  const { purchase, kill } = purchaseOf(commands, { env: withPort, orderId, secretPlaces });
   return {
     storeId,
     secretPlaces,
@@ -151,9 +151,8 @@ async function openIn(
   };
 }
 
-/** Variables that are removed for the merchant's command: tokens, and variables of other sandboxes. */
+/** Variables of other sandboxes, which are removed for the merchant's command. */
 const REMOVED_VARIABLES = {
-  ...TOKENLESS_ENVIRONMENT,
   CHECKOUT_DIR: undefined,
   CHECKOUT_TARGET: undefined,
 } as const;
@@ -166,8 +165,15 @@ function purchaseOf(
     timeoutMs,
     signal,
   }: Pick<ExploreCommands, "world" | "commandLine" | "timeoutMs" | "signal">,
-  env: EnvironmentVariables,
-  secretPlaces: Set<SecretPlace>,
+  {
+    env,
+    orderId,
+    secretPlaces,
+  }: {
+    readonly env: EnvironmentVariables;
+    readonly orderId: string;
+    readonly secretPlaces: Set<SecretPlace>;
+  },
 ): { readonly purchase: () => Promise<StageResult>; readonly kill: () => Promise<void> } {
   let current = new AbortController();
   return {
@@ -175,7 +181,7 @@ function purchaseOf(
       current = new AbortController();
       const stop = AbortSignal.any([signal, current.signal]);
       const command = { commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal: stop };
-      const result = await world.run(command);
+      const result = await runMerchantCommand(world, { ...command, about: { orderId } });
       if (containsSecret(result.stdout) || containsSecret(result.stderr)) secretPlaces.add("output");
       return endOf(result);
     },

@@ -273,7 +273,9 @@ function nameOrder(end: StageResult, [first]: readonly RunCheckout[]): PurchaseR
 /** The checkouts of the run, oldest first. */
 async function checkoutsOf({ call, stage: { storeId, within } }: Play): Promise<readonly RunCheckout[]> {
   const listed = await call({ name: "listCheckouts", storeId, body: { limit: MAX_CHECKOUTS } });
-  const made = listed.checkouts.filter(({ id }) => within?.before.has(id) !== true).toReversed();
+  const isOwn = ({ id, orderId }: { readonly id: string; readonly orderId: string }): boolean =>
+    within === undefined || (orderId === within.orderId && !within.before.has(id));
+  const made = listed.checkouts.filter(isOwn).toReversed();
   const shown = await Promise.all(
     made.map(({ id }) => call({ name: "inspectCheckout", storeId, id, body: undefined })),
   );

@@ -2,6 +2,7 @@ import type { ScheduledFault } from "../../core/explore/schedule.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { printable } from "../../core/text.ts";
 import type { HttpRequest, HttpResponse, Listener, ShellResult, World } from "../../world.ts";
+import { runMerchantCommand } from "../merchant-command.ts";
 import { poll } from "../poll.ts";
 
 /** The environment variables of a merchant's command. */
@@ -110,14 +111,12 @@ async function serveShop(
 ): Promise<RunningShop> {
   const killing = new AbortController();
   let end: ShellResult | undefined;
-  const running = world
-    .run({
-      ...command,
-      timeoutMs: RUN_MS,
-      maxOutputBytes: MAX_BYTES,
-      signal: AbortSignal.any([signal, killing.signal]),
-    })
-    .then((result) => (end = result));
+  const running = runMerchantCommand(world, {
+    ...command,
+    timeoutMs: RUN_MS,
+    maxOutputBytes: MAX_BYTES,
+    signal: AbortSignal.any([signal, killing.signal]),
+  }).then((result) => (end = result));
   const stop = async (): Promise<void> => {
     killing.abort();
     await running;

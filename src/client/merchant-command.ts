@@ -1,0 +1,51 @@
+import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { printableLiteral } from "../core/text.ts";
+import type { ShellCommand, ShellResult, World } from "../world.ts";
+
+/** The checkout that a merchant's command is about. */
+type CommandSubject = { readonly orderId: string; readonly id?: string };
+
+/** A merchant's command line, as typed: nothing is ever filled into it. */
+type MerchantCommand = ShellCommand & {
+  /** Reaches the command as `CHECKOUT_ORDER_ID` and `CHECKOUT_SESSION_ID`. */
+  readonly about?: CommandSubject;
+};
+
+/**
+ * Runs a command line of the merchant's: the only way to do so. Its environment has the ids of the checkout that it is
+ * about, and no token of the sandbox. A command that cannot be started is a result, `not_run`.
+ */
+export async function runMerchantCommand(
+  { run }: Pick<World, "run">,
+  { about, env, ...command }: MerchantCommand,
+): Promise<ShellResult> {
+  const ids = about === undefined ? {} : { CHECKOUT_ORDER_ID: about.orderId, CHECKOUT_SESSION_ID: about.id };
+  try {
+    return await run({ ...command, env: { ...env, ...ids, ...NO_TOKENS } });
+  } catch (error) {
+    // Node throws before it starts some commands, for example one whose environment has a NUL.
+    const stderr = error instanceof Error ? error.message : String(error);
+    return { ending: "not_run", exitCode: null, stdout: "", stderr };
+  }
+}
+
+const NO_TOKENS = {
+  CHECKOUT_CONTROL_TOKEN: undefined,
+  CHECKOUT_ADMIN_TOKEN: undefined,
+  CHECKOUT_SANDBOX_CONTROL_TOKEN: undefined,
+  CHECKOUT_SANDBOX_ADMIN_TOKEN: undefined,
+} as const;
+
+/** Matches what an address has filled in, and a command never. */
+const PLACEHOLDER = /\{(order_id|session_id)\}/;
+
+/** Parses a command line of the merchant's. Refuses `{order_id}`: a shell would run what stands in an id. */
+export function parseCommandLine(text: string): Outcome<string> {
+  const [placeholder, name] = PLACEHOLDER.exec(text) ?? [];
+  if (placeholder === undefined) return accept(text);
+  const variable = name === "order_id" ? "CHECKOUT_ORDER_ID" : "CHECKOUT_SESSION_ID";
+  return refuse(
+    "invalid_parameter",
+    `Expected a command that reads the id from its environment, because a shell would run what an id contains; got ${printableLiteral(text)}. Write "$${variable}" in place of ${placeholder}`,
+  );
+}

@@ -1,0 +1,142 @@
+import { readdirSync } from "node:fs";
+import { expect, test } from "vitest";
+import { readView } from "../../src/client/drills/order-view.ts";
+import { runMerchantCommand } from "../../src/client/merchant-command.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+import { REAL } from "../support/real.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** Parts of a command line that leaves a file behind if a shell runs it, and what may stand before and after it. */
+const RUN = ["touch PWN", "echo>PWN", "cp /dev/null PWN"];
+const AROUND = [
+  ["x;", ";"],
+  ["x&&", ""],
+  ["x||", "#"],
+  ["x|", ""],
+  ["x&", "&"],
+  ["$(", ")"],
+  ["`", "`"],
+  ["'$(", ")'"],
+  ['";', ';"'],
+  ["';", ";'"],
+  ["\n", "\n"],
+  ["${X:-$(", ")}"],
+  ["<(", ")"],
+] as const;
+
+/** Order_ids that a stranger with the store's API key can give an order: at most 32 characters. */
+const HOSTILE_IDS = [
+  ...RUN.flatMap((run) => AROUND.map(([before, after]) => `${before}${run}${after}`)),
+  "-rf",
+  "--",
+  "%PATH%",
+  "$CHECKOUT_API_KEY",
+  "{order_id}",
+  "../../etc/passwd",
+  " * ",
+  "\u202Eexe.\u200B",
+];
+
+test("a shell gets an id byte for byte in its environment, and runs nothing that stands in it", async () => {
+  expect(HOSTILE_IDS.length).toBeGreaterThan(40);
+  const folder = tempFolder();
+  const commandLine = `cd '${folder}' && printf '%s' "$CHECKOUT_ORDER_ID" && printf '%s' $CHECKOUT_SESSION_ID`;
+  for (const orderId of HOSTILE_IDS) {
+    const about = { orderId, id: "session" };
+    const command = { commandLine, about, env: {}, timeoutMs: 60_000, maxOutputBytes: 1000 };
+    const { stdout } = await runMerchantCommand(REAL, command);
+    expect([orderId, stdout]).toEqual([orderId, `${orderId}session`]);
+    const view = { from: { commandLine }, paidWhen: /paid/ };
+    const target = { origin: "http://127.0.0.1:1", token: "", version: "" };
+    const look = { target, checkout: about, view, signal: new AbortController().signal };
+    expect((await readView(REAL, look)).text).toBe(`${orderId}session`);
+  }
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("a command has no token of the sandbox, and one that cannot be started is a result", async () => {
+  const env = { CHECKOUT_CONTROL_TOKEN: "a", CHECKOUT_SANDBOX_ADMIN_TOKEN: "b", SHOP: "c" };
+  const command = { env, timeoutMs: 60_000, maxOutputBytes: 10_000 };
+  const { stdout } = await runMerchantCommand(REAL, { ...command, commandLine: "env" });
+  expect(stdout.match(/^(?:CHECKOUT_\w+|SHOP)=.*$/gm)).toEqual(["SHOP=c"]);
+  const about = { orderId: "nul\0" };
+  const refused = await runMerchantCommand(REAL, { ...command, about, commandLine: "env" });
+  expect([refused.ending, refused.stderr]).toEqual(["not_run", expect.stringContaining("null bytes")]);
+});
+
+/** The commands of a shop, whose output is of no use: its texts are what was run. */
+const CALLERS = [
+  "checklist run idempotency --client-command typed",
+  "checklist run duplicates --order-view-command typed --paid-when paid --create typed",
+  "checklist run browser-return --return-url http://localhost:3000/ --order-view-command typed --paid-when paid --create typed",
+  "explore --receiver http://localhost:3000/hooks --order-view-command typed --depth 1 -- typed",
+].map((line) => line.split(" "));
+
+async function order(harness: Harness, orderId: string): Promise<void> {
+  const terms = "--amount-minor 1999 --currency EUR --payment-method alipay_plus".split(" ");
+  const { stderr } = await harness.run(["orders", "create", `--order-id=${orderId}`, ...terms]);
+  expect([orderId, stderr]).toEqual([orderId, ""]);
+}
+
+test("each drill and explore run the typed command line, whatever the ids of the shop's orders are", async () => {
+  const harness = createHarness();
+  await harness.start();
+  await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
+  harness.setShell(() => Promise.resolve({ ending: "exited", exitCode: 1, stdout: "", stderr: "" }));
+  for (const orderId of HOSTILE_IDS.filter((id) => !/[\n\u202E]/.test(id))) {
+    await order(harness, orderId);
+    for (const line of CALLERS) {
+      const before = harness.commands.length;
+      await harness.run(line);
+      const run = harness.commands.slice(before).map(({ commandLine }) => commandLine);
+      expect([line.slice(0, 3), orderId, [...new Set(run)]]).toEqual([line.slice(0, 3), orderId, ["typed"]]);
+    }
+  }
+});
+
+test("explore reads the view of its own order only, not of one that a stranger creates meanwhile", async () => {
+  const harness = createHarness();
+  await harness.start();
+  await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
+  let strangers = 0;
+  const viewed = new Set<string | undefined>();
+  harness.setShell(async ({ commandLine, env }) => {
+    const { CHECKOUT_ORDER_ID: orderId = "" } = env;
+    if (commandLine === "view") viewed.add(orderId);
+    else {
+      await order(harness, `x;touch PWN;${(strangers += 1)}`);
+      await order(harness, orderId);
+      await order(harness, `x;touch PWN;${(strangers += 1)}`);
+    }
+    return { ending: "exited", exitCode: 0, stdout: '{"paid":false}', stderr: "" };
+  });
+  const line = "explore --receiver http://localhost:3000/hooks --order-view-command view --depth 1 -- buy";
+  const { stderr } = await harness.run(line.split(" "));
+  expect(stderr).not.toContain("error");
+  expect(strangers).toBeGreaterThan(3);
+  expect([...viewed].filter((id) => !/^order-\w+-\d+$/.test(id ?? ""))).toEqual([]);
+  expect(viewed.size).toBeGreaterThan(1);
+});
+
+test("a command with {order_id} is refused by each option, and names the variable to read", async () => {
+  const harness = createHarness();
+  const view = "--order-view-command x --paid-when paid";
+  const rows = [
+    ["checklist run idempotency --client-command COMMAND"],
+    ["checklist run duplicates --order-view-command COMMAND --paid-when paid"],
+    [`checklist run duplicates ${view} --create COMMAND`],
+    [`checklist run duplicates ${view} --restart COMMAND`],
+    [`checklist run browser-return --return-url http://localhost:3000/ ${view} --create COMMAND`],
+    ["explore --serve COMMAND --receiver-path /hooks -- buy"],
+    ["explore --receiver http://localhost:3000/ --order-view-command COMMAND -- buy"],
+    ["explore -- COMMAND"],
+  ] as const;
+  const placeholders = { "{order_id}": "$CHECKOUT_ORDER_ID", "{session_id}": "$CHECKOUT_SESSION_ID" };
+  for (const [line] of rows)
+    for (const [placeholder, variable] of Object.entries(placeholders)) {
+      const words = line.split(" ").map((word) => (word === "COMMAND" ? `status ${placeholder}` : word));
+      const { code, stderr } = await harness.run(words);
+      expect([line, code, stderr]).toEqual([line, 2, expect.stringContaining(`Write "${variable}"`)]);
+    }
+  expect(harness.commands).toEqual([]);
+});
