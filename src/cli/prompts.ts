@@ -1,6 +1,6 @@
 import type { PaymentMethod } from "../core/checkout/checkout.ts";
 import { CREATE_FIELDS, fieldFault, type CreateField } from "../core/checkout/create-request.ts";
-import type { DomainName } from "../core/control/wire-names.ts";
+import type { DomainName } from "../core/shape/wire-names.ts";
 import { currencyDecimals, formatAmount } from "../core/money.ts";
 import { printable, snakeCase } from "../core/text.ts";
 import type { World } from "../world.ts";

@@ -1,5 +1,5 @@
 import { settingsOf, type ServeOptions } from "./options.ts";
-import type { SandboxDescription } from "../core/control/sandbox.ts";
+import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import { localOrigin } from "../core/loopback.ts";
 import { portalOrigin } from "../core/network/public-url.ts";
 import { portalPath } from "../core/portal/path.ts";

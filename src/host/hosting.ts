@@ -1,4 +1,4 @@
-import type { SandboxDescription } from "../core/control/sandbox.ts";
+import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import type { RunRecord } from "../core/state-files.ts";
 import type { LogStream } from "../sandbox/runtime/access-log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";

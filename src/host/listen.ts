@@ -1,7 +1,7 @@
 import type { ListenFailure, World, GuestWorld, Listener } from "../world.ts";
 import { type HostFailure, usageFailure } from "./failure.ts";
 import { CONFIG_PATH } from "../core/config/file-name.ts";
-import type { SandboxDescription } from "../core/control/sandbox.ts";
+import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import { isLoopbackAddress } from "../core/network/address.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT } from "../core/request/rate-limit.ts";

@@ -1,7 +1,7 @@
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { PlannedChange } from "../core/config/plan.ts";
 import type { RequestedStore } from "../core/config/schema.ts";
-import type { SandboxDescription } from "../core/control/sandbox.ts";
+import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import type { StoreClock } from "../core/clock.ts";
 import type { ListenAddress } from "../core/network/address.ts";
 import type { Refusal } from "../core/outcome.ts";

@@ -1,5 +1,5 @@
 import type { Objects } from "cloudflare:workers";
-import type { SandboxDescription } from "../core/control/sandbox.ts";
+import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import type { HostedSettings } from "../core/config/hosted-settings.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { NewStore } from "../sandbox/runtime/seed.ts";

@@ -1,5 +1,5 @@
 import { DurableObject, type ObjectState } from "cloudflare:workers";
-import { NEW_MERCHANT } from "../core/control/stores.ts";
+import { NEW_MERCHANT } from "../core/control/operations/stores.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { chooseStores, finishErasures } from "../sandbox/runtime/erase.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";

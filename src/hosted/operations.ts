@@ -1,4 +1,4 @@
-import { HOSTED_MISSING_PARTS, missingPartMessage } from "../core/config/hosted-missing-parts.ts";
+import { HOSTED_MISSING_PARTS, missingPartMessage } from "../core/control/hosted-missing-parts.ts";
 import { refuse } from "../core/outcome.ts";
 import type { SandboxContext } from "../sandbox/sandbox.ts";
 

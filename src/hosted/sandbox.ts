@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
-import type { SandboxDescription } from "../core/control/sandbox.ts";
+import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import type { HostedSettings } from "../core/config/hosted-settings.ts";
 import { rateLimitText } from "../core/request/rate-limit.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";

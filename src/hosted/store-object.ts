@@ -1,6 +1,6 @@
 import { DurableObject, type ObjectState, type ObjectStorage } from "cloudflare:workers";
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
-import type { SandboxDescription } from "../core/control/sandbox.ts";
+import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { runOperation } from "../sandbox/control/handlers.ts";
 import { finishErasures, resetStores } from "../sandbox/runtime/erase.ts";

@@ -1,5 +1,5 @@
 import type { StoreClock } from "../core/clock.ts";
-import type { AppliedFault } from "../core/fault/operations.ts";
+import type { AppliedFault } from "../core/fault/shapes.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import { decisionsOfRefusal, type DecisionNumbers } from "../core/readiness/relied.ts";

@@ -1,5 +1,5 @@
 import type { Calibration } from "../core/calibration/calibration.ts";
-import type { SandboxDescription } from "../core/control/sandbox.ts";
+import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import { allowedHosts, localOrigin } from "../core/loopback.ts";
 import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/address.ts";
 import { portalOrigin } from "../core/network/public-url.ts";

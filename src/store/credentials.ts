@@ -1,4 +1,4 @@
-import type { KeyEntry } from "../core/control/keys.ts";
+import type { KeyEntry } from "../core/control/operations/keys.ts";
 import type { StoreClock } from "../core/clock.ts";
 import { hashKey, type Credential, type Scope } from "../core/credential.ts";
 import type { Connection } from "./connection/connection.ts";

@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from "../core/webhook/event-types.ts";
+import { EVENT_TYPES } from "../core/checkout/event-types.ts";
 import { verifyWebhook } from "../core/webhook/verify.ts";
 import { createWriteSignals } from "../sandbox/runtime/write-signals.ts";
 import type { HttpRequest, Listener, Service } from "../world.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Checklist } from "../../src/core/control/readiness.ts";
+import type { Checklist } from "../../src/core/control/operations/readiness.ts";
 import type { ItemName } from "../../src/core/readiness/names.ts";
 import { BROKEN_RECEIVERS } from "../support/broken-receivers.ts";
 import { SEED, seededRandom, size, tell } from "../support/campaign.ts";

@@ -6,7 +6,7 @@ import {
   type DuplicatesCause,
 } from "../../src/core/readiness/drills/duplicates-causes.ts";
 import { DUPLICATE_SENDS } from "../../src/core/readiness/drills/duplicates.ts";
-import type { DrillStep } from "../../src/core/control/drills.ts";
+import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import { BROKEN, UNSEEN } from "../support/broken.table.ts";
 import { FULL, part } from "../support/campaign.ts";
 import { drillInMemory } from "../support/duplicates-in-memory.ts";

@@ -1,8 +1,8 @@
 import { english } from "../../src/core/language.ts";
 import { expect, test } from "vitest";
-import type { Checklist } from "../../src/core/control/readiness.ts";
+import type { Checklist } from "../../src/core/control/operations/readiness.ts";
 import { DUPLICATES_CAUSES } from "../../src/core/readiness/drills/duplicates-causes.ts";
-import type { DrillStep } from "../../src/core/control/drills.ts";
+import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import { eventually } from "../support/eventually.ts";
 import { openShopOn, rightBooks, SHOP, waitingPage } from "../support/harness-shop.ts";
 import { right } from "../support/merchant-receivers.ts";

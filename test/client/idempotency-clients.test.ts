@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { DrillStep } from "../../src/core/control/drills.ts";
+import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import { createOrderIds, orderIdLike } from "../../src/core/readiness/drilled-order-ids.ts";
 import { english } from "../../src/core/language.ts";
 import { IDEMPOTENCY_CAUSES } from "../../src/core/readiness/idempotency-causes.ts";

@@ -1,7 +1,7 @@
 import { english } from "../../src/core/language.ts";
 import { expect, test } from "vitest";
 import { RETURN_CAUSES } from "../../src/core/readiness/drills/browser-return.ts";
-import type { DrillStep } from "../../src/core/control/drills.ts";
+import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import { BROKEN, UNSEEN } from "../support/broken.table.ts";
 import { BROKEN_PAGES, GOOD_PAGES, openReturnShop, UNSEEN_PAGES } from "../support/return-shops.ts";
 import { EPHEMERAL } from "../support/harness.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ClientExit, ObservedCreate } from "../../src/core/control/drills.ts";
+import type { ClientExit, ObservedCreate } from "../../src/core/control/operations/drills.ts";
 import { ERRORS } from "../../src/core/errors.ts";
 import { english, type Words } from "../../src/core/language.ts";
 import {

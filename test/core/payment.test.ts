@@ -9,7 +9,7 @@ import {
   TRANSITIONS,
   type CheckoutCommand,
 } from "../../src/core/checkout/payment.ts";
-import type { Attempt } from "../../src/core/control/checkout.ts";
+import type { Attempt } from "../../src/core/control/operations/checkout.ts";
 import { outcomeOfOrderId } from "../../src/core/checkout/reserved-order-id.ts";
 
 const checkout = (status: Status): Checkout => ({

@@ -9,7 +9,7 @@ import {
   INVARIANTS,
   NOT_JUDGED_REASONS,
 } from "../../src/core/explore/invariants.ts";
-import { ASSUMPTIONS } from "../../src/core/readiness/assumptions.ts";
+import { ASSUMPTIONS } from "../../src/core/calibration/assumptions.ts";
 import { ITEM_TITLES } from "../../src/core/readiness/names.ts";
 import { READINESS_SENTENCES } from "../../src/core/readiness/sentences.ts";
 import type { Words } from "../../src/core/language.ts";

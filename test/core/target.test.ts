@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EVENT_TYPES, parseEventTypes, matchesPatterns } from "../../src/core/webhook/event-types.ts";
+import { EVENT_TYPES, parseEventTypes, matchesPatterns } from "../../src/core/checkout/event-types.ts";
 import {
   filterAddresses,
   parseTarget,

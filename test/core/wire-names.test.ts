@@ -10,7 +10,7 @@ import {
   encodeRequest,
   OPERATION_NAMES,
 } from "../../src/core/control/operations.ts";
-import { wireSchema } from "../../src/core/control/wire-names.ts";
+import { wireSchema } from "../../src/core/shape/wire-names.ts";
 import { SEED, size } from "../support/campaign.ts";
 
 const ID = "0199a3c4-5d00-7000-8000-000000000001";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import type { DrillStep } from "../../src/core/control/drills.ts";
+import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import { english, type Words } from "../../src/core/language.ts";
 import {
   EXPECTED_RESULTS,

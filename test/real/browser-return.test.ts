@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { RETURN_CAUSES, type ReturnCause } from "../../src/core/readiness/drills/browser-return.ts";
-import type { DrillStep } from "../../src/core/control/drills.ts";
+import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { EPHEMERAL } from "../support/harness.ts";

@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { parseCredentials } from "../../src/core/state-files.ts";
 import { expect, test } from "vitest";
 import { formatTestKey, hashKey } from "../../src/core/credential.ts";
-import type { DrillStep } from "../../src/core/control/drills.ts";
+import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import { createOtherRequest } from "../../src/core/readiness/other-request.ts";
 import type { ShellResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";

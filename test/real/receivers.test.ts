@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { buildCreateRequest } from "../../src/client/api/client.ts";
-import type { DeliveryEntry } from "../../src/core/control/webhook.ts";
+import type { DeliveryEntry } from "../../src/core/control/operations/webhook.ts";
 import type { DeliveryError } from "../../src/core/webhook/delivery.ts";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import { NETWORK, openControl } from "../support/control.ts";

@@ -10,7 +10,7 @@ import {
   ORDER_CASE_NAMES,
   type CaseName,
 } from "../../src/core/readiness/drills/webhook.ts";
-import { EVENT_TYPES } from "../../src/core/webhook/event-types.ts";
+import { EVENT_TYPES } from "../../src/core/checkout/event-types.ts";
 import { adviceText, type DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
 import { explainCases } from "../../src/core/readiness/drills/webhook-causes.ts";
 import { causesOf, CONSENT, HOOKS, openDrillSite } from "../support/drill-site.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { ASSUMPTIONS } from "../../src/core/readiness/assumptions.ts";
+import { ASSUMPTIONS } from "../../src/core/calibration/assumptions.ts";
 import type { Answered } from "../support/harness.ts";
 import { createHarness, type ApiCall, type Harness } from "../support/harness.ts";
 import type { WireAnswerOf } from "../support/wire.ts";

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type Database from "better-sqlite3";
-import { matchesPatterns } from "../../src/core/webhook/event-types.ts";
+import { matchesPatterns } from "../../src/core/checkout/event-types.ts";
 import type { WebhookEvent } from "../../src/core/webhook/webhook.ts";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import { openHttpReceiver, readBody } from "./http-receiver.ts";

@@ -4,7 +4,7 @@ import { openCheckout, type Checkout, type CheckoutObject } from "../../src/core
 import { createEvent, createTestEvent, type CheckoutEvent } from "../../src/core/checkout/event.ts";
 import { advance, type CheckoutCommand } from "../../src/core/checkout/payment.ts";
 import { checkoutJson, checkoutUrl } from "../../src/core/checkout/wire.ts";
-import type { Attempt } from "../../src/core/control/checkout.ts";
+import type { Attempt } from "../../src/core/control/operations/checkout.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { neighbourOf } from "../../src/core/readiness/drilled-order-ids.ts";
 import type { JudgedDrill } from "../../src/core/readiness/drills/drill.ts";

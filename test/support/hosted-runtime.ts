@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import { isRefusedWhenHosted } from "../../src/core/config/hosted-missing-parts.ts";
+import { isRefusedWhenHosted } from "../../src/core/control/hosted-missing-parts.ts";
 import { OPERATION_NAMES } from "../../src/core/control/operations.ts";
 import { part } from "./campaign.ts";
 import { controlOf } from "./control.ts";

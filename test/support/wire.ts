@@ -1,10 +1,10 @@
 import type * as z from "zod/mini";
-import type { checkoutOperations } from "../../src/core/control/checkout.ts";
-import type { clockOperations } from "../../src/core/control/clock.ts";
-import type { drillOperations } from "../../src/core/control/drills.ts";
-import type { readinessOperations } from "../../src/core/control/readiness.ts";
-import type { requestOperations } from "../../src/core/control/requests.ts";
-import type { webhookOperations } from "../../src/core/control/webhook.ts";
+import type { checkoutOperations } from "../../src/core/control/operations/checkout.ts";
+import type { clockOperations } from "../../src/core/control/operations/clock.ts";
+import type { drillOperations } from "../../src/core/control/operations/drills.ts";
+import type { readinessOperations } from "../../src/core/control/operations/readiness.ts";
+import type { requestOperations } from "../../src/core/control/operations/requests.ts";
+import type { webhookOperations } from "../../src/core/control/operations/webhook.ts";
 
 type Operations = typeof checkoutOperations &
   typeof clockOperations &

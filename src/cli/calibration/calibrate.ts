@@ -11,7 +11,7 @@ import { toIso } from "../../core/clock.ts";
 import { isTestKeyForm, redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { english } from "../../core/language.ts";
-import { titleOf } from "../../core/readiness/assumptions.ts";
+import { titleOf } from "../../core/calibration/assumptions.ts";
 import { printable } from "../../core/text.ts";
 import { openPaymentReceiver, payerOptions, type PaymentReceiver, type PayerOptions } from "./payer.ts";
 import { recordPath } from "./record.ts";

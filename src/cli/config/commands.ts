@@ -1,4 +1,4 @@
-import type { ChangeEntry } from "../../core/control/config.ts";
+import type { ChangeEntry } from "../../core/control/operations/config.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { snakeCase } from "../../core/text.ts";
 import type { RequestedStore } from "../../core/config/schema.ts";

@@ -1,4 +1,4 @@
-import type { ChangeEntry } from "../../core/control/config.ts";
+import type { ChangeEntry } from "../../core/control/operations/config.ts";
 import { printable } from "../../core/text.ts";
 import { summarizeChanges } from "../../host/config/changes.ts";
 import type { Style } from "../printer.ts";

@@ -1,6 +1,6 @@
 import { findDifferentSettings, settingsIn } from "../../core/config/settings.ts";
 import type { RequestedStore } from "../../core/config/schema.ts";
-import type { ChangeEntry } from "../../core/control/config.ts";
+import type { ChangeEntry } from "../../core/control/operations/config.ts";
 import { snakeCase } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { Context } from "../command.ts";

@@ -1,6 +1,6 @@
 import { callControl } from "../../client/control/control.ts";
 import { toIso } from "../../core/clock.ts";
-import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
+import type { DeliveryEntry, EndpointEntry } from "../../core/control/operations/webhook.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";

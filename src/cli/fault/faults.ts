@@ -4,7 +4,7 @@ import { toIso } from "../../core/clock.ts";
 import { durationText, type SpanOrMoment } from "../../core/config/setting-text.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/actions.ts";
-import type { FaultEntry } from "../../core/fault/operations.ts";
+import type { FaultEntry } from "../../core/fault/shapes.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";

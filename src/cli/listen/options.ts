@@ -1,6 +1,6 @@
 import type { Option } from "commander";
 import { areCertificates } from "../../core/webhook/certificates.ts";
-import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/event-types.ts";
+import { ALL_EVENTS, parseEventTypes } from "../../core/checkout/event-types.ts";
 import {
   parseAddedHeader,
   parseRoute,

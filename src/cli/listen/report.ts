@@ -2,7 +2,7 @@ import { toIso, toIsoOrNull } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { ListenerResult, HandledDelivery, NextAttempt } from "../../client/listen/listener.ts";
 import { faultReason } from "../../core/fault/fault.ts";
-import { ALL_EVENTS, EVENT_TYPES } from "../../core/webhook/event-types.ts";
+import { ALL_EVENTS, EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { cutText, excerpt, printable, displayText } from "../../core/text.ts";
 import { causeText, type StoryAttempt } from "../../core/explain/delivery.ts";

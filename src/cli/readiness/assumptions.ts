@@ -1,7 +1,7 @@
 import { calibrationAge, verdictOn, type Calibration } from "../../core/calibration/calibration.ts";
 import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import type { AssumptionEntry } from "../../core/control/readiness.ts";
+import type { AssumptionEntry } from "../../core/control/operations/readiness.ts";
 import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { spanText } from "../../core/explain/span.ts";

@@ -19,7 +19,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
 import { judgeDuplicates, DUPLICATES_STEPS } from "../../core/readiness/drills/duplicates.ts";
 import { ORDER_OUTCOMES } from "../../core/readiness/drills/duplicates-scope.ts";
-import { matchesPatterns } from "../../core/webhook/event-types.ts";
+import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import { printable } from "../../core/text.ts";
 import { switchOption, type Context, type Group } from "../command.ts";
 import { EXIT, Refused } from "../problem.ts";

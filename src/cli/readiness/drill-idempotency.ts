@@ -7,7 +7,7 @@ import {
   type IdempotencyDrillResult,
 } from "../../client/drills/idempotency.ts";
 import { evidenceJson, evidenceLine } from "../../core/readiness/report.ts";
-import type { ObservedCreate } from "../../core/control/drills.ts";
+import type { ObservedCreate } from "../../core/control/operations/drills.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Group } from "../command.ts";

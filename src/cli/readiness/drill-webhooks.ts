@@ -1,4 +1,4 @@
-import type { EndpointDrill } from "../../core/control/drills.ts";
+import type { EndpointDrill } from "../../core/control/operations/drills.ts";
 import { fillUrl } from "../../client/drills/order-view.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { callControl, type ControlTarget } from "../../client/control/control.ts";

@@ -1,5 +1,5 @@
 import type { ControlTarget } from "../../client/control/control.ts";
-import type { DrillStep } from "../../core/control/drills.ts";
+import type { DrillStep } from "../../core/control/operations/drills.ts";
 import { english } from "../../core/language.ts";
 import { stepTitle, type JudgedDrill, type StepTitles } from "../../core/readiness/drills/drill.ts";
 import { printable } from "../../core/text.ts";

@@ -6,7 +6,7 @@ import {
   verdictLine,
   type ChecklistReport,
 } from "../../core/readiness/report.ts";
-import type { ChecklistItem } from "../../core/control/readiness.ts";
+import type { ChecklistItem } from "../../core/control/operations/readiness.ts";
 import { english } from "../../core/language.ts";
 import { ITEM_TITLES } from "../../core/readiness/names.ts";
 import { READINESS_SENTENCES } from "../../core/readiness/sentences.ts";

@@ -2,7 +2,7 @@ import { callControl } from "../../client/control/control.ts";
 import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { faultReason } from "../../core/fault/fault.ts";
-import { MAX_REQUEST_WAIT_MS, type RequestEntry } from "../../core/control/requests.ts";
+import { MAX_REQUEST_WAIT_MS, type RequestEntry } from "../../core/control/operations/requests.ts";
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import { jsonLine, printable, displayText } from "../../core/text.ts";

@@ -1,5 +1,5 @@
 // Runs a sandbox in the background. Its process: world/detached.ts; its log file: world/output.ts; the operations for
-// the running sandbox: core/control/sandbox.ts.
+// the running sandbox: core/control/operations/sandbox.ts.
 import { parseJson } from "../../core/json.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { DetachedProcess, Starter, World } from "../../world.ts";

@@ -1,4 +1,4 @@
-import type { SandboxDescription } from "../../core/control/sandbox.ts";
+import type { SandboxDescription } from "../../core/control/operations/sandbox.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { printable } from "../../core/text.ts";
 import type { RunRecord } from "../../core/state-files.ts";

@@ -1,6 +1,6 @@
 import { fieldFault } from "../../core/checkout/create-request.ts";
 import { PAYMENT_METHODS, type PaymentMethod } from "../../core/checkout/checkout.ts";
-import type { Price } from "../../core/control/checkout.ts";
+import type { Price } from "../../core/control/operations/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, refuse } from "../../core/outcome.ts";

@@ -1,6 +1,6 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { toIso } from "../../core/clock.ts";
-import { NEW_MERCHANT } from "../../core/control/stores.ts";
+import { NEW_MERCHANT } from "../../core/control/operations/stores.ts";
 import { displayStoreName, storeNameFault } from "../../core/config/store-name.ts";
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";

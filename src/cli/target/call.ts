@@ -4,7 +4,7 @@ import {
   type ControlResult,
   type ControlTarget,
 } from "../../client/control/control.ts";
-import { nextWithoutPart } from "../../core/config/hosted-missing-parts.ts";
+import { nextWithoutPart } from "../../core/control/hosted-missing-parts.ts";
 import { NO_STORE } from "../../core/control/protocol.ts";
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
 import { errorRow, type ErrorCode } from "../../core/errors.ts";

@@ -1,5 +1,5 @@
 import { encodeAnswer, isRequestOf } from "../../core/control/operations.ts";
-import { DEFAULT_OVERLAP_MS } from "../../core/control/webhook.ts";
+import { DEFAULT_OVERLAP_MS } from "../../core/control/operations/webhook.ts";
 import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";

@@ -1,7 +1,7 @@
 import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
-import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
-import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/event-types.ts";
+import type { DeliveryEntry, EndpointEntry } from "../../core/control/operations/webhook.ts";
+import { ALL_EVENTS, parseEventTypes } from "../../core/checkout/event-types.ts";
 import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { listOption, register, switchOption, type Context, type Group } from "../command.ts";

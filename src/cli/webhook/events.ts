@@ -1,8 +1,8 @@
 import { waitForEvents } from "../../client/control/webhook-wait.ts";
 import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
-import type { DeliveryEntry } from "../../core/control/webhook.ts";
-import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/webhook/event-types.ts";
+import type { DeliveryEntry } from "../../core/control/operations/webhook.ts";
+import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { deliveryLinesOfEvent, eventLines, orderIdOfEvent } from "./report.ts";

@@ -2,7 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
 import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/webhook/event-types.ts";
+import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { printableLiteral } from "../../core/text.ts";

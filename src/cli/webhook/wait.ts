@@ -2,7 +2,7 @@ import type { Option } from "commander";
 import { DEFAULT_WAIT_MS } from "../../client/api/wait.ts";
 import { waitForDeliveries } from "../../client/control/webhook-wait.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import type { DeliveryEntry } from "../../core/control/webhook.ts";
+import type { DeliveryEntry } from "../../core/control/operations/webhook.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";

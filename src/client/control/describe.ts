@@ -1,4 +1,8 @@
-import { parseDescription, sandboxOperations, type SandboxDescription } from "../../core/control/sandbox.ts";
+import {
+  parseDescription,
+  sandboxOperations,
+  type SandboxDescription,
+} from "../../core/control/operations/sandbox.ts";
 import { parseJson } from "../../core/json.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";

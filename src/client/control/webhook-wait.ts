@@ -1,5 +1,5 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { MAX_EVENT_WAIT_MS, type DeliveryEntry } from "../../core/control/webhook.ts";
+import { MAX_EVENT_WAIT_MS, type DeliveryEntry } from "../../core/control/operations/webhook.ts";
 import type { World } from "../../world.ts";
 import { poll } from "../poll.ts";
 import { callControl, type ControlResult, type ControlTarget } from "./control.ts";

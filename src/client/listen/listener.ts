@@ -1,8 +1,8 @@
 import { ERRORS } from "../../core/errors.ts";
 import { createMutex, type Mutex } from "../../core/mutex.ts";
 import { FAULT_HEADER, parseFaultHeader } from "../../core/fault/fault.ts";
-import type { AppliedFault } from "../../core/fault/operations.ts";
-import type { DeliveryEntry } from "../../core/control/webhook.ts";
+import type { AppliedFault } from "../../core/fault/shapes.ts";
+import type { DeliveryEntry } from "../../core/control/operations/webhook.ts";
 import { targetFor, type ForwardPlan } from "../../core/webhook/forwarding.ts";
 import { takeToken, type Bucket } from "../../core/request/rate-limit.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";

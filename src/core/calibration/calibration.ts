@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { ASSUMPTIONS } from "../readiness/assumptions.ts";
+import { ASSUMPTIONS } from "./assumptions.ts";
 import { UUID_SOURCE } from "../text.ts";
 import { decodeUtf8 } from "../json.ts";
 import { PAYMENT_JUDGES, type PaidOrder, type PaymentEvidence, type PaymentVerdict } from "./payment.ts";

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { PAYMENT_METHODS, type PurchaseTerms } from "./checkout.ts";
 import type { PriceTerms } from "./price.ts";
-import type { DomainName } from "../control/wire-names.ts";
+import type { DomainName } from "../shape/wire-names.ts";
 import { isRecord } from "../json.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import {

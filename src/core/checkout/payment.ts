@@ -1,6 +1,6 @@
 // Decides whether a change of status is allowed, by the table of transitions. The only file that writes a status:
 // sandbox/checkout/payments.ts.
-import type { Attempt, LateResult } from "../control/checkout.ts";
+import type { Attempt, LateResult } from "../control/operations/checkout.ts";
 import type { Checkout, Status } from "./checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 

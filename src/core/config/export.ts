@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import type { AnswerOf } from "../control/operations.ts";
-import { wireSchema } from "../control/wire-names.ts";
+import { wireSchema } from "../shape/wire-names.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
-import { ALL_EVENTS } from "../webhook/event-types.ts";
+import { ALL_EVENTS } from "../checkout/event-types.ts";
 import { configFile, MAX_FILE_LENGTH, MAX_STORES, paymentMethodsOf, type ConfigFile } from "./schema.ts";
 import { selectChangedSettings } from "./settings.ts";
 

@@ -1,8 +1,8 @@
-import type { ChangeEntry } from "../control/config.ts";
+import type { ChangeEntry } from "../control/operations/config.ts";
 import { type Capability, MAX_PRICES } from "../checkout/checkout.ts";
 import { PRICE_TERMS } from "../checkout/price.ts";
 import type { ReturnOrigin } from "../checkout/return-origin.ts";
-import type { Price } from "../control/checkout.ts";
+import type { Price } from "../control/operations/checkout.ts";
 import { hashKey } from "../credential.ts";
 import type { ErrorCode } from "../errors.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";

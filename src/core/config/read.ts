@@ -12,7 +12,7 @@ import {
 import { closestMatch } from "leven";
 import * as z from "zod/mini";
 import { snakeCase, SECRET_DESCRIPTION, containsSecret, printableLiteral } from "../text.ts";
-import { wireSchema } from "../control/wire-names.ts";
+import { wireSchema } from "../shape/wire-names.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { conflictsIn, targetConflictsIn } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";

@@ -1,6 +1,6 @@
 // A new field needs a row here; its effect: core/config/plan.ts, sandbox/config/apply.ts. A new setting of the start
-// also needs a row in core/config/settings.ts, and a field of `servedSettings` in core/control/sandbox.ts.
-import { errorWords } from "../issue-words.ts";
+// also needs a row in core/config/settings.ts, and a field of `servedSettings` in core/control/operations/sandbox.ts.
+import { errorWords } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
 import {
   MAX_CHECKOUT_LIFETIME_MS,
@@ -12,7 +12,7 @@ import {
 import { isTestKey, TEST_KEY_SCHEMA } from "../credential.ts";
 import { isSigningSecret, SIGNING_SECRET_SCHEMA } from "../sealed-secret.ts";
 import { textUpTo, wholeNumber, type DomainOf } from "../control/operation.ts";
-import { wireSchema } from "../control/wire-names.ts";
+import { wireSchema } from "../shape/wire-names.ts";
 import type { Outcome } from "../outcome.ts";
 import { parseListenAddress } from "../network/address.ts";
 import { parsePortalUrl, parsePublicUrl } from "../network/public-url.ts";
@@ -31,7 +31,7 @@ import {
   MAX_DELIVERY_ATTEMPTS,
   type DeliverySchedule,
 } from "../webhook/delivery.ts";
-import { EVENT_PATTERNS, parseEventTypes } from "../webhook/event-types.ts";
+import { EVENT_PATTERNS, parseEventTypes } from "../checkout/event-types.ts";
 import { parseTargetHost, TARGET_SCHEMA } from "../webhook/target.ts";
 import {
   checkedText,

@@ -10,7 +10,7 @@ import {
   ROOT_PATH,
 } from "../checkout/return-origin.ts";
 import { wholeNumber } from "../control/operation.ts";
-import { errorWords, messageWords } from "../issue-words.ts";
+import { errorWords, messageWords } from "../shape/issue-words.ts";
 import type { Words } from "../language.ts";
 import { wordsOf, type Outcome } from "../outcome.ts";
 import {

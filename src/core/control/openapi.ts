@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { isRefusedWhenHosted } from "../config/hosted-missing-parts.ts";
+import { isRefusedWhenHosted } from "./hosted-missing-parts.ts";
 import { ERRORS, type ErrorCode } from "../errors.ts";
 import { camelCase, UUID_SOURCE } from "../text.ts";
 import { DEFAULT_STORE, OPERATION_HEADER, VERSION_HEADER } from "./protocol.ts";
@@ -11,7 +11,7 @@ import {
   type AnswerOf,
   type OperationName,
 } from "./operations.ts";
-import { rulesOf, wireSchemaNames, wireSchema } from "./wire-names.ts";
+import { rulesOf, wireSchemaNames, wireSchema } from "../shape/wire-names.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

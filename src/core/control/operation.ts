@@ -1,4 +1,4 @@
-import { errorWords } from "../issue-words.ts";
+import { errorWords } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { toIso } from "../clock.ts";
 import { codePointLength } from "../text.ts";

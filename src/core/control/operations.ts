@@ -1,26 +1,26 @@
-// To add an operation, add its row to its subject's file here, and its handler to the file of the same name in
+// To add an operation, add its row to its subject's file in operations/, and its handler to the file of the same name in
 // sandbox/control/. Add a new subject to `SUBJECTS`. Name a shape that two operations share with `nameSchemas`; types
 // are derived from the schemas.
-import { chineseIn } from "../issue-words.ts";
+import { chineseIn } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
 import type { Words } from "../language.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
-import { checkoutOperations } from "./checkout.ts";
-import { clockOperations } from "./clock.ts";
-import { configOperations } from "./config.ts";
-import { drillOperations } from "./drills.ts";
-import { faultOperations } from "../fault/operations.ts";
-import { keyOperations } from "./keys.ts";
+import { checkoutOperations } from "./operations/checkout.ts";
+import { clockOperations } from "./operations/clock.ts";
+import { configOperations } from "./operations/config.ts";
+import { drillOperations } from "./operations/drills.ts";
+import { faultOperations } from "../fault/shapes.ts";
+import { keyOperations } from "./operations/keys.ts";
 import type { DomainOf, Operation } from "./operation.ts";
-import { portalOperations } from "../portal/operations.ts";
-import { readinessOperations } from "./readiness.ts";
-import { sandboxOperations } from "./sandbox.ts";
-import { requestOperations } from "./requests.ts";
-import { storesOperations } from "./stores.ts";
-import { webhookOperations } from "./webhook.ts";
-import { toDomainNames, wireFieldsAt, wireSchema } from "./wire-names.ts";
+import { portalOperations } from "./operations/portal.ts";
+import { readinessOperations } from "./operations/readiness.ts";
+import { sandboxOperations } from "./operations/sandbox.ts";
+import { requestOperations } from "./operations/requests.ts";
+import { storesOperations } from "./operations/stores.ts";
+import { webhookOperations } from "./operations/webhook.ts";
+import { toDomainNames, wireFieldsAt, wireSchema } from "../shape/wire-names.ts";
 
 /**
  * The subjects of the control API, in the order of its description, with their operations. An operation that is not

@@ -1,4 +1,4 @@
-import type { DeliveryEntry } from "../control/webhook.ts";
+import type { DeliveryEntry } from "../control/operations/webhook.ts";
 import type { Translator } from "../language.ts";
 import { excerpt } from "../text.ts";
 import { toIso } from "../clock.ts";

@@ -1,7 +1,7 @@
-import type { DeliveryEntry } from "../control/webhook.ts";
+import type { DeliveryEntry } from "../control/operations/webhook.ts";
 import { isAcceptedResult, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
-import type { AppliedFault } from "../fault/operations.ts";
+import type { AppliedFault } from "../fault/shapes.ts";
 import type { Translator, Words } from "../language.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 

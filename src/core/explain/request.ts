@@ -2,7 +2,7 @@ import type { Checkout } from "../checkout/checkout.ts";
 import { createRequestsFor, type CreateRequest } from "../checkout/create-request.ts";
 import { CREATE_PATHS, fingerprint } from "../checkout/idempotency-key.ts";
 import { faultReason } from "../fault/fault.ts";
-import type { AppliedFault } from "../fault/operations.ts";
+import type { AppliedFault } from "../fault/shapes.ts";
 import { parseJson } from "../json.ts";
 import { isReplay, findHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
 import { redactStored } from "../request/redaction.ts";

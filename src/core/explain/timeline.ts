@@ -1,5 +1,5 @@
 import type { PageView } from "../checkout/page-view.ts";
-import type { Attempt } from "../control/checkout.ts";
+import type { Attempt } from "../control/operations/checkout.ts";
 import { MAX_PAYMENT_ATTEMPTS, type AttemptResult } from "../checkout/payment.ts";
 import { faultReason } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";

@@ -1,7 +1,7 @@
 import { fractionOf } from "../fraction.ts";
 import { isUuid } from "../text.ts";
 import { FAULT_ACTIONS, isApiAction, type ApiAction, type DeliveryAction } from "./actions.ts";
-import type { FaultEntry, AppliedFault } from "./operations.ts";
+import type { FaultEntry, AppliedFault } from "./shapes.ts";
 
 /** A fault of a store that can still be applied. */
 export type Fault = FaultEntry & { readonly storeId: string };

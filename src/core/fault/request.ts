@@ -1,9 +1,9 @@
 import type { Words } from "../language.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
-import { parseEventTypes } from "../webhook/event-types.ts";
+import { parseEventTypes } from "../checkout/event-types.ts";
 import { isApiAction, type FaultAction } from "./actions.ts";
-import type { FaultsRequest, FaultEntry } from "./operations.ts";
+import type { FaultsRequest, FaultEntry } from "./shapes.ts";
 import {
   MAX_API_LATENCY_MS,
   API_MATCH_FIELDS,

@@ -1,5 +1,5 @@
 import { accept, mapValue, refuse, type Outcome } from "../outcome.ts";
-import type { FaultsRequest } from "./operations.ts";
+import type { FaultsRequest } from "./shapes.ts";
 import { PROFILE_FAULTS } from "./profiles.ts";
 import { parseFaultTerms, type FaultTerms } from "./request.ts";
 

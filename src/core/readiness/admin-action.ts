@@ -1,8 +1,8 @@
 import type { Words } from "../language.ts";
-import type { Production, RecordedAction } from "../control/readiness.ts";
+import type { Production, RecordedAction } from "../control/operations/readiness.ts";
 import { PAYMENT_METHODS, type Capability } from "../checkout/checkout.ts";
 import { isCurrency } from "../money.ts";
-import type { Price } from "../control/checkout.ts";
+import type { Price } from "../control/operations/checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 

@@ -10,7 +10,7 @@ import type {
   KeyUseFact,
   ReadinessFacts,
   RecordedAction,
-} from "../control/readiness.ts";
+} from "../control/operations/readiness.ts";
 import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
 import { duplicatesRisks } from "./drills/duplicates-scope.ts";
@@ -22,7 +22,7 @@ import { english, type Translator, type Words } from "../language.ts";
 import { printableLiteral } from "../text.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
 import { proofOf, worstProof, type Proof } from "./proof.ts";
-import type { RunningDrill } from "../control/drills.ts";
+import type { RunningDrill } from "../control/operations/drills.ts";
 
 const REQUEST_COMMAND = "checkout production request";
 const APPROVE_COMMAND = "checkout admin approve-credential";

@@ -1,5 +1,5 @@
 import { checklistOf, itemOf, type ItemFinding } from "./checklist.ts";
-import type { Checklist, Evidence } from "../control/readiness.ts";
+import type { Checklist, Evidence } from "../control/operations/readiness.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 
 /** One answer of a service to a probe. `at` is milliseconds by this machine's clock. */

@@ -1,7 +1,7 @@
 // Decides what a drill proves, and for how long. Items that need the proof: core/readiness/checklist.ts.
 import { toIso } from "../clock.ts";
-import type { DrillFact, DrillStep } from "../control/drills.ts";
-import type { Evidence, ReadinessFacts, Waiver } from "../control/readiness.ts";
+import type { DrillFact, DrillStep } from "../control/operations/drills.ts";
+import type { Evidence, ReadinessFacts, Waiver } from "../control/operations/readiness.ts";
 import type { Translator, Words } from "../language.ts";
 import { drillWords } from "./drill-text.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";

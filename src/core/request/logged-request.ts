@@ -1,6 +1,6 @@
 // The content of the request log. Redaction of all stored texts: core/request/redaction.ts. Writing the log:
 // sandbox/runtime/request-log.ts; finding the requests of an order: store/request/order-index.ts.
-import type { RefusedEntry, RequestEntry } from "../control/requests.ts";
+import type { RefusedEntry, RequestEntry } from "../control/operations/requests.ts";
 import { parseJson } from "../json.ts";
 import { codePointLength, cutText, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";

@@ -4,18 +4,18 @@ import { parseIdempotencyKey } from "../checkout/idempotency-key.ts";
 import { isFormattedReturnOrigin, parseReturnOrigin, parseReturnPath } from "../checkout/return-origin.ts";
 import { isMoment } from "../clock.ts";
 import { givenId, merchantName, requestedPrice } from "../config/store-fields.ts";
-import { drillResult } from "../control/drills.ts";
-import { keyScopes } from "../control/keys.ts";
-import { exploration, note } from "../control/readiness.ts";
+import { drillResult } from "../control/operations/drills.ts";
+import { keyScopes } from "../control/operations/keys.ts";
+import { exploration, note } from "../control/operations/readiness.ts";
 import { isEndOfKey } from "../credential.ts";
 import { ERRORS } from "../errors.ts";
 import { DELIVERY_ACTIONS, isApiAction } from "../fault/actions.ts";
 import { parseFaultHeader } from "../fault/fault.ts";
 import type { Outcome } from "../outcome.ts";
-import { ASSUMPTIONS } from "../readiness/assumptions.ts";
+import { ASSUMPTIONS } from "../calibration/assumptions.ts";
 import { isUuid, printableLiteral, redactSecrets } from "../text.ts";
 import { DELIVERY_ERRORS, MAX_DELIVERY_ATTEMPTS } from "../webhook/delivery.ts";
-import { parseEventTypes } from "../webhook/event-types.ts";
+import { parseEventTypes } from "../checkout/event-types.ts";
 import { parseTarget } from "../webhook/target.ts";
 
 /** The fault of a column's value; undefined if an operation of the sandbox could have written the value. */

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { FAULT_HEADER, faultHeader, parseFaultHeader } from "../fault/fault.ts";
-import type { AppliedFault } from "../fault/operations.ts";
+import type { AppliedFault } from "../fault/shapes.ts";
 import { DEFAULT_HEADER_NAMES, signHeaders } from "./signature.ts";
 
 /** The request to an endpoint, and the parts of it that are stored for auditing. */

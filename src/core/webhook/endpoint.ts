@@ -1,4 +1,4 @@
-import type { EndpointEntry } from "../control/webhook.ts";
+import type { EndpointEntry } from "../control/operations/webhook.ts";
 import type { Words } from "../language.ts";
 
 /** The state of an endpoint: enabled, paused or disabled. */

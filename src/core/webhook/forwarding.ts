@@ -1,4 +1,4 @@
-import { parseEventTypes, matchesPatterns } from "./event-types.ts";
+import { parseEventTypes, matchesPatterns } from "../checkout/event-types.ts";
 import { accept, mapValue, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral, refuseValue } from "../text.ts";
 

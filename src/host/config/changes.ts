@@ -1,6 +1,6 @@
 import type { PlannedChange } from "../../core/config/plan.ts";
 import type { SandboxSettings } from "../../core/config/schema.ts";
-import type { ChangeEntry } from "../../core/control/config.ts";
+import type { ChangeEntry } from "../../core/control/operations/config.ts";
 import { printable } from "../../core/text.ts";
 
 /** The changes in one line; empty if there are none. */

@@ -2,7 +2,7 @@
 // hosted/worker.ts; the command: cli/hosted/dev.ts.
 import { join } from "node:path";
 import { WORKER_FILE, type HostedSettings } from "../../core/config/hosted-settings.ts";
-import { parseDescription } from "../../core/control/sandbox.ts";
+import { parseDescription } from "../../core/control/operations/sandbox.ts";
 import { CONTROL_ROOT } from "../../core/control/protocol.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { localOrigin, LOOPBACK_NAMES, loopbackAddresses } from "../../core/loopback.ts";

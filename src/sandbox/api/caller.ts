@@ -1,5 +1,5 @@
 // To change the rate limit: `createRateLimiter`; its rule and texts: core/request/rate-limit.ts, decision 17,
-// core/readiness/assumptions.ts.
+// core/calibration/assumptions.ts.
 import { storeNow, type StoreClock } from "../../core/clock.ts";
 import { hashKey, parseAuthorization } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";

@@ -1,5 +1,5 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
-import type { LastChange } from "../../core/control/checkout.ts";
+import type { LastChange } from "../../core/control/operations/checkout.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { lastChange } from "../../core/explain/last.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";

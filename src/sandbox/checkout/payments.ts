@@ -1,6 +1,6 @@
 import { UNSTATED_CHANGE_DECISIONS } from "../../core/readiness/relied.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
-import type { StatusChangeEntry } from "../../core/control/checkout.ts";
+import type { StatusChangeEntry } from "../../core/control/operations/checkout.ts";
 import { createEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import {

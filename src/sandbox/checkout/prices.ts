@@ -1,5 +1,5 @@
 import { decidePrice } from "../../core/checkout/price.ts";
-import type { Price } from "../../core/control/checkout.ts";
+import type { Price } from "../../core/control/operations/checkout.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";

@@ -1,7 +1,7 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import type { Attempt, LateResult } from "../../core/control/checkout.ts";
+import type { Attempt, LateResult } from "../../core/control/operations/checkout.ts";
 import type { StoreNames } from "../../store/stores.ts";
 import { currentCheckout, scheduledSettlement } from "./payments.ts";
 import { findCheckout, refuseUnknownStore, storeTime, type CheckoutRef } from "../at-store.ts";

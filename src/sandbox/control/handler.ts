@@ -1,5 +1,5 @@
 import type { AnswerOf, OperationName, RequestOf, SUBJECTS } from "../../core/control/operations.ts";
-import type { SandboxDescription } from "../../core/control/sandbox.ts";
+import type { SandboxDescription } from "../../core/control/operations/sandbox.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import type { ConfigContext } from "../config/apply.ts";

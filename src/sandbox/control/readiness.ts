@@ -1,7 +1,7 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { english } from "../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
-import { ASSUMPTIONS } from "../../core/readiness/assumptions.ts";
+import { ASSUMPTIONS } from "../../core/calibration/assumptions.ts";
 import { redactStored } from "../../core/request/redaction.ts";
 import { atStore, refuseUnknownStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";

@@ -1,6 +1,6 @@
 import type { RequestOf } from "../../core/control/operations.ts";
 import { accept } from "../../core/outcome.ts";
-import type { RequestEntry } from "../../core/control/requests.ts";
+import type { RequestEntry } from "../../core/control/operations/requests.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import { explain, refuseUnknownRequest } from "../explain/explain.ts";

@@ -1,4 +1,4 @@
-import type { SandboxDescription } from "../../core/control/sandbox.ts";
+import type { SandboxDescription } from "../../core/control/operations/sandbox.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { openSecret } from "../../core/sealed-secret.ts";
 import { countFaults } from "../fault/active.ts";

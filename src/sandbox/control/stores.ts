@@ -1,4 +1,4 @@
-import { NEW_MERCHANT, type StoreEntry } from "../../core/control/stores.ts";
+import { NEW_MERCHANT, type StoreEntry } from "../../core/control/operations/stores.ts";
 import { accept } from "../../core/outcome.ts";
 import type { StoreDetails } from "../../store/stores.ts";
 import { refuseUnknownStore } from "../at-store.ts";

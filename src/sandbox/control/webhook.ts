@@ -1,4 +1,8 @@
-import { DEFAULT_OVERLAP_MS, type DeliveryEntry, type EventEntry } from "../../core/control/webhook.ts";
+import {
+  DEFAULT_OVERLAP_MS,
+  type DeliveryEntry,
+  type EventEntry,
+} from "../../core/control/operations/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { REAL_CLOCK, storeNow } from "../../core/clock.ts";
 import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";

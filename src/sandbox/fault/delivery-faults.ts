@@ -1,5 +1,5 @@
 import { matchesPattern, isDeliveryFault, type DeliveryFault, type Fault } from "../../core/fault/fault.ts";
-import { matchesPatterns } from "../../core/webhook/event-types.ts";
+import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";

@@ -1,6 +1,6 @@
 import { toIso } from "../../core/clock.ts";
 import { hasEnded, type Fault } from "../../core/fault/fault.ts";
-import type { FaultsRequest } from "../../core/fault/operations.ts";
+import type { FaultsRequest } from "../../core/fault/shapes.ts";
 import type { FaultTerms } from "../../core/fault/request.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";

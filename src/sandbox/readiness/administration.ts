@@ -4,7 +4,7 @@ import {
   productionOf,
   type AdminAction,
 } from "../../core/readiness/admin-action.ts";
-import type { RecordedAction } from "../../core/control/readiness.ts";
+import type { RecordedAction } from "../../core/control/operations/readiness.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
 import { atStore, refuseUnknownStore } from "../at-store.ts";

@@ -1,5 +1,5 @@
 import { webhookSubject, type RecordedDrill } from "../../core/readiness/drills/drill.ts";
-import type { EndpointDrill } from "../../core/control/drills.ts";
+import type { EndpointDrill } from "../../core/control/operations/drills.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
 import { wasOutOfReach } from "../../core/readiness/drills/webhook-request.ts";

@@ -4,7 +4,7 @@ import { duplicatesSubject, type RecordedDrill } from "../../core/readiness/dril
 import type { DrillKind } from "../../core/readiness/names.ts";
 import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
-import { matchesPatterns } from "../../core/webhook/event-types.ts";
+import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import { atStore } from "../at-store.ts";

@@ -1,6 +1,10 @@
 import { productionOf } from "../../core/readiness/admin-action.ts";
 import { judgeItems } from "../../core/readiness/checklist.ts";
-import type { EndpointFact, JudgedChecklist, ReadinessFacts } from "../../core/control/readiness.ts";
+import type {
+  EndpointFact,
+  JudgedChecklist,
+  ReadinessFacts,
+} from "../../core/control/operations/readiness.ts";
 import { webhookSubject } from "../../core/readiness/drills/drill.ts";
 import { effectiveEndpoint, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { Translator } from "../../core/language.ts";

@@ -1,7 +1,12 @@
 import { parseCreateRequest } from "../../core/checkout/create-request.ts";
 import type { IdempotencyFacts, RunFact } from "../../core/readiness/drills/idempotency.ts";
 import { createOtherRequest } from "../../core/readiness/other-request.ts";
-import type { ClientExit, KeyReuse, ObservedCreate, WatchedRun } from "../../core/control/drills.ts";
+import type {
+  ClientExit,
+  KeyReuse,
+  ObservedCreate,
+  WatchedRun,
+} from "../../core/control/operations/drills.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { ClientRun, AnswerLoss } from "../../core/readiness/names.ts";
 import { parseJson, parseStrictJson } from "../../core/json.ts";

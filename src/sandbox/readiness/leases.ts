@@ -1,4 +1,4 @@
-import type { RunningDrill } from "../../core/control/drills.ts";
+import type { RunningDrill } from "../../core/control/operations/drills.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { DRILL_NAMES, type DrillKind, type LeaseKind } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";

@@ -1,9 +1,9 @@
 import { freezeClock, isMoment, REAL_CLOCK, setClock, storeNow, type StoreClock } from "../../core/clock.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import type { FinishedAttemptEntry } from "../../core/control/webhook.ts";
+import type { FinishedAttemptEntry } from "../../core/control/operations/webhook.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
 import { applyDueItems } from "../checkout/payments.ts";
-import type { StatusChangeEntry } from "../../core/control/checkout.ts";
+import type { StatusChangeEntry } from "../../core/control/operations/checkout.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import type { ClockMoves, MoveInProgress } from "../clock-moves.ts";
 import type { ServiceContext } from "../context.ts";

@@ -1,6 +1,6 @@
 // Resets and deletes stores. Requests that wait meanwhile: sandbox/runtime/store-gate.ts; the deleted tables and their
 // order: store/erasures.ts.
-import type { ErasedStore } from "../../core/control/stores.ts";
+import type { ErasedStore } from "../../core/control/operations/stores.ts";
 import type { StoreClock } from "../../core/clock.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { Erasure } from "../../store/erasures.ts";

@@ -1,6 +1,6 @@
 import { PAYMENT_METHODS } from "../../core/checkout/checkout.ts";
 import { REAL_CLOCK, storeNow, type StoreClock } from "../../core/clock.ts";
-import type { Price } from "../../core/control/checkout.ts";
+import type { Price } from "../../core/control/operations/checkout.ts";
 import {
   formatSigningSecret,
   NONCE_BYTES,

@@ -1,7 +1,7 @@
 // Takes and restores snapshots. Their rows: store/snapshot/rows.ts, store/snapshot/take.ts; checks before a restore:
 // store/snapshot/image.ts, core/snapshot/origin.ts, sandbox/snapshot/judge.ts; names and files:
 // sandbox/snapshot/named.ts, host/folder/snapshots.ts.
-import type { RestoreSummary } from "../../core/control/stores.ts";
+import type { RestoreSummary } from "../../core/control/operations/stores.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { NONCE_BYTES, openSecret, sealSecret, type SealedSecret } from "../../core/sealed-secret.ts";
 import { SNAPSHOT_KEY_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";

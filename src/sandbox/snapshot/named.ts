@@ -1,4 +1,4 @@
-import type { NamedSnapshot, RestoreSummary, TakenSnapshot } from "../../core/control/stores.ts";
+import type { NamedSnapshot, RestoreSummary, TakenSnapshot } from "../../core/control/operations/stores.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";

@@ -1,8 +1,8 @@
 import { MAX_PRICES } from "../../core/checkout/checkout.ts";
 import { isMoment, toIso, storeNow } from "../../core/clock.ts";
 import { requestedPrice } from "../../core/config/store-fields.ts";
-import { actionRequest, note } from "../../core/control/readiness.ts";
-import { faultRequest } from "../../core/fault/operations.ts";
+import { actionRequest, note } from "../../core/control/operations/readiness.ts";
+import { faultRequest } from "../../core/fault/shapes.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";
 import type { AdministratorAction } from "../../core/readiness/names.ts";
 import { isSigningSecret, openSecret } from "../../core/sealed-secret.ts";

@@ -1,4 +1,4 @@
-import { ALL_EVENTS, parseEventTypes, matchesPatterns } from "../../core/webhook/event-types.ts";
+import { ALL_EVENTS, parseEventTypes, matchesPatterns } from "../../core/checkout/event-types.ts";
 import { MANUAL_REASONS, reasonWords, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { createTestEvent } from "../../core/checkout/event.ts";
 import { accept, addField, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
@@ -8,7 +8,7 @@ import {
   sealSecret,
   SIGNING_SECRET_BYTES,
 } from "../../core/sealed-secret.ts";
-import { MAX_REPLAYED_FAILED } from "../../core/control/webhook.ts";
+import { MAX_REPLAYED_FAILED } from "../../core/control/operations/webhook.ts";
 import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";

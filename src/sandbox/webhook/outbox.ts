@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { matchesPatterns } from "../../core/webhook/event-types.ts";
-import type { DeliveryEntry } from "../../core/control/webhook.ts";
+import { matchesPatterns } from "../../core/checkout/event-types.ts";
+import type { DeliveryEntry } from "../../core/control/operations/webhook.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
 

@@ -8,7 +8,7 @@ import {
   KEPT_ANSWER_BYTES,
   type DeliverySchedule,
 } from "../../core/webhook/delivery.ts";
-import type { FinishedAttemptEntry } from "../../core/control/webhook.ts";
+import type { FinishedAttemptEntry } from "../../core/control/operations/webhook.ts";
 import { AUTOMATIC_REASONS, LISTENER_AWAY_REASON, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";

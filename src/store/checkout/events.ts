@@ -1,5 +1,5 @@
 import type { CheckoutEvent } from "../../core/checkout/event.ts";
-import { EVENT_TYPES } from "../../core/webhook/event-types.ts";
+import { EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { columnsOf, prepareByPosition } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 

@@ -1,4 +1,4 @@
-import type { Price } from "../../core/control/checkout.ts";
+import type { Price } from "../../core/control/operations/checkout.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 

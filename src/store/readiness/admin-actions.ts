@@ -1,5 +1,5 @@
 import type { AdminAction } from "../../core/readiness/admin-action.ts";
-import type { RecordedAction } from "../../core/control/readiness.ts";
+import type { RecordedAction } from "../../core/control/operations/readiness.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /** The DDL of the audit log. */

@@ -1,5 +1,5 @@
 import type { RecordedDrill } from "../../core/readiness/drills/drill.ts";
-import type { DrillStep } from "../../core/control/drills.ts";
+import type { DrillStep } from "../../core/control/operations/drills.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { columnsOf } from "../connection/statements.ts";

@@ -1,4 +1,4 @@
-import type { Exploration } from "../../core/control/readiness.ts";
+import type { Exploration } from "../../core/control/operations/readiness.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 

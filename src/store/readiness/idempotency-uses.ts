@@ -1,4 +1,4 @@
-import type { KeyUseFact } from "../../core/control/readiness.ts";
+import type { KeyUseFact } from "../../core/control/operations/readiness.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /** A create whose key was used before (interface 20). Times are by the store's clock. */

@@ -1,4 +1,4 @@
-import type { Waiver } from "../../core/control/readiness.ts";
+import type { Waiver } from "../../core/control/operations/readiness.ts";
 import type { Connection } from "../connection/connection.ts";
 
 type WaiverOfStore = Waiver & { readonly storeId: string };

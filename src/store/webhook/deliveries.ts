@@ -1,7 +1,7 @@
-import type { DeliveryEntry } from "../../core/control/webhook.ts";
+import type { DeliveryEntry } from "../../core/control/operations/webhook.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
 import { faultHeader, parseFaultHeader } from "../../core/fault/fault.ts";
-import type { AppliedFault } from "../../core/fault/operations.ts";
+import type { AppliedFault } from "../../core/fault/shapes.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 import {

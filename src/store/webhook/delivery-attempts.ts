@@ -1,4 +1,4 @@
-import type { DeliveryEntry } from "../../core/control/webhook.ts";
+import type { DeliveryEntry } from "../../core/control/operations/webhook.ts";
 import type { DeliveryState } from "../../core/webhook/delivery.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";

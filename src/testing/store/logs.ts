@@ -1,7 +1,7 @@
 import type { Delivery, Event, EventType, Log, LoggedRequest } from "../types.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
-import { EVENT_TYPES } from "../../core/webhook/event-types.ts";
+import { EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { CHECKS } from "../../core/webhook/webhook.ts";
 import { printable, printableLiteral, displayText } from "../../core/text.ts";
 import type { Calls } from "../calls.ts";

@@ -1,7 +1,7 @@
 // To change a drill: its file here (steps, expectations, causes, verdict), its command in cli/readiness/, its
 // requests in client/drills/. What the sandbox does meanwhile: sandbox/readiness/drill-lease.ts; its own requests:
 // `isDrillRequest` in sandbox/api/caller.ts.
-import type { DrillFact, DrillStep, DrillVerdict } from "../../control/drills.ts";
+import type { DrillFact, DrillStep, DrillVerdict } from "../../control/operations/drills.ts";
 import { hash } from "node:crypto";
 import type { Words } from "../../language.ts";
 import type { Endpoint } from "../../webhook/endpoint.ts";

@@ -1,5 +1,5 @@
 import type { CheckoutObject } from "../../checkout/checkout.ts";
-import type { DrillStep } from "../../control/drills.ts";
+import type { DrillStep } from "../../control/operations/drills.ts";
 import { english, type Words } from "../../language.ts";
 import { STEP_RESULTS, DUPLICATES_LIMITATIONS, LIST_ITEMS } from "../drill-sentences.ts";
 

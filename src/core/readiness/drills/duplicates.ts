@@ -1,6 +1,6 @@
 import type { CheckoutObject } from "../../checkout/checkout.ts";
 import type { DeliveryError } from "../../webhook/delivery.ts";
-import type { DrillStep } from "../../control/drills.ts";
+import type { DrillStep } from "../../control/operations/drills.ts";
 import { english, type Words } from "../../language.ts";
 import { EXPECTED_RESULTS, STEP_RESULTS, LIST_ITEMS } from "../drill-sentences.ts";
 import type { JudgedDrill } from "./drill.ts";

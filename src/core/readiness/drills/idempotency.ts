@@ -1,5 +1,5 @@
 import type { ClientRun } from "../names.ts";
-import type { ClientExit, DrillStep, ObservedCreate, WatchedRun } from "../../control/drills.ts";
+import type { ClientExit, DrillStep, ObservedCreate, WatchedRun } from "../../control/operations/drills.ts";
 import type { JudgedDrill } from "./drill.ts";
 import { errorRow } from "../../errors.ts";
 import { english, type Words } from "../../language.ts";

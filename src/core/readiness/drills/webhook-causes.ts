@@ -1,5 +1,5 @@
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
-import type { DrillStep } from "../../control/drills.ts";
+import type { DrillStep } from "../../control/operations/drills.ts";
 import { english } from "../../language.ts";
 import { EXPECTED_RESULTS, STEP_RESULTS } from "../drill-sentences.ts";
 import { adviceText, type DrillCause, type DrillNote } from "./webhook-advice.ts";

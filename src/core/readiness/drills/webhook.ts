@@ -1,7 +1,7 @@
 import { toIso } from "../../clock.ts";
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
 import type { CheckoutEvent } from "../../checkout/event.ts";
-import type { DrillStep } from "../../control/drills.ts";
+import type { DrillStep } from "../../control/operations/drills.ts";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import { english } from "../../language.ts";
 import { excerpt } from "../../text.ts";

@@ -3,7 +3,7 @@
 import { decisionsOfReturn } from "../../../core/checkout/return-origin.ts";
 import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
 import type { Checkout } from "../../../core/checkout/checkout.ts";
-import type { Attempt } from "../../../core/control/checkout.ts";
+import type { Attempt } from "../../../core/control/operations/checkout.ts";
 import { PAGE_VIEWS } from "../../../core/checkout/page-view.ts";
 import { formatReturnOrigin } from "../../../core/checkout/return-origin.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";

@@ -1,6 +1,6 @@
 import { displayStoreName } from "../../../core/config/store-name.ts";
 import { isFinal, MAX_PAYMENT_ATTEMPTS } from "../../../core/checkout/payment.ts";
-import type { Attempt } from "../../../core/control/checkout.ts";
+import type { Attempt } from "../../../core/control/operations/checkout.ts";
 import { html, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
 import { payerLayout, liveMain } from "../shared/layout.ts";

@@ -6,7 +6,7 @@ import {
   isRequested,
   productionOf,
 } from "../../../../core/readiness/admin-action.ts";
-import type { Production } from "../../../../core/control/readiness.ts";
+import type { Production } from "../../../../core/control/operations/readiness.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { StoreDetails } from "../../../../store/stores.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";

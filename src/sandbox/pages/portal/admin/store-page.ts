@@ -2,7 +2,7 @@ import { displayStoreName } from "../../../../core/config/store-name.ts";
 import { displayText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { isApproved, isGateOpen, productionOf } from "../../../../core/readiness/admin-action.ts";
-import type { RecordedAction } from "../../../../core/control/readiness.ts";
+import type { RecordedAction } from "../../../../core/control/operations/readiness.ts";
 import type { AdministratorAction } from "../../../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";

@@ -1,5 +1,5 @@
 import { toIso } from "../../../../core/clock.ts";
-import type { LastChange } from "../../../../core/control/checkout.ts";
+import type { LastChange } from "../../../../core/control/operations/checkout.ts";
 import { describeLastChange, lastChangeAge } from "../../../../core/explain/last.ts";
 import { selectorOf } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";

@@ -1,5 +1,5 @@
 import { merchantText } from "../../shared/merchant-text.ts";
-import type { CheckoutEntry } from "../../../../core/control/checkout.ts";
+import type { CheckoutEntry } from "../../../../core/control/operations/checkout.ts";
 import { decodeRequest, type AnswerOf } from "../../../../core/control/operations.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { LastAnswer } from "../../../../store/webhook/delivery-attempts.ts";

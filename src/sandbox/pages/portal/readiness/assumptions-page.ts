@@ -1,4 +1,4 @@
-import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
+import { ASSUMPTIONS } from "../../../../core/calibration/assumptions.ts";
 import { verdictOn, type Calibration } from "../../../../core/calibration/calibration.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html } from "../../../../web/html.ts";

@@ -1,5 +1,5 @@
 import { displayText } from "../../../../core/text.ts";
-import type { ReadinessFacts } from "../../../../core/control/readiness.ts";
+import type { ReadinessFacts } from "../../../../core/control/operations/readiness.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
 import { RETURN_STEPS } from "../../../../core/readiness/drills/browser-return.ts";
@@ -9,7 +9,7 @@ import { DUPLICATES_STEPS } from "../../../../core/readiness/drills/duplicates.t
 import { IDEMPOTENCY_STEPS } from "../../../../core/readiness/drills/idempotency.ts";
 import { CASE_NAMES, WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_VALIDITY_MS } from "../../../../core/readiness/proof.ts";
-import type { DrillFact, DrillStep } from "../../../../core/control/drills.ts";
+import type { DrillFact, DrillStep } from "../../../../core/control/operations/drills.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { inputField, checkbox } from "../fields.ts";

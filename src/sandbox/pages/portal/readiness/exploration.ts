@@ -1,4 +1,4 @@
-import type { JudgedChecklist } from "../../../../core/control/readiness.ts";
+import type { JudgedChecklist } from "../../../../core/control/operations/readiness.ts";
 import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { ageOf, table } from "../parts.ts";

@@ -6,7 +6,7 @@ import type {
   JudgedChecklist,
   ReadinessFacts,
   Evidence,
-} from "../../../../core/control/readiness.ts";
+} from "../../../../core/control/operations/readiness.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
@@ -15,7 +15,7 @@ import { actionForm, storePath, typedValues } from "../forms.ts";
 import { ageOf, copyableText, textWithMoments, linkTo } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { drillActions, drillResults, drillsIn, latestFindings, runningDrills } from "./drills.ts";
-import type { DrillFact } from "../../../../core/control/drills.ts";
+import type { DrillFact } from "../../../../core/control/operations/drills.ts";
 import { ITEM_TITLES, type DrillKind, type ItemName } from "../../../../core/readiness/names.ts";
 import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
 import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";

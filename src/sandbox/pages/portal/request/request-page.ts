@@ -3,7 +3,7 @@ import interfaceText from "../../../../../INTERFACE.md?raw";
 import { checksInOrder } from "../../../../core/explain/checks.ts";
 import type { Explanation } from "../../../../core/explain/explanation.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
-import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
+import { ASSUMPTIONS } from "../../../../core/calibration/assumptions.ts";
 import { explainRequest } from "../../../../core/explain/request.ts";
 import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";

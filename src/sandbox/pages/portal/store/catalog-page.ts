@@ -1,5 +1,5 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/control/checkout.ts";
+import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/control/operations/checkout.ts";
 import { PAYMENT_METHODS } from "../../../../core/checkout/checkout.ts";
 import { explainAmountFault } from "../../../../core/money.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";

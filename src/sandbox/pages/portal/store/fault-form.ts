@@ -6,7 +6,7 @@ import {
   FAULT_PARAMETERS,
   type FaultParameter,
 } from "../../../../core/fault/rules.ts";
-import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
+import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { selectField, inputField, refusalText, suggestions, type TypedForm } from "../fields.ts";
 import { actionForm, listAddress, storePath, typedValues } from "../forms.ts";

@@ -6,7 +6,7 @@ import {
   parseSpanOrMomentText,
 } from "../../../../core/config/setting-text.ts";
 import { FAULT_PROFILES } from "../../../../core/fault/actions.ts";
-import type { FaultEntry } from "../../../../core/fault/operations.ts";
+import type { FaultEntry } from "../../../../core/fault/shapes.ts";
 import { PROFILE_FAULTS } from "../../../../core/fault/profiles.ts";
 import { FAULT_PARAMETERS } from "../../../../core/fault/rules.ts";
 import {

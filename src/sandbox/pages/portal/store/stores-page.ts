@@ -1,6 +1,6 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { NEW_MERCHANT, type StoreEntry } from "../../../../core/control/stores.ts";
+import { NEW_MERCHANT, type StoreEntry } from "../../../../core/control/operations/stores.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral, displayText } from "../../../../core/text.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";

@@ -3,7 +3,7 @@ import { parseJson } from "../../../../core/json.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../../../../core/webhook/delivery.ts";
-import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
+import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";

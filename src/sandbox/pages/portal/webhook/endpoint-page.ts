@@ -1,5 +1,5 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { DEFAULT_OVERLAP_MS, type EndpointEntry } from "../../../../core/control/webhook.ts";
+import { DEFAULT_OVERLAP_MS, type EndpointEntry } from "../../../../core/control/operations/webhook.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";

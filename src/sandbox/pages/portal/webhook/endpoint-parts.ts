@@ -1,7 +1,7 @@
 import { reasonWords } from "../../../../core/webhook/endpoint.ts";
-import { ALL_EVENTS, EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
+import { ALL_EVENTS, EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import type { EffectiveEndpoint } from "../../../../core/webhook/endpoint.ts";
-import type { EndpointEntry } from "../../../../core/control/webhook.ts";
+import type { EndpointEntry } from "../../../../core/control/operations/webhook.ts";
 import type { EndpointHealth } from "../../../../store/webhook/delivery-health.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";

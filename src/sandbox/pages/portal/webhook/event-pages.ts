@@ -1,5 +1,5 @@
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
-import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
+import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { actionForm, listAddress, storePath, testOrderForm } from "../forms.ts";

@@ -1,4 +1,4 @@
-import type { Words } from "./language.ts";
+import type { Words } from "../language.ts";
 
 /** The error of a zod check in both languages: zod keeps the English message, together with the Chinese message. */
 export function errorWords([error, chinese]: Words): {

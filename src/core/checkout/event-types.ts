@@ -1,4 +1,4 @@
-import { STATUSES } from "../checkout/checkout.ts";
+import { STATUSES } from "./checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 

@@ -1,4 +1,4 @@
-import type { AssumptionEntry } from "../control/readiness.ts";
+import type { AssumptionEntry } from "../control/operations/readiness.ts";
 import { BUCKET_OWNER_WORDS } from "../request/rate-limit.ts";
 import type { Words } from "../language.ts";
 

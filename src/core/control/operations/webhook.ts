@@ -1,10 +1,10 @@
-import { errorWords } from "../issue-words.ts";
+import { errorWords } from "../../shape/issue-words.ts";
 import * as z from "zod/mini";
-import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
-import { EVENT_TYPE_FORM, EVENT_PATTERNS, EVENT_TYPES } from "../webhook/event-types.ts";
-import { TARGET_SCHEMA } from "../webhook/target.ts";
-import { DELIVERY_ACTIONS } from "../fault/actions.ts";
-import { appliedFault } from "../fault/operations.ts";
+import { DELIVERY_ERRORS, DELIVERY_STATES } from "../../webhook/delivery.ts";
+import { EVENT_TYPE_FORM, EVENT_PATTERNS, EVENT_TYPES } from "../../checkout/event-types.ts";
+import { TARGET_SCHEMA } from "../../webhook/target.ts";
+import { DELIVERY_ACTIONS } from "../../fault/actions.ts";
+import { appliedFault } from "../../fault/shapes.ts";
 import {
   moment,
   momentInRequest,
@@ -12,8 +12,8 @@ import {
   wholeNumber,
   wholeNumberInQuery,
   type DomainOf,
-} from "./operation.ts";
-import { nameSchemas } from "./wire-names.ts";
+} from "../operation.ts";
+import { nameSchemas } from "../../shape/wire-names.ts";
 
 /** Default overlap of a rotation, in milliseconds: a day. */
 export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { moment, sandboxOperation, textUpTo, wholeNumber } from "../control/operation.ts";
+import { moment, sandboxOperation, textUpTo, wholeNumber } from "../operation.ts";
 
 /** The operations on the portal's sessions (decision 99). */
 export const portalOperations = {

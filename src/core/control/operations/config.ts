@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import { resolvedStore } from "../config/schema.ts";
-import { returnOrigin } from "../config/store-fields.ts";
+import { resolvedStore } from "../../config/schema.ts";
+import { returnOrigin } from "../../config/store-fields.ts";
 import { price } from "./checkout.ts";
-import { sandboxOperation, type DomainOf } from "./operation.ts";
+import { sandboxOperation, type DomainOf } from "../operation.ts";
 import { servedSettings } from "./sandbox.ts";
-import { nameSchemas } from "./wire-names.ts";
+import { nameSchemas } from "../../shape/wire-names.ts";
 
 const shown = z.nullable(z.union([z.string(), z.number(), z.boolean()]));
 

@@ -1,12 +1,17 @@
 import * as z from "zod/mini";
-import { returnOrigin } from "../config/store-fields.ts";
-import { SCOPES } from "../credential.ts";
-import { ADMINISTRATOR_ACTIONS, CHECKLIST_ITEMS, DRILL_KINDS, MAX_NOTE_LENGTH } from "../readiness/names.ts";
+import { returnOrigin } from "../../config/store-fields.ts";
+import { SCOPES } from "../../credential.ts";
+import {
+  ADMINISTRATOR_ACTIONS,
+  CHECKLIST_ITEMS,
+  DRILL_KINDS,
+  MAX_NOTE_LENGTH,
+} from "../../readiness/names.ts";
 import { MAX_SUBJECT_LENGTH, price } from "./checkout.ts";
 import { drillResult, runningDrill } from "./drills.ts";
-import { moment, storeOperation, type DomainOf, wholeNumber, nonEmptyText } from "./operation.ts";
+import { moment, storeOperation, type DomainOf, wholeNumber, nonEmptyText } from "../operation.ts";
 import { endpoint } from "./webhook.ts";
-import { nameSchemas } from "./wire-names.ts";
+import { nameSchemas } from "../../shape/wire-names.ts";
 
 /** The note that the user adds to an action or a waiver. */
 export const note = nonEmptyText(MAX_NOTE_LENGTH);

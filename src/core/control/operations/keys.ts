@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { SCOPES } from "../credential.ts";
-import { moment, storeOperation, wholeNumber, type DomainOf } from "./operation.ts";
-import { nameSchemas } from "./wire-names.ts";
+import { SCOPES } from "../../credential.ts";
+import { moment, storeOperation, wholeNumber, type DomainOf } from "../operation.ts";
+import { nameSchemas } from "../../shape/wire-names.ts";
 
 const scope = z.enum(SCOPES);
 /** The scopes of a key. */

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { moment, sandboxOperation, wholeNumber, type DomainOf } from "./operation.ts";
-import { nameSchemas, wireSchema } from "./wire-names.ts";
+import { moment, sandboxOperation, wholeNumber, type DomainOf } from "../operation.ts";
+import { nameSchemas, wireSchema } from "../../shape/wire-names.ts";
 
 /** The settings of a sandbox that a configuration can set. */
 export const servedSettings = z.object({

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import { PAYMENT_METHODS, BILLING_MODELS } from "../checkout/checkout.ts";
-import { SIMULATED_OUTCOMES } from "../checkout/reserved-order-id.ts";
-import { checkoutWire } from "../checkout/wire.ts";
-import { RETURN_ORIGIN_SCHEMA, RETURN_PATH_SCHEMA } from "../checkout/return-origin.ts";
-import { requestedPrice as wantedPrice, returnOrigin } from "../config/store-fields.ts";
+import { PAYMENT_METHODS, BILLING_MODELS } from "../../checkout/checkout.ts";
+import { SIMULATED_OUTCOMES } from "../../checkout/reserved-order-id.ts";
+import { checkoutWire } from "../../checkout/wire.ts";
+import { RETURN_ORIGIN_SCHEMA, RETURN_PATH_SCHEMA } from "../../checkout/return-origin.ts";
+import { requestedPrice as wantedPrice, returnOrigin } from "../../config/store-fields.ts";
 import {
   moment,
   nonEmptyText,
@@ -11,8 +11,8 @@ import {
   wholeNumber,
   wholeNumberInQuery,
   type DomainOf,
-} from "./operation.ts";
-import { toDomainFields, nameSchemas } from "./wire-names.ts";
+} from "../operation.ts";
+import { toDomainFields, nameSchemas } from "../../shape/wire-names.ts";
 
 const { id, object, orderId, amountMinor, currency, ...rest } = toDomainFields(checkoutWire.shape);
 const { status } = rest;

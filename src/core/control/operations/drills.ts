@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { ERROR_CODES } from "../errors.ts";
-import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
-import { CLIENT_RUNS, DRILL_KINDS, LEASE_KINDS, ANSWER_LOSSES } from "../readiness/names.ts";
+import { ERROR_CODES } from "../../errors.ts";
+import { DELIVERY_ERRORS } from "../../webhook/delivery.ts";
+import { CLIENT_RUNS, DRILL_KINDS, LEASE_KINDS, ANSWER_LOSSES } from "../../readiness/names.ts";
 import {
   moment,
   storeOperation,
@@ -10,8 +10,8 @@ import {
   type DomainOf,
   wholeNumber,
   nonEmptyText,
-} from "./operation.ts";
-import { nameSchemas } from "./wire-names.ts";
+} from "../operation.ts";
+import { nameSchemas } from "../../shape/wire-names.ts";
 
 /** Maximum number of steps of a drill. */
 const MAX_STEPS = 50;

@@ -1,4 +1,4 @@
-import type { OperationName } from "../control/operations.ts";
+import type { OperationName } from "./operations.ts";
 import type { Words } from "../language.ts";
 
 /** A part of a sandbox that a hosted service (decision 124) does not have. */

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { SNAPSHOT_NAME } from "../snapshot/snapshot.ts";
-import { givenId as existingId, storeName } from "../config/store-fields.ts";
-import { moment, sandboxOperation, storeOperation, type DomainOf } from "./operation.ts";
-import { nameSchemas } from "./wire-names.ts";
+import { SNAPSHOT_NAME } from "../../snapshot/snapshot.ts";
+import { givenId as existingId, storeName } from "../../config/store-fields.ts";
+import { moment, sandboxOperation, storeOperation, type DomainOf } from "../operation.ts";
+import { nameSchemas } from "../../shape/wire-names.ts";
 
 /** Stands for a new merchant, instead of an existing merchant's id. */
 export const NEW_MERCHANT = "new";

@@ -7,8 +7,8 @@ import {
   wholeNumber,
   type DomainOf,
 } from "../control/operation.ts";
-import { addRules, nameSchemas } from "../control/wire-names.ts";
-import { EVENT_PATTERNS } from "../webhook/event-types.ts";
+import { addRules, nameSchemas } from "../shape/wire-names.ts";
+import { EVENT_PATTERNS } from "../checkout/event-types.ts";
 import { FAULT_ACTIONS, FAULT_PROFILES, MAX_DELIVERY_DELAY_MS } from "./actions.ts";
 import { FAULT_RULES, PATH_PATTERN } from "./rules.ts";
 

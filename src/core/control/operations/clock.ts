@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { statusChange } from "./checkout.ts";
-import { moment, momentInRequest, storeOperation, wholeNumber } from "./operation.ts";
+import { moment, momentInRequest, storeOperation, wholeNumber } from "../operation.ts";
 import { dispatchedAttempt } from "./webhook.ts";
-import { nameSchemas } from "./wire-names.ts";
+import { nameSchemas } from "../../shape/wire-names.ts";
 
 /** The longest span by which a clock moves at once, in milliseconds: a year. */
 const MAX_ADVANCE_MS = 366 * 24 * 3_600_000;

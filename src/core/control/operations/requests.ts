@@ -1,10 +1,10 @@
-import { errorWords } from "../issue-words.ts";
+import { errorWords } from "../../shape/issue-words.ts";
 import * as z from "zod/mini";
-import { ERROR_CODES } from "../errors.ts";
-import { EXPLAINABLE_KINDS } from "../explain/explained.ts";
-import { explanation } from "../explain/explanation.ts";
-import { parseStatuses, STATUSES_SCHEMA } from "../request/statuses.ts";
-import { appliedFault } from "../fault/operations.ts";
+import { ERROR_CODES } from "../../errors.ts";
+import { EXPLAINABLE_KINDS } from "../../explain/explained.ts";
+import { explanation } from "../../explain/explanation.ts";
+import { parseStatuses, STATUSES_SCHEMA } from "../../request/statuses.ts";
+import { appliedFault } from "../../fault/shapes.ts";
 import {
   moment,
   momentInRequest,
@@ -12,8 +12,8 @@ import {
   storeOperation,
   wholeNumberInQuery,
   type DomainOf,
-} from "./operation.ts";
-import { nameSchemas } from "./wire-names.ts";
+} from "../operation.ts";
+import { nameSchemas } from "../../shape/wire-names.ts";
 
 /** The longest time that a list request waits for the next entry, in milliseconds. */
 export const MAX_REQUEST_WAIT_MS = 20_000;
