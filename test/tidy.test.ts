@@ -301,6 +301,26 @@ test("no files import each other in a circle, be it by a type or on demand", () 
   ]);
 });
 
+test("the rooms of the core stand above each other, and only the control API is above all", () => {
+  const rooms = sources
+    .filter(({ name }) => name.startsWith("core/"))
+    .flatMap(({ path, name }) => {
+      const room = roomOf(name);
+      const others = imports(source(name)).map((specifier) =>
+        roomOf(relative(SRC, resolve(dirname(path), specifier))),
+      );
+      return others
+        .filter((other) => other.startsWith("core") && other !== room)
+        .map((other) => [room, other]);
+    });
+  const below = new Map(
+    rooms.map(([room = ""]) => [room, rooms.flatMap(([one, other = ""]) => (one === room ? [other] : []))]),
+  );
+  expect(below.size).toBeGreaterThan(10);
+  expect([...below.keys()].filter((room) => reachedFrom(room, below).has(room))).toEqual([]);
+  expect(rooms.filter(([, other]) => other === "core/control")).toEqual([]);
+});
+
 test("no file is over 500 lines", () => {
   const long = sources.filter(({ text }) => text.split("\n").length - 1 > MAX_FILE_LINES);
   expect(long.map(({ name }) => name)).toEqual([]);
@@ -495,6 +515,11 @@ function isAllowed(
   if (layer === "sandbox" && target === join("..", "INTERFACE.md?raw")) return true;
   const folder = folderOf(target);
   return folder === layer || rule.folders.includes(folder);
+}
+
+/** The room of a file: the first folder in its floor, or the floor itself. */
+function roomOf(name: string): string {
+  return name.split("/").slice(0, -1).slice(0, 2).join("/");
 }
 
 function folderOf(name: string): string {

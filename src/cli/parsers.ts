@@ -2,21 +2,19 @@ import { MAX_NOTE_LENGTH } from "../core/readiness/names.ts";
 import { invalidOption } from "./command.ts";
 import { MAX_CHECKOUT_LIFETIME_MS, MIN_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { RateLimit } from "../core/request/rate-limit.ts";
-import {
-  parseDurationText,
-  isHost,
-  parseSchedule,
-  parseRateLimitText,
-  SPAN_OR_MOMENT_FORM,
-  parseSpanOrMomentText,
-  type SpanOrMoment,
-} from "../core/config/setting-text.ts";
+import { isHost, parseSchedule, parseRateLimitText } from "../core/config/setting-text.ts";
 import { english } from "../core/language.ts";
 import { explainAmountFault } from "../core/money.ts";
 import { codePointLength, isUuid, printableLiteral } from "../core/text.ts";
 import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { World } from "../world.ts";
 import { wordsBeforeSeparator } from "./option-rules.ts";
+import {
+  parseDurationText,
+  SPAN_OR_MOMENT_FORM,
+  parseSpanOrMomentText,
+  type SpanOrMoment,
+} from "../core/duration.ts";
 
 /** Maximum duration in milliseconds: a day, well below the limit of Node's timers (24 days). */
 const MAX_DURATION_MS = 24 * 3_600_000;

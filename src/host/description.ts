@@ -1,5 +1,4 @@
 import { settingsOf, type ServeOptions } from "./options.ts";
-import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import { localOrigin } from "../core/loopback.ts";
 import { portalOrigin } from "../core/network/public-url.ts";
 import { portalPath } from "../core/portal/path.ts";
@@ -9,6 +8,7 @@ import { holdOfSandbox } from "../sandbox/runtime/home.ts";
 import type { SeededStore } from "../sandbox/runtime/seed.ts";
 import type { Store } from "../store/store.ts";
 import type { StateLocation, Host } from "./hosting.ts";
+import type { SandboxDescription } from "../core/sandbox/description.ts";
 
 /** Creates the description that a sandbox gives of itself. */
 export function describeSandbox(

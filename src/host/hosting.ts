@@ -1,10 +1,10 @@
-import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import type { RunRecord } from "../core/state-files.ts";
 import type { LogStream } from "../sandbox/runtime/access-log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { GuestWorld } from "../world.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
 import type { ReadyMessage } from "./ready.ts";
+import type { SandboxDescription } from "../core/sandbox/description.ts";
 
 /** A sandbox that answers requests. */
 export type ServedSandbox = {

@@ -1,7 +1,6 @@
 import type { ListenFailure, World, GuestWorld, Listener } from "../world.ts";
 import { type HostFailure, usageFailure } from "./failure.ts";
 import { CONFIG_PATH } from "../core/config/file-name.ts";
-import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import { isLoopbackAddress } from "../core/network/address.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT } from "../core/request/rate-limit.ts";
@@ -9,6 +8,7 @@ import { printable } from "../core/text.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
 import { type ServeOptions, DEFAULT_PORT } from "./options.ts";
 import type { Host } from "./hosting.ts";
+import type { SandboxDescription } from "../core/sandbox/description.ts";
 
 /** The options of a sandbox that do not depend on its port, and a function that describes it for a port. */
 export type PortlessService = Pick<

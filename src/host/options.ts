@@ -1,7 +1,6 @@
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { PlannedChange } from "../core/config/plan.ts";
 import type { RequestedStore } from "../core/config/schema.ts";
-import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import type { StoreClock } from "../core/clock.ts";
 import type { ListenAddress } from "../core/network/address.ts";
 import type { Refusal } from "../core/outcome.ts";
@@ -15,6 +14,7 @@ import {
 import type { LogFormat } from "../sandbox/runtime/access-log.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";
 import type { HostFailure } from "./failure.ts";
+import type { SandboxDescription } from "../core/sandbox/description.ts";
 
 /** The settings of a sandbox; each has a default. */
 export type ServeOptions = {

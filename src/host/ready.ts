@@ -1,4 +1,4 @@
-import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
+import type { SandboxDescription } from "../core/sandbox/description.ts";
 
 /** The ready message of a sandbox, sent when it is truly ready (decision 57). Fields that do not apply are null. */
 export type ReadyMessage = {

@@ -1,10 +1,10 @@
 import type { Objects } from "cloudflare:workers";
-import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import type { HostedSettings } from "../core/config/hosted-settings.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { NewStore } from "../sandbox/runtime/seed.ts";
 import type { StoreDetails } from "../store/stores.ts";
 import type { Mark } from "./marks.ts";
+import type { SandboxDescription } from "../core/sandbox/description.ts";
 
 /** The values of a new store. */
 export type StoreInput = {

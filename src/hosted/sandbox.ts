@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
-import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import type { HostedSettings } from "../core/config/hosted-settings.ts";
 import { rateLimitText } from "../core/request/rate-limit.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";
@@ -18,6 +17,7 @@ import type { Store } from "../store/store.ts";
 import type { HostedEnv } from "./env.ts";
 import { openRequestLog } from "./request-log.ts";
 import { consoleStream, type WorkerWorld } from "./world.ts";
+import type { SandboxDescription } from "../core/sandbox/description.ts";
 
 /**
  * The parts that differ between the sandboxes of a hosted service: the sandbox of a store, of the index, and of no

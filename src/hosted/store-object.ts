@@ -1,6 +1,5 @@
 import { DurableObject, type ObjectState, type ObjectStorage } from "cloudflare:workers";
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
-import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { runOperation } from "../sandbox/control/handlers.ts";
 import { finishErasures, resetStores } from "../sandbox/runtime/erase.ts";
@@ -16,6 +15,7 @@ import { REFUSED_OPERATIONS } from "./operations.ts";
 import { createHostedSandbox, storeMakerOf } from "./sandbox.ts";
 import { hasTables, migrateTables, openObjectStore } from "./store.ts";
 import { workerWorld } from "./world.ts";
+import type { SandboxDescription } from "../core/sandbox/description.ts";
 
 /** A store whose tables and service are in memory. */
 type OpenStore = {

@@ -1,6 +1,6 @@
 import type { Status } from "../core/checkout/checkout.ts";
-import type { StatusChangeEntry } from "../core/control/operations/checkout.ts";
-import type { FinishedAttemptEntry } from "../core/control/operations/webhook.ts";
+import type { StatusChangeEntry } from "../core/checkout/shapes.ts";
+import type { FinishedAttemptEntry } from "../core/webhook/shapes.ts";
 
 /** Changes to one status: their number, and the first of them. */
 type Changes = { readonly count: number; readonly first: readonly StatusChangeEntry[] };

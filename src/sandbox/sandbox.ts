@@ -1,5 +1,4 @@
 import type { Calibration } from "../core/calibration/calibration.ts";
-import type { SandboxDescription } from "../core/control/operations/sandbox.ts";
 import { allowedHosts, localOrigin } from "../core/loopback.ts";
 import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/address.ts";
 import { portalOrigin } from "../core/network/public-url.ts";
@@ -41,6 +40,7 @@ import type { SnapshotStorage } from "./snapshot/storage.ts";
 import { holdOfStore } from "./runtime/home.ts";
 import { resolvesWithin, createStoreGate } from "./runtime/store-gate.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
+import type { SandboxDescription } from "../core/sandbox/description.ts";
 
 /** The options and dependencies of a sandbox. */
 export type SandboxOptions = {

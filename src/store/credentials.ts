@@ -1,9 +1,9 @@
-import type { KeyEntry } from "../core/control/operations/keys.ts";
 import type { StoreClock } from "../core/clock.ts";
 import { hashKey, type Credential, type Scope } from "../core/credential.ts";
 import type { Connection } from "./connection/connection.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import { cacheBriefly } from "./connection/remembered.ts";
+import type { KeyEntry } from "../core/store/shapes.ts";
 
 /** The public facts of an API key. Times are milliseconds by the store's clock. */
 export type KeySummary = Omit<KeyEntry, "keyId"> & Pick<Credential, "id">;

@@ -1,5 +1,4 @@
 import { toIso } from "../core/clock.ts";
-import { parseDurationText } from "../core/config/setting-text.ts";
 import { resolve } from "node:path";
 import { loadConfig, loadConfigText } from "../host/config/load.ts";
 import { settingsWithLoadedConfig } from "../host/config/start-settings.ts";
@@ -17,6 +16,7 @@ import type { InProcessOptions } from "./in-process.ts";
 import { createSeededSource } from "./seeded.ts";
 import type { SandboxOptions } from "./types.ts";
 import type { ServeOptions } from "../host/options.ts";
+import { parseDurationText } from "../core/duration.ts";
 
 /** The default time at which the clocks of a seeded sandbox are frozen. */
 const START_OF_TIME = Date.UTC(2026, 0, 1);

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import type { Checklist } from "../../src/core/control/operations/readiness.ts";
 import type { ItemName } from "../../src/core/readiness/names.ts";
 import { BROKEN_RECEIVERS } from "../support/broken-receivers.ts";
 import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
@@ -26,6 +25,7 @@ import {
 } from "../support/shop-clients.ts";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
+import type { Checklist } from "../../src/core/readiness/shapes.ts";
 
 /** A checklist as it is printed. */
 type Report = Pick<Checklist, "verdict" | "items">;

@@ -6,7 +6,6 @@ import {
   type DuplicatesCause,
 } from "../../src/core/readiness/drills/duplicates-causes.ts";
 import { DUPLICATE_SENDS } from "../../src/core/readiness/drills/duplicates.ts";
-import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import { BROKEN, UNSEEN } from "../support/broken.table.ts";
 import { FULL, part } from "../support/campaign.ts";
 import { drillInMemory } from "../support/duplicates-in-memory.ts";
@@ -21,6 +20,7 @@ import {
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
+import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
 
 type Report = {
   readonly verdict: string;

@@ -1,8 +1,6 @@
 import { english } from "../../src/core/language.ts";
 import { expect, test } from "vitest";
-import type { Checklist } from "../../src/core/control/operations/readiness.ts";
 import { DUPLICATES_CAUSES } from "../../src/core/readiness/drills/duplicates-causes.ts";
-import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import { eventually } from "../support/eventually.ts";
 import { openShopOn, rightBooks, SHOP, waitingPage } from "../support/harness-shop.ts";
 import { right } from "../support/merchant-receivers.ts";
@@ -10,6 +8,8 @@ import { installClient, rightClient } from "../support/shop-clients.ts";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
+import type { Checklist } from "../../src/core/readiness/shapes.ts";
+import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
 
 type Report = { readonly verdict: string; readonly steps: readonly DrillStep[] };
 type Item = Checklist["items"][number];

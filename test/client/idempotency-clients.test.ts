@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import { createOrderIds, orderIdLike } from "../../src/core/readiness/drilled-order-ids.ts";
 import { english } from "../../src/core/language.ts";
 import { IDEMPOTENCY_CAUSES } from "../../src/core/readiness/idempotency-causes.ts";
@@ -20,6 +19,7 @@ import {
   type Client,
   type Parts,
 } from "../support/shop-clients.ts";
+import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
 
 type Judged = { readonly drill_id: string | null; readonly steps: readonly DrillStep[] };
 

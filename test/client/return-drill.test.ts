@@ -1,11 +1,11 @@
 import { english } from "../../src/core/language.ts";
 import { expect, test } from "vitest";
 import { RETURN_CAUSES } from "../../src/core/readiness/drills/browser-return.ts";
-import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import { BROKEN, UNSEEN } from "../support/broken.table.ts";
 import { BROKEN_PAGES, GOOD_PAGES, openReturnShop, UNSEEN_PAGES } from "../support/return-shops.ts";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
+import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
 
 const SHOP = "http://localhost:3000";
 const DRILL = [

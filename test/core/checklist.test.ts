@@ -1,13 +1,5 @@
 import { expect, test } from "vitest";
 import { decideAction, productionOf, type AdminAction } from "../../src/core/readiness/admin-action.ts";
-import type {
-  RecordedAction,
-  EndpointFact,
-  KeyUseFact,
-  ReadinessFacts,
-  Waiver,
-  ChecklistItem,
-} from "../../src/core/control/operations/readiness.ts";
 import { isReady, junitXml, reportMarkdown, type ChecklistReport } from "../../src/core/readiness/report.ts";
 import {
   judgeService,
@@ -19,7 +11,15 @@ import { CHECKLIST_ITEMS, ITEM_COUNT_WORD, type ItemName } from "../../src/core/
 import { ORDER_CASE_NAMES } from "../../src/core/readiness/drills/webhook.ts";
 import { duplicatesSubject, webhookSubject } from "../../src/core/readiness/drills/drill.ts";
 import { EVIDENCE_VALIDITY_MS } from "../../src/core/readiness/proof.ts";
-import type { DrillFact } from "../../src/core/control/operations/drills.ts";
+import type {
+  RecordedAction,
+  EndpointFact,
+  KeyUseFact,
+  ReadinessFacts,
+  Waiver,
+  ChecklistItem,
+} from "../../src/core/readiness/shapes.ts";
+import type { DrillFact } from "../../src/core/readiness/drill-shapes.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 12);
 const STORE = "0199a3c4-5d00-7000-8000-000000000001";

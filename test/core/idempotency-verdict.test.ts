@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import type { ClientExit, ObservedCreate } from "../../src/core/control/operations/drills.ts";
 import { ERRORS } from "../../src/core/errors.ts";
 import { english, type Words } from "../../src/core/language.ts";
 import {
@@ -14,6 +13,7 @@ import {
   type IdempotencyFacts,
   type RunFact,
 } from "../../src/core/readiness/drills/idempotency.ts";
+import type { ClientExit, ObservedCreate } from "../../src/core/readiness/drill-shapes.ts";
 
 type Run = ObservedCreate["run"];
 

@@ -9,8 +9,8 @@ import {
   TRANSITIONS,
   type CheckoutCommand,
 } from "../../src/core/checkout/payment.ts";
-import type { Attempt } from "../../src/core/control/operations/checkout.ts";
 import { outcomeOfOrderId } from "../../src/core/checkout/reserved-order-id.ts";
+import type { Attempt } from "../../src/core/checkout/shapes.ts";
 
 const checkout = (status: Status): Checkout => ({
   id: "c",

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
-import { moment, momentInRequest } from "../../src/core/control/operation.ts";
 import {
   CONTROL_OPERATIONS,
   decodeAnswer,
@@ -12,6 +11,7 @@ import {
 } from "../../src/core/control/operations.ts";
 import { wireSchema } from "../../src/core/shape/wire-names.ts";
 import { SEED, size } from "../support/campaign.ts";
+import { moment, momentInRequest } from "../../src/core/shape/fields.ts";
 
 const ID = "0199a3c4-5d00-7000-8000-000000000001";
 

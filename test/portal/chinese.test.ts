@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import { english, type Words } from "../../src/core/language.ts";
 import {
   EXPECTED_RESULTS,
@@ -25,6 +24,7 @@ import { portalPages } from "../support/portal-addresses.ts";
 import { signedIn, textOf } from "../support/portal.ts";
 import { WRONG_FORMS, type Fields } from "../support/wrong-forms.ts";
 import { askPortal, portalHost, signIn } from "../support/portal-sign-in.ts";
+import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
 
 type Rows = Readonly<Record<string, DrillSentence>>;
 

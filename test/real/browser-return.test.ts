@@ -6,7 +6,6 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { RETURN_CAUSES, type ReturnCause } from "../../src/core/readiness/drills/browser-return.ts";
-import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { EPHEMERAL } from "../support/harness.ts";
@@ -14,6 +13,7 @@ import { run, startSandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
+import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
 
 type Report = {
   readonly verdict: string;

@@ -5,7 +5,6 @@ import Database from "better-sqlite3";
 import { parseCredentials } from "../../src/core/state-files.ts";
 import { expect, test } from "vitest";
 import { formatTestKey, hashKey } from "../../src/core/credential.ts";
-import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import { createOtherRequest } from "../../src/core/readiness/other-request.ts";
 import type { ShellResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
@@ -21,6 +20,7 @@ import {
 } from "../support/program.ts";
 import { BROKEN_CLIENTS, installClient, rightClient } from "../support/shop-clients.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
 
 type Judged = {
   readonly verdict: "passed" | "failed" | "unknown";

@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { buildCreateRequest } from "../../src/client/api/client.ts";
-import type { DeliveryEntry } from "../../src/core/control/operations/webhook.ts";
 import type { DeliveryError } from "../../src/core/webhook/delivery.ts";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import { NETWORK, openControl } from "../support/control.ts";
@@ -12,6 +11,7 @@ import { apiKeyOf, purchase } from "../support/load.ts";
 import { startSandbox, startSandboxHere, type SandboxProcess } from "../support/program.ts";
 import { drips, floods, openRawReceiver, says } from "../support/raw-receiver.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import type { DeliveryEntry } from "../../src/core/webhook/shapes.ts";
 
 /** In this time a receiver that answers has done so, on a busy machine too. */
 const TIMEOUT_MS = 2000;

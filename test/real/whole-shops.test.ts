@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { part } from "../support/campaign.ts";
 import { hasLanguage } from "../support/machine.ts";
-import type { DrillStep } from "../../src/core/control/operations/drills.ts";
 import { HURRIED_SHOPS } from "../support/hurried-shops.ts";
 import { drillHurried, headOf, typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
+import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
 
 type Steps = { readonly steps?: readonly DrillStep[] };
 type Report = Steps & { readonly drills?: readonly Steps[] };

@@ -3,11 +3,9 @@ import { expect, test } from "vitest";
 import type { Checkout } from "../../src/core/checkout/checkout.ts";
 import type { StoredResponse } from "../../src/core/checkout/idempotency-key.ts";
 import type { PageView } from "../../src/core/checkout/page-view.ts";
-import type { Attempt, Price } from "../../src/core/control/operations/checkout.ts";
 import type { Credential } from "../../src/core/credential.ts";
 import type { AdminAction } from "../../src/core/readiness/admin-action.ts";
 import type { RecordedDrill } from "../../src/core/readiness/drills/drill.ts";
-import type { Exploration, Waiver } from "../../src/core/control/operations/readiness.ts";
 import type { SealedSecret } from "../../src/core/sealed-secret.ts";
 import type { Endpoint } from "../../src/core/webhook/endpoint.ts";
 import type { Fault } from "../../src/core/fault/fault.ts";
@@ -22,6 +20,9 @@ import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Delivery } from "../../src/store/webhook/deliveries.ts";
 import type { RecordedAttemptResult, DeliveryAttempt } from "../../src/store/webhook/delivery-attempts.ts";
+import type { Attempt, Price } from "../../src/core/checkout/shapes.ts";
+import type { Exploration } from "../../src/core/explore/shapes.ts";
+import type { Waiver } from "../../src/core/readiness/shapes.ts";
 
 // One value for each field, so that a field that is written to or read from another's column shows.
 const uuid = (last: number): string => `0199a3c4-5d00-7000-8000-${String(last).padStart(12, "0")}`;

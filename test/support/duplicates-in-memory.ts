@@ -4,7 +4,6 @@ import { openCheckout, type Checkout, type CheckoutObject } from "../../src/core
 import { createEvent, createTestEvent, type CheckoutEvent } from "../../src/core/checkout/event.ts";
 import { advance, type CheckoutCommand } from "../../src/core/checkout/payment.ts";
 import { checkoutJson, checkoutUrl } from "../../src/core/checkout/wire.ts";
-import type { Attempt } from "../../src/core/control/operations/checkout.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { neighbourOf } from "../../src/core/readiness/drilled-order-ids.ts";
 import type { JudgedDrill } from "../../src/core/readiness/drills/drill.ts";
@@ -22,6 +21,7 @@ import {
   type ControlAnswers,
 } from "./drill-service.ts";
 import { createOrderShop, type ShopPlan } from "./order-shops.ts";
+import type { Attempt } from "../../src/core/checkout/shapes.ts";
 
 const SHOP = "http://localhost:3000";
 const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";

@@ -1,7 +1,7 @@
 import type Database from "better-sqlite3";
 import type { Status } from "../../src/core/checkout/checkout.ts";
-import type { Attempt } from "../../src/core/control/operations/checkout.ts";
 import type { PayOutcome } from "../../src/core/checkout/reserved-order-id.ts";
+import type { Attempt } from "../../src/core/checkout/shapes.ts";
 
 /** A checkout as the tables have it; `late` holds `<attempt> <result>`, in order. */
 export type PaymentRow = {

@@ -1,4 +1,3 @@
-import type { ChangeEntry } from "../../core/control/operations/config.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { snakeCase } from "../../core/text.ts";
 import type { RequestedStore } from "../../core/config/schema.ts";
@@ -14,6 +13,7 @@ import { planText, settingsText, type SettingDifference } from "./report.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, sandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import type { ChangeEntry } from "../../core/config/shapes.ts";
 
 type FileOptions = CommonOptions & { readonly file?: string };
 type PruneOptions = FileOptions & { readonly prune?: boolean };

@@ -1,7 +1,7 @@
-import type { ChangeEntry } from "../../core/control/operations/config.ts";
 import { printable } from "../../core/text.ts";
 import { summarizeChanges } from "../../host/config/changes.ts";
 import type { Style } from "../printer.ts";
+import type { ChangeEntry } from "../../core/config/shapes.ts";
 
 /** A setting that differs between the file and the running sandbox. */
 export type SettingDifference = { readonly field: string; readonly from: string; readonly to: string };

@@ -1,6 +1,5 @@
 import { findDifferentSettings, settingsIn } from "../../core/config/settings.ts";
 import type { RequestedStore } from "../../core/config/schema.ts";
-import type { ChangeEntry } from "../../core/control/operations/config.ts";
 import { snakeCase } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { Context } from "../command.ts";
@@ -9,6 +8,7 @@ import { catchRefusalAsync, unwrapHosting, Refused, type Difference } from "../p
 import type { RunningSandbox } from "../sandbox/running.ts";
 import type { GivenSecret, GivenSecrets } from "../../host/given-secrets.ts";
 import type { ServeOptions } from "../../host/options.ts";
+import type { ChangeEntry } from "../../core/config/shapes.ts";
 
 /** The requested start options. */
 type RequestedOptions = {

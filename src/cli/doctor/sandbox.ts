@@ -1,6 +1,5 @@
 import { callControl } from "../../client/control/control.ts";
 import { toIso } from "../../core/clock.ts";
-import type { DeliveryEntry, EndpointEntry } from "../../core/control/operations/webhook.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
@@ -11,6 +10,7 @@ import { REQUEST_TIMEOUT_MS, type CheckSubjects } from "./check-subjects.ts";
 import { catchRefusal, START_SANDBOX } from "../problem.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../host/options.ts";
+import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
 
 /** Response time from which a sandbox counts as slow, in milliseconds; an idle sandbox needs only a few. */
 const SLOW_MS = 1000;

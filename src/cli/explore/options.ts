@@ -1,10 +1,10 @@
 import type { Option } from "commander";
-import { durationText } from "../../core/config/setting-text.ts";
 import { PAYER_OUTCOMES, type PayerOutcome } from "../../core/explore/schedule.ts";
 import { invalidOption, valueOption, type CommandSpec } from "../command.ts";
 import { choiceParser, parseDuration, wholeNumberParser } from "../parsers.ts";
 import { commandOption, parsePattern } from "../readiness/order-view.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import { durationText } from "../../core/duration.ts";
 
 /** The options of `checkout explore`. */
 export type ExploreCommandOptions = CommonOptions & {

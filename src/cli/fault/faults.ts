@@ -1,7 +1,6 @@
 import type { Option } from "commander";
 import { closestMatch } from "leven";
 import { toIso } from "../../core/clock.ts";
-import { durationText, type SpanOrMoment } from "../../core/config/setting-text.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/actions.ts";
 import type { FaultEntry } from "../../core/fault/shapes.ts";
@@ -24,6 +23,7 @@ import { refuseUsage } from "../problem.ts";
 import { shortId, table } from "../table.ts";
 import { momentFromNow } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import { durationText, type SpanOrMoment } from "../../core/duration.ts";
 
 type AddOptions = CommonOptions & {
   readonly profile?: (typeof FAULT_PROFILES)[number];

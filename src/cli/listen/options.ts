@@ -26,9 +26,9 @@ import {
 import { readInput, STDIN } from "../input.ts";
 import { toSetting } from "../option-rules.ts";
 import { parseUuid, parseDuration, parseHost, wholeNumberParser } from "../parsers.ts";
-import { parseDurationText, durationText } from "../../core/config/setting-text.ts";
 import { Refused, refuseUsage, usageProblem, type Problem } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
+import { parseDurationText, durationText } from "../../core/duration.ts";
 
 /** The first events to receive: held events, events after a given event, or events within a span before now. */
 type Since = "last" | { readonly eventId: string } | { readonly spanMs: number };

@@ -8,11 +8,11 @@ import type { CheckoutResponse } from "../../core/checkout/wire.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { exchangeProblem, addExplanation } from "./exchange-report.ts";
 import { choiceParser } from "../parsers.ts";
-import { durationText } from "../../core/config/setting-text.ts";
 import { EXIT, Refused } from "../problem.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { type ServiceSettings, retryPolicyOf } from "../target/service.ts";
 import { runWithSpinner } from "../target/waiting.ts";
+import { durationText } from "../../core/duration.ts";
 
 const GOALS: readonly WaitGoal[] = ["final", ...STATUSES];
 

@@ -1,7 +1,6 @@
 import { calibrationAge, verdictOn, type Calibration } from "../../core/calibration/calibration.ts";
 import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import type { AssumptionEntry } from "../../core/control/operations/readiness.ts";
 import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { spanText } from "../../core/explain/span.ts";
@@ -10,6 +9,7 @@ import { register, switchOption, type Group } from "../command.ts";
 import { projectCalibration } from "../calibration/record.ts";
 import type { Style } from "../printer.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import type { AssumptionEntry } from "../../core/calibration/shapes.ts";
 
 type AssumptionsOptions = CommonOptions & { readonly used?: boolean };
 

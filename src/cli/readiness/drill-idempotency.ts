@@ -7,12 +7,10 @@ import {
   type IdempotencyDrillResult,
 } from "../../client/drills/idempotency.ts";
 import { evidenceJson, evidenceLine } from "../../core/readiness/report.ts";
-import type { ObservedCreate } from "../../core/control/operations/drills.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
-import { durationText } from "../../core/config/setting-text.ts";
 import type { Printer } from "../printer.ts";
 import { shortId, table } from "../table.ts";
 import { connectToSandbox } from "../target/connect.ts";
@@ -22,6 +20,8 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { IDEMPOTENCY_STEPS } from "../../core/readiness/drills/idempotency.ts";
 import { callAt, unwrapAnswer } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import type { ObservedCreate } from "../../core/readiness/drill-shapes.ts";
+import { durationText } from "../../core/duration.ts";
 
 type IdempotencyOptions = CommonOptions & {
   readonly clientCommand?: string;

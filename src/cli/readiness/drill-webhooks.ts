@@ -1,4 +1,3 @@
-import type { EndpointDrill } from "../../core/control/operations/drills.ts";
 import { fillUrl } from "../../client/drills/order-view.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
@@ -10,6 +9,7 @@ import { drillLines, registerDrill, verdictMark, type DrillLayout } from "./dril
 import { parseId } from "../parsers.ts";
 import { unwrapAnswer, type Remedies } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import type { EndpointDrill } from "../../core/readiness/drill-shapes.ts";
 
 type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string; readonly orderView?: string };
 

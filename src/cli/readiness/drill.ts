@@ -1,5 +1,4 @@
 import type { ControlTarget } from "../../client/control/control.ts";
-import type { DrillStep } from "../../core/control/operations/drills.ts";
 import { english } from "../../core/language.ts";
 import { stepTitle, type JudgedDrill, type StepTitles } from "../../core/readiness/drills/drill.ts";
 import { printable } from "../../core/text.ts";
@@ -10,6 +9,7 @@ import { EXIT } from "../problem.ts";
 import { controlTarget } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../target/waiting.ts";
+import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
 
 /** The result of a drill: its verdict, and its report in JSON and as text. */
 export type DrillResult = {

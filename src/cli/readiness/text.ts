@@ -6,12 +6,12 @@ import {
   verdictLine,
   type ChecklistReport,
 } from "../../core/readiness/report.ts";
-import type { ChecklistItem } from "../../core/control/operations/readiness.ts";
 import { english } from "../../core/language.ts";
 import { ITEM_TITLES } from "../../core/readiness/names.ts";
 import { READINESS_SENTENCES } from "../../core/readiness/sentences.ts";
 import { printable } from "../../core/text.ts";
 import type { Printer } from "../printer.ts";
+import type { ChecklistItem } from "../../core/readiness/shapes.ts";
 
 /** The style and the width of the report. */
 type TextLayout = Pick<Printer, "style" | "wrap">;

@@ -2,8 +2,7 @@ import { callControl } from "../../client/control/control.ts";
 import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { faultReason } from "../../core/fault/fault.ts";
-import { MAX_REQUEST_WAIT_MS, type RequestEntry } from "../../core/control/operations/requests.ts";
-import type { SpanOrMoment } from "../../core/config/setting-text.ts";
+import { MAX_REQUEST_WAIT_MS } from "../../core/control/operations/requests.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import { jsonLine, printable, displayText } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
@@ -16,6 +15,8 @@ import { shortId, table, type TableStyle } from "../table.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, controlTarget, findSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import type { RequestEntry } from "../../core/request/shapes.ts";
+import type { SpanOrMoment } from "../../core/duration.ts";
 
 type ListOptions = CommonOptions & {
   readonly follow?: boolean;

@@ -4,9 +4,9 @@ import { decodeRequest, type AnswerOf, type RequestOf } from "../../core/control
 import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { historyLines } from "../webhook/report.ts";
-import { parseSpan } from "../../core/config/setting-text.ts";
 import type { Printer } from "../printer.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
+import { parseSpan } from "../../core/duration.ts";
 
 const MOMENT = "a time such as 2026-12-24T18:00:00Z";
 

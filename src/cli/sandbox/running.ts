@@ -1,4 +1,3 @@
-import type { SandboxDescription } from "../../core/control/operations/sandbox.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { printable } from "../../core/text.ts";
 import type { RunRecord } from "../../core/state-files.ts";
@@ -7,6 +6,7 @@ import type { Context } from "../command.ts";
 import { noteVersion } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, type Problem } from "../problem.ts";
 import { readyMessageOf, type ReadyMessage } from "../../host/ready.ts";
+import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
 /** A folder's running sandbox with its description. */
 export type RunningSandbox = { readonly run: RunRecord; readonly description: SandboxDescription };

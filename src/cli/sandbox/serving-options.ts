@@ -21,9 +21,10 @@ import {
   parseRateLimit,
   wholeNumberParser,
 } from "../parsers.ts";
-import { durationText, scheduleText } from "../../core/config/setting-text.ts";
+import { scheduleText } from "../../core/config/setting-text.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { type ServeOptions, DEFAULT_PORT } from "../../host/options.ts";
+import { durationText } from "../../core/duration.ts";
 
 /** Options of `sandbox start`. */
 export type StartOptions = CommonOptions &

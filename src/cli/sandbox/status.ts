@@ -1,5 +1,6 @@
 import { toIso } from "../../core/clock.ts";
-import { changedSettingTexts, type ServedSettings } from "../../core/config/settings.ts";
+import { changedSettingTexts } from "../../core/config/settings.ts";
+import type { ServedSettings } from "../../core/config/shapes.ts";
 import { snakeCase, printable } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { RunRecord } from "../../core/state-files.ts";
@@ -7,7 +8,7 @@ import { register, startCommand, valueOption, type Context, type Group } from ".
 import { noteTarget } from "../target/notes.ts";
 import { baseUrlOf, shortPath } from "../../host/folder/state-folder.ts";
 import { toSetting } from "../option-rules.ts";
-import { durationText, parseBaseUrl } from "../../core/config/setting-text.ts";
+import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import { parseDuration } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import {
@@ -23,6 +24,7 @@ import { activeFaultsText } from "./ready.ts";
 import { describeRun, noteVersionOf } from "./running.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import { durationText } from "../../core/duration.ts";
 
 /** The status of a folder's sandbox; unknown values are null. */
 type Status = {

@@ -1,6 +1,5 @@
 import { fieldFault } from "../../core/checkout/create-request.ts";
 import { PAYMENT_METHODS, type PaymentMethod } from "../../core/checkout/checkout.ts";
-import type { Price } from "../../core/control/operations/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, refuse } from "../../core/outcome.ts";
@@ -11,6 +10,7 @@ import { amountMinorParser, choiceParser, parseCurrency } from "../parsers.ts";
 import { refuseUsage } from "../problem.ts";
 import { table, type TableStyle } from "../table.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import type { Price } from "../../core/checkout/shapes.ts";
 
 type AddOptions = CommonOptions & {
   readonly amountMinor: number;

@@ -5,7 +5,7 @@ import type { World } from "../../world.ts";
 import { readVariable, repeatedOption, switchOption, valueOption } from "../command.ts";
 import { toSetting } from "../option-rules.ts";
 import { parseDuration, wholeNumberParser } from "../parsers.ts";
-import { durationText } from "../../core/config/setting-text.ts";
+import { durationText } from "../../core/duration.ts";
 
 /** The options that name the service, with the timeout and the retries of the client. */
 export function targetOptions(): Option[] {

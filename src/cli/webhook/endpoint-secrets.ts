@@ -4,13 +4,13 @@ import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { choiceParser } from "../parsers.ts";
-import { parseDurationText, durationText } from "../../core/config/setting-text.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import type { Remedies } from "../target/call.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import { parseDurationText, durationText } from "../../core/duration.ts";
 
 type RotateOptions = CommonOptions & { readonly overlap?: Overlap };
 type SecretOptions = CommonOptions & { readonly format?: "env" };

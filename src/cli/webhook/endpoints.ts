@@ -1,6 +1,5 @@
 import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
-import type { DeliveryEntry, EndpointEntry } from "../../core/control/operations/webhook.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/checkout/event-types.ts";
 import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
@@ -14,6 +13,7 @@ import { waitForDelivery, waitTimeoutProblem, webhookWaitOptions, type WebhookWa
 import type { Remedies } from "../target/call.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
 
 type AddOptions = CommonOptions & { readonly events?: readonly string[]; readonly inOrder?: boolean };
 

@@ -1,7 +1,6 @@
 import { waitForEvents } from "../../client/control/webhook-wait.ts";
 import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
-import type { DeliveryEntry } from "../../core/control/operations/webhook.ts";
 import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
@@ -14,7 +13,6 @@ import {
   parseSpanOrMoment,
   wholeNumberParser,
 } from "../parsers.ts";
-import type { SpanOrMoment } from "../../core/config/setting-text.ts";
 import { fieldLines } from "../printer.ts";
 import { Refused, type Problem } from "../problem.ts";
 import { findId, findOptionalId } from "../target/ids.ts";
@@ -31,6 +29,8 @@ import { callSandbox, controlTarget, momentFromNow } from "../target/control.ts"
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../target/waiting.ts";
 import type { TableStyle } from "../table.ts";
+import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
+import type { SpanOrMoment } from "../../core/duration.ts";
 
 type ListOptions = WebhookWaitOptions & {
   readonly type?: string;

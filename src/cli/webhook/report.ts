@@ -1,16 +1,12 @@
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import type { Style } from "../printer.ts";
 import { toIso, toIsoOrNull } from "../../core/clock.ts";
-import type { StatusChangeEntry } from "../../core/control/operations/checkout.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { parseJson } from "../../core/json.ts";
-import type {
-  DeliveryEntry,
-  FinishedAttemptEntry,
-  EventEntry,
-} from "../../core/control/operations/webhook.ts";
 import { isAcceptedResult } from "../../core/webhook/delivery.ts";
 import { checkoutWire } from "../../core/checkout/wire.ts";
+import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
+import type { DeliveryEntry, FinishedAttemptEntry, EventEntry } from "../../core/webhook/shapes.ts";
 
 const COLUMNS = ["LAST ATTEMPT", "RESULT", "ATTEMPTS", "STATE", "NEXT ATTEMPT", "CAUSE"];
 /** The column of faults, shown only if a fault was applied to one of the deliveries. */

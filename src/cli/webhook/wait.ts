@@ -2,15 +2,15 @@ import type { Option } from "commander";
 import { DEFAULT_WAIT_MS } from "../../client/api/wait.ts";
 import { waitForDeliveries } from "../../client/control/webhook-wait.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import type { DeliveryEntry } from "../../core/control/operations/webhook.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
-import { durationText } from "../../core/config/setting-text.ts";
 import { EXIT, type Problem } from "../problem.ts";
 import { unwrapAnswer, type Remedies } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../target/waiting.ts";
+import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
+import { durationText } from "../../core/duration.ts";
 
 /** Options of commands that can wait for events or their deliveries. */
 export type WebhookWaitOptions = CommonOptions & { readonly wait?: boolean; readonly timeout?: number };

@@ -14,7 +14,6 @@ import type { HeaderNames, SignatureVerdict, VerifyOptions } from "../../core/we
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { causeLine } from "./report.ts";
 import { readInput } from "../input.ts";
-import { parseDurationText, durationText } from "../../core/config/setting-text.ts";
 import { EXIT } from "../problem.ts";
 import type { OwnerSecrets } from "./sandbox-secrets.ts";
 import {
@@ -26,6 +25,7 @@ import {
   secretOption,
   type SecretOptions,
 } from "./signing-secrets.ts";
+import { parseDurationText, durationText } from "../../core/duration.ts";
 
 type VerifyFlags = SecretOptions & {
   readonly payloadFile: string;

@@ -1,11 +1,8 @@
-import {
-  parseDescription,
-  sandboxOperations,
-  type SandboxDescription,
-} from "../../core/control/operations/sandbox.ts";
+import { sandboxOperations } from "../../core/control/operations/sandbox.ts";
 import { parseJson } from "../../core/json.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
+import { parseDescription, type SandboxDescription } from "../../core/sandbox/description.ts";
 
 /** Timeout for the answer of a process on this machine, in milliseconds. */
 const TIMEOUT_MS = 5000;

@@ -1,8 +1,9 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { MAX_EVENT_WAIT_MS, type DeliveryEntry } from "../../core/control/operations/webhook.ts";
+import { MAX_EVENT_WAIT_MS } from "../../core/control/operations/webhook.ts";
 import type { World } from "../../world.ts";
 import { poll } from "../poll.ts";
 import { callControl, type ControlResult, type ControlTarget } from "./control.ts";
+import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 /** Timeout of a wait, in milliseconds, and its abort signal. */
 type WaitLimits = { readonly waitMs: number; readonly signal: AbortSignal };

@@ -293,7 +293,7 @@ async function requestsOf({ call, stage }: Play): Promise<RunFacts["requests"]> 
   const body = { limit: MAX_LISTED, ...(within && { orderId: within.orderId }) };
   const listed = await call({ name: "listRequests", storeId, body });
   if (listed.requests.some(isRequestWithSecret)) secretPlaces.add("request");
-  return observedRequests(listed);
+  return observedRequests(listed.requests);
 }
 
 async function deliveriesOf({ call, stage }: Play): Promise<RunFacts["deliveries"]> {

@@ -2,7 +2,6 @@ import { ERRORS } from "../../core/errors.ts";
 import { createMutex, type Mutex } from "../../core/mutex.ts";
 import { FAULT_HEADER, parseFaultHeader } from "../../core/fault/fault.ts";
 import type { AppliedFault } from "../../core/fault/shapes.ts";
-import type { DeliveryEntry } from "../../core/control/operations/webhook.ts";
 import { targetFor, type ForwardPlan } from "../../core/webhook/forwarding.ts";
 import { takeToken, type Bucket } from "../../core/request/rate-limit.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
@@ -16,6 +15,7 @@ import type { HeaderNames, WebhookCode } from "../../core/webhook/webhook.ts";
 import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
 import { forwardDelivery, type ForwardResult, type ForwardOptions } from "./forward.ts";
 import { createCauseSearch, type CauseSearch } from "./search.ts";
+import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 /** Signing secrets: active secrets, newest first, and secrets that were rotated out. */
 export type ListenerSecrets = {

@@ -1,6 +1,6 @@
-import type { AssumptionEntry } from "../control/operations/readiness.ts";
 import { BUCKET_OWNER_WORDS } from "../request/rate-limit.ts";
 import type { Words } from "../language.ts";
+import type { AssumptionEntry } from "./shapes.ts";
 
 /** A decision in both languages. */
 type Assumption = Pick<AssumptionEntry, "decision" | "setting"> &

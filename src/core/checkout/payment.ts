@@ -1,8 +1,8 @@
 // Decides whether a change of status is allowed, by the table of transitions. The only file that writes a status:
 // sandbox/checkout/payments.ts.
-import type { Attempt, LateResult } from "../control/operations/checkout.ts";
 import type { Checkout, Status } from "./checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
+import type { Attempt, LateResult } from "./shapes.ts";
 
 /**
  * Every permitted change of a status (decision 10); all other pairs are refused. `pending` to `pending` is a declined

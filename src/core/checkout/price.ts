@@ -2,8 +2,8 @@
 // sandbox/checkout/prices.ts.
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
-import type { Price } from "../control/operations/checkout.ts";
 import { MAX_PRICES, type PurchaseTerms } from "./checkout.ts";
+import type { Price } from "./shapes.ts";
 
 /** The terms of a price, which apply to the checkouts that name it. */
 export type PriceTerms = Pick<PurchaseTerms, "amountMinor" | "currency" | "paymentMethod"> & {

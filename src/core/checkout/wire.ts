@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
 import { STATUSES, type Checkout } from "./checkout.ts";
-import type { WebhookCheckout } from "../webhook/webhook.ts";
 import type { Refusal } from "../outcome.ts";
 import { cutText } from "../text.ts";
 
@@ -23,7 +22,7 @@ export const checkoutWire = z.object({
   status: z.enum(STATUSES),
   checkout_url: z.url({ protocol: /^https?$/ }).check(z.maxLength(MAX_URL_LENGTH)),
   livemode: z.boolean(),
-} satisfies Record<keyof WebhookCheckout, z.ZodMiniType>);
+});
 /** A checkout as it appears in answers. */
 export type CheckoutWire = z.infer<typeof checkoutWire>;
 

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import type { AnswerOf } from "../control/operations.ts";
 import { wireSchema } from "../shape/wire-names.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { ALL_EVENTS } from "../checkout/event-types.ts";
 import { configFile, MAX_FILE_LENGTH, MAX_STORES, paymentMethodsOf, type ConfigFile } from "./schema.ts";
+import type { ServedConfig } from "./shapes.ts";
 import { selectChangedSettings } from "./settings.ts";
 
 /** The path of the schema in a project that depends on this package. */
@@ -13,7 +13,7 @@ const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
  * A running sandbox as the text of a `checkout.config.json` (decision 85): without secrets, without defaults, and
  * without the port, which belongs to the running process. Refuses more stores or text than a file may contain.
  */
-export function exportConfig({ settings, stores }: AnswerOf<"showConfig">): Outcome<string> {
+export function exportConfig({ settings, stores }: ServedConfig): Outcome<string> {
   if (stores.length > MAX_STORES)
     return tooLarge(`${MAX_STORES} stores, but this sandbox has ${stores.length}`);
   const sandbox = selectChangedSettings(settings);

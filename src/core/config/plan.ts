@@ -1,8 +1,6 @@
-import type { ChangeEntry } from "../control/operations/config.ts";
 import { type Capability, MAX_PRICES } from "../checkout/checkout.ts";
 import { PRICE_TERMS } from "../checkout/price.ts";
 import type { ReturnOrigin } from "../checkout/return-origin.ts";
-import type { Price } from "../control/operations/checkout.ts";
 import { hashKey } from "../credential.ts";
 import type { ErrorCode } from "../errors.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
@@ -10,6 +8,8 @@ import { parseTarget, type TargetPolicy } from "../webhook/target.ts";
 import { canonicalUrl, conflictsIn, findRepeatedNames, type NamedField } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import type { PriceInput, RequestedStore } from "./schema.ts";
+import type { ChangeEntry } from "./shapes.ts";
+import type { Price } from "../checkout/shapes.ts";
 
 /** The current state of a store. */
 export type StoreState = {

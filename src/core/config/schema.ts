@@ -1,5 +1,5 @@
 // A new field needs a row here; its effect: core/config/plan.ts, sandbox/config/apply.ts. A new setting of the start
-// also needs a row in core/config/settings.ts, and a field of `servedSettings` in core/control/operations/sandbox.ts.
+// also needs a row in core/config/settings.ts, and a field of `servedSettings` in core/config/shapes.ts.
 import { errorWords } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
 import {
@@ -11,21 +11,13 @@ import {
 } from "../checkout/checkout.ts";
 import { isTestKey, TEST_KEY_SCHEMA } from "../credential.ts";
 import { isSigningSecret, SIGNING_SECRET_SCHEMA } from "../sealed-secret.ts";
-import { textUpTo, wholeNumber, type DomainOf } from "../control/operation.ts";
 import { wireSchema } from "../shape/wire-names.ts";
 import type { Outcome } from "../outcome.ts";
 import { parseListenAddress } from "../network/address.ts";
 import { parsePortalUrl, parsePublicUrl } from "../network/public-url.ts";
 import { rateLimitText, type RateLimit } from "../request/rate-limit.ts";
 import { MAX_KEPT_REQUESTS } from "../request/logged-request.ts";
-import {
-  parseDurationText,
-  durationText,
-  isHost,
-  parseBaseUrl,
-  parseSchedule,
-  parseRateLimitText,
-} from "./setting-text.ts";
+import { isHost, parseBaseUrl, parseSchedule, parseRateLimitText } from "./setting-text.ts";
 import {
   MAX_DELIVERIES_IN_FLIGHT,
   MAX_DELIVERY_ATTEMPTS,
@@ -41,6 +33,8 @@ import {
   returnOrigin,
   storeName,
 } from "./store-fields.ts";
+import { textUpTo, wholeNumber, type DomainOf } from "../shape/fields.ts";
+import { parseDurationText, durationText } from "../duration.ts";
 
 const DAY_MS = 86_400_000;
 /** Maximum size of the file, in characters. */

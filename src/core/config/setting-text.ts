@@ -1,6 +1,6 @@
+import { durationText, parseDurationText } from "../duration.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import type { RateLimit } from "../request/rate-limit.ts";
-import { refuseValue } from "../text.ts";
 import {
   DISABLE_AFTER_MS,
   MAX_DELAY_MS,
@@ -10,43 +10,7 @@ import {
 } from "../webhook/delivery.ts";
 
 const HOST = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i;
-const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const MAX_PORT = 65_535;
-
-/** Parses a duration such as `500ms` or `2m` to milliseconds, without an upper bound; undefined for any other text. */
-export function parseDurationText(text: string): number | undefined {
-  const [, digits, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
-  if (digits === undefined || Number(digits) === 0) return undefined;
-  return Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
-}
-
-/** Parses a duration in a user's text, in milliseconds. Refuses with `invalid_parameter`. */
-export function parseSpan(text: string): Outcome<number> {
-  const milliseconds = parseDurationText(text);
-  if (milliseconds !== undefined) return accept(milliseconds);
-  return refuseValue(["expected a duration such as 31m, 2h or 45s", "应为时长，如 31m、2h 或 45s"], text);
-}
-
-/** A time in a user's text: a span from now, or a moment in milliseconds. */
-export type SpanOrMoment = { readonly spanMs: number } | { readonly at: number };
-
-/** The expected form of a span or moment. */
-export const SPAN_OR_MOMENT_FORM = "a span such as 10m, or a moment in ISO 8601";
-
-/** Parses a span or a moment; undefined if the text is neither. */
-export function parseSpanOrMomentText(text: string): SpanOrMoment | undefined {
-  const spanMs = parseDurationText(text);
-  if (spanMs !== undefined) return { spanMs };
-  const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? undefined : { at };
-}
-
-/** A duration as text, in the largest unit, up to hours, in which it is a whole number. */
-export function durationText(milliseconds: number): string {
-  if (milliseconds === 0) return "0s";
-  const unit = (["h", "m", "s"] as const).find((one) => milliseconds % MILLISECONDS[one] === 0) ?? "ms";
-  return `${milliseconds / MILLISECONDS[unit]}${unit}`;
-}
 
 /** A fault of a schedule: the index of the wrong delay, or undefined for the whole schedule. */
 type ScheduleFault = { readonly at: number | undefined; readonly message: string };

@@ -1,5 +1,4 @@
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../checkout/checkout.ts";
-import type { AnswerOf } from "../control/operations.ts";
 import { DEFAULT_RATE_LIMIT, rateLimitText } from "../request/rate-limit.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../request/logged-request.ts";
 import {
@@ -8,10 +7,9 @@ import {
   DEFAULT_DELIVERY_TIMEOUT_MS,
 } from "../webhook/delivery.ts";
 import type { SandboxSettings } from "./schema.ts";
-import { durationText, parseRateLimitText, scheduleText } from "./setting-text.ts";
-
-/** The settings of a running sandbox, as the sandbox reports them. */
-export type ServedSettings = AnswerOf<"showConfig">["settings"];
+import type { ServedSettings } from "./shapes.ts";
+import { parseRateLimitText, scheduleText } from "./setting-text.ts";
+import { durationText } from "../duration.ts";
 
 /** The name of a setting in the file, in camelCase. */
 type SettingField = keyof SandboxSettings;

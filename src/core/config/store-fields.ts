@@ -9,7 +9,6 @@ import {
   RETURN_PATH_SCHEMA,
   ROOT_PATH,
 } from "../checkout/return-origin.ts";
-import { wholeNumber } from "../control/operation.ts";
 import { errorWords, messageWords } from "../shape/issue-words.ts";
 import type { Words } from "../language.ts";
 import { wordsOf, type Outcome } from "../outcome.ts";
@@ -23,6 +22,7 @@ import {
   SECRET_PATTERN,
 } from "../text.ts";
 import { STORE_NAME_SCHEMA, storeNameFault } from "./store-name.ts";
+import { wholeNumber } from "../shape/fields.ts";
 
 /** A UUID with a valid version. */
 const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

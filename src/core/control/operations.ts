@@ -1,6 +1,6 @@
 // To add an operation, add its row to its subject's file in operations/, and its handler to the file of the same name in
-// sandbox/control/. Add a new subject to `SUBJECTS`. Name a shape that two operations share with `nameSchemas`; types
-// are derived from the schemas.
+// sandbox/control/. A shape that two operations share is in the `shapes.ts` of its subject, and has its name by
+// `nameSchemas` there. Add a new subject to `SUBJECTS`.
 import { chineseIn } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
@@ -11,9 +11,8 @@ import { checkoutOperations } from "./operations/checkout.ts";
 import { clockOperations } from "./operations/clock.ts";
 import { configOperations } from "./operations/config.ts";
 import { drillOperations } from "./operations/drills.ts";
-import { faultOperations } from "../fault/shapes.ts";
 import { keyOperations } from "./operations/keys.ts";
-import type { DomainOf, Operation } from "./operation.ts";
+import type { Operation } from "./operation.ts";
 import { portalOperations } from "./operations/portal.ts";
 import { readinessOperations } from "./operations/readiness.ts";
 import { sandboxOperations } from "./operations/sandbox.ts";
@@ -21,6 +20,8 @@ import { requestOperations } from "./operations/requests.ts";
 import { storesOperations } from "./operations/stores.ts";
 import { webhookOperations } from "./operations/webhook.ts";
 import { toDomainNames, wireFieldsAt, wireSchema } from "../shape/wire-names.ts";
+import { faultOperations } from "./operations/faults.ts";
+import type { DomainOf } from "../shape/fields.ts";
 
 /**
  * The subjects of the control API, in the order of its description, with their operations. An operation that is not

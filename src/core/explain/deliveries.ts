@@ -1,4 +1,3 @@
-import type { DeliveryEntry } from "../control/operations/webhook.ts";
 import type { Translator } from "../language.ts";
 import { excerpt } from "../text.ts";
 import { toIso } from "../clock.ts";
@@ -6,6 +5,7 @@ import { causeText, holdingFault, isSuccess, type StoryDelivery, type StoryAttem
 import type { PendingEntry, StoryEntry } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
+import type { DeliveryEntry } from "../webhook/shapes.ts";
 
 /**
  * The deliveries of an event to one endpoint, or to several with the same result: one line, with the attempts inside.

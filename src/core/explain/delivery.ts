@@ -1,9 +1,9 @@
-import type { DeliveryEntry } from "../control/operations/webhook.ts";
 import { isAcceptedResult, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { AppliedFault } from "../fault/shapes.ts";
 import type { Translator, Words } from "../language.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
+import type { DeliveryEntry } from "../webhook/shapes.ts";
 
 /** An attempt of a delivery, with the facts shown in a story. Times are milliseconds by the store's clock. */
 export type StoryAttempt = {

@@ -3,8 +3,8 @@
 // sandbox/explain/explain.ts.
 import * as z from "zod/mini";
 import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
-import { moment, type DomainOf } from "../control/operation.ts";
 import { EXPLAINABLE_KINDS } from "./explained.ts";
+import { moment, type DomainOf } from "../shape/fields.ts";
 
 /**
  * A field in which a request differs from the first request with its key or order; null if a request does not have the

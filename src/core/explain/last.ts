@@ -1,10 +1,10 @@
 import type { Checkout } from "../checkout/checkout.ts";
 import { isFinal, MAX_PAYMENT_ATTEMPTS } from "../checkout/payment.ts";
 import { settlementOf } from "../checkout/reserved-order-id.ts";
-import type { Attempt, LastChange, LateResult } from "../control/operations/checkout.ts";
 import { english, type Translator } from "../language.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
+import type { Attempt, LastChange, LateResult } from "../checkout/shapes.ts";
 
 /** The facts about the life of a checkout. Times are milliseconds by the store's clock. */
 type Life = {

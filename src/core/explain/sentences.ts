@@ -1,8 +1,8 @@
 import type { Status } from "../checkout/checkout.ts";
 import type { AttemptResult } from "../checkout/payment.ts";
-import type { LastChange } from "../control/operations/checkout.ts";
 import type { Words } from "../language.ts";
-import type { DeliveryEntry } from "../control/operations/webhook.ts";
+import type { LastChange } from "../checkout/shapes.ts";
+import type { DeliveryEntry } from "../webhook/shapes.ts";
 
 const CREATE_AGAIN_TEXT = "the same order_id may be used again with a new key";
 const CREATE_AGAIN_TEXT_ZH = "可用新的幂等键以同一订单号再次创建";

@@ -1,5 +1,4 @@
 import type { PageView } from "../checkout/page-view.ts";
-import type { Attempt } from "../control/operations/checkout.ts";
 import { MAX_PAYMENT_ATTEMPTS, type AttemptResult } from "../checkout/payment.ts";
 import { faultReason } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";
@@ -16,6 +15,7 @@ import type { StoryDelivery } from "./delivery.ts";
 import type { RequestDifference, Explanation, PendingEntry, StoryEntry } from "./explanation.ts";
 import { mergeChains, type OrderableLine } from "./order.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
+import type { Attempt } from "../checkout/shapes.ts";
 
 /** A logged request, with further facts from the state. */
 export type StoryRequest = LoggedRequest & {

@@ -1,12 +1,10 @@
 import type { FinalStatus } from "../checkout/payment.ts";
 import type { Status } from "../checkout/checkout.ts";
-import type { AnswerOf } from "../control/operations.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
+import type { RequestEntry } from "../request/shapes.ts";
+import type { DeliveryEntry } from "../webhook/shapes.ts";
 import { SECRET_DESCRIPTION, showsSecret } from "../text.ts";
 import type { Schedule } from "./schedule.ts";
-
-type LoggedRequest = AnswerOf<"listRequests">["requests"][number];
-type Delivery = AnswerOf<"listDeliveries">["deliveries"][number];
 
 /** The result of a purchase: an order, a reported failure, or a timeout. */
 export type PurchaseResult =
@@ -75,7 +73,7 @@ export type RunFacts = {
 };
 
 /** The logged requests of a run's store, in the form used for judging. */
-export function observedRequests({ requests }: AnswerOf<"listRequests">): readonly SeenRequest[] {
+export function observedRequests(requests: readonly RequestEntry[]): readonly SeenRequest[] {
   return requests.map(({ method, path, status, code, fault }) => ({
     method,
     path,
@@ -89,12 +87,12 @@ export function observedRequests({ requests }: AnswerOf<"listRequests">): readon
  * Whether a request contains a secret. The service refuses a secret in a body or a key, and says so in its message; in
  * a logged path, a mark replaces the secret.
  */
-export function isRequestWithSecret({ path, message }: LoggedRequest): boolean {
+export function isRequestWithSecret({ path, message }: RequestEntry): boolean {
   return showsSecret(path) || message?.includes(SECRET_DESCRIPTION) === true;
 }
 
 /** Whether an answer to a delivery contains a secret; the audit replaces the secret with a mark. */
-export function isAnsweredWithSecret({ attempts }: Delivery): boolean {
+export function isAnsweredWithSecret({ attempts }: DeliveryEntry): boolean {
   return attempts.some(({ answer }) => answer !== null && showsSecret(answer));
 }
 

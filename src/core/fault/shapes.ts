@@ -1,16 +1,9 @@
 import * as z from "zod/mini";
-import {
-  moment,
-  momentInRequest,
-  nonEmptyText,
-  storeOperation,
-  wholeNumber,
-  type DomainOf,
-} from "../control/operation.ts";
 import { addRules, nameSchemas } from "../shape/wire-names.ts";
 import { EVENT_PATTERNS } from "../checkout/event-types.ts";
 import { FAULT_ACTIONS, FAULT_PROFILES, MAX_DELIVERY_DELAY_MS } from "./actions.ts";
 import { FAULT_RULES, PATH_PATTERN } from "./rules.ts";
+import { moment, momentInRequest, nonEmptyText, wholeNumber, type DomainOf } from "../shape/fields.ts";
 
 const MAX_TIMES = 1_000_000;
 const MAX_PATTERN = 128;
@@ -52,7 +45,8 @@ const parameters = {
 };
 const times = wholeNumber(1, MAX_TIMES);
 
-const fault = z.object({
+/** A fault that can still be applied. */
+export const faultEntry = z.object({
   id: z.uuid(),
   action,
   /** A null field matches everything. */
@@ -70,7 +64,7 @@ const fault = z.object({
   createdAt: moment,
 });
 /** A fault that can still be applied. */
-export type FaultEntry = DomainOf<typeof fault>;
+export type FaultEntry = DomainOf<typeof faultEntry>;
 
 /** A request for a fault, or for a profile, which stands for all its faults. */
 export const faultRequest = z.strictObject({
@@ -95,42 +89,5 @@ function orNull<Shape extends Readonly<Record<string, z.ZodMiniType>>>(shape: Sh
   return Object.fromEntries(fields) as OrNull<Shape>;
 }
 
-nameSchemas({ Fault: fault, MetFault: appliedFault });
+nameSchemas({ Fault: faultEntry, MetFault: appliedFault });
 addRules(faultRequest, FAULT_RULES);
-
-/** The operations on injected faults (decision 94). */
-export const faultOperations = {
-  addFault: storeOperation({
-    method: "POST",
-    path: "/faults",
-    summary: "Adds a fault, or the faults of a profile",
-    description:
-      "Adds a fault of v1 or of deliveries, or all faults of a profile, and returns them. Refuses fields that do not apply to the action, an end in the past, an unknown event or endpoint, and more than 100 faults.",
-    request: () => faultRequest,
-    /** `fault` is the first of `faults`. */
-    answer: () => z.object({ fault, faults: z.array(fault) }),
-    refusals: ["state_conflict"],
-  }),
-  listFaults: storeOperation({
-    path: "/faults",
-    summary: "Lists the active faults",
-    description:
-      "Returns the faults that can still apply to a request or a delivery, oldest first, and how often each was applied. Used-up faults are not listed.",
-    answer: () => z.object({ faults: z.array(fault) }),
-  }),
-  removeFault: storeOperation({
-    method: "DELETE",
-    path: "/faults/{id}",
-    summary: "Removes a fault",
-    description: "Removes one fault and returns it. Refuses a fault that is unknown or used up.",
-    answer: () => z.object({ fault }),
-  }),
-  clearFaults: storeOperation({
-    method: "DELETE",
-    path: "/faults",
-    summary: "Removes all faults",
-    description:
-      "Removes every fault of the store, and returns the removed faults. A store without faults is not an error.",
-    answer: () => z.object({ faults: z.array(fault) }),
-  }),
-};

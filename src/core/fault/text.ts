@@ -1,5 +1,5 @@
-import { durationText } from "../config/setting-text.ts";
 import type { FaultEntry } from "./shapes.ts";
+import { durationText } from "../duration.ts";
 
 /** The parameter of an action as text; null if the action has none. */
 export function parametersText({ status, latencyMs, retryAfterS }: FaultEntry): string | null {

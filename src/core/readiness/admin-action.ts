@@ -1,10 +1,10 @@
 import type { Words } from "../language.ts";
-import type { Production, RecordedAction } from "../control/operations/readiness.ts";
 import { PAYMENT_METHODS, type Capability } from "../checkout/checkout.ts";
 import { isCurrency } from "../money.ts";
-import type { Price } from "../control/operations/checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
+import type { Production, RecordedAction } from "./shapes.ts";
+import type { Price } from "../checkout/shapes.ts";
 
 /** An action on a store, as the audit log stores it. */
 export type AdminAction = Omit<RecordedAction, "number"> & { readonly storeId: string };

@@ -2,15 +2,6 @@
 // sandbox/readiness/facts.ts, and for other services from core/readiness/probed-service.ts.
 import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen } from "./admin-action.ts";
-import type {
-  Checklist,
-  ChecklistItem,
-  EndpointFact,
-  Evidence,
-  KeyUseFact,
-  ReadinessFacts,
-  RecordedAction,
-} from "../control/operations/readiness.ts";
 import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
 import { duplicatesRisks } from "./drills/duplicates-scope.ts";
@@ -22,7 +13,16 @@ import { english, type Translator, type Words } from "../language.ts";
 import { printableLiteral } from "../text.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
 import { proofOf, worstProof, type Proof } from "./proof.ts";
-import type { RunningDrill } from "../control/operations/drills.ts";
+import type {
+  Checklist,
+  ChecklistItem,
+  EndpointFact,
+  Evidence,
+  KeyUseFact,
+  ReadinessFacts,
+  RecordedAction,
+} from "./shapes.ts";
+import type { RunningDrill } from "./drill-shapes.ts";
 
 const REQUEST_COMMAND = "checkout production request";
 const APPROVE_COMMAND = "checkout admin approve-credential";

@@ -1,6 +1,6 @@
 import { checklistOf, itemOf, type ItemFinding } from "./checklist.ts";
-import type { Checklist, Evidence } from "../control/operations/readiness.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
+import type { Checklist, Evidence } from "./shapes.ts";
 
 /** One answer of a service to a probe. `at` is milliseconds by this machine's clock. */
 export type ServiceAnswer = {

@@ -1,11 +1,11 @@
 // Decides what a drill proves, and for how long. Items that need the proof: core/readiness/checklist.ts.
 import { toIso } from "../clock.ts";
-import type { DrillFact, DrillStep } from "../control/operations/drills.ts";
-import type { Evidence, ReadinessFacts, Waiver } from "../control/operations/readiness.ts";
 import type { Translator, Words } from "../language.ts";
 import { drillWords } from "./drill-text.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
+import type { DrillFact, DrillStep } from "./drill-shapes.ts";
+import type { Evidence, ReadinessFacts, Waiver } from "./shapes.ts";
 
 /** The result of a drill that an item needs. `unknown`: there is no valid evidence for a pass or a failure. */
 export type Proof = {

@@ -1,12 +1,12 @@
 import { verdictsOf, type Calibration } from "../calibration/calibration.ts";
 import { toIso } from "../clock.ts";
-import type { Checklist, ChecklistItem, Evidence, JudgedChecklist } from "../control/operations/readiness.ts";
 import { spanText } from "../explain/span.ts";
 import { english } from "../language.ts";
 import { titleOf } from "../calibration/assumptions.ts";
 import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
 import { printable, redactSecrets } from "../text.ts";
+import type { Checklist, ChecklistItem, Evidence, JudgedChecklist } from "./shapes.ts";
 
 /** The result of a checklist, and its source. */
 export type ChecklistReport = Checklist & {

@@ -1,9 +1,9 @@
 // The content of the request log. Redaction of all stored texts: core/request/redaction.ts. Writing the log:
 // sandbox/runtime/request-log.ts; finding the requests of an order: store/request/order-index.ts.
-import type { RefusedEntry, RequestEntry } from "../control/operations/requests.ts";
 import { parseJson } from "../json.ts";
 import { codePointLength, cutText, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";
+import type { RefusedEntry, RequestEntry } from "./shapes.ts";
 
 /** A v1 request and its answer, as the request log stores them: with secrets redacted (decision 86). */
 export type LoggedRequest = Omit<RequestEntry, "message" | "byDrill" | "realAt"> & {

@@ -4,9 +4,6 @@ import { parseIdempotencyKey } from "../checkout/idempotency-key.ts";
 import { isFormattedReturnOrigin, parseReturnOrigin, parseReturnPath } from "../checkout/return-origin.ts";
 import { isMoment } from "../clock.ts";
 import { givenId, merchantName, requestedPrice } from "../config/store-fields.ts";
-import { drillResult } from "../control/operations/drills.ts";
-import { keyScopes } from "../control/operations/keys.ts";
-import { exploration, note } from "../control/operations/readiness.ts";
 import { isEndOfKey } from "../credential.ts";
 import { ERRORS } from "../errors.ts";
 import { DELIVERY_ACTIONS, isApiAction } from "../fault/actions.ts";
@@ -17,6 +14,10 @@ import { isUuid, printableLiteral, redactSecrets } from "../text.ts";
 import { DELIVERY_ERRORS, MAX_DELIVERY_ATTEMPTS } from "../webhook/delivery.ts";
 import { parseEventTypes } from "../checkout/event-types.ts";
 import { parseTarget } from "../webhook/target.ts";
+import { drillResult } from "../readiness/drill-shapes.ts";
+import { keyScopes } from "../store/shapes.ts";
+import { exploration } from "../explore/shapes.ts";
+import { note } from "../readiness/shapes.ts";
 
 /** The fault of a column's value; undefined if an operation of the sandbox could have written the value. */
 type ColumnRule = (value: unknown) => string | undefined;

@@ -3,11 +3,11 @@ import { createRequestsFor } from "../checkout/create-request.ts";
 import { createEvent, createTestEvent, type CheckoutEvent } from "../checkout/event.ts";
 import { CREATE_PATHS, fingerprint, type StoredResponse } from "../checkout/idempotency-key.ts";
 import { advance, type AttemptResult, type CheckoutCommand } from "../checkout/payment.ts";
-import type { Attempt } from "../control/operations/checkout.ts";
 import { settlementOf, type PayOutcome } from "../checkout/reserved-order-id.ts";
 import { checkoutJsonWith, successBody } from "../checkout/wire.ts";
 import { isRecord, parseJson } from "../json.ts";
 import { parsePublicUrl } from "../network/public-url.ts";
+import type { Attempt } from "../checkout/shapes.ts";
 
 /** An event as a snapshot stores it. */
 type KeptEvent = Omit<CheckoutEvent, "type" | "checkoutId"> & { readonly type: string };

@@ -1,5 +1,5 @@
-import type { EndpointEntry } from "../control/operations/webhook.ts";
 import type { Words } from "../language.ts";
+import type { EndpointEntry } from "./shapes.ts";
 
 /** The state of an endpoint: enabled, paused or disabled. */
 export type EndpointState = Endpoint["state"];

@@ -1,5 +1,6 @@
 // Types of webhooks and of their verification. They are also the types of `hosted-checkout/webhooks`.
 import { STATUSES } from "../checkout/checkout.ts";
+import type { CheckoutWire } from "../checkout/wire.ts";
 import { isRecord } from "../json.ts";
 
 /** Names of a delivery's headers (decision 12). They are configurable, because the interface does not name them. */
@@ -139,7 +140,7 @@ const CHANGE: Checks<Omit<WebhookChange, keyof typeof ENVELOPE>> = {
   previous_status: (value) => value === null || isStatus(value),
   data: isRecord,
 };
-const CHECKOUT: Checks<WebhookCheckout> = {
+const CHECKOUT: Checks<WebhookCheckout> & Checks<CheckoutWire> = {
   id: isText,
   object: (value) => value === "order" || value === "checkout_session",
   order_id: isText,

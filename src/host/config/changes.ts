@@ -1,7 +1,7 @@
 import type { PlannedChange } from "../../core/config/plan.ts";
 import type { SandboxSettings } from "../../core/config/schema.ts";
-import type { ChangeEntry } from "../../core/control/operations/config.ts";
 import { printable } from "../../core/text.ts";
+import type { ChangeEntry } from "../../core/config/shapes.ts";
 
 /** The changes in one line; empty if there are none. */
 export function summarizeChanges(changes: readonly Pick<ChangeEntry, "action">[]): string {

@@ -2,7 +2,6 @@
 // hosted/worker.ts; the command: cli/hosted/dev.ts.
 import { join } from "node:path";
 import { WORKER_FILE, type HostedSettings } from "../../core/config/hosted-settings.ts";
-import { parseDescription } from "../../core/control/operations/sandbox.ts";
 import { CONTROL_ROOT } from "../../core/control/protocol.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { localOrigin, LOOPBACK_NAMES, loopbackAddresses } from "../../core/loopback.ts";
@@ -20,6 +19,7 @@ import { portFailure } from "../listen.ts";
 import { DEFAULT_PORT } from "../options.ts";
 import { readyMessageOf, type ReadyMessage } from "../ready.ts";
 import { SECRET_BINDINGS, WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
+import { parseDescription } from "../../core/sandbox/description.ts";
 
 /** The host of a hosted service: a command, which can run other programs. */
 type HostedHost = Host & { readonly world: Pick<World, "run"> };

@@ -1,5 +1,4 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
-import type { LastChange } from "../../core/control/operations/checkout.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { lastChange } from "../../core/explain/last.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
@@ -15,6 +14,7 @@ import type { Store } from "../../store/store.ts";
 import { storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { applyDueItems } from "./payments.ts";
+import type { LastChange } from "../../core/checkout/shapes.ts";
 
 /** A page of a list of checkouts, newest first. */
 type CheckoutPage = {

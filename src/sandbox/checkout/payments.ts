@@ -1,6 +1,5 @@
 import { UNSTATED_CHANGE_DECISIONS } from "../../core/readiness/relied.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
-import type { StatusChangeEntry } from "../../core/control/operations/checkout.ts";
 import { createEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import {
@@ -20,6 +19,7 @@ import type { DueItem } from "../../store/checkout/settlements.ts";
 import { emitEvent } from "../webhook/outbox.ts";
 import { atCheckout, type CheckoutRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
+import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 
 /** The result of a change: the checkout, its status changes, and whether a result came too late to be applied. */
 type Change = {

@@ -1,10 +1,10 @@
 import { decidePrice } from "../../core/checkout/price.ts";
-import type { Price } from "../../core/control/operations/checkout.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
+import type { Price } from "../../core/checkout/shapes.ts";
 
 /** An added price, and the capabilities that the store is missing for it. */
 type AddedPrice = Price & {

@@ -1,11 +1,11 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import type { Attempt, LateResult } from "../../core/control/operations/checkout.ts";
 import type { StoreNames } from "../../store/stores.ts";
 import { currentCheckout, scheduledSettlement } from "./payments.ts";
 import { findCheckout, refuseUnknownStore, storeTime, type CheckoutRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
+import type { Attempt, LateResult } from "../../core/checkout/shapes.ts";
 
 /** The data of a checkout's pages, at one time of the store's clock. */
 export type CheckoutView = {

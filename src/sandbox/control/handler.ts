@@ -1,5 +1,4 @@
 import type { AnswerOf, OperationName, RequestOf, SUBJECTS } from "../../core/control/operations.ts";
-import type { SandboxDescription } from "../../core/control/operations/sandbox.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import type { ConfigContext } from "../config/apply.ts";
@@ -13,6 +12,7 @@ import type { NamedSnapshotsContext } from "../snapshot/named.ts";
 import type { PortalAccess } from "../runtime/portal-access.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 import type { EndpointsContext } from "../webhook/endpoints.ts";
+import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
 /** The dependencies of the operations, including the timers that must be updated after a clock move. */
 export type OperationContext = ClockContext &

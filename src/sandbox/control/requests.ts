@@ -1,11 +1,11 @@
 import type { RequestOf } from "../../core/control/operations.ts";
 import { accept } from "../../core/outcome.ts";
-import type { RequestEntry } from "../../core/control/operations/requests.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import { explain, refuseUnknownRequest } from "../explain/explain.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import { pollUntil } from "../runtime/write-signals.ts";
+import type { RequestEntry } from "../../core/request/shapes.ts";
 
 const DEFAULT_PAGE = 100;
 

@@ -1,10 +1,10 @@
-import type { SandboxDescription } from "../../core/control/operations/sandbox.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { openSecret } from "../../core/sealed-secret.ts";
 import { countFaults } from "../fault/active.ts";
 import { countOwnSecrets } from "../webhook/endpoint-secrets.ts";
 import { holdOfSandbox } from "../runtime/home.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
+import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
 /** The handlers of operations on the serving process. */
 export const sandboxHandlers = {

@@ -1,4 +1,4 @@
-import { NEW_MERCHANT, type StoreEntry } from "../../core/control/operations/stores.ts";
+import { NEW_MERCHANT } from "../../core/control/operations/stores.ts";
 import { accept } from "../../core/outcome.ts";
 import type { StoreDetails } from "../../store/stores.ts";
 import { refuseUnknownStore } from "../at-store.ts";
@@ -8,6 +8,7 @@ import { createStore } from "../runtime/seed.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import { countOwnSecrets } from "../webhook/endpoint-secrets.ts";
 import { openStoredSecret } from "../webhook/signing-secret.ts";
+import type { StoreEntry } from "../../core/store/shapes.ts";
 
 /** The handlers of operations on stores. */
 export const storesHandlers = {

@@ -1,8 +1,4 @@
-import {
-  DEFAULT_OVERLAP_MS,
-  type DeliveryEntry,
-  type EventEntry,
-} from "../../core/control/operations/webhook.ts";
+import { DEFAULT_OVERLAP_MS } from "../../core/control/operations/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { REAL_CLOCK, storeNow } from "../../core/clock.ts";
 import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
@@ -26,6 +22,7 @@ import {
 } from "../webhook/endpoints.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import { pollUntil } from "../runtime/write-signals.ts";
+import type { DeliveryEntry, EventEntry } from "../../core/webhook/shapes.ts";
 
 /** Default length of a list. */
 const DEFAULT_PAGE = 100;

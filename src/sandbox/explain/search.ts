@@ -1,10 +1,10 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
-import type { RefusedOrder } from "../../core/control/operations/checkout.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { listCheckouts } from "../checkout/list.ts";
 import type { ServiceContext } from "../context.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
+import type { RefusedOrder } from "../../core/checkout/shapes.ts";
 
 /** The state and the request log to search. */
 type SearchContext = ServiceContext & { readonly requests: Pick<RequestLog, "refusedOf"> };

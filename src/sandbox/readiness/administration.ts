@@ -4,11 +4,11 @@ import {
   productionOf,
   type AdminAction,
 } from "../../core/readiness/admin-action.ts";
-import type { RecordedAction } from "../../core/control/operations/readiness.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
 import { atStore, refuseUnknownStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
+import type { RecordedAction } from "../../core/readiness/shapes.ts";
 
 /** An action on a store, without its time. */
 type ActionInput = Omit<AdminAction, "at">;

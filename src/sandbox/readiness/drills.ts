@@ -1,5 +1,4 @@
 import { webhookSubject, type RecordedDrill } from "../../core/readiness/drills/drill.ts";
-import type { EndpointDrill } from "../../core/control/operations/drills.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
 import { wasOutOfReach } from "../../core/readiness/drills/webhook-request.ts";
@@ -10,6 +9,7 @@ import type { ServiceContext } from "../context.ts";
 import { findAcceptedOrder, type AcceptedOrder } from "./accepted-order.ts";
 import type { Leases } from "./leases.ts";
 import { sendCases, type CasesContext, type DrillSubject as CasesSubject } from "./webhook-cases.ts";
+import type { EndpointDrill } from "../../core/readiness/drill-shapes.ts";
 
 /** The dependencies of drills. */
 export type DrillsContext = Pick<ServiceContext, "store"> &

@@ -1,10 +1,5 @@
 import { productionOf } from "../../core/readiness/admin-action.ts";
 import { judgeItems } from "../../core/readiness/checklist.ts";
-import type {
-  EndpointFact,
-  JudgedChecklist,
-  ReadinessFacts,
-} from "../../core/control/operations/readiness.ts";
 import { webhookSubject } from "../../core/readiness/drills/drill.ts";
 import { effectiveEndpoint, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { Translator } from "../../core/language.ts";
@@ -13,6 +8,7 @@ import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secret
 import { refuseUnknownStore, storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Leases } from "./leases.ts";
+import type { EndpointFact, JudgedChecklist, ReadinessFacts } from "../../core/readiness/shapes.ts";
 
 /** The sources of the facts. */
 type ReadinessContext = Pick<ServiceContext, "world"> &

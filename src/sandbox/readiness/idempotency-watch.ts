@@ -1,12 +1,6 @@
 import { parseCreateRequest } from "../../core/checkout/create-request.ts";
 import type { IdempotencyFacts, RunFact } from "../../core/readiness/drills/idempotency.ts";
 import { createOtherRequest } from "../../core/readiness/other-request.ts";
-import type {
-  ClientExit,
-  KeyReuse,
-  ObservedCreate,
-  WatchedRun,
-} from "../../core/control/operations/drills.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { ClientRun, AnswerLoss } from "../../core/readiness/names.ts";
 import { parseJson, parseStrictJson } from "../../core/json.ts";
@@ -19,6 +13,7 @@ import type { HttpRequest, World } from "../../world.ts";
 import type { Answer } from "../answer.ts";
 import { callerOf, isOwnCommand } from "../api/caller.ts";
 import type { LeaseRef } from "./leases.ts";
+import type { ClientExit, KeyReuse, ObservedCreate, WatchedRun } from "../../core/readiness/drill-shapes.ts";
 
 /** A drill whose creates are watched. */
 type WatchedDrill = LeaseRef & {

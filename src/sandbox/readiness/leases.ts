@@ -1,7 +1,7 @@
-import type { RunningDrill } from "../../core/control/operations/drills.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { DRILL_NAMES, type DrillKind, type LeaseKind } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
+import type { RunningDrill } from "../../core/readiness/drill-shapes.ts";
 
 /** A lease and its store. */
 export type LeaseRef = { readonly storeId: string; readonly id: string };

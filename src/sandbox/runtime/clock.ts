@@ -1,14 +1,14 @@
 import { freezeClock, isMoment, REAL_CLOCK, setClock, storeNow, type StoreClock } from "../../core/clock.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import type { FinishedAttemptEntry } from "../../core/control/operations/webhook.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
 import { applyDueItems } from "../checkout/payments.ts";
-import type { StatusChangeEntry } from "../../core/control/operations/checkout.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import type { ClockMoves, MoveInProgress } from "../clock-moves.ts";
 import type { ServiceContext } from "../context.ts";
 import type { World } from "../../world.ts";
 import type { Mutex } from "../../core/mutex.ts";
+import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
+import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 
 /** The moves of a store's clock (decision 18). Times and spans in milliseconds. */
 type ClockAction =

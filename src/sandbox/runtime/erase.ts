@@ -1,6 +1,5 @@
 // Resets and deletes stores. Requests that wait meanwhile: sandbox/runtime/store-gate.ts; the deleted tables and their
 // order: store/erasures.ts.
-import type { ErasedStore } from "../../core/control/operations/stores.ts";
 import type { StoreClock } from "../../core/clock.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { Erasure } from "../../store/erasures.ts";
@@ -9,6 +8,7 @@ import type { World } from "../../world.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoreGate } from "./store-gate.ts";
+import type { ErasedStore } from "../../core/store/shapes.ts";
 
 /** The context of an erasure: the tables, and everything else that keeps a store's data. */
 export type ErasureContext = {

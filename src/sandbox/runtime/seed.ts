@@ -1,6 +1,5 @@
 import { PAYMENT_METHODS } from "../../core/checkout/checkout.ts";
 import { REAL_CLOCK, storeNow, type StoreClock } from "../../core/clock.ts";
-import type { Price } from "../../core/control/operations/checkout.ts";
 import {
   formatSigningSecret,
   NONCE_BYTES,
@@ -13,6 +12,7 @@ import type { Store } from "../../store/store.ts";
 import type { StoreWithMerchant } from "../../store/stores.ts";
 import type { World } from "../../world.ts";
 import { createKey, newApiKey } from "./keys.ts";
+import type { Price } from "../../core/checkout/shapes.ts";
 
 /** The name of a store that was created without a name. */
 const DEFAULT_NAME = "Sandbox Store";

@@ -1,7 +1,6 @@
 // Takes and restores snapshots. Their rows: store/snapshot/rows.ts, store/snapshot/take.ts; checks before a restore:
 // store/snapshot/image.ts, core/snapshot/origin.ts, sandbox/snapshot/judge.ts; names and files:
 // sandbox/snapshot/named.ts, host/folder/snapshots.ts.
-import type { RestoreSummary } from "../../core/control/operations/stores.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { NONCE_BYTES, openSecret, sealSecret, type SealedSecret } from "../../core/sealed-secret.ts";
 import { SNAPSHOT_KEY_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
@@ -13,6 +12,7 @@ import type { World } from "../../world.ts";
 import { judgeRows } from "../snapshot/judge.ts";
 import { SecretUnreadable } from "../webhook/signing-secret.ts";
 import type { ErasureContext } from "./erase.ts";
+import type { RestoreSummary } from "../../core/snapshot/shapes.ts";
 
 /** The context of taking and restoring snapshots: the tables, the key of their secrets, and callbacks for new rows. */
 export type SnapshotContext = Omit<ErasureContext, "store"> & {

@@ -1,10 +1,10 @@
-import type { NamedSnapshot, RestoreSummary, TakenSnapshot } from "../../core/control/operations/stores.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import type { SnapshotStorage } from "./storage.ts";
 import { restoreSnapshot, takeSnapshot, writeSnapshot, type SnapshotContext } from "../runtime/snapshots.ts";
+import type { NamedSnapshot, RestoreSummary, TakenSnapshot } from "../../core/snapshot/shapes.ts";
 
 /** The dependencies of named snapshots. */
 export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotStorage: SnapshotStorage };

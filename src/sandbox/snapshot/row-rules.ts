@@ -1,7 +1,6 @@
 import { MAX_PRICES } from "../../core/checkout/checkout.ts";
 import { isMoment, toIso, storeNow } from "../../core/clock.ts";
 import { requestedPrice } from "../../core/config/store-fields.ts";
-import { actionRequest, note } from "../../core/control/operations/readiness.ts";
 import { faultRequest } from "../../core/fault/shapes.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";
 import type { AdministratorAction } from "../../core/readiness/names.ts";
@@ -13,6 +12,7 @@ import type { NamedRow } from "../../store/snapshot/rows.ts";
 import { MAX_RETURN_ORIGINS } from "../checkout/return-origins.ts";
 import { MAX_FAULTS } from "../fault/faults.ts";
 import { MAX_ENDPOINTS } from "../webhook/endpoints.ts";
+import { actionRequest, note } from "../../core/readiness/shapes.ts";
 
 /** The context in which rows are validated. */
 export type RuleContext = {

@@ -1,7 +1,7 @@
 import type { ServiceContext } from "../context.ts";
 import { storeTime } from "../at-store.ts";
 import { createEndpointQueues, type DispatchContext, type FinishedAttempt } from "./endpoint-queues.ts";
-import type { FinishedAttemptEntry } from "../../core/control/operations/webhook.ts";
+import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
 /**
  * Sends due deliveries: several at once to each endpoint, but one at a time for each checkout; endpoints in parallel

@@ -5,7 +5,6 @@ import type { World } from "../../world.ts";
 import { createAlarm } from "../runtime/alarm.ts";
 import { createWorkers } from "../runtime/workers.ts";
 import { recordAttemptResult, type RecordContext } from "./record-result.ts";
-import type { FinishedAttemptEntry } from "../../core/control/operations/webhook.ts";
 import { sendAttempt, type EndedAttempt, type SendContext } from "./send.ts";
 import {
   NO_DELIVERIES,
@@ -14,6 +13,7 @@ import {
   type StartedAttempts,
   type TakeContext,
 } from "./take-due.ts";
+import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
 /** The context of sending deliveries. */
 export type DispatchContext = TakeContext &

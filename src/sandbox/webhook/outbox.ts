@@ -1,8 +1,8 @@
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
-import type { DeliveryEntry } from "../../core/control/operations/webhook.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
+import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 /**
  * Writes an event, and a delivery for each endpoint of its store that receives its type; runs inside a write. A

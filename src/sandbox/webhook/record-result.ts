@@ -8,11 +8,11 @@ import {
   KEPT_ANSWER_BYTES,
   type DeliverySchedule,
 } from "../../core/webhook/delivery.ts";
-import type { FinishedAttemptEntry } from "../../core/control/operations/webhook.ts";
 import { AUTOMATIC_REASONS, LISTENER_AWAY_REASON, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
 import { attemptResultOf, type EndedAttempt } from "./send.ts";
+import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
 /** The context of recording the result of an attempt. */
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };

@@ -1,6 +1,6 @@
-import type { Attempt, LateResult } from "../../core/control/operations/checkout.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
+import type { Attempt, LateResult } from "../../core/checkout/shapes.ts";
 
 type CheckoutKey = { readonly checkoutId: string };
 type AttemptRow = Attempt & CheckoutKey;

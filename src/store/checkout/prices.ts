@@ -1,6 +1,6 @@
-import type { Price } from "../../core/control/operations/checkout.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
+import type { Price } from "../../core/checkout/shapes.ts";
 
 /** A price as stored: booleans are numbers. */
 type Row = Omit<Price, "approved" | "retired"> & {

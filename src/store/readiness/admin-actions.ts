@@ -1,6 +1,6 @@
 import type { AdminAction } from "../../core/readiness/admin-action.ts";
-import type { RecordedAction } from "../../core/control/operations/readiness.ts";
 import type { Connection } from "../connection/connection.ts";
+import type { RecordedAction } from "../../core/readiness/shapes.ts";
 
 /** The DDL of the audit log. */
 export const ADMIN_ACTIONS_DDL = `

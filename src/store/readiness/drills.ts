@@ -1,9 +1,9 @@
 import type { RecordedDrill } from "../../core/readiness/drills/drill.ts";
-import type { DrillStep } from "../../core/control/operations/drills.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
+import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
 
 /** A filter of drills; a null kind matches all. */
 type DrillFilter = { readonly storeId: string; readonly kind: DrillKind | null; readonly limit: number };

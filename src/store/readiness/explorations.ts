@@ -1,6 +1,6 @@
-import type { Exploration } from "../../core/control/operations/readiness.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
+import type { Exploration } from "../../core/explore/shapes.ts";
 
 type ExplorationOfStore = Exploration & { readonly storeId: string };
 /** An exploration as stored: the places are JSON. */

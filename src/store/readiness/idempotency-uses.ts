@@ -1,5 +1,5 @@
-import type { KeyUseFact } from "../../core/control/operations/readiness.ts";
 import type { Connection } from "../connection/connection.ts";
+import type { KeyUseFact } from "../../core/readiness/shapes.ts";
 
 /** A create whose key was used before (interface 20). Times are by the store's clock. */
 export type IdempotencyUse = KeyUseFact & {

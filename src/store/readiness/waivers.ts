@@ -1,5 +1,5 @@
-import type { Waiver } from "../../core/control/operations/readiness.ts";
 import type { Connection } from "../connection/connection.ts";
+import type { Waiver } from "../../core/readiness/shapes.ts";
 
 type WaiverOfStore = Waiver & { readonly storeId: string };
 

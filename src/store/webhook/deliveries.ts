@@ -1,4 +1,3 @@
-import type { DeliveryEntry } from "../../core/control/operations/webhook.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
 import { faultHeader, parseFaultHeader } from "../../core/fault/fault.ts";
 import type { AppliedFault } from "../../core/fault/shapes.ts";
@@ -11,6 +10,7 @@ import {
   IS_ORDERED_IN_QUEUE,
   type DeliveryQueue,
 } from "./delivery-queues.ts";
+import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
 export type Delivery = Omit<DeliveryEntry, "type" | "nextAt" | "attempts"> & {

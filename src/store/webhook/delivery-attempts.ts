@@ -1,7 +1,7 @@
-import type { DeliveryEntry } from "../../core/control/operations/webhook.ts";
 import type { DeliveryState } from "../../core/webhook/delivery.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
+import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 type AttemptEntry = DeliveryEntry["attempts"][number];
 /** One attempt of a delivery, as audited. Times are milliseconds by the store's clock. */

@@ -1,152 +1,30 @@
 import * as z from "zod/mini";
-import { PAYMENT_METHODS, BILLING_MODELS } from "../../checkout/checkout.ts";
 import { SIMULATED_OUTCOMES } from "../../checkout/reserved-order-id.ts";
-import { checkoutWire } from "../../checkout/wire.ts";
 import { RETURN_ORIGIN_SCHEMA, RETURN_PATH_SCHEMA } from "../../checkout/return-origin.ts";
-import { requestedPrice as wantedPrice, returnOrigin } from "../../config/store-fields.ts";
 import {
-  moment,
-  nonEmptyText,
-  storeOperation,
-  wholeNumber,
-  wholeNumberInQuery,
-  type DomainOf,
-} from "../operation.ts";
-import { toDomainFields, nameSchemas } from "../../shape/wire-names.ts";
-
-const { id, object, orderId, amountMinor, currency, ...rest } = toDomainFields(checkoutWire.shape);
-const { status } = rest;
-
-/** A change of status, with its event. */
-export const statusChange = z.object({
-  at: moment,
-  checkoutId: z.uuid(),
-  orderId: z.string(),
-  from: status,
-  to: status,
-  eventId: z.uuid(),
-});
-/** A change of status, in the control API. */
-export type StatusChangeEntry = DomainOf<typeof statusChange>;
-
-const attempt = z.object({
-  number: z.int(),
-  startedAt: moment,
-  /** `abandoned`: the checkout ended while the attempt was open. */
-  outcome: z.nullable(z.enum(["succeeded", "declined", "failed", "abandoned"])),
-  finishedAt: z.nullable(moment),
-});
-/** One payment attempt. Times are milliseconds by the store's clock. */
-export type Attempt = DomainOf<typeof attempt>;
-
-const lateResult = z.object({
-  attempt: z.int(),
-  result: z.enum(["succeeded", "declined", "failed"]),
-  recordedAt: moment,
-});
-/** A result that arrived after its checkout had ended (decision 10). */
-export type LateResult = DomainOf<typeof lateResult>;
-
-const lastChange = z.object({
-  /** The time by the store's clock. */
-  at: moment,
-  what: z.enum(["created", "started", "declined", "succeeded", "failed", "cancelled", "expired", "late"]),
-  /** `order_id`: a reserved order_id, which settles its checkout (decision 37). */
-  by: z.enum(["merchant", "payer", "order_id", "clock"]),
-  /** The payment attempt that changed. */
-  attempt: z.nullable(z.int()),
-  /** The number of attempts that the payer has left after a decline. */
-  attemptsLeft: z.nullable(wholeNumber(0)),
-});
-/** The last change of a checkout, and its actor. */
-export type LastChange = DomainOf<typeof lastChange>;
-
-const event = z.object({
-  eventId: z.uuid(),
-  type: z.string(),
-  sequence: wholeNumber(1),
-  createdAt: moment,
-});
-
-const paymentMethod = z.enum(PAYMENT_METHODS);
+  checkoutDetails,
+  checkoutEntry,
+  checkoutObject,
+  checkoutStatus,
+  MAX_SUBJECT_LENGTH,
+  paymentMethod,
+  price,
+  refusedOrder,
+  statusChange,
+} from "../../checkout/shapes.ts";
+import { requestedPrice as wantedPrice, returnOrigin } from "../../config/store-fields.ts";
+import { moment, nonEmptyText, wholeNumberInQuery } from "../../shape/fields.ts";
+import { nameSchemas } from "../../shape/wire-names.ts";
+import { storeOperation } from "../operation.ts";
 
 const MAX_PAGE = 200;
 /** Maximum length of a search text, in code points. */
 const MAX_TEXT = 512;
 
-const terms = { id, object, orderId, amountMinor, currency, paymentMethod };
-
-const listed = z.object({
-  ...terms,
-  status,
-  description: z.nullable(z.string()),
-  priceId: z.nullable(z.string()),
-  createdAt: moment,
-  expiresAt: moment,
-  last: lastChange,
-});
-/** An order or session in a list, in the control API. */
-export type CheckoutEntry = DomainOf<typeof listed>;
-
-const checkoutDetails = z.object({
-  ...terms,
-  ...rest,
-  description: z.nullable(z.string()),
-  createdAt: moment,
-  expiresAt: moment,
-  attempts: z.array(attempt),
-  lateResults: z.array(lateResult),
-  events: z.array(event),
-});
-
 const namedOrigin = z.string().check(z.meta(RETURN_ORIGIN_SCHEMA));
 const namedPath = z.string().check(z.meta(RETURN_PATH_SCHEMA));
 const returnOrigins = z.object({ storeId: z.uuid(), returnOrigins: z.array(returnOrigin) });
-/** Maximum length of the name of a price or capability, in code points. */
-export const MAX_SUBJECT_LENGTH = 128;
-
-/** A catalog price. */
-export const price = z.object({
-  id: z.string(),
-  description: z.string(),
-  amountMinor: wholeNumber(1),
-  currency: z.string(),
-  paymentMethod,
-  billingModel: z.enum(BILLING_MODELS),
-  /** Whether an administrator has approved the price. */
-  approved: z.boolean(),
-  /** Whether the price is unavailable for new checkouts. */
-  retired: z.boolean(),
-});
-/** A catalog price: it sets amount, currency and method of a checkout (decisions 7, 89). */
-export type Price = DomainOf<typeof price>;
-
-const refusedOrder = z.object({
-  orderId: z.string(),
-  /** The newest of the refused creates; `count` is their number. */
-  requestId: z.string(),
-  status: z.int(),
-  code: z.nullable(z.string()),
-  /** The time by the store's clock. */
-  at: moment,
-  count: wholeNumber(1),
-});
-/** An order_id whose creates were all refused. */
-export type RefusedOrder = DomainOf<typeof refusedOrder>;
-
-nameSchemas({
-  StatusChange: statusChange,
-  PaymentAttempt: attempt,
-  LateResult: lateResult,
-  LastChange: lastChange,
-  RefusedOrder: refusedOrder,
-  ListedCheckout: listed,
-  Checkout: checkoutDetails,
-  Price: price,
-  ReturnOrigin: returnOrigin,
-  ReturnOrigins: returnOrigins,
-  CheckoutStatus: status,
-});
+nameSchemas({ ReturnOrigin: returnOrigin, ReturnOrigins: returnOrigins });
 
 /** The operations on checkouts, prices and return origins (decisions 19, 38, 88, 89). */
 export const checkoutOperations = {
@@ -158,7 +36,8 @@ export const checkoutOperations = {
       "Starts (`pending`), declines or ends the payment of a checkout as its payer would, and returns the new status with every change that followed; `late` is a success after the end. Refuses an outcome that the status does not allow, and a checkout that the store does not have.",
     /** `leaseId`: the lease of the acting drill, whose uses of assumptions are not recorded. */
     request: () => z.strictObject({ outcome: z.enum(SIMULATED_OUTCOMES), leaseId: z.optional(z.uuid()) }),
-    answer: () => z.object({ id: z.uuid(), status, late: z.boolean(), moves: z.array(statusChange) }),
+    answer: () =>
+      z.object({ id: z.uuid(), status: checkoutStatus, late: z.boolean(), moves: z.array(statusChange) }),
     refusals: ["session_not_found", "state_conflict"],
   }),
   listCheckouts: storeOperation({
@@ -170,8 +49,8 @@ export const checkoutOperations = {
       z.strictObject({
         /** An id, the last 8 characters of an id, or any part of an order_id or a description. */
         q: z.optional(nonEmptyText(MAX_TEXT)),
-        status: z.optional(status),
-        object: z.optional(object),
+        status: z.optional(checkoutStatus),
+        object: z.optional(checkoutObject),
         paymentMethod: z.optional(paymentMethod),
         orderId: z.optional(nonEmptyText(MAX_TEXT)),
         /** The last id of the previous page: `next_before` of its answer. */
@@ -180,7 +59,7 @@ export const checkoutOperations = {
       }),
     answer: () =>
       z.object({
-        checkouts: z.array(listed),
+        checkouts: z.array(checkoutEntry),
         /** The store's time. */
         now: moment,
         nextBefore: z.nullable(z.uuid()),
@@ -198,7 +77,7 @@ export const checkoutOperations = {
     description:
       "Creates an order with the first active payment method and currency of the store, and returns its id, order_id and status. Refuses a store that is inactive, or that has no active method or currency.",
     request: () => z.strictObject({}),
-    answer: () => z.object({ id: z.uuid(), orderId: z.string(), status }),
+    answer: () => z.object({ id: z.uuid(), orderId: z.string(), status: checkoutStatus }),
     refusals: ["state_conflict", "store_inactive"],
   }),
   inspectCheckout: storeOperation({

@@ -1,8 +1,9 @@
 import * as z from "zod/mini";
-import { statusChange } from "./checkout.ts";
-import { moment, momentInRequest, storeOperation, wholeNumber } from "../operation.ts";
-import { dispatchedAttempt } from "./webhook.ts";
+import { statusChange } from "../../checkout/shapes.ts";
+import { moment, momentInRequest, wholeNumber } from "../../shape/fields.ts";
 import { nameSchemas } from "../../shape/wire-names.ts";
+import { dispatchedAttempt } from "../../webhook/shapes.ts";
+import { storeOperation } from "../operation.ts";
 
 /** The longest span by which a clock moves at once, in milliseconds: a year. */
 const MAX_ADVANCE_MS = 366 * 24 * 3_600_000;

@@ -1,46 +1,7 @@
 import * as z from "zod/mini";
 import { resolvedStore } from "../../config/schema.ts";
-import { returnOrigin } from "../../config/store-fields.ts";
-import { price } from "./checkout.ts";
-import { sandboxOperation, type DomainOf } from "../operation.ts";
-import { servedSettings } from "./sandbox.ts";
-import { nameSchemas } from "../../shape/wire-names.ts";
-
-const shown = z.nullable(z.union([z.string(), z.number(), z.boolean()]));
-
-const change = z.object({
-  /** `unmanaged`: the item exists but is not in the file; `prune` would remove it. */
-  action: z.enum(["add", "change", "keep", "remove", "unmanaged"]),
-  kind: z.enum([
-    "store",
-    "merchant",
-    "api_key",
-    "payment_method",
-    "currency",
-    "price",
-    "return_origin",
-    "endpoint",
-  ]),
-  storeId: z.string(),
-  /** The item's name in its store: an id, an address, the name of a capability, or the end of a key. */
-  name: z.string(),
-  differences: z.array(z.object({ field: z.string(), from: shown, to: shown })),
-});
-/** A line of a plan, in the control API. */
-export type ChangeEntry = DomainOf<typeof change>;
-
-const store = z.object({
-  id: z.string(),
-  name: z.string(),
-  merchant: z.object({ id: z.string(), name: z.string() }),
-  prices: z.array(price),
-  /** The active capabilities. */
-  capabilities: z.object({ paymentMethods: z.array(z.string()), currencies: z.array(z.string()) }),
-  returnOrigins: z.array(returnOrigin),
-  endpoints: z.array(z.object({ url: z.string(), events: z.array(z.string()), inOrder: z.boolean() })),
-});
-
-nameSchemas({ Change: change, ConfiguredStore: store });
+import { changeEntry, servedConfig } from "../../config/shapes.ts";
+import { sandboxOperation } from "../operation.ts";
 
 /** The operations on the configuration of the whole sandbox (decisions 83 to 85). */
 export const configOperations = {
@@ -49,7 +10,7 @@ export const configOperations = {
     summary: "Exports the configuration",
     description:
       "Returns the start settings and, for each store, the prices, capabilities, return origins and endpoints, in the form of `checkout.config.json`. API keys and signing secrets are omitted.",
-    answer: () => z.object({ settings: servedSettings, stores: z.array(store) }),
+    answer: () => servedConfig,
   }),
   applyConfig: sandboxOperation({
     method: "POST",
@@ -66,7 +27,7 @@ export const configOperations = {
       }),
     answer: () =>
       z.object({
-        changes: z.array(change),
+        changes: z.array(changeEntry),
         /** The created stores. Their keys are not shown again. */
         made: z.array(
           z.object({

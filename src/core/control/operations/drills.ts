@@ -1,127 +1,28 @@
 import * as z from "zod/mini";
-import { ERROR_CODES } from "../../errors.ts";
-import { DELIVERY_ERRORS } from "../../webhook/delivery.ts";
-import { CLIENT_RUNS, DRILL_KINDS, LEASE_KINDS, ANSWER_LOSSES } from "../../readiness/names.ts";
 import {
-  moment,
-  storeOperation,
-  textUpTo,
-  wholeNumberInQuery,
-  type DomainOf,
-  wholeNumber,
-  nonEmptyText,
-} from "../operation.ts";
-import { nameSchemas } from "../../shape/wire-names.ts";
+  clientExit,
+  clientRun,
+  drillResult,
+  drillStep,
+  drillText,
+  drillVerdict,
+  endpointDrill,
+  keyReuse,
+  observedCreate,
+} from "../../readiness/drill-shapes.ts";
+import { DRILL_KINDS, LEASE_KINDS } from "../../readiness/names.ts";
+import { wholeNumber, wholeNumberInQuery } from "../../shape/fields.ts";
+import { DELIVERY_ERRORS } from "../../webhook/delivery.ts";
+import { storeOperation } from "../operation.ts";
 
 /** Maximum number of steps of a drill. */
 const MAX_STEPS = 50;
-const MAX_TEXT = 2000;
 const MAX_PAGE = 1000;
 /** The longest lease of a drill, in milliseconds: an hour more than the longest timeout of a command. */
 const MAX_LEASE_MS = 25 * 3_600_000;
-const MAX_EXIT_CODE = 2 ** 32 - 1;
-const MAX_ORDER_ID = 128;
-
-const text = textUpTo(MAX_TEXT);
-const step = z.strictObject({
-  name: text,
-  passed: z.boolean(),
-  expected: text,
-  got: text,
-  /** After a failure, the likely mistake in the merchant's code; after a pass, a note or null. */
-  cause: z.nullable(text),
-  /** The id of the step's event or request. */
-  reference: z.nullable(text),
-});
-/** One step of a drill: its name, the expected and the received result, and the likely cause of a failure or a note. */
-export type DrillStep = DomainOf<typeof step>;
 
 /** The steps that a command has run. */
-const doneSteps = z.array(step).check(z.minLength(1), z.maxLength(MAX_STEPS));
-
-/** `unknown`: the drill proves nothing, and is not recorded. */
-const verdict = z.enum(["passed", "failed", "unknown"]);
-/** The verdict on a drill. */
-export type DrillVerdict = z.output<typeof verdict>;
-
-/** The result of a drill. */
-export const drillResult = z.object({
-  id: z.uuid(),
-  kind: z.enum(DRILL_KINDS),
-  /** Identifies the tested configuration; when it changes, the drill is void. */
-  subject: z.string(),
-  passed: z.boolean(),
-  at: moment,
-  steps: z.array(step),
-});
-/** The result of a drill as evidence. */
-export type DrillFact = DomainOf<typeof drillResult>;
-
-const endpointDrill = z.extend(drillResult, {
-  /** Null if the receiver could not be reached; then the result is not recorded. */
-  id: z.nullable(z.uuid()),
-  verdict,
-  endpointId: z.uuid(),
-  url: z.string(),
-  /** The checkout whose events were also sent; null if no order events were sent. */
-  order: z.nullable(z.object({ id: z.uuid(), orderId: z.string() })),
-});
-/** A drill of an endpoint; without an id if the result was not recorded. */
-export type EndpointDrill = DomainOf<typeof endpointDrill>;
-
-const seenCreate = z.object({
-  run: z.enum(CLIENT_RUNS),
-  /** The id of this request, even if the answer contains the id of the first request. */
-  requestId: z.uuid(),
-  path: z.string(),
-  /** The key as received; null if there was none. */
-  idempotencyKey: z.nullable(z.string()),
-  /** Null if the body could not be read. */
-  orderId: z.nullable(z.string()),
-  result: z.enum(["created", "replayed", ...ERROR_CODES]),
-  /** The checkout in the answer, created or replayed. */
-  checkoutId: z.nullable(z.uuid()),
-  /** Whether the answer was dropped after the commit, before it reached the client. */
-  lost: z.boolean(),
-  /** How the answer was lost; null if it arrived. */
-  loss: z.nullable(z.enum(ANSWER_LOSSES)),
-  /** Whether the request came before the previous answer's `Retry-After` had elapsed. */
-  early: z.boolean(),
-  /** Counts the runs of the command for this purchase and order_id, from 1. */
-  start: wholeNumber(1),
-});
-/** A create that arrived during the idempotency drill, with the drill's API key or for one of its orders. */
-export type ObservedCreate = DomainOf<typeof seenCreate>;
-
-/** A running drill and the time of its start. */
-export const runningDrill = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });
-export type RunningDrill = DomainOf<typeof runningDrill>;
-
-const clientRun = z.strictObject({
-  run: z.enum(CLIENT_RUNS),
-  orderId: nonEmptyText(MAX_ORDER_ID),
-});
-/** A run of the merchant's command: its purchase, and the order_id that the drill gave to the command. */
-export type WatchedRun = DomainOf<typeof clientRun>;
-
-const clientExit = z.strictObject({
-  /** `killed`: ended by the drill. */
-  ending: z.enum(["exited", "timeout", "aborted", "not_run", "killed"]),
-  /** Null if the command did not exit by itself. */
-  exitCode: z.nullable(wholeNumber(0, MAX_EXIT_CODE)),
-});
-/** How a run of the merchant's command ended. */
-export type ClientExit = DomainOf<typeof clientExit>;
-
-nameSchemas({ DrillStep: step, Drill: drillResult, RunningDrill: runningDrill });
-
-const reuse = z.object({
-  path: z.string(),
-  idempotencyKey: z.string(),
-  body: z.record(z.string(), z.unknown()),
-});
-/** A request that reuses the lost create's key for another body. */
-export type KeyReuse = DomainOf<typeof reuse>;
+const doneSteps = z.array(drillStep).check(z.minLength(1), z.maxLength(MAX_STEPS));
 
 /**
  * The operations on drills (decisions 50, 66); the operations on the idempotency drill are in the order of their calls.
@@ -182,7 +83,7 @@ export const drillOperations = {
     path: "/drills/browser-return",
     summary: "Records the result of a browser-return drill",
     description: "Stores the steps of a drill that ran on the command line, and returns the result.",
-    request: () => z.strictObject({ returnUrl: text, steps: doneSteps }),
+    request: () => z.strictObject({ returnUrl: drillText, steps: doneSteps }),
     answer: () => drillResult,
   }),
   beginClientRun: storeOperation({
@@ -238,7 +139,7 @@ export const drillOperations = {
         /** Sends the event with another id in the header for the event's id, which is not signed. */
         otherId: z.optional(z.boolean()),
         /** The subject in the first answer; the call is refused if the endpoints have changed since. */
-        subject: z.optional(text),
+        subject: z.optional(drillText),
       }),
     answer: () =>
       z.object({
@@ -256,7 +157,7 @@ export const drillOperations = {
     summary: "Records the result of a duplicates drill",
     description:
       "Stores the steps of a duplicates drill that ran on the command line under this lease, and returns the result. Refuses a lease that has ended, and endpoints that have changed meanwhile.",
-    request: () => z.strictObject({ leaseId: z.uuid(), subject: text, steps: doneSteps }),
+    request: () => z.strictObject({ leaseId: z.uuid(), subject: drillText, steps: doneSteps }),
     answer: () => drillResult,
     refusals: ["state_conflict"],
   }),
@@ -268,7 +169,7 @@ export const drillOperations = {
       "Stops watching the client, and returns a request that reuses the key of the lost create for another body. The request is null if no answer was lost.",
     request: () => z.strictObject({}),
     /** Null if no answer was dropped. */
-    answer: () => z.object({ reuse: z.nullable(reuse) }),
+    answer: () => z.object({ reuse: z.nullable(keyReuse) }),
   }),
   judgeIdempotencyDrill: storeOperation({
     method: "POST",
@@ -279,11 +180,11 @@ export const drillOperations = {
     request: () => z.strictObject({}),
     answer: () =>
       z.object({
-        verdict,
+        verdict: drillVerdict,
         /** Null if the drill proved nothing and was not recorded. */
         drillId: z.nullable(z.uuid()),
         steps: drillResult.shape.steps,
-        creates: z.array(seenCreate),
+        creates: z.array(observedCreate),
       }),
   }),
   endLease: storeOperation({

@@ -1,24 +1,7 @@
 import * as z from "zod/mini";
-import { SCOPES } from "../../credential.ts";
-import { moment, storeOperation, wholeNumber, type DomainOf } from "../operation.ts";
-import { nameSchemas } from "../../shape/wire-names.ts";
-
-const scope = z.enum(SCOPES);
-/** The scopes of a key. */
-export const keyScopes = z.array(scope).check(z.minLength(1), z.maxLength(SCOPES.length));
-const key = z.object({
-  keyId: z.uuid(),
-  lastFour: z.string(),
-  scopes: z.array(scope),
-  createdAt: moment,
-  /** Null while the key is active. */
-  revokedAt: z.nullable(moment),
-});
-
-/** An API key, in the control API. */
-export type KeyEntry = DomainOf<typeof key>;
-
-nameSchemas({ ApiKey: key });
+import { moment, wholeNumber } from "../../shape/fields.ts";
+import { keyEntry, keyScopes } from "../../store/shapes.ts";
+import { storeOperation } from "../operation.ts";
 
 /** The operations on the API keys of a store (decisions 15, 89). */
 export const keyOperations = {
@@ -37,7 +20,7 @@ export const keyOperations = {
         keyId: z.uuid(),
         apiKey: z.string(),
         lastFour: z.string(),
-        scopes: z.array(scope),
+        scopes: keyEntry.shape.scopes,
       }),
   }),
   listKeys: storeOperation({
@@ -45,7 +28,7 @@ export const keyOperations = {
     summary: "Lists the API keys of the store",
     description:
       "Returns the API keys of the store, including revoked keys, oldest first: each with its scopes, its last four characters, and when it was created and revoked. Keys that a drill created are not listed.",
-    answer: () => z.object({ storeId: z.uuid(), keys: z.array(key) }),
+    answer: () => z.object({ storeId: z.uuid(), keys: z.array(keyEntry) }),
   }),
   revokeKey: storeOperation({
     method: "POST",
@@ -55,7 +38,7 @@ export const keyOperations = {
       "Revokes a key, so that v1 refuses it from now on, and returns the key with the number of remaining active keys. A key that is already revoked stays unchanged. Refuses an id that is not a key of the store.",
     request: () => z.strictObject({}),
     answer: () =>
-      z.extend(key, {
+      z.extend(keyEntry, {
         storeId: z.uuid(),
         revokedAt: moment,
         /** The number of active keys that remain in the store. */

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { moment, sandboxOperation, textUpTo, wholeNumber } from "../operation.ts";
+import { sandboxOperation } from "../operation.ts";
+import { moment, textUpTo, wholeNumber } from "../../shape/fields.ts";
 
 /** The operations on the portal's sessions (decision 99). */
 export const portalOperations = {

@@ -1,66 +1,18 @@
 import { errorWords } from "../../shape/issue-words.ts";
 import * as z from "zod/mini";
-import { ERROR_CODES } from "../../errors.ts";
 import { EXPLAINABLE_KINDS } from "../../explain/explained.ts";
 import { explanation } from "../../explain/explanation.ts";
+import { refusedEntry, requestEntry } from "../../request/shapes.ts";
 import { parseStatuses, STATUSES_SCHEMA } from "../../request/statuses.ts";
-import { appliedFault } from "../../fault/shapes.ts";
-import {
-  moment,
-  momentInRequest,
-  nonEmptyText,
-  storeOperation,
-  wholeNumberInQuery,
-  type DomainOf,
-} from "../operation.ts";
-import { nameSchemas } from "../../shape/wire-names.ts";
+import { moment, momentInRequest, nonEmptyText, wholeNumberInQuery } from "../../shape/fields.ts";
+import { storeOperation } from "../operation.ts";
 
 /** The longest time that a list request waits for the next entry, in milliseconds. */
 export const MAX_REQUEST_WAIT_MS = 20_000;
 
 const MAX_PAGE = 1000;
 
-const logged = z.object({
-  /** The id that the caller received; a replay contains the id of the first answer. */
-  requestId: z.string(),
-  /** The time of arrival by the store's clock. */
-  at: moment,
-  /** The time of arrival by the real clock. */
-  realAt: moment,
-  method: z.string(),
-  path: z.string(),
-  status: z.int(),
-  /** Null if the request was not refused. */
-  code: z.nullable(z.enum(ERROR_CODES)),
-  /** The message of the refusal; null if the request was not refused. */
-  message: z.nullable(z.string()),
-  /** The order_id in the body or of the retrieved checkout; null if there is none. */
-  orderId: z.nullable(z.string()),
-  /** The duration in milliseconds, rounded up to a tenth. */
-  durationMs: z.number(),
-  /** Numbers of the decisions that the answer relied on. */
-  decisions: z.array(z.int()),
-  /** The injected fault that was applied to the request. */
-  fault: z.nullable(appliedFault),
-  /** Whether a drill sent the request itself: then it is not evidence about the merchant's programs. */
-  byDrill: z.boolean(),
-});
-/** A v1 request and its answer, in the control API. */
-export type RequestEntry = DomainOf<typeof logged>;
-
-const refused = z.object({
-  /** The message of the refusal. */
-  message: z.string(),
-  /** Names and values, alternating, in their original order. */
-  headers: z.array(z.string()),
-  body: z.string(),
-});
-/** The refused request and the reason. */
-export type RefusedEntry = DomainOf<typeof refused>;
-
 const MAX_ID = 64;
-
-nameSchemas({ LoggedRequest: logged });
 
 /** The operations on the request log, and `explain` (decisions 86, 87). */
 export const requestOperations = {
@@ -98,7 +50,8 @@ export const requestOperations = {
      * `position` is the position of the newest request seen, after which the next call continues. `failure`: why the
      * log is not being written, and the remedy.
      */
-    answer: () => z.object({ requests: z.array(logged), position: z.int(), failure: z.nullable(z.string()) }),
+    answer: () =>
+      z.object({ requests: z.array(requestEntry), position: z.int(), failure: z.nullable(z.string()) }),
   }),
   showRequest: storeOperation({
     path: "/requests/{id}",
@@ -106,8 +59,8 @@ export const requestOperations = {
     description:
       "Returns a logged v1 request; if the request was refused, with its headers and body, from which secrets are removed. Refuses a request that is not, or no longer, in the log.",
     answer: () =>
-      z.extend(logged, {
-        refused: z.nullable(refused),
+      z.extend(requestEntry, {
+        refused: z.nullable(refusedEntry),
         /** The times of its replays. */
         replayedAt: z.array(moment),
       }),

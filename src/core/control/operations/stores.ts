@@ -1,70 +1,22 @@
 import * as z from "zod/mini";
-import { SNAPSHOT_NAME } from "../../snapshot/snapshot.ts";
 import { givenId as existingId, storeName } from "../../config/store-fields.ts";
-import { moment, sandboxOperation, storeOperation, type DomainOf } from "../operation.ts";
-import { nameSchemas } from "../../shape/wire-names.ts";
+import { namedSnapshot, restoreSummary, takenSnapshot } from "../../snapshot/shapes.ts";
+import { SNAPSHOT_NAME } from "../../snapshot/snapshot.ts";
+import { erasedStore, storeEntry } from "../../store/shapes.ts";
+import { sandboxOperation, storeOperation } from "../operation.ts";
 
 /** Stands for a new merchant, instead of an existing merchant's id. */
 export const NEW_MERCHANT = "new";
 
-const listed = z.object({
-  storeId: z.uuid(),
-  name: z.string(),
-  merchantId: z.uuid(),
-  merchantName: z.string(),
-  active: z.boolean(),
-  createdAt: moment,
-});
-/** A store in a list, in the control API. */
-export type StoreEntry = DomainOf<typeof listed>;
-
-const erasedStore = z.object({ storeId: z.uuid(), name: z.string() });
-/** A store that was reset, deleted or restored. */
-export type ErasedStore = DomainOf<typeof erasedStore>;
-
 const snapshotName = z
   .string()
   .check(z.regex(SNAPSHOT_NAME, "must have 1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit"));
-const namedSnapshot = z.object({
-  name: z.string(),
-  /** Null for the whole sandbox. */
-  storeId: z.nullable(z.uuid()),
-  takenAt: z.nullable(moment),
-  format: z.nullable(z.int()),
-  bytes: z.int(),
-  /** Why the snapshot cannot be restored; null if it can. */
-  problem: z.nullable(z.string()),
-});
-/** A named snapshot. Facts that cannot be read are null, with the reason in `problem`. */
-export type NamedSnapshot = DomainOf<typeof namedSnapshot>;
-const takenSnapshot = z.object({
-  snapshot: namedSnapshot,
-  /** Whether the snapshot replaced an older one of the same name. */
-  replaced: z.boolean(),
-});
-/** A snapshot that was just taken. */
-export type TakenSnapshot = DomainOf<typeof takenSnapshot>;
 const oneSnapshot = z.strictObject({ name: snapshotName });
 const restoreOne = z.extend(oneSnapshot, {
   /** Delivers due events from another sandbox's snapshot (decision 95). Default: they are held. */
   adopt: z.optional(z.boolean()),
 });
-const restored = z.object({
-  stores: z.array(erasedStore),
-  /** Why deliveries of these stores are held; null if they are not. */
-  heldBack: z.nullable(z.string()),
-});
-/** The result of a restore. */
-export type RestoreSummary = DomainOf<typeof restored>;
 const ofRestore = ["invalid_parameter", "not_found", "state_conflict"] as const;
-
-nameSchemas({
-  ListedStore: listed,
-  ErasedStore: erasedStore,
-  Snapshot: namedSnapshot,
-  TakenSnapshot: takenSnapshot,
-  RestoredStores: restored,
-});
 
 /** The operations on the stores of a sandbox (decision 90); `storeSummary` shows one store. */
 export const storesOperations = {
@@ -95,7 +47,7 @@ export const storesOperations = {
     summary: "Lists the stores",
     description:
       "Returns every store, oldest first, with its merchant, and whether it is active. The first store is `default`.",
-    answer: () => z.object({ stores: z.array(listed) }),
+    answer: () => z.object({ stores: z.array(storeEntry) }),
   }),
   storeAccess: storeOperation({
     path: "/access",
@@ -155,7 +107,7 @@ export const storesOperations = {
     description:
       "Replaces one store with its state in a snapshot, in one transaction; other stores stay unchanged. Refuses an unknown snapshot, a damaged snapshot, and a snapshot that does not contain this store.",
     request: () => restoreOne,
-    answer: () => restored,
+    answer: () => restoreSummary,
     entersStore: false,
     refusals: ofRestore,
   }),
@@ -170,7 +122,7 @@ export const storesOperations = {
         /** Whether to refuse a snapshot of one store. Default: false. */
         all: z.optional(z.boolean()),
       }),
-    answer: () => restored,
+    answer: () => restoreSummary,
     refusals: ofRestore,
   }),
   removeSnapshot: sandboxOperation({

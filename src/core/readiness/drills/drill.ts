@@ -1,10 +1,10 @@
 // To change a drill: its file here (steps, expectations, causes, verdict), its command in cli/readiness/, its
 // requests in client/drills/. What the sandbox does meanwhile: sandbox/readiness/drill-lease.ts; its own requests:
 // `isDrillRequest` in sandbox/api/caller.ts.
-import type { DrillFact, DrillStep, DrillVerdict } from "../../control/operations/drills.ts";
 import { hash } from "node:crypto";
 import type { Words } from "../../language.ts";
 import type { Endpoint } from "../../webhook/endpoint.ts";
+import type { DrillFact, DrillStep, DrillVerdict } from "../drill-shapes.ts";
 
 /** The verdict of a drill, and its steps. */
 export type JudgedDrill = { readonly verdict: DrillVerdict; readonly steps: readonly DrillStep[] };

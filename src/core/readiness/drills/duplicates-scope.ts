@@ -1,7 +1,7 @@
 import type { CheckoutObject } from "../../checkout/checkout.ts";
-import type { DrillStep } from "../../control/operations/drills.ts";
 import { english, type Words } from "../../language.ts";
 import { STEP_RESULTS, DUPLICATES_LIMITATIONS, LIST_ITEMS } from "../drill-sentences.ts";
+import type { DrillStep } from "../drill-shapes.ts";
 
 /** The outcomes of the drill's orders. The first checkout of each kind is paid, the second fails, and so on. */
 export const ORDER_OUTCOMES = ["paid", "failed", "declined", "expired", "cancelled"] as const;

@@ -1,12 +1,12 @@
 import type { CheckoutObject } from "../../checkout/checkout.ts";
 import type { DeliveryError } from "../../webhook/delivery.ts";
-import type { DrillStep } from "../../control/operations/drills.ts";
 import { english, type Words } from "../../language.ts";
 import { EXPECTED_RESULTS, STEP_RESULTS, LIST_ITEMS } from "../drill-sentences.ts";
 import type { JudgedDrill } from "./drill.ts";
 import { DUPLICATES_CAUSES, DUPLICATES_FAILURES, type DuplicatesCause } from "./duplicates-causes.ts";
 import { scopeSteps, SCOPE_STEPS, type DuplicatesScope, type OrderOutcome } from "./duplicates-scope.ts";
 import { readingText, type OrderReading } from "./order-view.ts";
+import type { DrillStep } from "../drill-shapes.ts";
 
 /** The statuses whose events the drill sends to a paid order. */
 export type SentStatus = "created" | "pending" | "succeeded";

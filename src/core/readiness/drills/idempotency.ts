@@ -1,5 +1,4 @@
 import type { ClientRun } from "../names.ts";
-import type { ClientExit, DrillStep, ObservedCreate, WatchedRun } from "../../control/operations/drills.ts";
 import type { JudgedDrill } from "./drill.ts";
 import { errorRow } from "../../errors.ts";
 import { english, type Words } from "../../language.ts";
@@ -13,6 +12,7 @@ import {
   type RetryMistake,
 } from "../idempotency-causes.ts";
 import { printableLiteral } from "../../text.ts";
+import type { ClientExit, DrillStep, ObservedCreate, WatchedRun } from "../drill-shapes.ts";
 
 /** A finished run of the merchant's command, and whether it received an answer for its order. */
 export type RunFact = ClientExit & WatchedRun & { readonly answered: boolean };

@@ -1,5 +1,4 @@
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
-import type { DrillStep } from "../../control/operations/drills.ts";
 import { english } from "../../language.ts";
 import { EXPECTED_RESULTS, STEP_RESULTS } from "../drill-sentences.ts";
 import { adviceText, type DrillCause, type DrillNote } from "./webhook-advice.ts";
@@ -21,6 +20,7 @@ import {
   type AnswerKind,
   type AnswerPattern,
 } from "./webhook-pattern.ts";
+import type { DrillStep } from "../drill-shapes.ts";
 
 /** Cases that every receiver refuses if it compares the signature over the body. */
 const FORGED_CASES: readonly CaseName[] = ["bad_signature", "wrong_secret", "changed_byte"];

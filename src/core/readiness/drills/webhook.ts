@@ -1,7 +1,6 @@
 import { toIso } from "../../clock.ts";
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
 import type { CheckoutEvent } from "../../checkout/event.ts";
-import type { DrillStep } from "../../control/operations/drills.ts";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import { english } from "../../language.ts";
 import { excerpt } from "../../text.ts";
@@ -31,6 +30,7 @@ import {
   TIMESTAMP_FORMS,
   UNKNOWN_ORDER_CASE,
 } from "./webhook-forgeries.ts";
+import type { DrillStep } from "../drill-shapes.ts";
 
 /** Number of correct digits in a signature with a correct beginning: half of them. */
 const RIGHT_DIGITS = 32;

@@ -3,7 +3,6 @@
 import { decisionsOfReturn } from "../../../core/checkout/return-origin.ts";
 import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
 import type { Checkout } from "../../../core/checkout/checkout.ts";
-import type { Attempt } from "../../../core/control/operations/checkout.ts";
 import { PAGE_VIEWS } from "../../../core/checkout/page-view.ts";
 import { formatReturnOrigin } from "../../../core/checkout/return-origin.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
@@ -24,6 +23,7 @@ import type { ServiceContext } from "../../context.ts";
 import { checkoutPage, STAY_QUERY } from "./checkout-page.ts";
 import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
 import { WALLET_OUTCOMES, abandonedPage, walletPage, type WalletOutcome } from "./wallet-page.ts";
+import type { Attempt } from "../../../core/checkout/shapes.ts";
 
 /** The dependencies of the payment pages: the verbs, and the key for the tokens of their forms. */
 export type PagesContext = ServiceContext & {

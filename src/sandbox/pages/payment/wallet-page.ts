@@ -1,6 +1,5 @@
 import { displayStoreName } from "../../../core/config/store-name.ts";
 import { isFinal, MAX_PAYMENT_ATTEMPTS } from "../../../core/checkout/payment.ts";
-import type { Attempt } from "../../../core/control/operations/checkout.ts";
 import { html, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
 import { payerLayout, liveMain } from "../shared/layout.ts";
@@ -18,6 +17,7 @@ import {
 } from "./parts.ts";
 import { merchantText } from "../shared/merchant-text.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
+import type { Attempt } from "../../../core/checkout/shapes.ts";
 
 /** The outcomes that the wallet's buttons send. */
 export const WALLET_OUTCOMES = ["succeeded", "declined", "failed", "cancelled", "late"] as const;

@@ -6,7 +6,6 @@ import {
   isRequested,
   productionOf,
 } from "../../../../core/readiness/admin-action.ts";
-import type { Production } from "../../../../core/control/operations/readiness.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { StoreDetails } from "../../../../store/stores.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
@@ -14,6 +13,7 @@ import { goodStateBadge, linkTo, table, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext } from "../view.ts";
 import { COMMON_WORDS } from "../texts.ts";
 import { ADMIN_TEXTS } from "./texts.ts";
+import type { Production } from "../../../../core/readiness/shapes.ts";
 
 /** Maximum number of stores shown: the newest. */
 const MAX_SHOWN = 100;

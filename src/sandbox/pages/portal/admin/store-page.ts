@@ -2,7 +2,6 @@ import { displayStoreName } from "../../../../core/config/store-name.ts";
 import { displayText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { isApproved, isGateOpen, productionOf } from "../../../../core/readiness/admin-action.ts";
-import type { RecordedAction } from "../../../../core/control/operations/readiness.ts";
 import type { AdministratorAction } from "../../../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -22,6 +21,7 @@ import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { ADMIN_TEXTS } from "./texts.ts";
+import type { RecordedAction } from "../../../../core/readiness/shapes.ts";
 
 type Summary = AnswerOf<"storeSummary">;
 

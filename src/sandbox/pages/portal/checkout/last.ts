@@ -1,5 +1,4 @@
 import { toIso } from "../../../../core/clock.ts";
-import type { LastChange } from "../../../../core/control/operations/checkout.ts";
 import { describeLastChange, lastChangeAge } from "../../../../core/explain/last.ts";
 import { selectorOf } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -11,6 +10,7 @@ import type { ActionContext } from "../route.ts";
 import { COMMON_WORDS } from "../texts.ts";
 import type { Notice, View } from "../view.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
+import type { LastChange } from "../../../../core/checkout/shapes.ts";
 
 /** The last change of a checkout, with its time and actor, to print after the status; `now` is the store's time. */
 export function lastChangeText({ language }: Pick<View, "language">, last: LastChange, now: number): Html {

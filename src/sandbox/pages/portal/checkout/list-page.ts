@@ -1,5 +1,4 @@
 import { merchantText } from "../../shared/merchant-text.ts";
-import type { CheckoutEntry } from "../../../../core/control/operations/checkout.ts";
 import { decodeRequest, type AnswerOf } from "../../../../core/control/operations.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { LastAnswer } from "../../../../store/webhook/delivery-attempts.ts";
@@ -27,6 +26,7 @@ import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { lastChangeText } from "./last.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
+import type { CheckoutEntry } from "../../../../core/checkout/shapes.ts";
 
 /** The filters, by their names in the address and in the operation. */
 const FILTERS = { q: "q", status: "status", object: "object", method: "payment_method" } as const;

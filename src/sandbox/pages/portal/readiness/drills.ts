@@ -1,5 +1,4 @@
 import { displayText } from "../../../../core/text.ts";
-import type { ReadinessFacts } from "../../../../core/control/operations/readiness.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
 import { RETURN_STEPS } from "../../../../core/readiness/drills/browser-return.ts";
@@ -9,7 +8,6 @@ import { DUPLICATES_STEPS } from "../../../../core/readiness/drills/duplicates.t
 import { IDEMPOTENCY_STEPS } from "../../../../core/readiness/drills/idempotency.ts";
 import { CASE_NAMES, WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_VALIDITY_MS } from "../../../../core/readiness/proof.ts";
-import type { DrillFact, DrillStep } from "../../../../core/control/operations/drills.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { inputField, checkbox } from "../fields.ts";
@@ -18,6 +16,8 @@ import { ageOf, copyableText, momentWithDate, badStateBadge, table } from "../pa
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_WORDS } from "../texts.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
+import type { ReadinessFacts } from "../../../../core/readiness/shapes.ts";
+import type { DrillFact, DrillStep } from "../../../../core/readiness/drill-shapes.ts";
 
 const ORDER_VIEW = `--order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`;
 

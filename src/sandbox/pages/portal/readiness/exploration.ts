@@ -1,8 +1,8 @@
-import type { JudgedChecklist } from "../../../../core/control/operations/readiness.ts";
 import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { ageOf, table } from "../parts.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
+import type { JudgedChecklist } from "../../../../core/readiness/shapes.ts";
 
 /** The last exploration of the store, with the results at each place; empty if there was none. */
 export function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {

@@ -1,12 +1,6 @@
 import { selectorOf } from "../../../../core/language.ts";
 import { isGateOpen, isRequested } from "../../../../core/readiness/admin-action.ts";
 import { judgeStore } from "../../../readiness/facts.ts";
-import type {
-  ChecklistItem,
-  JudgedChecklist,
-  ReadinessFacts,
-  Evidence,
-} from "../../../../core/control/operations/readiness.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
@@ -15,13 +9,19 @@ import { actionForm, storePath, typedValues } from "../forms.ts";
 import { ageOf, copyableText, textWithMoments, linkTo } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { drillActions, drillResults, drillsIn, latestFindings, runningDrills } from "./drills.ts";
-import type { DrillFact } from "../../../../core/control/operations/drills.ts";
 import { ITEM_TITLES, type DrillKind, type ItemName } from "../../../../core/readiness/names.ts";
 import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
 import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { calibrationNotice } from "./calibration.ts";
 import { explorationPart } from "./exploration.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
+import type {
+  ChecklistItem,
+  JudgedChecklist,
+  ReadinessFacts,
+  Evidence,
+} from "../../../../core/readiness/shapes.ts";
+import type { DrillFact } from "../../../../core/readiness/drill-shapes.ts";
 
 /** The launch page: the checklist's items with their evidence, the drills, and the steps to production. */
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {

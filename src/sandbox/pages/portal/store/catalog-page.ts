@@ -1,5 +1,4 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/control/operations/checkout.ts";
 import { PAYMENT_METHODS } from "../../../../core/checkout/checkout.ts";
 import { explainAmountFault } from "../../../../core/money.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
@@ -11,6 +10,7 @@ import { amount, noItems, table, type TableRow } from "../parts.ts";
 import type { PageContent, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
+import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/checkout/shapes.ts";
 
 /** The catalog of a store, including unapproved and retired prices. */
 export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"storeSummary">): PageContent {

@@ -1,6 +1,5 @@
 import { refuseValue } from "../../../../core/text.ts";
 import { toIso } from "../../../../core/clock.ts";
-import { parseSpan } from "../../../../core/config/setting-text.ts";
 import { decodeRequest } from "../../../../core/control/operations.ts";
 import { accept, addField, mapValue, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
@@ -13,6 +12,7 @@ import { isMoving, movePart } from "./clock-move.ts";
 import { dueItemsUntil, MAX_PENDING_ITEMS, type PendingItem, type PendingItems } from "./due.ts";
 import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
+import { parseSpan } from "../../../../core/duration.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

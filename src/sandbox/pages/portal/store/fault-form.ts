@@ -1,4 +1,3 @@
-import { durationText } from "../../../../core/config/setting-text.ts";
 import { FAULT_ACTIONS, isApiAction, type FaultAction } from "../../../../core/fault/actions.ts";
 import {
   API_MATCH_FIELDS,
@@ -13,6 +12,7 @@ import { actionForm, listAddress, storePath, typedValues } from "../forms.ts";
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_WORDS } from "../texts.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
+import { durationText } from "../../../../core/duration.ts";
 
 /** The actions, grouped by the part that fails. */
 const ACTION_GROUPS = {

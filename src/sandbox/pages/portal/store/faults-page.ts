@@ -1,10 +1,5 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { toIso } from "../../../../core/clock.ts";
-import {
-  parseSpan,
-  SPAN_OR_MOMENT_FORM,
-  parseSpanOrMomentText,
-} from "../../../../core/config/setting-text.ts";
 import { FAULT_PROFILES } from "../../../../core/fault/actions.ts";
 import type { FaultEntry } from "../../../../core/fault/shapes.ts";
 import { PROFILE_FAULTS } from "../../../../core/fault/profiles.ts";
@@ -27,6 +22,7 @@ import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { addFaultForm } from "./fault-form.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
+import { parseSpan, SPAN_OR_MOMENT_FORM, parseSpanOrMomentText } from "../../../../core/duration.ts";
 
 /** The active faults of a store, and forms for adding more. */
 export function faultsPage(

@@ -1,6 +1,6 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { NEW_MERCHANT, type StoreEntry } from "../../../../core/control/operations/stores.ts";
+import { NEW_MERCHANT } from "../../../../core/control/operations/stores.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral, displayText } from "../../../../core/text.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
@@ -20,6 +20,7 @@ import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { STORES_TEXTS as TEXTS } from "./texts.ts";
+import type { StoreEntry } from "../../../../core/store/shapes.ts";
 
 type Snapshot = AnswerOf<"listSnapshots">["snapshots"][number];
 

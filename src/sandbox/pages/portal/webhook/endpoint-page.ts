@@ -1,5 +1,5 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { DEFAULT_OVERLAP_MS, type EndpointEntry } from "../../../../core/control/operations/webhook.ts";
+import { DEFAULT_OVERLAP_MS } from "../../../../core/control/operations/webhook.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
@@ -18,6 +18,7 @@ import {
 } from "./endpoint-parts.ts";
 import { COMMON_WORDS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
+import type { EndpointEntry } from "../../../../core/webhook/shapes.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -1,7 +1,6 @@
 import { reasonWords } from "../../../../core/webhook/endpoint.ts";
 import { ALL_EVENTS, EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import type { EffectiveEndpoint } from "../../../../core/webhook/endpoint.ts";
-import type { EndpointEntry } from "../../../../core/control/operations/webhook.ts";
 import type { EndpointHealth } from "../../../../store/webhook/delivery-health.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
@@ -11,6 +10,7 @@ import { copyableText, momentWithDate, labelledValue, table, listTime } from "..
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_WORDS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
+import type { EndpointEntry } from "../../../../core/webhook/shapes.ts";
 
 const DAY_MS = 24 * 3_600_000;
 

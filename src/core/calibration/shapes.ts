@@ -1,0 +1,20 @@
+import * as z from "zod/mini";
+import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
+
+/** A gap in the interface and our choice. */
+export const assumptionEntry = z.object({
+  /** The number of the decision in docs/decisions.md. */
+  decision: wholeNumber(1),
+  /** The heading of the decision. */
+  title: z.string(),
+  /** Our choice, in a sentence. */
+  chosen: z.string(),
+  /** The setting that changes the choice; null if there is none. */
+  setting: z.nullable(z.string()),
+  /** The evidence that the assumption was used; null if the service cannot see any. */
+  shownBy: z.nullable(z.string()),
+  /** The first use, with the id of the request or, without a request, of the event or checkout. */
+  reliedOn: z.nullable(z.object({ since: moment, requestId: z.string() })),
+});
+/** A gap in the interface and our choice; a real service may choose differently. */
+export type AssumptionEntry = DomainOf<typeof assumptionEntry>;

@@ -1,0 +1,138 @@
+import * as z from "zod/mini";
+import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
+import { nameSchemas, toDomainFields } from "../shape/wire-names.ts";
+import { BILLING_MODELS, PAYMENT_METHODS } from "./checkout.ts";
+import { checkoutWire } from "./wire.ts";
+
+const { id, object, orderId, amountMinor, currency, ...rest } = toDomainFields(checkoutWire.shape);
+const { status } = rest;
+/** The kinds of checkouts. */
+export const checkoutObject = object;
+/** The statuses of a checkout (interface 13). */
+export const checkoutStatus = status;
+
+/** A change of status, with its event. */
+export const statusChange = z.object({
+  at: moment,
+  checkoutId: z.uuid(),
+  orderId: z.string(),
+  from: status,
+  to: status,
+  eventId: z.uuid(),
+});
+/** A change of status, in the control API. */
+export type StatusChangeEntry = DomainOf<typeof statusChange>;
+
+const attempt = z.object({
+  number: z.int(),
+  startedAt: moment,
+  /** `abandoned`: the checkout ended while the attempt was open. */
+  outcome: z.nullable(z.enum(["succeeded", "declined", "failed", "abandoned"])),
+  finishedAt: z.nullable(moment),
+});
+/** One payment attempt. Times are milliseconds by the store's clock. */
+export type Attempt = DomainOf<typeof attempt>;
+
+const lateResult = z.object({
+  attempt: z.int(),
+  result: z.enum(["succeeded", "declined", "failed"]),
+  recordedAt: moment,
+});
+/** A result that arrived after its checkout had ended (decision 10). */
+export type LateResult = DomainOf<typeof lateResult>;
+
+const lastChange = z.object({
+  /** The time by the store's clock. */
+  at: moment,
+  what: z.enum(["created", "started", "declined", "succeeded", "failed", "cancelled", "expired", "late"]),
+  /** `order_id`: a reserved order_id, which settles its checkout (decision 37). */
+  by: z.enum(["merchant", "payer", "order_id", "clock"]),
+  /** The payment attempt that changed. */
+  attempt: z.nullable(z.int()),
+  /** The number of attempts that the payer has left after a decline. */
+  attemptsLeft: z.nullable(wholeNumber(0)),
+});
+/** The last change of a checkout, and its actor. */
+export type LastChange = DomainOf<typeof lastChange>;
+
+const event = z.object({
+  eventId: z.uuid(),
+  type: z.string(),
+  sequence: wholeNumber(1),
+  createdAt: moment,
+});
+
+/** A payment method. */
+export const paymentMethod = z.enum(PAYMENT_METHODS);
+
+const terms = { id, object, orderId, amountMinor, currency, paymentMethod };
+
+/** An order or session in a list. */
+export const checkoutEntry = z.object({
+  ...terms,
+  status,
+  description: z.nullable(z.string()),
+  priceId: z.nullable(z.string()),
+  createdAt: moment,
+  expiresAt: moment,
+  last: lastChange,
+});
+/** An order or session in a list, in the control API. */
+export type CheckoutEntry = DomainOf<typeof checkoutEntry>;
+
+/** An order or session with its payment attempts, late results and events. */
+export const checkoutDetails = z.object({
+  ...terms,
+  ...rest,
+  description: z.nullable(z.string()),
+  createdAt: moment,
+  expiresAt: moment,
+  attempts: z.array(attempt),
+  lateResults: z.array(lateResult),
+  events: z.array(event),
+});
+
+/** Maximum length of the name of a price or capability, in code points. */
+export const MAX_SUBJECT_LENGTH = 128;
+
+/** A catalog price. */
+export const price = z.object({
+  id: z.string(),
+  description: z.string(),
+  amountMinor: wholeNumber(1),
+  currency: z.string(),
+  paymentMethod,
+  billingModel: z.enum(BILLING_MODELS),
+  /** Whether an administrator has approved the price. */
+  approved: z.boolean(),
+  /** Whether the price is unavailable for new checkouts. */
+  retired: z.boolean(),
+});
+/** A catalog price: it sets amount, currency and method of a checkout (decisions 7, 89). */
+export type Price = DomainOf<typeof price>;
+
+/** An order_id whose creates were all refused. */
+export const refusedOrder = z.object({
+  orderId: z.string(),
+  /** The newest of the refused creates; `count` is their number. */
+  requestId: z.string(),
+  status: z.int(),
+  code: z.nullable(z.string()),
+  /** The time by the store's clock. */
+  at: moment,
+  count: wholeNumber(1),
+});
+/** An order_id whose creates were all refused. */
+export type RefusedOrder = DomainOf<typeof refusedOrder>;
+
+nameSchemas({
+  StatusChange: statusChange,
+  PaymentAttempt: attempt,
+  LateResult: lateResult,
+  LastChange: lastChange,
+  RefusedOrder: refusedOrder,
+  ListedCheckout: checkoutEntry,
+  Checkout: checkoutDetails,
+  Price: price,
+  CheckoutStatus: status,
+});

@@ -1,0 +1,30 @@
+import * as z from "zod/mini";
+import { moment, nonEmptyText, wholeNumber, type DomainOf } from "../shape/fields.ts";
+import { nameSchemas } from "../shape/wire-names.ts";
+
+/** Limits of an exploration: its places, the actions at a place, and the lengths of their names. */
+const MAX_PLACES = 200;
+const MAX_ACTIONS = 50;
+const MAX_PLACE = 300;
+const MAX_ACTION = 50;
+
+const actions = z.array(nonEmptyText(MAX_ACTION)).check(z.maxLength(MAX_ACTIONS));
+const exploredPlace = z.strictObject({
+  place: nonEmptyText(MAX_PLACE),
+  held: actions,
+  broken: actions,
+  notJudged: actions,
+});
+/** The counted results of an exploration. */
+export const explored = {
+  /** The number of schedules that were run; `broken` is the number of causes found. */
+  schedules: wholeNumber(1),
+  broken: wholeNumber(0),
+  /** The results of single faults at each place. */
+  places: z.array(exploredPlace).check(z.maxLength(MAX_PLACES)),
+};
+/** The result of `checkout explore`. */
+export const exploration = z.object({ ...explored, at: moment });
+export type Exploration = DomainOf<typeof exploration>;
+
+nameSchemas({ Exploration: exploration, ExploredPlace: exploredPlace });

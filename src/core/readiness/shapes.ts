@@ -1,0 +1,149 @@
+import * as z from "zod/mini";
+import { MAX_SUBJECT_LENGTH } from "../checkout/shapes.ts";
+import { exploration } from "../explore/shapes.ts";
+import { moment, nonEmptyText, wholeNumber, type DomainOf } from "../shape/fields.ts";
+import { nameSchemas } from "../shape/wire-names.ts";
+import { endpoint } from "../webhook/shapes.ts";
+import { drillResult, runningDrill } from "./drill-shapes.ts";
+import { ADMINISTRATOR_ACTIONS, CHECKLIST_ITEMS, DRILL_KINDS, MAX_NOTE_LENGTH } from "./names.ts";
+
+/** The note that the user adds to an action or a waiver. */
+export const note = nonEmptyText(MAX_NOTE_LENGTH);
+/** One entry of a store's audit log. */
+export const recordedAction = z.object({
+  /** The number of the action in the audit log. */
+  number: wholeNumber(1),
+  at: moment,
+  actor: z.enum(["merchant", "administrator"]),
+  action: z.enum([...ADMINISTRATOR_ACTIONS, "request_production"]),
+  /** The capability (`wechat_pay`, `EUR`) or the price; null for actions without one. */
+  subject: z.nullable(z.string()),
+  /** The actor's note. */
+  note: z.nullable(z.string()),
+});
+/** One entry of a store's audit log. */
+export type RecordedAction = DomainOf<typeof recordedAction>;
+
+const production = z.object({
+  /** The merchant's last request. */
+  request: z.nullable(recordedAction),
+  /** The last `approve_credential` or `revoke_credential`. */
+  approval: z.nullable(recordedAction),
+  /** The last `open_gate`, or the action that closed the gate: `close_gate` or `revoke_credential`. */
+  gate: z.nullable(recordedAction),
+});
+/** The state of production: the last action of each kind; null if there was none. */
+export type Production = DomainOf<typeof production>;
+
+/** A capability of a store. */
+export const capability = z.object({
+  kind: z.enum(["payment_method", "currency"]),
+  name: z.string(),
+  active: z.boolean(),
+});
+
+const keyUse = z.object({ key: z.string(), requestId: z.string(), at: moment });
+/** A create whose key was used before. */
+export type KeyUseFact = DomainOf<typeof keyUse>;
+
+/** A waiver of a drill. */
+export const waiver = z.object({ drill: z.enum(DRILL_KINDS), reason: note, at: moment });
+/** The merchant's statement that a drill is not needed for now, with the reason. */
+export type Waiver = DomainOf<typeof waiver>;
+
+const shownEndpoint = { id: true, kind: true, url: true, state: true, reason: true, pausedBy: true } as const;
+const endpointFact = z.extend(z.pick(endpoint, shownEndpoint), {
+  /** The subject that a drill of the current state would have. */
+  subject: z.string(),
+  /** The endpoint's last drill. */
+  drill: z.nullable(drillResult),
+});
+/** An endpoint, with the facts that the checklist needs. */
+export type EndpointFact = DomainOf<typeof endpointFact>;
+
+/** All facts that decide readiness. */
+export const readinessFacts = z.object({
+  storeId: z.uuid(),
+  /** The store's time. */
+  now: moment,
+  active: z.boolean(),
+  /** Time of the last change between active and inactive. */
+  activeSince: moment,
+  capabilities: z.array(capability),
+  production,
+  returnOrigins: z.array(z.object({ origin: z.string(), createdAt: moment })),
+  endpoints: z.array(endpointFact),
+  idempotency: z.object({
+    replayed: z.nullable(keyUse),
+    refused: z.nullable(keyUse),
+    drill: z.nullable(drillResult),
+  }),
+  duplicates: z.nullable(drillResult),
+  browserReturn: z.nullable(drillResult),
+  underway: z.array(runningDrill),
+  /** The last waiver of each drill; a waiver is valid for 7 days. */
+  waivers: z.array(waiver),
+});
+/** All facts that decide readiness. Times are milliseconds by the store's clock. */
+export type ReadinessFacts = DomainOf<typeof readinessFacts>;
+
+const evidence = z.object({
+  what: z.string(),
+  /** The id of the evidence, if it has one. */
+  reference: z.nullable(z.string()),
+  /** By the store's clock; null if not known. */
+  at: z.nullable(moment),
+});
+/** A piece of evidence for a checklist item. */
+export type Evidence = DomainOf<typeof evidence>;
+
+const checklistItem = z.object({
+  name: z.enum(CHECKLIST_ITEMS),
+  /** `unknown`: there is no valid evidence for or against the item. */
+  status: z.enum(["pass", "fail", "unknown"]),
+  reason: z.string(),
+  evidence: z.array(evidence),
+  /** Risks of a pass; empty for other items. */
+  assumptions: z.array(z.string()),
+  /** The complete next command. */
+  next: z.string(),
+});
+/** The result for one item. */
+export type ChecklistItem = DomainOf<typeof checklistItem>;
+
+/** The items of a store with the verdict. */
+export const checklist = z.object({
+  storeId: z.uuid(),
+  judgedAt: moment,
+  /** The last exploration; it does not affect the items. */
+  exploration: z.nullable(exploration),
+  /** `ready_with_risks`: all items pass, and at least one has a risk. */
+  verdict: z.enum(["ready", "ready_with_risks", "not_ready"]),
+  items: z.array(checklistItem),
+});
+/** The items of a store with the verdict. */
+export type JudgedChecklist = DomainOf<typeof checklist>;
+/** The items with the verdict. */
+export type Checklist = Pick<JudgedChecklist, "verdict" | "items">;
+
+/** Actions on one capability or price. */
+const ON_ONE = ["enable_capability", "disable_capability", "approve_price", "revoke_price"] as const;
+type SubjectAction = (typeof ON_ONE)[number];
+type StoreAction = Exclude<(typeof ADMINISTRATOR_ACTIONS)[number], SubjectAction>;
+const ON_STORE = ADMINISTRATOR_ACTIONS.filter(
+  (action): action is StoreAction => !ON_ONE.some((one) => one === action),
+);
+/** An action of an administrator. */
+export const actionRequest = z.discriminatedUnion("action", [
+  z.strictObject({
+    action: z.enum(ON_STORE),
+    note: z.optional(note),
+  }),
+  z.strictObject({
+    action: z.enum(ON_ONE),
+    subject: nonEmptyText(MAX_SUBJECT_LENGTH),
+    note: z.optional(note),
+  }),
+]);
+
+nameSchemas({ Act: recordedAction, Capability: capability, KeyUse: keyUse, Waiver: waiver });

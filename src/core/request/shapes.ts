@@ -1,0 +1,47 @@
+import * as z from "zod/mini";
+import { ERROR_CODES } from "../errors.ts";
+import { appliedFault } from "../fault/shapes.ts";
+import { moment, type DomainOf } from "../shape/fields.ts";
+import { nameSchemas } from "../shape/wire-names.ts";
+
+/** A v1 request and its answer. */
+export const requestEntry = z.object({
+  /** The id that the caller received; a replay contains the id of the first answer. */
+  requestId: z.string(),
+  /** The time of arrival by the store's clock. */
+  at: moment,
+  /** The time of arrival by the real clock. */
+  realAt: moment,
+  method: z.string(),
+  path: z.string(),
+  status: z.int(),
+  /** Null if the request was not refused. */
+  code: z.nullable(z.enum(ERROR_CODES)),
+  /** The message of the refusal; null if the request was not refused. */
+  message: z.nullable(z.string()),
+  /** The order_id in the body or of the retrieved checkout; null if there is none. */
+  orderId: z.nullable(z.string()),
+  /** The duration in milliseconds, rounded up to a tenth. */
+  durationMs: z.number(),
+  /** Numbers of the decisions that the answer relied on. */
+  decisions: z.array(z.int()),
+  /** The injected fault that was applied to the request. */
+  fault: z.nullable(appliedFault),
+  /** Whether a drill sent the request itself: then it is not evidence about the merchant's programs. */
+  byDrill: z.boolean(),
+});
+/** A v1 request and its answer, in the control API. */
+export type RequestEntry = DomainOf<typeof requestEntry>;
+
+/** The refused request and the reason. */
+export const refusedEntry = z.object({
+  /** The message of the refusal. */
+  message: z.string(),
+  /** Names and values, alternating, in their original order. */
+  headers: z.array(z.string()),
+  body: z.string(),
+});
+/** The refused request and the reason. */
+export type RefusedEntry = DomainOf<typeof refusedEntry>;
+
+nameSchemas({ LoggedRequest: requestEntry });

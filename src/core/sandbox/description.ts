@@ -1,0 +1,51 @@
+import * as z from "zod/mini";
+import { servedSettings } from "../config/shapes.ts";
+import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
+import { nameSchemas, wireSchema } from "../shape/wire-names.ts";
+
+/** A sandbox's description of itself. */
+export const sandboxDescription = z.object({
+  baseUrl: z.string(),
+  /** Null if there is no portal: with a public URL, the portal needs its own address. */
+  portalUrl: z.nullable(z.string()),
+  checkoutOrigin: z.string(),
+  merchantId: z.uuid(),
+  /** The first store. */
+  storeId: z.uuid(),
+  storeName: z.string(),
+  /** The signing secret of the first store. */
+  signingSecret: z.string(),
+  /** The number of the store's endpoints that sign with their own secret after a rotation. */
+  ownSecrets: z.optional(z.int()),
+  /** The last four characters of the store's revoked API keys. */
+  revokedKeyEnds: z.optional(z.array(z.string())),
+  /** The state folder; null for a sandbox in memory. */
+  dataDir: z.nullable(z.string()),
+  ephemeral: z.boolean(),
+  /** Changes with each start in memory, each reset and each restore (decision 96). */
+  instanceId: z.string(),
+  pid: z.int(),
+  version: z.string(),
+  startedAt: moment,
+  /** The log file; null if the sandbox logs to the terminal in which it was started. */
+  logFile: z.nullable(z.string()),
+  /** Why no events are delivered (decision 71); null if events are delivered. */
+  heldBack: z.nullable(z.string()),
+  /** The number of faults, in all stores, that can still be applied (decision 94). */
+  activeFaults: wholeNumber(0),
+  settings: z.extend(servedSettings, { logFormat: z.enum(["text", "json"]), quiet: z.boolean() }),
+});
+/** A sandbox's description of itself; its API key is shown only once (decision 15). */
+export type SandboxDescription = DomainOf<typeof sandboxDescription>;
+
+/**
+ * Parses the answer of `describeSandbox` without loading the table of all operations; undefined if the answer is
+ * invalid.
+ */
+export function parseDescription(body: unknown): SandboxDescription | undefined {
+  // Parsed once, so compiling the schema would take longer.
+  const answer = z.object({ data: wireSchema(sandboxDescription) }).safeParse(body, { jitless: true });
+  return answer.data?.data as SandboxDescription | undefined;
+}
+
+nameSchemas({ SandboxDescription: sandboxDescription });

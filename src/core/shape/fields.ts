@@ -1,0 +1,58 @@
+import * as z from "zod/mini";
+import { toIso } from "../clock.ts";
+import { errorWords } from "./issue-words.ts";
+import { codePointLength } from "../text.ts";
+
+/** The domain values that a schema describes, deeply read-only. */
+export type DomainOf<Schema extends z.ZodMiniType> = DeepReadonly<z.output<Schema>>;
+
+type DeepReadonly<Value> = Value extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : Value extends object
+    ? { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
+    : Value;
+
+const ISO = { decode: (text: string) => Date.parse(text), encode: toIso };
+
+/** A moment in a request: ISO 8601 with a valid date on the wire; milliseconds here. */
+export const momentInRequest = z.codec(z.iso.datetime({ offset: true }), z.number(), ISO);
+
+/** A time in an answer: ISO 8601 in UTC on the wire, for every year of a clock; milliseconds here. */
+export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })), z.number(), ISO);
+
+/** A whole number from a minimum, up to an optional maximum. */
+export function wholeNumber(minimum: number, maximum?: number) {
+  const number = z.int().check(z.minimum(minimum));
+  return maximum === undefined ? number : number.check(z.maximum(maximum));
+}
+
+/** A text with a maximum length in code points, as in JSON Schema. */
+export function textUpTo(maxLength: number) {
+  return z.string().check(
+    z.refine(
+      (text) => codePointLength(text) <= maxLength,
+      errorWords([`expected at most ${maxLength} characters`, `最多 ${maxLength} 个字符`]),
+    ),
+    z.meta({ maxLength }),
+  );
+}
+
+/** A text with a maximum length in code points and at least one character. */
+export function nonEmptyText(maxLength: number) {
+  return textUpTo(maxLength).check(z.minLength(1));
+}
+
+/** A whole number in a query: a text of digits, as in JSON. */
+export function wholeNumberInQuery(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
+  const text = z.string().check(
+    z.refine(
+      (digits) => /^(?:0|[1-9]\d*)$/.test(digits),
+      errorWords(["expected a whole number", "应为整数"]),
+    ),
+    z.meta({ type: "integer", minimum, maximum }),
+  );
+  return z.codec(text, wholeNumber(minimum, maximum), {
+    decode: Number,
+    encode: String,
+  });
+}

@@ -1,0 +1,114 @@
+import * as z from "zod/mini";
+import { DELIVERY_ACTIONS } from "../fault/actions.ts";
+import { appliedFault } from "../fault/shapes.ts";
+import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
+import { nameSchemas } from "../shape/wire-names.ts";
+import { DELIVERY_ERRORS, DELIVERY_STATES } from "./delivery.ts";
+
+/** An address to which events of a store are delivered. */
+export const endpoint = z.object({
+  id: z.uuid(),
+  /** `listener`: `checkout listen`, connected only while it runs. */
+  kind: z.enum(["url", "listener"]),
+  url: z.string(),
+  /** Patterns of event types: `order.succeeded`, `order.*`, `*`. */
+  eventTypes: z.array(z.string()),
+  /** Whether the endpoint gets one delivery at a time; default: several, in order for each checkout (decision 93). */
+  inOrder: z.boolean(),
+  /**
+   * `disabled`: the endpoint failed for too long, answered 410, or was disabled by hand. `paused`: its events wait,
+   * because its listener is disconnected, a drill is running, or a request paused it.
+   */
+  state: z.enum(["enabled", "paused", "disabled"]),
+  /** Why the endpoint is paused or disabled. */
+  reason: z.nullable(z.string()),
+  /** A drill, a disconnected listener, or a request to the control API. */
+  pausedBy: z.nullable(z.enum(["drill", "listener", "request"])),
+  /** Time of the first failure since the last success; null after a success. */
+  failingSince: z.nullable(moment),
+  createdAt: moment,
+});
+/** An endpoint, in the control API. */
+export type EndpointEntry = DomainOf<typeof endpoint>;
+
+/** An event. */
+export const eventEntry = z.object({
+  eventId: z.uuid(),
+  /** The event's position among all events, for `since` of a later request. */
+  position: wholeNumber(1),
+  type: z.string(),
+  checkoutId: z.nullable(z.uuid()),
+  sequence: wholeNumber(1),
+  createdAt: moment,
+  /** The exact body of every delivery. */
+  body: z.string(),
+});
+/** An event, in the control API. */
+export type EventEntry = DomainOf<typeof eventEntry>;
+
+const deliveryAttempt = z.object({
+  number: wholeNumber(1),
+  startedAt: moment,
+  /** Null while the attempt is running. */
+  finishedAt: z.nullable(moment),
+  /** The duration in real milliseconds. */
+  milliseconds: z.nullable(z.int()),
+  url: z.string(),
+  /** The IP address of the connection. */
+  address: z.nullable(z.string()),
+  status: z.nullable(z.int()),
+  error: z.nullable(z.enum(DELIVERY_ERRORS)),
+  fault: z.nullable(z.enum(DELIVERY_ACTIONS)),
+  headers: z.record(z.string(), z.string()),
+  bodySha256: z.string(),
+  answer: z.nullable(z.string()),
+  nextAt: z.nullable(moment),
+});
+/** A delivery with its attempts. */
+export const deliveryEntry = z.object({
+  id: z.uuid(),
+  endpointId: z.uuid(),
+  eventId: z.uuid(),
+  type: z.string(),
+  /** Null for an event without a checkout. */
+  checkoutId: z.nullable(z.uuid()),
+  /** `duplicate`: caused by an injected fault. */
+  cause: z.enum(["event", "replay", "duplicate"]),
+  state: z.enum(DELIVERY_STATES),
+  /** The number of attempts that count for the schedule. */
+  tries: wholeNumber(0),
+  nextAt: z.nullable(moment),
+  createdAt: moment,
+  /** The fault that delayed, dropped or duplicated the delivery. */
+  fault: z.nullable(appliedFault),
+  attempts: z.array(deliveryAttempt),
+});
+/** A delivery with its attempts, in the control API. */
+export type DeliveryEntry = DomainOf<typeof deliveryEntry>;
+
+/** A delivery attempt that was made while a clock moved. */
+export const dispatchedAttempt = z.object({
+  at: moment,
+  deliveryId: z.uuid(),
+  eventId: z.uuid(),
+  type: z.string(),
+  endpointId: z.uuid(),
+  status: z.nullable(z.int()),
+  error: z.nullable(z.enum(DELIVERY_ERRORS)),
+  /** The time of the next attempt, if there is one. */
+  nextAt: z.nullable(moment),
+});
+/** A finished delivery attempt. */
+export type FinishedAttemptEntry = DomainOf<typeof dispatchedAttempt>;
+
+/** The signing secrets of an endpoint. */
+export const signingSecrets = z.object({ inForce: z.array(z.string()), retired: z.array(z.string()) });
+
+nameSchemas({
+  Endpoint: endpoint,
+  Event: eventEntry,
+  DeliveryAttempt: deliveryAttempt,
+  Delivery: deliveryEntry,
+  DispatchedDelivery: dispatchedAttempt,
+  SigningSecrets: signingSecrets,
+});
