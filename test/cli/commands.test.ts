@@ -1,31 +1,78 @@
 import { expect, test } from "vitest";
+import { commandMap } from "../../src/cli/help/map.ts";
 import { commandPaths } from "../../src/cli/program.ts";
+import type { MappedCommand } from "../../src/core/help/map.ts";
 import { ALONE, COMMANDS, words } from "../support/commands.ts";
 import { createHarness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
 
+const REGISTRY = { world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined };
+
 async function paths(): Promise<readonly string[]> {
-  const found = await commandPaths({
-    world: { ...REAL, argv: [] },
-    version: "0.0.0",
-    exit: () => undefined,
-  });
-  return found.map((path) => path.join(" "));
+  return (await commandPaths(REGISTRY)).map((path) => path.join(" "));
 }
 
-test("every command's help says the same", async () => {
-  const harness = createHarness();
-  const all = await paths();
-  expect(all.length).toBeGreaterThan(80);
+/** What a command prints with `--help` in a terminal of 80 columns. */
+async function helpOf(path: string): Promise<string> {
+  const typed = [...path.split(" ").filter(Boolean), "--help"];
+  const { code, stdout, stderr } = await createHarness().run(typed, { columns: 80 });
+  expect([path, code, stderr]).toEqual([path, 0, ""]);
+  return stdout;
+}
+
+function mappedCommands(commands: readonly MappedCommand[]): readonly MappedCommand[] {
+  return commands.flatMap((one) => [one, ...mappedCommands(one.commands)]);
+}
+
+/** Commands whose help is held whole: the program, a group, and commands with every part that a help can have. */
+const SHOWN = [
+  "",
+  "sandbox",
+  "sandbox start",
+  "orders create",
+  "faults add",
+  "listen",
+  "exec",
+  "webhooks verify",
+];
+
+test("the help of eight commands says the same", async () => {
   const shown: string[] = [];
-  for (const path of ["", ...all]) {
-    const { code, stdout, stderr } = await harness.run([...path.split(" ").filter(Boolean), "--help"], {
-      columns: 80,
-    });
-    expect([path, code, stderr]).toEqual([path, 0, ""]);
-    shown.push(`$ checkout ${path} --help`, stdout);
-  }
+  for (const path of SHOWN) shown.push(`$ checkout ${path} --help`, await helpOf(path));
   await expect(shown.join("\n")).toMatchFileSnapshot("help.golden.txt");
+});
+
+test("the help of every command says all that the map says of it, within the width of the terminal", async () => {
+  const map = await commandMap(REGISTRY);
+  const commands = mappedCommands(map.commands);
+  expect(commands.length).toBeGreaterThan(80);
+  for (const {
+    words: path,
+    usage,
+    summary,
+    options,
+    common_options,
+    examples,
+    exit_codes,
+    ...one
+  } of commands) {
+    const common = map.common_options.filter(({ name }) => common_options.includes(name));
+    const help = await helpOf(path);
+    const said = [
+      `Usage: ${usage}`,
+      summary,
+      ...[...options, ...common].map(({ flags, description, variable }) =>
+        [flags, description, ...(variable === null ? [] : [`[${variable}]`])].join(" "),
+      ),
+      ...one.commands.map((below) => below.summary),
+      ...examples.map((line) => `$ ${line}`),
+      ...exit_codes.map(({ code, meaning }) => `${code} ${meaning}`),
+    ];
+    const plain = help.replaceAll(/\s+/g, " ");
+    expect([path, said.filter((text) => !plain.includes(text.replaceAll(/\s+/g, " ")))]).toEqual([path, []]);
+    const wrapped = help.split("\nExamples:")[0] ?? "";
+    expect([path, wrapped.split("\n").filter((line) => line.length > 80)]).toEqual([path, []]);
+  }
 });
 
 test("every command refuses with the same exit code and words", async () => {
@@ -50,6 +97,10 @@ async function refusal(line: string): Promise<string | undefined> {
   const harness = createHarness();
   const { code, stdout, stderr } = await harness.run(words(line));
   if (code === 0) return undefined;
-  const said = `${stdout}${stderr}exit ${code}\n`.replace(/^no sandbox is running here; trying .*\n/gm, "");
+  // A group prints its help, which the map holds.
+  const talk = stderr
+    .replace(/^Usage: [^]*?(?=^✗)/m, "its help\n")
+    .replace(/^no sandbox is running here; trying .*\n/gm, "");
+  const said = `${stdout}${talk}exit ${code}\n`;
   return `${words(line).join(" ")}\n${said}`.replaceAll(harness.cwd, "FOLDER");
 }
