@@ -1,15 +1,17 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { part } from "../support/campaign.ts";
 import { hasLanguage } from "../support/machine.ts";
 import { HURRIED_SHOPS } from "../support/hurried-shops.ts";
-import { drillHurried, headOf, typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
+import { runHere } from "../support/program.ts";
+import { drillHurried, headOf, serveWhole, typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
 import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
 
 type Steps = { readonly steps?: readonly DrillStep[] };
 type Report = Steps & { readonly drills?: readonly Steps[] };
 
-const MAX_LINES = 120;
+const MAX_LINES = 145;
 const SHOPS = (["node", "python"] as const).filter((name) => name === "node" || hasLanguage(name));
 
 test("a whole shop is short, and its head drills all of it", () => {
@@ -47,4 +49,34 @@ test("shops, each a process of its own: the whole ones get ready by their heads,
   expect(drills).toEqual(
     hurried.map(({ name, cause = null }) => ({ name, code: cause === null ? 0 : 1, cause, failed: "" })),
   );
+});
+
+test("in a whole shop a second attempt of an order can be paid, and a late event of the first changes nothing", async () => {
+  for (const language of SHOPS) {
+    const { cwd, origin, buy } = await serveWhole({ language });
+    const type = async (...args: readonly string[]): Promise<string> => {
+      const { code, stdout, stderr } = await runHere(args, { cwd });
+      expect([args, code, stderr]).toEqual([args, 0, stderr]);
+      return stdout;
+    };
+    const shows = (shown: Readonly<Record<string, unknown>>): Promise<void> =>
+      eventually("the shop shows what happened", async () => {
+        const answer = await fetch(`${origin}/orders/order-1001`);
+        expect([language, await answer.json()]).toEqual([language, shown]);
+      });
+    const first = await buy("order-1001");
+    await type("sandbox", "pay", first.slice(-36), "--outcome", "cancelled");
+    await shows({ status: "cancelled", times: 0 });
+    const second = await buy("order-1001");
+    expect([language, second === first]).toEqual([language, false]);
+    expect([language, await buy("order-1001")]).toEqual([language, second]);
+    await type("sandbox", "pay", second.slice(-36));
+    await shows({ status: "paid", times: 1 });
+    const { events } = JSON.parse(await type("events", "list", "--type", "order.cancelled", "--json")) as {
+      readonly events: readonly { readonly event_id: string }[];
+    };
+    await type("events", "replay", events[0]?.event_id ?? "");
+    await type("events", "get", events[0]?.event_id ?? "", "--wait");
+    await shows({ status: "paid", times: 1 });
+  }
 });

@@ -13,7 +13,7 @@ create() {
     -H "Content-Type: application/json" -H "Idempotency-Key: $KEY" -d "$BODY"
 }
 `;
-const HASH = `"shop-" + hashlib.sha256(order_id.encode()).hexdigest()`;
+const HASH = `{hashlib.sha256(order_id.encode()).hexdigest()}`;
 const HEADER_AGE = "abs(time.time() - int(timestamp)) <= 300";
 const BODY_AGE =
   "abs(time.time() - __import__('datetime').datetime.fromisoformat(json.loads(body)['created_at'].replace('Z', '+00:00')).timestamp()) <= 300";
@@ -39,7 +39,7 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
   {
     name: "a client in Python whose key is hash(), which each process salts",
     language: "python",
-    changes: [[HASH, 'f"shop-{hash(order_id)}"']],
+    changes: [[HASH, "{hash(order_id)}"]],
     drill: IDEMPOTENCY,
     cause: "creates a new key when it is started again",
   },
@@ -81,7 +81,10 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
         "  book(JSON.parse(body));",
         "  if (globalThis.isBusy) return response.sendStatus(200);\n  globalThis.isBusy = true;\n  await sleep(200);\n  book(JSON.parse(body));\n  globalThis.isBusy = false;",
       ],
-      ["&& selectOrder.get({ id: orderId })) {", ") {\n    insertOrder.run(orderId);"],
+      [
+        "isOurPrice && selectOrder.get({ id: data.order_id }) !== undefined",
+        "insertOrder.run(data.order_id) !== undefined",
+      ],
     ],
     drill: `duplicates ${PAID} --quick`,
     cause: "The shop answered 2xx to the event of this payment",
@@ -92,7 +95,7 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
     changes: [
       [
         'response.send(data?.status === "succeeded"',
-        'if (data?.status === "succeeded") moveOn.run({ order_id: query.order_id, status: data.status, sequence: 9 });\n  response.send(data?.status === "succeeded"',
+        'if (data?.status === "succeeded") moveOn.run({ id: data.id, order_id: query.order_id, status: data.status, sequence: 9 });\n  response.send(data?.status === "succeeded"',
       ],
     ],
     drill: `browser-return ${PAID} --return-url {shop}/thanks --create {client}`,

@@ -96,13 +96,23 @@ export type HurriedShop = {
   readonly client?: string;
 };
 
-/** Serves a changed shop as a process of its own beside a sandbox of its own, and runs a drill. */
-export async function drillHurried({
+/** A whole shop that is served beside a sandbox of its own. */
+type ServedShop = {
+  /** The folder in which its developer types. */
+  readonly cwd: string;
+  readonly origin: string;
+  /** The shop's own client, as a command line. */
+  readonly client: string;
+  /** Buys an order as a customer does, and returns the address of the payment page. */
+  readonly buy: (orderId: string) => Promise<string>;
+};
+
+/** Serves a changed shop as a process of its own, which ends with the test. */
+export async function serveWhole({
   language,
   changes = [],
-  drill,
   client,
-}: HurriedShop): Promise<Finished> {
+}: Omit<HurriedShop, "name" | "drill">): Promise<ServedShop> {
   const cwd = tempFolder();
   const [{ ready }, port] = await Promise.all([startSandboxHere({ cwd }), freePort()]);
   const file = basename(WHOLE_SHOPS[language]);
@@ -125,14 +135,27 @@ export async function drillHurried({
   const origin = `http://localhost:${port}`;
   await eventually("the shop is served", () => fetch(origin));
   expect((await runHere(["endpoints", "add", `${origin}/hooks`], { cwd })).code).toBe(0);
-  const body = new URLSearchParams({ order_id: "order-1001" });
-  expect((await fetch(`${origin}/buy`, { method: "POST", redirect: "manual", body })).status).toBe(303);
+  const own = `cd "${cwd}" && ${client === undefined ? `"${program.join('" "')}" ${file} create-order` : "sh client.sh"}`;
+  const buy = async (orderId: string): Promise<string> => {
+    const body = new URLSearchParams({ order_id: orderId });
+    const answer = await fetch(`${origin}/buy`, { method: "POST", redirect: "manual", body });
+    expect(answer.status).toBe(303);
+    return answer.headers.get("location") ?? "";
+  };
+  return { cwd, origin, client: own, buy };
+}
+
+/** Serves a changed shop, and runs a drill. */
+export async function drillHurried(shop: HurriedShop): Promise<Finished> {
+  const { cwd, origin, client, buy } = await serveWhole(shop);
+  await buy("order-1001");
   await eventually("the shop has heard of its order", async () => {
     const { stdout } = await runHere(["deliveries", "list", "--json"], { cwd });
     expect(stdout).toMatch(/"status":\d/);
   });
-  const own = `cd "${cwd}" && ${client === undefined ? `"${program.join('" "')}" ${file} create-order` : "sh client.sh"}`;
-  const words = drill.split(" ").map((word) => word.replace("{shop}", origin).replace("{client}", own));
+  const words = shop.drill
+    .split(" ")
+    .map((word) => word.replace("{shop}", origin).replace("{client}", client));
   return runHere(["checklist", "run", ...words, "--json"], { cwd });
 }
 
