@@ -179,6 +179,31 @@ test("the verifiers that the documents show in other languages agree with every 
   expect(SIGNATURES_PATTERN.source).toContain("[0-9a-f]{64}");
 });
 
+test("the verifiers of a document and of the package take headers as lines, generator, iterator and dict", async () => {
+  const secret = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
+  const { body: rawBody } = createTestEvent({ id: "e1", storeId: "s1" }, Date.now());
+  const timestamp = Math.floor(Date.now() / 1000);
+  const signed = signHeaders([secret], { eventId: "e1", timestamp, rawBody: Buffer.from(rawBody) });
+  const lines = Object.entries(signed);
+  const generate = function* (): Generator<[string, string]> {
+    yield* lines;
+  };
+  const forms = [lines, generate(), lines[Symbol.iterator](), new Map(lines).entries(), signed];
+  const verdicts = forms.map((headers) => verifyWebhook({ rawBody, headers, secrets: secret }).ok);
+  expect(verdicts).toEqual(forms.map(() => true));
+  if (!hasLanguage("python")) return;
+  const block = /```python\n([\s\S]*?)```/.exec(VERIFYING)?.[1] ?? "";
+  const call = `${block}
+import json, sys
+lines, body, secret = json.loads(sys.argv[1])
+def generate(): yield from map(tuple, lines)
+forms = [lines, generate(), iter(lines), dict(lines).items(), dict(lines)]
+print(json.dumps([is_genuine([secret], headers, body.encode()) for headers in forms]))`;
+  const argument = JSON.stringify([lines, rawBody, secret]);
+  const { stdout } = await promisify(execFile)("python3", ["-c", call, argument]);
+  expect(JSON.parse(stdout)).toEqual(forms.map(() => true));
+});
+
 test("the receivers that the documents show in JavaScript take a webhook, and refuse one that was changed", async () => {
   const blocks = Array.from(VERIFYING.matchAll(/```js\n([\s\S]*?)```/g), ([, block = ""]) => block);
   const [setup = "", ...receivers] = blocks;
