@@ -19,7 +19,7 @@ if (older) {
       process.versions.node +
       (isClone
         ? ": run it with npx in its project (npm ci, then npx checkout …), or install a newer Node."
-        : ": type npm i -D node@24 in your project and run it with npx, install a newer Node from " +
+        : ": type npm i -D node@24 in your project and run it with npx --no -- checkout …, install a newer Node from " +
           "https://nodejs.org, or use the executable, which needs none."),
   );
   process.exitCode = 1;

@@ -173,6 +173,14 @@ test("mcp config prints what to add for each client", async () => {
   for (const client of ["claude", "cursor", "vscode", "codex"]) {
     const { code, stdout } = await runHere(["mcp", "config", "--client", client, "--allow-write"], { cwd });
     expect([client, code]).toEqual([client, 0]);
-    expect(stdout).toMatch(/"checkout",\s*"mcp",\s*"--allow-write"/);
+    expect(stdout).toMatch(/"?command"? ?[=:] "npx"/);
+    expect(stdout).toMatch(/"--no",\s*"--",\s*"checkout",\s*"mcp",\s*"--allow-write"/);
+    // Windows starts npx, a script, only by its shell.
+    const onWindows = await runHere(["mcp", "config", "--client", client], {
+      cwd,
+      env: { OS: "Windows_NT" },
+    });
+    expect(onWindows.stdout).toMatch(/"?command"? ?[=:] "cmd"/);
+    expect(onWindows.stdout).toMatch(/"\/c",\s*"npx",\s*"--no",\s*"--",\s*"checkout",\s*"mcp"/);
   }
 });

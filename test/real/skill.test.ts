@@ -68,7 +68,7 @@ async function typeBlocks(language: "node" | "python") {
   const port = await freePort();
   const bin = join(cwd, "bin");
   mkdirSync(bin);
-  const npx = `#!/bin/sh\nshift\nexec "${process.execPath}" "${PROGRAM}" "$@"\n`;
+  const npx = `#!/bin/sh\nshift 3\nexec "${process.execPath}" "${PROGRAM}" "$@"\n`;
   writeFileSync(join(bin, "npx"), npx, { mode: 0o755 });
   onTestFinished(async () => void (await run(["sandbox", "stop"], { cwd })));
   const env = {

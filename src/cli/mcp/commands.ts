@@ -52,19 +52,38 @@ function allowWriteOption() {
   );
 }
 
-function printConfig({ printer }: Context, { client, allowWrite, dir }: ConfigOptions): Promise<number> {
+function printConfig(
+  { world, printer }: Context,
+  { client, allowWrite, dir }: ConfigOptions,
+): Promise<number> {
+  const [command = "", ...program] = programOf(world);
   const args = [
-    "checkout",
+    ...program,
     "mcp",
     ...(allowWrite === true ? ["--allow-write"] : []),
     ...(dir === undefined ? [] : ["--dir", dir]),
   ];
-  const server = { command: "npx", args };
+  if (program.length > 0) printer.talk(MISSING_HINT);
+  const server = { command, args };
   if (client === "codex") {
-    const text = `[mcp_servers.checkout]\ncommand = "npx"\nargs = ${JSON.stringify(args)}`;
+    const text = `[mcp_servers.checkout]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}`;
     return printer.result({ file: "~/.codex/config.toml", text }, () => text);
   }
   const named =
     client === "vscode" ? { servers: { checkout: server } } : { mcpServers: { checkout: server } };
   return printer.result(named, () => JSON.stringify(named, null, 2));
 }
+
+/**
+ * The words that start this program for an agent: the executable, or the package of the agent's project. Without
+ * `--no`, npx would install another package named `checkout` from the registry; Windows starts npx only by a shell.
+ */
+function programOf({ machine, env }: Context["world"]): readonly string[] {
+  const { node } = machine();
+  if (node.isInside) return [node.path];
+  const npx = ["npx", "--no", "--", "checkout"];
+  return env["OS"] === "Windows_NT" ? ["cmd", "/c", ...npx] : npx;
+}
+
+const MISSING_HINT =
+  'the agent runs it in your project; "could not determine executable to run" means that hosted-checkout is not installed there';

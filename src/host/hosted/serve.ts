@@ -307,7 +307,7 @@ async function call(
 function refuseWithoutWorker(): Outcome<never, HostFailure> {
   return usageFailure(
     "this build of checkout does not include the Worker; the single executable never does",
-    "run it from the npm package: npx checkout hosted dev",
+    "run it from the npm package, in its project: npx --no -- checkout hosted dev",
   );
 }
 

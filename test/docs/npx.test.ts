@@ -1,0 +1,28 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+const EVERYWHERE = ["*.md", "bin/**", "docs/**/*.md", "fixtures/**/*", "skills/**/*.md", "src/**/*.ts"];
+/** What may be read where the package is not installed, so that a bare `npx checkout` would run a stranger's. */
+const ELSEWHERE = ["skills/**/*.md", "src/cli/doctor/**/*.ts", "src/cli/mcp/**/*.ts", "src/host/**/*.ts"];
+
+function found(patterns: readonly string[], wanted: RegExp): string[] {
+  const files = globSync([...patterns], { cwd: ROOT, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.flatMap(({ parentPath, name }) => {
+    const path = join(parentPath, name);
+    return (readFileSync(path, "utf8").match(wanted) ?? []).map(
+      (text) => `${path.slice(ROOT.length)}: ${text}`,
+    );
+  });
+}
+
+test("no text runs the package by its own name with npx before the owner has published that name", () => {
+  expect(found(["README.md"], /npx checkout/g)).not.toEqual([]);
+  expect(found(EVERYWHERE, /(?:npx|npm exec)(?: -\S+)* hosted-checkout.*/g)).toEqual([]);
+});
+
+test("a text that may be read without the package asks no registry for another package named checkout", () => {
+  expect(found(ELSEWHERE, /npx --no -- checkout/g)).not.toEqual([]);
+  expect(found(ELSEWHERE, /(?:npx|npm exec)(?: -(?!-no -- )\S+)* checkout.*/g)).toEqual([]);
+});
