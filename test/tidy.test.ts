@@ -394,6 +394,18 @@ test("a test is in the folder of its floor, or in real/ or campaign/ where it st
   expect(tests.filter((file) => reaches(file, isOfProcesses)).length).toBeGreaterThan(40);
 });
 
+test("a row that a test writes into a table of ours names its columns", () => {
+  const ddl = sources.map(({ text }) => text).join("");
+  const tables = new Set(Array.from(ddl.matchAll(/CREATE TABLE (\w+)/g), ([, name = ""]) => name));
+  expect(tables.size).toBeGreaterThan(20);
+  const rows = testFiles.flatMap(({ name, text }) =>
+    Array.from(text.matchAll(/INSERT INTO (\w+) (?:VALUES|SELECT)/g), ([, table = ""]) => [name, table]),
+  );
+  // A schema of the test's own, to make a commit fail.
+  const own = rows.filter(([name, table = ""]) => tables.has(table) && name !== "real/store.test.ts");
+  expect(own).toEqual([]);
+});
+
 test("no test fell out of the campaign, of the longest ones, or of those that notice a mutation", () => {
   const sized = testFiles
     .filter(({ name }) => name.endsWith(".test.ts"))

@@ -9,6 +9,7 @@ import { startFull } from "./million.ts";
 import type { Bench, Sandbox } from "./processes.ts";
 import { measureInMemory } from "./snapshots.ts";
 import { retrieveTarget } from "./throughput.ts";
+import { manyOrders, expression } from "../support/rows.ts";
 
 const SIZES: readonly Size[] = [
   { checkouts: 20_000, expiring: 20_000, queued: 20_000 },
@@ -124,14 +125,9 @@ async function fillLog(
 function addOpen(database: Database.Database, storeId: string, count: number): void {
   const now = Date.now();
   const id = "printf('00000000-0000-7000-9000-%012d', n)";
-  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
-  database.exec(`
-    ${numbers} INSERT INTO checkouts SELECT ${id}, '${storeId}', 'order', 'open' || n, 1, 'EUR', 'alipay_plus', NULL, NULL,
-      'created', ${now}, ${now + HOUR_MS} + n FROM numbers;
-    ${numbers} INSERT INTO idempotency_keys SELECT '${storeId}', 'open-key-' || n, '${"f".repeat(64)}', 201, ${id}, '{}', ${id},
-      ${now} FROM numbers;
-    ${numbers} INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
-      SELECT ${id}, '${storeId}', ${id}, 'order.created', 1, '{}', ${now} FROM numbers;`);
+  const named = { orderId: "'open' || n", key: "'open-key-' || n" };
+  const checkout = { created_at: now, expires_at: expression(`${now + HOUR_MS} + n`) };
+  database.exec(manyOrders({ storeId, count, id, ...named, checkout }));
 }
 
 /** Due deliveries to an endpoint that is paused: of each checkout one, and as many of one of them. */

@@ -7,6 +7,7 @@ import { FULL, seededRandom, SEED, size } from "../support/campaign.ts";
 import { openControl } from "../support/control.ts";
 import { begin, startSandbox, type SandboxProcess } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { manyOrders } from "../support/rows.ts";
 
 const ROUNDS = size(4, 60);
 const CHECKOUTS = size(5000, 10_000);
@@ -100,13 +101,10 @@ async function hasBegun(database: Database.Database, ended: Promise<void>): Prom
 function fill(database: Database.Database, storeId: string, name: string): void {
   const tag = Buffer.from(name).toString("hex").padEnd(8, "0").slice(-8);
   const id = `printf('${tag}-${storeId.slice(-4)}-7000-8000-%012d', n)`;
-  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${CHECKOUTS})`;
+  const ended = { status: "cancelled" };
   database.exec(`
     BEGIN IMMEDIATE;
-    ${numbers} INSERT INTO checkouts SELECT ${id}, '${storeId}', 'order', 'o' || n, 1, 'EUR', 'alipay_plus', NULL, NULL, 'cancelled', 1, 2 FROM numbers;
-    ${numbers} INSERT INTO idempotency_keys SELECT '${storeId}', 'key-0000' || n, '${"f".repeat(64)}', 201, ${id}, '{}', ${id}, 1 FROM numbers;
-    ${numbers} INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
-      SELECT ${id}, '${storeId}', ${id}, 'order.created', 1, '{}', 1 FROM numbers;
+    ${manyOrders({ storeId, count: CHECKOUTS, id, checkout: ended })}
     UPDATE log_mark SET before = opening, opening = randomblob(16);
     COMMIT;`);
 }

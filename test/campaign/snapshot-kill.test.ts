@@ -7,6 +7,7 @@ import { openImage, SNAPSHOT_FILE } from "../../src/store/snapshot/image.ts";
 import { FULL, seededRandom, SEED, size } from "../support/campaign.ts";
 import { begin, startSandbox, type SandboxProcess } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { manyOrders } from "../support/rows.ts";
 
 const ROUNDS = size(3, 90);
 const ORDERS = size(2000, 10_000);
@@ -114,13 +115,10 @@ async function post({ cwd, sandbox }: Site, path: string, body: object): Promise
 function fill(database: Database.Database, storeId: string, name: string): void {
   const tag = Buffer.from(name).toString("hex").padEnd(8, "0").slice(0, 8);
   const id = `printf('${tag}-0000-7000-8000-%012d', n)`;
-  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ORDERS})`;
+  const named = { orderId: `'${tag}' || n`, key: `'${tag}-key' || n` };
   database.exec(`
     BEGIN IMMEDIATE;
-    ${numbers} INSERT INTO checkouts SELECT ${id}, '${storeId}', 'order', '${tag}' || n, 1, 'EUR', 'alipay_plus', NULL, NULL, 'cancelled', 1, 2 FROM numbers;
-    ${numbers} INSERT INTO idempotency_keys SELECT '${storeId}', '${tag}-key' || n, '${"f".repeat(64)}', 201, ${id}, '{}', ${id}, 1 FROM numbers;
-    ${numbers} INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
-      SELECT ${id}, '${storeId}', ${id}, 'order.created', 1, '{}', 1 FROM numbers;
+    ${manyOrders({ storeId, count: ORDERS, id, ...named, checkout: { status: "cancelled" } })}
     COMMIT;`);
 }
 

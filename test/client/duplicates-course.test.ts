@@ -11,12 +11,12 @@ import {
   CONTROL,
   createDrillClock,
   idOf,
-  ORIGIN,
   REFUSED,
   serveControl,
   type ControlAnswers,
   type ControlCallPoint,
 } from "../support/drill-service.ts";
+import { aCheckoutWithEvents } from "../support/rows.ts";
 
 const SHOP = "http://localhost:3000";
 const SUBJECT = `${idOf(900)} ${SHOP}/hooks`;
@@ -141,18 +141,6 @@ async function runDrill(plan: Plan) {
     const status = events.get(order.id)?.[number % EVENTS] ?? "";
     return { eventId: id, orderId: order.orderId, status: forged ? "succeeded" : status, forged };
   };
-  const details = {
-    amountMinor: 1999,
-    currency: "EUR",
-    checkoutUrl: `${ORIGIN}/pay/x`,
-    livemode: false,
-    paymentMethod: "alipay_plus",
-    description: null,
-    createdAt: 0,
-    expiresAt: 0,
-    attempts: [],
-    lateResults: [],
-  } as const;
   const answers: ControlAnswers = {
     pay: ({ outcome }, id) => {
       const order = drilled.find((one) => one.id === id);
@@ -172,7 +160,7 @@ async function runDrill(plan: Plan) {
         sequence: sequence + 1,
         createdAt: 0,
       }));
-      return { ...details, id, object, orderId, status: "created", events: made };
+      return aCheckoutWithEvents({ id, object, orderId, events: made });
     },
     listRetrieves: () => ({ paidCheckouts: [...retrieves] }),
     testEndpoint: (_body, id) => {

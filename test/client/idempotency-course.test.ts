@@ -14,6 +14,7 @@ import {
   type ControlAnswers,
   type ControlCallPoint,
 } from "../support/drill-service.ts";
+import { aCheckoutEntry } from "../support/rows.ts";
 
 const LEASE = idOf(901);
 const STORE = idOf(902);
@@ -89,20 +90,7 @@ async function runDrill(plan: Plan) {
     searchedBackTo: null,
     refused: [],
   };
-  const entry = {
-    id: idOf(1),
-    object: "order",
-    orderId: "SO-2026-1",
-    amountMinor: 1,
-    currency: "EUR",
-    paymentMethod: "alipay_plus",
-    status: "created",
-    description: null,
-    priceId: null,
-    createdAt: 0,
-    expiresAt: 0,
-    last: { at: 0, what: "created", by: "merchant", attempt: null, attemptsLeft: null },
-  } as const;
+  const entry = aCheckoutEntry({ id: idOf(1), orderId: "SO-2026-1" });
   const answers: ControlAnswers = {
     openLease: ({ drill, timeoutMs }) => {
       note(`lease of ${drill} for ${timeoutMs / 1000} s`);

@@ -3,6 +3,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
+import { insertion } from "../support/rows.ts";
 
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 const createOrder = (orderId: string): string[] => [
@@ -85,9 +86,7 @@ test("a result that comes too late is recorded, never applied", async () => {
   const id = await idOf(harness, "order-1");
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
   // The payer is in the wallet: an attempt is open.
-  database.exec(
-    `UPDATE checkouts SET status = 'pending'; INSERT INTO attempts VALUES ('${id}', 1, 1, NULL, NULL);`,
-  );
+  database.exec(`UPDATE checkouts SET status = 'pending'; ${insertion("attempts", { checkout_id: id })}`);
   await harness.run(["sandbox", "clock", "advance", "61m"]);
   expect(await statusOf(harness, id)).toBe("expired");
   const late = json((await harness.run(["sandbox", "pay", id, "--outcome", "succeeded", "--json"])).stdout);

@@ -11,21 +11,9 @@ import {
 } from "../../src/core/checkout/payment.ts";
 import { outcomeOfOrderId } from "../../src/core/checkout/reserved-order-id.ts";
 import type { Attempt } from "../../src/core/checkout/shapes.ts";
+import { aCheckout } from "../support/rows.ts";
 
-const checkout = (status: Status): Checkout => ({
-  id: "c",
-  storeId: "s",
-  object: "order",
-  orderId: "o",
-  amountMinor: 1,
-  currency: "EUR",
-  paymentMethod: "alipay_plus",
-  description: null,
-  priceId: null,
-  status,
-  createdAt: 0,
-  expiresAt: 1000,
-});
+const checkout = (status: Status): Checkout => aCheckout({ status });
 const attempt = (number: number, outcome: Attempt["outcome"] = null): Attempt => ({
   number,
   startedAt: 0,

@@ -8,6 +8,7 @@ import { openStore } from "../../src/store/store.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
 import { SEED } from "../support/campaign.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { insertion, expression } from "../support/rows.ts";
 
 const LABEL_63 = "a".repeat(63);
 const HOST_253 = `${`${LABEL_63}.`.repeat(3)}${"a".repeat(61)}`;
@@ -322,9 +323,8 @@ test("what the core takes the table takes, and some of what it refuses the table
   const opened = openDatabase(join(tempFolder(), "sandbox.db"), { kind: SANDBOX_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const connection = opened.value;
-  connection.exec(`INSERT INTO merchants VALUES ('m', 'm', 1);
-    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);`);
-  const insert = connection.prepare<[string]>("INSERT INTO return_origins VALUES ('s', ?, '/', 1)");
+  connection.exec(insertion("merchants") + insertion("stores"));
+  const insert = connection.prepare<[string]>(insertion("return_origins", { origin: expression("?") }));
   for (const origin of GOOD) insert.run(origin);
   const refused = [
     "https://shop.example/",

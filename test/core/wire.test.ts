@@ -1,21 +1,9 @@
 import { expect, test } from "vitest";
 import { checkoutJson, checkoutJsonWith } from "../../src/core/checkout/wire.ts";
+import { aCheckout } from "../support/rows.ts";
 
 const ORIGIN = "http://127.0.0.1:8765";
-const CHECKOUT = {
-  id: "0199a3c4-5d00-7000-8000-000000000001",
-  storeId: "0199a3c4-5d00-7000-8000-000000000002",
-  object: "order",
-  orderId: "order-1",
-  amountMinor: 1999,
-  currency: "EUR",
-  paymentMethod: "alipay_plus",
-  description: null,
-  priceId: null,
-  status: "created",
-  createdAt: 0,
-  expiresAt: 1,
-} as const;
+const CHECKOUT = aCheckout({ id: "0199a3c4-5d00-7000-8000-000000000001" });
 
 test("the bytes of an older version have every field that the wire has always had", () => {
   const bytes = checkoutJson(CHECKOUT, ORIGIN);

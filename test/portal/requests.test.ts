@@ -8,6 +8,7 @@ import { REQUEST_TEXTS } from "../../src/sandbox/pages/portal/request/texts.ts";
 import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
 import { askPortal } from "../support/portal-sign-in.ts";
 import { signedIn } from "../support/portal.ts";
+import { aLoggedRequest } from "../support/rows.ts";
 
 const UNKNOWN = "00000000-0000-7000-8000-00000000dead";
 const CANARY = "svc_test_CanaryCanaryCanaryCanaryCanary1";
@@ -42,19 +43,6 @@ async function openSite(start = EPHEMERAL) {
   return { harness, sandbox, portal, requests, create };
 }
 
-const LOGGED: Omit<LoggedRequest, "position" | "requestId"> = {
-  at: 1,
-  storeAt: 1,
-  method: "GET",
-  path: "/v1/orders",
-  status: 405,
-  code: "method_not_allowed",
-  orderId: null,
-  durationMs: 1,
-  decisions: [],
-  fault: null,
-  refused: null,
-};
 const ORDER = { order_id: "order-1", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
 test("the log says what it will show, lists newest first, and goes on where it ended", async () => {
@@ -144,7 +132,8 @@ test("the log is read by an index, from any place on, and what a store does not 
       "SEARCH request_batches USING PRIMARY KEY (store_id=? AND last>?)",
     ],
   ]);
-  const request = (position: number): LoggedRequest => ({ ...LOGGED, position, requestId: `r-${position}` });
+  const request = (position: number): LoggedRequest =>
+    aLoggedRequest({ position, requestId: `r-${position}` });
   for (const span of [[1, 2, 3], [4], [5, 6, 7, 8]])
     log.append([{ storeId: "s", requests: span.map(request) }], 100);
   const between = (after: number, before: number, limit = 100): readonly number[] =>

@@ -18,6 +18,7 @@ import {
 import { BROKEN_CLIENTS, installClient, rightClient } from "../support/shop-clients.ts";
 import { launchSteps } from "../support/launch-steps.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
+import { insertion, type Row } from "../support/rows.ts";
 
 const HOOKS = "http://localhost:3000/hooks";
 const DAY_MS = 24 * 3_600_000;
@@ -609,26 +610,21 @@ test("the audit log takes rows and gives none back, whoever tries", async () => 
   const connection = database(shop);
   const [{ id: store } = { id: "" }] = connection.prepare("SELECT id FROM stores").all() as { id: string }[];
   const before = connection.prepare("SELECT * FROM admin_acts ORDER BY position").all();
-  const row = `VALUES (1, '${store}', 'administrator', 'open_gate', NULL, NULL, 1)`;
+  const act = (row: Row = {}): string => insertion("admin_acts", { position: 9, store_id: store, ...row });
+  const first = act({ position: 1 });
   const rows: readonly (readonly [string, RegExp])[] = [
     ["UPDATE admin_acts SET note = 'never'", /immutable/],
     ["UPDATE admin_acts SET action = 'open_gate' WHERE position = 2", /immutable/],
     ["DELETE FROM admin_acts", /immutable/],
     ["DELETE FROM admin_acts WHERE position = 3", /immutable/],
-    [`INSERT OR REPLACE INTO admin_acts ${row}`, /immutable/],
-    [`REPLACE INTO admin_acts ${row}`, /immutable/],
-    [`INSERT INTO admin_acts ${row} ON CONFLICT DO UPDATE SET note = 'x'`, /immutable/],
-    [`INSERT INTO admin_acts VALUES (9, '${store}', 'merchant', 'open_gate', NULL, NULL, 1)`, /CHECK/],
-    [
-      `INSERT INTO admin_acts VALUES (9, '${store}', 'administrator', 'request_production', NULL, NULL, 1)`,
-      /CHECK/,
-    ],
-    [`INSERT INTO admin_acts VALUES (9, '${store}', 'administrator', 'go_live', NULL, NULL, 1)`, /CHECK/],
-    [
-      `INSERT INTO admin_acts VALUES (9, '${store}', 'administrator', 'open_gate', NULL, '${"x".repeat(2001)}', 1)`,
-      /CHECK/,
-    ],
-    ["INSERT INTO admin_acts VALUES (9, 'none', 'administrator', 'open_gate', NULL, NULL, 1)", /FOREIGN/],
+    [first.replace("INSERT", "INSERT OR REPLACE"), /immutable/],
+    [first.replace("INSERT", "REPLACE"), /immutable/],
+    [first.replace(";", " ON CONFLICT DO UPDATE SET note = 'x'"), /immutable/],
+    [act({ actor: "merchant" }), /CHECK/],
+    [act({ action: "request_production" }), /CHECK/],
+    [act({ action: "go_live" }), /CHECK/],
+    [act({ note: "x".repeat(2001) }), /CHECK/],
+    [act({ store_id: "none" }), /FOREIGN/],
   ];
   connection.pragma("foreign_keys = ON");
   // With and without the setting that our own connections have.

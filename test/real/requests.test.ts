@@ -17,6 +17,7 @@ import { createHarness, type Harness, type RunningSandbox } from "../support/har
 import { run, startSandbox } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import type { OutboundResult } from "../../src/world.ts";
+import { aLoggedRequest } from "../support/rows.ts";
 
 type Entry = Readonly<Record<string, unknown>> & { readonly request_id: string };
 
@@ -492,21 +493,8 @@ test("the requests on an order are found in every batch that has some, also afte
   const [mine, theirs] = [openRequestFile(path, {}), openRequestFile(path, {})];
   if (!mine.ok || !theirs.ok) throw new Error("the log did not open");
   const [log, other] = [mine.value, theirs.value];
-  const one = (position: number, orderId: string | null): LoggedRequest => ({
-    position,
-    requestId: `id-${position}`,
-    at: position,
-    storeAt: position,
-    method: "GET",
-    path: "/v1/x",
-    status: 200,
-    code: null,
-    orderId,
-    durationMs: 1,
-    decisions: [],
-    fault: null,
-    refused: null,
-  });
+  const one = (position: number, orderId: string | null): LoggedRequest =>
+    aLoggedRequest({ position, requestId: `id-${position}`, at: position, storeAt: position, orderId });
   const append = (file: typeof log, requests: readonly LoggedRequest[], storeId = "a", kept = 100): void =>
     file.append([{ storeId, requests }], kept);
   const positions = (orderId: string, storeId = "a", limit = 10): number[] =>
@@ -542,21 +530,8 @@ test("the requests on an order are found in every batch that has some, also afte
 test("a request is found by its id, wherever else that id is said", () => {
   const opened = openRequestFile(IN_MEMORY, {});
   if (!opened.ok) throw new Error(opened.refusal.message);
-  const of = (position: number, requestId: string, orderId: string): LoggedRequest => ({
-    position,
-    requestId,
-    orderId,
-    at: 1,
-    storeAt: 1,
-    method: "GET",
-    path: "/v1/x",
-    status: 200,
-    code: null,
-    durationMs: 1,
-    decisions: [],
-    fault: null,
-    refused: null,
-  });
+  const of = (position: number, requestId: string, orderId: string): LoggedRequest =>
+    aLoggedRequest({ position, requestId, orderId });
   opened.value.append([{ storeId: "a", requests: [of(1, "the-id", "an-order"), of(2, "other", "2")] }], 10);
   opened.value.append([{ storeId: "a", requests: [of(3, "third", "the-id")] }], 10);
   expect(opened.value.find("a", "the-id")?.position).toBe(1);

@@ -11,7 +11,6 @@ import { StorageUnavailable } from "../../src/store/connection/storage-failure.t
 import { failureInVerdict, storageFailureOf } from "../../src/store/connection/storage-failure.ts";
 import { REAL } from "../support/real.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
-import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { openWatchedDatabase, createTransactor } from "../../src/store/connection/watched-database.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -488,55 +487,6 @@ test("a write that the disk refuses is said until one succeeds", async () => {
   await impatient.value.write(() => 1);
   expect(impatient.value.failure()).toBeUndefined();
   for (const one of [other, impatient.value, store]) one.close();
-});
-
-test("what the core promises, the schema keeps: nothing immutable changes, not even by REPLACE", async () => {
-  const path = join(tempFolder(), "sandbox.db");
-  openSandboxStore(path).close();
-  const connection = open(path, SANDBOX_FILE);
-  const id = (last: number): string => `00000000-0000-7000-8000-00000000000${last}`;
-  connection.exec(`
-    INSERT INTO merchants VALUES ('m', 'm', 1);
-    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);
-    INSERT INTO checkouts VALUES ('${id(1)}', 's', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2);
-    INSERT INTO idempotency_keys VALUES ('s', 'key-0001', '${"f".repeat(64)}', 201, '${id(2)}', '{}', '${id(1)}', 1);
-    INSERT INTO events VALUES (1, '${id(3)}', 's', '${id(1)}', 'order.created', 1, '{}', 1);`);
-  const event = `VALUES (2, '${id(3)}', 's', '${id(1)}', 'order.paid', 1, '{}', 1)`;
-  const rows: readonly (readonly [string, RegExp])[] = [
-    ["UPDATE events SET body = 'x'", /immutable/],
-    ["DELETE FROM events", /immutable/],
-    [`INSERT OR REPLACE INTO events ${event}`, /immutable/],
-    ["UPDATE checkouts SET amount_minor = 2", /immutable/],
-    ["DELETE FROM checkouts", /never deleted/],
-    ["UPDATE idempotency_keys SET body = 'x'", /first answer/],
-    [
-      `INSERT INTO checkouts SELECT '${id(4)}', store_id, object, order_id, 1, 'EUR', 'alipay_plus', NULL, NULL, 'pending', 1, 2 FROM checkouts`,
-      /UNIQUE/,
-    ],
-    ["UPDATE checkouts SET status = 'paid'", /cannot move/],
-    [
-      `INSERT INTO checkouts VALUES ('${id(5)}', 's', 'order', 'p', 0, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2)`,
-      /CHECK/,
-    ],
-    [
-      `INSERT INTO checkouts VALUES ('${id(5)}', 's', 'order', 'p', 1, 'eur', 'alipay_plus', NULL, NULL, 'created', 1, 2)`,
-      /CHECK/,
-    ],
-    [
-      `INSERT INTO checkouts VALUES ('${id(5)}', 'x', 'order', 'p', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2)`,
-      /FOREIGN KEY/,
-    ],
-    [
-      `INSERT INTO checkouts VALUES ('${id(5)}', 's', 'order', 'p', 'many', 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2)`,
-      /TEXT value in INTEGER/,
-    ],
-  ];
-  for (const [sql, reason] of rows) expect(() => connection.exec(sql), sql).toThrow(reason);
-  connection.exec("UPDATE checkouts SET status = 'cancelled'");
-  connection.exec(
-    `INSERT INTO checkouts SELECT '${id(4)}', store_id, object, order_id, 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2 FROM checkouts`,
-  );
-  connection.close();
 });
 
 test.runIf(process.platform === "linux")("finding the cause of an error keeps the locks of SQLite", () => {

@@ -12,6 +12,7 @@ import { parseReturnOrigin } from "../../src/core/checkout/return-origin.ts";
 import type { HttpResponse, Service, World } from "../../src/world.ts";
 import { describedBy, type ControlDocument } from "../support/described.ts";
 import { createHarness, type ApiCall, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { insertion } from "../support/rows.ts";
 
 type Answer = {
   readonly status: number;
@@ -121,7 +122,7 @@ test("a checkout is shown with all that has happened to it, after what time has 
   await call(`${STORE}/checkouts/${id}/pay`, { body: '{"outcome":"declined"}' });
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
   // The payer is in the wallet for the second time.
-  database.exec(`INSERT INTO attempts VALUES ('${id}', 2, ${harness.clock.now()}, NULL, NULL)`);
+  database.exec(insertion("attempts", { checkout_id: id, number: 2, started_at: harness.clock.now() }));
   database.exec("UPDATE stores SET clock_offset = 7200000");
   database.close();
   expect((await inspect()).body.data).toMatchObject({ status: "expired" });

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { insertion } from "../support/rows.ts";
 
 async function ask(harness: Harness, command: string): Promise<string> {
   const { code, stdout, stderr } = await harness.run(command.split(" "));
@@ -65,8 +66,8 @@ test("a start undoes what the exploration of a killed sandbox has left, and noth
   await before.stop();
   // As a kill leaves it: the leases in memory are gone. One store was deleted meanwhile.
   withRows(harness, (database) => {
-    const insert = database.prepare("INSERT INTO explore_leases VALUES (?)");
-    for (const id of [before.ready.store_id, "0199a3c4-5d00-7000-8000-0000000000ff"]) insert.run(id);
+    for (const store_id of [before.ready.store_id, "0199a3c4-5d00-7000-8000-0000000000ff"])
+      database.exec(insertion("explore_leases", { store_id }));
   });
   // An hour and ten minutes by the moved clock, and 40 minutes by the real one: the order must not expire.
   harness.clock.advance(40 * 60_000);

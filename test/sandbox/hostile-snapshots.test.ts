@@ -6,6 +6,7 @@ import { ANY_CHARACTER } from "../support/any-character.ts";
 import { FULL, part, SEED, size, tell } from "../support/campaign.ts";
 import { changedSnapshot } from "../support/changed-snapshot.ts";
 import { controlOf, richSnapshot, type ControlCall } from "../support/rich-snapshot.ts";
+import { insertion, expression, type Row } from "../support/rows.ts";
 
 /** Tables whose rows are not restored. */
 const NOT_RESTORED = new Set([
@@ -273,29 +274,26 @@ const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
   ["UPDATE assumption_uses SET decision = decision + 10000", /assumption_uses, row .* decision: /],
 ];
 
+const NTH = expression("printf('00000000-0000-7000-8000-%012d', n)");
+
+/** Adds rows to the second store, counted by `n`. */
+function added(table: Parameters<typeof insertion>[0], count: number, row: Row): string {
+  const second = `stores, numbers WHERE name = 'Second' AND n <= ${count}`;
+  return insertion(table, { store_id: expression("stores.id"), ...row }, second);
+}
+
 /** Statements that add rows until a store has one more than the acts allow. */
 const TOO_MANY: readonly (readonly [sql: string, said: RegExp])[] = [
   [
-    `INSERT INTO endpoints SELECT printf('00000000-0000-7000-8000-%012d', n), id, 'url', printf('http://127.0.0.1:9/n%d', n), '*',
-       0, 'enabled', NULL, NULL, 1, NULL FROM stores, numbers WHERE name = 'Second' AND n <= 20`,
+    added("endpoints", 20, { id: NTH, url: expression("printf('http://127.0.0.1:9/n%d', n)"), in_order: 0 }),
     /endpoints, row .*at most 20 endpoints/,
   ],
   [
-    `INSERT INTO return_origins SELECT id, printf('https://n%d.example', n), '/', 1 FROM stores, numbers
-     WHERE name = 'Second' AND n <= 21`,
+    added("return_origins", 21, { origin: expression("printf('https://n%d.example', n)") }),
     /return_origins, row .*at most 20 return origins/,
   ],
-  [
-    `INSERT INTO prices SELECT id, printf('n%d', n), '', 1, 'EUR', 'alipay_plus', 1, 'one_time', 0 FROM stores, numbers
-     WHERE name = 'Second' AND n <= 198`,
-    /prices, row .*at most 200 prices/,
-  ],
-  [
-    `INSERT INTO faults (id, store_id, action, nth, seed, times, matched, applied, created_at)
-     SELECT printf('00000000-0000-7000-8000-%012d', n), id, 'drop', 1, 's', 1, 0, 0, 1 FROM stores, numbers
-     WHERE name = 'Second' AND n <= 101`,
-    /faults, row .*at most 100 faults/,
-  ],
+  [added("prices", 198, { id: expression("printf('n%d', n)") }), /prices, row .*at most 200 prices/],
+  [added("faults", 101, { id: NTH }), /faults, row .*at most 100 faults/],
 ];
 
 test("a refusal names table, row and rule, and nothing is restored", async () => {

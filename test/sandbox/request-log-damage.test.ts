@@ -4,32 +4,24 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { ownerOfName } from "../../src/host/folder/files.ts";
-import type { LoggedRequest } from "../../src/core/request/logged-request.ts";
 import { parseRequestLine } from "../../src/core/request/read-request.ts";
 import { openRequestFile } from "../../src/store/request/request-file.ts";
 import { part, seededRandom, SEED } from "../support/campaign.ts";
 import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { aLoggedRequest } from "../support/rows.ts";
 
 /** A way in which another program spoils the log; `aside`: whether the file is of no use then. */
 type Spoiling = { readonly what: string; readonly aside: boolean; readonly spoil: (path: string) => void };
 
-const REQUEST: LoggedRequest = {
-  position: 1,
+const REQUEST = aLoggedRequest({
   requestId: "0199a3c4-5d00-7000-8000-000000000001",
-  at: 1,
-  storeAt: 1,
-  method: "POST",
-  path: "/v1/orders",
   status: 400,
   code: "invalid_json",
-  orderId: null,
-  durationMs: 1,
   decisions: [3],
-  fault: null,
   refused: { message: "no", headers: ["A", "b"], body: "{" },
-};
+});
 
 /** Lines that are no request: no JSON, other JSON, and a request in which any one field is missing or another thing. */
 const BAD_LINES: readonly string[] = [

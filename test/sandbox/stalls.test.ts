@@ -8,6 +8,7 @@ import { openStore } from "../../src/store/store.ts";
 import { createHarness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { manyOrders, expression } from "../support/rows.ts";
 
 const ORDERS = 1200;
 const HOUR_MS = 3_600_000;
@@ -48,14 +49,9 @@ async function open() {
 
 function fill(database: Database.Database, storeId: string, now: number, ids = "01"): void {
   const id = `printf('${ids}000000-0000-7000-8000-%012d', n)`;
-  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ORDERS})`;
+  const checkout = { created_at: now, expires_at: expression(`${now} + n * 1000`) };
   database.exec(`BEGIN IMMEDIATE;
-    ${numbers} INSERT INTO checkouts SELECT ${id}, '${storeId}', 'order', 'o' || n, 1, 'EUR', 'alipay_plus', NULL, NULL,
-      'created', ${now}, ${now} + n * 1000 FROM numbers;
-    ${numbers} INSERT INTO idempotency_keys SELECT '${storeId}', 'key-0000' || n, '${"f".repeat(64)}', 201, ${id}, '{}', ${id},
-      ${now} FROM numbers;
-    ${numbers} INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
-      SELECT ${id}, '${storeId}', ${id}, 'order.created', 1, '{}', ${now} FROM numbers;
+    ${manyOrders({ storeId, count: ORDERS, id, checkout })}
     UPDATE log_mark SET before = opening, opening = randomblob(16);
     COMMIT;`);
 }

@@ -7,6 +7,7 @@ import { deliveriesTable, type Delivery } from "../../src/store/webhook/deliveri
 import { deliveryAttemptsTable } from "../../src/store/webhook/delivery-attempts.ts";
 import { chooseHeads, DELIVERY_QUEUES_DDL } from "../../src/store/webhook/delivery-queues.ts";
 import { SEED, size } from "../support/campaign.ts";
+import { insertion } from "../support/rows.ts";
 
 const ENDPOINT = uuid(1);
 const STORE = uuid(2);
@@ -146,9 +147,6 @@ test("the migration chooses the heads of what waits already", () => {
   if (!opened.ok) throw new Error(opened.refusal.message);
   const connection = opened.value;
   connection.pragma("foreign_keys = OFF");
-  const row = connection.prepare(
-    "INSERT INTO deliveries VALUES (?, 's', 'e', ?, ?, ?, ?, ?, ?, 0, ?, 0, NULL)",
-  );
   for (let number = 0; number < 60; number += 1) {
     const inOrder = number % 3 > 0;
     const [checkout, state] = [
@@ -156,7 +154,18 @@ test("the migration chooses the heads of what waits already", () => {
       number % 4 === 0 ? "failed" : "due",
     ];
     const cause = inOrder ? "event" : "replay";
-    row.run(uuid(number), `v${number}`, checkout, number, cause, Number(inOrder), state, (number * 7) % 13);
+    connection.exec(
+      insertion("deliveries", {
+        id: uuid(number),
+        event_id: `v${number}`,
+        checkout_id: checkout,
+        sequence: number,
+        cause,
+        in_order: Number(inOrder),
+        state,
+        next_at: (number * 7) % 13,
+      }),
+    );
   }
   connection.exec(DELIVERY_QUEUES_DDL);
   const next = deliveriesTable(connection).next("e", 100);

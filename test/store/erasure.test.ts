@@ -6,6 +6,7 @@ import { openStore, type Store } from "../../src/store/store.ts";
 import { eventually, runOn } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { insertion, manyOrders, expression } from "../support/rows.ts";
 
 const scheduler = {
   soon: (run: () => void) => void setImmediate(run),
@@ -53,35 +54,49 @@ const uuid = (store: string, last: number): string => `${store.repeat(8)}-0000-7
 function fill(raw: Database.Database, letter: string): string {
   const id = (last: number): string => uuid(letter, last);
   const s = id(0);
-  raw.exec(`
-    INSERT INTO merchants VALUES ('m${letter}', 'm', 1);
-    INSERT INTO stores VALUES ('${s}', 'm${letter}', 'Store ${letter}', 1, 1, 5, 6);
-    INSERT INTO held_stores VALUES ('${s}');
-    INSERT INTO capabilities VALUES ('${s}', 'currency', 'EUR', 1);
-    INSERT INTO credentials VALUES ('k${letter}', '${s}', '${letter.repeat(64)}', 'last', 'orders:write', 0, 1, NULL);
-    INSERT INTO endpoints VALUES ('${id(1)}', '${s}', 'url', 'http://localhost/', '*', 0, 'enabled', NULL, NULL, 1, NULL);
-    INSERT INTO signing_secrets VALUES ('s${letter}', '${s}', CAST('${letter.repeat(12)}' AS BLOB), zeroblob(20), 1, NULL, NULL);
-    INSERT INTO prices VALUES ('${s}', 'price', 'd', 1, 'EUR', 'alipay_plus', 1, 'one_time', 0);
-    INSERT INTO return_origins VALUES ('${s}', 'https://shop.example', '/thanks', 1);
-    INSERT INTO checkouts VALUES ('${id(2)}', '${s}', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, 'pending', 1, 2);
-    INSERT INTO attempts VALUES ('${id(2)}', 1, 1, 'declined', 2);
-    INSERT INTO late_results VALUES ('${id(2)}', 1, 'succeeded', 3);
-    INSERT INTO page_views VALUES ('${id(2)}', 'returned', 1, 3, 'https://shop.example/thanks');
-    INSERT INTO settlements VALUES ('${id(2)}', '${s}', 'succeeded', 9);
-    INSERT INTO idempotency_keys VALUES ('${s}', 'key-0001', '${"f".repeat(64)}', 201, '${id(3)}', '{}', '${id(2)}', 1);
-    INSERT INTO idempotency_uses (store_id, key, kind, request_id, at) VALUES ('${s}', 'key-0001', 'replayed', 'r', 1);
-    INSERT INTO assumption_uses VALUES ('${s}', 5, 'r', 1);
-    INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
-      VALUES ('${id(4)}', '${s}', '${id(2)}', 'order.created', 1, '{}', 1), ('${id(5)}', '${s}', NULL, 'webhook.test', 1, '{}', 1);
-    INSERT INTO deliveries VALUES ('${id(6)}', '${s}', '${id(1)}', '${id(4)}', '${id(2)}', 1, 'event', 1, 'failed', 1, 1, 1, NULL, 0);
-    INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash)
-      VALUES ('${id(6)}', 1, 1, 'u', '{}', '${"e".repeat(64)}');
-    INSERT INTO faults (id, store_id, action, event_id, endpoint_id, nth, seed, times, matched, applied, created_at)
-      VALUES ('${id(7)}', '${s}', 'drop', '${id(4)}', '${id(1)}', 1, '', 1, 0, 0, 1);
-    INSERT INTO admin_acts (store_id, actor, action, at) VALUES ('${s}', 'administrator', 'open_gate', 1);
-    INSERT INTO drills VALUES ('${id(8)}', '${s}', 'webhook', 'x', 1, '[]', 1);
-    INSERT INTO waivers (store_id, drill, reason, at) VALUES ('${s}', 'webhook', 'by hand', 1);
-    INSERT INTO explorations VALUES ('${s}', 1, 0, '[]', 1);`);
+  const [merchant_id, checkout_id] = [`m${letter}`, id(2)];
+  const own = { store_id: s };
+  const delivery = { ...own, event_id: id(4), endpoint_id: id(1) };
+  raw.exec(
+    [
+      insertion("merchants", { id: merchant_id }),
+      insertion("stores", {
+        id: s,
+        merchant_id,
+        name: `Store ${letter}`,
+        clock_offset: 5,
+        clock_frozen_at: 6,
+      }),
+      insertion("held_stores", own),
+      insertion("capabilities", own),
+      insertion("credentials", { ...own, id: `k${letter}`, key_hash: letter.repeat(64) }),
+      insertion("endpoints", { ...own, id: id(1), in_order: 0 }),
+      insertion("signing_secrets", {
+        ...own,
+        id: `s${letter}`,
+        nonce: expression(`CAST('${letter.repeat(12)}' AS BLOB)`),
+      }),
+      insertion("prices", own),
+      insertion("return_origins", own),
+      insertion("checkouts", { ...own, id: checkout_id, status: "pending" }),
+      insertion("attempts", { checkout_id, outcome: "declined", finished_at: 2 }),
+      insertion("late_results", { checkout_id }),
+      insertion("page_views", { checkout_id, kind: "returned", target: "https://shop.example/thanks" }),
+      insertion("settlements", { ...own, checkout_id }),
+      insertion("idempotency_keys", { ...own, request_id: id(3), checkout_id }),
+      insertion("idempotency_uses", own),
+      insertion("assumption_uses", own),
+      insertion("events", { ...own, id: id(4), checkout_id }),
+      insertion("events", { ...own, id: id(5), type: "webhook.test" }),
+      insertion("deliveries", { ...delivery, id: id(6), checkout_id, state: "failed", tries: 1 }),
+      insertion("delivery_attempts", { delivery_id: id(6) }),
+      insertion("faults", { ...delivery, id: id(7) }),
+      insertion("admin_acts", own),
+      insertion("drills", { ...own, id: id(8) }),
+      insertion("waivers", own),
+      insertion("explorations", own),
+    ].join(""),
+  );
   return s;
 }
 
@@ -143,9 +158,7 @@ test("a deletion takes all that is of its store, its merchant with the last one,
   const s = fill(raw, "a");
   fill(raw, "b");
   const sister = uuid("c", 0);
-  raw.exec(
-    `INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('${sister}', 'ma', 'Sister', 1, 1)`,
-  );
+  raw.exec(insertion("stores", { id: sister, merchant_id: "ma", name: "Sister" }));
   const untouched = rowsOf(raw, "b");
   const merchants = () => raw.prepare("SELECT id FROM merchants ORDER BY id").pluck().all();
   await erase(store, { storeId: s, kind: "delete" });
@@ -163,17 +176,17 @@ test("the file takes no view of a page that the program would not keep", () => {
   const { store, raw } = openFile();
   fill(raw, "a");
   const rows = [
-    [21, "opened", "NULL"],
-    [0, "opened", "NULL"],
-    [2, "closed", "NULL"],
-    [2, "opened", "'https://shop.example'"],
-    [2, "returned", "NULL"],
-    [1, "returned", "'https://shop.example'"],
-  ] as const;
-  for (const [number, kind, target] of rows)
-    expect(() =>
-      raw.exec(`INSERT INTO page_views VALUES ('${uuid("a", 2)}', '${kind}', ${number}, 9, ${target})`),
-    ).toThrow(/CHECK|UNIQUE/);
+    { number: 21 },
+    { number: 0 },
+    { number: 2, kind: "closed" },
+    { number: 2, target: "https://shop.example" },
+    { number: 2, kind: "returned" },
+    { number: 1, kind: "returned", target: "https://shop.example" },
+  ];
+  for (const row of rows)
+    expect(() => raw.exec(insertion("page_views", { checkout_id: uuid("a", 2), ...row }))).toThrow(
+      /CHECK|UNIQUE/,
+    );
   raw.close();
   store.close();
 });
@@ -199,13 +212,15 @@ test("outside the transactions of an erasure nothing goes, by no statement, also
   nothingGoes();
   await store.write(() => store.erasures.begin({ storeId: s, kind: "delete" }));
   nothingGoes();
-  expect(() => raw.exec(`INSERT INTO resets VALUES ('${s}')`)).toThrow(/FOREIGN KEY/);
-  expect(() => raw.exec(`BEGIN; INSERT INTO resets VALUES ('${s}'); COMMIT`)).toThrow(/FOREIGN KEY/);
+  expect(() => raw.exec(insertion("resets", { store_id: s }))).toThrow(/FOREIGN KEY/);
+  expect(() => raw.exec(`BEGIN; ${insertion("resets", { store_id: s })} COMMIT`)).toThrow(/FOREIGN KEY/);
   raw.exec("ROLLBACK");
   for (const value of [`'${s}'`, "NULL"])
-    expect(() => raw.exec(`INSERT INTO committed_resets VALUES (${value})`)).toThrow(/CHECK|NOT NULL/);
+    expect(() => raw.exec(`INSERT INTO committed_resets (store_id) VALUES (${value})`)).toThrow(
+      /CHECK|NOT NULL/,
+    );
   // The reset of one store opens no other one.
-  raw.exec(`BEGIN; INSERT INTO resets VALUES ('${s}')`);
+  raw.exec(`BEGIN; ${insertion("resets", { store_id: s })}`);
   for (const name of kept)
     if (name !== "delivery_attempts")
       expect(() => raw.exec(`DELETE FROM ${name} WHERE store_id = '${other}'`), name).toThrow(
@@ -277,14 +292,8 @@ test("a statement that deletes is there for each table with rows of a store", ()
 /** Orders of a store, each with its key and its event. */
 function addOrders(raw: Database.Database, storeId: string, count: number): void {
   const id = `printf('${storeId.slice(0, 8)}-%04x-7000-9000-%012d', n >> 16, n)`;
-  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
-  raw.exec(`
-    BEGIN;
-    ${numbers} INSERT INTO checkouts SELECT ${id}, '${storeId}', 'order', 'x' || n, 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2 FROM numbers;
-    ${numbers} INSERT INTO idempotency_keys SELECT '${storeId}', 'more-000' || n, '${"f".repeat(64)}', 201, ${id}, '{}', ${id}, 1 FROM numbers;
-    ${numbers} INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
-      SELECT ${id}, '${storeId}', ${id}, 'order.created', 1, '{}', 1 FROM numbers;
-    COMMIT;`);
+  const named = { orderId: "'x' || n", key: "'more-000' || n" };
+  raw.exec(`BEGIN; ${manyOrders({ storeId, count, id, ...named })} COMMIT;`);
 }
 
 test("an erasure takes several transactions, and a store has no clock, facts or time in between", async () => {
@@ -483,7 +492,8 @@ test("an erasure that was interrupted is ended by the next start, and until then
   const created = JSON.parse(String((await order("o-1")).body)) as { readonly data: { readonly id: string } };
   addOrders(database, TEA, 5000);
   addOrders(database, first, 5000);
-  database.exec(`INSERT INTO erasures VALUES ('${TEA}', 'delete'), ('${first}', 'reset');
+  database.exec(`${insertion("erasures", { store_id: TEA, kind: "delete" })}
+    ${insertion("erasures", { store_id: first })}
     DELETE FROM idempotency_keys WHERE store_id IN ('${TEA}', '${first}')`);
   // What another process changed is seen after a moment.
   harness.clock.advance(100);

@@ -4,6 +4,7 @@ import type { FileKind } from "../../src/store/connection/database.ts";
 import { createImage, openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/store/snapshot/image.ts";
 import { changedSnapshot } from "../support/changed-snapshot.ts";
 import { NEXT_FORMATS } from "../support/migrate.ts";
+import { insertion } from "../support/rows.ts";
 
 const STORE = "00000000-0000-4000-8000-00000000000a";
 const checkout = (last: number): string => `00000000-0000-4000-8000-00000000001${last}`;
@@ -13,13 +14,16 @@ const LATER: FileKind = { ...SNAPSHOT_FILE, migrations: NEXT_FORMATS.migrations 
 /** A snapshot of a store with two orders. */
 function snapshotOf(): Buffer {
   const image = createImage({ kind: SNAPSHOT_FILE, nativeBinding: undefined });
-  image.exec(`
-    INSERT INTO merchants VALUES ('m', 'Merchant', 1);
-    INSERT INTO stores VALUES ('${STORE}', 'm', 'Store', 1, 1, 0, NULL);
-    INSERT INTO checkouts VALUES
-      ('${checkout(1)}', '${STORE}', 'order', 'o-1', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2),
-      ('${checkout(2)}', '${STORE}', 'order', 'o-2', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2);
-    INSERT INTO snapshot VALUES (1, '${STORE}', 1, zeroblob(32));`);
+  image.exec(
+    [
+      insertion("merchants"),
+      insertion("stores", { id: STORE }),
+      ...[1, 2].map((last) =>
+        insertion("checkouts", { id: checkout(last), store_id: STORE, order_id: `o-${last}` }),
+      ),
+      insertion("snapshot", { store_id: STORE }),
+    ].join(""),
+  );
   const bytes = writeChecksum(image.serialize());
   image.close();
   return bytes;

@@ -11,14 +11,15 @@ import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { createImage, openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/store/snapshot/image.ts";
 import { NEXT_FORMATS } from "../support/migrate.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { insertion } from "../support/rows.ts";
 
 const PRESENT = currentSchemaVersion(SANDBOX_FILE);
 const STORE = "00000000-0000-4000-8000-00000000000a";
-const ROWS = `
-  INSERT INTO merchants VALUES ('m', 'Merchant', 1);
-  INSERT INTO stores VALUES ('${STORE}', 'm', 'Store', 1, 1, 0, NULL);
-  INSERT INTO checkouts VALUES ('00000000-0000-4000-8000-000000000011', '${STORE}', 'order', 'o-1', 1, 'EUR',
-    'alipay_plus', NULL, NULL, 'created', 1, 2);`;
+const ROWS = [
+  insertion("merchants"),
+  insertion("stores", { id: STORE }),
+  insertion("checkouts", { id: "00000000-0000-4000-8000-000000000011", store_id: STORE, order_id: "o-1" }),
+].join("");
 
 function open(path: string, kind: FileKind): Database.Database {
   const opened = openDatabase(path, { kind });
@@ -128,7 +129,7 @@ test("a program refuses each file of a later format as a newer version's, and do
 
 test("a snapshot is migrated in memory, its bytes stay as they are, and one of a later format is refused", () => {
   const image = createImage({ kind: SNAPSHOT_FILE, nativeBinding: undefined });
-  image.exec(`${ROWS} INSERT INTO snapshot VALUES (1, '${STORE}', 1, zeroblob(32));`);
+  image.exec(ROWS + insertion("snapshot", { store_id: STORE }));
   const bytes = writeChecksum(image.serialize());
   image.close();
   const next = { ...SNAPSHOT_FILE, migrations: NEXT_FORMATS.migrations };

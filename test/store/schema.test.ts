@@ -7,6 +7,7 @@ import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { REQUESTS_FILE } from "../../src/store/request/request-file.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { SNAPSHOT_FILE } from "../../src/store/snapshot/image.ts";
+import { insertion, expression, type Row } from "../support/rows.ts";
 
 /** The functions that the tables may call: SQLite 3.37 has them all, which is the first with STRICT tables. */
 const FUNCTIONS_OF_3_37: ReadonlySet<string> = new Set([
@@ -30,21 +31,23 @@ function open(kind: FileKind): Database.Database {
 function openFilled(): Database.Database {
   const connection = open(SANDBOX_FILE);
   connection.pragma("recursive_triggers = ON");
-  connection.exec(`
-    INSERT INTO merchants VALUES ('m', 'm', 1);
-    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);
-    INSERT INTO return_origins (store_id, origin, created_at) VALUES ('s', 'https://shop.example', 1);
-    INSERT INTO prices VALUES ('s', 'tea', 'Tea', 700, 'EUR', 'alipay_plus', 1, 'one_time', 0);
-    INSERT INTO endpoints (id, store_id, kind, url, event_types, state, created_at)
-      VALUES ('${id(1)}', 's', 'url', 'http://localhost/', '*', 'enabled', 1);
-    INSERT INTO checkouts VALUES ('${id(2)}', 's', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2);
-    INSERT INTO events VALUES (1, '${id(3)}', 's', '${id(2)}', 'order.created', 1, '{}', 1);
-    INSERT INTO admin_acts (store_id, actor, action, subject, at)
-      VALUES ('s', 'administrator', 'approve_price', 'tea', 1);
-    INSERT INTO drills VALUES ('${id(4)}', 's', 'duplicates', 'it', 1, '[]', 1);
-    INSERT INTO waivers (store_id, drill, reason, at) VALUES ('s', 'duplicates', 'by hand', 1);
-    INSERT INTO held_stores VALUES ('s');
-    INSERT INTO instance VALUES (1, '${id(5)}');`);
+  connection.exec(
+    [
+      insertion("merchants"),
+      insertion("stores"),
+      insertion("return_origins"),
+      insertion("prices"),
+      insertion("endpoints", { id: id(1), in_order: 0 }),
+      insertion("checkouts", { id: id(2) }),
+      insertion("idempotency_keys", { request_id: id(6), checkout_id: id(2) }),
+      insertion("events", { id: id(3), checkout_id: id(2) }),
+      insertion("admin_acts", { action: "approve_price", subject: "tea" }),
+      insertion("drills", { id: id(4), kind: "duplicates" }),
+      insertion("waivers", { drill: "duplicates" }),
+      insertion("held_stores"),
+      insertion("instance", { uuid: id(5) }),
+    ].join(""),
+  );
   return connection;
 }
 
@@ -80,11 +83,9 @@ test("the tables call functions of SQLite 3.37 alone, so that the sqlite3 of a s
 
 test("what is refused elsewhere, the tables refuse too", () => {
   const connection = openFilled();
-  const fault = (columns: string, values: string): string =>
-    `INSERT INTO faults (id, store_id, nth, seed, matched, applied, created_at, ${columns})
-     VALUES ('${id(8)}', 's', 1, '', 0, 0, 1, ${values})`;
-  const checkout = (status: string): string =>
-    `INSERT INTO checkouts VALUES ('${id(9)}', 's', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, '${status}', 1, 2)`;
+  const fault = (row: Row): string => insertion("faults", { id: id(8), ...row });
+  const checkout = (row: Row): string => insertion("checkouts", { id: id(9), ...row });
+  const other = (row: Row): string => checkout({ order_id: "p", ...row });
   const rows: readonly (readonly [string, RegExp])[] = [
     ["UPDATE endpoints SET in_order = 2", /CHECK/],
     ["UPDATE prices SET billing_model = 'monthly'", /CHECK/],
@@ -92,25 +93,31 @@ test("what is refused elsewhere, the tables refuse too", () => {
     ...["thanks", "//evil.example", "/?paid", "/a b", ""].map(
       (path) => [`UPDATE return_origins SET path = '${path}'`, /CHECK/] as const,
     ),
-    ...["created", "pending", "succeeded"].map((status) => [checkout(status), /UNIQUE/] as const),
-    [fault("action, times", "'drop', 0"), /CHECK/],
-    [fault("action", "'drop'"), /CHECK/],
-    [fault("action, times, probability", "'drop', 1, 1.5"), /CHECK/],
-    [fault("action, times, method", "'reset', 1, 'PUT'"), /CHECK/],
-    [fault("action, times, status", "'status', 1, 200"), /CHECK/],
-    ["INSERT INTO erasures VALUES ('s', 'other')", /CHECK/],
-    ["INSERT INTO erasures VALUES ('unknown', 'reset')", /FOREIGN KEY/],
-    ["INSERT INTO event_floor VALUES (2, 1)", /CHECK/],
-    ["INSERT INTO held_stores VALUES ('s')", /UNIQUE/],
-    ["INSERT INTO held_stores VALUES ('t')", /FOREIGN KEY/],
+    ...["created", "pending", "succeeded"].map((status) => [checkout({ status }), /UNIQUE/] as const),
+    ["UPDATE checkouts SET status = 'paid'", /cannot move/],
+    [other({ amount_minor: 0 }), /CHECK/],
+    [other({ amount_minor: "many" }), /TEXT value in INTEGER/],
+    [other({ currency: "eur" }), /CHECK/],
+    [other({ store_id: "x" }), /FOREIGN KEY/],
+    ["UPDATE idempotency_keys SET body = 'x'", /first answer/],
+    [fault({ times: 0 }), /CHECK/],
+    [fault({ times: null }), /CHECK/],
+    [fault({ probability: 1.5 }), /CHECK/],
+    [fault({ action: "reset", method: "PUT" }), /CHECK/],
+    [fault({ action: "status", status: 200 }), /CHECK/],
+    [insertion("erasures", { kind: "other" }), /CHECK/],
+    [insertion("erasures", { store_id: "unknown" }), /FOREIGN KEY/],
+    [insertion("event_floor", { id: 2 }), /CHECK/],
+    [insertion("held_stores"), /UNIQUE/],
+    [insertion("held_stores", { store_id: "t" }), /FOREIGN KEY/],
     ["DELETE FROM stores", /FOREIGN KEY/],
-    [`INSERT INTO instance VALUES (2, '${id(5)}')`, /CHECK/],
-    ["INSERT INTO snapshot VALUES (1, NULL, 1, zeroblob(31))", /CHECK/],
-    ["INSERT INTO resets VALUES ('s')", /FOREIGN KEY/],
+    [insertion("instance", { id: 2, uuid: id(5) }), /CHECK/],
+    [insertion("snapshot", { key: expression("zeroblob(31)") }), /CHECK/],
+    [insertion("resets"), /FOREIGN KEY/],
   ];
   for (const [sql, reason] of rows) expect(() => connection.exec(sql), sql).toThrow(reason);
   connection.exec("UPDATE checkouts SET status = 'cancelled'");
-  connection.exec(checkout("created"));
+  connection.exec(checkout({}));
   connection.close();
 });
 
@@ -120,8 +127,11 @@ test("what is audited never changes, and goes with a reset of its store alone", 
   for (const sql of [
     "UPDATE events SET body = 'x'",
     "UPDATE admin_acts SET at = 9",
-    `INSERT OR REPLACE INTO admin_acts (position, store_id, actor, action, at)
-       VALUES (1, 's', 'administrator', 'activate', 1)`,
+    insertion("admin_acts", { position: 1 }).replace("INSERT", "INSERT OR REPLACE"),
+    insertion("events", { position: 2, id: id(3), checkout_id: id(2) }).replace(
+      "INSERT",
+      "INSERT OR REPLACE",
+    ),
     "UPDATE drills SET passed = 0",
     "UPDATE waivers SET reason = 'x'",
     ...audited.map((table) => `DELETE FROM ${table}`),
@@ -130,8 +140,8 @@ test("what is audited never changes, and goes with a reset of its store alone", 
   const rows = (): unknown[] =>
     audited.map((table) => connection.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
   expect(rows()).toEqual([1, 1, 1, 1, 1]);
-  const deleted = audited.map((table) => `DELETE FROM ${table};`).join("");
-  connection.exec(`BEGIN; INSERT INTO resets VALUES ('s'); ${deleted} DELETE FROM resets; COMMIT`);
+  const deleted = ["idempotency_keys", ...audited].map((table) => `DELETE FROM ${table};`).join("");
+  connection.exec(`BEGIN; ${insertion("resets")} ${deleted} DELETE FROM resets; COMMIT`);
   expect(rows()).toEqual([0, 0, 0, 0, 0]);
   connection.close();
 });
@@ -157,25 +167,19 @@ test("no column of a checkout changes but its status and its expiry", () => {
 test("lengths of texts are counted in bytes, also behind a NUL", () => {
   const connection = openFilled();
   const journal = open(JOURNAL_FILE);
+  const checkout = (row: Row): string =>
+    insertion("checkouts", { id: id(9), order_id: "p", status: "failed", ...row });
   const rows: readonly (readonly [Database.Database, string, number])[] = [
+    [connection, checkout({ order_id: expression("?") }), 128],
+    [connection, checkout({ description: expression("?") }), 512],
     [
       connection,
-      `INSERT INTO checkouts VALUES ('${id(9)}', 's', 'order', ?, 1, 'EUR', 'alipay_plus', NULL, NULL, 'failed', 1, 2)`,
-      128,
+      insertion("page_views", { checkout_id: id(2), kind: "returned", target: expression("?") }),
+      1024,
     ],
-    [
-      connection,
-      `INSERT INTO checkouts VALUES ('${id(9)}', 's', 'order', 'p', 1, 'EUR', 'alipay_plus', ?, NULL, 'failed', 1, 2)`,
-      512,
-    ],
-    [connection, `INSERT INTO page_views VALUES ('${id(2)}', 'returned', 1, 1, ?)`, 1024],
-    [
-      connection,
-      "INSERT INTO admin_acts (store_id, actor, action, note, at) VALUES ('s', 'administrator', 'activate', ?, 1)",
-      2000,
-    ],
-    [connection, "INSERT INTO waivers (store_id, drill, reason, at) VALUES ('s', 'webhook', ?, 1)", 2000],
-    [journal, "INSERT INTO seen_events VALUES (?, 1, NULL)", 1024],
+    [connection, insertion("admin_acts", { note: expression("?") }), 2000],
+    [connection, insertion("waivers", { reason: expression("?") }), 2000],
+    [journal, "INSERT INTO seen_events (event_id, seen_at) VALUES (?, 1)", 1024],
   ];
   for (const [database, sql, most] of rows) {
     const insert = database.prepare<[string]>(sql);

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { expect, test } from "vitest";
-import type { Checkout } from "../../src/core/checkout/checkout.ts";
 import type { StoredResponse } from "../../src/core/checkout/idempotency-key.ts";
 import type { PageView } from "../../src/core/checkout/page-view.ts";
 import type { Credential } from "../../src/core/credential.ts";
@@ -23,12 +22,13 @@ import type { RecordedAttemptResult, DeliveryAttempt } from "../../src/store/web
 import type { Attempt, Price } from "../../src/core/checkout/shapes.ts";
 import type { Exploration } from "../../src/core/explore/shapes.ts";
 import type { Waiver } from "../../src/core/readiness/shapes.ts";
+import { aCheckout, insertion } from "../support/rows.ts";
 
 // One value for each field, so that a field that is written to or read from another's column shows.
 const uuid = (last: number): string => `0199a3c4-5d00-7000-8000-${String(last).padStart(12, "0")}`;
 const [storeId, endpointId, checkoutId] = [uuid(1), uuid(2), uuid(3)];
 const [eventId, deliveryId] = [uuid(4), uuid(5)];
-const checkout: Checkout = {
+const checkout = aCheckout({
   id: checkoutId,
   storeId,
   object: "checkout_session",
@@ -41,7 +41,7 @@ const checkout: Checkout = {
   status: "pending",
   createdAt: 11,
   expiresAt: 12,
-};
+});
 const response: StoredResponse = { fingerprint: "f".repeat(64), status: 201, requestId: uuid(6), body: "{}" };
 const event: Omit<StoredEvent, "position"> = {
   id: eventId,
@@ -351,9 +351,7 @@ test("the migration of explorations adds a table, of which no store has a row", 
   });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const connection = opened.value;
-  connection.exec(
-    "INSERT INTO merchants VALUES ('m', 'm', 1); INSERT INTO stores VALUES ('s', 'm', 's', 1, 1, 0, NULL)",
-  );
+  connection.exec(insertion("merchants") + insertion("stores"));
   connection.exec(EXPLORATIONS_DDL);
   const table = explorationsTable(connection);
   expect(table.of("s")).toBeUndefined();

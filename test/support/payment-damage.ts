@@ -1,5 +1,6 @@
 import Database from "better-sqlite3";
 import type { PROMISES } from "./payment-invariants.ts";
+import { insertion, expression } from "./rows.ts";
 
 /**
  * What breaks a promise when it is done behind the service's back to the only checkout, an order that was declined, then
@@ -19,14 +20,30 @@ export const DAMAGE: readonly (readonly [promise: keyof typeof PROMISES, sql: st
   ["the events replay the status", "DELETE FROM events"],
   [
     "an order is open or paid once",
-    `INSERT INTO checkouts SELECT 'other', store_id, object, order_id, amount_minor, currency, payment_method,
-       description, price_id, 'created', created_at, expires_at FROM checkouts`,
+    insertion(
+      "checkouts",
+      {
+        id: "other",
+        store_id: expression("store_id"),
+        object: expression("object"),
+        order_id: expression("order_id"),
+      },
+      "checkouts",
+    ),
   ],
   ["attempts count from 1 without a gap, to 5", "DELETE FROM attempts WHERE number = 1"],
   [
     "attempts count from 1 without a gap, to 5",
-    `INSERT INTO attempts SELECT checkout_id, value, 0, 'declined', 0 FROM attempts
-     JOIN json_each('[3, 4, 5, 6]') WHERE number = 2`,
+    insertion(
+      "attempts",
+      {
+        checkout_id: expression("checkout_id"),
+        number: expression("value"),
+        outcome: "declined",
+        finished_at: 1,
+      },
+      "attempts JOIN json_each('[3, 4, 5, 6]') WHERE number = 2",
+    ),
   ],
   ["a next attempt follows only a decline", "UPDATE attempts SET outcome = 'failed' WHERE number = 1"],
   ["who succeeded did so in one attempt, others in none", "UPDATE attempts SET outcome = 'succeeded'"],

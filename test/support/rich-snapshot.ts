@@ -2,6 +2,7 @@ import type Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import { startSandbox, type CreateCheckout, type Sandbox, type Store } from "../../src/testing/testing.ts";
 import { changedSnapshot } from "./changed-snapshot.ts";
+import { insertion } from "./rows.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 /** Calls an operation of the control API: a body makes it a POST. */
@@ -143,9 +144,16 @@ async function trade(sandbox: Sandbox, store: Store): Promise<void> {
 
 /** A late result and views of pages: what only a browser brings. And a store that is held back. */
 function addViews(copy: Database.Database, storeId: string): void {
-  const id = copy.prepare("SELECT checkout_id FROM attempts WHERE outcome = 'failed'").pluck().get();
-  copy.prepare("INSERT INTO late_results VALUES (?, 1, 'succeeded', 5)").run(id);
-  copy.prepare("INSERT INTO page_views VALUES (?, 'opened', 1, 3, NULL)").run(id);
-  copy.prepare("INSERT INTO page_views VALUES (?, 'returned', 1, 4, 'https://shop.example/thanks')").run(id);
-  copy.prepare("INSERT INTO held_stores VALUES (?)").run(storeId);
+  const checkout_id = String(
+    copy.prepare("SELECT checkout_id FROM attempts WHERE outcome = 'failed'").pluck().get(),
+  );
+  const target = "https://shop.example/thanks";
+  copy.exec(
+    [
+      insertion("late_results", { checkout_id, recorded_at: 5 }),
+      insertion("page_views", { checkout_id }),
+      insertion("page_views", { checkout_id, kind: "returned", at: 4, target }),
+      insertion("held_stores", { store_id: storeId }),
+    ].join(""),
+  );
 }
