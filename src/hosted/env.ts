@@ -3,8 +3,8 @@ import type { HostedSettings } from "../core/config/hosted-settings.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { NewStore } from "../sandbox/runtime/seed.ts";
 import type { StoreDetails } from "../store/stores.ts";
-import type { Mark } from "./marks.ts";
 import type { SandboxDescription } from "../core/sandbox/description.ts";
+import type { Mark } from "../core/hosted/marks.ts";
 
 /** The values of a new store. */
 export type StoreInput = {

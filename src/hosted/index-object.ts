@@ -11,7 +11,7 @@ import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
 import { toWorkerResponse } from "./answer.ts";
 import { createConnection } from "./connection.ts";
 import type { HostedEnv, IndexCalls } from "./env.ts";
-import { markOfId, objectName, type Mark } from "./marks.ts";
+import { markOfId, objectName, type Mark } from "../core/hosted/marks.ts";
 import { REFUSED_OPERATIONS, type OperationOverrides } from "./operations.ts";
 import { createHostedSandbox } from "./sandbox.ts";
 import { migrateTables, openObjectStore } from "./store.ts";

@@ -3,7 +3,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { toWorkerResponse, refuseUnreadable } from "./answer.ts";
 import { INDEX_NAME, type HostedEnv } from "./env.ts";
-import { objectName } from "./marks.ts";
+import { objectName } from "../core/hosted/marks.ts";
 import { createStorelessSandbox } from "./nowhere.ts";
 import { placeOf } from "./routing.ts";
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { Answered } from "./harness.ts";
-import { markedKeyBytes, markOfId } from "../../src/hosted/marks.ts";
+import { markedKeyBytes, markOfId } from "../../src/core/hosted/marks.ts";
 import { createSeeded, type Site } from "./raw-requests.ts";
 import type { V1Sandbox } from "./v1-sandboxes.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey } from "../../src/core/credential.ts";
