@@ -76,6 +76,7 @@ async function send({ url, method, headers, body, ...limits }: OutboundRequest):
     const answer = await fetch(url, sent);
     isAnswered = true;
     const read = await readUpTo(answer, maxResponseBytes);
+    if (read.error !== undefined) throw read.error;
     if (read.isCut && larger !== "cut")
       return {
         ok: false,
@@ -98,19 +99,26 @@ async function send({ url, method, headers, body, ...limits }: OutboundRequest):
 const NOT_CONNECTED =
   "no connection was established: no server listens there, the name has no address, or the network does not allow the address";
 
-async function readUpTo(
-  { body }: Response,
-  maxBytes: number,
-): Promise<{ readonly body: string; readonly isCut: boolean }> {
+type ReadBody = { readonly body: string; readonly isCut: boolean; readonly error?: unknown };
+
+/** Reads a body. An error after all announced bytes is ignored: the answer was complete. */
+async function readUpTo({ body, headers }: Response, maxBytes: number): Promise<ReadBody> {
   const parts: Uint8Array[] = [];
   let size = 0;
-  for await (const part of body ?? []) {
-    parts.push(part);
-    size += part.byteLength;
-    if (size > maxBytes) break;
+  let error: unknown;
+  try {
+    for await (const part of body ?? []) {
+      parts.push(part);
+      size += part.byteLength;
+      if (size > maxBytes) break;
+    }
+  } catch (thrown) {
+    // A decoded body is longer than announced.
+    const announced = headers.has("content-encoding") ? null : headers.get("content-length");
+    if (announced === null || size < Number(announced)) error = thrown;
   }
   const whole = Buffer.concat(parts);
-  return { body: whole.toString("utf8", 0, maxBytes), isCut: size > maxBytes };
+  return { body: whole.toString("utf8", 0, maxBytes), isCut: size > maxBytes, error };
 }
 
 /** The output of a Worker for internal errors. */

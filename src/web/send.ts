@@ -56,6 +56,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       resolve({ ...result, ...(result.ok ? {} : { onKept }), address, sent: connected });
     const fail = (failure: Failure): void =>
       end(proxy === undefined || connected ? failure : toProxyFailure(proxy, failure));
+    let answer: Collected | undefined;
     const sent = request(hop, optionsOf(outbound, route), (response) => {
       const isProxys = proxy !== undefined && route.socket === undefined;
       if (isProxys && response.statusCode === 407) {
@@ -63,7 +64,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
         connected = false;
         return fail({ ok: false, failure: "unreachable", message: proxyRefusal(407, new URL(url).host) });
       }
-      collect(response, outbound, (result) =>
+      answer = collect(response, outbound, (result) =>
         end(isProxys && result.ok ? { ...result, proxy: displayProxy(proxy) } : result),
       );
     });
@@ -76,15 +77,17 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       socket.once("connect", () => (address = socket.remoteAddress));
       socket.once(isTls ? "secureConnect" : "connect", () => (connected = true));
     });
-    sent.on("error", (error) => fail(describe(error, connected)));
+    sent.on("error", (error) => {
+      const failure = describe(error, connected);
+      if (answer === undefined) fail(failure);
+      else answer.fail(failure);
+    });
     sent.on("upgrade", (_response, upgraded) => {
       upgraded.destroy();
       end({ ok: false, failure: "bad_answer", message: "status 101 is not an answer to this request" });
     });
     // Any other end of the connection, so that the caller does not wait for ever.
-    sent.on("close", () =>
-      end({ ok: false, failure: "connection_lost", message: "the connection was closed" }),
-    );
+    sent.on("close", () => answer ?? end(CLOSED));
     sent.end(body);
   });
 }
@@ -191,13 +194,24 @@ function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   };
 }
 
+/** An answer whose head has arrived. */
+type Collected = {
+  /** Called with the error of the connection, or of bytes on it. */
+  readonly fail: (failure: Failure) => void;
+};
+
+/**
+ * Reads an answer to its end. An answer is complete with its announced body: the status counts whatever comes after
+ * it, such as the body of a 204 or a reset. A body without an announced length ends with the connection.
+ */
 function collect(
   response: IncomingMessage,
   { maxResponseBytes, larger, onPart }: Pick<OutboundRequest, "maxResponseBytes" | "larger" | "onPart">,
   end: (result: OutboundResult) => void,
-): void {
+): Collected {
   const chunks: Buffer[] = [];
   let size = 0;
+  let lost: Failure = CLOSED;
   const answer = (): void => {
     const lines = Object.entries(response.headers).map(([name, value]) => [name, lineOf(value)] as const);
     const body = Buffer.concat(chunks).subarray(0, maxResponseBytes).toString("utf8");
@@ -210,7 +224,6 @@ function collect(
     chunks.push(chunk);
     onPart?.(chunk);
     if (size <= maxResponseBytes) return;
-    response.destroy();
     if (larger === "cut") answer();
     else
       end({
@@ -218,10 +231,22 @@ function collect(
         failure: "bad_answer",
         message: `the answer is larger than ${maxResponseBytes} bytes`,
       });
+    response.destroy();
   });
-  response.on("error", (error) => end(describe(error, true)));
+  // The cause of this error reaches the request.
+  response.on("error", (error) => (lost = lost === CLOSED ? describe(error, true) : lost));
   response.on("end", answer);
+  response.on("close", () => (response.complete ? answer() : end(lost)));
+  return {
+    fail: (failure) => {
+      lost = failure;
+      // After an abort, Node ends a body without an announced length as if the connection had been closed.
+      if (failure.failure === "aborted" && !response.complete) end(failure);
+    },
+  };
 }
+
+const CLOSED: Failure = { ok: false, failure: "connection_lost", message: "the connection was closed" };
 
 function describe(error: NodeJS.ErrnoException, connected: boolean): Failure {
   const message =
