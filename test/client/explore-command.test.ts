@@ -106,3 +106,40 @@ test("a command that does not work without faults teaches nothing, and wrong fau
     expect([only, refused.code, refused.stderr]).toEqual([only, 2, expect.stringContaining("--only")]);
   }
 });
+
+test("a search that the budget ends says how many schedules it left out, in text, JSON, JUnit and the checklist", async () => {
+  const harness = createHarness();
+  await harness.start();
+  installClient(harness, async (purchase) => {
+    await purchase.pause(10_000);
+    const status = await purchase.post(`key-${purchase.orderId}`);
+    return status === 201 ? 0 : 1;
+  });
+  const line = ["explore", "--seed", "s", "--budget", "1s", "--junit", "explore.xml"];
+  const { code, stdout } = await harness.run([...line, "--", "client"]);
+  const [, ran = 0, left = 0] =
+    /! (\d+) schedules?, .*\n  (\d+) schedules with 1 fault were not run, because the budget was used up/u.exec(
+      stdout,
+    ) ?? [];
+  expect([code, stdout.includes("✓"), Number(ran) + Number(left)]).toEqual([0, false, 12]);
+  expect(readFileSync(join(harness.cwd, "explore.xml"), "utf8")).toContain(`name="not_run" value="${left}"`);
+  const checklist = await harness.run(["checklist"]);
+  expect(checklist.stdout).toContain(`Explored: ${ran} schedules, 0 broken, ${left} faults not judged`);
+  const json = await harness.run([...line, "--json", "--", "client"]);
+  expect(JSON.parse(json.stdout)).toMatchObject({ not_run: Number(left) });
+});
+
+test("the output of a failed purchase is told in one line", async () => {
+  const harness = createHarness();
+  harness.setShell(() =>
+    Promise.resolve({
+      ending: "exited",
+      exitCode: 1,
+      stdout: "",
+      stderr: "Error: no\n  at buy\r\n\tat main\n",
+    }),
+  );
+  const { code, stderr } = await harness.run(["explore", "--", "client"]);
+  expect([code, stderr]).toEqual([3, expect.stringContaining("exit code 1: Error: no at buy at main\n")]);
+  expect(stderr).not.toContain("\\u{");
+});

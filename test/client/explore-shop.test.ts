@@ -61,6 +61,18 @@ test("a secret in the view of an order is found", async () => {
   expect([code, stdout]).toEqual([1, expect.stringContaining('"cause":"secret_in_view"')]);
 });
 
+test("a view without bookings is told which fields of JSON it could have", async () => {
+  const harness = createHarness();
+  installShop(harness, {
+    onHook: ({ status, disk }) => {
+      disk.paid = status === "succeeded";
+    },
+    showsStatus: true,
+  });
+  const { stdout } = await harness.run(["explore", "--json", "--only", "[]", ...SERVED]);
+  expect(stdout).toContain("it could also return times and amount_minor");
+});
+
 test("a shop that does not start teaches nothing, and options that do not fit are refused", async () => {
   const harness = createHarness();
   installShop(harness, { onHook: () => undefined, onStart: () => false });
@@ -186,13 +198,21 @@ test("an exploration is recorded in the running sandbox, and shown beside the it
   await explore(["--depth", "1", "--budget", "1ms"]);
   const { stdout } = await harness.run(["checklist", "--json"]);
   const { exploration, items } = JSON.parse(stdout) as {
-    readonly exploration: { readonly schedules: number; readonly broken: number; readonly at: string };
+    readonly exploration: {
+      readonly schedules: number;
+      readonly broken: number;
+      readonly not_judged: number;
+      readonly at: string;
+    };
     readonly items: readonly unknown[];
   };
   expect([exploration.schedules >= 1, exploration.broken, items.length]).toEqual([true, 0, 6]);
   harness.clock.advance(2 * 3_600_000);
   const text = await harness.run(["checklist"]);
-  expect(text.stdout).toContain(`Explored: ${exploration.schedules} schedules, 0 broken, 2 h ago`);
+  const { schedules, not_judged: open } = exploration;
+  expect(text.stdout).toContain(
+    `Explored: ${schedules} schedules, 0 broken, ${open} faults not judged, 2 h ago`,
+  );
   // A schedule that is run alone is no exploration.
   await explore(["--only", "[]"]);
   expect((await harness.run(["checklist"])).stdout).toContain("2 h ago");

@@ -23,6 +23,7 @@ import {
 } from "../../src/core/explore/schedule.ts";
 import { shrinkSchedule } from "../../src/core/explore/shrink.ts";
 import { placeTable } from "../../src/core/explore/table.ts";
+import { parseView } from "../../src/core/explore/view.ts";
 import { fractionOf } from "../../src/core/fraction.ts";
 import { SEED } from "../support/campaign.ts";
 
@@ -377,4 +378,21 @@ test("a run is closer the more of it is not as without faults", () => {
   expect(differenceScore({ ...GOOD, requests: GOOD.requests.concat(GOOD.requests) }, GOOD)).toBe(1);
   expect(differenceScore({ ...GOOD, requests: refused("order_conflict"), purchase: FAILED }, GOOD)).toBe(5);
   expect(differenceScore({ ...GOOD, deliveries: [] }, GOOD)).toBe(0);
+});
+
+/** The cause that a view of a paid order of 1999 minor units breaks `right_amount` with; null if it holds. */
+function amountCause(amount: unknown): ExploreCause | null | undefined {
+  const view = parseView(JSON.stringify({ paid: true, times: 1, amount_minor: amount }), undefined);
+  if (view === undefined) return undefined;
+  const { verdicts } = judgeRun({ ...GOOD, last: view });
+  const verdict = verdicts.find(({ invariant }) => invariant === "right_amount");
+  if (verdict === undefined) return undefined;
+  return verdict.held ? null : verdict.cause;
+}
+
+test("an amount in any form is compared with the order's amount, and one that is not shown is not judged", () => {
+  for (const right of [1999, "1999", 1999.0]) expect([right, amountCause(right)]).toEqual([right, null]);
+  for (const wrong of [19.99, "19.99", "€19.99", "19,99", 199_900, 0, "", 1999.5, "1 999"])
+    expect([wrong, amountCause(wrong)]).toEqual([wrong, "other_amount"]);
+  expect(amountCause(null)).toBeUndefined();
 });

@@ -104,7 +104,10 @@ test("a seed repeats the schedules in their order, with the same ids through the
   expect(other?.met).not.toEqual(first?.met);
   expect([first?.result.schedules, first?.result.held]).toEqual([17, 17]);
   expect(first?.result.notJudged.map(({ invariant }) => invariant)).toEqual(["booked_once", "right_amount"]);
+  expect(first?.result.notJudged.map(({ reason }) => reason)).toEqual([STATUS_ALONE, STATUS_ALONE]);
 });
+
+const STATUS_ALONE = "the view returns only a status; it could also return times and amountMinor";
 
 test("with a seed, stores that are created at the same time have the ids of stores that are created in turn", async () => {
   const [together, inTurn] = await Promise.all(

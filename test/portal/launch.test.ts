@@ -69,7 +69,10 @@ test("the page shows the last exploration below the items: its counts, its age, 
     body: JSON.stringify({ schedules: 212, broken: 1, places }),
   });
   const { text } = await get();
-  expect([status, text]).toEqual([200, expect.stringContaining("Explored: 212 schedules, 1 broken")]);
+  expect([status, text]).toEqual([
+    200,
+    expect.stringContaining("Explored: 212 schedules, 1 broken, 1 fault not judged"),
+  ]);
   expect(text).toMatch(
     /Place Held Broken Not judged POST \/v1\/orders 1 .*2 .*kill .*order\.succeeded 1 .*0 .*drop/,
   );

@@ -42,7 +42,11 @@ export function registerExplore(group: Group): void {
   register<ExploreCommandOptions>(group, {
     name: "explore <command> [arguments...]",
     summary: "run a purchase command under every fault, and find the faults that break it",
-    exitCodes: { 0: "every invariant held", 1: "an invariant is broken", 3: "no result" },
+    exitCodes: {
+      0: "every judged invariant held",
+      1: "an invariant is broken",
+      3: "no result; git bisect run needs 125 for it",
+    },
     examples: [
       "checkout explore -- npm run checkout-once",
       "checkout explore --depth 1 --json -- node create-order.js",
@@ -264,6 +268,7 @@ async function search(
     kills,
     isPlace: ({ kind }) => hasView || kind === "request",
     hasView,
+    amountField: "amount_minor",
     rerunOf: (schedule) => rerunCommand(context, schedule, { options, words }),
     onWave: ({ size, count }) =>
       printer.talk(`explore: ${count} schedules with ${size} ${size === 1 ? "fault" : "faults"}`),

@@ -2,6 +2,7 @@ import type { ExplorationResult } from "../../client/explore/exploration.ts";
 import { INVARIANTS, type Invariant } from "../../core/explore/invariants.ts";
 import { english } from "../../core/language.ts";
 import { escapeXml } from "../../core/readiness/report.ts";
+import { scheduleSize } from "../../core/explore/schedule.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { table } from "../table.ts";
@@ -9,10 +10,11 @@ import { faultJson } from "./faults.ts";
 
 /** The result as JSON. */
 export function exploreJson(result: ExplorationResult): object {
-  const { schedules, held, broken, notJudged, advice, seed } = result;
+  const { schedules, held, notRun, broken, notJudged, advice, seed } = result;
   return {
     schedules,
     held,
+    not_run: notRun.length,
     broken: broken.map(({ faults, schedules: count, ...rest }) =>
       Object.assign(rest, { faults: faults.map(faultJson), schedules: count }),
     ),
@@ -31,7 +33,7 @@ export async function exploreText(
   result: ExplorationResult,
   { printer: { style, wrap, width } }: Pick<Context, "printer">,
 ): Promise<string> {
-  const { schedules, held, broken, notJudged, advice, seed } = result;
+  const { schedules, held, notRun, broken, notJudged, advice, seed } = result;
   const findings = broken.map(({ text, faults, payer, story, rerun }) =>
     [
       wrap(`${style.red("✗")} ${text}`, 2),
@@ -57,15 +59,25 @@ export async function exploreText(
     const names = notJudged.filter((one) => one.reason === reason).map(({ invariant }) => invariant);
     return wrap(`  not judged: ${names.join(", ")}: ${reason}`, 4);
   });
-  const mark = broken.length === 0 ? style.green("✓") : style.red("✗");
+  const [first] = notRun;
+  // Without the last pairs of faults a search has a result; without some of the single faults it has only begun.
+  const isCut = first !== undefined && scheduleSize(first) === 1;
+  const mark = broken.length > 0 ? style.red("✗") : isCut ? style.yellow("!") : style.green("✓");
   const causes = broken.length === 1 ? "1 cause" : `${broken.length} causes`;
   const isOpen = notJudged.some(({ invariant }) => invariant === "booked_once");
   const last = `${mark} ${schedules} schedules, ${held} held, ${causes} found (seed ${printable(seed)})${isOpen ? "; booked_once was not judged" : ""}`;
-  return [...findings, ...places, [...adviceLines, ...open, last].join("\n")].join("\n\n");
+  const cut = first === undefined ? [] : [wrap(`  ${notRunText(notRun.length, scheduleSize(first))}`, 2)];
+  return [...findings, ...places, [...adviceLines, ...open, last, ...cut].join("\n")].join("\n\n");
+}
+
+/** What the end of the budget left out. */
+function notRunText(count: number, size: number): string {
+  const what = `${count} ${count === 1 ? "schedule" : "schedules"} with ${size} ${size === 1 ? "fault" : "faults"}`;
+  return `${what} ${count === 1 ? "was" : "were"} not run, because the budget was used up: a longer --budget runs more`;
 }
 
 /** The result as JUnit XML: a test for each invariant; invariants that are not judged are skipped. */
-export function exploreJunit({ broken, notJudged, schedules, seed }: ExplorationResult): string {
+export function exploreJunit({ broken, notJudged, schedules, notRun, seed }: ExplorationResult): string {
   const cases = (Object.keys(INVARIANTS) as Invariant[]).map((name) => {
     const found = broken.filter(({ invariant }) => invariant === name);
     const open = notJudged.find(({ invariant }) => invariant === name);
@@ -93,6 +105,7 @@ export function exploreJunit({ broken, notJudged, schedules, seed }: Exploration
     `  <testsuite name="checkout explore" ${counts} skipped="${count((one) => one.isSkipped)}">`,
     "    <properties>",
     `      <property name="schedules" value="${schedules}"/>`,
+    `      <property name="not_run" value="${notRun.length}"/>`,
     `      <property name="seed" value="${escapeXml(seed)}"/>`,
     "    </properties>",
     ...cases.flatMap(({ lines }) => lines),

@@ -49,6 +49,8 @@ type Search = {
   readonly isPlace: (place: StepPlace) => boolean;
   /** Whether there is a view of the application's bookings. */
   readonly hasView: boolean;
+  /** The name of the amount in that view. */
+  readonly amountField: "amountMinor" | "amount_minor";
   readonly rerunOf: (schedule: Schedule) => string;
   /** Called before the schedules of each size are run. */
   readonly onWave?: (wave: { readonly size: number; readonly count: number }) => void;
@@ -70,6 +72,8 @@ type Finding = {
 export type ExplorationResult = {
   readonly schedules: number;
   readonly held: number;
+  /** The schedules of the last size that the budget, or the limit of schedules, left out. */
+  readonly notRun: readonly Schedule[];
   readonly broken: readonly Finding[];
   readonly notJudged: readonly { readonly invariant: Invariant; readonly reason: string }[];
   readonly advice: readonly { readonly faults: readonly ScheduledFault[]; readonly text: string }[];
@@ -101,8 +105,9 @@ export async function exploreAll(search: Search): Promise<ExplorationResult | Us
   return {
     schedules: runs.length,
     held: runs.filter(({ judgement }) => brokenVerdicts(judgement).length === 0).length,
+    notRun: left,
     broken: confirmed,
-    notJudged: findNotJudged(runs, unsteady, search.hasView),
+    notJudged: findNotJudged(runs, unsteady, search),
     advice: adviceOf(runs),
     table: placeTable(placesOf(plain.facts), [
       ...runs.map((run) => ({ schedule: run.facts.schedule, result: resultOf(run, confirmed) })),
@@ -269,7 +274,7 @@ const OF_CLIENT: ReadonlySet<Invariant> = new Set(["one_order", "client_ends", "
 function findNotJudged(
   runs: readonly ExploreRun[],
   unsteady: readonly Invariant[],
-  hasView: boolean,
+  { hasView, amountField }: Pick<Search, "hasView" | "amountField">,
 ): ExplorationResult["notJudged"] {
   const judged = new Set(
     runs.flatMap(({ judgement }) => judgement.verdicts.map(({ invariant }) => invariant)),
@@ -282,7 +287,9 @@ function findNotJudged(
   };
   const notJudgedItem = (invariant: Invariant, reason: NotJudgedReason) => ({
     invariant,
-    reason: english(NOT_JUDGED_REASONS[reason]),
+    reason: english(
+      reason === "status_alone" ? NOT_JUDGED_REASONS[reason](amountField) : NOT_JUDGED_REASONS[reason],
+    ),
   });
   return [
     ...never.map((invariant) => notJudgedItem(invariant, reasonOf(invariant))),

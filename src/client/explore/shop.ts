@@ -134,10 +134,11 @@ async function serveShop(
   throw new ShopFailure(`the shop did not start: ${why}`);
 }
 
-/** How a failed command ended, with the end of its output. */
+/** How a failed command ended, with the end of its output as one line. */
 export function commandFailureText({ ending, exitCode, stdout, stderr }: ShellResult): string {
   const how = ending === "aborted" ? "killed" : `exit code ${exitCode ?? "none"}`;
-  const said = printable((stderr.trim() === "" ? stdout : stderr).trim().slice(-MAX_QUOTED_OUTPUT));
+  const output = (stderr.trim() === "" ? stdout : stderr).trim().replaceAll(/\s+/g, " ");
+  const said = printable(output.slice(-MAX_QUOTED_OUTPUT));
   return said === "" ? how : `${how}: ${said}`;
 }
 

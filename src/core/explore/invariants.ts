@@ -187,9 +187,9 @@ export const DROPPED_EVENT_ADVICE: Words = [
 
 /** Why an invariant was not judged. */
 export const NOT_JUDGED_REASONS = {
-  status_alone: [
-    "the view returns only a status; it could also return times and amountMinor",
-    "视图只给出状态；还可以返回 times 和 amountMinor",
+  status_alone: (amountField: string): Words => [
+    `the view returns only a status; it could also return times and ${amountField}`,
+    `视图只给出状态；还可以返回 times 和 ${amountField}`,
   ],
   nothing_failed: ["no purchase failed, so no recovery was needed", "没有购买失败，因此无需恢复"],
   no_view: [
@@ -201,7 +201,7 @@ export const NOT_JUDGED_REASONS = {
     "it was broken once, but not in each of the three runs after that",
     "曾被违反一次，之后的三次运行没有全部重现",
   ],
-} as const satisfies Readonly<Record<string, Words>>;
+} as const satisfies Readonly<Record<string, Words | ((amountField: string) => Words)>>;
 
 /** The code of a reason. */
 export type NotJudgedReason = keyof typeof NOT_JUDGED_REASONS;

@@ -12,6 +12,11 @@ export type PlaceResults = {
   readonly notJudged: readonly string[];
 };
 
+/** The number of single faults without a verdict. */
+export function countNotJudged(places: readonly Pick<PlaceResults, "notJudged">[]): number {
+  return places.reduce((sum, { notJudged }) => sum + notJudged.length, 0);
+}
+
 /** The verdict on a schedule. */
 export type ScheduleResult = "held" | "broken" | "not_judged";
 

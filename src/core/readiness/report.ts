@@ -1,6 +1,7 @@
 import { verdictsOf, type Calibration } from "../calibration/calibration.ts";
 import { toIso } from "../clock.ts";
 import { spanText } from "../explain/span.ts";
+import { countNotJudged } from "../explore/table.ts";
 import { english } from "../language.ts";
 import { titleOf } from "../calibration/assumptions.ts";
 import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
@@ -46,7 +47,12 @@ export function reportJson({
     exploration:
       exploration === null
         ? null
-        : { schedules: exploration.schedules, broken: exploration.broken, at: toIso(exploration.at) },
+        : {
+            schedules: exploration.schedules,
+            broken: exploration.broken,
+            not_judged: countNotJudged(exploration.places),
+            at: toIso(exploration.at),
+          },
     items: items.map(({ name, status, reason, evidence, assumptions, next }) => ({
       name,
       title: english(ITEM_TITLES[name]),
@@ -79,8 +85,8 @@ export function calibrationLine({ calibration }: ChecklistReport): string | unde
 /** The last exploration in one line: its schedules, its findings and its age. */
 export function explorationLine({ exploration = null, judgedAt }: ChecklistReport): string | undefined {
   if (exploration === null) return undefined;
-  const { schedules, broken, at } = exploration;
-  return `${english(READINESS_SENTENCES.explored(schedules, broken))}, ${spanText(Math.max(0, judgedAt - at), english)} ago`;
+  const age = spanText(Math.max(0, judgedAt - exploration.at), english);
+  return `${english(READINESS_SENTENCES.explored(exploration))}, ${age} ago`;
 }
 
 /** The JSON form of a piece of evidence. */

@@ -1,3 +1,5 @@
+import type { Exploration } from "../control/readiness.ts";
+import { countNotJudged } from "../explore/table.ts";
 import type { Words } from "../language.ts";
 
 /** The checklist's texts for reasons, evidence and risks, one row for each fact. */
@@ -7,10 +9,17 @@ export const READINESS_SENTENCES = {
     ready_with_risks: ["Ready with risks", "已就绪（有风险）"],
     not_ready: ["Not ready", "未就绪"],
   },
-  explored: (schedules: number, broken: number): Words => [
-    `Explored: ${schedules} schedules, ${broken} broken`,
-    `故障探测：${schedules} 个方案，${broken} 个问题`,
-  ],
+  explored: ({ schedules, broken, places }: Omit<Exploration, "at">): Words => {
+    const open = countNotJudged(places);
+    const [openEnglish, openChinese] =
+      open === 0
+        ? ["", ""]
+        : [`, ${open} ${open === 1 ? "fault" : "faults"} not judged`, `，${open} 个故障未判定`];
+    return [
+      `Explored: ${schedules} schedules, ${broken} broken${openEnglish}`,
+      `故障探测：${schedules} 个方案，${broken} 个问题${openChinese}`,
+    ];
+  },
   /** Part of every report, because a test can prove nothing about live payments (interface 5). */
   testMode: [
     "This is test mode: nothing here shows that live payments work.",

@@ -37,11 +37,13 @@ export async function exploreIn(
     kills: { request: [], delivery: [] },
     isPlace: () => true,
     hasView: true,
+    amountField: "amountMinor",
     rerunOf,
   });
   if ("why" in found) throw new Error(found.why, found.cause === undefined ? {} : { cause: found.cause });
   return {
     ...found,
+    notRun: found.notRun.length,
     broken: found.broken.map(({ faults, ...rest }) => Object.assign(rest, { faults: removeKills(faults) })),
     advice: found.advice.map(({ faults, text }) => ({ faults: removeKills(faults), text })),
   };

@@ -74,6 +74,8 @@ export type Exploration = {
   readonly schedules: number;
   /** The number of schedules in which no invariant was broken. */
   readonly held: number;
+  /** The number of schedules of the last size that the budget, or `maxSchedules`, left out. */
+  readonly notRun: number;
   /** Each cause once, with the smallest schedule that shows it, confirmed by three runs. */
   readonly broken: readonly BrokenInvariant[];
   /** Invariants that the exploration did not judge. */

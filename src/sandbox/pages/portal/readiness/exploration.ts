@@ -7,12 +7,10 @@ import type { JudgedChecklist } from "../../../../core/readiness/shapes.ts";
 /** The last exploration of the store, with the results at each place; empty if there was none. */
 export function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
   if (exploration === null) return html``;
-  const { schedules, broken, places, at } = exploration;
+  const { places, at } = exploration;
   const names = (actions: readonly string[]): string => (actions.length === 0 ? "–" : actions.join(", "));
   return html`<section class="explored">
-    <h3>
-      ${READINESS_SENTENCES.explored(schedules, broken)} <span class="hint">${ageOf(at, judgedAt)}</span>
-    </h3>
+    <h3>${READINESS_SENTENCES.explored(exploration)} <span class="hint">${ageOf(at, judgedAt)}</span></h3>
     ${table(LAUNCH_TEXTS.places, places, ({ place, held, broken: breaking, notJudged }) => [
       [LAUNCH_TEXTS.place, place, "head", "english"],
       [LAUNCH_TEXTS.held, String(held.length), "number"],
