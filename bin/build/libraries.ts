@@ -15,6 +15,12 @@ const NODE_CHECK = `{
     throw new Error(needed);
 }`;
 
+/**
+ * Not minified: Node prints the whole line that throws an uncaught error, and test runners show it. Long lines would hide
+ * the message of the error.
+ */
+const readable = { ...common, minifyWhitespace: false, minifySyntax: false } as const;
+
 const WEBHOOK_TYPES: Typed = ["core/webhook/webhook", "webhooks"];
 const TESTING_TYPES: Typed = [
   "core/webhook/webhook",
@@ -45,7 +51,7 @@ async function buildWebhooks(folder: string, types: Types): Promise<void> {
     ["cjs", "c"],
   ] as const) {
     const outfile = join(folder, `webhooks.${letter}js`);
-    await build({ ...common, entryPoints: ["src/webhooks.ts"], outfile, format });
+    await build({ ...readable, entryPoints: ["src/webhooks.ts"], outfile, format });
     writeFileSync(join(folder, `webhooks.d.${letter}ts`), shown);
   }
 }
@@ -55,7 +61,7 @@ async function buildWebhooks(folder: string, types: Types): Promise<void> {
  */
 async function buildTesting(folder: string, types: Types): Promise<void> {
   await build({
-    ...common,
+    ...readable,
     entryPoints: ["src/testing/testing.ts"],
     outfile: join(folder, "testing.cjs"),
     format: "cjs",
@@ -86,8 +92,7 @@ async function buildFixtures(folder: string, types: Types): Promise<void> {
       const outfile = join(folder, `testing-${name}.${format === "esm" ? "mjs" : "cjs"}`);
       const entryPoints = [`src/${fixtureSource(name)}.ts`];
       const parts = { external: RUNNERS, plugins: [builtKit(kit)] };
-      // Not minified, because test runners show its lines.
-      await build({ ...common, ...parts, entryPoints, outfile, format, minifyWhitespace: false });
+      await build({ ...readable, ...parts, entryPoints, outfile, format });
       const text = typesIn(types, fixtureSource(name)).replaceAll(/"\.\.\/\w+\.ts"/g, `"${kit}"`);
       writeFileSync(join(folder, `testing-${name}.d.mts`), text.replaceAll("testing.cjs", "testing.mjs"));
       if (format === "esm") return;
