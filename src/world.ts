@@ -309,6 +309,11 @@ export type World = {
 
   /** Whole milliseconds since the epoch. */
   readonly now: () => number;
+  /**
+   * The time of receivers in this process, which compare it with the time in a webhook. Default: `now`; a test suite may
+   * have replaced the `Date` of its process.
+   */
+  readonly receiversNow?: () => number;
   /** Milliseconds since an arbitrary point; never goes back. */
   readonly monotonic: () => number;
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;

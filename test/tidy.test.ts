@@ -38,6 +38,7 @@ const LAYERS: Readonly<
       "leven",
       "node:crypto",
       "node:net",
+      "node:util",
       "node:zlib",
     ],
   },
@@ -94,8 +95,10 @@ const LAYERS: Readonly<
       "node:crypto",
       "node:fs",
       "node:path",
+      "node:perf_hooks",
       "node:sea",
       "node:stream",
+      "node:timers",
       "node:timers/promises",
     ],
   },
@@ -213,6 +216,20 @@ test("what a test suite loads takes no error by its class, which is another one 
     .filter(({ text }) => /instanceof (?:Error|Database\.SqliteError)\b/.test(text))
     .map(({ name }) => name);
   expect(found).toEqual([]);
+});
+
+test("what a test suite loads takes no bytes by their class, and its timers and time when it is loaded", () => {
+  const loaded = sources.filter(({ name }) => IN_TEST_SUITES.test(name));
+  const byClass = loaded.filter(({ text }) => /instanceof (?:Uint8Array|ArrayBuffer|Buffer)\b/.test(text));
+  expect(byClass.map(({ name }) => name)).toEqual([]);
+  const timed = loaded.filter(({ name }) => name.startsWith("world/") && name !== "world/timers.ts");
+  const later = timed.filter(
+    ({ text }) =>
+      /\b(?:setTimeout|clearTimeout|setImmediate|setInterval)\(/.test(text) &&
+      !text.includes('from "./timers.ts"'),
+  );
+  expect(later.map(({ name }) => name)).toEqual([]);
+  expect(timed.filter(({ text }) => /\b(?:Date|performance)\.now\b/.test(text))).toEqual([]);
 });
 
 test("what is looked up by any text is a Map, because an object has what is called constructor", () => {

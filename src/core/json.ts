@@ -1,3 +1,4 @@
+import { TextDecoder } from "node:util";
 import { isError, accept, refuse, type Outcome } from "./outcome.ts";
 import { printable, printableLiteral } from "./text.ts";
 

@@ -27,7 +27,7 @@ export async function sendWithin(
 /** The whole body; undefined if it is incomplete. */
 async function textOf(body: HttpBody): Promise<string | undefined> {
   if (typeof body === "string") return body;
-  if (body instanceof Uint8Array) return Buffer.from(body).toString("utf8");
+  if (ArrayBuffer.isView(body)) return Buffer.from(body).toString("utf8");
   const parts: Uint8Array[] = [];
   try {
     for await (const part of body) parts.push(part);

@@ -1,9 +1,10 @@
 import { EVENT_TYPES } from "../core/checkout/event-types.ts";
 import { verifyWebhook } from "../core/webhook/verify.ts";
 import { createWriteSignals } from "../sandbox/runtime/write-signals.ts";
-import type { HttpRequest, Listener, Service } from "../world.ts";
+import type { GuestWorld, HttpRequest, Listener, Service } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
+import { fakeTimersProblem } from "../world/timers.ts";
 import { checkOptions, type Fields } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
 import { ignoreNotFound } from "./errors.ts";
@@ -85,7 +86,7 @@ export async function startReceiver(
     return inForce;
   };
   const take = async (request: HttpRequest): Promise<number> => {
-    const webhook = createReceived(request, { secrets: await secrets(), now: world.now() });
+    const webhook = createReceived(request, { secrets: await secrets(), world });
     received.push(webhook);
     signals.notify(ARRIVAL_EVENT);
     return checkStatus(await answer(webhook));
@@ -133,6 +134,8 @@ async function listen(
   { world }: InProcessSandbox,
   take: (request: HttpRequest) => Promise<number>,
 ): Promise<Listener> {
+  const faked = fakeTimersProblem();
+  if (faked !== undefined) throw new Error(`a receiver cannot listen: ${faked.message}; ${faked.next}`);
   const respond = (status: number, body = "") => ({ status, headers: {}, body });
   const service: Service = {
     answer: async (request) => {
@@ -161,9 +164,10 @@ function checkStatus(status: unknown): number {
 
 function createReceived(
   { rawHeaders, body }: HttpRequest,
-  trusted: { readonly secrets: readonly string[]; readonly now: number },
+  { secrets, world }: { readonly secrets: readonly string[]; readonly world: GuestWorld },
 ): Received {
-  const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, ...trusted });
+  const now = (world.receiversNow ?? world.now)();
+  const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, secrets, now });
   const pairs = rawHeaders.flatMap((name, at) =>
     at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] ?? ""] as const] : [],
   );

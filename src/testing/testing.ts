@@ -3,11 +3,13 @@
  * environment, write to the standard streams or handle signals (decision 97).
  */
 import { guestWorld } from "../world/real.ts";
+import { fakeTimersProblem } from "../world/timers.ts";
 import { createCalls, type Calls } from "./calls.ts";
 import { exploreIn } from "./explore/explore.ts";
 import type { Exploration, ExploreOptions } from "./explore/types.ts";
 import { setInternals } from "./internals.ts";
 import { parseOptions } from "./options.ts";
+import { StartError } from "./errors.ts";
 import { createReceivers } from "./receiver.ts";
 import { refuseClosed, startInProcess, type InProcessSandbox } from "./in-process.ts";
 import { createFetch } from "./fetch.ts";
@@ -66,6 +68,8 @@ export type {
 
 /** Starts a sandbox in this process. Rejects with a StartError if an option is wrong or the state cannot be used. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const faked = fakeTimersProblem();
+  if (faked !== undefined) throw new StartError({ code: "fake_timers", ...faked });
   const guest = guestWorld();
   try {
     const { world, ...read } = await parseOptions(guest.world, options);
@@ -115,6 +119,9 @@ function sandboxOf(running: InProcessSandbox, calls: Calls, identity: StoreIdent
   const forget = (): void => receivers.forget();
   const { fetch: send, handler } = createFetch(running);
   const close = async (): Promise<void> => {
+    const faked = fakeTimersProblem();
+    if (faked !== undefined)
+      throw new Error(`the sandbox cannot be closed: ${faked.message}; restore the timers first`);
     // Closes the sandbox first, so that receivers still accept its deliveries in flight.
     await running.close();
     await receivers.end();

@@ -69,5 +69,5 @@ export function toOriginForm(request: HttpRequest): HttpRequest {
 
 /** Whether a body is complete, not a stream. */
 export function isWholeBody(body: HttpBody): body is string | Uint8Array {
-  return typeof body === "string" || body instanceof Uint8Array;
+  return typeof body === "string" || ArrayBuffer.isView(body);
 }

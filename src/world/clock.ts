@@ -1,17 +1,24 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { World } from "../world.ts";
-import { isError } from "../core/outcome.ts";
+import { clearTimeout, monotonic, now, setImmediate, setTimeout } from "./timers.ts";
 
 /** The clock of this machine and the timers of this process. */
 export const clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(ignoreAbort),
+  now,
+  monotonic,
+  sleep,
   after: (milliseconds, run) => void setTimeout(run, milliseconds),
   soon: (run) => void setImmediate(run),
 } satisfies Partial<World>;
 
-/** Ignores an abort, which ends a sleep early; the caller checks the signal. */
-function ignoreAbort(error: unknown): void {
-  if (!(isError(error) && error.name === "AbortError")) throw error;
+function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) return resolve();
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal?.addEventListener("abort", end);
+  });
 }

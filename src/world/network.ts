@@ -1,5 +1,6 @@
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
 import { clock } from "./clock.ts";
+import { clearTimeout, setTimeout } from "./timers.ts";
 
 /**
  * The module that sends requests, loaded with the first request and cached: in the bundle each import copies the

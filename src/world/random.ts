@@ -1,6 +1,7 @@
 import { v7 } from "uuid";
 import type { World } from "../world.ts";
 import { crypto } from "./node.ts";
+import { now } from "./timers.ts";
 
 /** Unpredictable ids and random numbers. */
 export const randomness = {
@@ -19,5 +20,5 @@ function uuidV7(): string {
   if (randomPool.length < UUID_RANDOM_BYTES) randomPool = crypto().randomBytes(RANDOM_POOL_BYTES);
   const random = randomPool.subarray(0, UUID_RANDOM_BYTES);
   randomPool = randomPool.subarray(UUID_RANDOM_BYTES);
-  return v7({ random });
+  return v7({ random, msecs: now() });
 }

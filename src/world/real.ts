@@ -11,6 +11,7 @@ import { standardOutputs } from "./output.ts";
 import { onStop, portOwner, processStart, terminate } from "./processes.ts";
 import { randomness } from "./random.ts";
 import { runInShell, runProgram } from "./shell.ts";
+import { clearTimeout, receiversNow, setTimeout } from "./timers.ts";
 
 /**
  * The real world: this process, its clock, its disk and its network. Files that it writes are readable only by the
@@ -83,6 +84,7 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     ownFile,
     sqliteAddon: () => undefined,
     ...clock,
+    receiversNow,
     sleep: (milliseconds, signal) => clock.sleep(milliseconds, untilEnd(signal)),
     after: later,
     ...randomness,

@@ -166,7 +166,7 @@ function start(
     body: event.body,
     secrets: inForce,
     retiredSecrets: retired,
-    realNow: world.now(),
+    realNow: (world.receiversNow ?? world.now)(),
     fault: fault ?? delivery.fault,
   });
   const last = delivery.wasTried ? store.deliveryAttempts.last(delivery.id) : undefined;

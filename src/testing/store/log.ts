@@ -1,4 +1,5 @@
 import type { GuestWorld } from "../../world.ts";
+import { fakeTimersProblem } from "../../world/timers.ts";
 import { checkFilter, checkMatchText, checkOptions, type Fields } from "../call-options.ts";
 import { WaitError } from "../errors.ts";
 import type { Filter, Log } from "../types.ts";
@@ -69,7 +70,9 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
         const found = came.find(matches);
         if (found !== undefined) return found;
         const wanted = typeof match === "function" ? "that matched" : JSON.stringify(match);
-        throw new WaitError(`no ${noun} ${wanted} within ${timeoutMs} ms; ${instead(came)}`);
+        const faked = fakeTimersProblem();
+        const why = faked === undefined ? "" : `\n  ${faked.message}; ${faked.next}`;
+        throw new WaitError(`no ${noun} ${wanted} within ${timeoutMs} ms; ${instead(came)}${why}`);
       } catch (error) {
         if (!isClosed()) throw error;
         throw new WaitError(`the sandbox was closed while waiting for the ${noun}`, {

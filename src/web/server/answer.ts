@@ -22,10 +22,10 @@ export async function answerRequest(
 ): Promise<void> {
   const { incoming, response } = entry;
   const reading = readBody(incoming, limits);
-  entry.isLast = !(reading instanceof Uint8Array || reading instanceof Promise);
+  entry.isLast = !(ArrayBuffer.isView(reading) || "then" in reading);
   const body = await reading;
   if (body === undefined) return;
-  if (body instanceof Uint8Array) {
+  if (ArrayBuffer.isView(body)) {
     entry.isServed = true;
     rests.serve(incoming.socket);
     const sent = await service.answer(requestOf(incoming, body));

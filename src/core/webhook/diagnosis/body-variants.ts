@@ -1,3 +1,4 @@
+import { TextDecoder } from "node:util";
 import type { CauseFinding } from "./causes.ts";
 import { isRecord, parseJson } from "../../json.ts";
 import { FIELDS_OF_CHECKOUT, EVENT_FIELDS } from "../verify.ts";

@@ -61,7 +61,7 @@ export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
  * that the caller can stop.
  */
 export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, readonly Diagnosis[]> {
-  yield options.rawBody instanceof Uint8Array ? options.rawBody.length : BYTES_PER_ATTEMPT;
+  yield ArrayBuffer.isView(options.rawBody) ? options.rawBody.length : BYTES_PER_ATTEMPT;
   const verdict = verifySignature(options);
   if (verdict.ok) return [];
   if (verdict.code === "secret_missing") return provenDiagnoses([{ code: "secret_missing" }]);

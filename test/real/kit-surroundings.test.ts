@@ -1,0 +1,172 @@
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { startSandbox } from "../../src/testing/testing.ts";
+import { projectOf } from "../support/kit-projects.ts";
+
+/** What `test/support/kit-surroundings.mjs` prints of a row in which the kit works. */
+const WORKS = "true,201,WaitError,true";
+const FAKED_BEFORE = expect.stringMatching(
+  /^StartError: fake timers were installed before hosted-checkout\/testing was loaded; import it before/,
+);
+/** Rows whose change comes before the kit is loaded, and their result. */
+const BEFORE_LOADING: readonly (readonly [string, unknown])[] = [
+  ["all timers", WORKS],
+  ["performance", WORKS],
+  ["Date.now", WORKS],
+  ["Date of 1970", WORKS],
+  ["Date of 2040", WORKS],
+  ["node:test, Date", WORKS],
+  ["node:test, all", FAKED_BEFORE],
+  ["node:test, setImmediate", FAKED_BEFORE],
+  ["Uint8Array of another realm", WORKS],
+  ["no TextDecoder", WORKS],
+  ["no setImmediate", WORKS],
+  ["Promise of an agent", WORKS],
+];
+/** The members that `vi.useFakeTimers()` replaces by default. */
+const FAKED = ["setTimeout", "clearTimeout", "setImmediate", "setInterval", "Date", "performance"] as const;
+
+const SCRIPT = "kit-surroundings.mjs";
+
+function project(files: Readonly<Record<string, string>> = {}): string {
+  return projectOf({
+    [SCRIPT]: readFileSync(join(import.meta.dirname, "../support", SCRIPT), "utf8"),
+    ...files,
+  });
+}
+
+type Run = { readonly stdout: string; readonly stderr: string };
+
+/** A program of a merchant; that it ends at all shows that the kit keeps nothing alive. */
+function run(cwd: string, ...args: readonly string[]): Promise<Run> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd, timeout: 60_000 }, (_failed, stdout, stderr) =>
+      resolve({ stdout, stderr }),
+    );
+  });
+}
+
+function rowsOf({ stdout, stderr }: Run): readonly (readonly [string, string])[] {
+  expect(stderr).toBe("");
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as [string, string]);
+}
+
+test("the kit works whatever a test suite replaces in its process after it was loaded", async () => {
+  const rows = rowsOf(await run(project(), SCRIPT));
+  expect(rows.length).toBeGreaterThanOrEqual(50);
+  expect(rows.filter(([, result]) => result !== WORKS)).toEqual([]);
+});
+
+test("what was replaced before the kit was loaded does not reach it, or it says in one sentence what is missing", async () => {
+  const cwd = project();
+  for (const [name, wanted] of BEFORE_LOADING)
+    expect(rowsOf(await run(cwd, SCRIPT, name))).toEqual([[name, wanted]]);
+});
+
+test("the fake timers of vitest, all and each alone, stop neither the sandbox nor its waits", async () => {
+  for (const toFake of [undefined, ...FAKED.map((name) => [name])]) {
+    vi.useFakeTimers(toFake === undefined ? {} : { toFake });
+    try {
+      const sandbox = await startSandbox();
+      const { store } = sandbox;
+      const receiver = await store.receiver();
+      const order = await store.orders.create({ order_id: "order-1001", price_id: "price_coffee" });
+      await store.pay(order.id);
+      const { verified } = await receiver.waitFor("order.succeeded");
+      await expect(store.events.waitFor("order.failed", { timeoutMs: 10 })).rejects.toThrow("within 10 ms");
+      await sandbox.close();
+      expect([toFake, verified]).toEqual([toFake, true]);
+    } finally {
+      vi.useRealTimers();
+    }
+  }
+});
+
+test("an application whose Date a test has set verifies what the sandbox sends at that time", async () => {
+  vi.useFakeTimers({ now: Date.UTC(2031, 4, 5), toFake: ["Date"] });
+  try {
+    const sandbox = await startSandbox();
+    const { store } = sandbox;
+    const receiver = await store.receiver();
+    await store.orders.create({ order_id: "order-1001", price_id: "price_coffee" });
+    const { verified, headers } = await receiver.waitFor("order.created");
+    expect([verified, headers["checkout-timestamp"]]).toEqual([true, `${Date.UTC(2031, 4, 5) / 1000}`]);
+    await sandbox.close();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+// Sinon's default replaces process.nextTick, without which no socket of Node does anything.
+test("fake timers that stop the sockets of Node are named: by a start, a receiver, a wait and a close", async () => {
+  const program = `
+import { startSandbox } from "hosted-checkout/testing";
+const sandbox = await startSandbox();
+const { store } = sandbox;
+const { nextTick } = process;
+process.nextTick = Object.assign(() => undefined, { clock: {} });
+const failed = [
+  await startSandbox().catch((error) => error.message),
+  await store.receiver().catch((error) => error.message),
+  await store.events.waitFor("order.failed", { timeoutMs: 1 }).catch((error) => error.message),
+  await sandbox.close().catch((error) => error.message),
+];
+process.nextTick = nextTick;
+await sandbox.close();
+console.log(JSON.stringify(failed));
+`;
+  const { stdout } = await run(project({ "shop.mjs": program }), "shop.mjs");
+  const failed = JSON.parse(stdout) as readonly string[];
+  expect(failed).toHaveLength(4);
+  for (const message of failed)
+    expect(message).toMatch(
+      /process\.nextTick is replaced by fake timers, and no socket of Node works without it; /,
+    );
+});
+
+/** Programs that fail by an error of the package, uncaught; each with a part of the message. */
+const UNCAUGHT: readonly (readonly [string, string])[] = [
+  ["await startSandbox({ sead: 1 });", "sead is not an option"],
+  ["await startSandbox({ port: -1 });", "port"],
+  ['await startSandbox({ state: { folder: "" } });', "state must be"],
+  ["await store.orders.create({});", "order_id"],
+  ['await store.orders.create({ order_id: "o", price_id: "price_of_nothing" });', "price_of_nothing"],
+  ['await store.orders.get("order-1001");', "no order or session"],
+  ['await store.pay("order-1001");', "no order or session"],
+  ['await store.events.waitFor("order.created", { timeoutMs: 5 });', "within 5 ms"],
+  ['await store.events.waitFor("order.paid");', "no event has the type"],
+  ['await store.requests.waitFor({ methods: "GET" });', "is not a field"],
+  ['await store.endpoints.add("http://shop.example/");', "shop.example"],
+  ["await store.faults.add({});", "action"],
+  ["await store.restore(new Uint8Array(5));", "snapshot"],
+  ["await store.receiver({ answers: 5 });", "is not an option"],
+  ["await sandbox.close(); await sandbox.createStore();", "the sandbox was closed"],
+  ['await explore({ sandbox, purchase: 5, view: () => "paid" });', "purchase must be"],
+  ["verifyWebhook();", "a verification needs one object"],
+  ["verifyWebhook({ rawBody: '', headers: 5, secrets: 'whsec_a' });", "headers"],
+];
+
+test("an uncaught error of the package prints its message and less than 2 KB, with import and require", async () => {
+  const names = "{ startSandbox, explore }";
+  const heads = {
+    "shop.mjs": `import ${names} from "hosted-checkout/testing";
+import { verifyWebhook } from "hosted-checkout/webhooks";`,
+    "shop.cjs": `const ${names} = require("hosted-checkout/testing");
+const { verifyWebhook } = require("hosted-checkout/webhooks");`,
+  };
+  const cwd = project();
+  const printed: unknown[] = [];
+  for (const [index, [line, message]] of UNCAUGHT.entries()) {
+    const name = index % 2 === 0 ? "shop.mjs" : "shop.cjs";
+    const work = `const sandbox = await startSandbox();\nconst { store } = sandbox;\n${line}`;
+    writeFileSync(join(cwd, name), `${heads[name]}\n(async () => {\n${work}\n})();\n`);
+    const { stderr } = await run(cwd, name);
+    if (!stderr.includes(message) || stderr.length > 2048) printed.push([line, stderr]);
+  }
+  expect(printed).toEqual([]);
+});
