@@ -51,7 +51,8 @@ export const files: Files = {
       return true;
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false;
-      throw error;
+      // A file system without hard links has no error of its own for that. What else is wrong, the other way meets too.
+      return createInPlace(path, content);
     }
   },
   remove: (path) => {
@@ -114,8 +115,28 @@ function writeNamed(path: string, content: string | Uint8Array, name: (unfinishe
   flushFolder(dirname(path));
 }
 
+/** Creates a file under its final name; false if it already exists. A crash may leave a part of it (decision 62). */
+function createInPlace(path: string, content: string | Uint8Array): boolean {
+  let isOurs = false;
+  try {
+    const file = openSync(path, "wx", 0o600);
+    isOurs = true;
+    writeOpened(file, content);
+  } catch (error) {
+    if (isOurs) discardFile(path);
+    else if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  flushFolder(dirname(path));
+  return true;
+}
+
 function writeNew(path: string, content: string | Uint8Array): void {
-  const file = openSync(path, "wx", 0o600);
+  writeOpened(openSync(path, "wx", 0o600), content);
+}
+
+/** Writes and flushes a new file, and closes it. */
+function writeOpened(file: number, content: string | Uint8Array): void {
   try {
     writeFileSync(file, content);
     fsyncSync(file);
@@ -140,13 +161,14 @@ export function discardFile(path: string): boolean {
 /** Makes a file name survive a power failure. Windows and some file systems do not support this. */
 function flushFolder(folder: string): void {
   if (process.platform === "win32") return;
-  const file = openSync(folder, "r");
+  let file: number | undefined;
   try {
+    file = openSync(folder, "r");
     fsyncSync(file);
   } catch (error) {
     unlessNoFlush(error);
   } finally {
-    closeSync(file);
+    if (file !== undefined) closeSync(file);
   }
 }
 
@@ -166,8 +188,19 @@ async function flush(path: string, flags: string): Promise<void> {
 }
 
 function unlessNoFlush(error: unknown): void {
-  if (codeOf(error) !== "EINVAL" && codeOf(error) !== "ENOTSUP") throw error;
+  if (!WITHOUT_FLUSH.has(codeOf(error))) throw error;
 }
+
+/** What file systems answer that cannot flush a folder. */
+const WITHOUT_FLUSH: ReadonlySet<string | undefined> = new Set([
+  "EINVAL",
+  "ENOTSUP",
+  "ENOSYS",
+  "EPERM",
+  "EACCES",
+  "EBADF",
+  "EISDIR",
+]);
 
 function factsOf(stats: BigIntStats): PathFacts {
   const user = process.getuid?.();

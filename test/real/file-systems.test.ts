@@ -1,0 +1,69 @@
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { files } from "../../src/world/files.ts";
+import { startSandbox, run } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** What file systems without hard links answer to a link: exFAT, SMB, shared folders of virtual machines, FUSE. */
+const WITHOUT_LINKS = [
+  "EPERM",
+  "EACCES",
+  "ENOTSUP",
+  "EOPNOTSUPP",
+  "ENOSYS",
+  "EMLINK",
+  "EXDEV",
+  "EINVAL",
+  "EIO",
+];
+const REFUSE_CALLS = join(import.meta.dirname, "../support/refuse-calls.cjs");
+
+function refuse(call: "linkSync" | "openSync", code: string): void {
+  const before = fs[call];
+  const error = Object.assign(new Error(`${code}: refused by the test`), { code });
+  Object.assign(fs, {
+    [call]: () => {
+      throw error;
+    },
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    Object.assign(fs, { [call]: before });
+    syncBuiltinESMExports();
+  });
+}
+
+test.each(WITHOUT_LINKS)("where a link fails with %s, a file is created exclusively, once", (code) => {
+  const folder = tempFolder();
+  const path = join(folder, "master.key");
+  refuse("linkSync", code);
+  expect(files.createNew(path, "one")).toBe(true);
+  expect(files.createNew(path, "two")).toBe(false);
+  expect([files.read(path), files.look(path)?.openTo, files.list(folder)]).toEqual([
+    "one",
+    "nobody",
+    ["master.key"],
+  ]);
+});
+
+test("where a file can be created in no way, the error is that of its creation", () => {
+  refuse("linkSync", "EPERM");
+  expect(() => files.createNew(join(tempFolder(), "nowhere", "run.json"), "")).toThrow(/^ENOENT/);
+});
+
+test("a sandbox starts, stops and starts again in a folder without hard links, and one of two starts is refused", async () => {
+  const cwd = tempFolder();
+  const env = { NODE_OPTIONS: `--require ${REFUSE_CALLS}`, REFUSED_CALLS: "linkSync=EPERM" };
+  const started = await startSandbox({ cwd, env });
+  const create = ["orders", "create", "--order-id", "order-1001", "--price-id", "price_coffee"];
+  expect((await run(create, { cwd, env })).code).toBe(0);
+  const second = await run(["sandbox", "start", "--port", "0"], { cwd, env });
+  expect([second.code, second.stderr]).toEqual([1, expect.stringContaining("already serves")]);
+  expect((await run(["sandbox", "stop"], { cwd, env })).code).toBe(0);
+  await started.ended;
+  const again = await startSandbox({ cwd, env });
+  expect(again.ready.store_id).toBe(started.ready.store_id);
+  await again.stop("SIGTERM");
+});
