@@ -92,7 +92,7 @@ test("a sandbox that runs loads its own chunks after another build took its plac
   writeFileSync(join(folder, "dist/checkout"), "the executable");
   const bin = join(folder, "bin/checkout.cjs");
   const start = [bin, "sandbox", "start", "--json", "--port", "0"];
-  const sandbox = await launch(start, { cwd: tempFolder(), executable: process.execPath });
+  const sandbox = await launch(start, { cwd: tempFolder(), command: [process.execPath] });
   const { checkout_origin: origin } = JSON.parse(sandbox.output.stdout) as {
     readonly checkout_origin: string;
   };

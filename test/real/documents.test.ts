@@ -135,7 +135,7 @@ test("the network settings that the documents show make a sandbox with the gener
   // In the place of the shell, so that a signal reaches it.
   const script = [...lines.slice(0, -1), `exec ${lines.at(-1)} --json`].join("\n");
   const cwd = tempFolder();
-  const sandbox = await launch(["-ec", script], { cwd, executable: "/bin/sh" });
+  const sandbox = await launch(["-ec", script], { cwd, command: ["/bin/sh"] });
   const ready = JSON.parse(sandbox.output.stdout) as Readonly<Record<string, string>>;
   const generated = readFileSync(join(cwd, "sandbox.env"), "utf8");
   for (const secret of [ready["api_key"], ready["signing_secret"], ready["control_token"]])

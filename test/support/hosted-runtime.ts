@@ -4,10 +4,11 @@ import { isRefusedWhenHosted } from "../../src/core/control/hosted-missing-parts
 import { OPERATION_NAMES } from "../../src/core/control/operations.ts";
 import { part } from "./campaign.ts";
 import { controlOf } from "./control.ts";
-import { createHostedStore, databaseOf, sendRaw, type HostedService, type HostedStore } from "./hosted.ts";
+import { createHostedStore, databaseOf, type HostedService, type HostedStore } from "./hosted.ts";
 import type { Answered } from "./harness.ts";
 import { openHttpReceiver, readBody } from "./http-receiver.ts";
 import type { PaymentService, Runtime, StorePair } from "./runtimes.ts";
+import { sendRaw } from "./send-raw.ts";
 import type { ServiceProcess } from "./service-process.ts";
 
 /** How many times fewer rounds are run in workerd, where a request takes a connection of its own. */

@@ -1,14 +1,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { request, type RequestOptions } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import type { Answered } from "./harness.ts";
 import { markedKeyBytes, markOfId } from "../../src/core/hosted/marks.ts";
 import { createSeeded, type Site } from "./raw-requests.ts";
+import { sendRaw } from "./send-raw.ts";
 import type { V1Sandbox } from "./v1-sandboxes.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey } from "../../src/core/credential.ts";
 import { WORKER_FILE } from "../../src/core/config/hosted-settings.ts";
@@ -216,34 +215,6 @@ export async function openHostedSite(service: HostedService): Promise<Site> {
   rows.close();
   return site;
 }
-
-/**
- * Sends a request with these headers, and reads its answer; of an answer that stays open the first part, with a line
- * break at its end. It stays open until the service ends.
- */
-export function sendRaw(options: RequestOptions, body: string | Uint8Array | undefined): Promise<Answered> {
-  return new Promise((resolve, reject) => {
-    const sent = request({ host: "127.0.0.1", ...options }, (answer) => {
-      const lines = answer.rawHeaders;
-      const names = lines.flatMap((name, at) => (at % 2 === 0 ? [[name, lines[at + 1] ?? ""] as const] : []));
-      const parts: Buffer[] = [];
-      const read = (): void => {
-        const whole = Buffer.concat(parts).toString("utf8");
-        resolve({ status: answer.statusCode ?? 0, headers: Object.fromEntries(names), body: whole });
-      };
-      answer.on("data", (part: Buffer) => {
-        parts.push(part);
-        if (part.at(-1) === LINE_BREAK && answer.headers["content-length"] === undefined) read();
-      });
-      answer.on("error", reject);
-      answer.on("end", read);
-    });
-    sent.on("error", reject);
-    sent.end(body);
-  });
-}
-
-const LINE_BREAK = 10;
 
 /** Creates a store of a hosted service. */
 export async function createHostedStore({ control }: HostedService, name = "A store"): Promise<HostedStore> {

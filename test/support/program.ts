@@ -19,8 +19,8 @@ export type RunOptions = {
   readonly input?: string;
   /** It is killed after this time; its exit code is null then. */
   readonly timeoutMs?: number;
-  /** A single executable to run in place of the binary of the package. */
-  readonly executable?: string;
+  /** A program and its first words, to run in place of the binary of this repository's package. */
+  readonly command?: readonly string[];
 };
 
 /** Runs one command line of the real binary to its end. */
@@ -60,6 +60,9 @@ export async function runHere(
 /** A command line that runs on in this process. */
 export type RunningHere = {
   readonly output: { readonly stdout: string; readonly stderr: string };
+  readonly firstLine: Promise<void>;
+  /** Its exit code. */
+  readonly ended: Promise<number>;
   /** Stops it as a signal would, and waits until it is gone; its exit code. */
   readonly stop: () => Promise<number>;
 };
@@ -67,42 +70,59 @@ export type RunningHere = {
 /** A sandbox that is served in this process. */
 export type SandboxHere = RunningHere & { readonly ready: ReadyMessage; readonly port: number };
 
-/**
- * Starts a command line in this process, from the sources, and waits for its first line: for a test that is not about
- * its process. A process of its own takes ten times as long. It ends with the test.
- */
-export async function launchHere(
+/** What a command line in this process reads from its standard input; default: nothing. */
+type Typed = { readonly stdin?: Readable };
+
+/** Starts a command line in this process, from the sources, and does not wait. It ends with the test. */
+export function beginHere(
   args: readonly string[],
-  { cwd, env }: Pick<RunOptions, "cwd" | "env">,
-): Promise<RunningHere> {
+  { cwd, env, stdin }: Pick<RunOptions, "cwd" | "env"> & Typed,
+): RunningHere {
   const stops = new Set<(signal: "SIGTERM") => void>();
   const onStop: World["onStop"] = (stop) => {
     stops.add(stop);
     return () => stops.delete(stop);
   };
   const output = { stdout: "", stderr: "" };
-  const stderr = new Writable({
-    write: (bytes: Buffer, _encoding, done) => done(void (output.stderr += bytes)),
-  });
-  let ended = Promise.resolve(0);
-  const announced = new Promise<void>((resolve) => {
-    const stdout = new Writable({
+  const firstLine = Promise.withResolvers<void>();
+  const collector = (name: keyof typeof output): Writable =>
+    new Writable({
       write: (bytes: Buffer, _encoding, done) => {
-        output.stdout += bytes.toString();
-        if (output.stdout.includes("\n")) resolve();
+        output[name] += bytes.toString();
+        if (output.stdout.includes("\n")) firstLine.resolve();
         done();
       },
     });
-    ended = main({ ...worldHere({ cwd, env }), argv: args, stdout, stderr, onStop });
+  const world = worldHere({ cwd, env });
+  const ended = main({
+    ...world,
+    argv: args,
+    stdin: stdin === undefined ? world.stdin : () => stdin,
+    stdout: collector("stdout"),
+    stderr: collector("stderr"),
+    onStop,
   });
   const stop = (): Promise<number> => {
     for (const one of stops) one("SIGTERM");
     return ended;
   };
   onTestFinished(async () => void (await stop()));
-  await Promise.race([announced, ended]);
-  if (!output.stdout.includes("\n")) throw new Error(`the program did not start: ${output.stderr}`);
-  return { output, stop };
+  return { output, ended, stop, firstLine: firstLine.promise };
+}
+
+/**
+ * Starts a command line in this process, from the sources, and waits for its first line: for a test that is not about
+ * its process. A process of its own takes ten times as long. It ends with the test.
+ */
+export async function launchHere(
+  args: readonly string[],
+  options: Pick<RunOptions, "cwd" | "env">,
+): Promise<RunningHere> {
+  const running = beginHere(args, options);
+  await Promise.race([running.firstLine, running.ended]);
+  if (!running.output.stdout.includes("\n"))
+    throw new Error(`the program did not start: ${running.output.stderr}`);
+  return running;
 }
 
 /** Starts a sandbox in this process on a free port and with its state in the folder. It ends with the test. */
@@ -175,8 +195,8 @@ export async function startSandbox(
   return { ...running, ready, port: Number(new URL(ready.base_url).port) };
 }
 
-function spawnProgram(args: readonly string[], { cwd, env, executable }: RunOptions): ChildProcess {
-  const [file, ...first] = executable === undefined ? [process.execPath, PROGRAM] : [executable];
+function spawnProgram(args: readonly string[], { cwd, env, command }: RunOptions): ChildProcess {
+  const [file = "", ...first] = command ?? [process.execPath, PROGRAM];
   return spawn(file, [...first, ...args], {
     cwd,
     env: { ...cleanEnvironment(), ...env },

@@ -1,0 +1,222 @@
+import { expect } from "vitest";
+import {
+  CONTROL_OPERATIONS,
+  OPERATION_NAMES,
+  type OperationName,
+} from "../../src/core/control/operations.ts";
+import { describedBy, type ControlDocument } from "./described.ts";
+import type { Answered } from "./harness.ts";
+
+const STEP = { name: "a", passed: true, expected: "b", got: "c", cause: null, reference: null };
+
+type Answer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>> & {
+    readonly data?: Readonly<Record<string, unknown>>;
+    readonly error?: { readonly code: string; readonly message: string };
+  };
+};
+
+/** A service with two new stores whose control API is called. */
+export type ControlledService = {
+  /** The store that is called about, and one that is deleted. */
+  readonly stores: readonly [{ readonly id: string; readonly apiKey: string }, { readonly id: string }];
+  readonly tokens: Readonly<Record<"control" | "administrator", string>>;
+  /** The origin of a receiver that answers. */
+  readonly receiver: string;
+  readonly send: (call: {
+    readonly path: string;
+    readonly method: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  }) => Promise<Answered>;
+  /** The operations that it refuses, because it is hosted. */
+  readonly lacks: ReadonlySet<OperationName>;
+};
+
+type Sent = { readonly method?: string; readonly body?: string };
+
+/** Documents, which have no envelope. */
+const BARE: ReadonlySet<OperationName> = new Set(["describe", "describeConfig"]);
+
+/**
+ * Calls every operation once, the one that stops the service last; each must answer as it is described. Returns the
+ * operations that it called.
+ */
+export async function callEveryOperation(service: ControlledService): Promise<readonly OperationName[]> {
+  const { stores, receiver, lacks } = service;
+  const [{ id: storeId, apiKey }, other] = stores;
+  const { send, call } = callsOf(service);
+  const STORE = `/__sandbox/stores/${storeId}`;
+  const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as ControlDocument);
+  const order = JSON.stringify({ order_id: "order-1", price_id: "price_bento" });
+  const id = String((await send("/v1/orders", apiKey, { body: order })).body.data?.["id"]);
+  const hooks = { url: `${receiver}/hooks` };
+  const added = await call(`${STORE}/endpoints`, {
+    body: JSON.stringify({ url: `${hooks.url}/first` }),
+  });
+  const endpoint = String(added.body.data?.["id"]);
+  const listed = (await call(`${STORE}/events`)).body.data as {
+    readonly events: { event_id: string }[];
+  };
+  const eventId = listed.events[0]?.event_id ?? "";
+  const leaseOf = async (drill: string): Promise<string> => {
+    const body = JSON.stringify({ drill, timeout_ms: 60_000 });
+    return String((await call(`${STORE}/leases`, { body })).body.data?.["id"]);
+  };
+  const [duplicates, returning] = [await leaseOf("duplicates"), await leaseOf("browser_return")];
+  const pid = (await call("/__sandbox/sandbox")).body.data?.["pid"];
+  const calls = {
+    listEndpoints: [`${STORE}/endpoints`],
+    addEndpoint: [`${STORE}/endpoints`, { ...hooks, event_types: ["order.*"] }],
+    showEndpoint: [`${STORE}/endpoints/${endpoint}`],
+    setEndpointState: [`${STORE}/endpoints/${endpoint}/state`, { action: "enable" }],
+    showSecret: [`${STORE}/endpoints/${endpoint}/secret`],
+    rotateSecret: [`${STORE}/endpoints/${endpoint}/secret`, { overlap_ms: 1000 }],
+    testEndpoint: [`${STORE}/endpoints/${endpoint}/test`, {}],
+    addFault: [`${STORE}/faults`, { action: "delay", latency_ms: 1, match: { endpoint_id: endpoint } }],
+    listFaults: [`${STORE}/faults`],
+    removeFault: [`${STORE}/faults/<fault>`],
+    clearFaults: [`${STORE}/faults`],
+    registerListener: [`${STORE}/listener`, { ...hooks, since: { event_id: eventId } }],
+    listEvents: [`${STORE}/events?since=0&limit=5&wait_ms=10`],
+    showEvent: [`${STORE}/events/${eventId}`],
+    replayEvent: [`${STORE}/events/${eventId}/replay`, { endpoint_id: endpoint }],
+    replayFailed: [`${STORE}/deliveries/replay`, { since: "2026-01-01T00:00:00Z", endpoint_id: endpoint }],
+    listDeliveries: [`${STORE}/deliveries?event_id=${eventId}&state=due&wait_ms=10`],
+    readiness: [`${STORE}/readiness`],
+    checklist: [`${STORE}/checklist`],
+    storeSummary: [STORE],
+    waiveDrill: [`${STORE}/waivers`, { drill: "duplicates", reason: "by hand" }],
+    recordExploration: [
+      `${STORE}/explorations`,
+      {
+        schedules: 12,
+        broken: 1,
+        places: [{ place: "POST /v1/orders 1", held: ["reset"], broken: ["kill"], not_judged: [] }],
+      },
+    ],
+    requestProduction: [`${STORE}/production-requests`, { note: "soon" }],
+    adminAct: [`${STORE}/admin/acts`, { action: "disable_capability", subject: "JPY", note: "for now" }],
+    adminLog: [`${STORE}/admin/acts`],
+    listDrills: [`${STORE}/drills?kind=webhook&limit=5`],
+    runWebhookDrill: [`${STORE}/drills/webhook`, { endpoint_id: endpoint }],
+    recordBrowserReturn: [
+      `${STORE}/drills/browser-return`,
+      { return_url: `${receiver}/thanks`, steps: [STEP] },
+    ],
+    deliverForDrill: [`${STORE}/drills/duplicates/deliver`, { lease_id: duplicates, event_id: eventId }],
+    recordDuplicates: [
+      `${STORE}/drills/duplicates`,
+      { lease_id: duplicates, subject: "<subject>", steps: [STEP] },
+    ],
+    listRetrieves: [`${STORE}/leases/${returning}/retrieves`],
+    openLease: [`${STORE}/leases`, { drill: "idempotency", timeout_ms: 60_000 }],
+    beginClientRun: [`${STORE}/drills/idempotency/<lease>/runs`, { run: "first", order_id: "order-1" }],
+    endClientRun: [`${STORE}/drills/idempotency/<lease>/runs/end`, { ending: "exited", exit_code: 0 }],
+    awaitClientRun: [`${STORE}/drills/idempotency/<lease>/runs/current`],
+    closeIdempotencyDrill: [`${STORE}/drills/idempotency/<lease>/close`, {}],
+    judgeIdempotencyDrill: [`${STORE}/drills/idempotency/<lease>/judge`, {}],
+    endLease: [`${STORE}/leases/<lease>/end`, {}],
+    assumptions: [`${STORE}/assumptions`],
+    listCheckouts: [`${STORE}/checkouts?q=order-1&status=created&object=order&limit=5`],
+    createTestOrder: [`${STORE}/test-orders`, {}],
+    inspectCheckout: [`${STORE}/checkouts/${id}`],
+    pay: [`${STORE}/checkouts/${id}/pay`, { outcome: "declined" }],
+    listRequests: [`${STORE}/requests?status=2xx`],
+    showRequest: [`${STORE}/requests/<request>`],
+    explain: [`${STORE}/explain?id=order-1`],
+    showClock: [`${STORE}/clock`],
+    moveClock: [`${STORE}/clock`, { action: "advance", by_ms: 7_200_000 }],
+    listReturnOrigins: [`${STORE}/return-origins`],
+    changeReturnOrigins: [`${STORE}/return-origins`, { action: "add", origin: "https://shop.example" }],
+    createKey: [`${STORE}/keys`, { scopes: ["orders:write"] }],
+    listKeys: [`${STORE}/keys`],
+    revokeKey: [`${STORE}/keys/<key>/revoke`, {}],
+    listPrices: [`${STORE}/prices`],
+    addPrice: [
+      `${STORE}/prices`,
+      { id: "tea", amount_minor: 700, currency: "GBP", payment_method: "alipay_plus", approved: false },
+    ],
+    retirePrice: [`${STORE}/prices/retire`, { id: "price_ticket" }],
+    reset: ["/__sandbox/reset", { store: storeId }],
+    createStoreSnapshot: [`${STORE}/snapshots`, { name: "one" }],
+    createSnapshot: ["/__sandbox/snapshots", { name: "all" }],
+    listSnapshots: ["/__sandbox/snapshots"],
+    restoreStoreSnapshot: [`${STORE}/snapshots/restore`, { name: "all" }],
+    restoreSnapshot: ["/__sandbox/snapshots/restore", { name: "one", all: false }],
+    removeSnapshot: ["/__sandbox/snapshots/remove", { name: "one" }],
+    deleteStore: [`/__sandbox/stores/${other.id}/delete`, {}],
+    showConfig: ["/__sandbox/config"],
+    applyConfig: [
+      "/__sandbox/config",
+      { stores: [{ id: "00000000-0000-4000-8000-000000000001", name: "Tea Shop" }], dry_run: true },
+    ],
+    describeConfig: ["/__sandbox/config.schema.json"],
+    createStore: ["/__sandbox/stores", { name: "Tea Shop", merchant: "new" }],
+    listStores: ["/__sandbox/stores"],
+    storeAccess: [`${STORE}/access`],
+    describe: ["/__sandbox/openapi.json"],
+    describeSandbox: ["/__sandbox/sandbox"],
+    createSignIn: ["/__sandbox/portal/sign-ins", {}],
+    endPortalSessions: ["/__sandbox/portal/sessions"],
+    stopSandbox: ["/__sandbox/sandbox/stop", { pid }],
+  } as const satisfies Record<OperationName, readonly [string, object?]>;
+  let lease = "";
+  let requestId = "";
+  let subject = "";
+  let key = "";
+  let fault = "";
+  const called: OperationName[] = [];
+  for (const name of OPERATION_NAMES) {
+    const [template, request] = calls[name];
+    const path = template
+      .replace("<lease>", lease)
+      .replace("<request>", requestId)
+      .replace("<key>", key)
+      .replace("<fault>", fault);
+    if (request !== undefined) expect(described(name, "request", request)).toBe("");
+    const body = JSON.stringify(request)?.replace('"<subject>"', () => JSON.stringify(subject));
+    called.push(name);
+    const { method } = CONTROL_OPERATIONS[name];
+    const answer = await call(path, body === undefined ? { method } : { body });
+    const status = lacks.has(name) ? 409 : 200;
+    expect([name, answer.status, described(name, status, answer.body)]).toEqual([name, status, ""]);
+    if (status === 409) expect(answer.body.error?.message).toMatch(/^a hosted service has no /);
+    expect(answer.headers["Content-Type"]).toContain("application/json");
+    if (!BARE.has(name)) expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
+    if (name === "deliverForDrill") subject = String(answer.body.data?.["subject"]);
+    if (name === "listRequests") requestId = firstIdIn(answer);
+    if (name === "createKey") key = String(answer.body.data?.["key_id"]);
+    if (name === "addFault") fault = /"fault":\{"id":"([^"]*)"/.exec(JSON.stringify(answer.body))?.[1] ?? "";
+    if (name === "openLease") lease = String(answer.body.data?.["id"]);
+  }
+  return called;
+}
+
+/** Calls of a service, with the token that each path wants. */
+function callsOf({ send: sendTo, tokens }: ControlledService) {
+  const send = async (path: string, token: string, { method, body }: Sent): Promise<Answer> => {
+    const answer = await sendTo({
+      path,
+      method: method ?? (body === undefined ? "GET" : "POST"),
+      headers: {
+        Authorization: `Bearer ${token}`,
+        "Idempotency-Key": "an-idempotency-key",
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      },
+      body: body ?? "",
+    });
+    return { ...answer, body: JSON.parse(String(answer.body)) as Answer["body"] };
+  };
+  const call = (path: string, sent: Sent = {}): Promise<Answer> =>
+    send(path, tokens[path.includes("/admin/") ? "administrator" : "control"], sent);
+  return { send, call };
+}
+
+/** The id of the first request in a list of them. */
+function firstIdIn({ body: { data = {} } }: Answer): string {
+  const [first] = data["requests"] as readonly { readonly request_id: string }[];
+  return first?.request_id ?? "";
+}
