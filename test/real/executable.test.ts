@@ -1,21 +1,12 @@
 import { execFile } from "node:child_process";
-import { once } from "node:events";
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
-import { request, type IncomingMessage } from "node:http";
-import { basename, join } from "node:path";
+import { request } from "node:http";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { fakeBrowser } from "../support/fake-browser.ts";
 import {
   launch,
   PROGRAM,
@@ -23,139 +14,12 @@ import {
   runHere,
   startSandbox,
   startSandboxHere,
-  type RunOptions,
   type SandboxProcess,
 } from "../support/program.ts";
-import { runScenariosByDocument, SCENARIOS, WORKFLOWS } from "../support/scenarios.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 const CREATE = ["orders", "create", "--order-id", "order-1001", "--price-id", "price_bento", "--json"];
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
-
-/** What a desktop opens addresses with, replaced by a script: it notes its pid and what it is given, then does `more`. */
-function fakeBrowser(more = "") {
-  const folder = tempFolder();
-  const [notes, pid] = [join(folder, "opened"), join(folder, "pid")];
-  const opener = join(folder, process.platform === "darwin" ? "open" : "xdg-open");
-  writeFileSync(opener, `#!/bin/sh\necho $$ > '${pid}'\necho "$@" >> '${notes}'\n${more}\n`);
-  chmodSync(opener, 0o755);
-  const opened = (): string[] => (existsSync(notes) ? readFileSync(notes, "utf8").trimEnd().split("\n") : []);
-  return { folder, opened, pid: () => Number(readFileSync(pid, "utf8")) };
-}
-
-/**
- * A stranger's first minutes, from an empty folder: everything that must work in each form the program comes in. It ends
- * with a sandbox that was killed; returns what that one had.
- */
-async function smoke(options: RunOptions) {
-  expect(await run(["--version"], options)).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,
-  });
-  const sandbox = await startSandbox(options);
-  expect(sandbox.output.stdout.trim().split("\n")).toHaveLength(1);
-  expect(sandbox.ready.pid).toBe(sandbox.process.pid);
-  const created = await run(CREATE, options);
-  expect([created.code, created.stderr]).toEqual([0, ""]);
-  const { data } = json(created.stdout) as { data: { id: string; checkout_url: string } };
-  expect(json((await run(CREATE, options)).stdout)).toMatchObject({ replayed: true, data });
-  const conflict = await run([...CREATE, "--description", "another"], options);
-  expect(conflict.code).toBe(5);
-  const browser = fakeBrowser();
-  const opened = await run([...CREATE, "--open"], {
-    ...options,
-    env: { ...options.env, PATH: browser.folder },
-  });
-  expect([opened.code, opened.stderr]).toEqual([0, ""]);
-  await eventually("the browser is there", () => expect(browser.opened()).toEqual([data.checkout_url]));
-  expect(await sandbox.stop("SIGKILL")).toBeNull();
-  return { id: data.id, ready: sandbox.ready };
-}
-
-/** Start leads on to the overview, and an administrator signs in separately. */
-const OTHER_STATUSES: Readonly<Record<string, number>> = { start: 303, admin: 401 };
-
-/** Signs in by the link of a sandbox, as a browser does, and loads each page that the portal's menu leads to. */
-async function expectPortal(options: RunOptions): Promise<void> {
-  const link = new URL((await run(["open", "--print"], options)).stdout.trim());
-  const ask = async (path: string, { cookie = "", code }: { cookie?: string; code?: string } = {}) => {
-    const headers = {
-      Cookie: cookie,
-      "Sec-Fetch-Site": "same-origin",
-      "Content-Type": "application/x-www-form-urlencoded",
-    };
-    const sent = request(new URL(path, link), { headers, method: code === undefined ? "GET" : "POST" });
-    sent.end(code === undefined ? undefined : new URLSearchParams({ code }).toString());
-    const [response] = (await once(sent, "response")) as [IncomingMessage];
-    const [set = ""] = response.headers["set-cookie"] ?? [];
-    const body = Buffer.concat(await response.toArray()).toString();
-    return { status: response.statusCode, cookie: set.split(";")[0] ?? "", body };
-  };
-  const { cookie } = await ask(link.pathname, { code: link.hash.replace("#t=", "") });
-  const { store_id: store } = json((await run(["whoami", "--json"], options)).stdout);
-  const portal = link.pathname.replace(/sign-in$/, "");
-  const first = await ask(`${portal}${String(store)}/overview`, { cookie });
-  const linked = [...first.body.matchAll(/<a [^>]*href="(\/portal\/[^"?#]+)/g)].map(([, path = ""]) => path);
-  const menu = [...new Set(linked)];
-  expect(menu.length).toBeGreaterThan(10);
-  for (const path of menu) {
-    const { status } = await ask(path, { cookie });
-    expect([path, status]).toEqual([path, OTHER_STATUSES[basename(path)] ?? 200]);
-  }
-}
-
-/** The sandbox that runs again has the order of the one that was killed. */
-async function expectOrder(id: string, options: RunOptions): Promise<void> {
-  const { stdout } = await run(["sessions", "get", id, "--json"], options);
-  expect(json(stdout)).toMatchObject({ data: { id } });
-}
-
-test("the package's binary works from an empty folder", async () => {
-  const options = { cwd: tempFolder() };
-  const { id, ready } = await smoke(options);
-  const restarted = await startSandbox(options);
-  expect(restarted.ready).toMatchObject({ store_id: ready.store_id, api_key: ready.api_key });
-  await expectOrder(id, options);
-  await expectPortal(options);
-  expect(await restarted.stop("SIGTERM")).toBe(0);
-  expect(existsSync(join(options.cwd, ".checkout/run.json"))).toBe(false);
-});
-
-test("the single executable works from an empty folder, without Node, and passes all scenarios", async () => {
-  // A build makes only what is out of date.
-  const out = join(ROOT, "node_modules/.cache/executable");
-  await promisify(execFile)(process.execPath, [join(ROOT, "build.ts"), "--executable", "--out", out], {
-    cwd: ROOT,
-  });
-  const cwd = tempFolder();
-  const executable = join(cwd, "checkout-on-its-own");
-  copyFileSync(join(out, process.platform === "win32" ? "checkout.exe" : "checkout"), executable);
-  // With the addon of SQLite and with Node inside, it passes their code on too.
-  const licenses = readFileSync(join(out, "checkout-THIRD-PARTY-LICENSES.txt"));
-  for (const passedOn of ["better-sqlite3 ", "zod ", "Node.js "])
-    expect(licenses.includes(passedOn)).toBe(true);
-  expect(readFileSync(executable).includes(licenses)).toBe(true);
-  const cache = tempFolder();
-  const options = { cwd, executable, env: { XDG_CACHE_HOME: cache, PATH: "" } };
-  const { id } = await smoke(options);
-  expect((await run(["help", "clock"], options)).stdout).toContain("Time instead of faults");
-  expect(await run(["sandbox", "start", "--detach", "--port", "0"], options)).toMatchObject({
-    code: 0,
-    stderr: "",
-  });
-  await expectOrder(id, options);
-  await expectPortal(options);
-  const checkout = `XDG_CACHE_HOME='${cache}' '${executable}'`;
-  expect(await runScenariosByDocument({ cwd, checkout })).toEqual(
-    SCENARIOS.map((file) => WORKFLOWS.filter((name) => name.startsWith(`${file} `)).length),
-  );
-  expect((await run(["sandbox", "stop"], options)).code).toBe(0);
-  expect(existsSync(join(cwd, ".checkout/run.json"))).toBe(false);
-  expect(readdirSync(join(cache, "hosted-checkout"))).toEqual([
-    expect.stringMatching(/^[0-9a-f]{64}\.node$/),
-  ]);
-});
 
 test("a browser neither keeps a command from ending nor writes on its terminal", async () => {
   const cwd = tempFolder();

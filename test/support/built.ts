@@ -1,7 +1,10 @@
+import { execFile } from "node:child_process";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
-const DIST = join(import.meta.dirname, "../../dist");
+const ROOT = join(import.meta.dirname, "../..");
+const DIST = join(ROOT, "dist");
 const STAMP = ".package.stamp";
 
 /** Copies what the last build has made to a folder: no chunks of older builds, no executable. */
@@ -9,4 +12,12 @@ export function copyBuilt(to: string): void {
   const made = readFileSync(join(DIST, STAMP), "utf8").matchAll(/^[0-9a-f]{64} (.+)$/gm);
   for (const name of [...Array.from(made, ([, path = ""]) => path), STAMP])
     cpSync(join(DIST, name), join(to, name));
+}
+
+/** Builds the executable of this platform in a folder that keeps it: a build makes only what is out of date. */
+export async function builtExecutable(): Promise<{ readonly folder: string; readonly file: string }> {
+  const folder = join(ROOT, "node_modules/.cache/executable");
+  const words = [join(ROOT, "build.ts"), "--executable", "--out", folder];
+  await promisify(execFile)(process.execPath, words, { cwd: ROOT });
+  return { folder, file: join(folder, process.platform === "win32" ? "checkout.exe" : "checkout") };
 }

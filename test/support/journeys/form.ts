@@ -1,0 +1,82 @@
+import type { Readable } from "node:stream";
+import { begin, beginHere, PROGRAM, type Finished } from "../program.ts";
+import { tempFolder } from "../temp-folder.ts";
+
+/** Where a command line runs, and what its standard input is. */
+export type FormOptions = {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: Readable;
+};
+
+/** A command line that was begun. */
+export type Begun = {
+  readonly output: { readonly stdout: string; readonly stderr: string };
+  /** Its exit code, null after a signal. */
+  readonly ended: Promise<number | null>;
+  /** Asks it to stop, and waits until it has. */
+  readonly stop: () => Promise<number | null>;
+};
+
+/** A form in which the program comes to its users. */
+export type Form = {
+  readonly name: string;
+  /** Creates the empty folder of a new user. */
+  readonly folder: () => string;
+  readonly begin: (words: readonly string[], options: FormOptions) => Begun;
+  /** The program as a command line of a shop starts it. */
+  readonly shell: string;
+  /** How `hosted dev` ends where no workerd can be fetched. */
+  readonly hosted: { readonly code: number; readonly says: RegExp };
+};
+
+/** The refusal of `hosted dev` in forms that do not have the Worker. */
+export const WITHOUT_WORKER = {
+  code: 2,
+  says: /does not include the Worker; the single executable never does/,
+};
+
+/** The refusal of `hosted dev` in the npm package where npx cannot fetch workerd. */
+export const WITHOUT_NPX = { code: 1, says: /which runs the service, ended with 127/ };
+
+/** The sources, in this process. Programs that it starts are those of the built package. */
+export const SOURCE: Form = {
+  name: "source",
+  folder: tempFolder,
+  begin: beginHere,
+  shell: `'${process.execPath}' '${PROGRAM}'`,
+  hosted: WITHOUT_WORKER,
+};
+
+/** A form that is started as a program with its first words. */
+export function programForm({
+  command,
+  variables = {},
+  ...form
+}: Pick<Form, "name" | "hosted"> & {
+  readonly command: readonly string[];
+  /** The variables of its users. */
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly folder?: Form["folder"];
+}): Form {
+  return {
+    folder: tempFolder,
+    ...form,
+    begin: (words, { cwd, env, stdin }) => {
+      const running = begin(words, { cwd, env: { ...variables, ...env }, command });
+      const input = running.process.stdin;
+      input?.on("error", () => undefined);
+      if (stdin === undefined) input?.end();
+      else if (input !== null) stdin.pipe(input);
+      return { output: running.output, ended: running.ended, stop: () => running.stop("SIGTERM") };
+    },
+    shell: command.map((word) => `'${word}'`).join(" "),
+  };
+}
+
+/** Runs a command line of a form to its end. */
+export async function runIn(form: Form, words: readonly string[], options: FormOptions): Promise<Finished> {
+  const begun = form.begin(words, options);
+  const code = await begun.ended;
+  return { code, ...begun.output };
+}

@@ -1,0 +1,66 @@
+import { openTab, textIn, type Tab } from "../tab.ts";
+import { said } from "../v1-calls.ts";
+import { agree } from "./agree.ts";
+import { fetchParts } from "./parts.ts";
+import type { Site } from "./site.ts";
+
+/** What the payer presses from the payment page on, the heading that follows, and the status of the order. */
+const OUTCOMES: readonly (readonly [presses: readonly string[], heading: string, status: string])[] = [
+  [["Pay with", "Open the sandbox wallet here", "Pay €"], "Payment successful", "succeeded"],
+  [["Pay with", "Open the sandbox wallet here", "Decline"], "Payment declined", "pending"],
+  [["Pay with", "Open the sandbox wallet here", "Fail"], "Payment failed", "failed"],
+  [["Pay with", "Open the sandbox wallet here", "Cancel"], "Payment cancelled", "cancelled"],
+  [["Cancel payment", "Yes, cancel the payment"], "Payment cancelled", "cancelled"],
+  [["Pay with", "Open the sandbox wallet here", "Pay too late"], "This checkout has expired", "expired"],
+  [["Pay with", "Open the sandbox wallet here", "Walk away"], "You walked away", "pending"],
+];
+
+/** The payment page with each outcome, by the forms and links of the pages. */
+export async function walkPayments(site: Site): Promise<void> {
+  const sandbox = { ready: site.ready, request: site.request, stop: () => Promise.reject(new Error("none")) };
+  for (const [index, [presses, heading, status]] of OUTCOMES.entries()) {
+    const order = {
+      order_id: `paid-${index}`,
+      amount_minor: 1999,
+      currency: "EUR",
+      payment_method: "alipay_plus",
+    };
+    const made = await site.request({
+      path: "/v1/orders",
+      headers: { "Idempotency-Key": `payment-${index}` },
+      body: JSON.stringify(order),
+    });
+    const { id, checkout_url: page } = said(made).data ?? {};
+    const tab = openTab(sandbox, { address: String(page), cookies: new Map() });
+    agree(
+      "the payment page",
+      (await tab.load("")).map((answer) => answer.status),
+      [200],
+    );
+    await fetchParts(tab.page(), tab.address(), site.request);
+    if (index === 0) await noteView(tab, site);
+    for (const label of presses) await press(tab, label);
+    const shown = tab.find("h1, h2", (element) => textIn(element) === heading);
+    agree(heading, shown === undefined ? textIn(tab.page()) : heading, heading);
+    const session = await site.request({ path: `/v1/checkout-sessions/${String(id)}` });
+    agree(presses.join(", "), said(session).data?.["status"], status);
+  }
+}
+
+/** Tells that a browser shows the page, as its script does. */
+async function noteView(tab: Tab, site: Site): Promise<void> {
+  const views = tab.page().querySelector("page-views");
+  const { status } = await site.request({
+    path: views?.getAttribute("to") ?? "",
+    headers: { "Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded" },
+    body: new URLSearchParams({ token: views?.getAttribute("token") ?? "", kind: "opened" }).toString(),
+  });
+  agree("the view of a page", status, 204);
+}
+
+async function press(tab: Tab, label: string): Promise<void> {
+  const found = tab.find("a, form button, summary", (element) => textIn(element).startsWith(label));
+  if (found === undefined) throw new Error(`no ${label} on the page: ${textIn(tab.page())}`);
+  const refused = (await tab.press(found)).filter(({ status }) => status >= 400);
+  agree(label, refused, []);
+}

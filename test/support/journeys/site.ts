@@ -1,0 +1,134 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { ReadyMessage } from "../../../src/host/ready.ts";
+import { verifyWebhook } from "../../../src/webhooks.ts";
+import { eventually } from "../eventually.ts";
+import type { Answered, ApiCall } from "../harness.ts";
+import { listenUntilEnd, readBody } from "../http-receiver.ts";
+import type { Finished } from "../program.ts";
+import { sendRaw } from "../send-raw.ts";
+import { runIn, type Begun, type Form, type FormOptions } from "./form.ts";
+import { waysOfAllAreas, type Way, type Ways } from "./ways.ts";
+
+/** A request to the sandbox of a site; default: GET with the API key, and POST with a body. Empty headers are not sent. */
+export type SiteCall = Partial<ApiCall> & Pick<ApiCall, "path">;
+
+/** A sandbox of one form with its merchant: the journeys of a form share it. */
+export type Site = {
+  readonly form: Form;
+  readonly cwd: string;
+  readonly ready: ReadyMessage;
+  readonly request: (call: SiteCall) => Promise<Answered>;
+  /** Types a command line in the folder of the merchant; fails unless it ends with this code, default 0. */
+  readonly type: (line: string | readonly string[], options?: TypeOptions) => Promise<Finished>;
+  /** Types a command line with `--json`, and returns what it prints. */
+  readonly ask: <Said = Readonly<Record<string, string>>>(line: string) => Promise<Said>;
+  /** Begins a command line that runs on, and waits for its first line. */
+  readonly launch: (line: string, options?: Omit<FormOptions, "cwd">) => Promise<Begun>;
+  readonly adminToken: () => string;
+  /** The origin of a receiver: below `/hooks` it takes genuine webhooks, elsewhere it fails. */
+  readonly receiver: string;
+  /** The genuine webhooks that the receiver has taken. */
+  readonly heard: readonly Heard[];
+  readonly ways: Ways;
+  readonly taken: ReadonlySet<Way>;
+  readonly stop: () => Promise<number | null>;
+};
+
+/** A webhook, as the receiver has taken it. */
+export type Heard = {
+  readonly type: string;
+  readonly body: Buffer;
+  readonly timestamp: string;
+  readonly signature: string;
+};
+
+type TypeOptions = { readonly code?: number; readonly env?: Readonly<Record<string, string>> };
+
+/** Starts a sandbox of a form in a new folder, beside a receiver. */
+export async function openSite(form: Form): Promise<Site> {
+  const cwd = form.folder();
+  const served = await firstLine(form.begin(["sandbox", "start", "--json", "--port", "0"], { cwd }));
+  const ready = JSON.parse(served.output.stdout) as ReadyMessage;
+  const { host, port } = new URL(ready.base_url);
+  const ways = await waysOfAllAreas();
+  const [taken, heard]: [Set<Way>, Heard[]] = [new Set(), []];
+  const type: Site["type"] = async (line, { code = 0, env } = {}) => {
+    const words = typeof line === "string" ? line.split(" ") : line;
+    const done = await runIn(form, words, { cwd, ...(env === undefined ? {} : { env }) });
+    if (done.code !== code) {
+      const said = `${done.stdout}${done.stderr}`.slice(-600);
+      throw new Error(`checkout ${words.join(" ")} ended with ${done.code}, not ${code}: ${said}`);
+    }
+    return done;
+  };
+  return {
+    form,
+    cwd,
+    ready,
+    request: async ({ path, method, headers, body }) => {
+      const sent = method ?? (body === undefined ? "GET" : "POST");
+      const way = ways.of(sent, path);
+      if (way !== undefined) taken.add(way);
+      const usual = {
+        Host: host,
+        Authorization: `Bearer ${ready.api_key ?? ""}`,
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      };
+      const all = Object.entries({ ...usual, ...headers }).filter(([, value]) => value !== "");
+      return sendRaw({ port, method: sent, path, headers: Object.fromEntries(all), setHost: false }, body);
+    },
+    type,
+    ask: async (line) => JSON.parse((await type(`${line} --json`)).stdout) as never,
+    launch: (line, options) => firstLine(form.begin(line.split(" "), { cwd, ...options })),
+    adminToken: () =>
+      (JSON.parse(readFileSync(join(cwd, ".checkout/admin.json"), "utf8")) as { admin_token: string })
+        .admin_token,
+    receiver: await openReceiver(ready.signing_secret, heard),
+    heard,
+    ways,
+    taken,
+    stop: served.stop,
+  };
+}
+
+/** Waits for the first line of a command line; fails with what it says if it ends before. */
+async function firstLine(begun: Begun): Promise<Begun> {
+  let code: number | null | undefined;
+  void begun.ended.then((ended) => (code = ended));
+  await eventually("the program has printed a line", () => {
+    if (code === undefined) expect(begun.output.stdout).toContain("\n");
+  });
+  if (!begun.output.stdout.includes("\n"))
+    throw new Error(`the program ended with ${String(code)}: ${begun.output.stderr}`);
+  return begun;
+}
+
+async function openReceiver(secrets: string, heard: Heard[]): Promise<string> {
+  const seen = new Set<string>();
+  const port = await listenUntilEnd(
+    createServer((request, response) => {
+      void readBody(request).then((body) => {
+        const verdict = verifyWebhook({
+          rawBody: body ?? Buffer.alloc(0),
+          headers: request.rawHeaders,
+          secrets,
+        });
+        const isTaken = request.url?.startsWith("/hooks") === true && verdict.ok;
+        if (verdict.ok && isTaken && !seen.has(verdict.eventId)) {
+          seen.add(verdict.eventId);
+          heard.push({
+            type: verdict.event.type,
+            body: body ?? Buffer.alloc(0),
+            timestamp: String(request.headers["checkout-timestamp"]),
+            signature: String(request.headers["checkout-signature"]),
+          });
+        }
+        response.writeHead(isTaken ? 204 : verdict.ok ? 500 : 400).end();
+      });
+    }),
+  );
+  return `http://127.0.0.1:${port}`;
+}
