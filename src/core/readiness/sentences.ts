@@ -1,4 +1,4 @@
-import type { Exploration } from "../control/readiness.ts";
+import type { Exploration } from "../explore/shapes.ts";
 import { countNotJudged } from "../explore/table.ts";
 import type { Words } from "../language.ts";
 
