@@ -1,10 +1,10 @@
 import { verdictsOf, type Calibration } from "../calibration/calibration.ts";
 import { toIso } from "../clock.ts";
 import { spanText } from "../explain/span.ts";
-import { countNotJudged } from "../explore/table.ts";
 import { english } from "../language.ts";
 import { titleOf } from "../calibration/assumptions.ts";
 import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
+import { countNotJudged } from "../explore/table.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
 import { printable, redactSecrets } from "../text.ts";
 import type { Checklist, ChecklistItem, Evidence, JudgedChecklist } from "./shapes.ts";
@@ -86,7 +86,8 @@ export function calibrationLine({ calibration }: ChecklistReport): string | unde
 export function explorationLine({ exploration = null, judgedAt }: ChecklistReport): string | undefined {
   if (exploration === null) return undefined;
   const age = spanText(Math.max(0, judgedAt - exploration.at), english);
-  return `${english(READINESS_SENTENCES.explored(exploration))}, ${age} ago`;
+  const { schedules, broken, places } = exploration;
+  return `${english(READINESS_SENTENCES.explored(schedules, broken, countNotJudged(places)))}, ${age} ago`;
 }
 
 /** The JSON form of a piece of evidence. */

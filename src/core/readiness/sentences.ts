@@ -1,5 +1,3 @@
-import type { Exploration } from "../explore/shapes.ts";
-import { countNotJudged } from "../explore/table.ts";
 import type { Words } from "../language.ts";
 
 /** The checklist's texts for reasons, evidence and risks, one row for each fact. */
@@ -9,12 +7,14 @@ export const READINESS_SENTENCES = {
     ready_with_risks: ["Ready with risks", "已就绪（有风险）"],
     not_ready: ["Not ready", "未就绪"],
   },
-  explored: ({ schedules, broken, places }: Omit<Exploration, "at">): Words => {
-    const open = countNotJudged(places);
+  explored: (schedules: number, broken: number, notJudged: number): Words => {
     const [openEnglish, openChinese] =
-      open === 0
+      notJudged === 0
         ? ["", ""]
-        : [`, ${open} ${open === 1 ? "fault" : "faults"} not judged`, `，${open} 个故障未判定`];
+        : [
+            `, ${notJudged} ${notJudged === 1 ? "fault" : "faults"} not judged`,
+            `，${notJudged} 个故障未判定`,
+          ];
     return [
       `Explored: ${schedules} schedules, ${broken} broken${openEnglish}`,
       `故障探测：${schedules} 个方案，${broken} 个问题${openChinese}`,

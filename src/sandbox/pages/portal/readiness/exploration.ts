@@ -1,4 +1,5 @@
 import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
+import { countNotJudged } from "../../../../core/explore/table.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { ageOf, table } from "../parts.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
@@ -7,10 +8,11 @@ import type { JudgedChecklist } from "../../../../core/readiness/shapes.ts";
 /** The last exploration of the store, with the results at each place; empty if there was none. */
 export function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
   if (exploration === null) return html``;
-  const { places, at } = exploration;
+  const { schedules, broken, places, at } = exploration;
+  const told = READINESS_SENTENCES.explored(schedules, broken, countNotJudged(places));
   const names = (actions: readonly string[]): string => (actions.length === 0 ? "–" : actions.join(", "));
   return html`<section class="explored">
-    <h3>${READINESS_SENTENCES.explored(exploration)} <span class="hint">${ageOf(at, judgedAt)}</span></h3>
+    <h3>${told} <span class="hint">${ageOf(at, judgedAt)}</span></h3>
     ${table(LAUNCH_TEXTS.places, places, ({ place, held, broken: breaking, notJudged }) => [
       [LAUNCH_TEXTS.place, place, "head", "english"],
       [LAUNCH_TEXTS.held, String(held.length), "number"],
