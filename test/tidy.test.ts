@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { parse } from "@babel/parser";
 import { traverseFast, type Node } from "@babel/types";
 import { expect, test } from "vitest";
+import { ALL_SETTINGS } from "../src/core/config/settings.ts";
 import campaign from "../vitest.campaign.config.ts";
 import { TESTS as OF_THE_CORE } from "./mutate/vitest.config.ts";
 import { SERVICE_TESTS } from "./mutate/vitest.service.config.ts";
@@ -239,6 +240,14 @@ test("what is looked up by any text is a Map, because an object has what is call
       .map((name) => `${file}: ${name}`),
   );
   expect(lookups).toEqual([]);
+});
+
+test("the file that a setting names as its effect uses the setting", () => {
+  const unused = ALL_SETTINGS.flatMap(({ name, option, servedName, effect }) => {
+    const { text } = source(effect);
+    return [name, option, servedName].some((word) => text.includes(word)) ? [] : [`${effect}: ${name}`];
+  });
+  expect(unused).toEqual([]);
 });
 
 test("every export says what it promises, and is used outside its file", () => {

@@ -1,6 +1,5 @@
 import { MAX_NOTE_LENGTH } from "../core/readiness/names.ts";
 import { invalidOption } from "./command.ts";
-import { MAX_CHECKOUT_LIFETIME_MS, MIN_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { RateLimit } from "../core/request/rate-limit.ts";
 import { isHost, parseSchedule, parseRateLimitText } from "../core/config/setting-text.ts";
 import { english } from "../core/language.ts";
@@ -10,6 +9,7 @@ import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { World } from "../world.ts";
 import { wordsBeforeSeparator } from "./option-rules.ts";
 import {
+  durationText,
   parseDurationText,
   SPAN_OR_MOMENT_FORM,
   parseSpanOrMomentText,
@@ -34,12 +34,14 @@ export function parseSpanOrMoment(text: string): SpanOrMoment {
   return time;
 }
 
-/** Parses the lifetime of a checkout, in milliseconds, within the bounds of decision 10. */
-export function parseLifetime(text: string): number {
-  const milliseconds = parseDurationText(text) ?? 0;
-  if (milliseconds < MIN_CHECKOUT_LIFETIME_MS || milliseconds > MAX_CHECKOUT_LIFETIME_MS)
-    throw invalidOption("a duration from 5m to 24h", text);
-  return milliseconds;
+/** A parser of durations within bounds, in milliseconds. */
+export function durationParser(minimum: number, maximum: number): (text: string) => number {
+  return (text) => {
+    const milliseconds = parseDurationText(text) ?? 0;
+    if (milliseconds < minimum || milliseconds > maximum)
+      throw invalidOption(`a duration from ${durationText(minimum)} to ${durationText(maximum)}`, text);
+    return milliseconds;
+  };
 }
 
 /** Parses a UUID to lower case; undefined if the text is not a UUID. */

@@ -1,4 +1,5 @@
-import { settingsOf, type ServeOptions } from "./options.ts";
+import { servedSettingsOf } from "../core/config/settings.ts";
+import type { ServeOptions } from "./options.ts";
 import { localOrigin } from "../core/loopback.ts";
 import { portalOrigin } from "../core/network/public-url.ts";
 import { portalPath } from "../core/portal/path.ts";
@@ -45,6 +46,10 @@ export function describeSandbox(
     logFile,
     heldBack: holdOfSandbox(found) ?? null,
     activeFaults: countFaults({ store, world }),
-    settings: { port, ...settingsOf(options) },
+    settings: {
+      ...servedSettingsOf({ ...options, port }),
+      logFormat: options.logFormat ?? "text",
+      quiet: options.quiet ?? false,
+    },
   };
 }

@@ -6,9 +6,10 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT } from "../core/request/rate-limit.ts";
 import { printable } from "../core/text.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
-import { type ServeOptions, DEFAULT_PORT } from "./options.ts";
+import type { ServeOptions } from "./options.ts";
 import type { Host } from "./hosting.ts";
 import type { SandboxDescription } from "../core/sandbox/description.ts";
+import { DEFAULT_PORT } from "../core/config/settings.ts";
 
 /** The options of a sandbox that do not depend on its port, and a function that describes it for a port. */
 export type PortlessService = Pick<

@@ -23,7 +23,8 @@ import * as state from "./folder/state-folder.ts";
 import { refuseOtherSecret, type GivenSecrets } from "./given-secrets.ts";
 import { stateFailure, type HostFailure, fileFailure } from "./failure.ts";
 import type { HeldFolder, Host } from "./hosting.ts";
-import { type ServeOptions, type StoreSetup, DEFAULT_PORT } from "./options.ts";
+import type { ServeOptions, StoreSetup } from "./options.ts";
+import { DEFAULT_PORT } from "../core/config/settings.ts";
 
 /** The parts for creating or reading the first store. */
 type StateParts = {

@@ -1,13 +1,6 @@
 import { Buffer } from "node:buffer";
-import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { HostedSettings } from "../core/config/hosted-settings.ts";
-import { rateLimitText } from "../core/request/rate-limit.ts";
-import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";
-import {
-  DEFAULT_DELIVERIES_IN_FLIGHT,
-  DEFAULT_DELIVERY_SCHEDULE,
-  DEFAULT_DELIVERY_TIMEOUT_MS,
-} from "../core/webhook/delivery.ts";
+import { servedSettingsOf } from "../core/config/settings.ts";
 import { SILENT_LOG } from "../sandbox/runtime/access-log.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
@@ -102,19 +95,13 @@ function describe(settings: HostedSettings, store: Store): SandboxDescription {
     heldBack: null,
     activeFaults: 0,
     settings: {
-      port,
-      rateLimit: rateLimitText(rateLimit),
-      checkoutLifetimeMs: DEFAULT_CHECKOUT_LIFETIME_MS,
-      allowHosts: [],
-      allowControlHosts: [new URL(origin).host],
-      allowTargets,
-      listen: [],
-      publicUrl: origin,
-      portalUrl: null,
-      keptRequests: DEFAULT_KEPT_REQUESTS,
-      deliveryTimeoutMs: DEFAULT_DELIVERY_TIMEOUT_MS,
-      deliveryScheduleMs: DEFAULT_DELIVERY_SCHEDULE,
-      deliveriesInFlight: DEFAULT_DELIVERIES_IN_FLIGHT,
+      ...servedSettingsOf({
+        port,
+        rateLimit,
+        allowControlHost: [new URL(origin).host],
+        allowTarget: allowTargets,
+        publicUrl: origin,
+      }),
       logFormat: "text",
       quiet: true,
     },

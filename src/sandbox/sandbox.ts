@@ -9,7 +9,6 @@ import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { Store } from "../store/store.ts";
 import { guardRequest } from "../web/guard.ts";
 import { headerLines } from "../web/http.ts";
-import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { HttpRequest, Service, UnreadableRequest, World } from "../world.ts";
 import { createClockMoves } from "./clock-moves.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
@@ -41,18 +40,15 @@ import { holdOfStore } from "./runtime/home.ts";
 import { resolvesWithin, createStoreGate } from "./runtime/store-gate.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
 import type { SandboxDescription } from "../core/sandbox/description.ts";
+import type { ServedSettings } from "../core/config/settings.ts";
 
 /** The options and dependencies of a sandbox. */
-export type SandboxOptions = {
+export type SandboxOptions = Omit<
+  ServedSettings,
+  "rateLimit" | "listen" | "publicUrl" | "portalUrl" | "keptRequests"
+> & {
   readonly store: Store;
-  readonly port: number;
   readonly rateLimit: RateLimit | "off";
-  /** Lifetime of checkouts, in milliseconds. */
-  readonly checkoutLifetimeMs: number;
-  /** Names that are allowed in the Host header in addition to loopback, for v1 and the pages. */
-  readonly allowHosts: readonly string[];
-  /** Names that are allowed in the Host header for the control API. */
-  readonly allowControlHosts: readonly string[];
   /** Addresses that the sandbox listens on in addition to loopback (decision 79). */
   readonly addresses: readonly ListenAddress[];
   /** The origin at which payers reach the payment pages. If undefined: an origin on this machine. */
@@ -61,16 +57,8 @@ export type SandboxOptions = {
    * The origin at which a browser reaches the portal. If undefined: `localhost`, or no portal if `publicUrl` is set.
    */
   readonly portalUrl: string | undefined;
-  /** Hosts that endpoints may have in addition to loopback (decision 14), or to public addresses. */
-  readonly allowTargets: readonly string[];
   /** Whether events go to public addresses instead of loopback (decision 124). Default: to loopback. */
   readonly targetReach?: "public";
-  /** Timeout for a receiver's whole answer, in milliseconds. */
-  readonly deliveryTimeoutMs: number;
-  /** Delays before the attempts of a delivery, in milliseconds. */
-  readonly deliveryScheduleMs: DeliverySchedule;
-  /** Maximum number of deliveries in flight to one endpoint. */
-  readonly deliveriesInFlight: number;
   /** Why the deliveries of all stores in this folder are held (decision 71); undefined if they are not. */
   readonly folderHold: string | undefined;
   readonly log: AccessLog;

@@ -6,8 +6,8 @@ import { stateFile } from "../host/folder/files.ts";
 import { checkFolderTrust } from "../host/folder/trust.ts";
 import { usageFailure, type HostFailure } from "../host/failure.ts";
 import { parseConfig } from "../core/config/read.ts";
-import { optionsOf } from "../core/config/settings.ts";
-import { camelCase } from "../core/text.ts";
+import { KIT_SETTINGS, optionsOf } from "../core/config/settings.ts";
+import { camelCase, snakeCase } from "../core/text.ts";
 import { isError, type Outcome } from "../core/outcome.ts";
 import type { GuestWorld } from "../world.ts";
 import { TIMEOUT_RULE } from "./call-options.ts";
@@ -27,12 +27,9 @@ type Read = InProcessOptions & { readonly world: GuestWorld };
 /** The names of all options. Any other name is refused, because a misspelled option would silently have its default. */
 const NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
   "state",
-  "port",
+  ...KIT_SETTINGS,
   "seed",
   "now",
-  "rateLimit",
-  "checkoutLifetime",
-  "allowTargets",
   "config",
   "waitTimeoutMs",
 ]);
@@ -133,14 +130,12 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
 }
 
 /** Parses the options that a configuration can also contain, with the checks of the configuration. */
-function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: SandboxOptions): ServeOptions {
-  const sandbox = {
-    ...(port === null ? {} : { port }),
-    rate_limit: rateLimit,
-    checkout_lifetime: checkoutLifetime,
-    allow_targets: allowTargets,
-  };
-  const read = parseConfig(JSON.stringify({ sandbox }));
+function settingsIn(options: SandboxOptions): ServeOptions {
+  // A port of null is no setting: it opens no socket.
+  const given = KIT_SETTINGS.flatMap((name) =>
+    options[name] === null ? [] : [[snakeCase(name), options[name]]],
+  );
+  const read = parseConfig(JSON.stringify({ sandbox: Object.fromEntries(given) as object }));
   if (read.ok) return optionsOf(read.value.config.sandbox ?? {});
   const [fault] = read.refusal;
   throw optionError(camelCase(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");

@@ -9,7 +9,7 @@ import { okFinding, problemFinding, unknownFinding, warningFinding, type DoctorF
 import { REQUEST_TIMEOUT_MS, type CheckSubjects } from "./check-subjects.ts";
 import { catchRefusal, START_SANDBOX } from "../problem.ts";
 import { unwrapAnswer } from "../target/call.ts";
-import { DEFAULT_PORT } from "../../host/options.ts";
+import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
 
 /** Response time from which a sandbox counts as slow, in milliseconds; an idle sandbox needs only a few. */

@@ -1,6 +1,5 @@
 import { toIso } from "../../core/clock.ts";
-import { changedSettingTexts } from "../../core/config/settings.ts";
-import type { ServedSettings } from "../../core/config/shapes.ts";
+import { changedSettingTexts, type ServedSettings } from "../../core/config/settings.ts";
 import { snakeCase, printable } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { RunRecord } from "../../core/state-files.ts";

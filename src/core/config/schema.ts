@@ -1,30 +1,17 @@
-// A new field needs a row here; its effect: core/config/plan.ts, sandbox/config/apply.ts. A new setting of the start
-// also needs a row in core/config/settings.ts, and a field of `servedSettings` in core/config/shapes.ts.
+// A new field of a store needs a row here; its effect: core/config/plan.ts, sandbox/config/apply.ts. A setting of the
+// start is a row of core/config/settings.ts.
 import { errorWords } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
-import {
-  MAX_CHECKOUT_LIFETIME_MS,
-  MIN_CHECKOUT_LIFETIME_MS,
-  PAYMENT_METHODS,
-  type PaymentMethod,
-  MAX_PRICES,
-} from "../checkout/checkout.ts";
+import { PAYMENT_METHODS, type PaymentMethod, MAX_PRICES } from "../checkout/checkout.ts";
 import { isTestKey, TEST_KEY_SCHEMA } from "../credential.ts";
 import { isSigningSecret, SIGNING_SECRET_SCHEMA } from "../sealed-secret.ts";
 import { wireSchema } from "../shape/wire-names.ts";
 import type { Outcome } from "../outcome.ts";
-import { parseListenAddress } from "../network/address.ts";
-import { parsePortalUrl, parsePublicUrl } from "../network/public-url.ts";
 import { rateLimitText, type RateLimit } from "../request/rate-limit.ts";
-import { MAX_KEPT_REQUESTS } from "../request/logged-request.ts";
 import { isHost, parseBaseUrl, parseSchedule, parseRateLimitText } from "./setting-text.ts";
-import {
-  MAX_DELIVERIES_IN_FLIGHT,
-  MAX_DELIVERY_ATTEMPTS,
-  type DeliverySchedule,
-} from "../webhook/delivery.ts";
+import { MAX_DELIVERY_ATTEMPTS, type DeliverySchedule } from "../webhook/delivery.ts";
 import { EVENT_PATTERNS, parseEventTypes } from "../checkout/event-types.ts";
-import { parseTargetHost, TARGET_SCHEMA } from "../webhook/target.ts";
+import { TARGET_SCHEMA } from "../webhook/target.ts";
 import {
   checkedText,
   givenId,
@@ -33,6 +20,8 @@ import {
   returnOrigin,
   storeName,
 } from "./store-fields.ts";
+import { ALL_SETTINGS, type SettingInFile, type SettingName, type SettingValue } from "./settings.ts";
+import type { Kind } from "./setting-kinds.ts";
 import { textUpTo, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { parseDurationText, durationText } from "../duration.ts";
 
@@ -96,22 +85,39 @@ const deliverySchedule = z.codec(
 
 const host = z.string().check(z.refine(isHost, "must be HOST or HOST:PORT"));
 
+/** The schema of a setting's field, by the kind of its value. */
+function settingSchema(kind: Kind): z.ZodMiniType {
+  switch (kind.kind) {
+    case "integer":
+      return wholeNumber(kind.minimum, kind.maximum);
+    case "duration":
+      return duration(kind.minimum, kind.maximum);
+    case "timeout":
+      return duration(1, DAY_MS);
+    case "rate":
+      return rateLimit;
+    case "schedule":
+      return deliverySchedule;
+    case "hosts":
+      return z.array(host);
+    case "text":
+      return parsed(kind.parse);
+    case "texts":
+      return z.array(parsed(kind.parse));
+  }
+}
+
+type SettingFields = {
+  readonly [Name in SettingName]: z.ZodMiniOptional<z.ZodMiniType<SettingValue<Name>, SettingInFile<Name>>>;
+};
+
 /** The settings of a sandbox; missing fields have defaults. */
-const sandbox = z.strictObject({
-  port: z.optional(wholeNumber(0, 65_535)),
-  rateLimit: z.optional(rateLimit),
-  checkoutLifetime: z.optional(duration(MIN_CHECKOUT_LIFETIME_MS, MAX_CHECKOUT_LIFETIME_MS)),
-  deliveryTimeout: z.optional(duration(1, DAY_MS)),
-  deliverySchedule: z.optional(deliverySchedule),
-  deliveriesInFlight: z.optional(wholeNumber(1, MAX_DELIVERIES_IN_FLIGHT)),
-  allowHosts: z.optional(z.array(host)),
-  allowControlHosts: z.optional(z.array(host)),
-  allowTargets: z.optional(z.array(checkedText(parseTargetHost))),
-  listen: z.optional(z.array(parsed(parseListenAddress))),
-  publicUrl: z.optional(parsed(parsePublicUrl)),
-  portalUrl: z.optional(parsed(parsePortalUrl)),
-  keptRequests: z.optional(wholeNumber(0, MAX_KEPT_REQUESTS)),
-});
+const sandbox = z.strictObject(
+  // Each schema has the values of its kind.
+  Object.fromEntries(
+    ALL_SETTINGS.map(({ name, kind }) => [name, z.optional(settingSchema(kind))]),
+  ) as unknown as SettingFields,
+);
 
 /** The name of the variable that contains a secret; the file itself never contains secrets. */
 const secret = z.strictObject(
@@ -206,8 +212,6 @@ export const configFile = z.strictObject({
 });
 /** The content of `checkout.config.json`. */
 export type ConfigFile = DomainOf<typeof configFile>;
-/** The settings of a sandbox in the file. */
-export type SandboxSettings = NonNullable<ConfigFile["sandbox"]>;
 
 /** The JSON Schema of the file, for editors: part of the package, and also served by the sandbox. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {

@@ -1,163 +1,296 @@
-import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../checkout/checkout.ts";
-import { DEFAULT_RATE_LIMIT, rateLimitText } from "../request/rate-limit.ts";
-import { DEFAULT_KEPT_REQUESTS } from "../request/logged-request.ts";
+// A setting of `sandbox start` is one row of `SETTINGS`. From the row follow its flag and variable, their help,
+// docs/settings.md, its field in `checkout.config.json` with the JSON Schema, its value in a running sandbox, and the
+// comparison of both. Its effect is in the file that the row names; there it is a field of the sandbox's context.
+import {
+  DEFAULT_CHECKOUT_LIFETIME_MS,
+  MAX_CHECKOUT_LIFETIME_MS,
+  MIN_CHECKOUT_LIFETIME_MS,
+} from "../checkout/checkout.ts";
+import { durationText } from "../duration.ts";
+import { parseListenAddress } from "../network/address.ts";
+import { parsePortalUrl, parsePublicUrl } from "../network/public-url.ts";
+import { DEFAULT_KEPT_REQUESTS, MAX_KEPT_REQUESTS } from "../request/logged-request.ts";
+import { BUCKET_OWNER, DEFAULT_RATE_LIMIT, rateLimitText } from "../request/rate-limit.ts";
+import { camelCase } from "../text.ts";
 import {
   DEFAULT_DELIVERIES_IN_FLIGHT,
   DEFAULT_DELIVERY_SCHEDULE,
   DEFAULT_DELIVERY_TIMEOUT_MS,
+  MAX_DELIVERIES_IN_FLIGHT,
 } from "../webhook/delivery.ts";
-import type { SandboxSettings } from "./schema.ts";
-import type { ServedSettings } from "./shapes.ts";
-import { parseRateLimitText, scheduleText } from "./setting-text.ts";
-import { durationText } from "../duration.ts";
+import { parseTargetHost } from "../webhook/target.ts";
+import {
+  KINDS,
+  type Kind,
+  type KindName,
+  type ServedOf,
+  type InFileOf,
+  type UnitOf,
+  type ValueOf,
+} from "./setting-kinds.ts";
+import { scheduleText } from "./setting-text.ts";
 
-/** The name of a setting in the file, in camelCase. */
-type SettingField = keyof SandboxSettings;
-
-/** A setting of `sandbox start`: its names, its value in a running sandbox, and the value as text. */
-type Spec<Field extends SettingField> = {
-  /** The option of `sandbox start`, in camelCase; default: the field's name. */
-  readonly option?: string;
-  readonly live: (served: ServedSettings) => SandboxSettings[Field];
-  readonly text: (value: NonNullable<SandboxSettings[Field]>) => string;
-  /** Default: no value. */
-  readonly byDefault?: SandboxSettings[Field];
-};
-
-/** A setting of any field, with the requested and the running value as text. */
+/** A setting of `sandbox start`. */
 type Setting = {
-  readonly field: SettingField;
-  readonly option: string;
-  /** Undefined if the setting was not requested. */
-  readonly wanted: (settings: SandboxSettings) => string | undefined;
-  readonly live: (served: ServedSettings) => string;
-  readonly byDefault: string;
-  readonly value: (served: ServedSettings) => unknown;
+  readonly kind: Kind;
+  /** The option and its placeholder; the variable has the same name. */
+  readonly flags: `--${string} <${string}>`;
+  /** The help of the option, with the default. */
+  readonly help: string;
+  /** The place among the options of `sandbox start`, which are ordered by scope. */
+  readonly scope: "process" | "service" | "reach" | "delivery";
+  /** Default: no value. */
+  readonly byDefault?: ValueOf<KindName>;
+  /** Whether it is also an option of the test kit. */
+  readonly inKit?: true;
+  /** The file that applies the setting. */
+  readonly effect: string;
 };
+
+/** The default port (decision 1). Clients do not use it as a default. */
+export const DEFAULT_PORT = 4242;
+
+/** All settings, by the names of their fields in the file, in the order of the file. */
+const SETTINGS = {
+  port: {
+    kind: { kind: "integer", minimum: 0, maximum: 65_535 },
+    flags: "--port <port>",
+    help: `port to listen on, or 0 for any free port (default: ${DEFAULT_PORT}, or the next free port)`,
+    scope: "process",
+    inKit: true,
+    effect: "host/listen.ts",
+  },
+  rateLimit: {
+    kind: { kind: "rate" },
+    flags: "--rate-limit <rate>",
+    help: `requests per second for each ${BUCKET_OWNER}, such as 5/s, or off (default: ${rateLimitText(DEFAULT_RATE_LIMIT)})`,
+    scope: "service",
+    byDefault: DEFAULT_RATE_LIMIT,
+    inKit: true,
+    effect: "sandbox/sandbox.ts",
+  },
+  checkoutLifetime: {
+    kind: { kind: "duration", minimum: MIN_CHECKOUT_LIFETIME_MS, maximum: MAX_CHECKOUT_LIFETIME_MS },
+    flags: "--checkout-lifetime <duration>",
+    help: `how long a new checkout can be paid, 5m to 24h (default: ${durationText(DEFAULT_CHECKOUT_LIFETIME_MS)})`,
+    scope: "service",
+    byDefault: DEFAULT_CHECKOUT_LIFETIME_MS,
+    inKit: true,
+    effect: "sandbox/checkout/create.ts",
+  },
+  deliveryTimeout: {
+    kind: { kind: "timeout" },
+    flags: "--delivery-timeout <duration>",
+    help: `timeout for an endpoint's answer to an event (default: ${durationText(DEFAULT_DELIVERY_TIMEOUT_MS)})`,
+    scope: "delivery",
+    byDefault: DEFAULT_DELIVERY_TIMEOUT_MS,
+    effect: "sandbox/webhook/post.ts",
+  },
+  deliverySchedule: {
+    kind: { kind: "schedule" },
+    flags: "--delivery-schedule <delays>",
+    help: `delay before each attempt of a delivery; the first must be 0s (default: ${scheduleText(DEFAULT_DELIVERY_SCHEDULE)})`,
+    scope: "delivery",
+    byDefault: DEFAULT_DELIVERY_SCHEDULE,
+    effect: "sandbox/webhook/record-result.ts",
+  },
+  deliveriesInFlight: {
+    kind: { kind: "integer", minimum: 1, maximum: MAX_DELIVERIES_IN_FLIGHT },
+    flags: "--deliveries-in-flight <n>",
+    help: `maximum number of concurrent deliveries to one endpoint, 1 to ${MAX_DELIVERIES_IN_FLIGHT}; one at a time for each order (default: ${DEFAULT_DELIVERIES_IN_FLIGHT})`,
+    scope: "delivery",
+    byDefault: DEFAULT_DELIVERIES_IN_FLIGHT,
+    effect: "sandbox/webhook/take-due.ts",
+  },
+  allowHosts: {
+    kind: { kind: "hosts" },
+    flags: "--allow-host <host>",
+    help: "additional Host header to accept for the v1 API and the payment pages: HOST (without a port, or with the sandbox's port) or HOST:PORT (repeatable)",
+    scope: "reach",
+    effect: "sandbox/sandbox.ts",
+  },
+  allowControlHosts: {
+    kind: { kind: "hosts" },
+    flags: "--allow-control-host <host>",
+    help: "additional Host header to accept for the control API: HOST or HOST:PORT, as for --allow-host (default: this machine only; repeatable)",
+    scope: "reach",
+    effect: "sandbox/sandbox.ts",
+  },
+  allowTargets: {
+    kind: { kind: "texts", parse: parseTargetHost },
+    flags: "--allow-target <host>",
+    help: "additional host that events may be sent to (default: this machine only; repeatable)",
+    scope: "reach",
+    inKit: true,
+    effect: "sandbox/sandbox.ts",
+  },
+  listen: {
+    kind: { kind: "texts", parse: parseListenAddress },
+    flags: "--listen <address>",
+    help: "additional address to listen on, such as 0.0.0.0; an address that other machines can reach requires --allow-host or --public-url (default: loopback only; repeatable)",
+    scope: "reach",
+    effect: "host/listen.ts",
+  },
+  publicUrl: {
+    kind: { kind: "text", parse: parsePublicUrl },
+    flags: "--public-url <origin>",
+    help: "origin of the payment pages in checkout_url, such as a proxy, a tunnel or a container's host (default: this machine)",
+    scope: "reach",
+    effect: "sandbox/sandbox.ts",
+  },
+  portalUrl: {
+    kind: { kind: "text", parse: parsePortalUrl },
+    flags: "--portal-url <origin>",
+    help: "origin at which your browser reaches the portal; with --public-url, the portal is off unless this names another host (default: localhost)",
+    scope: "reach",
+    effect: "host/description.ts",
+  },
+  keptRequests: {
+    kind: { kind: "integer", minimum: 0, maximum: MAX_KEPT_REQUESTS },
+    flags: "--kept-requests <n>",
+    help: `maximum number of v1 requests to keep for each store, for requests list and explain, or 0 for none (default: ${DEFAULT_KEPT_REQUESTS})`,
+    scope: "delivery",
+    byDefault: DEFAULT_KEPT_REQUESTS,
+    effect: "host/logs.ts",
+  },
+} as const satisfies Readonly<Record<string, Setting>>;
+
+type Rows = typeof SETTINGS;
+/** The name of a setting: of its field in the file, in camelCase. */
+export type SettingName = keyof Rows;
+type KindOf<Name extends SettingName> = Rows[Name]["kind"]["kind"];
+type Camel<Text extends string> = Text extends `${infer Head}-${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : Text;
+type OptionName<Name extends SettingName> = Rows[Name]["flags"] extends `--${infer Option} <${string}>`
+  ? Camel<Option>
+  : never;
+type KitSettingName = {
+  [Name in SettingName]: Rows[Name] extends { inKit: true } ? Name : never;
+}[SettingName];
+
+/** The name under which a running sandbox reports a setting: with its unit. */
+export type ServedName<Name extends SettingName> = `${Name}${UnitOf<KindOf<Name>>}`;
+/** The value of a setting. */
+export type SettingValue<Name extends SettingName> = ValueOf<KindOf<Name>>;
+/** The value of a setting in the file. */
+export type SettingInFile<Name extends SettingName> = InFileOf<KindOf<Name>>;
+/** The value of a setting as a running sandbox reports it. */
+export type ServedValue<Name extends SettingName> = ServedOf<KindOf<Name>>;
+
+/** The settings that were requested, by name. */
+export type SandboxSettings = { readonly [Name in SettingName]?: SettingValue<Name> | undefined };
+/** The settings that were requested, by the names of their options. */
+export type SettingOptions = { readonly [Name in SettingName as OptionName<Name>]?: SettingValue<Name> };
+/** The settings of a running sandbox, as the sandbox reports them. */
+export type ServedSettings = { readonly [Name in SettingName as ServedName<Name>]: ServedValue<Name> };
+
+/** A setting whose values are of any kind. */
+type AnySetting = Setting & {
+  readonly name: SettingName;
+  /** The option in camelCase. */
+  readonly option: string;
+  readonly servedName: string;
+  readonly serve: (value: unknown) => unknown;
+  readonly read: (served: unknown) => unknown;
+  readonly text: (served: unknown) => string;
+};
+
+/** All settings with the meaning of their values, in the order of the file. */
+export const ALL_SETTINGS: readonly AnySetting[] = Object.entries<Setting>(SETTINGS).map(([name, row]) => {
+  // Each value is passed to the meaning of its own kind only.
+  const meaning = KINDS[row.kind.kind] as unknown as Pick<AnySetting, "serve" | "read" | "text"> & {
+    readonly unit: string;
+  };
+  const option = camelCase(row.flags.slice(2, row.flags.indexOf(" ")).replaceAll("-", "_"));
+  const names = { name: name as SettingName, option, servedName: name + meaning.unit };
+  return Object.assign(names, row, meaning);
+});
+
+/** The settings that are also options of the test kit. */
+export const KIT_SETTINGS = ALL_SETTINGS.flatMap(({ name, inKit }) =>
+  inKit === true ? [name as KitSettingName] : [],
+);
 
 /** A requested setting that differs from the running sandbox, with both values as text. */
-type DifferentSetting = Pick<Setting, "field" | "option"> & {
+type DifferentSetting = {
+  readonly field: SettingName;
+  readonly option: string;
   readonly wanted: string;
   readonly live: string;
 };
 
-const NO_VALUE_TEXT = "none";
-
-/** All settings that a file can contain, in display order. */
-const SETTINGS: readonly Setting[] = [
-  createSetting("port", { live: ({ port }) => port, text: String }),
-  createSetting("rateLimit", {
-    live: ({ rateLimit }) => parseRateLimitText(rateLimit),
-    text: rateLimitText,
-    byDefault: DEFAULT_RATE_LIMIT,
-  }),
-  createSetting("checkoutLifetime", {
-    live: ({ checkoutLifetimeMs }) => checkoutLifetimeMs,
-    text: durationText,
-    byDefault: DEFAULT_CHECKOUT_LIFETIME_MS,
-  }),
-  createSetting("deliveryTimeout", {
-    live: ({ deliveryTimeoutMs }) => deliveryTimeoutMs,
-    text: durationText,
-    byDefault: DEFAULT_DELIVERY_TIMEOUT_MS,
-  }),
-  createSetting("deliverySchedule", {
-    live: ({ deliveryScheduleMs }) => deliveryScheduleMs,
-    text: scheduleText,
-    byDefault: DEFAULT_DELIVERY_SCHEDULE,
-  }),
-  createSetting("deliveriesInFlight", {
-    live: ({ deliveriesInFlight }) => deliveriesInFlight,
-    text: String,
-    byDefault: DEFAULT_DELIVERIES_IN_FLIGHT,
-  }),
-  createSetting("allowHosts", { option: "allowHost", live: ({ allowHosts }) => allowHosts, text: listText }),
-  createSetting("allowControlHosts", {
-    option: "allowControlHost",
-    live: ({ allowControlHosts }) => allowControlHosts,
-    text: listText,
-  }),
-  createSetting("allowTargets", {
-    option: "allowTarget",
-    live: ({ allowTargets }) => allowTargets,
-    text: listText,
-  }),
-  createSetting("listen", { live: ({ listen }) => listen, text: listText }),
-  createSetting("publicUrl", { live: ({ publicUrl }) => publicUrl ?? undefined, text: String }),
-  createSetting("portalUrl", { live: ({ portalUrl }) => portalUrl ?? undefined, text: String }),
-  createSetting("keptRequests", {
-    live: ({ keptRequests }) => keptRequests,
-    text: String,
-    byDefault: DEFAULT_KEPT_REQUESTS,
-  }),
-];
+/** The settings that a sandbox with these options and this port reports, with defaults for missing options. */
+export function servedSettingsOf(options: SettingOptions & { readonly port: number }): ServedSettings {
+  const served = ALL_SETTINGS.map(({ servedName, option, serve, byDefault }) => [
+    servedName,
+    serve(Reflect.get(options, option) ?? byDefault),
+  ]);
+  // Each setting but the port, which is given, has a value without its option.
+  return Object.fromEntries(served) as ServedSettings;
+}
 
 /** The requested settings that differ in a running sandbox. Settings that were not requested are not compared. */
 export function findDifferentSettings(
   wanted: SandboxSettings,
   served: ServedSettings,
 ): readonly DifferentSetting[] {
-  const { port, ...rest } = wanted;
-  // 0 means any port.
-  const compared = port === undefined || port === 0 ? rest : wanted;
-  return SETTINGS.flatMap(({ field, option, wanted: wantedIn, live: liveIn }) => {
-    const [text, live] = [wantedIn(compared), liveIn(served)];
-    return text === undefined || text === live ? [] : [{ field, option, wanted: text, live }];
+  return ALL_SETTINGS.flatMap((setting) => {
+    const { name, option, serve, text } = setting;
+    const value = wanted[name];
+    // Port 0 means any port.
+    if (value === undefined || (name === "port" && value === 0)) return [];
+    const [asked, live] = [text(serve(value)), liveText(setting, served)];
+    return asked === live ? [] : [{ field: name, option, wanted: asked, live }];
   });
 }
 
 /** The settings of a running sandbox that differ from the defaults, without the port, which belongs to the process. */
 export function selectChangedSettings(served: ServedSettings): SandboxSettings {
-  return Object.fromEntries(findChangedSettings(served).map(({ field, value }) => [field, value(served)]));
+  return Object.fromEntries(
+    changedSettings(served).map(({ name, servedName, read }) => [
+      name,
+      read(Reflect.get(served, servedName)),
+    ]),
+  );
 }
 
-/** The field and the value, as text, of each setting that differs from the default. */
-export function changedSettingTexts(served: ServedSettings): readonly (readonly [SettingField, string])[] {
-  return findChangedSettings(served).map(({ field, live }) => [field, live(served)]);
+/** The name and the value, as text, of each setting that differs from the default. */
+export function changedSettingTexts(served: ServedSettings): readonly (readonly [SettingName, string])[] {
+  return changedSettings(served).map((setting) => [setting.name, liveText(setting, served)]);
 }
 
 /** Every setting of a running sandbox as text, with its option and whether it is the default. */
 export function servedSettingTexts(
   served: ServedSettings,
 ): readonly { readonly option: string; readonly text: string; readonly isDefault: boolean }[] {
-  return SETTINGS.map(({ option, live, byDefault, field }) => ({
-    option: `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
-    text: live(served),
-    isDefault: field === "port" || live(served) === byDefault,
+  return ALL_SETTINGS.map((setting) => ({
+    option: setting.flags.slice(0, setting.flags.indexOf(" ")),
+    text: liveText(setting, served),
+    isDefault: setting.name === "port" || isDefault(setting, served),
   }));
 }
 
 /** Settings by the names of their options. */
-export function optionsOf(settings: SandboxSettings): Readonly<Record<string, unknown>> {
-  const given = SETTINGS.filter(({ field }) => settings[field] !== undefined);
-  return Object.fromEntries(given.map(({ field, option }) => [option, settings[field]]));
+export function optionsOf(settings: SandboxSettings): SettingOptions {
+  const given = ALL_SETTINGS.filter(({ name }) => settings[name] !== undefined);
+  return Object.fromEntries(given.map(({ name, option }) => [option, settings[name]]));
 }
 
 /** The settings among the options of a start; the inverse of `optionsOf`. */
 export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxSettings {
-  const given = SETTINGS.filter(({ option }) => options[option] !== undefined);
-  return Object.fromEntries(given.map(({ field, option }) => [field, options[option]]));
+  const given = ALL_SETTINGS.filter(({ option }) => options[option] !== undefined);
+  return Object.fromEntries(given.map(({ name, option }) => [name, options[option]]));
 }
 
-function findChangedSettings(served: ServedSettings): readonly Setting[] {
-  return SETTINGS.filter(({ field, live, byDefault }) => field !== "port" && live(served) !== byDefault);
+function changedSettings(served: ServedSettings): readonly AnySetting[] {
+  return ALL_SETTINGS.filter((setting) => setting.name !== "port" && !isDefault(setting, served));
 }
 
-function createSetting<Field extends SettingField>(field: Field, spec: Spec<Field>): Setting {
-  const { option = field, live, text, byDefault } = spec;
-  const textOf = (value: SandboxSettings[Field] | null): string | undefined =>
-    value === undefined || value === null ? undefined : text(value);
-  return {
-    field,
-    option,
-    wanted: (settings) => textOf(settings[field]),
-    live: (served) => textOf(live(served)) ?? NO_VALUE_TEXT,
-    byDefault: textOf(byDefault ?? null) ?? NO_VALUE_TEXT,
-    value: live,
-  };
+function isDefault(setting: AnySetting, served: ServedSettings): boolean {
+  return liveText(setting, served) === setting.text(setting.serve(setting.byDefault));
 }
 
-/** A list as text, sorted and without duplicates. */
-function listText(values: readonly string[]): string {
-  return [...new Set(values)].toSorted().join(",") || NO_VALUE_TEXT;
+function liveText({ servedName, text }: AnySetting, served: ServedSettings): string {
+  return text(Reflect.get(served, servedName));
 }

@@ -2,34 +2,30 @@ import * as z from "zod/mini";
 import { price } from "../checkout/shapes.ts";
 import type { DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
+import type { KindName, ServedOf } from "./setting-kinds.ts";
+import { ALL_SETTINGS, type ServedName, type ServedValue, type SettingName } from "./settings.ts";
 import { returnOrigin } from "./store-fields.ts";
 
-/** The settings of a sandbox that a configuration can set. */
-export const servedSettings = z.object({
-  port: z.int(),
-  /** `5/s` or `off`. */
-  rateLimit: z.string(),
-  checkoutLifetimeMs: z.int(),
-  deliveryTimeoutMs: z.int(),
-  /** The delay before each attempt of a delivery, in milliseconds. */
-  deliveryScheduleMs: z.array(z.int()),
-  /** Maximum number of deliveries in flight to one endpoint. */
-  deliveriesInFlight: z.int(),
-  allowHosts: z.array(z.string()),
-  allowControlHosts: z.array(z.string()),
-  allowTargets: z.array(z.string()),
-  /** Addresses in addition to loopback. */
-  listen: z.array(z.string()),
-  /** If null, payers reach the pages at this machine's address. */
-  publicUrl: z.nullable(z.string()),
-  /** If null, the portal is at `localhost`; with a public URL there is no portal. */
-  portalUrl: z.nullable(z.string()),
-  /** Maximum number of logged requests for each store. */
-  keptRequests: z.int(),
-});
+/** The shape of a setting in a running sandbox, by the kind of its value. */
+const SERVED_SHAPES: { readonly [Name in KindName]: z.ZodMiniType<ServedOf<Name>> } = {
+  integer: z.int(),
+  duration: z.int(),
+  timeout: z.int(),
+  rate: z.string(),
+  schedule: z.array(z.int()),
+  hosts: z.array(z.string()),
+  text: z.nullable(z.string()),
+  texts: z.array(z.string()),
+};
+type ServedShape = { readonly [Name in SettingName as ServedName<Name>]: z.ZodMiniType<ServedValue<Name>> };
 
-/** The settings of a running sandbox, as the sandbox reports them. */
-export type ServedSettings = DomainOf<typeof servedSettings>;
+/** The settings of a running sandbox. */
+export const servedSettings = z.object(
+  // Each shape has the values of its kind.
+  Object.fromEntries(
+    ALL_SETTINGS.map(({ servedName, kind }) => [servedName, SERVED_SHAPES[kind.kind]]),
+  ) as unknown as ServedShape,
+);
 
 const shown = z.nullable(z.union([z.string(), z.number(), z.boolean()]));
 

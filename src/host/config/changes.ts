@@ -1,5 +1,10 @@
 import type { PlannedChange } from "../../core/config/plan.ts";
-import type { SandboxSettings } from "../../core/config/schema.ts";
+import {
+  settingsIn,
+  type SandboxSettings,
+  type SettingName,
+  type SettingOptions,
+} from "../../core/config/settings.ts";
 import { printable } from "../../core/text.ts";
 import type { ChangeEntry } from "../../core/config/shapes.ts";
 
@@ -13,18 +18,15 @@ export function summarizeChanges(changes: readonly Pick<ChangeEntry, "action">[]
     .join(", ");
 }
 
-/** Settings that open a sandbox to others, or let it send elsewhere: the options, and the effect of each value. */
+/** The effect of each value of a setting that opens a sandbox to others, or lets it send elsewhere. */
 const EXPOSING_SETTINGS = {
-  listen: { option: "listen", text: (value: string) => `the sandbox listens on ${value}` },
-  allowHosts: { option: "allowHost", text: (value: string) => `v1 and the pages answer as ${value}` },
-  allowControlHosts: {
-    option: "allowControlHost",
-    text: (value: string) => `the control API answers as ${value}`,
-  },
-  allowTargets: { option: "allowTarget", text: (value: string) => `events may be sent to ${value}` },
-  publicUrl: { option: "publicUrl", text: (value: string) => `payers reach the pages at ${value}` },
-  portalUrl: { option: "portalUrl", text: (value: string) => `browsers reach the portal at ${value}` },
-} as const satisfies { readonly [Field in keyof SandboxSettings]?: object };
+  listen: (value) => `the sandbox listens on ${value}`,
+  allowHosts: (value) => `v1 and the pages answer as ${value}`,
+  allowControlHosts: (value) => `the control API answers as ${value}`,
+  allowTargets: (value) => `events may be sent to ${value}`,
+  publicUrl: (value) => `payers reach the pages at ${value}`,
+  portalUrl: (value) => `browsers reach the portal at ${value}`,
+} satisfies { readonly [Name in SettingName]?: (value: string) => string };
 
 /**
  * One line for each way in which a configuration exposes the sandbox: exposing settings that no option overrides, and
@@ -32,13 +34,13 @@ const EXPOSING_SETTINGS = {
  */
 export function exposureLines(
   settings: SandboxSettings,
-  options: object,
+  options: SettingOptions,
   changes: readonly PlannedChange[],
 ): readonly string[] {
-  const opened = Object.entries(EXPOSING_SETTINGS).flatMap(([field, { option, text }]) => {
-    if (option in options && Reflect.get(options, option) !== undefined) return [];
-    return [settings[field as keyof typeof EXPOSING_SETTINGS] ?? []].flat().map(text);
-  });
+  const given = settingsIn(options);
+  const opened = (
+    Object.entries(EXPOSING_SETTINGS) as [keyof typeof EXPOSING_SETTINGS, (value: string) => string][]
+  ).flatMap(([name, text]) => (given[name] === undefined ? [settings[name] ?? []].flat().map(text) : []));
   const endpoints = changes.flatMap(({ kind, action, name }) =>
     kind === "endpoint" && action === "add" ? [`events are sent to ${name}`] : [],
   );

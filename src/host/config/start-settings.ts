@@ -1,5 +1,5 @@
 import type { PlannedChange } from "../../core/config/plan.ts";
-import { optionsOf } from "../../core/config/settings.ts";
+import { DEFAULT_PORT, optionsOf } from "../../core/config/settings.ts";
 import { parseTarget } from "../../core/webhook/target.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
@@ -8,7 +8,7 @@ import type { ConfigOptions } from "./find.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
 import { summarizeChanges, exposureLines } from "./changes.ts";
 import type { HostFailure } from "../failure.ts";
-import { type ServeOptions, DEFAULT_PORT } from "../options.ts";
+import type { ServeOptions } from "../options.ts";
 import type { MessageOutput } from "../hosting.ts";
 
 type LoadedContext = { readonly world: Pick<World, "cwd">; readonly printer: MessageOutput };

@@ -16,7 +16,7 @@ import * as state from "../folder/state-folder.ts";
 import { readGivenSecrets } from "../given-secrets.ts";
 import type { Host } from "../hosting.ts";
 import { portFailure } from "../listen.ts";
-import { DEFAULT_PORT } from "../options.ts";
+import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import { readyMessageOf, type ReadyMessage } from "../ready.ts";
 import { SECRET_BINDINGS, WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
 import { parseDescription } from "../../core/sandbox/description.ts";

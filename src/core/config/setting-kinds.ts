@@ -1,0 +1,92 @@
+// The kinds of values that a setting can have. A new kind needs a row here, its schema in core/config/schema.ts and
+// core/config/shapes.ts, and the parser of its option in cli/sandbox/serving-options.ts.
+import { durationText } from "../duration.ts";
+import type { Outcome } from "../outcome.ts";
+import { rateLimitText, type RateLimit } from "../request/rate-limit.ts";
+import type { DeliverySchedule } from "../webhook/delivery.ts";
+import { parseRateLimitText, scheduleText } from "./setting-text.ts";
+
+/** The kind of a setting's value, with its limits. Durations are milliseconds. */
+export type Kind =
+  | { readonly kind: "integer" | "duration"; readonly minimum: number; readonly maximum: number }
+  /** From a millisecond to a day. */
+  | { readonly kind: "timeout" }
+  | { readonly kind: "rate" }
+  | { readonly kind: "schedule" }
+  /** Hosts as in a Host header. */
+  | { readonly kind: "hosts" }
+  | { readonly kind: "text" | "texts"; readonly parse: (text: string) => Outcome<string> };
+/** The name of a kind. */
+export type KindName = Kind["kind"];
+
+/** The values of each kind: in the program, as a running sandbox reports them, and in the file. */
+type Values = {
+  readonly integer: readonly [value: number, served: number, inFile: number];
+  readonly duration: readonly [value: number, served: number, inFile: string];
+  readonly timeout: readonly [value: number, served: number, inFile: string];
+  readonly rate: readonly [value: RateLimit | "off", served: string, inFile: string];
+  readonly schedule: readonly [value: DeliverySchedule, served: DeliverySchedule, inFile: string[]];
+  readonly hosts: readonly [value: readonly string[], served: readonly string[], inFile: string[]];
+  readonly text: readonly [value: string, served: string | null, inFile: string];
+  readonly texts: readonly [value: readonly string[], served: readonly string[], inFile: string[]];
+};
+/** The value of a setting. */
+export type ValueOf<Name extends KindName> = Values[Name][0];
+/** The value as a running sandbox reports it. */
+export type ServedOf<Name extends KindName> = Values[Name][1];
+/** The value in the file. */
+export type InFileOf<Name extends KindName> = Values[Name][2];
+/** The end of the name under which a running sandbox reports a setting: its unit. */
+export type UnitOf<Name extends KindName> = Name extends "duration" | "timeout" | "schedule" ? "Ms" : "";
+
+/** What is done with the values of a kind. */
+type Meaning<Name extends KindName> = {
+  readonly unit: UnitOf<Name>;
+  /** The value as a running sandbox reports it; a list that is missing is empty, and a text is null. */
+  readonly serve: (value: ValueOf<Name> | undefined) => ServedOf<Name> | undefined;
+  readonly read: (served: ServedOf<Name>) => ValueOf<Name> | undefined;
+  readonly text: (served: ServedOf<Name>) => string;
+};
+
+const NO_VALUE_TEXT = "none";
+
+const DURATION = { unit: "Ms", serve: same<number>, read: same<number>, text: durationText } as const;
+const LIST = {
+  unit: "",
+  serve: (values: readonly string[] = []) => values,
+  read: same<readonly string[]>,
+  text: listText,
+} as const;
+
+/** The meaning of each kind. */
+export const KINDS: { readonly [Name in KindName]: Meaning<Name> } = {
+  integer: { unit: "", serve: same<number>, read: same<number>, text: String },
+  duration: DURATION,
+  timeout: DURATION,
+  rate: {
+    unit: "",
+    serve: (value) => (value === undefined ? undefined : rateLimitText(value)),
+    read: parseRateLimitText,
+    text: same<string>,
+  },
+  schedule: { unit: "Ms", serve: same<DeliverySchedule>, read: same<DeliverySchedule>, text: scheduleText },
+  hosts: LIST,
+  texts: LIST,
+  text: {
+    unit: "",
+    serve: (value) => value ?? null,
+    read: (served) => served ?? undefined,
+    text: (served) => served ?? NO_VALUE_TEXT,
+  },
+};
+
+function same<Value>(value: Value): Value;
+function same<Value>(value: Value | undefined): Value | undefined;
+function same<Value>(value: Value): Value {
+  return value;
+}
+
+/** A list as text, sorted and without duplicates. */
+function listText(values: readonly string[]): string {
+  return [...new Set(values)].toSorted().join(",") || NO_VALUE_TEXT;
+}
