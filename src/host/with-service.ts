@@ -6,7 +6,6 @@ import type { GuestWorld } from "../world.ts";
 import { describeSandbox } from "./description.ts";
 import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
-import { calibrationPath, readCalibration } from "./folder/calibration-record.ts";
 import { snapshotsIn } from "./folder/snapshots.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
 import type { HeldFolder, Host, StateLocation } from "./hosting.ts";
@@ -77,7 +76,10 @@ export async function withService<Value>(
       forgetStore,
       instanceChanged: run.renew,
       snapshotStorage: held === undefined ? snapshotsInMemory() : snapshotsIn(world, held.path),
-      calibration: () => readCalibration(world, calibrationPath(world, held?.path)),
+      calibration: async () => {
+        const { calibrationPath, readCalibration } = await import("./folder/calibration-record.ts");
+        return readCalibration(world, calibrationPath(world, held?.path));
+      },
       describe: (port) =>
         describeSandbox(context, options, { port, place, seeded, store, masterKey, folderHold }),
     };

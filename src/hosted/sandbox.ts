@@ -55,7 +55,7 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: P
     },
     instanceChanged: () => undefined,
     snapshotStorage: snapshotsInMemory(),
-    calibration: () => undefined,
+    calibration: () => Promise.resolve(undefined),
     operations,
     report: failures.report,
   });

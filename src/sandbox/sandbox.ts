@@ -84,7 +84,7 @@ export type SandboxOptions = Omit<
   readonly snapshotStorage: SnapshotStorage;
   readonly operations?: OperationContext["operations"] & {};
   /** The calibration record of the project; undefined if there is none. */
-  readonly calibration: () => Calibration | undefined;
+  readonly calibration: () => Promise<Calibration | undefined>;
   /** Whether due work is left for the next start. */
   readonly isAsleep?: boolean;
   /** Called for internal errors, with the request_id that the caller received. */

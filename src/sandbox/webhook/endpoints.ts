@@ -8,7 +8,6 @@ import {
   sealSecret,
   SIGNING_SECRET_BYTES,
 } from "../../core/sealed-secret.ts";
-import { MAX_REPLAYED_FAILED } from "../../core/control/operations/webhook.ts";
 import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
@@ -33,6 +32,9 @@ export const MAX_ENDPOINTS = 20;
 
 /** Maximum number of events whose redelivery a listener can request. */
 const MAX_REPLAYED = 100_000;
+
+/** Maximum number of failed deliveries that one request replays; the next request continues. */
+const MAX_REPLAYED_FAILED = 1000;
 
 /**
  * Adds an endpoint for a store's events. Refuses with `invalid_parameter` a forbidden address and patterns that match

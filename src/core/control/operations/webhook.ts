@@ -12,9 +12,6 @@ export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
 /** The longest time that one request waits for events, or for the change of an endpoint, in milliseconds. */
 export const MAX_EVENT_WAIT_MS = 20_000;
 
-/** Maximum number of failed deliveries that one request replays; the next request continues. */
-export const MAX_REPLAYED_FAILED = 1000;
-
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000;
 const MAX_PAGE = 1000;
 

@@ -13,7 +13,7 @@ export type PortalContext = ControlContext &
   PagesContext & {
     readonly portal: PortalAccess;
     /** The calibration record of the project; undefined if there is none. */
-    readonly calibration: () => Calibration | undefined;
+    readonly calibration: () => Promise<Calibration | undefined>;
     readonly world: Pick<World, "after">;
     /** Called for internal errors, with the request_id that the caller received. */
     readonly report: (requestId: string, error: unknown) => void;

@@ -23,7 +23,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
     const since = uses.get(one.decision);
     return since === undefined ? [] : [{ ...one, since }];
   });
-  const record = context.calibration();
+  const record = await context.calibration();
   const none = noItems(
     LAUNCH_TEXTS.noAssumptions,
     "checkout assumptions --used",
@@ -37,7 +37,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
     ...(record === undefined ? [] : [calibratedCell(record, decision, context.world.now())]),
   ];
   const main = html`<p class="hint">${LAUNCH_TEXTS.assumptionsHint}</p>
-    ${calibrationNotice(context)} ${table(LAUNCH_TEXTS.assumptions, used, rowOf, { none })}
+    ${calibrationNotice(record, context)} ${table(LAUNCH_TEXTS.assumptions, used, rowOf, { none })}
     <p>${linkTo(storePath(view, "/launch"), FRAME_TEXTS.launch)}</p>`;
   return accept({ title: LAUNCH_TEXTS.assumptions, main, live: { kind: "store" } });
 }

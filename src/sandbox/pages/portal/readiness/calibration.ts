@@ -1,4 +1,4 @@
-import { verdictsOf } from "../../../../core/calibration/calibration.ts";
+import { verdictsOf, type Calibration } from "../../../../core/calibration/calibration.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { ageOf } from "../parts.ts";
 import type { PortalContext } from "../view.ts";
@@ -7,8 +7,7 @@ import { LAUNCH_TEXTS } from "./texts.ts";
 /**
  * The project's calibration in one line: its service, its age, and the number of each verdict; empty if there is none.
  */
-export function calibrationNotice({ calibration, world }: PortalContext): Html {
-  const record = calibration();
+export function calibrationNotice(record: Calibration | undefined, { world }: PortalContext): Html {
   if (record === undefined) return html``;
   const { confirmed, contradicted, not_observed: unobserved } = verdictsOf(record);
   const counts = LAUNCH_TEXTS.verdictCounts([confirmed.length, contradicted.length, unobserved.length]);

@@ -36,7 +36,7 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
       ${linkTo(storePath(view, "/launch/assumptions"), LAUNCH_TEXTS.assumptionsCount(reliedOn))}
       <span class="hint">${LAUNCH_TEXTS.assumptionsShort}</span>
     </p>
-    ${calibrationNotice(context)}`;
+    ${calibrationNotice(await context.calibration(), context)}`;
   return accept({ title: FRAME_TEXTS.launch, main, live: { kind: "store" } });
 }
 
