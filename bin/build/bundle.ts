@@ -1,41 +1,50 @@
 import { readFileSync } from "node:fs";
-import { relative, resolve } from "node:path";
-import type { BuildOptions, Plugin } from "esbuild";
+import type { InputOptions, OutputOptions, Plugin } from "rolldown";
 import { notePackages } from "./licenses.ts";
-import { ownZod } from "./own-zod.ts";
 
 /** The folders of the bundled packages. */
 export const bundled = new Set<string>();
 
+const RAW = /\?raw$/;
+
 /** `import text from "./style.css?raw"` gives the file as text, as in vitest. */
 const rawText: Plugin = {
   name: "raw text",
-  setup: (bundler) => {
-    bundler.onResolve({ filter: /\?raw$/ }, async ({ path, kind, resolveDir }) => {
-      const { path: file, errors } = await bundler.resolve(path.replace(/\?raw$/, ""), { kind, resolveDir });
-      // The bundle's comments name the path, so paths of this machine must stay out of it.
-      return { path: relative(process.cwd(), file), errors, namespace: "raw" };
-    });
-    bundler.onLoad({ filter: /.*/, namespace: "raw" }, ({ path }) => ({
-      contents: readFileSync(resolve(path), "utf8"),
-      loader: "text",
-    }));
+  resolveId: {
+    filter: { id: RAW },
+    handler: async function (path, importer) {
+      const found = await this.resolve(path.replace(RAW, ""), importer);
+      return found === null ? null : { id: `${found.id}?raw`, moduleSideEffects: false };
+    },
+  },
+  load: {
+    filter: { id: RAW },
+    handler: (id) => ({ code: readFileSync(id.replace(RAW, ""), "utf8"), moduleType: "text" }),
   },
 };
 
-/** Options of every bundle. */
+/** What every bundle is made from. */
 export const common = {
   platform: "node",
-  target: "node22",
-  bundle: true,
-  plugins: [rawText, ownZod, notePackages(bundled)],
-  // Names stay, so that stack traces are readable.
-  minifyWhitespace: true,
-  minifySyntax: true,
-  legalComments: "eof",
-  // CommonJS has no import.meta.url. `open` looks there for its own xdg-open, and uses the system's if it finds none.
-  define: { "import.meta.url": "undefined" },
-} as const satisfies BuildOptions;
+  plugins: [rawText, notePackages(bundled)],
+  transform: {
+    target: "node22",
+    // CommonJS has no import.meta.url. `open` looks there for its own xdg-open, and uses the system's if it finds none.
+    define: { "import.meta.url": "undefined" },
+  },
+  // The default build of this package loads its parts by a require that no bundler can follow.
+  resolve: { alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } },
+} satisfies InputOptions;
 
-/** The default build of this package loads its parts by a require that no bundler can follow. */
-export const ALIAS = { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } as const;
+/**
+ * What every bundle is like. White space stays: Node prints the whole line that throws an uncaught error, and test
+ * runners show it.
+ */
+export const output = {
+  comments: { legal: true, annotation: false, jsdoc: false },
+  // CommonJS loads each other file by `require`, which is faster in Node than an `import()`, and which jest allows.
+  dynamicImportInCjs: false,
+} satisfies OutputOptions;
+
+/** A bundle in one file, with everything that it imports. */
+export const oneFile = { ...output, codeSplitting: false } satisfies OutputOptions;

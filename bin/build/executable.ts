@@ -1,19 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { SQLITE_ASSET } from "../../src/world/addon.ts";
 import { bundled } from "./bundle.ts";
-import {
-  bundleScripts,
-  compileProgram,
-  PROGRAM_ASSETS,
-  removeScripts,
-  SCRIPT,
-} from "./executable-scripts.ts";
 import { LICENSES, licenseTexts, nodeLicense } from "./licenses.ts";
+import { buildProgram } from "./program.ts";
 
 const CONFIG = "sea.json";
+/** The folder of the program below a folder in which executables are made. */
+const PROGRAM = "program";
+/** Loads the program from the assets. */
+const MAIN = resolve("bin/executable.cjs");
 
 /** The Node and the SQLite addon of one platform, from which its executable is made. */
 export type Platform = {
@@ -26,22 +24,29 @@ export type Platform = {
   readonly nodeLicense: string | undefined;
   /** The path of the addon. */
   readonly addon: string;
-  /** Whether this process can make compiled code for it; on another system or processor Node would reject the code. */
-  readonly isOwn: boolean;
 };
 
 /** Makes Node's single executable for this platform, and the licence texts that belong to it. */
 export async function buildExecutable(folder: string): Promise<void> {
-  await bundleScripts(folder);
-  await makeExecutable(folder, {
+  await bundleProgram(folder);
+  makeExecutable(folder, {
     output: process.platform === "win32" ? "checkout.exe" : "checkout",
     node: process.execPath,
     nodeVersion: process.versions.node,
     nodeLicense: nodeLicense(),
     addon: ownAddon(),
-    isOwn: true,
   });
-  removeScripts(folder);
+  removeProgram(folder);
+}
+
+/** Bundles the program, from which all executables of a folder are made. */
+export async function bundleProgram(folder: string): Promise<void> {
+  await buildProgram(join(folder, PROGRAM), { external: [] });
+}
+
+/** Removes the program after the executables were made. */
+export function removeProgram(folder: string): void {
+  rmSync(join(folder, PROGRAM), { recursive: true });
 }
 
 /** The path of the licence texts that belong to the executables of a folder. */
@@ -49,18 +54,19 @@ export function licensesFile(folder: string): string {
   return join(folder, `checkout-${LICENSES}`);
 }
 
-/** Makes an executable from the scripts of the folder; the addon is an asset. */
-export async function makeExecutable(folder: string, platform: Platform): Promise<void> {
-  await compileProgram(folder, platform.isOwn ? platform.node : undefined);
+/** Makes an executable from the program of the folder, whose files are assets, as are the addon and the licences. */
+export function makeExecutable(folder: string, platform: Platform): void {
   writeFileSync(licensesFile(folder), `${licenseTexts(bundled)}\n${licenseOfNode(platform)}`);
+  const files = readdirSync(join(folder, PROGRAM), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".js"))
+    .map((name) => [name.replaceAll("\\", "/"), join(PROGRAM, name)] as const);
   const description = {
-    main: SCRIPT,
+    main: MAIN,
     output: platform.output,
     executable: platform.node,
     disableExperimentalSEAWarning: true,
-    useCodeCache: platform.isOwn,
     assets: {
-      ...Object.fromEntries(PROGRAM_ASSETS.map((name) => [name, name])),
+      ...Object.fromEntries(files),
       [SQLITE_ASSET]: platform.addon,
       [LICENSES]: basename(licensesFile(folder)),
     },

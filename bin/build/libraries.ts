@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, type Plugin } from "esbuild";
-import { ALIAS, common } from "./bundle.ts";
+import { build, type Plugin } from "rolldown";
+import { common, oneFile } from "./bundle.ts";
 import { declarations, typesIn, typesOf, type Typed, type Types } from "./types.ts";
 
 /** Makes the kit report an unsupported Node, before it fails at a missing function. */
@@ -14,12 +14,6 @@ const NODE_CHECK = `{
   if (major < 22 || (major === 22 && minor < 22))
     throw new Error(needed);
 }`;
-
-/**
- * Not minified: Node prints the whole line that throws an uncaught error, and test runners show it. Long lines would hide
- * the message of the error.
- */
-const readable = { ...common, minifyWhitespace: false, minifySyntax: false } as const;
 
 const WEBHOOK_TYPES: Typed = ["core/webhook/webhook", "webhooks"];
 const TESTING_TYPES: Typed = [
@@ -50,8 +44,8 @@ async function buildWebhooks(folder: string, types: Types): Promise<void> {
     ["esm", "m"],
     ["cjs", "c"],
   ] as const) {
-    const outfile = join(folder, `webhooks.${letter}js`);
-    await build({ ...readable, entryPoints: ["src/webhooks.ts"], outfile, format });
+    const file = join(folder, `webhooks.${letter}js`);
+    await build({ ...common, input: "src/webhooks.ts", output: { ...oneFile, file, format } });
     writeFileSync(join(folder, `webhooks.d.${letter}ts`), shown);
   }
 }
@@ -61,15 +55,10 @@ async function buildWebhooks(folder: string, types: Types): Promise<void> {
  */
 async function buildTesting(folder: string, types: Types): Promise<void> {
   await build({
-    ...readable,
-    entryPoints: ["src/testing/testing.ts"],
-    outfile: join(folder, "testing.cjs"),
-    format: "cjs",
+    ...common,
+    input: "src/testing/testing.ts",
     external: ["better-sqlite3"],
-    alias: ALIAS,
-    banner: { js: NODE_CHECK },
-    // jest refuses dynamic imports.
-    supported: { "dynamic-import": false },
+    output: { ...oneFile, file: join(folder, "testing.cjs"), format: "cjs", banner: NODE_CHECK },
   });
   const shown = typesOf(types, TESTING_TYPES);
   const names = [...shown.matchAll(/^(?:export )?declare (?:class|function) (\w+)/gm)].map(
@@ -89,10 +78,14 @@ async function buildFixtures(folder: string, types: Types): Promise<void> {
       // vitest itself is only an ES module.
       const format = name === "vitest" ? "esm" : "cjs";
       const kit = format === "esm" ? "./testing.mjs" : "./testing.cjs";
-      const outfile = join(folder, `testing-${name}.${format === "esm" ? "mjs" : "cjs"}`);
-      const entryPoints = [`src/${fixtureSource(name)}.ts`];
-      const parts = { external: RUNNERS, plugins: [builtKit(kit)] };
-      await build({ ...readable, ...parts, entryPoints, outfile, format });
+      const file = join(folder, `testing-${name}.${format === "esm" ? "mjs" : "cjs"}`);
+      await build({
+        ...common,
+        input: `src/${fixtureSource(name)}.ts`,
+        plugins: [builtKit(kit), ...common.plugins],
+        external: RUNNERS,
+        output: { ...oneFile, file, format },
+      });
       const text = typesIn(types, fixtureSource(name)).replaceAll(/"\.\.\/\w+\.ts"/g, `"${kit}"`);
       writeFileSync(join(folder, `testing-${name}.d.mts`), text.replaceAll("testing.cjs", "testing.mjs"));
       if (format === "esm") return;
@@ -110,9 +103,12 @@ function fixtureSource(name: (typeof FIXTURES)[number]): string {
 }
 
 /** Keeps imports of the kit external, so that fixtures and tests share it. */
-function builtKit(path: string): Plugin {
+function builtKit(id: string): Plugin {
   return {
     name: "built kit",
-    setup: (bundler) => bundler.onResolve({ filter: /\/testing\.ts$/ }, () => ({ path, external: true })),
+    resolveId: {
+      filter: { id: /\/testing\.ts$/ },
+      handler: (_path, importer) => (importer === undefined ? null : { id, external: "absolute" }),
+    },
   };
 }

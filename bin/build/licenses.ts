@@ -1,27 +1,28 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import type { Plugin } from "esbuild";
+import { dirname, join, relative } from "node:path";
+import type { Plugin } from "rolldown";
 
 /** The file with the licence texts of all bundled packages; also its name inside the executable. */
 export const LICENSES = "THIRD-PARTY-LICENSES.txt";
 
 const PACKAGE = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 const TEXT = /^(?:licen[cs]e|copying|notice)(?:[.-](?!(?:[cm]?[jt]s|json)$)\w+)*$/i;
+/** The beginning of the name of a module that is no file: a function that the bundler adds. */
+const HELPER = "\0";
 const RULE = "=".repeat(80);
 
 /** Records the package folder of every file that a build bundles. */
 export function notePackages(folders: Set<string>): Plugin {
   return {
     name: "note packages",
-    setup: (bundler) => {
-      bundler.initialOptions.metafile = true;
-      bundler.onEnd(({ metafile }) => {
-        for (const path of Object.keys(metafile?.inputs ?? {})) {
-          // A file loaded by a plugin has the plugin's namespace as prefix, and the separators of the system.
-          const [folder] = PACKAGE.exec(path.replace(/^[^:/\\]{2,}:/, "").replaceAll("\\", "/")) ?? [];
-          if (folder !== undefined) folders.add(folder);
-        }
-      });
+    generateBundle: (_options, bundle) => {
+      for (const file of Object.values(bundle).flatMap((one) =>
+        one.type === "chunk" ? one.moduleIds : [],
+      )) {
+        const [folder] = PACKAGE.exec(relative(process.cwd(), file).replaceAll("\\", "/")) ?? [];
+        if (folder !== undefined) folders.add(folder);
+        if (file.startsWith(HELPER)) folders.add("node_modules/rolldown");
+      }
     },
   };
 }

@@ -6,11 +6,10 @@ import { licenseOfNode, unpackNode } from "./node-package.ts";
 import { NODE_VERSION, type ReleasedPlatform } from "./platforms.ts";
 
 /**
- * Builds the executable of a platform from the bundled scripts in a folder, and returns its path. It uses Node's
- * published binaries, so an executable for another platform equals an executable that was built there, except that it
- * has no compiled code.
+ * Builds the executable of a platform from the bundled program in a folder, and returns its path. It uses Node's
+ * published binaries, so an executable for another platform equals an executable that was built there.
  */
-export async function crossBuild(folder: string, platform: ReleasedPlatform): Promise<string> {
+export function crossBuild(folder: string, platform: ReleasedPlatform): string {
   const unpacked = unpackNode(platform);
   const output = platform.name.startsWith("windows")
     ? `checkout-${platform.name}.exe`
@@ -18,13 +17,12 @@ export async function crossBuild(folder: string, platform: ReleasedPlatform): Pr
   const node = join(folder, `node-${platform.name}`);
   copyFileSync(join(unpacked, platform.nodePath), node);
   if (platform.strip !== undefined) execFileSync(platform.strip, ["--strip-debug", "--strip-unneeded", node]);
-  await makeExecutable(folder, {
+  makeExecutable(folder, {
     output,
     node: resolve(node),
     nodeVersion: NODE_VERSION,
     nodeLicense: readFileSync(licenseOfNode(), "utf8"),
     addon: resolve("node_modules/better-sqlite3/prebuilds", `${platform.addon}.node`),
-    isOwn: platform.addon === `${process.platform}-${process.arch}`,
   });
   rmSync(node);
   const path = join(folder, output);

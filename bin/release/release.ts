@@ -5,8 +5,7 @@ import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import packageJson from "../../package.json" with { type: "json" };
 import { bundled } from "../build/bundle.ts";
-import { bundleScripts, removeScripts } from "../build/executable-scripts.ts";
-import { licensesFile } from "../build/executable.ts";
+import { bundleProgram, licensesFile, removeProgram } from "../build/executable.ts";
 import { compress } from "./archives.ts";
 import { readCommit, type Commit } from "./commit.ts";
 import { packDebian } from "./debian.ts";
@@ -45,11 +44,11 @@ export async function makeRelease(tell: (step: string) => void): Promise<void> {
   const commit = readCommit();
   for (const folder of [RELEASE, UNPACKED]) rmSync(folder, { recursive: true, force: true });
   for (const folder of [RELEASE, UNPACKED]) mkdirSync(folder, { recursive: true });
-  await bundleScripts(UNPACKED);
+  await bundleProgram(UNPACKED);
   const images: ImageInput[] = [];
   for (const platform of releasedHere(process.platform)) {
     tell(`executable of ${platform.name}`);
-    const executable = await crossBuild(UNPACKED, platform);
+    const executable = crossBuild(UNPACKED, platform);
     compress(executable, { target: join(RELEASE, `checkout-${version}-${platform.name}`), commit });
     const { architecture } = platform;
     if (architecture === undefined) continue;
@@ -57,7 +56,7 @@ export async function makeRelease(tell: (step: string) => void): Promise<void> {
     packDebian(RELEASE, { version, architecture, executable, licenses: licensesFile(UNPACKED), commit });
     images.push({ architecture, executable });
   }
-  removeScripts(UNPACKED);
+  removeProgram(UNPACKED);
   if (process.platform === "darwin") return;
   tell("container image");
   packImage(IMAGE, images, commit);
@@ -66,7 +65,7 @@ export async function makeRelease(tell: (step: string) => void): Promise<void> {
   writeContents(RELEASE, commit);
 }
 
-/** Writes the list of contents of all executables into a folder, after `bundleScripts` has found their packages. */
+/** Writes the list of contents of all executables into a folder, after `bundleProgram` has found their packages. */
 export function writeContents(folder: string, commit: Commit): void {
   const packages = packagesIn([...bundled, "node_modules/better-sqlite3"]);
   const programs = [

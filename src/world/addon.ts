@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { PathFacts } from "../world.ts";
 import { files } from "./files.ts";
-import { crypto, sea } from "./node.ts";
+import { codeOf, crypto, sea } from "./node.ts";
 import { readRegularFile } from "./read.ts";
 
 /** Name of the SQLite addon inside the single executable. */
@@ -13,16 +13,43 @@ export const SQLITE_ASSET = "better_sqlite3.node";
  * If that folder cannot be used, the addon is written into a new temporary folder.
  */
 export function unpackAddon(): string {
+  // better-sqlite3 loads a named addon with the function of this name, because the `require` of an executable knows only
+  // the modules of Node.
+  const { createRequire } = process.getBuiltinModule("node:module");
+  Object.assign(globalThis, { __non_webpack_require__: createRequire(process.execPath) });
   const addon = new Uint8Array(sea().getRawAsset(SQLITE_ASSET));
-  const os = process.getBuiltinModule("node:os");
-  const named = process.env["XDG_CACHE_HOME"] ?? "";
-  const folder = join(isAbsolute(named) ? named : join(os.homedir(), ".cache"), "hosted-checkout");
   try {
-    return keepAddon(folder, addon);
+    return keepAddon(cacheFolder(), addon);
   } catch {
     // There is no home folder, or it is read-only or another user's, as in containers.
-    return keepAddon(mkdtempSync(join(os.tmpdir(), "hosted-checkout-")), addon);
+    return keepAddon(
+      mkdtempSync(join(process.getBuiltinModule("node:os").tmpdir(), "hosted-checkout-")),
+      addon,
+    );
   }
+}
+
+/**
+ * Lets Node keep the compiled code of the executable in a private folder beside the addon: a command then starts
+ * faster. Without such a folder, each start compiles.
+ */
+export function keepCompiledCode(): void {
+  try {
+    const folder = join(cacheFolder(), "compiled");
+    files.makeFolder(folder);
+    // Node does not check the code.
+    if (isOursAlone(folder, "folder")) process.getBuiltinModule("node:module").enableCompileCache(folder);
+  } catch (error) {
+    // There is no home folder, or it is read-only or another user's, as in containers.
+    if (codeOf(error) === undefined) throw error;
+  }
+}
+
+/** The folder of this user for what the executable keeps. */
+function cacheFolder(): string {
+  const named = process.env["XDG_CACHE_HOME"] ?? "";
+  const cache = isAbsolute(named) ? named : join(process.getBuiltinModule("node:os").homedir(), ".cache");
+  return join(cache, "hosted-checkout");
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { GuestWorld, World } from "../world.ts";
-import { unpackAddon } from "./addon.ts";
+import { keepCompiledCode, unpackAddon } from "./addon.ts";
 import { openBrowser } from "./browser.ts";
 import { clock } from "./clock.ts";
 import { startDetached, takeStarter } from "./detached.ts";
@@ -20,6 +20,7 @@ import { clearTimeout, receiversNow, setTimeout } from "./timers.ts";
 export function realWorld(): World {
   // Before the first file is opened, because SQLite creates its files with the umask.
   const usersMask = process.umask(0o077);
+  if (sea().isSea()) keepCompiledCode();
   const starter = takeStarter();
   // A program that ends before its command has returned has failed.
   process.exitCode = 1;

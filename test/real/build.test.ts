@@ -14,23 +14,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { parse } from "@babel/parser";
-import {
-  getAssignmentIdentifiers,
-  isAssignmentExpression,
-  isCallExpression,
-  isForXStatement,
-  isFunction,
-  isIdentifier,
-  isObjectExpression,
-  isObjectProperty,
-  isUpdateExpression,
-  isVariableDeclaration,
-  traverseFast,
-  type Node,
-} from "@babel/types";
 import { expect, test } from "vitest";
-import { LOADERS, withoutLoaderNames } from "../../bin/build/chunks.ts";
 import { INPUTS, update, type Kind } from "../../bin/build/output.ts";
 import { copyBuilt } from "../support/built.ts";
 import { launch } from "../support/program.ts";
@@ -41,10 +25,10 @@ const DAY_MS = 86_400_000;
 const runFile = promisify(execFile);
 
 /** The part of a build that a program loads; the types of the kit alone take twice as long. */
-const BUILD_CHUNKS = `
-import { buildChunks } from "./bin/build/chunks.ts";
+const BUILD_PROGRAM = `
+import { buildProgram } from "./bin/build/program.ts";
 import { update } from "./bin/build/output.ts";
-await update({ root: ".", out: "dist", kind: "package", make: buildChunks });
+await update({ root: ".", out: "dist", kind: "package", make: (folder) => buildProgram(folder) });
 `;
 
 /** A clone after `npm ci`. */
@@ -99,7 +83,7 @@ test("a sandbox that runs loads its own chunks after another build took its plac
   const manifest = readFileSync(join(folder, "package.json"), "utf8");
   writeFileSync(join(folder, "package.json"), manifest.replace(/"version": ".*?"/, '"version": "7.7.7"'));
   appendFileSync(join(folder, "src/sandbox/pages/portal/portal.ts"), "\nconsole.log(1);\n");
-  await runFile(process.execPath, ["--input-type=module", "-e", BUILD_CHUNKS], { cwd: folder });
+  await runFile(process.execPath, ["--input-type=module", "-e", BUILD_PROGRAM], { cwd: folder });
   expect((await runFile(process.execPath, [bin, "--version"])).stdout).toBe("7.7.7\n");
   expect(readFileSync(join(folder, "dist/checkout"), "utf8")).toBe("the executable");
   // It loads what they need when they are first asked for.
@@ -107,14 +91,6 @@ test("a sandbox that runs loads its own chunks after another build took its plac
     async (path) => (await fetch(origin + path)).status,
   );
   expect(await Promise.all(statuses)).toEqual([200, 404, 401, 404]);
-});
-
-test("a build refuses a source that uses the name of a loader", () => {
-  for (const name of Object.values(LOADERS))
-    for (const source of [`function ${name}(){}`, `const a=1,${name}=2;`, `use(${name})`])
-      expect(() => withoutLoaderNames(source)).toThrow(`a source uses the name ${name}`);
-  const others = "function part(){} part();";
-  expect(withoutLoaderNames(others)).toBe(others);
 });
 
 /** A repository with one source, and builds that copy it. */
@@ -217,40 +193,3 @@ test("chunks go a week after they were replaced, and what a killed build left af
     true,
   ]);
 });
-
-test("no chunk changes an exported variable after it has run, because other chunks keep its value", () => {
-  const exports = "__export(planted_exports,{count:()=>count,fixed:()=>fixed});";
-  expect(changedExports(`${exports}var count=0,fixed=1;function add(){count++}`)).toEqual(["count"]);
-  const dist = join(ROOT, "dist");
-  const entry = readFileSync(join(dist, "checkout.js"), "utf8");
-  const folder = /chunks-\w+/.exec(entry)?.[0] ?? "";
-  const chunks = readdirSync(join(dist, folder)).map((name) =>
-    readFileSync(join(dist, folder, name), "utf8"),
-  );
-  expect(chunks.length).toBeGreaterThan(50);
-  expect([entry, ...chunks].flatMap(changedExports)).toEqual([]);
-});
-
-/** The exported variables of a file's chunks that are assigned after their declaration. */
-function changedExports(text: string): string[] {
-  const program = parse(text, { sourceType: "script", attachComment: false });
-  const initial = program.program.body.flatMap((statement) =>
-    isVariableDeclaration(statement) ? statement.declarations.map(({ init }) => init) : [],
-  );
-  const joined: readonly Node[] = initial
-    .flatMap((init) => (isObjectExpression(init) ? init.properties : []))
-    .flatMap((property) => (isObjectProperty(property) ? property.value : []))
-    .filter((value) => isFunction(value) && isIdentifier(value.params[0], { name: "module" }));
-  return (joined.length === 0 ? [program] : joined).flatMap((chunk) => {
-    const [exported, assigned] = [new Set<string>(), new Set<string>()];
-    traverseFast(chunk, (node) => {
-      if (isAssignmentExpression(node) || (isForXStatement(node) && !isVariableDeclaration(node.left)))
-        for (const name of Object.keys(getAssignmentIdentifiers(node.left))) assigned.add(name);
-      if (isUpdateExpression(node) && isIdentifier(node.argument)) assigned.add(node.argument.name);
-      if (isCallExpression(node) && isIdentifier(node.callee, { name: "__export" }))
-        for (const [, name = ""] of text.slice(node.start ?? 0, node.end ?? 0).matchAll(/:\(\)=>(\w+)/g))
-          exported.add(name);
-    });
-    return [...exported].filter((name) => assigned.has(name));
-  });
-}

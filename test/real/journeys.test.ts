@@ -88,7 +88,8 @@ test("the single executable opens a browser, survives a kill in the background, 
   );
   expect((await run(["sandbox", "stop"], options)).code).toBe(0);
   expect(existsSync(join(cwd, ".checkout/run.json"))).toBe(false);
-  expect(readdirSync(join(cache, "hosted-checkout"))).toEqual([
+  expect(readdirSync(join(cache, "hosted-checkout")).toSorted()).toEqual([
     expect.stringMatching(/^[0-9a-f]{64}\.node$/),
+    "compiled",
   ]);
 });

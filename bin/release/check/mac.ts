@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { bundleScripts } from "../../build/executable-scripts.ts";
+import { bundleProgram } from "../../build/executable.ts";
 import { crossBuild } from "../executables.ts";
 import { PLATFORMS } from "../platforms.ts";
 
@@ -17,10 +17,10 @@ const SEGMENT = "NODE_SEA";
 export async function describeMac(folder: string): Promise<string> {
   const trial = join(folder, "mac");
   mkdirSync(trial);
-  await bundleScripts(trial);
+  await bundleProgram(trial);
   const seen: string[] = [];
   for (const platform of PLATFORMS.filter(({ name }) => name.startsWith("darwin-"))) {
-    const bytes = readFileSync(await crossBuild(trial, platform));
+    const bytes = readFileSync(crossBuild(trial, platform));
     if (bytes.readUInt32LE(0) !== MAGIC) throw new Error(`the file of ${platform.name} is no Mach-O file`);
     if (PROCESSORS[bytes.readUInt32LE(4)] !== platform.name)
       throw new Error(`${platform.name} is for another processor`);

@@ -17,14 +17,14 @@ export const GENERATED_PAGES = ["commands", "settings", "errors", "control-api"]
 /** Makes the npm package and the list of contents in the folder `out` of a clone. */
 const MAKE = `
   import { mkdirSync } from "node:fs";
-  import { bundleScripts } from "./bin/build/executable-scripts.ts";
+  import { bundleProgram } from "./bin/build/executable.ts";
   import { readCommit } from "./bin/release/commit.ts";
   import { REPOSITORY } from "./bin/release/owner.ts";
   import { writeContents } from "./bin/release/release.ts";
   import { packTarball } from "./bin/release/tarball.ts";
   packTarball("out", REPOSITORY);
   mkdirSync("scripts");
-  await bundleScripts("scripts");
+  await bundleProgram("scripts");
   writeContents("out", readCommit());`;
 
 /**

@@ -1,0 +1,31 @@
+import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { rolldown, type OutputOptions } from "rolldown";
+import { common, output } from "./bundle.ts";
+import { CHUNKS } from "./output.ts";
+
+/** The first file of the program; each other one is a chunk, and is loaded when a command needs it. */
+export const ENTRY = "checkout.js";
+
+const OUTPUT = { ...output, format: "cjs", entryFileNames: ENTRY } satisfies OutputOptions;
+
+/**
+ * Makes the program in a folder, in one chunk for each set of modules that the same imports need. The chunks are in a
+ * folder named after their hash: after another build, a running program still loads the chunks of its own build. A
+ * package has only the chunks of its own build.
+ */
+export async function buildProgram(
+  folder: string,
+  { external = ["better-sqlite3"] }: { readonly external?: string[] } = {},
+): Promise<void> {
+  const bundle = await rolldown({ ...common, input: "bin/main.ts", external });
+  const { output: files } = await bundle.generate({ ...OUTPUT, chunkFileNames: "[name].js" });
+  const texts = files.map((file) => (file.type === "chunk" ? [file.fileName, file.code] : []));
+  const hash = createHash("sha256").update(JSON.stringify(texts)).digest("hex");
+  const chunks = `${CHUNKS}${hash.slice(0, 16)}`;
+  await bundle.write({ ...OUTPUT, dir: folder, chunkFileNames: `${chunks}/[name].js` });
+  await bundle.close();
+  writeFileSync(join(folder, "package.json"), '{ "type": "commonjs" }\n');
+  writeFileSync(join(folder, ".npmignore"), `/${CHUNKS}*/\n!/${chunks}/\n`);
+}
