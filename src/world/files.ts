@@ -15,6 +15,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   statfsSync,
   unlinkSync,
   writeFileSync,
@@ -72,7 +73,7 @@ export const files: Files = {
       if (pid !== undefined && processStart(Number(pid)) === undefined) discardFile(join(folder, name));
     }
   },
-  makeFolder: (path) => void mkdirSync(path, { recursive: true, mode: 0o700 }),
+  makeFolder,
   look: (path) => {
     const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true });
     return stats && factsOf(stats);
@@ -101,6 +102,20 @@ const UNFINISHED_NAME = /\.(\d+)\.new-\w+(?:-journal)?$/;
 /** The name of a file until it is complete. */
 export function temporaryName(path: string): string {
   return `${path}.${process.pid}.new-${Math.random().toString(36).slice(2)}`;
+}
+
+/**
+ * Makes a folder and its missing parents, one level at a time: Node's recursive mkdir reports a read-only disk as a
+ * missing folder, and never returns below /proc.
+ */
+function makeFolder(path: string): void {
+  const parent = dirname(path);
+  if (!existsSync(parent)) makeFolder(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
 }
 
 /** Writes a file under a temporary name; `name` gives it its final name when it is complete and on disk. */

@@ -112,12 +112,20 @@ function holdsSocket(pid: string, inode: string): boolean {
   }
 }
 
-/** The output of a program; undefined if it is missing, fails, or prints nothing. */
+/** Timeout of a program whose output is captured, in milliseconds: lsof waits for a file server that is away. */
+const CAPTURE_TIMEOUT_MS = 5000;
+
+/** The output of a program; undefined if it is missing, fails, does not end, or prints nothing. */
 export function captureOutput(command: string, args: readonly string[]): string | undefined {
   try {
     return (
       childProcess()
-        .execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })
+        .execFileSync(command, args, {
+          encoding: "utf8",
+          stdio: ["ignore", "pipe", "ignore"],
+          timeout: CAPTURE_TIMEOUT_MS,
+          killSignal: "SIGKILL",
+        })
         .trim() || undefined
     );
   } catch {

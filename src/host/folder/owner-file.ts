@@ -23,7 +23,7 @@ const NO_OWNER: Owner = { pid: 0, started: "" };
  */
 export function claimFile(world: OwnerWorld, path: string, own: { readonly text: string } & Owner): Claim {
   const { files } = world;
-  for (;;) {
+  for (let claims = 0; claims < MAX_CLAIMS; claims += 1) {
     if (files.createNew(path, own.text)) return "own";
     const owner = ownerOf(world, path);
     if (owner === undefined) continue;
@@ -37,7 +37,11 @@ export function claimFile(world: OwnerWorld, path: string, own: { readonly text:
     files.remove(takeover);
     if (isMine) return "own";
   }
+  throw new Error(`${path} can neither be created nor read`);
 }
+
+/** Maximum number of attempts to claim a file: each further one means that another process was faster. */
+const MAX_CLAIMS = 1000;
 
 /** Removes the files of processes that ended during a takeover. */
 export function removeTakeovers(world: OwnerWorld, path: string, folderId: string): void {

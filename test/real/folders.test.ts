@@ -1,0 +1,46 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { failingCall, HAS_STRACE } from "../support/disk-faults.ts";
+import { PROGRAM, run } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** A program that spins in the system hears no signal: only a kill ends it. */
+const LIMIT_MS = 20_000;
+
+/** A start in a folder that has to be made first: its exit code, and what it says. */
+function startIn(dir: string) {
+  return run(["sandbox", "start", "--port", "0", "--dir", dir], { cwd: tempFolder(), timeoutMs: LIMIT_MS });
+}
+
+test("a folder that cannot be made is told with the system's own cause, wherever it is", async () => {
+  const file = join(tempFolder(), "file");
+  writeFileSync(file, "");
+  const places = [
+    [file, "a file"],
+    [join(file, "a"), "ENOTDIR"],
+    [join(file, "a/b"), "ENOTDIR"],
+    [join(tempFolder(), "x".repeat(300)), "ENAMETOOLONG"],
+    // Below /proc, which other systems do not have, no folder can be made.
+    ...(existsSync("/proc/self") ? [["/proc/x/y/z", "mkdir '/proc/x'"] as const] : []),
+  ] as const;
+  for (const [dir, cause] of places) {
+    const { code, stderr } = await startIn(dir);
+    expect([dir, code, stderr]).toEqual([dir, 1, expect.stringContaining(cause)]);
+  }
+});
+
+test("a read-only disk is told as one, also where parents of the folder are missing", async ({
+  annotate,
+}) => {
+  if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
+  const dir = join(tempFolder(), "a/b/c");
+  const strace = ["-f", "-o", "/dev/null", ...failingCall("mkdir,mkdirat", "EROFS")];
+  const line = [process.execPath, PROGRAM, "sandbox", "start", "--port", "0", "--dir", dir];
+  const { status, stderr } = spawnSync("strace", [...strace, ...line], {
+    encoding: "utf8",
+    timeout: LIMIT_MS,
+  });
+  expect([status, stderr]).toEqual([1, expect.stringContaining("the file or its disk is read-only (EROFS")]);
+});
