@@ -113,7 +113,7 @@ const TYPED: readonly (readonly [line: string, code: number])[] = [
 ];
 
 test.for(["starting", "restarting"])(
-  "a command that is typed while the sandbox is %s succeeds",
+  "a command that is typed while the sandbox is %s succeeds: at once known as starting, or with --retries",
   async (state) => {
     for (const [line, code] of TYPED) {
       const harness = createHarness();
@@ -123,12 +123,26 @@ test.for(["starting", "restarting"])(
       if (state === "starting") writeFileSync(path, JSON.stringify({ ...json(run), port: null }));
       else rmSync(path);
       harness.clock.after(1000, () => writeFileSync(path, run));
-      const result = await harness.run(words(line));
+      const asked = state === "starting" ? [] : ["--retries", "5"];
+      const env = state === "starting" ? {} : { CHECKOUT_RETRIES: "5" };
+      const takesRetries = line.startsWith("orders");
+      const typed = [...words(line), ...(takesRetries ? asked : [])];
+      const result = await harness.run(typed, takesRetries ? {} : { env });
       expect([line, result.code, result.stdout]).toEqual([line, code, expect.stringMatching(/./)]);
       expect(result.stderr).toContain("no sandbox is running here; trying again");
     }
   },
 );
+
+test("where the folder says that no sandbox runs, every command that needs one answers at once", async () => {
+  const { harness } = await abandonedFolder();
+  for (const line of COMMANDS) {
+    const before = harness.clock.now();
+    const { code, stderr } = await harness.run(words(line));
+    expect([line, code, harness.clock.now() - before]).toEqual([line, 7, 0]);
+    expect(stderr).not.toContain("trying again");
+  }
+});
 
 test("without retries nothing is waited for", async () => {
   const { harness } = await abandonedFolder();

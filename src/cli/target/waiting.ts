@@ -6,13 +6,13 @@ import { printable } from "../../core/text.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { hasPlainOutput, widthOf } from "../printer.ts";
-import { interruptedProblem, NO_SANDBOX, Refused } from "../problem.ts";
+import { interruptedProblem, NO_SANDBOX, Refused, undefinedIfRefused } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { limitFromVariable } from "./options.ts";
 
 /**
- * Waits for the folder's sandbox, which may be starting, as often and as long as a request is retried. Returns the last
- * state seen, which the caller judges.
+ * Waits for the folder's sandbox while it starts, as often and as long as a request is retried; also while none runs, if
+ * the user asks for retries. Returns the last state seen, which the caller judges.
  */
 export async function awaitSandbox<Seen>(
   context: Context,
@@ -21,9 +21,11 @@ export async function awaitSandbox<Seen>(
   const { sleep, random, env } = context.world;
   const { around } = context;
   const { options } = around;
-  const retries = options.retries ?? limitFromVariable(env, "retries") ?? DEFAULT_RETRY_POLICY.retries;
+  const wanted = options.retries ?? limitFromVariable(env, "retries");
   const first = look();
-  if (isThere(first)) return first;
+  const isExpected = wanted !== undefined || undefinedIfRefused(around.run) !== undefined;
+  if (isThere(first) || !isExpected) return first;
+  const retries = wanted ?? DEFAULT_RETRY_POLICY.retries;
   return runWithSpinner(context, async ({ signal, observer }) => {
     let seen = first;
     for (let tries = 1; tries <= retries && !isThere(seen); tries += 1) {
