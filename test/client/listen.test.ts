@@ -549,7 +549,12 @@ test("while nobody listens events wait, and come in their order to the next one,
   await first.heard(1);
   expect((await first.stop()).code).toBe(0);
   const endpoint = first.ready.endpoint_id ?? "";
-  expect(await site.endpoint(endpoint)).toMatchObject({ state: "paused", kind: "listener" });
+  expect(await site.endpoint(endpoint)).toMatchObject({
+    state: "paused",
+    kind: "listener",
+    reason: "its listener went away",
+    paused_by: "listener",
+  });
   await site.pay(id, "succeeded");
   expect(site.shop.got.length).toBe(1);
   const second = await site.listen();

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { REAL } from "../support/real.ts";
 import { isTargetVariable } from "../../src/core/config/secrets.ts";
 import { createProgram, listKnownVariables } from "../../src/cli/program.ts";
+import { createAccessLog } from "../../src/sandbox/runtime/access-log.ts";
 import type { Service, World } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness, type RunningSandbox } from "../support/harness.ts";
@@ -501,6 +502,46 @@ test.for(BROKEN)("$what: the check that says so, and a remedy that works", async
   expect(sick.ok).toBe(sick.code === 0);
   const cured = await examine(one.harness, (await row.remedy(one, seen.next)) ?? {});
   expect(rowOf(cured, row.check)).toMatchObject({ status: "ok", next: null });
+});
+
+test("answers that a fault was asked for, and a receiver's own, are no errors of the log", async () => {
+  const one = await patient();
+  const log = one.file("sandbox.log");
+  const lines: string[] = [];
+  for (const format of ["text", "json"] as const) {
+    const stream = { writableNeedDrain: false, write: (text: string) => lines.push(text) };
+    const access = createAccessLog({ after: () => undefined }, { format, stream });
+    const request = {
+      at: 0,
+      status: 503,
+      method: "POST",
+      target: "/v1/orders",
+      milliseconds: 1,
+      requestId: "id",
+    };
+    for (const note of ["fault status", "order-1, fault status", "order-1 replayed, fault lose_answer"])
+      access.add({ ...request, note });
+    const sent = {
+      at: 0,
+      url: HOOKS,
+      error: null,
+      type: "order.created",
+      eventId: "e",
+      attempt: 1,
+      cause: "event",
+    } as const;
+    access.addDelivery({ ...sent, status: 503, milliseconds: 1 });
+    access.flush();
+  }
+  writeFileSync(log, lines.join(""), { mode: 0o600 });
+  expect(rowOf(await examine(one.harness), "log")).toMatchObject({ status: "ok" });
+  one.harness.occupy(RECEIVER, receiver(400));
+  await one.start();
+  await endpointOf(one);
+  await one.harness.run(["faults", "add", "bad_signature"]);
+  await one.harness.run(["trigger", "order.created", "--order-id", "order-2"]);
+  await untilListed(one, "400");
+  expect(rowOf(await examine(one.harness), "endpoints")).toMatchObject({ status: "ok", next: null });
 });
 
 test("a healthy sandbox, a stopped one and an empty folder have no problem", async () => {

@@ -149,6 +149,8 @@ async function judge(subjects: CheckSubjects, endpoint: EndpointEntry): Promise<
     newest.state === "dropped"
   )
     return okFinding(name);
+  const fault = newest.attempts.at(-1)?.fault ?? null;
+  if (fault !== null) return okFinding(`${name}: its newest delivery failed by the injected fault ${fault}`);
   return problemFinding(`${name}: ${failureText(newest)}`, remedyOf(newest));
 }
 
@@ -169,8 +171,6 @@ function failureText(delivery: DeliveryEntry): string {
 function remedyOf({ eventId, attempts }: DeliveryEntry): string {
   const last = attempts.at(-1);
   const again = `then: checkout events replay ${eventId}`;
-  if (last?.fault !== null && last?.fault !== undefined)
-    return `an injected fault is the cause: checkout faults list shows it`;
   if (last?.error === "unreachable") return `start the receiver; ${again}`;
   if (last?.error === "target_forbidden") return `${START_SANDBOX} --allow-target with its host; ${again}`;
   if (last?.error === "timeout") return `let the receiver answer before it does its work; ${again}`;

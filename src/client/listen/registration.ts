@@ -219,7 +219,7 @@ async function leave(registration: RegistrationState): Promise<void> {
   await ask(registration, {
     name: "setEndpointState",
     id: registration.endpointId,
-    body: { action: "pause" },
+    body: { action: "leave" },
   });
 }
 

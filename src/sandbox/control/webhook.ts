@@ -2,7 +2,12 @@ import { DEFAULT_OVERLAP_MS } from "../../core/control/operations/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { REAL_CLOCK, storeNow } from "../../core/clock.ts";
 import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
-import { effectiveEndpoint, type Endpoint, type EffectiveEndpoint } from "../../core/webhook/endpoint.ts";
+import {
+  effectiveEndpoint,
+  LISTENER_AWAY_REASON,
+  type Endpoint,
+  type EffectiveEndpoint,
+} from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
@@ -28,7 +33,7 @@ import type { DeliveryEntry, EventEntry } from "../../core/webhook/shapes.ts";
 const DEFAULT_PAGE = 100;
 
 /** The state of an endpoint after each action except a removal. */
-const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused" } as const;
+const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused", leave: "paused" } as const;
 
 /** An endpoint; if nothing is delivered for its store, its reason says so. */
 function addHold({ heldBack }: Pick<OperationContext, "heldBack">, endpoint: Endpoint): Endpoint {
@@ -57,7 +62,10 @@ export const webhookHandlers = {
     const changed =
       action === "remove"
         ? await removeEndpoint(context, ref)
-        : await setEndpointState(context, ref, STATE_AFTER[action]);
+        : await setEndpointState(context, ref, {
+            state: STATE_AFTER[action],
+            ...(action === "leave" ? { reason: LISTENER_AWAY_REASON } : {}),
+          });
     return changed.ok ? accept(currentEndpoint(context, changed.value)) : changed;
   },
   showSecret: async (context, { storeId, id }) =>

@@ -108,10 +108,12 @@ export function registerListener(
 export function setEndpointState(
   context: EndpointsContext,
   ref: EndpointRef,
-  state: Endpoint["state"],
+  {
+    state,
+    reason = state === "disabled" ? MANUAL_REASONS.off : null,
+  }: Pick<Endpoint, "state"> & Partial<Pick<Endpoint, "reason">>,
 ): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint) => {
-    const reason = state === "disabled" ? MANUAL_REASONS.off : null;
     context.store.endpoints.setState(endpoint.id, state, reason);
     context.wakeDispatcher(endpoint.id);
     return accept({ ...endpoint, state, reason, failingSince: null });

@@ -64,8 +64,8 @@ export const webhookOperations = {
     path: "/endpoints/{id}/state",
     summary: "Enables, disables, pauses or removes an endpoint",
     description:
-      "Enables, disables or pauses an endpoint, or removes it with its queued deliveries, and returns the endpoint. Refuses an unknown endpoint.",
-    request: () => z.strictObject({ action: z.enum(["enable", "disable", "pause", "remove"]) }),
+      "Enables, disables or pauses an endpoint, or removes it with its queued deliveries, and returns the endpoint. A listener that ends pauses its own endpoint with `leave`. Refuses an unknown endpoint.",
+    request: () => z.strictObject({ action: z.enum(["enable", "disable", "pause", "leave", "remove"]) }),
     answer: () => endpoint,
   }),
   showSecret: storeOperation({
