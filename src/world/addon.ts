@@ -5,12 +5,16 @@ import { files } from "./files.ts";
 import { codeOf, crypto, sea } from "./node.ts";
 import { readRegularFile } from "./read.ts";
 
+/** The error code if the addon can be written nowhere; store/connection/storage-failure.ts has its sentence. */
+const ADDON_NOT_WRITTEN = "ERR_ADDON_NOT_WRITTEN";
+
 /** Name of the SQLite addon inside the single executable. */
 export const SQLITE_ASSET = "better_sqlite3.node";
 
 /**
  * Writes the executable's SQLite addon into a private cache folder, unless it is already there, and returns its path.
- * If that folder cannot be used, the addon is written into a new temporary folder.
+ * If that folder cannot be used, the addon is written into a new temporary folder. Throws with both reasons if neither
+ * can be used.
  */
 export function unpackAddon(): string {
   // better-sqlite3 loads a named addon with the function of this name, because the `require` of an executable knows only
@@ -20,12 +24,24 @@ export function unpackAddon(): string {
   const addon = new Uint8Array(sea().getRawAsset(SQLITE_ASSET));
   try {
     return keepAddon(cacheFolder(), addon);
-  } catch {
+  } catch (error) {
     // There is no home folder, or it is read-only or another user's, as in containers.
-    return keepAddon(
-      mkdtempSync(join(process.getBuiltinModule("node:os").tmpdir(), "hosted-checkout-")),
+    return keepInTemporaryFolder(join(process.getBuiltinModule("node:os").tmpdir(), "hosted-checkout-"), {
       addon,
-    );
+      error,
+    });
+  }
+}
+
+function keepInTemporaryFolder(
+  prefix: string,
+  { addon, error }: { readonly addon: Uint8Array; readonly error: unknown },
+): string {
+  try {
+    return keepAddon(mkdtempSync(prefix), addon);
+  } catch (cause) {
+    const reasons = [error, cause].map((one) => (one instanceof Error ? one.message : String(one)));
+    throw Object.assign(new Error(reasons.join("; "), { cause }), { code: ADDON_NOT_WRITTEN });
   }
 }
 

@@ -53,6 +53,12 @@ const REFUSED: readonly Refused[] = [
     code: "usage",
     env: { CHECKOUT_SANDBOX_ADMIN_TOKEN: "another-token-of-an-administrator" },
   },
+  // Elsewhere there is no such folder, or it cannot be written. Node's own way to make parents never ends there.
+  {
+    what: "a folder below /proc",
+    code: process.platform === "linux" ? "file_missing" : "file_",
+    args: ["--dir", "/proc/none/state"],
+  },
   { what: "a database of nothing", code: "database_zero_bytes", spoil: text("sandbox.db", "") },
   {
     what: "a database of another program",

@@ -173,6 +173,7 @@ test("every error of a file system or of SQLite that is no bug has a cause and a
     database_changed: ["SQLITE_READONLY_DBMOVED"],
     database_damaged: ["SQLITE_CORRUPT", "SQLITE_CORRUPT_INDEX", "SQLITE_NOTADB"],
     program_incomplete: ["ERR_DLOPEN_FAILED"],
+    no_cache_folder: ["ERR_ADDON_NOT_WRITTEN"],
   } as const;
   for (const [code, errors] of Object.entries(rows)) {
     for (const error of errors) {

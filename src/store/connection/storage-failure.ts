@@ -88,7 +88,13 @@ const FAILURES = {
   program_incomplete: {
     errors: ["ERR_DLOPEN_FAILED"],
     sentence: "a part of the program cannot be loaded",
-    next: "check the disk on which checkout is installed, or install checkout again",
+    next: "check the disk on which checkout is installed, or install checkout again; the executable keeps this part in a cache folder: its disk must allow programs, and XDG_CACHE_HOME names another",
+  },
+  no_cache_folder: {
+    errors: ["ERR_ADDON_NOT_WRITTEN"],
+    sentence:
+      "the executable can write a part of itself neither into its cache folder nor into a temporary folder",
+    next: "name a private folder of this user with XDG_CACHE_HOME",
   },
   // All other system errors; the sentence names the error.
   file_operation_failed: {
