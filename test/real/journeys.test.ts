@@ -1,17 +1,29 @@
 import { execFile } from "node:child_process";
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
+import { FULL, size } from "../support/campaign.ts";
 import { builtExecutable } from "../support/built.ts";
 import { eventually } from "../support/eventually.ts";
 import { fakeBrowser } from "../support/fake-browser.ts";
+import { walkInBrowser } from "../support/journeys/browser.ts";
 import { programForm, SOURCE, WITHOUT_NPX, WITHOUT_WORKER, type Form } from "../support/journeys/form.ts";
 import { walk } from "../support/journeys/journeys.ts";
 import { run } from "../support/program.ts";
 import { runScenariosByDocument, SCENARIOS, WORKFLOWS } from "../support/scenarios.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -37,16 +49,39 @@ async function loneExecutable(): Promise<Form> {
   return programForm({ name: "executable", command, variables, hosted: WITHOUT_WORKER });
 }
 
+/** All drills, up to a shop that is ready. */
+async function expectReady({ shell }: Form): Promise<void> {
+  const { code, stdout, stderr } = await typeHead(WHOLE_SHOPS.node, shell);
+  const verdict = /^(?:Not r|R)eady.*$/m.exec(stdout)?.[0];
+  expect([code, verdict, code === 0 ? "" : stderr]).toEqual([0, "Ready: 6 of 6 items pass", ""]);
+}
+
+/** All links in a release; otherwise those of the menu. */
+async function expectBrowser(form: Form): Promise<void> {
+  const { pages, wrong } = await walkInBrowser(form, FULL ? "every" : "menu");
+  expect(wrong).toEqual([]);
+  expect(pages).toBeGreaterThan(size(10, 40));
+}
+
 test("the sources walk every journey in this process", async () => {
   expect(await walk(SOURCE)).toEqual([]);
 });
 
 test("the npm package walks every journey, installed in an empty project from its tarball", async () => {
-  expect(await walk(await installedPackage())).toEqual([]);
+  const form = await installedPackage();
+  expect(await walk(form)).toEqual([]);
+  if (FULL) await expectReady(form);
 });
 
 test("the executable walks every journey, alone in a folder and without Node", async () => {
-  expect(await walk(await loneExecutable())).toEqual([]);
+  const form = await loneExecutable();
+  expect(await walk(form)).toEqual([]);
+  if (FULL) await expectReady(form);
+});
+
+test("a Chromium signs in to the portal, follows its links and pays, and meets no error", async () => {
+  await expectBrowser(await loneExecutable());
+  if (FULL) for (const form of [SOURCE, await installedPackage()]) await expectBrowser(form);
 });
 
 const CREATE = ["orders", "create", "--order-id", "order-1001", "--price-id", "price_bento", "--json"];
@@ -91,5 +126,41 @@ test("the single executable opens a browser, survives a kill in the background, 
   expect(readdirSync(join(cache, "hosted-checkout")).toSorted()).toEqual([
     expect.stringMatching(/^[0-9a-f]{64}\.node$/),
     "compiled",
+  ]);
+});
+
+test("an executable whose cache folder cannot be used, or holds half of its addon, starts or says why", async () => {
+  const { file } = await builtExecutable();
+  const cwd = tempFolder();
+  const exec = async (cache: string, temporary = tempFolder()) => {
+    const env = { XDG_CACHE_HOME: cache, TMPDIR: temporary, PATH: "" };
+    const { code, stderr } = await run(["exec", "--quiet", "--", "/bin/true"], { cwd, command: [file], env });
+    return { code, stderr };
+  };
+  const whole = tempFolder();
+  expect(await exec(whole)).toEqual({ code: 0, stderr: "" });
+  const [name = ""] = readdirSync(join(whole, "hosted-checkout"));
+  const addon = readFileSync(join(whole, "hosted-checkout", name));
+  const holding = (bytes: Uint8Array): string => {
+    const cache = tempFolder();
+    mkdirSync(join(cache, "hosted-checkout"), { mode: 0o700 });
+    writeFileSync(join(cache, "hosted-checkout", name), bytes, { mode: 0o600 });
+    return cache;
+  };
+  const half = holding(addon.subarray(0, addon.length / 2));
+  expect(await exec(half)).toEqual({ code: 0, stderr: "" });
+  expect(readFileSync(join(half, "hosted-checkout", name)).equals(addon)).toBe(true);
+  const planted = holding(Buffer.from("code of another user"));
+  // Only root can plant for another; a folder that all can write is refused as well.
+  if (process.getuid?.() === 0) chownSync(join(planted, "hosted-checkout"), 12_001, 12_001);
+  else chmodSync(join(planted, "hosted-checkout"), 0o777);
+  const noFolder = join(whole, "hosted-checkout", name);
+  for (const cache of [planted, noFolder, "/proc/none"])
+    expect([cache, await exec(cache)]).toEqual([cache, { code: 0, stderr: "" }]);
+  expect(readFileSync(join(planted, "hosted-checkout", name), "utf8")).toBe("code of another user");
+  const nowhere = await exec(noFolder, noFolder);
+  expect([nowhere.code, nowhere.stderr]).toEqual([
+    1,
+    expect.stringMatching(/cache folder.*XDG_CACHE_HOME\n$/s),
   ]);
 });

@@ -15,6 +15,9 @@ export const WHOLE_SHOPS = {
   python: join(ROOT, "fixtures/shops/python/shop.py"),
 } as const;
 
+/** The built program, as a shell starts it. */
+const BUILT = `"${process.execPath}" "${PROGRAM}"`;
+
 /** Python without the packages of the machine, of which some run code of theirs at each start. */
 const PYTHON = `#!/bin/sh
 PATH=\${PATH#*:} exec python3 -S "$@"
@@ -49,15 +52,15 @@ function folderWith(file: string): string {
 }
 
 /**
- * Types the head of a shop in a folder of its own, on ports of its own, and returns what came of it; `npx checkout` is the
- * built program, and what the shop imports is installed already.
+ * Types the head of a shop in a folder of its own, on ports of its own, and returns what came of it; `npx checkout` is
+ * this program, and what the shop imports is installed already.
  */
-export async function typeHead(file: string): Promise<Finished> {
+export async function typeHead(file: string, program = BUILT): Promise<Finished> {
   const cwd = folderWith(file);
   const port = await freePort();
   const bin = join(cwd, "bin");
   mkdirSync(bin);
-  const npx = `#!/bin/sh\nshift\nexec "${process.execPath}" "${PROGRAM}" "$@"\n`;
+  const npx = `#!/bin/sh\nshift\nexec ${program} "$@"\n`;
   writeFileSync(join(bin, "npx"), npx, { mode: 0o755 });
   writeFileSync(join(bin, "python3"), PYTHON, { mode: 0o755 });
   onTestFinished(async () => void (await run(["sandbox", "stop"], { cwd })));
