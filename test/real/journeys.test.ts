@@ -27,31 +27,33 @@ import { typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** The npm package, as npm installs its tarball in an empty project, without a network. */
+/** The npm package, as npm installs its tarball in an empty project, without a network; in a release its own tarball. */
 async function installedPackage(): Promise<Form> {
   const cwd = tempFolder();
   const npm = async (...words: readonly string[]) =>
     promisify(execFile)("npm", [...words, "--ignore-scripts", "--silent"], { cwd });
-  await npm("pack", ROOT);
+  const released = process.env["RELEASED_TARBALL"];
+  if (released === undefined) await npm("pack", ROOT);
   writeFileSync(join(cwd, "package.json"), '{ "private": true }\n');
-  const tarball = `./hosted-checkout-${packageJson.version}.tgz`;
+  const tarball = released ?? `./hosted-checkout-${packageJson.version}.tgz`;
   const offline = ["--offline", "--no-audit", "--no-fund"];
   await npm("install", ...offline, tarball, join(ROOT, "node_modules/better-sqlite3"));
   const command = [process.execPath, join(cwd, "node_modules/.bin/checkout")];
   return programForm({ name: "npm package", command, hosted: WITHOUT_NPX });
 }
 
-/** The executable, alone in a folder and without Node. */
+/** The executable, alone in a folder and without Node; in a release its own. */
 async function loneExecutable(): Promise<Form> {
   const command = [join(tempFolder(), "checkout-on-its-own")];
-  copyFileSync((await builtExecutable()).file, command[0] ?? "");
+  const released = process.env["RELEASED_EXECUTABLE"];
+  copyFileSync(released ?? (await builtExecutable()).file, command[0] ?? "");
   const variables = { XDG_CACHE_HOME: tempFolder(), PATH: "" };
   return programForm({ name: "executable", command, variables, hosted: WITHOUT_WORKER });
 }
 
 /** All drills, up to a shop that is ready. */
 async function expectReady({ shell }: Form): Promise<void> {
-  const { code, stdout, stderr } = await typeHead(WHOLE_SHOPS.node, shell);
+  const { code, stdout, stderr } = await typeHead(WHOLE_SHOPS.node, shell ?? "");
   const verdict = /^(?:Not r|R)eady.*$/m.exec(stdout)?.[0];
   expect([code, verdict, code === 0 ? "" : stderr]).toEqual([0, "Ready: 6 of 6 items pass", ""]);
 }
@@ -63,21 +65,26 @@ async function expectBrowser(form: Form): Promise<void> {
   expect(pages).toBeGreaterThan(size(10, 40));
 }
 
-test("the sources walk every journey in this process", async () => {
-  expect(await walk(SOURCE)).toEqual([]);
-});
+/** A form that is installed in a root folder, where a release is tried. */
+function formInRoot(text: string): Form {
+  const given = JSON.parse(text) as Omit<Parameters<typeof programForm>[0], "hosted" | "folder"> & {
+    readonly folder: string;
+  };
+  return programForm({ ...given, folder: () => given.folder, hosted: WITHOUT_WORKER });
+}
 
-test("the npm package walks every journey, installed in an empty project from its tarball", async () => {
-  const form = await installedPackage();
-  expect(await walk(form)).toEqual([]);
-  if (FULL) await expectReady(form);
-});
+const IN_ROOT = process.env["FORM_IN_ROOT"];
+const FORMS: Readonly<Record<string, () => Form | Promise<Form>>> =
+  IN_ROOT === undefined
+    ? { "the source": () => SOURCE, "the npm package": installedPackage, "the executable": loneExecutable }
+    : { "the installed program": () => formInRoot(IN_ROOT) };
 
-test("the executable walks every journey, alone in a folder and without Node", async () => {
-  const form = await loneExecutable();
-  expect(await walk(form)).toEqual([]);
-  if (FULL) await expectReady(form);
-});
+for (const [name, make] of Object.entries(FORMS))
+  test(`${name} walks every journey`, async () => {
+    const form = await make();
+    expect(await walk(form)).toEqual([]);
+    if (FULL && IN_ROOT === undefined) await expectReady(form);
+  });
 
 test("a Chromium signs in to the portal, follows its links and pays, and meets no error", async () => {
   await expectBrowser(await loneExecutable());

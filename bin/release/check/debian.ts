@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { IMAGE_USER } from "../image.ts";
 import { DEBIAN } from "../platforms.ts";
 import { makeBundle } from "./bundle.ts";
+import { walkJourneysIn } from "./journeys.ts";
 import { run } from "./run.ts";
 
 /** The packages that the executable and a shop in Python need. */
@@ -87,9 +88,10 @@ export function tryDebianPackage(root: string, deb: string): string {
   copyFileSync(deb, join(root, "package.deb"));
   run("chroot", [root, "dpkg", "--install", "/package.deb"]);
   const seen = tryToReady(root, OWN_SANDBOX);
+  const walked = walkJourneysIn(root, "Debian package");
   run("chroot", [root, "dpkg", "--purge", "hosted-checkout"]);
   run("chroot", [root, "sh", "-c", "! command -v checkout && test ! -e /usr/share/doc/hosted-checkout"]);
-  return `${seen}; removed without a rest`;
+  return `${seen}; ${walked}; removed without a rest`;
 }
 
 /**
@@ -113,7 +115,8 @@ export function tryImage(root: string, { folder, executable }: ImageTrial): stri
       `export CHECKOUT_BASE_URL=http://127.0.0.1:4242/v1\n${variables.join("\n")}\n`,
     );
     const seen = tryToReady(root, ". /image.env", state.pid);
-    return `${seen}; read-only, as user ${IMAGE_USER}`;
+    const walked = walkJourneysIn(join(bundle, "rootfs"), "image");
+    return `${seen}; read-only, as user ${IMAGE_USER}; ${walked}`;
   } finally {
     run("runc", ["delete", "--force", name]);
   }

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { TOPIC_SUMMARIES } from "../../../src/cli/help/topic-names.ts";
 import { eventually } from "../eventually.ts";
@@ -34,7 +34,7 @@ export async function walkWebhooks(site: Site): Promise<void> {
     if (payment === undefined) throw new Error(JSON.stringify(site.heard));
     return payment;
   });
-  writeFileSync(join(site.cwd, "body.json"), sent.body);
+  site.write("body.json", sent.body);
   const words = `webhooks verify --payload-file body.json --timestamp ${sent.timestamp} --signature`;
   await site.type(`${words} ${sent.signature}`);
   await site.type(`${words} ${"0".repeat(64)}`, { code: 1 });
@@ -61,7 +61,7 @@ export async function walkTools(site: Site): Promise<void> {
   const { stdout: exported } = await site.type("config export");
   const config = JSON.parse(exported) as { readonly stores: readonly { prices: object[] }[] };
   config.stores[0]?.prices.push({ ...TEA });
-  writeFileSync(join(site.cwd, "checkout.config.json"), JSON.stringify(config));
+  site.write("checkout.config.json", JSON.stringify(config));
   await site.type("config validate");
   await site.type("config diff", { code: 3 });
   await site.type("config apply");
@@ -82,6 +82,7 @@ export async function walkChecklist(site: Site): Promise<void> {
 
 /** Three seconds of a search for faults that break this program's own client. */
 export async function walkExplore(site: Site): Promise<void> {
+  if (site.form.shell === null) return expectNoShell(site);
   const purchase = `${site.form.shell} orders create --order-id "$CHECKOUT_ORDER_ID" --price-id price_coffee`;
   const { stdout } = await site.type([
     "explore",
@@ -98,6 +99,11 @@ export async function walkExplore(site: Site): Promise<void> {
     readonly broken: readonly unknown[];
   };
   agree("explored", [held > 0, broken], [true, []]);
+}
+
+async function expectNoShell(site: Site): Promise<void> {
+  const { stderr } = await site.type("explore --budget 3s -- true", { code: 3 });
+  agree(`a form without a shell says so: ${stderr}`, stderr.includes("/bin/sh"), true);
 }
 
 /** What a person asks at a terminal: version, help, completion, doctor, and the hosted service. */

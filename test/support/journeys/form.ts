@@ -24,8 +24,8 @@ export type Form = {
   /** Creates the empty folder of a new user. */
   readonly folder: () => string;
   readonly begin: (words: readonly string[], options: FormOptions) => Begun;
-  /** The program as a command line of a shop starts it. */
-  readonly shell: string;
+  /** The program as a command line of a shop starts it; null where the form has no shell. */
+  readonly shell: string | null;
   /** How `hosted dev` ends where no workerd can be fetched. */
   readonly hosted: { readonly code: number; readonly says: RegExp };
 };
@@ -55,12 +55,14 @@ export function programForm({
   ...form
 }: Pick<Form, "name" | "hosted"> & {
   readonly command: readonly string[];
+  readonly shell?: string | null;
   /** The variables of its users. */
   readonly variables?: Readonly<Record<string, string>>;
   readonly folder?: Form["folder"];
 }): Form {
   return {
     folder: tempFolder,
+    shell: command.map((word) => `'${word}'`).join(" "),
     ...form,
     begin: (words, { cwd, env, stdin }) => {
       const running = begin(words, { cwd, env: { ...variables, ...env }, command });
@@ -70,7 +72,6 @@ export function programForm({
       else if (input !== null) stdin.pipe(input);
       return { output: running.output, ended: running.ended, stop: () => running.stop("SIGTERM") };
     },
-    shell: command.map((word) => `'${word}'`).join(" "),
   };
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { chownSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -27,6 +27,8 @@ export type Site = {
   readonly ask: <Said = Readonly<Record<string, string>>>(line: string) => Promise<Said>;
   /** Begins a command line that runs on, and waits for its first line. */
   readonly launch: (line: string, options?: Omit<FormOptions, "cwd">) => Promise<Begun>;
+  /** Writes a file of the merchant into the folder. */
+  readonly write: (name: string, content: string | Uint8Array) => void;
   readonly adminToken: () => string;
   /** The origin of a receiver: below `/hooks` it takes genuine webhooks, elsewhere it fails. */
   readonly receiver: string;
@@ -83,6 +85,11 @@ export async function openSite(form: Form): Promise<Site> {
     type,
     ask: async (line) => JSON.parse((await type(`${line} --json`)).stdout) as never,
     launch: (line, options) => firstLine(form.begin(line.split(" "), { cwd, ...options })),
+    write: (name, content) => {
+      const { uid, gid } = statSync(cwd);
+      writeFileSync(join(cwd, name), content);
+      chownSync(join(cwd, name), uid, gid);
+    },
     adminToken: () =>
       (JSON.parse(readFileSync(join(cwd, ".checkout/admin.json"), "utf8")) as { admin_token: string })
         .admin_token,

@@ -1,0 +1,41 @@
+import { chownSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { IMAGE_USER } from "../image.ts";
+import { run } from "./run.ts";
+
+/** The tests at full size: every link in a browser, and all drills. */
+const TESTS = ["run", "--config", "vitest.campaign.config.ts", "test/real/journeys.test.ts"] as const;
+
+/** The files of a release in which journeys are walked. */
+type Released = { readonly tarball: string; readonly executable: string };
+
+/** Walks every journey with the sources, the npm package and the executable of a release. */
+export function walkJourneys({ tarball, executable }: Released): string {
+  const released = [`RELEASED_TARBALL=${resolve(tarball)}`, `RELEASED_EXECUTABLE=${resolve(executable)}`];
+  run("env", ["CAMPAIGN=full", ...released, "node_modules/.bin/vitest", ...TESTS]);
+  return "sources, npm package, executable: every journey, every link of the portal, all drills";
+}
+
+/** Walks every journey with the program that is installed in a root folder, as a user without rights. */
+export function walkJourneysIn(root: string, name: string): string {
+  const folder = mkdtempSync(join(resolve(root), "journeys-"));
+  chownSync(folder, IMAGE_USER, IMAGE_USER);
+  const within = `/${basename(folder)}`;
+  const user = [`--setuid=${IMAGE_USER}`, `--setgid=${IMAGE_USER}`];
+  const form = {
+    name,
+    folder,
+    command: ["/usr/bin/unshare", `--root=${resolve(root)}`, `--wd=${within}`, ...user, "/usr/bin/checkout"],
+    shell: existsSync(join(root, "bin/sh")) ? "/usr/bin/checkout" : null,
+    variables: { PATH: "/usr/bin:/bin", HOME: within, TMPDIR: within },
+  };
+  for (const mounted of ["proc", "dev"]) mkdirSync(join(root, mounted), { recursive: true });
+  const script = `mount -t proc proc '${root}/proc' && mount --bind /dev '${root}/dev' && exec "$@"`;
+  const walk = ["env", `FORM_IN_ROOT=${JSON.stringify(form)}`, "node_modules/.bin/vitest", ...TESTS];
+  try {
+    run("unshare", ["--mount", "sh", "-c", script, "sh", ...walk, "--testNamePattern", "every journey"]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  return `every journey, as user ${IMAGE_USER}`;
+}
