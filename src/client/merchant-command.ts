@@ -1,4 +1,4 @@
-import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { accept, isError, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { ShellCommand, ShellResult, World } from "../world.ts";
 
@@ -24,7 +24,7 @@ export async function runMerchantCommand(
     return await run({ ...command, env: { ...env, ...ids, ...NO_TOKENS } });
   } catch (error) {
     // Node throws before it starts some commands, for example one whose environment has a NUL.
-    const stderr = error instanceof Error ? error.message : String(error);
+    const stderr = isError(error) ? error.message : String(error);
     return { ending: "not_run", exitCode: null, stdout: "", stderr };
   }
 }

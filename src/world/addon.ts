@@ -1,6 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { PathFacts } from "../world.ts";
+import { isError } from "../core/outcome.ts";
 import { files } from "./files.ts";
 import { codeOf, crypto, sea } from "./node.ts";
 import { readRegularFile } from "./read.ts";
@@ -40,7 +41,7 @@ function keepInTemporaryFolder(
   try {
     return keepAddon(mkdtempSync(prefix), addon);
   } catch (cause) {
-    const reasons = [error, cause].map((one) => (one instanceof Error ? one.message : String(one)));
+    const reasons = [error, cause].map((one) => (isError(one) ? one.message : String(one)));
     throw Object.assign(new Error(reasons.join("; "), { cause }), { code: ADDON_NOT_WRITTEN });
   }
 }

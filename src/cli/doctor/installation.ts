@@ -21,7 +21,10 @@ export function checkNode({ context: { world } }: CheckSubjects): DoctorFinding 
   const whose = node.isInside ? `inside ${node.path}` : node.path;
   const found = `Node ${nodeVersion} (${whose}); needed: ${NEEDED_NODE}`;
   if (!isOlder(nodeVersion, NEEDED_NODE.replace(/^\D+/, ""))) return okFinding(found);
-  return problemFinding(found, "run it with npx in its project (npx --no -- checkout), or install a newer Node");
+  return problemFinding(
+    found,
+    "run it with npx in its project (npx --no -- checkout), or install a newer Node",
+  );
 }
 
 /** Reports the operating system. */
