@@ -1,5 +1,6 @@
 import { mkdtempSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
+import { isError } from "../core/outcome.ts";
 import type { PathFacts } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 import { files } from "./files.ts";

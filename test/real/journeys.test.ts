@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { parse } from "node-html-parser";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { FULL, size } from "../support/campaign.ts";
@@ -20,7 +21,9 @@ import { fakeBrowser } from "../support/fake-browser.ts";
 import { walkInBrowser } from "../support/journeys/browser.ts";
 import { programForm, SOURCE, WITHOUT_NPX, WITHOUT_WORKER, type Form } from "../support/journeys/form.ts";
 import { walk } from "../support/journeys/journeys.ts";
-import { run } from "../support/program.ts";
+import { fetchParts } from "../support/journeys/parts.ts";
+import { untaken } from "../support/journeys/ways.ts";
+import { PROGRAM, run } from "../support/program.ts";
 import { runScenariosByDocument, SCENARIOS, WORKFLOWS } from "../support/scenarios.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
@@ -58,12 +61,8 @@ async function expectReady({ shell }: Form): Promise<void> {
   expect([code, verdict, code === 0 ? "" : stderr]).toEqual([0, "Ready: 6 of 6 items pass", ""]);
 }
 
-/** All links in a release; otherwise those of the menu. */
-async function expectBrowser(form: Form): Promise<void> {
-  const { pages, wrong } = await walkInBrowser(form, FULL ? "every" : "menu");
-  expect(wrong).toEqual([]);
-  expect(pages).toBeGreaterThan(size(10, 40));
-}
+/** A clone of this repository, in which `npx checkout` starts the built program. */
+const CLONE = programForm({ name: "clone", command: [process.execPath, PROGRAM], hosted: WITHOUT_NPX });
 
 /** A form that is installed in a root folder, where a release is tried. */
 function formInRoot(text: string): Form {
@@ -86,9 +85,26 @@ for (const [name, make] of Object.entries(FORMS))
     if (FULL && IN_ROOT === undefined) await expectReady(form);
   });
 
+test("a way that no journey takes, and a page without its style or with an empty one, are named", async () => {
+  const taken = new Set(["GET /portal/{store_id}/keys"]);
+  expect(untaken([...taken, "POST /portal/{store_id}/new"], taken)).toEqual(["POST /portal/{store_id}/new"]);
+  const at = new URL("http://localhost/portal");
+  const get = () => Promise.resolve({ status: 200, headers: { "Content-Type": "text/css" }, body: "" });
+  const [bare, styled] = ["<p>", '<link rel="stylesheet" href="/a.css">'].map((markup) => parse(markup));
+  await expect(fetchParts(bare ?? parse(""), at, get)).rejects.toThrow(
+    "has a style: expected true, got false",
+  );
+  await expect(fetchParts(styled ?? parse(""), at, get)).rejects.toThrow("/a.css: expected");
+});
+
 test("a Chromium signs in to the portal, follows its links and pays, and meets no error", async () => {
-  await expectBrowser(await loneExecutable());
-  if (FULL) for (const form of [SOURCE, await installedPackage()]) await expectBrowser(form);
+  // All links of all forms in a release; otherwise those of the menu.
+  const others = FULL ? [CLONE, await installedPackage()] : [];
+  for (const form of [await loneExecutable(), ...others]) {
+    const { pages, wrong } = await walkInBrowser(form, FULL ? "every" : "menu");
+    expect([form.name, wrong]).toEqual([form.name, []]);
+    expect(pages).toBeGreaterThan(size(10, 40));
+  }
 });
 
 const CREATE = ["orders", "create", "--order-id", "order-1001", "--price-id", "price_bento", "--json"];

@@ -37,7 +37,7 @@ async function openKit() {
 /** The test kit as it is. */
 const NO_DRIFT = { names: [], drifts: [], fails: [] } as const;
 
-// All scenarios pass against the executable, by the lines of the document: test/real/executable.test.ts.
+// All scenarios pass against the executable, by the lines of the document: test/real/journeys.test.ts.
 test("against the test kit no step of a scenario fails but those that say in what it was made to differ", async () => {
   const { origin, access } = await openKit();
   const groups = groupedDrifts().toSorted((one, other) => other.names.length - one.names.length);

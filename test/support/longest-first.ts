@@ -14,6 +14,7 @@ export const LONG: readonly string[] = [
   "real/browser-return",
   "real/scenarios",
   "real/hosted",
+  "real/journeys",
   "real/executable",
   "campaign/explore",
   "real/drill-kill",

@@ -156,6 +156,8 @@ function fieldsOf(
   return fields;
 }
 
+type Listed = Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>;
+
 /** Every page of the table in a store that has something of each kind, and in one that has nothing. */
 async function pagesOf(site: Site) {
   await site.ask(`endpoints add ${site.receiver}/fails`);
@@ -168,10 +170,12 @@ async function pagesOf(site: Site) {
   await site.ask("return-origins add https://shop.example");
   const empty = await site.ask<{ readonly store_id: string }>("stores create --name Empty");
   const listed = async (noun: string, field: string): Promise<string> => {
-    const rows = (
-      await site.ask<Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>>(`${noun} list`)
-    )[noun];
-    return rows?.at(-1)?.[field] ?? "";
+    const answer = await site.request({
+      path: `/__sandbox/stores/${site.ready.store_id}/${noun}`,
+      headers: { Authorization: `Bearer ${site.ready.control_token}` },
+    });
+    const { data } = JSON.parse(String(answer.body)) as { readonly data: Listed };
+    return data[noun]?.at(-1)?.[field] ?? "";
   };
   const ids = {
     store_id: site.ready.store_id,
