@@ -100,7 +100,7 @@ export function registerAction<Options extends CommonOptions>(
   command.action(async () => {
     applyEnvironment(command, world.env);
     const options = command.opts<Options>();
-    const printer = createPrinter(world, { json: options.json === true });
+    const printer = await createPrinter(world, { json: options.json === true });
     const context = { world, printer, version, around: surroundingsOf(world, options) };
     try {
       checkRules(command, spec);

@@ -20,7 +20,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
     stdout.write(`${wantsJson(world) ? JSON.stringify({ version }) : version}\n`);
     const dir = world.env["CHECKOUT_DIR"] || undefined;
     if (mayNameAnother(world, stateFile(locateStateFolder(world, dir), "run"), version))
-      (await import("./sandbox/version-note.ts")).noteSandboxVersion(world, version, dir);
+      await (await import("./sandbox/version-note.ts")).noteSandboxVersion(world, version, dir);
     return EXIT.done;
   }
   // The completion scripts call this at each Tab; it is not a command for people.
@@ -50,7 +50,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
       error instanceof CommanderError && line !== undefined
         ? await (await import("./hints/hints.ts")).usageHint(error, line)
         : (storageProblem(error) ?? defectOf(error));
-    createPrinter(world, { json: wantsJson(world) }).problem(problem);
+    (await createPrinter(world, { json: wantsJson(world) })).problem(problem);
     return problem.exitCode;
   }
 }

@@ -1,4 +1,3 @@
-import { styleText } from "node:util";
 import { errorRow } from "../core/errors.ts";
 import { escapeInJson, jsonLine, printable, redactSecrets, redactValues, displayText } from "../core/text.ts";
 import type { World } from "../world.ts";
@@ -66,10 +65,10 @@ const MIN_SECRET = 8;
 type Talker = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
 /** Creates the printer of one command line. Text that looks like a secret never reaches stderr. */
-export function createPrinter(
+export async function createPrinter(
   world: Pick<World, "stdout" | "stderr" | "env"> & Partial<Pick<World, "argv" | "starter">>,
   options: { readonly json: boolean },
-): Printer {
+): Promise<Printer> {
   const { json } = options;
   const hidden: string[] = [];
   const traced = new Set<string>();
@@ -77,8 +76,8 @@ export function createPrinter(
   const hideAll = (secret: string): void => {
     if (!hidden.includes(secret)) hidden.push(secret);
   };
-  const style = styles(!json && hasColour(world.stdout, world));
-  const talkStyle = styles(!json && hasColour(world.stderr, world));
+  const style = !json && hasColour(world.stdout, world) ? await coloured() : PLAIN;
+  const talkStyle = !json && hasColour(world.stderr, world) ? await coloured() : PLAIN;
   const resultLine = (text: string): void => void world.stdout.write(`${hide(text)}\n`);
   const wrap = wrapFor(world.stdout);
   const shown = (text: string, wrapLine = wrap): string => hintsAsTyped(text, world, wrapLine);
@@ -207,17 +206,20 @@ function problemText(problem: Problem, style: Style, wrap: Printer["wrap"]): str
   ].join("\n");
 }
 
-function styles(colour: boolean): Style {
-  const as = (format: keyof Style) => (text: string) =>
-    colour ? styleText(format, text, { validateStream: false }) : text;
-  return {
-    bold: as("bold"),
-    dim: as("dim"),
-    red: as("red"),
-    yellow: as("yellow"),
-    green: as("green"),
-    cyan: as("cyan"),
-  };
+const unchanged = (text: string): string => text;
+const PLAIN: Style = {
+  bold: unchanged,
+  dim: unchanged,
+  red: unchanged,
+  yellow: unchanged,
+  green: unchanged,
+  cyan: unchanged,
+};
+
+/** The styles of a terminal with 16 colours. Scripts have no colours, and load nothing for them. */
+async function coloured(): Promise<Style> {
+  const { Chalk } = await import("chalk");
+  return new Chalk({ level: 1 });
 }
 
 /** Whether to print colours: on a terminal, unless --no-color, NO_COLOR or FORCE_COLOR says otherwise. */

@@ -133,7 +133,7 @@ test("each topic is its page or section; a group of the same name keeps its own 
   expect(nested.stdout).toContain("Usage: checkout webhooks sign");
 });
 
-test("Markdown in a terminal: paragraphs wrapped, code as it is, tables as lists, links as texts", () => {
+test("Markdown in a terminal: paragraphs wrapped, code as it is, tables as lists, links as texts", async () => {
   const page = [
     "# Title",
     "A **strong** [link](docs/x.md) and",
@@ -155,7 +155,7 @@ test("Markdown in a terminal: paragraphs wrapped, code as it is, tables as lists
     "  continued",
     "* another",
   ].join("\n");
-  const printer = createPrinter({ ...REAL, env: { NO_COLOR: "1" }, argv: [] }, { json: false });
+  const printer = await createPrinter({ ...REAL, env: { NO_COLOR: "1" }, argv: [] }, { json: false });
   expect(formatMarkdown(page, { style: printer.style, width: 40 })).toBe(
     [
       "Title",

@@ -282,30 +282,35 @@ test("columns stand one below the other, whatever the cells are made of", async 
   ]);
 });
 
-test("npx stands before our commands in a hint, and before nothing that somebody else wrote", () => {
-  const check = (next: string): string => {
+test("npx stands before our commands in a hint, and before nothing that somebody else wrote", async () => {
+  const check = async (next: string): Promise<string> => {
     const stderr = new PassThrough({ encoding: "utf8" });
-    const printer = createPrinter({ stdout: stderr, stderr, env: { npm_command: "exec" } }, { json: true });
+    const printer = await createPrinter(
+      { stdout: stderr, stderr, env: { npm_command: "exec" } },
+      { json: true },
+    );
     printer.problem({ exitCode: 1, code: "c", message: "m", next });
     return String(json(String(stderr.read()))["next"]);
   };
   const order = "orders create --order-id 'run checkout x' --description 'a; checkout b'";
-  expect(check(`checkout ${order}`)).toBe(`npx checkout ${order}`);
-  expect(check("start one: checkout sandbox start")).toBe("start one: npx checkout sandbox start");
-  expect(check("correct it and run checkout orders create again")).toContain(
+  expect(await check(`checkout ${order}`)).toBe(`npx checkout ${order}`);
+  expect(await check("start one: checkout sandbox start")).toBe("start one: npx checkout sandbox start");
+  expect(await check("correct it and run checkout orders create again")).toContain(
     "run npx checkout orders create",
   );
-  expect(check("check the id; checkout whoami shows it")).toBe("check the id; npx checkout whoami shows it");
-  expect(check("checkout requests list and checkout events list show ids (checkout whoami)")).toBe(
+  expect(await check("check the id; checkout whoami shows it")).toBe(
+    "check the id; npx checkout whoami shows it",
+  );
+  expect(await check("checkout requests list and checkout events list show ids (checkout whoami)")).toBe(
     "npx checkout requests list and npx checkout events list show ids (npx checkout whoami)",
   );
-  expect(check("an order or checkout session")).toBe("an order or checkout session");
-  expect(check("use that checkout, or another")).toBe("use that checkout, or another");
+  expect(await check("an order or checkout session")).toBe("an order or checkout session");
+  expect(await check("use that checkout, or another")).toBe("use that checkout, or another");
 });
 
 test("what is shown has its hints as they are typed, and nothing else", async () => {
   const stdout = new PassThrough({ encoding: "utf8" });
-  const printer = createPrinter(
+  const printer = await createPrinter(
     { stdout, stderr: stdout, env: { npm_command: "exec", FORCE_COLOR: "1" } },
     { json: false },
   );
@@ -320,7 +325,7 @@ test("what is shown has its hints as they are typed, and nothing else", async ()
 test("one wait within another has no spinner of its own", async () => {
   const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { columns: 80 });
   const world = { ...REAL, isInteractive: () => true, stderr, onStop: () => () => undefined };
-  const printer = createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
+  const printer = await createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
   const context = { world, printer, version: "0.0.0", around: surroundingsOf(world, {}) };
   await runWithSpinner(context, () => runWithSpinner(context, () => Promise.resolve()));
   expect(String(stderr.read()).match(/Waiting for the service/g)).toHaveLength(1);
@@ -330,7 +335,7 @@ test("a terminal that says that it is 0 wide gets no spinner", async () => {
   const spun = async (columns: number): Promise<boolean> => {
     const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { columns });
     const world = { ...REAL, isInteractive: () => true, stderr, onStop: () => () => undefined };
-    const printer = createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
+    const printer = await createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
     const context = { world, printer, version: "0.0.0", around: surroundingsOf(world, {}) };
     await runWithSpinner(context, () => Promise.resolve());
     return stderr.read() !== null;
@@ -582,7 +587,7 @@ test("only http and https addresses reach the browser, in the spelling of the pa
   /** What is said where an address that no answer can hold is to be opened all the same. */
   async function talkOf(address: string): Promise<string> {
     const stderr = new PassThrough({ encoding: "utf8" });
-    const printer = createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
+    const printer = await createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
     await openPage({ world: { openBrowser: () => Promise.reject(new Error("opened")) }, printer }, address);
     return String(stderr.read());
   }

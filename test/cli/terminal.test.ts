@@ -42,9 +42,9 @@ test("what a terminal of 80 columns shows of a checklist, and a story fits it; a
   expect(stdout.split("\n").some((line) => line.length > 80)).toBe(true);
 });
 
-test("a refusal fits the terminal that it is shown on, but for a command that can be copied", () => {
+test("a refusal fits the terminal that it is shown on, but for a command that can be copied", async () => {
   const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { isTTY: true, columns: 60 });
-  const printer = createPrinter({ stdout: stderr, stderr, env: { NO_COLOR: "1" } }, { json: false });
+  const printer = await createPrinter({ stdout: stderr, stderr, env: { NO_COLOR: "1" } }, { json: false });
   const long = "several words and ".repeat(6);
   const command = `checkout orders create ${"--order-id order-1001 ".repeat(4)}`.trim();
   printer.problem({ exitCode: 1, code: "c", message: long, next: command });

@@ -8,14 +8,8 @@ import { INPUTS } from "../../bin/build/output.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** What is not to come along with another package: encodings of an editor that nobody opens, and what brought them. */
-const UNWANTED = new Set([
-  "iconv-lite",
-  "chardet",
-  "safer-buffer",
-  "@inquirer/external-editor",
-  "@inquirer/prompts",
-]);
+/** What is not to come along with the prompts: an editor that nobody opens, and its encodings. */
+const UNWANTED = new Set(["iconv-lite", "chardet", "safer-buffer", "@inquirer/external-editor"]);
 
 /** The files whose text is in the program and in what merchants import, relative to the repository. */
 async function bundledFiles(): Promise<string[]> {

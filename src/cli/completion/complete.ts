@@ -95,7 +95,7 @@ async function valuesOf(
   const { createPrinter } = await import("../printer.ts");
   const { surroundingsOf } = await import("../target/surroundings.ts");
   // Only values may be printed.
-  const printer = createPrinter({ ...world, stderr: world.stdout }, { json: true });
+  const printer = await createPrinter({ ...world, stderr: world.stdout }, { json: true });
   const silent = { ...printer, talk: () => undefined, trace: () => undefined, traceOnce: () => undefined };
   const typedWorld = { ...world, argv: before };
   const around = surroundingsOf(typedWorld, options);

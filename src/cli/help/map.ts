@@ -22,7 +22,7 @@ export async function printCommandMap(
   words: readonly string[],
 ): Promise<number> {
   const map = await commandMap({ world, version, exit: () => undefined }, words);
-  return createPrinter(world, { json: true }).result(map, () => "");
+  return (await createPrinter(world, { json: true })).result(map, () => "");
 }
 
 /** The map of the commands below `words`; with no words, of all commands. */

@@ -36,7 +36,7 @@ export async function printTopic(
   topic: HelpTopic,
   options: { readonly json: boolean },
 ): Promise<number> {
-  const printer = createPrinter(world, options);
+  const printer = await createPrinter(world, options);
   const page = PAGES[topic];
   const { default: text } = await page.load();
   const markdown = "heading" in page ? sectionOf(text, page.heading) : text;

@@ -8,8 +8,12 @@ import { surroundingsOf } from "../target/surroundings.ts";
  * Prints a note if the folder's running sandbox has another version than this program (decision 65), or if the folder
  * cannot be read. Neither is a failure, because the version of this program was printed.
  */
-export function noteSandboxVersion(world: World, version: string, dir: string | undefined): void {
-  const printer = createPrinter(world, { json: false });
+export async function noteSandboxVersion(
+  world: World,
+  version: string,
+  dir: string | undefined,
+): Promise<void> {
+  const printer = await createPrinter(world, { json: false });
   try {
     const run = surroundingsOf(world, dir === undefined ? {} : { dir }).run();
     if (run !== undefined && run.version !== version) noteVersion({ printer, version }, run.version);
