@@ -180,14 +180,21 @@ export async function sendLocally(
   const allowed = parseDrillTarget(target, wanted.url);
   if (!allowed.ok) return { ok: false, failure: "unreachable", message: allowed.refusal.message };
   const { url, addresses } = allowed.value;
-  return world.send({
-    method: wanted.method ?? "GET",
+  const { method = "GET", headers, body, signal } = wanted;
+  const request = {
+    method,
     url,
-    headers: wanted.headers,
-    ...(wanted.body === undefined ? {} : { body: wanted.body }),
+    headers,
+    ...(body === undefined ? {} : { body }),
     timeoutMs: VIEW_TIMEOUT_MS,
     maxResponseBytes: MAX_ANSWER_BYTES,
     ...(addresses === null ? {} : { addresses }),
-    signal: wanted.signal,
-  });
+    signal,
+  };
+  // A POST creates a checkout: it is sent once, and over a new connection, so that a lost answer is the shop's.
+  if (method === "POST") return world.send(request);
+  const answer = await world.send({ ...request, connection: "kept" });
+  // The shop may have ended, or closed the connection, since the answer before.
+  const isStale = !answer.ok && answer.onKept === true && answer.failure === "connection_lost";
+  return isStale ? world.send({ ...request, connection: "fresh" }) : answer;
 }
