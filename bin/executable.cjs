@@ -5,7 +5,7 @@ const { createRequire, registerHooks } = require("node:module");
 const { getAsset, getAssetKeys } = require("node:sea");
 const { pathToFileURL } = require("node:url");
 
-const folder = `${pathToFileURL(process.execPath)}/`;
+const folder = `${pathToFileURL(process.execPath).href}/`;
 const files = new Set(getAssetKeys().map((name) => folder + name));
 
 registerHooks({
