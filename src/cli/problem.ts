@@ -1,6 +1,6 @@
 // To refuse a command: throw `Refused` or `refuseUsage`; `register` in cli/command.ts prints it, and nothing else
-// catches it. To continue after a refusal: `catchRefusal`, `undefinedIfRefused`, `rethrowWith`. Other floors return
-// refusals as values.
+// catches it. Other floors return refusals as values: `unwrap` throws one, `catchRefusal` returns a thrown one as a
+// value to a command that continues.
 import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
 import { causeOfError, StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { HostFailure } from "../host/failure.ts";
@@ -72,31 +72,39 @@ export function refuseUsage(message: string, next: string): Refused {
   return new Refused(usageProblem(message, next));
 }
 
+/** An outcome whose value or refusal can be read without a check: the other one is undefined. */
+type Caught<Value> =
+  | { readonly ok: true; readonly value: Value; readonly refusal?: undefined }
+  | { readonly ok: false; readonly refusal: Problem; readonly value?: undefined };
+
 /** The outcome of work, for a caller that continues after a refusal. */
-export function catchRefusal<Value>(work: () => Value): Outcome<Value, Problem> {
+export function catchRefusal<Value>(work: () => Value): Caught<Value>;
+/** The outcome of asynchronous work. */
+export function catchRefusal<Value>(work: Promise<Value>): Promise<Caught<Value>>;
+/** The implementation of both. */
+export function catchRefusal<Value>(
+  work: (() => Value) | Promise<Value>,
+): Caught<Value> | Promise<Caught<Value>> {
+  if (typeof work !== "function") return work.then(accept, caught);
   try {
     return accept(work());
   } catch (error) {
-    return { ok: false, refusal: problemIn(error) };
+    return caught(error);
   }
 }
 
-/** The result of work; undefined if the work is refused, for a caller that can continue without the result. */
-export function undefinedIfRefused<Value>(find: () => Value): Value | undefined {
-  const found = catchRefusal(find);
-  return found.ok ? found.value : undefined;
+function caught(error: unknown): Caught<never> {
+  return { ok: false, refusal: problemIn(error) };
 }
 
-/** The outcome of asynchronous work, for a caller that continues after a refusal. */
-export function catchRefusalAsync<Value>(work: Promise<Value>): Promise<Outcome<Value, Problem>> {
-  return work.then(accept, (error: unknown) => ({ ok: false, refusal: problemIn(error) }));
-}
-
-/** Changes the problem of a refusal: `work.catch(rethrowWith((problem) => …))`. */
-export function rethrowWith(change: (problem: Problem) => Problem): (error: unknown) => never {
-  return (error) => {
-    throw new Refused(change(problemIn(error)));
-  };
+/** The value of an outcome; throws its refusal, which `change` may replace. */
+export function unwrap<Value>(
+  outcome: Outcome<Value, Problem | HostFailure>,
+  change: (problem: Problem) => Problem = (problem) => problem,
+): Value {
+  if (outcome.ok) return outcome.value;
+  const { refusal } = outcome;
+  throw new Refused(change("kind" in refusal ? problemOf(refusal) : refusal));
 }
 
 /** The thrown problem; every other error is rethrown. */
@@ -133,12 +141,6 @@ export function notRunningProblem(folder: string): Problem {
 /** Translates a failure to serve a sandbox, or to use its state, into a problem. */
 export function problemOf({ kind, ...failure }: HostFailure): Problem {
   return { exitCode: kind === "usage" ? EXIT.usage : EXIT.failed, ...failure };
-}
-
-/** The result of hosting a sandbox; throws a failure as a refusal. */
-export function unwrapHosting<Value>(outcome: Outcome<Value, HostFailure>): Value {
-  if (outcome.ok) return outcome.value;
-  throw new Refused(problemOf(outcome.refusal));
 }
 
 /** A file system or database failure that no command expects; undefined for every other error. */

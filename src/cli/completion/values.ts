@@ -2,7 +2,7 @@
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
 import type { Context } from "../command.ts";
-import { catchRefusalAsync, undefinedIfRefused } from "../problem.ts";
+import { catchRefusal } from "../problem.ts";
 import { findSandbox, resolveStore } from "../target/control.ts";
 import type { Completion, ValueKind } from "./kinds.ts";
 
@@ -92,9 +92,9 @@ export async function sandboxValues(
   kind: ValueKind,
   typed: string,
 ): Promise<readonly Completion[]> {
-  const sandbox = undefinedIfRefused(() => findSandbox(context));
+  const sandbox = catchRefusal(() => findSandbox(context)).value;
   if (sandbox === undefined) return [];
-  const target = await catchRefusalAsync(resolveStore(context, { ...sandbox, timeoutMs: TIMEOUT_MS }));
+  const target = await catchRefusal(resolveStore(context, { ...sandbox, timeoutMs: TIMEOUT_MS }));
   return target.ok ? LISTERS[kind](context, target.value, typed) : [];
 }
 

@@ -5,12 +5,12 @@ import { findDifferentSettings } from "../../core/config/settings.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { callControl } from "../../client/control/control.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
-import { EXIT, unwrapHosting, problemOf, Refused, refuseUsage } from "../problem.ts";
+import { EXIT, unwrap, problemOf, Refused, refuseUsage } from "../problem.ts";
 import { toSetting } from "../option-rules.ts";
 import { CONFIG_VARIABLE } from "../../host/config/find.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import { planText, settingsText, type SettingDifference } from "./report.ts";
-import { unwrapAnswer } from "../target/call.ts";
+import { answered } from "../target/call.ts";
 import { callSandbox, sandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { ChangeEntry } from "../../core/config/shapes.ts";
@@ -71,7 +71,7 @@ function pruneOption(effect: string) {
 
 async function runValidate({ world, printer }: Context, options: FileOptions): Promise<number> {
   const { path, config, stores } = await load({ world }, options);
-  const resolved = unwrapHosting(await stores());
+  const resolved = unwrap(await stores());
   const shown = { file: path, stores: resolved.length, targets: Object.keys(config.targets ?? {}) };
   return printer.result(shown, () => `✓ ${shortPath(world, path)} is valid`);
 }
@@ -129,7 +129,7 @@ async function load(
   { world }: Pick<Context, "world">,
   { file, trustFolder }: FileOptions,
 ): Promise<LoadedConfig> {
-  const found = unwrapHosting(
+  const found = unwrap(
     await loadConfig(world, {
       ...(file === undefined ? {} : { config: file }),
       ...(trustFolder === undefined ? {} : { trustFolder }),
@@ -153,11 +153,11 @@ async function send(
   options: PruneOptions,
   { file, dryRun }: { readonly file: LoadedConfig; readonly dryRun: boolean },
 ): Promise<ApplyAnswer> {
-  const resolved = unwrapHosting(await file.stores());
+  const resolved = unwrap(await file.stores());
   const target = await sandboxTarget(context);
   for (const secret of secretsOf(resolved)) context.printer.hide(secret);
-  const served = unwrapAnswer(
-    await callControl(context.world, target, { name: "showConfig", body: undefined }),
+  const served = unwrap(
+    answered(await callControl(context.world, target, { name: "showConfig", body: undefined })),
   );
   const body = { stores: resolved, prune: options.prune === true, dryRun };
   const done = await callControl(context.world, target, { name: "applyConfig", body });
@@ -166,7 +166,7 @@ async function send(
       ...problemOf(file.refused({ code: "state_conflict", message: done.error.message })),
       code: done.error.code,
     });
-  return { answer: unwrapAnswer(done), settings: settingsOf(file, served) };
+  return { answer: unwrap(answered(done)), settings: settingsOf(file, served) };
 }
 
 function secretsOf(stores: readonly RequestedStore[]): string[] {

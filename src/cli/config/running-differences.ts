@@ -4,7 +4,7 @@ import { snakeCase } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { Context } from "../command.ts";
 import { readAdminToken, readCredentials } from "../../host/folder/state-folder.ts";
-import { catchRefusalAsync, unwrapHosting, Refused, type Difference } from "../problem.ts";
+import { catchRefusal, unwrap, Refused, type Difference } from "../problem.ts";
 import type { RunningSandbox } from "../sandbox/running.ts";
 import type { GivenSecret, GivenSecrets } from "../../host/given-secrets.ts";
 import type { ServeOptions } from "../../host/options.ts";
@@ -57,7 +57,7 @@ async function secretDifferences(
   { folder, live }: { readonly folder: string; readonly live: RunningSandbox },
 ): Promise<readonly Difference[]> {
   const { description, run } = live;
-  const admin = adminToken === undefined ? undefined : unwrapHosting(readAdminToken(context.world, folder));
+  const admin = adminToken === undefined ? undefined : unwrap(readAdminToken(context.world, folder));
   const isKnown = apiKey === undefined ? true : await isKeyOf(context, apiKey, { folder, live });
   const isOther = (given: GivenSecret | undefined, kept: string | undefined): readonly GivenSecret[] =>
     given === undefined || given.value === kept ? [] : [given];
@@ -80,9 +80,9 @@ async function isKeyOf(
   { folder, live }: { readonly folder: string; readonly live: RunningSandbox },
 ): Promise<boolean> {
   const { storeId: id, storeName: name } = live.description;
-  const kept = unwrapHosting(readCredentials(context.world, folder));
+  const kept = unwrap(readCredentials(context.world, folder));
   if (kept?.stores[id]?.api_key === value) return true;
-  const planned = await catchRefusalAsync(planAt(context, [{ id, name, apiKeys: [value] }], live));
+  const planned = await catchRefusal(planAt(context, [{ id, name, apiKeys: [value] }], live));
   if (planned.ok) return planned.value.some(({ kind, action }) => kind === "api_key" && action === "keep");
   if (planned.refusal.code === "state_conflict") return false;
   throw new Refused(planned.refusal);

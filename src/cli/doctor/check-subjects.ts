@@ -9,7 +9,7 @@ import { stateFile } from "../../host/folder/files.ts";
 import { isRunningOwner } from "../../host/folder/owner-file.ts";
 import { checkFolderTrust } from "../../host/folder/trust.ts";
 import type { HostFailure } from "../../host/failure.ts";
-import { catchRefusalAsync, undefinedIfRefused } from "../problem.ts";
+import { catchRefusal } from "../problem.ts";
 import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -102,10 +102,8 @@ async function healthOf({ world }: Context, lock: Lock | undefined) {
  */
 async function controlOf(context: Context): Promise<ControlTarget | undefined> {
   const target =
-    undefinedIfRefused(() => sandboxOfFolder(context)) ?? undefinedIfRefused(() => findSandbox(context));
+    catchRefusal(() => sandboxOfFolder(context)).value ?? catchRefusal(() => findSandbox(context)).value;
   if (target === undefined) return undefined;
-  const found = await catchRefusalAsync(
-    resolveStore(context, { ...target, onOtherVersion: () => undefined }),
-  );
+  const found = await catchRefusal(resolveStore(context, { ...target, onOtherVersion: () => undefined }));
   return found.ok ? found.value : undefined;
 }

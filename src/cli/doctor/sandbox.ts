@@ -7,8 +7,8 @@ import { isHostedFolder } from "../../host/folder/state-folder.ts";
 import { lastResult } from "../webhook/report.ts";
 import { okFinding, problemFinding, unknownFinding, warningFinding, type DoctorFinding } from "./check.ts";
 import { REQUEST_TIMEOUT_MS, type CheckSubjects } from "./check-subjects.ts";
-import { catchRefusal, START_SANDBOX } from "../problem.ts";
-import { unwrapAnswer } from "../target/call.ts";
+import { START_SANDBOX } from "../problem.ts";
+import { answered } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
 
@@ -196,7 +196,7 @@ async function ask<Name extends Question>(
     return { ok: false, finding: unknownFinding("no sandbox answers") };
   const call = { name, body, timeoutMs: REQUEST_TIMEOUT_MS };
   const result = await callControl(world, target, call as Parameters<typeof callControl<Name>>[2]);
-  const told = catchRefusal(() => unwrapAnswer(result));
+  const told = answered(result);
   if (told.ok) return told;
   return { ok: false, finding: unknownFinding(told.refusal.message, told.refusal.next) };
 }

@@ -16,7 +16,7 @@ import { quote } from "../../core/shell/quote.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { register, type Context, type Group } from "../command.ts";
-import { EXIT, unwrapHosting, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
+import { EXIT, unwrap, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
 import { prepareJunitFile } from "../readiness/junit-file.ts";
 import { abortOnStop } from "../stopping.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
@@ -24,7 +24,7 @@ import { accessVariables } from "../store/variables.ts";
 import { isTyped } from "../option-rules.ts";
 import { withLease } from "../../client/control/lease.ts";
 import { wrapAnswer } from "../../client/control/control.ts";
-import { unwrapAnswer, callAt } from "../target/call.ts";
+import { answered, callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import { resolvePath } from "../snapshot/place.ts";
 import { faultJson, rerunCommand, parseExploreSchedule } from "./faults.ts";
@@ -139,7 +139,7 @@ async function inOwnSandbox(
       },
     },
   );
-  return unwrapHosting(await serving);
+  return unwrap(await serving);
 }
 
 /**
@@ -185,9 +185,11 @@ async function inRunningSandbox(
     const stages = { ...commands, open };
     return wrapAnswer(await search(context, options, { ...wanted, stages, kills: NO_KILLS }));
   });
-  return unwrapAnswer(leased, {
-    state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again",
-  });
+  return unwrap(
+    answered(leased, {
+      state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again",
+    }),
+  );
 }
 
 const NO_KILLS: KillsByPlace = { request: [], delivery: [] };

@@ -1,6 +1,6 @@
 import type { ExplorationResult } from "../../client/explore/exploration.ts";
 import type { Context } from "../command.ts";
-import { catchRefusalAsync, undefinedIfRefused } from "../problem.ts";
+import { catchRefusal } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { resolveStore, findSandbox } from "../target/control.ts";
 
@@ -9,14 +9,14 @@ export async function recordExploration(
   context: Context,
   { schedules, broken, table: places }: ExplorationResult,
 ): Promise<void> {
-  const sandbox = undefinedIfRefused(() => findSandbox(context));
+  const sandbox = catchRefusal(() => findSandbox(context)).value;
   if (sandbox === undefined) return;
   const record = async (): Promise<void> => {
     const target = await resolveStore(context, sandbox);
     const body = { schedules, broken: broken.length, places };
     await callAt(context, target, { name: "recordExploration", body });
   };
-  const recorded = await catchRefusalAsync(record());
+  const recorded = await catchRefusal(record());
   // A failure is ignored: the sandbox may have stopped, or have another version.
   if (recorded.ok) context.printer.talk("explore: recorded for checkout checklist");
 }

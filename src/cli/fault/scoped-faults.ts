@@ -1,7 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import type { Context } from "../command.ts";
-import { catchRefusalAsync } from "../problem.ts";
+import { catchRefusal } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 
 /** The faults of a command line, as requests of the control API. */
@@ -20,7 +20,7 @@ export function scopedFaults(context: Context, target: ControlTarget) {
     stay: (): void => void added.splice(0),
     [Symbol.asyncDispose]: async (): Promise<void> => {
       for (const id of added)
-        await catchRefusalAsync(callAt(context, target, { name: "removeFault", id, body: undefined }));
+        await catchRefusal(callAt(context, target, { name: "removeFault", id, body: undefined }));
     },
   };
 }

@@ -3,7 +3,7 @@ import { serveHosted, type HostedOptions } from "../../host/hosted/serve.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import { listOption, toOptionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import { wholeNumberParser } from "../parsers.ts";
-import { EXIT, Refused, unwrapHosting } from "../problem.ts";
+import { EXIT, Refused, unwrap } from "../problem.ts";
 import { readyBanner, readyLineProblem } from "../sandbox/ready.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -52,7 +52,7 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
     },
     use: (ended) => Promise.race([stopped, ended]),
   });
-  if (unwrapHosting(served) === "stopped") {
+  if (unwrap(served) === "stopped") {
     printer.talk("checkout hosted stopped.");
     return EXIT.done;
   }

@@ -8,7 +8,7 @@ import { register, type Context, type Group } from "../command.ts";
 import { STDIN } from "../input.ts";
 import { listenOptions, checkListenOptions, type ListenCommandOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
-import { unwrapHosting, problemOf, Refused, undefinedIfRefused, usageProblem } from "../problem.ts";
+import { unwrap, problemOf, Refused, catchRefusal, usageProblem } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { checkSecrets, requireSigningSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
 import { stateFile } from "../../host/folder/files.ts";
@@ -75,7 +75,7 @@ async function senderOf(context: Context, options: ListenCommandOptions): Promis
   const store = storeId === undefined ? {} : { storeId };
   const locate = (): ControlTarget | undefined => {
     context.around.reload();
-    const found = undefinedIfRefused(() => findSandbox(context));
+    const found = catchRefusal(() => findSandbox(context)).value;
     return found && { ...found, ...store };
   };
   const since = await sinceOf(context, options, target);
@@ -140,7 +140,7 @@ function openSeen(
 ): SeenEvents & Disposable {
   const folder = around.folder();
   if (!world.files.exists(folder)) return closeAtEnd(seenEventsInMemory());
-  unwrapHosting(makeStateFolder(world, folder, options));
+  unwrap(makeStateFolder(world, folder, options));
   const path = stateFile(folder, "journal");
   const opened = openSeenEvents(path, {
     now: world.now(),

@@ -30,8 +30,8 @@ import {
   typeWidthOf,
 } from "./report.ts";
 import { portFailure } from "../../host/listen.ts";
-import { EXIT, problemOf, Refused, type Problem } from "../problem.ts";
-import { unwrapAnswer } from "../target/call.ts";
+import { EXIT, problemOf, Refused, type Problem, unwrap } from "../problem.ts";
+import { answered } from "../target/call.ts";
 
 /** The sender: a sandbox on this machine, at its current address, or a service without registration. */
 export type Sender =
@@ -204,7 +204,7 @@ async function start(
     id: endpointId,
     signingSecrets: secrets,
     replayed,
-  } = unwrapAnswer(await link.register(sender.since));
+  } = unwrap(answered(await link.register(sender.since)));
   for (const secret of secrets) printer.hide(secret);
   const ready = { ...common, origin: sender.locate()?.origin ?? null, endpointId, replayed };
   await printer.result(readyJson(ready), () => readyText(ready, printer.style));

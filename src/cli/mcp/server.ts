@@ -8,7 +8,7 @@ import { inputSchema, parseInput, toolNamed, toolNames, TOOLS, type ToolName } f
 import { redactSecrets } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import { undefinedIfRefused } from "../problem.ts";
+import { catchRefusal } from "../problem.ts";
 import { COMMAND_LINES } from "./command-lines.ts";
 
 /** Creates the commands of this program in a world; `exit` receives the exit code. */
@@ -76,7 +76,7 @@ function refusal(message: string) {
 /** The process that serves the folder's sandbox; undefined if none is running. */
 function instanceOf({ around }: Context): string | undefined {
   around.reload();
-  const run = undefinedIfRefused(around.run);
+  const run = catchRefusal(around.run).value;
   return run && `${run.pid} ${run.port}`;
 }
 

@@ -29,7 +29,7 @@ import { openFolderJournal } from "./folder-journal.ts";
 import { createWithManagedKey } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
 import { amountMinorParser, parseCurrency } from "../parsers.ts";
-import { EXIT, refuseUsage, rethrowWith, type Problem } from "../problem.ts";
+import { EXIT, refuseUsage, catchRefusal, type Problem, unwrap } from "../problem.ts";
 import { promptForMissingFields, buildCreateBody, type CreateFields } from "../prompts.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { pollPolicy, waitForStatus, waitOptions, type WaitOptions } from "./wait.ts";
@@ -144,9 +144,8 @@ async function printCreated(
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return EXIT.done;
   context.printer.talk(printable(`pay ${id} at ${page}`));
-  const response = await waitForStatus(context, options, { target, settings, id }).catch(
-    rethrowWith((problem) => afterCreate(problem, { id, page, key: created.key })),
-  );
+  const waited = await catchRefusal(waitForStatus(context, options, { target, settings, id }));
+  const response = unwrap(waited, (problem) => afterCreate(problem, { id, page, key: created.key }));
   return printCreatedCheckout(context, { ...created, response });
 }
 

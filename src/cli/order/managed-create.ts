@@ -3,7 +3,7 @@ import type { Journal } from "../../core/checkout/journal.ts";
 import type { RetryPolicy } from "../../client/api/retry.ts";
 import type { Context } from "../command.ts";
 import { unwrapCreate, type CreatedCheckout, type CheckoutKind } from "./create-report.ts";
-import { unwrapHosting } from "../problem.ts";
+import { unwrap } from "../problem.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { resolveInstance } from "./instance.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
@@ -44,7 +44,7 @@ export async function createAllWithManagedKeys(
   const { settings } = service;
   const target = { ...service.target, instance: await resolveInstance(world, settings) };
   const folder = settings.folder.value;
-  unwrapHosting(makeStateFolder(world, folder, options));
+  unwrap(makeStateFolder(world, folder, options));
   using journal = openFolderJournal(world, folder);
   const created: CreatedCheckout[] = [];
   for (const one of wanted)

@@ -5,7 +5,7 @@ import { printable } from "../../core/text.ts";
 import type { TemporaryFile, World } from "../../world.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { storageProblem, undefinedIfRefused, type Problem } from "../problem.ts";
+import { storageProblem, catchRefusal, type Problem } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import { findByOrderId } from "../target/ids.ts";
@@ -118,7 +118,7 @@ function writeKeptFile(world: World, folder: string, content: string): Temporary
 
 /** The state folder of a sandbox that runs here; undefined if only the environment names the sandbox. */
 function liveFolder({ around }: Context): string | undefined {
-  return undefinedIfRefused(around.run) && around.location();
+  return catchRefusal(around.run).value && around.location();
 }
 
 /** A page that redirects the browser at once and is not kept in its history. */

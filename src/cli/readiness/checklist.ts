@@ -20,7 +20,7 @@ import {
 } from "../command.ts";
 import { choiceParser, parseDuration } from "../parsers.ts";
 import { toSetting } from "../option-rules.ts";
-import { catchRefusalAsync, EXIT, Refused } from "../problem.ts";
+import { catchRefusal, EXIT, Refused } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 
 type ChecklistOptions = JudgeOptions & {
@@ -123,7 +123,7 @@ async function watch(
 ): Promise<number> {
   let shown: number = EXIT.done;
   for (let before = ""; ;) {
-    const report = await catchRefusalAsync(judge(signal));
+    const report = await catchRefusal(judge(signal));
     if (signal.aborted) return shown;
     if (!report.ok) throw new Refused(report.refusal);
     const { verdict, items } = narrow(report.value);

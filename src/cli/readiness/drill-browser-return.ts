@@ -6,7 +6,7 @@ import { judgeReturn, RETURN_STEPS } from "../../core/readiness/drills/browser-r
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
-import { refuseUsage } from "../problem.ts";
+import { refuseUsage, unwrap } from "../problem.ts";
 import { registerDrill, toDrillResult, type PreparedDrill } from "./drill.ts";
 import { createDrillOrders, ordersOfShop, durationLine } from "./drilled-orders.ts";
 import {
@@ -16,7 +16,7 @@ import {
   drillWithoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
-import { callAt, unwrapAnswer } from "../target/call.ts";
+import { callAt, answered } from "../target/call.ts";
 
 type ReturnOptions = OrderViewOptions & { readonly returnUrl: string };
 
@@ -64,7 +64,7 @@ async function prepareReturn(
     if (checkout === undefined) throw new Error("a drill has an order");
     context.printer.talk(durationLine(RETURN_TIME));
     const returning = { checkout, others, page, view, signal, isOwn: given === undefined };
-    const facts = unwrapAnswer(await drillBrowserReturn(context.world, control, returning));
+    const facts = unwrap(answered(await drillBrowserReturn(context.world, control, returning)));
     const judged = judgeReturn(facts);
     const drill = await recordDrill(context, control, { page, judged });
     return toDrillResult(judged, { head: headOf(page, judged.verdict), titles: RETURN_STEPS, drill });

@@ -22,7 +22,7 @@ import { ORDER_OUTCOMES } from "../../core/readiness/drills/duplicates-scope.ts"
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import { printable } from "../../core/text.ts";
 import { switchOption, type Context, type Group } from "../command.ts";
-import { EXIT, Refused } from "../problem.ts";
+import { EXIT, Refused, unwrap } from "../problem.ts";
 import { createDrillOrders, ordersOfShop, durationLine, type UnpaidOrder } from "./drilled-orders.ts";
 import { registerDrill, toDrillResult, type PreparedDrill } from "./drill.ts";
 import {
@@ -33,7 +33,7 @@ import {
   drillWithoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
-import { unwrapAnswer, callAt, type Remedies } from "../target/call.ts";
+import { answered, callAt, type Remedies } from "../target/call.ts";
 
 type DuplicatesOptions = OrderViewOptions & { readonly quick?: boolean; readonly restart?: string };
 
@@ -100,7 +100,7 @@ function drillWith(
       const seen = await drillDuplicates(world, wanted);
       return seen.end === "success" ? recordDrill(context, control, { leaseId, seen: seen.value }) : seen;
     });
-    const { judged, drill } = unwrapAnswer(leased, NEXT_AFTER);
+    const { judged, drill } = unwrap(answered(leased, NEXT_AFTER));
     return toDrillResult(judged, { head: HEADS[judged.verdict], titles: DUPLICATES_STEPS, drill });
   };
 }

@@ -18,10 +18,11 @@ import { drillLines, registerDrill, verdictMark, type DrillResult, type Prepared
 import { commandOption } from "./order-view.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { IDEMPOTENCY_STEPS } from "../../core/readiness/drills/idempotency.ts";
-import { callAt, unwrapAnswer } from "../target/call.ts";
+import { callAt, answered } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { ObservedCreate } from "../../core/readiness/drill-shapes.ts";
 import { durationText } from "../../core/duration.ts";
+import { unwrap } from "../problem.ts";
 
 type IdempotencyOptions = CommonOptions & {
   readonly clientCommand?: string;
@@ -78,7 +79,7 @@ async function prepareDrill(
     const wanted = { commandLine, commandTimeoutMs, target, signal };
     const drilled = await drillIdempotency(context.world, control, wanted);
     const nextAfter = { not_found: "run it again; a store runs only one drill at a time" };
-    return resultOf(unwrapAnswer(drilled, nextAfter));
+    return resultOf(unwrap(answered(drilled, nextAfter)));
   };
 }
 

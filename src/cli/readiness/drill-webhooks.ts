@@ -7,9 +7,10 @@ import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
 import { drillLines, registerDrill, verdictMark, type DrillLayout } from "./drill.ts";
 import { parseId } from "../parsers.ts";
-import { unwrapAnswer, type Remedies } from "../target/call.ts";
+import { answered, type Remedies } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { EndpointDrill } from "../../core/readiness/drill-shapes.ts";
+import { unwrap } from "../problem.ts";
 
 type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string; readonly orderView?: string };
 
@@ -68,7 +69,7 @@ async function runDrill(
       signal,
     }),
   );
-  return unwrapAnswer(run, NEXT_AFTER);
+  return unwrap(answered(run, NEXT_AFTER));
 }
 
 function worstProof(drills: readonly EndpointDrill[]): EndpointDrill["verdict"] {

@@ -11,8 +11,8 @@ import { printable, printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { ORDER_LABELS, SESSION_LABELS } from "../order/create-report.ts";
 import { createAllInSandbox, newPurchaseRequest } from "../order/sandbox-create.ts";
-import { EXIT, Refused, refuseUsage } from "../problem.ts";
-import { unwrapAnswer, callAt } from "../target/call.ts";
+import { EXIT, Refused, refuseUsage, unwrap } from "../problem.ts";
+import { answered, callAt } from "../target/call.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import { findByOrderId, findId } from "../target/ids.ts";
 import type { OrderViewOptions } from "./order-view.ts";
@@ -113,7 +113,7 @@ async function drawTerms(context: Context, control: ControlTarget): Promise<Crea
  * Returns a generator of order_ids in the form of the shop's own order_ids, or in a common form if it has none. Some order_ids of a kind resemble the first one.
  */
 async function orderIdsOfShop({ world }: Context, control: ControlTarget): Promise<(kind: string) => string> {
-  const like = unwrapAnswer(await merchantOrderId(world, control));
+  const like = unwrap(answered(await merchantOrderId(world, control)));
   const made = new Map<string, readonly string[]>();
   const newId = (): string => {
     const own = like === undefined ? undefined : orderIdLike(like, world.randomBytes(MAX_ORDER_ID * 2));

@@ -10,7 +10,7 @@ import { quote, shellOf } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
-import { interruptedProblem, Refused, refuseUsage, undefinedIfRefused } from "../problem.ts";
+import { interruptedProblem, Refused, refuseUsage, catchRefusal } from "../problem.ts";
 import { connectWithSettings } from "../target/connect.ts";
 import { isStoreTyped } from "../target/named-store.ts";
 import { callAt } from "../target/call.ts";
@@ -46,7 +46,7 @@ async function placeOf(context: Context, options: JudgeOptions): Promise<JudgedS
   const settings = serviceSettings(context, undefined);
   const { value: service } = settings.baseUrl;
   if (options.baseUrl !== undefined && service !== null) {
-    const own = undefinedIfRefused(() => findSandbox(context));
+    const own = catchRefusal(() => findSandbox(context)).value;
     const isOwn = own !== undefined && isSameServer(own.origin, service);
     if (!isOwn) return elsewhere(context, options, { source: "service", service, settings });
   }

@@ -7,7 +7,7 @@ import { register, valueOption, type Context, type Group } from "../command.ts";
 import { findAnyByEnding, findId } from "../target/ids.ts";
 import { isShortId, choiceParser } from "../parsers.ts";
 import { fieldLines, type Field, type Printer } from "../printer.ts";
-import { catchRefusalAsync, Refused, refuseUsage } from "../problem.ts";
+import { catchRefusal, Refused, refuseUsage } from "../problem.ts";
 import { table } from "../table.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -63,7 +63,7 @@ export function addStoreOption(
 async function explain(context: Context, { as }: ExplainOptions, text: string): Promise<AnswerOf<"explain">> {
   const ask = (id: string) =>
     callSandbox(context, { name: "explain", body: { id, as }, nextAfter: NEXT_AFTER });
-  const explained = await catchRefusalAsync(ask(text));
+  const explained = await catchRefusal(ask(text));
   if (explained.ok) return explained.value;
   const canBeFound = as === "checkout" || (as !== "order" && isShortId(text));
   if (explained.refusal.code !== "not_found" || !canBeFound) throw new Refused(explained.refusal);

@@ -9,10 +9,10 @@ import { runnerFor } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseSpanOrMoment, wholeNumberParser } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import { EXIT, undefinedIfRefused } from "../problem.ts";
+import { EXIT, catchRefusal, unwrap } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
-import { unwrapAnswer } from "../target/call.ts";
+import { answered } from "../target/call.ts";
 import { callSandbox, controlTarget, findSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { RequestEntry } from "../../core/request/shapes.ts";
@@ -112,11 +112,11 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
       isLost = true;
       await world.sleep(LOOK_AGAIN_MS, signal);
       context.around.reload();
-      const now = undefinedIfRefused(() => findSandbox(context));
+      const now = catchRefusal(() => findSandbox(context)).value;
       if (now !== undefined) target = { ...now, ...inStore };
       continue;
     }
-    const listed = unwrapAnswer(result);
+    const listed = unwrap(answered(result));
     if (isLost) printer.talk(`the sandbox is back at ${target.origin}`);
     isLost = false;
     printNewRequests(context, listed);

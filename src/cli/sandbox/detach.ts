@@ -9,9 +9,9 @@ import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import {
-  catchRefusalAsync,
+  catchRefusal,
   EXIT,
-  unwrapHosting,
+  unwrap,
   interruptedProblem,
   Refused,
   refuseUsage,
@@ -60,7 +60,7 @@ export async function startOrReuse(
     const live = await findRunningSandbox(context, stop?.signal);
     if (live !== undefined) return await useLive(context, options, { folder, live });
     const starting = stop ? startDetached(context, options, { folder, signal: stop.signal }) : serve();
-    const started = await catchRefusalAsync(starting);
+    const started = await catchRefusal(starting);
     if (started.ok) return started.value;
     const isLost = started.refusal.code === "already_running" && races < MAX_LOST_RACES;
     if (!isLost) throw new Refused(started.refusal);
@@ -83,8 +83,8 @@ async function useLive(
   { folder, live }: { readonly folder: string; readonly live: RunningSandbox },
 ): Promise<number> {
   const { description } = live;
-  const given = unwrapHosting(readGivenSecrets(context.world));
-  const wanted = unwrapHosting(await settingsWithConfig(context, options));
+  const given = unwrap(readGivenSecrets(context.world));
+  const wanted = unwrap(await settingsWithConfig(context, options));
   const { runningDifferences } = await import("../config/running-differences.ts");
   const asked = { options: wanted, given };
   const { all, ofStores } = await runningDifferences(context, asked, { folder, live });
@@ -133,8 +133,8 @@ async function startDetached(
   { folder, signal }: { readonly folder: string; readonly signal: AbortSignal },
 ): Promise<number> {
   const { world, printer } = context;
-  const given = unwrapHosting(readGivenSecrets(world));
-  unwrapHosting(makeStateFolder(world, folder, options));
+  const given = unwrap(readGivenSecrets(world));
+  unwrap(makeStateFolder(world, folder, options));
   const logFile = stateFile(folder, "log");
   const logged = world.files.size(logFile) ?? 0;
   await using started = startAttachedProcess(world, logFile);
@@ -230,7 +230,7 @@ export async function serveDetached(
     printer.talk(text);
   };
   const place = { ...context, printer: { ...printer, talk } };
-  const configured = unwrapHosting(await settingsWithConfig(place, options));
+  const configured = unwrap(await settingsWithConfig(place, options));
   const served = await serveSandbox(place, configured, {
     place: { folder, log: world.stderr, logFile: starter.logFile },
     announce: async ({ ready, description, heldBack }) => {
@@ -251,7 +251,7 @@ export async function serveDetached(
       await Promise.race([stop.promise, stopRequested]);
     },
   });
-  unwrapHosting(served);
+  unwrap(served);
   printer.talk("checkout sandbox stopped.");
   return EXIT.done;
 }

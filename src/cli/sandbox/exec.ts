@@ -11,7 +11,7 @@ import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/vari
 import { wholeNumberParser } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { catchRefusalAsync, EXIT, unwrapHosting, Refused, refuseUsage, rethrowWith } from "../problem.ts";
+import { catchRefusal, EXIT, unwrap, Refused, refuseUsage } from "../problem.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { configOption, servingSettings } from "./serving-options.ts";
 import { callAt } from "../target/call.ts";
@@ -101,9 +101,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   const wanted = await faultsOf(context, options);
   const log = createKeptLog();
   let reached = false;
-  const configured = unwrapHosting(
-    await settingsWithConfig(context, { ...options, port: options.port ?? 0 }),
-  );
+  const configured = unwrap(await settingsWithConfig(context, { ...options, port: options.port ?? 0 }));
   const serving = serveSandbox(context, configured, {
     place: { folder: undefined, log },
     use: async (served) => {
@@ -122,13 +120,10 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       return endingOfProgram(program, end);
     },
   });
-  const exitCode = await serving
-    .then(unwrapHosting)
-    .catch(
-      rethrowWith((problem) =>
-        reached || problem.exitCode === EXIT.usage ? problem : { ...problem, exitCode: EXIT.unreachable },
-      ),
-    );
+  const ended = await catchRefusal(serving.then((outcome) => unwrap(outcome)));
+  const exitCode = unwrap(ended, (problem) =>
+    reached || problem.exitCode === EXIT.usage ? problem : { ...problem, exitCode: EXIT.unreachable },
+  );
   if (exitCode !== EXIT.done && options.quiet !== true) printLogEnd(context, log);
   noteSeed(context, exitCode, wanted);
   return exitCode;
@@ -187,7 +182,7 @@ async function removeFreshStore(
   const { storeId } = target;
   const byHand = `checkout stores delete ${storeId} --yes`;
   if (keep) return context.printer.talk(`checkout exec: the store ${storeId} stays; to delete it: ${byHand}`);
-  const deleted = await catchRefusalAsync(callAt(context, target, { name: "deleteStore", body: {} }));
+  const deleted = await catchRefusal(callAt(context, target, { name: "deleteStore", body: {} }));
   if (!deleted.ok)
     context.printer.trace(
       `warning: the store was not deleted (${deleted.refusal.message}); to delete it: ${byHand}`,

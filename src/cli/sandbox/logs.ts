@@ -3,7 +3,7 @@ import type { World } from "../../world.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
-import { catchRefusalAsync, EXIT, notRunningProblem, Refused, type Problem } from "../problem.ts";
+import { catchRefusal, EXIT, notRunningProblem, Refused, type Problem } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { describeRun } from "./running.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -49,7 +49,7 @@ async function checkLog(context: Context, folder: string): Promise<void> {
   const { world, around } = context;
   const live = around.run();
   if (live !== undefined && live.port !== null) {
-    const described = await catchRefusalAsync(describeRun(context, live));
+    const described = await catchRefusal(describeRun(context, live));
     // The log of a sandbox that does not answer may say why.
     if (described.ok && described.value.description.logFile === null)
       throw new Refused(terminalLogProblem(live.pid));

@@ -5,7 +5,7 @@ import { register, switchOption, type Context, type Group } from "../command.ts"
 import { settingsWithConfig } from "../../host/config/start-settings.ts";
 import { toSetting } from "../option-rules.ts";
 import { noteFolderAbove, noteTarget } from "../target/notes.ts";
-import { EXIT, unwrapHosting, Refused } from "../problem.ts";
+import { EXIT, unwrap, Refused } from "../problem.ts";
 import { readyBanner, readyLineProblem } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 
@@ -51,7 +51,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
   // Registered first, so that a signal during start or stop is not lost.
   const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
   const folder = options.ephemeral === true ? undefined : context.around.folder();
-  const configured = unwrapHosting(await settingsWithConfig(context, options));
+  const configured = unwrap(await settingsWithConfig(context, options));
   // A terminal gets short ids, which fit 80 columns and which commands accept.
   const ids = isTerminal(world.stderr) ? { shownId: shortId } : {};
   const served = await serveSandbox(context, configured, {
@@ -66,7 +66,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
       await Promise.race([stopped, stopRequested]);
     },
   });
-  unwrapHosting(served);
+  unwrap(served);
   printer.talk("checkout sandbox stopped.");
   return EXIT.done;
 }

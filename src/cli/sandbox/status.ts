@@ -11,7 +11,7 @@ import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import { parseDuration } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import {
-  catchRefusalAsync,
+  catchRefusal,
   EXIT,
   interruptedProblem,
   NO_SANDBOX,
@@ -88,7 +88,7 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
   const { pid, version = null } = run;
   const known = { ...unknown, pid, version, base_url: baseUrlOf(run) ?? null };
   if (run.port === null) return { status: { ...known, state: "starting" } };
-  const live = await catchRefusalAsync(describeRun(context, run));
+  const live = await catchRefusal(describeRun(context, run));
   if (live.ok) {
     const {
       startedAt,

@@ -3,7 +3,7 @@ import type { RunRecord } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
-import { EXIT, interruptedProblem, Refused, undefinedIfRefused, type Problem } from "../problem.ts";
+import { EXIT, interruptedProblem, Refused, catchRefusal, type Problem } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 
 /** Timeout for stopping a sandbox, in milliseconds; a stopping sandbox allows requests in flight less than a second. */
@@ -74,7 +74,7 @@ async function waitUntilGone({ world, around }: Context, run: RunRecord): Promis
   const { signal } = stop;
   const isTaken = (): boolean => {
     around.reload();
-    const live = undefinedIfRefused(around.run);
+    const live = catchRefusal(around.run).value;
     const { pid, started, control_token: token } = run;
     // The program may have started another sandbox there by now, with its own token.
     return live?.pid === pid && live.started === started && live.control_token === token;

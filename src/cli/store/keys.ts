@@ -10,7 +10,7 @@ import { choiceParser } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";
 import { SECRET_VARIABLES, type SecretName } from "../../host/given-secrets.ts";
-import { undefinedIfRefused } from "../problem.ts";
+import { catchRefusal } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 const REVOKED_KEY_TEXT =
@@ -113,7 +113,7 @@ function isKept(context: Context, { storeId, lastFour }: AnswerOf<"revokeKey">):
  * The last four characters of the store's key in `credentials.json`; undefined if there is no key or it cannot be read.
  */
 function endOfKeptKey({ around }: Context, storeId: string): string | undefined {
-  return undefinedIfRefused(around.credentials)?.stores[storeId]?.api_key.slice(-4);
+  return catchRefusal(around.credentials).value?.stores[storeId]?.api_key.slice(-4);
 }
 
 /** Generates secrets that `sandbox start` reads from the environment. Stores nothing, and needs no sandbox. */

@@ -7,6 +7,7 @@ import {
 import { nextWithoutPart } from "../../core/control/hosted-missing-parts.ts";
 import { NO_STORE } from "../../core/control/protocol.ts";
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import { errorRow, type ErrorCode } from "../../core/errors.ts";
 import type { Context } from "../command.ts";
 import {
@@ -14,8 +15,9 @@ import {
   exitCodeOfStatus,
   interruptedProblem,
   Refused,
-  undefinedIfRefused,
+  catchRefusal,
   type Problem,
+  unwrap,
 } from "../problem.ts";
 import { STORES_HINT } from "./named-store.ts";
 import { printableVersion } from "./notes.ts";
@@ -31,9 +33,9 @@ export async function callAt<Name extends OperationName>(
   call: CallWithRemedies<Name>,
 ): Promise<AnswerOf<Name>> {
   const result = await callControl(world, target, call);
-  if (result.end !== "unreachable") return unwrapAnswer(result, call.nextAfter);
-  const source = undefinedIfRefused(around.address)?.source ?? "run.json";
-  throw unreachableProblem(`${result.message}; the address is from ${source}`);
+  if (result.end !== "unreachable") return unwrap(answered(result, call.nextAfter));
+  const source = catchRefusal(around.address).value?.source ?? "run.json";
+  throw new Refused(unreachableProblem(`${result.message}; the address is from ${source}`));
 }
 
 /** A call of an operation, with the remedies for its refusals. */
@@ -41,26 +43,36 @@ export type CallWithRemedies<Name extends OperationName> = ControlCall<Name> & {
   readonly nextAfter?: Remedies;
 };
 
-/** The value of a call. Throws a refusal or failure; `nextAfter` contains the remedy for each code. */
-export function unwrapAnswer<Value>(result: ControlResult<Value>, nextAfter: Remedies = {}): Value {
+/** The outcome of a call; `nextAfter` contains the remedy for each code. */
+export function answered<Value>(
+  result: ControlResult<Value>,
+  nextAfter: Remedies = {},
+): Outcome<Value, Problem> {
+  return result.end === "success"
+    ? accept(result.value)
+    : { ok: false, refusal: problemOfCall(result, nextAfter) };
+}
+
+function problemOfCall(
+  result: Exclude<ControlResult<unknown>, { end: "success" }>,
+  nextAfter: Remedies,
+): Problem {
   switch (result.end) {
-    case "success":
-      return result.value;
     case "interrupted":
-      throw new Refused(interruptedProblem());
+      return interruptedProblem();
     case "other_version":
-      throw new Refused(otherVersionProblem(result));
+      return otherVersionProblem(result);
     case "unreachable":
-      throw unreachableProblem(result.message);
+      return unreachableProblem(result.message);
     case "refusal":
-      throw new Refused(refusedProblem(result.error, nextAfter, result.status));
+      return refusedProblem(result.error, nextAfter, result.status);
   }
 }
 
-function unreachableProblem(why: string): Refused {
+function unreachableProblem(why: string): Problem {
   const message = `the sandbox cannot be reached: ${why}`;
   const next = "start it: checkout sandbox start; checkout whoami shows the source of its address";
-  return new Refused({ exitCode: EXIT.unreachable, code: "unreachable", message, next });
+  return { exitCode: EXIT.unreachable, code: "unreachable", message, next };
 }
 
 const CHECK_TOKEN = `check ${TOKEN_VARIABLES.control}: checkout env --control in the sandbox's folder prints the right token`;

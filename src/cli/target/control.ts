@@ -12,7 +12,6 @@ import {
   noSandboxProblem,
   Refused,
   refuseUsage,
-  undefinedIfRefused,
   usageProblem,
   type Problem,
 } from "../problem.ts";
@@ -89,7 +88,7 @@ async function targetWithStore(
 ): Promise<ControlTarget> {
   if (isStoreId(text)) return { ...target, storeId: text.toLowerCase() };
   // Only the control token may list stores; an administrator may not have it.
-  const sandbox = target.send === undefined ? undefinedIfRefused(() => findSandbox(context)) : target;
+  const sandbox = target.send === undefined ? catchRefusal(() => findSandbox(context)).value : target;
   if (sandbox?.origin !== target.origin) throw new Refused(unknownStoreProblem(text, []));
   const { stores } = await callAt(context, sandbox, { name: "listStores", body: undefined });
   const found = requireOneStore(
@@ -106,7 +105,7 @@ function storeOfFolder(
 ): NamedStore | undefined {
   const { around } = context;
   // The store of the environment belongs to the service of the environment, even if a flag names another service.
-  const named = undefinedIfRefused(around.addressOfKey);
+  const named = catchRefusal(around.addressOfKey).value;
   const isElsewhere = named !== undefined && !isSameServer(named.value, origin);
   const credentials = catchRefusal(around.folder).ok ? around.credentials() : NO_CREDENTIALS;
   // In-process calls are to the folder's sandbox, which is not running.
@@ -191,7 +190,7 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
   const ofFolder = (): ControlTarget | undefined => sandboxOfFolder(context, role);
   if (named === undefined) return ofFolder();
   const { value: url } = named;
-  const own = undefinedIfRefused(ofFolder);
+  const own = catchRefusal(ofFolder).value;
   if (own !== undefined && isSameServer(url, own.origin)) return own;
   const isHere = isLoopback(new URL(url).hostname);
   const token = tokenIn(world, role);

@@ -5,7 +5,7 @@ import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import { isTyped } from "../option-rules.ts";
-import { EXIT, unwrapHosting, Refused, refuseUsage } from "../problem.ts";
+import { EXIT, unwrap, Refused, refuseUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 import { isAllowed, storePermission, type AllowedVariable } from "../config/allowed.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
@@ -28,7 +28,7 @@ export async function findNamedTarget(context: Context, name: string): Promise<T
     }
     if (isAddress) return undefined;
   }
-  const loaded = unwrapHosting(await loadConfig(world, options));
+  const loaded = unwrap(await loadConfig(world, options));
   const named = targetIn(world, loaded, name);
   const { file, target } = named;
   const apiKey = await keyOf(context, named);

@@ -2,7 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { redactKey } from "../../core/credential.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import type { Context } from "../command.ts";
-import { EXIT, Refused, undefinedIfRefused } from "../problem.ts";
+import { EXIT, Refused, catchRefusal } from "../problem.ts";
 import { callAt } from "./call.ts";
 
 /**
@@ -13,7 +13,7 @@ export async function selectStoreOfKey(context: Context, target: ControlTarget):
   const { apiKey, addressOfKey } = context.around;
   if (apiKey === undefined || target.storeId !== undefined) return target;
   // The key belongs to the address in the environment, if there is one.
-  const named = undefinedIfRefused(addressOfKey);
+  const named = catchRefusal(addressOfKey).value;
   if (named !== undefined && !isSameServer(named.value, target.origin)) return target;
   const { stores } = await callAt(context, target, { name: "listStores", body: undefined });
   const end = apiKey.slice(-4);

@@ -7,14 +7,7 @@ import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import type { Credentials, RunRecord } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { isTyped, settingVariable } from "../option-rules.ts";
-import {
-  catchRefusal,
-  unwrapHosting,
-  Refused,
-  refuseUsage,
-  undefinedIfRefused,
-  type Problem,
-} from "../problem.ts";
+import { catchRefusal, unwrap, Refused, refuseUsage, type Problem } from "../problem.ts";
 import { locateStateFolder } from "../../host/folder/location.ts";
 import {
   baseUrlOf,
@@ -107,11 +100,11 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
     };
   };
   const location = once(() => locateStateFolder(world, options.dir));
-  const folder = once(() => unwrapHosting(findStateFolder(world, options)));
+  const folder = once(() => unwrap(findStateFolder(world, options)));
   /** Nothing is read from a refused folder. */
   const inFolder = <Value>(read: (path: string) => Value) => once(() => read(folder()));
-  const run = inFolder((path) => unwrapHosting(findRunRecord(world, path)));
-  const kept = inFolder((path) => unwrapHosting(readCredentials(world, path)));
+  const run = inFolder((path) => unwrap(findRunRecord(world, path)));
+  const kept = inFolder((path) => unwrap(readCredentials(world, path)));
   return {
     options,
     location,
@@ -119,12 +112,12 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
     folder,
     run,
     ownUrl: () => {
-      const live = undefinedIfRefused(run);
+      const live = catchRefusal(run).value;
       return live && baseUrlOf(live);
     },
     credentials: () => kept() ?? NO_CREDENTIALS,
-    chosenStore: inFolder((path) => unwrapHosting(readChosenStore(world, path))),
-    adminToken: inFolder((path) => unwrapHosting(readAdminToken(world, path))),
+    chosenStore: inFolder((path) => unwrap(readChosenStore(world, path))),
+    adminToken: inFolder((path) => unwrap(readAdminToken(world, path))),
     address: once(() => readAddress(world, options.baseUrl)),
     addressOfKey: once(() => readAddress(world, undefined)),
     apiKey: world.env["CHECKOUT_API_KEY"] || undefined,

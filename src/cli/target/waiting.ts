@@ -6,7 +6,7 @@ import { printable } from "../../core/text.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { hasPlainOutput, widthOf } from "../printer.ts";
-import { interruptedProblem, NO_SANDBOX, Refused, undefinedIfRefused } from "../problem.ts";
+import { interruptedProblem, NO_SANDBOX, Refused, catchRefusal } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { limitFromVariable } from "./options.ts";
 
@@ -23,7 +23,7 @@ export async function awaitSandbox<Seen>(
   const { options } = around;
   const wanted = options.retries ?? limitFromVariable(env, "retries");
   const first = look();
-  const isExpected = wanted !== undefined || undefinedIfRefused(around.run) !== undefined;
+  const isExpected = wanted !== undefined || catchRefusal(around.run).value !== undefined;
   if (isThere(first) || !isExpected) return first;
   const retries = wanted ?? DEFAULT_RETRY_POLICY.retries;
   return runWithSpinner(context, async ({ signal, observer }) => {

@@ -1,7 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { Context } from "../command.ts";
-import { EXIT, START_SANDBOX, unwrapHosting, Refused, rethrowWith, type Problem } from "../problem.ts";
+import { EXIT, START_SANDBOX, unwrap, Refused, catchRefusal, type Problem } from "../problem.ts";
 import { findSandbox } from "./control.ts";
 import { noteTarget } from "./notes.ts";
 import { isOwnSandbox } from "./surroundings.ts";
@@ -23,12 +23,11 @@ export async function withSandbox<Value>(
   if (!world.files.exists(stateFile(folder, "database"))) throw new Refused(noStateProblem(folder));
   const { withStoppedFolder } = await import("../../host/stopped.ts");
   // An unreachable address is then a failure of this process, not of a service.
-  const failing = rethrowWith((problem) =>
-    problem.exitCode === EXIT.unreachable ? { ...problem, exitCode: EXIT.failed } : problem,
-  );
-  const acting = (sandbox: Omit<ControlTarget, "version">) =>
-    act({ ...sandbox, version }, folder).catch(failing);
-  return unwrapHosting(await withStoppedFolder(context, folder, acting));
+  const failing = (problem: Problem): Problem =>
+    problem.exitCode === EXIT.unreachable ? { ...problem, exitCode: EXIT.failed } : problem;
+  const acting = async (sandbox: Omit<ControlTarget, "version">) =>
+    unwrap(await catchRefusal(act({ ...sandbox, version }, folder)), failing);
+  return unwrap(await withStoppedFolder(context, folder, acting));
 }
 
 function noStateProblem(folder: string): Problem {

@@ -8,7 +8,7 @@ import { lastResult } from "./report.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { findId } from "../target/ids.ts";
-import { EXIT, Refused, refuseUsage, rethrowWith, usageProblem, type Problem } from "../problem.ts";
+import { EXIT, Refused, refuseUsage, catchRefusal, usageProblem, type Problem, unwrap } from "../problem.ts";
 import { waitForDelivery, waitTimeoutProblem, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
 import type { Remedies } from "../target/call.ts";
 import { callSandbox } from "../target/control.ts";
@@ -118,14 +118,13 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   const next = "correct it; no endpoint was added";
   const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);
   if (!patterns.ok) throw refuseUsage(patterns.refusal.message, next);
-  const added = await callSandbox(context, {
+  const adding = callSandbox(context, {
     name: "addEndpoint",
     body: { url, eventTypes: patterns.value, inOrder: options.inOrder },
     nextAfter: { state_conflict: "checkout endpoints list shows the endpoints" },
-  }).catch(
-    rethrowWith((problem) =>
-      problem.code === "invalid_parameter" ? usageProblem(problem.message, next) : problem,
-    ),
+  });
+  const added = unwrap(await catchRefusal(adding), (problem) =>
+    problem.code === "invalid_parameter" ? usageProblem(problem.message, next) : problem,
   );
   const { printer } = context;
   return printer.result(encodeAnswer("addEndpoint", added), () => {

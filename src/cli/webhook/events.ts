@@ -14,7 +14,7 @@ import {
   wholeNumberParser,
 } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import { Refused, type Problem } from "../problem.ts";
+import { Refused, type Problem, unwrap } from "../problem.ts";
 import { findId, findOptionalId } from "../target/ids.ts";
 import {
   waitForDelivery,
@@ -24,7 +24,7 @@ import {
   webhookWaitOptions,
   type WebhookWaitOptions,
 } from "./wait.ts";
-import { unwrapAnswer } from "../target/call.ts";
+import { answered } from "../target/call.ts";
 import { callSandbox, controlTarget, momentFromNow } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../target/waiting.ts";
@@ -191,7 +191,7 @@ async function nextEvents(
   const result = await runWithSpinner(context, ({ signal }) =>
     waitForEvents(context.world, target, { query, waitMs, signal }),
   );
-  const listed = unwrapAnswer(result);
+  const listed = unwrap(answered(result));
   if (listed.events.length > 0) return listed;
   const next = `continue to wait: checkout events list --since ${query.since ?? 0} --wait, with the same filters`;
   throw new Refused(waitTimeoutProblem("no matching event occurred", next, { since: query.since ?? 0 }));

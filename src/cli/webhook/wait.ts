@@ -4,8 +4,8 @@ import { waitForDeliveries } from "../../client/control/webhook-wait.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
-import { EXIT, type Problem } from "../problem.ts";
-import { unwrapAnswer, type Remedies } from "../target/call.ts";
+import { EXIT, type Problem, unwrap } from "../problem.ts";
+import { answered, type Remedies } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../target/waiting.ts";
@@ -41,7 +41,7 @@ export async function waitForDelivery(
   const shown = await runWithSpinner(context, ({ signal }) =>
     waitForDeliveries(context.world, target, { ...wanted, waitMs, signal }),
   );
-  return unwrapAnswer(shown, EVENT_REMEDIES);
+  return unwrap(answered(shown, EVENT_REMEDIES));
 }
 
 /** The maximum time to wait, in milliseconds. */
