@@ -2,6 +2,13 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, type Plugin } from "rolldown";
 import { common, oneFile } from "./bundle.ts";
+import * as z from "zod/mini";
+import { SIMULATED_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
+import { INVARIANTS } from "../../src/core/explore/invariants.ts";
+import { PAYER_OUTCOMES } from "../../src/core/explore/schedule.ts";
+import { FAULT_ACTIONS } from "../../src/core/fault/actions.ts";
+import { NAMED_SHAPES } from "../../src/core/config/schema.ts";
+import { writtenOut } from "./shape-types.ts";
 import { declarations, typesIn, typesOf, type Typed, type Types } from "./types.ts";
 
 /** Makes the kit report an unsupported Node, before it fails at a missing function. */
@@ -25,13 +32,24 @@ const TESTING_TYPES: Typed = [
   "testing/explore/types",
   "testing/testing",
 ];
+/** The shapes from which the types with these names are inferred; the package has them written out. */
+const SHAPES = {
+  ...NAMED_SHAPES,
+  FaultAction: z.enum(FAULT_ACTIONS),
+  PayOutcome: z.enum(SIMULATED_OUTCOMES),
+  PayerOutcome: z.enum(PAYER_OUTCOMES),
+  Invariant: z.enum(Object.keys(INVARIANTS)),
+};
 /** The test runners with fixtures, and the runners' modules that the fixtures import. */
 const FIXTURES = ["vitest", "jest", "node", "playwright"] as const;
 const RUNNERS = ["vitest", "@jest/globals"];
 
 /** Makes the importable libraries in a folder: for merchants, and for their test suites. */
 export async function buildLibraries(folder: string): Promise<void> {
-  const types = declarations(folder, [...WEBHOOK_TYPES, ...TESTING_TYPES, ...FIXTURES.map(fixtureSource)]);
+  const types = new Map(
+    declarations(folder, [...WEBHOOK_TYPES, ...TESTING_TYPES, ...FIXTURES.map(fixtureSource)]),
+  );
+  for (const name of TESTING_TYPES) types.set(name, writtenOut(typesIn(types, name), SHAPES));
   await buildWebhooks(folder, types);
   await buildTesting(folder, types);
   await buildFixtures(folder, types);

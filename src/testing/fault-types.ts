@@ -1,4 +1,5 @@
 /** Types of the injected faults of `hosted-checkout/testing`. */
+import type { FAULT_ACTIONS } from "../core/fault/actions.ts";
 
 /** The injected faults of a store. */
 export type Faults = {
@@ -64,25 +65,7 @@ export type FaultMatch = {
 /**
  * The effect of a fault: first the effects on a request or its answer, then, from `duplicate` on, those on a delivery.
  */
-export type FaultAction =
-  | "status"
-  | "latency"
-  | "reset"
-  | "empty"
-  | "truncate"
-  | "slow_body"
-  | "lose_answer"
-  | "lose_request"
-  | "rate_limit"
-  | "storage_full"
-  | "duplicate"
-  | "reorder"
-  | "delay"
-  | "drop"
-  | "stale"
-  | "bad_signature"
-  | "changed_body"
-  | "old_secret";
+export type FaultAction = (typeof FAULT_ACTIONS)[number];
 
 /** An added fault. Fields that do not apply are null. */
 export type AddedFault = {

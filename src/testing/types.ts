@@ -2,6 +2,7 @@
  * Types of `hosted-checkout/testing`. Bodies of v1 and of webhooks use the names of the wire; everything else is
  * camelCase.
  */
+import type { SIMULATED_OUTCOMES } from "../core/checkout/reserved-order-id.ts";
 import type { CheckoutConfig } from "./config-types.ts";
 import type { FaultAction, Faults } from "./fault-types.ts";
 import type { WebhookCheckout, WebhookCode, WebhookEvent } from "../core/webhook/webhook.ts";
@@ -183,7 +184,7 @@ export type EventType = Event["type"];
  * The outcome of a payment. `pending`: an attempt begins and stays open. `declined`: the attempt is refused, and the
  * checkout stays pending until the fifth refusal; there is no event for a decline.
  */
-export type PayOutcome = "succeeded" | "declined" | "failed" | "cancelled" | "expired" | "pending";
+export type PayOutcome = (typeof SIMULATED_OUTCOMES)[number];
 
 /** The clock of a store. Each function returns the time that the clock shows afterwards. */
 export type Clock = {

@@ -5,9 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, expectTypeOf, onTestFinished, test } from "vitest";
-import type * as z from "zod/mini";
 import type { CreateRequest } from "../../src/core/checkout/create-request.ts";
-import type { configFile } from "../../src/core/config/schema.ts";
 import type { CheckoutWire } from "../../src/core/checkout/wire.ts";
 import {
   CheckoutError,
@@ -21,6 +19,7 @@ import {
 import { SEED, size } from "../support/campaign.ts";
 import { createHarness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import type { OnWire } from "../../src/core/shape/wire-names.ts";
 
 async function start(options: SandboxOptions = {}): Promise<Sandbox> {
   const sandbox = await startSandbox(options);
@@ -274,20 +273,9 @@ test("what cannot be an option is refused before anything is made", async () => 
   expect(existsSync(folder)).toBe(false);
 });
 
-/** Names and values as they go over the wire. */
-type Snake<Name> = Name extends `${infer Head}${infer Tail}`
-  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${Snake<Tail>}`
-  : Name;
-type Wire<Value> = Value extends readonly (infer Item)[]
-  ? readonly Wire<Item>[]
-  : Value extends object
-    ? { readonly [Name in keyof Value as Snake<Name>]: Wire<Value[Name]> }
-    : Value;
-
 test("a configuration sets up stores and settings, as an object and as a file", async () => {
-  expectTypeOf<CheckoutConfig>().toEqualTypeOf<Wire<z.input<typeof configFile>>>();
   expectTypeOf<Checkout>().toEqualTypeOf<Readonly<CheckoutWire>>();
-  expectTypeOf<CreateCheckout>().toEqualTypeOf<Wire<CreateRequest>>();
+  expectTypeOf<CreateCheckout>().toEqualTypeOf<OnWire<CreateRequest>>();
   const config: CheckoutConfig = {
     sandbox: { checkout_lifetime: "5m", allow_hosts: ["shop.test"] },
     stores: [

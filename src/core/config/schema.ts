@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import { PAYMENT_METHODS, type PaymentMethod, MAX_PRICES } from "../checkout/checkout.ts";
 import { isTestKey, TEST_KEY_SCHEMA } from "../credential.ts";
 import { isSigningSecret, SIGNING_SECRET_SCHEMA } from "../sealed-secret.ts";
-import { wireSchema } from "../shape/wire-names.ts";
+import { wireSchema, type OnWire } from "../shape/wire-names.ts";
 import type { Outcome } from "../outcome.ts";
 import { rateLimitText, type RateLimit } from "../request/rate-limit.ts";
 import { isHost, parseBaseUrl, parseSchedule, parseRateLimitText } from "./setting-text.ts";
@@ -212,6 +212,19 @@ export const configFile = z.strictObject({
 });
 /** The content of `checkout.config.json`. */
 export type ConfigFile = DomainOf<typeof configFile>;
+
+/** The content of `checkout.config.json` as it is written. */
+export type ConfigText = OnWire<z.input<typeof configFile>>;
+
+/** The shapes of the file that have a name in the test kit. */
+export const NAMED_SHAPES = {
+  CheckoutConfig: configFile,
+  SandboxConfig: sandbox,
+  StoreConfig: store,
+  SecretConfig: secret,
+  PriceConfig: requestedPrice,
+  TargetConfig: target,
+} as const;
 
 /** The JSON Schema of the file, for editors: part of the package, and also served by the sandbox. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {

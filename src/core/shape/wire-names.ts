@@ -119,6 +119,17 @@ export type DomainName<Name extends string> = Name extends `${infer Head}_${infe
 
 type InDomain<Shape> = { readonly [Name in keyof Shape & string as DomainName<Name>]: Shape[Name] };
 
+type WireName<Name> = Name extends `${infer Head}${infer Tail}`
+  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${WireName<Tail>}`
+  : Name;
+
+/** Read-only values under their names on the wire, as `snakeCase` converts them. */
+export type OnWire<Value> = Value extends readonly (infer Item)[]
+  ? readonly OnWire<Item>[]
+  : Value extends object
+    ? { readonly [Name in keyof Value as WireName<Name>]: OnWire<Value[Name]> }
+    : Value;
+
 /** The fields of a wire schema under their domain names. */
 export function toDomainFields<Shape extends object>(shape: Shape): InDomain<Shape> {
   const fields = Object.entries(shape).map(([name, field]) => [camelCase(name), field] as const);

@@ -1,4 +1,6 @@
 /** Types of `explore`. */
+import type { INVARIANTS } from "../../core/explore/invariants.ts";
+import type { PAYER_OUTCOMES } from "../../core/explore/schedule.ts";
 import type { Fault } from "../fault-types.ts";
 import type { Checkout, Sandbox, Store } from "../types.ts";
 
@@ -47,26 +49,10 @@ export type View =
     };
 
 /** How the payer ends a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
-export type PayerOutcome =
-  | "succeeded"
-  | "declined"
-  | "paid_after_decline"
-  | "failed"
-  | "cancelled"
-  | "expired"
-  | "late_success";
+export type PayerOutcome = (typeof PAYER_OUTCOMES)[number];
 
 /** A rule that holds for every purchase, whatever fails. */
-export type Invariant =
-  | "one_order"
-  | "client_ends"
-  | "recovery"
-  | "booked_once"
-  | "never_unpaid"
-  | "right_amount"
-  | "booked_when_paid"
-  | "final_stays"
-  | "secrets_kept";
+export type Invariant = keyof typeof INVARIANTS;
 
 /** The result of `explore`. */
 export type Exploration = {
