@@ -302,6 +302,8 @@ export type World = {
   readonly machine: () => Machine;
   /** The folder with the user's settings for this program; it may not exist yet. Undefined without a home folder. */
   readonly settingsFolder: () => string | undefined;
+  /** The folder of this package; undefined in the single executable. */
+  readonly packageFolder: () => string | undefined;
   /** The text of a file of this package; undefined if it is not there, as in the single executable. */
   readonly ownFile: (name: string) => string | undefined;
   /** Path of the native SQLite addon in the single executable; undefined elsewhere. */
@@ -394,6 +396,7 @@ export type GuestWorld = Omit<
   | "isResultLost"
   | "stderr"
   | "settingsFolder"
+  | "packageFolder"
   | "machine"
   | "onStop"
   | "openBrowser"

@@ -1,6 +1,9 @@
 import { answerFetch } from "../web/fetch.ts";
 import { isWholeBody } from "../web/http.ts";
+import { SERVER_LIMITS } from "../web/server/limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { HttpRequest } from "../world.ts";
+import { sleep } from "./world.ts";
 
 /**
  * The answer of a sandbox to a request of a Worker. A Worker cannot close a connection without an answer: a dropped
@@ -11,11 +14,16 @@ export async function toWorkerResponse(
   request: Request,
 ): Promise<Response> {
   try {
-    return await answerFetch(service, request, { limits: {}, isStreamed: false });
+    return await answerFetch(service, request, { limits: {}, isStreamed: false, whenLate });
   } catch (error) {
     if (!(error instanceof TypeError) || error.message !== "fetch failed") throw error;
     return new Response(brokenBody(error), { status: 502, headers: { "Content-Length": "1" } });
   }
+}
+
+/** The runtime waits for a body as long as its client keeps the connection. */
+function whenLate(read: AbortSignal): Promise<void> {
+  return sleep(SERVER_LIMITS.requestMs, read);
 }
 
 /** The refusal of a request whose Host or target is invalid, so that it has no URL. */
@@ -35,4 +43,18 @@ export async function refuseUnreadable(
 
 function brokenBody(error: Error): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.error(error) });
+}
+
+/** The answer to a request whose object failed, in the form of the request's area. */
+export async function failedResponse(
+  sandbox: Pick<Sandbox, "fail">,
+  request: Request,
+  error: unknown,
+): Promise<Response> {
+  const fail = (failed: HttpRequest) => sandbox.fail(failed, error);
+  return toWorkerResponse({ service: { answer: fail, refuse: refuseNothing } }, request);
+}
+
+function refuseNothing(): never {
+  throw new Error("a request without a body is always read");
 }

@@ -1,6 +1,8 @@
 import { Buffer } from "node:buffer";
 import type { ObjectStorage } from "cloudflare:workers";
 import type { Connection, Statement } from "../store/connection/connection.ts";
+import { isError } from "../core/outcome.ts";
+import { toStorageUnavailable } from "../store/connection/group-commit.ts";
 import { storageFailure, StorageUnavailable } from "../store/connection/storage-failure.ts";
 
 /** Maximum size of a row, in bytes: the limit of the platform, which the open-source runtime does not enforce. */
@@ -101,4 +103,24 @@ function withBytes(row: Record<string, Value>): Readonly<Record<string, unknown>
     if (row[name] instanceof ArrayBuffer)
       return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, bytesOf(value)]));
   return row;
+}
+
+/** The code of SQLite in the message of an error: the runtime throws no other property. */
+const CODE = /\bSQLITE_[A-Z_]+/;
+
+/** Turns an error of the disk into StorageUnavailable, as on a machine; other errors stay unchanged. */
+export function toStorageFailure(error: unknown): unknown {
+  const [code] = (isError(error) ? CODE.exec(error.message) : null) ?? [];
+  return code === undefined || !isError(error)
+    ? error
+    : toStorageUnavailable(Object.assign(new Error(error.message, { cause: error }), { code }));
+}
+
+/** The runtime hides why it could not open the database of an object. */
+const HIDDEN = /^internal error; reference = /;
+
+/** The failure of a call to an object. Its own errors have their message; others are about its database. */
+export function toObjectFailure(error: unknown): unknown {
+  if (!isError(error) || !HIDDEN.test(error.message)) return toStorageFailure(error);
+  return new StorageUnavailable(storageFailure("file_operation_failed"), { cause: error });
 }

@@ -1,5 +1,5 @@
 import type { Objects } from "cloudflare:workers";
-import type { HostedSettings } from "../core/config/hosted-settings.ts";
+import type { FirstStore, HostedSettings } from "../core/config/hosted-settings.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { NewStore } from "../sandbox/runtime/seed.ts";
 import type { StoreDetails } from "../store/stores.ts";
@@ -14,11 +14,16 @@ export type StoreInput = {
   readonly name: string | undefined;
   /** An existing merchant; undefined for a new one. */
   readonly merchant: { readonly id: string } | undefined;
+  /** The id and the key of the first store, which are on the operator's disk already. Default: drawn. */
+  readonly given?: FirstStore | undefined;
 };
 
 /** The calls of the index to the object of a store. */
 export type StoreCalls = {
-  /** Creates the store, and adds it to the index; undefined if the object already has a store. */
+  /**
+   * Creates the store, and adds it to the index; undefined if the object already has another store. Returns the given
+   * store if a start that was killed has already created it.
+   */
   create(input: StoreInput): Promise<NewStore | undefined>;
   describe(): Promise<Outcome<SandboxDescription>>;
   /** Deletes the history of the store; does nothing if there is none. Refuses like `resetStores`. */
@@ -44,7 +49,10 @@ export type HostedEnv = {
   readonly ADMIN_TOKEN: string;
   /** The key for signing secrets and form tokens, in hexadecimal. */
   readonly MASTER_KEY: string;
+  /** The first store that a service without a store creates, in JSON; null if it draws the id and the key itself. */
+  readonly FIRST_STORE: string | null;
+  /** The files of the objects, by path, on this machine; missing on a platform, which keeps no empty object. */
+  readonly OBJECT_FILES?: {
+    readonly fetch: (url: string, init: { readonly method: "HEAD" }) => Promise<Response>;
+  };
 };
-
-/** The name of the only index object. */
-export const INDEX_NAME = "index";

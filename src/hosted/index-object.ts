@@ -1,5 +1,6 @@
 import { DurableObject, type ObjectState } from "cloudflare:workers";
 import { NEW_MERCHANT } from "../core/control/operations/stores.ts";
+import type { FirstStore } from "../core/config/hosted-settings.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { chooseStores, finishErasures } from "../sandbox/runtime/erase.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
@@ -9,7 +10,7 @@ import type { Store } from "../store/store.ts";
 import type { StoreDetails } from "../store/stores.ts";
 import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
 import { toWorkerResponse } from "./answer.ts";
-import { createConnection } from "./connection.ts";
+import { createConnection, toObjectFailure } from "./connection.ts";
 import type { HostedEnv, IndexCalls } from "./env.ts";
 import { markOfId, objectName, type Mark } from "../core/hosted/marks.ts";
 import { REFUSED_OPERATIONS, type OperationOverrides } from "./operations.ts";
@@ -39,8 +40,13 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
     });
   }
 
-  fetch(request: Request): Promise<Response> {
-    return toWorkerResponse(this.opened().sandbox, request);
+  async fetch(request: Request): Promise<Response> {
+    const { sandbox, store } = this.opened();
+    const response = await toWorkerResponse(sandbox, request);
+    // The Worker refuses the request, and remembers the failure for its health check.
+    const failure = store.failure();
+    if (response.status === 503 && failure !== undefined) throw new Error(failure.message);
+    return response;
   }
 
   /** Called by the durable alarm: repeats erasures that were interrupted or have failed. */
@@ -79,13 +85,16 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<Open
   const connection = createConnection(storage);
   const alarm = createObjectAlarm(storage, world, await storage.getAlarm());
   const store = openObjectStore(connection, { storage, scheduler: world, wrote: alarm.wrote });
+  const { home, folderHold } = env.SETTINGS;
   await store.write(() => {
     if (store.instance.id() === undefined) store.instance.renew(world.freshId());
+    // The state belongs to the folder in which it delivers.
+    if (home !== null && folderHold === null && store.home.path() !== home) store.home.record(home);
   });
   const operations = { ...REFUSED_OPERATIONS, ...operationsOn(store, env) };
   // Only a deletion is recorded in the index: the operation `reset` resets the objects itself.
   const forgetStore = async ({ storeId, kind }: Erasure): Promise<void> =>
-    kind === "delete" ? objectOf(env, storeId).erase() : undefined;
+    kind === "delete" ? objectOf(env, storeId).erase().catch(throwObjectFailure) : undefined;
   const sandbox = createHostedSandbox(world, env, { connection, store, operations, forgetStore });
   const { report } = createFailureLog(world, { format: "text", stream: consoleStream });
   const index = { store, sandbox, alarm, report };
@@ -114,10 +123,13 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
         instanceId: instance.id() ?? "",
         name,
         merchant: id === undefined ? undefined : { id },
+        given: stores.first() === undefined ? firstStoreOf(env) : undefined,
       };
       for (;;) {
-        const mark = randomMark();
-        const made = await env.STORES.getByName(objectName(mark)).create({ mark, ...wanted });
+        const mark = wanted.given === undefined ? randomMark() : markOfStore(wanted.given.id);
+        const made = await env.STORES.getByName(objectName(mark))
+          .create({ mark, ...wanted })
+          .catch(throwObjectFailure);
         if (made === undefined) continue;
         const { id: storeId, ...rest } = made;
         return accept({ ...rest, storeId });
@@ -126,7 +138,9 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
     reset: async (context, { body }) => {
       const chosen = chooseStores(context, body.store);
       if (!chosen.ok) return chosen;
-      const resets = await Promise.all(chosen.value.map(({ storeId }) => objectOf(env, storeId).reset()));
+      const resets = await Promise.all(
+        chosen.value.map(({ storeId }) => objectOf(env, storeId).reset().catch(throwObjectFailure)),
+      );
       await store.write(() => store.instance.renew(context.world.freshId()));
       const refused = resets.find(({ ok }) => !ok);
       return refused === undefined || refused.ok ? accept({ stores: chosen.value }) : refused;
@@ -134,13 +148,27 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
     describeSandbox: (): Promise<Outcome<never>> | ReturnType<ReturnType<typeof objectOf>["describe"]> => {
       const first = store.stores.first();
       if (first === undefined) return Promise.resolve(refuse("not_found", "there is no store yet"));
-      return objectOf(env, first.id).describe();
+      return objectOf(env, first.id).describe().catch(throwObjectFailure);
     },
   };
 }
 
+function throwObjectFailure(error: unknown): never {
+  throw toObjectFailure(error);
+}
+
 function objectOf({ STORES }: HostedEnv, storeId: string) {
+  return STORES.getByName(objectName(markOfStore(storeId)));
+}
+
+function markOfStore(storeId: string): Mark {
   const mark = markOfId(storeId);
   if (mark === undefined) throw new Error(`the id ${storeId} has no mark`);
-  return STORES.getByName(objectName(mark));
+  return mark;
+}
+
+/** The first store that the operator has on disk already; undefined on a platform, where the index draws it. */
+function firstStoreOf({ FIRST_STORE }: HostedEnv): FirstStore | undefined {
+  const given: FirstStore | null = FIRST_STORE === null ? null : JSON.parse(FIRST_STORE);
+  return given ?? undefined;
 }

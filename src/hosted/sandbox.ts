@@ -35,13 +35,10 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: P
     ...description.settings,
     ...storeMakerOf(env),
     store,
-    addresses: [],
-    publicUrl: SETTINGS.origin,
-    // Portal and payment pages must not share an origin; the portal is not part of a hosted service.
-    portalUrl: undefined,
+    ...hostedHosts(SETTINGS),
     rateLimit: SETTINGS.rateLimit,
     targetReach: "public",
-    folderHold: undefined,
+    folderHold: SETTINGS.folderHold ?? undefined,
     log: SILENT_LOG,
     requests,
     controlToken: CONTROL_TOKEN,
@@ -60,7 +57,27 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: P
     report: failures.report,
   });
   sandbox.announced();
-  return sandbox;
+  return {
+    ...sandbox,
+    stop: async (graceMs) => {
+      await sandbox.stop(graceMs);
+      // Requests that are still being answered are not logged: their store is about to be deleted.
+      requests.close();
+    },
+  };
+}
+
+/** The options of the allowed Host names: the names of this machine on the port, and the public origin. */
+export function hostedHosts({ port, origin }: Pick<HostedSettings, "port" | "origin">) {
+  return {
+    port,
+    addresses: [],
+    allowHosts: [],
+    allowControlHosts: [new URL(origin).host],
+    publicUrl: origin,
+    // Portal and payment pages must not share an origin; the portal is not part of a hosted service.
+    portalUrl: undefined,
+  };
 }
 
 /** The parts for creating stores. Only the caller gets a copy of a key. */
@@ -92,7 +109,7 @@ function describe(settings: HostedSettings, store: Store): SandboxDescription {
     version,
     startedAt,
     logFile,
-    heldBack: null,
+    heldBack: settings.folderHold,
     activeFaults: 0,
     settings: {
       ...servedSettingsOf({

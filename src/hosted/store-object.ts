@@ -1,5 +1,6 @@
 import { DurableObject, type ObjectState, type ObjectStorage } from "cloudflare:workers";
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
+import { INDEX_NAME } from "../core/hosted/marks.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { runOperation } from "../sandbox/control/handlers.ts";
 import { finishErasures, resetStores } from "../sandbox/runtime/erase.ts";
@@ -9,7 +10,7 @@ import type { Store } from "../store/store.ts";
 import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
 import { toWorkerResponse } from "./answer.ts";
 import { createConnection } from "./connection.ts";
-import { INDEX_NAME, type HostedEnv, type StoreCalls, type StoreInput } from "./env.ts";
+import type { HostedEnv, StoreCalls, StoreInput } from "./env.ts";
 import { createStorelessSandbox } from "./nowhere.ts";
 import { REFUSED_OPERATIONS } from "./operations.ts";
 import { createHostedSandbox, storeMakerOf } from "./sandbox.ts";
@@ -49,6 +50,9 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     // The store was deleted while it answered, so the answer is the same as for an unknown store.
     if (this.open !== open && response.status >= 500)
       return toWorkerResponse(createStorelessSandbox(this.env), new Request(url, { method, headers }));
+    // The Worker refuses the request, and remembers the failure for its health check.
+    const failure = open.store.failure();
+    if (response.status === 503 && failure !== undefined) throw new Error(failure.message);
     // If the index cannot be reached, the alarm repeats the report.
     if (method !== "GET" && new URL(url).pathname.startsWith(CONTROL_PREFIX))
       await this.reportToIndex().catch(open.alarm.wrote);
@@ -63,13 +67,23 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
 
   async create(input: StoreInput): Promise<NewStore | undefined> {
     const { storage } = this.ctx;
-    if (this.open !== undefined) return undefined;
+    if (this.open !== undefined) return this.findGiven(input);
     const made = storage.transactionSync(() => insert(storage, this.env, input));
     // On disk together with the rows: after a crash the alarm reports the store to the index.
     createObjectAlarm(storage, workerWorld(input.mark), null).wrote();
     this.open = await openStore(storage, this.env);
     await this.reportToIndex();
     return made;
+  }
+
+  /** The given store, if this object already has it: the start that created it was killed. Reports it once more. */
+  private async findGiven({ given }: StoreInput): Promise<NewStore | undefined> {
+    const described = await this.describe();
+    if (given === undefined || !described.ok || described.value.storeId !== given.id) return undefined;
+    this.ctx.storage.sql.exec("UPDATE hosted_store SET told = NULL");
+    await this.reportToIndex();
+    const { merchantId, storeName: name, signingSecret } = described.value;
+    return { ...given, merchantId, name, signingSecret };
   }
 
   async describe(): Promise<Outcome<SandboxDescription>> {
@@ -121,7 +135,7 @@ const HOSTED_DDL = "CREATE TABLE hosted_store (mark INTEGER NOT NULL, told TEXT)
 function insert(
   storage: ObjectStorage,
   env: HostedEnv,
-  { mark, instanceId, name, merchant }: StoreInput,
+  { mark, instanceId, name, merchant, given }: StoreInput,
 ): NewStore {
   migrateTables(storage);
   storage.sql.exec(HOSTED_DDL);
@@ -133,7 +147,7 @@ function insert(
     wrote: () => undefined,
   });
   store.instance.renew(instanceId);
-  return insertStore(store, { world, ...storeMakerOf(env) }, { ...(name && { name }), merchant });
+  return insertStore(store, { world, ...storeMakerOf(env) }, { ...given, ...(name && { name }), merchant });
 }
 
 /** Opens the store of an object, and does the work that has become due. */

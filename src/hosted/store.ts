@@ -1,11 +1,13 @@
 import type { ObjectStorage } from "cloudflare:workers";
 import type { Connection } from "../store/connection/connection.ts";
 import type { Scheduler } from "../store/connection/group-commit.ts";
+import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import { REQUESTS_DDL } from "../store/request/requests.ts";
 import { SANDBOX_FILE } from "../store/schema.ts";
 import type { Snapshots } from "../store/snapshot/snapshots.ts";
 import type { Store } from "../store/store.ts";
 import { createTables } from "../store/tables.ts";
+import { toStorageFailure } from "./connection.ts";
 
 /** The migrations of an object: the migrations of a state file, and the request log, which is in the same database. */
 const MIGRATIONS = [...SANDBOX_FILE.migrations, REQUESTS_DDL] as const;
@@ -45,16 +47,24 @@ export function openObjectStore(
   },
 ): Store {
   const { storage, scheduler, wrote } = options;
+  let lastFailure: StorageUnavailable | undefined;
   return {
     ...createTables(connection, { scheduler, snapshots: () => NO_SNAPSHOTS }),
     write: async (work) => {
-      const value = storage.transactionSync(work);
-      wrote();
-      await storage.sync();
-      return value;
+      try {
+        const value = storage.transactionSync(work);
+        wrote();
+        await storage.sync();
+        lastFailure = undefined;
+        return value;
+      } catch (error) {
+        const failure = toStorageFailure(error);
+        lastFailure = failure instanceof StorageUnavailable ? failure : undefined;
+        throw failure;
+      }
     },
     checkpoint: () => storage.sync(),
-    failure: () => undefined,
+    failure: () => lastFailure,
     close: () => undefined,
     leave: () => undefined,
   };

@@ -1,34 +1,104 @@
-// The Worker of a hosted service (decision 124). Routing: hosted/routing.ts; objects: hosted/store-object.ts,
-// hosted/index-object.ts; bundling: bin/build/worker.ts.
+// The Worker of a hosted service (decision 124). Routing: hosted/routing.ts; the checks before any object:
+// hosted/gate.ts; objects: hosted/store-object.ts, hosted/index-object.ts; bundling: bin/build/worker.ts.
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { toWorkerResponse, refuseUnreadable } from "./answer.ts";
-import { INDEX_NAME, type HostedEnv } from "./env.ts";
-import { objectName } from "../core/hosted/marks.ts";
+import { INDEX_NAME, objectFileName, objectName, OBJECT_CLASSES, type Mark } from "../core/hosted/marks.ts";
+import { StorageUnavailable } from "../store/connection/storage-failure.ts";
+import { failedResponse, toWorkerResponse, refuseUnreadable } from "./answer.ts";
+import type { HostedEnv } from "./env.ts";
+import { createGate } from "./gate.ts";
 import { createStorelessSandbox } from "./nowhere.ts";
 import { placeOf } from "./routing.ts";
+import { toObjectFailure } from "./connection.ts";
 
 export { IndexObject } from "./index-object.ts";
 export { StoreObject } from "./store-object.ts";
 
-/** Forwards each request to its object. It has no state, so any number of instances can run anywhere. */
+/** The gate of this instance. Its settings never change while it runs. */
+let gate: ReturnType<typeof createGate> | undefined;
+
+/** The stores whose objects are known to exist. An object keeps its file when its store is deleted. */
+const existing = new Set<Mark>();
+
+/** The last failed write, until a write to the same object succeeds; the health check of this instance reports it. */
+let failed: { readonly place: string; readonly failure: StorageUnavailable } | undefined;
+
+/** Forwards each request to its object. It keeps only what its objects have said, so any number of instances can run. */
 export class HostedService extends WorkerEntrypoint<HostedEnv> {
   async fetch(request: Request): Promise<Response> {
-    const { STORES, INDEX } = this.env;
-    if (!URL.canParse(request.url)) return refuseUnreadable(createStorelessSandbox(this.env), request);
-    const place = placeOf(new URL(request.url).pathname, request.headers.get("authorization"));
-    switch (place.kind) {
-      case "store":
-        return STORES.getByName(objectName(place.mark)).fetch(request);
-      case "first store": {
-        const mark = await INDEX.getByName(INDEX_NAME).first();
-        return mark === undefined
-          ? toWorkerResponse(createStorelessSandbox(this.env), request)
-          : STORES.getByName(objectName(mark)).fetch(request);
-      }
-      case "index":
-        return INDEX.getByName(INDEX_NAME).fetch(request);
-      case "nowhere":
-        return toWorkerResponse(createStorelessSandbox(this.env), request);
+    const { env } = this;
+    if (!URL.canParse(request.url)) return refuseUnreadable(createStorelessSandbox(env), request);
+    gate ??= createGate(env);
+    const url = new URL(request.url);
+    if (gate(request, url)) {
+      const answer = await this.answerFromObject(request, url);
+      if (answer !== undefined) return answer;
+    }
+    const answer = await toWorkerResponse(createStorelessSandbox(env), request);
+    const isHealthy = failed === undefined || url.pathname !== "/healthz" || !answer.ok;
+    return isHealthy ? answer : failedResponse(createStorelessSandbox(env), request, failed?.failure);
+  }
+
+  /** The answer of the request's object, or a refusal if the object fails; undefined if there is no such object. */
+  private async answerFromObject(request: Request, url: URL): Promise<Response | undefined> {
+    const { env } = this;
+    const { method, headers } = request;
+    let place = INDEX_NAME;
+    try {
+      const found = await findObject(env, url, request);
+      if (found === undefined) return undefined;
+      ({ place } = found);
+      const answer = await found.object.fetch(request);
+      if (failed?.place === place && method !== "GET" && answer.status < 500) failed = undefined;
+      return answer;
+    } catch (error) {
+      const failure = toObjectFailure(error);
+      if (failure instanceof StorageUnavailable) failed = { place, failure };
+      // Without its body, which the object may have read.
+      return failedResponse(createStorelessSandbox(env), new Request(url, { method, headers }), failure);
     }
   }
+}
+
+/** The object that answers a request, and its place among all objects. */
+type FoundObject = {
+  readonly place: string;
+  readonly object: { readonly fetch: (request: Request) => Promise<Response> };
+};
+
+/** Finds the object of a request; undefined if the request names no object that exists. */
+async function findObject(
+  env: HostedEnv,
+  { pathname }: URL,
+  { headers }: Request,
+): Promise<FoundObject | undefined> {
+  const { STORES, INDEX } = env;
+  const place = placeOf(pathname, headers.get("authorization"));
+  const storeAt = (mark: Mark): FoundObject => {
+    const name = objectName(mark);
+    return { place: name, object: STORES.getByName(name) };
+  };
+  switch (place.kind) {
+    case "store":
+      return (await isThere(env, place.mark)) ? storeAt(place.mark) : undefined;
+    case "first store": {
+      const mark = await INDEX.getByName(INDEX_NAME).first();
+      return mark === undefined ? undefined : storeAt(mark);
+    }
+    case "index":
+      return { place: INDEX_NAME, object: INDEX.getByName(INDEX_NAME) };
+    case "nowhere":
+      return undefined;
+  }
+}
+
+/**
+ * Whether the object of a store exists. The open-source runtime creates the database of an object with the first
+ * request to it, so a request with an invented id would leave a file.
+ */
+async function isThere({ OBJECT_FILES }: HostedEnv, mark: Mark): Promise<boolean> {
+  if (OBJECT_FILES === undefined || existing.has(mark)) return true;
+  const path = `${OBJECT_CLASSES.stores}/${objectFileName("stores", objectName(mark))}`;
+  const { ok } = await OBJECT_FILES.fetch(`http://objects/${path}`, { method: "HEAD" });
+  if (ok) existing.add(mark);
+  return ok;
 }

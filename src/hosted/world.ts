@@ -46,7 +46,8 @@ export function randomMark(): Mark {
 
 const RANDOM_ID_BYTES = 6;
 
-function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+/** Resolves after a time, or as soon as the signal is aborted. */
+export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve();
     const timer = setTimeout(resolve, milliseconds);

@@ -96,6 +96,8 @@ export type Sandbox = {
   readonly service: Service;
   /** The dependencies of the operations, for a program that hosts the sandbox in its own process. */
   readonly context: SandboxContext;
+  /** The answer to a request whose service failed elsewhere; reports the error. */
+  readonly fail: (request: HttpRequest, error: unknown) => Promise<Answer>;
   /** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
   readonly start: () => Promise<void>;
   /** Called once the sandbox was announced: from then on `/healthz` reports that it is ready. */
@@ -142,6 +144,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },
   };
   const dispatcher = createDispatcher(context, report("delivery"));
+  const fail = createFailureAnswers(context, options.report);
   const timekeeper = createTimekeeper(world, { context: () => context, report: report("timer") });
   const service: Service = {
     answer: async (request) => {
@@ -157,6 +160,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   return {
     service,
     context,
+    fail,
     start: () => catchUp(context),
     announced,
     stop: async (graceMs) => {
@@ -174,11 +178,18 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
       const allowed = guardRequest(request, hosts[area.audience]);
       return allowed.ok ? await area.answer(context, request) : answerWithRefusal(context, allowed.refusal);
     } catch (error) {
-      const requestId = world.uuid("failed");
-      options.report(requestId, error);
-      return failureFor(context, { request, requestId }, refusalOfFailure(error, requestId));
+      return fail(request, error);
     }
   }
+}
+
+/** Answers requests whose service threw an error, and reports the error. */
+function createFailureAnswers(context: AreasContext, report: SandboxOptions["report"]): Sandbox["fail"] {
+  return (request, error) => {
+    const requestId = context.world.uuid("failed");
+    report(requestId, error);
+    return failureFor(context, { request, requestId }, refusalOfFailure(error, requestId));
+  };
 }
 
 /** Maximum time for which a health check waits for a starting sandbox, in milliseconds. */
@@ -266,7 +277,13 @@ async function catchUp(context: SandboxContext): Promise<void> {
   await context.wakeStores(context.store.clocks.storeIds());
 }
 
-function hostsOf(options: SandboxOptions): HostsByAudience {
+/** The host names that each audience may use. */
+export function hostsOf(
+  options: Pick<
+    SandboxOptions,
+    "port" | "allowHosts" | "allowControlHosts" | "addresses" | "publicUrl" | "portalUrl"
+  >,
+): HostsByAudience {
   const { port, allowHosts, allowControlHosts, addresses, publicUrl, portalUrl } = options;
   const known = [...addresses.filter(isLoopbackAddress).map(hostOf), ...publicHosts(publicUrl)];
   const merchant = allowedHosts(port, { flag: "--allow-host", added: [...allowHosts, ...known] });

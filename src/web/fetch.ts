@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { HttpBody, ServerLimits, Service } from "../world.ts";
 import { isWholeBody } from "./http.ts";
-import { bodyLimit, bodyTooLargeError, type RequestError } from "./server/requests.ts";
+import { bodyLimit, bodyTooLargeError, LATE_REQUEST_ERROR, type RequestError } from "./server/requests.ts";
 
 /** Statuses whose answers have no body. */
 const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -11,6 +11,8 @@ type FetchOptions = {
   readonly limits: Partial<ServerLimits>;
   /** The original request, whose signal aborts the answer. Default: the request itself. */
   readonly original?: Request;
+  /** Resolves when a body is late; undefined once the signal is aborted. Default: a body may take any time. */
+  readonly whenLate?: (read: AbortSignal) => Promise<void>;
   /** Whether a whole answer is streamed, so that an abort ends its body; otherwise it has a length. Default: true. */
   readonly isStreamed?: boolean;
 };
@@ -23,9 +25,9 @@ type FetchOptions = {
 export async function answerFetch(
   service: Service,
   request: Request,
-  { limits, original = request, isStreamed = true }: FetchOptions,
+  { original = request, isStreamed = true, whenLate = never, limits }: FetchOptions,
 ): Promise<Response> {
-  const answered = responseTo(service, request, { limits, original, isStreamed });
+  const answered = responseTo(service, request, { limits, original, isStreamed, whenLate });
   try {
     return await unlessAborted(original, answered);
   } catch (error) {
@@ -38,13 +40,13 @@ export async function answerFetch(
 async function responseTo(
   service: Service,
   request: Request,
-  { limits, original, isStreamed }: Required<FetchOptions>,
+  { limits, original, isStreamed, whenLate }: Required<FetchOptions>,
 ): Promise<Response> {
   const { method } = request;
   const { pathname, search, host } = new URL(request.url);
   const target = pathname + search;
   original.signal.throwIfAborted();
-  const body = await readBody(request, bodyLimit(target, limits));
+  const body = await readBody(request, { maxBytes: bodyLimit(target, limits), whenLate });
   // An incompletely sent request is dropped.
   original.signal.throwIfAborted();
   const rawHeaders = [...(request.headers.has("host") ? [] : ["host", host]), ...[...request.headers].flat()];
@@ -75,15 +77,33 @@ async function unlessAborted<Value>(request: Request, work: Value | Promise<Valu
   }
 }
 
-async function readBody(request: Request, maxBytes: number): Promise<Outcome<Uint8Array, RequestError>> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of request.body ?? []) {
-    size += part.byteLength;
-    if (size > maxBytes) return { ok: false, refusal: bodyTooLargeError(maxBytes) };
-    parts.push(part);
+async function readBody(
+  { body }: Request,
+  { maxBytes, whenLate }: { readonly maxBytes: number } & Pick<Required<FetchOptions>, "whenLate">,
+): Promise<Outcome<Uint8Array, RequestError>> {
+  if (body === null) return accept(new Uint8Array());
+  const reader = body.getReader();
+  const done = new AbortController();
+  const late = whenLate(done.signal).then(() => undefined);
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  try {
+    for (let size = 0; size <= maxBytes;) {
+      const part = await Promise.race([reader.read(), late]);
+      if (part === undefined) return { ok: false, refusal: LATE_REQUEST_ERROR };
+      if (part.done) return accept(Buffer.concat(parts));
+      size += part.value.byteLength;
+      parts.push(part.value);
+    }
+    return { ok: false, refusal: bodyTooLargeError(maxBytes) };
+  } finally {
+    done.abort();
+    // The rest of a refused body is not read; the body's own failure has already been thrown.
+    reader.cancel().catch(() => undefined);
   }
-  return accept(Buffer.concat(parts));
+}
+
+function never(): Promise<void> {
+  return new Promise(() => undefined);
 }
 
 /**

@@ -15,11 +15,16 @@ export function machine(): Machine {
   };
 }
 
-/** Implements `World.ownFile`: the built files are in `dist/`, next to the folder of the program. */
-export function ownFile(name: string): string | undefined {
+/** Implements `World.packageFolder`: the folder above the folder of the program. */
+export function packageFolder(): string | undefined {
   const [, program] = process.argv;
-  if (sea().isSea() || program === undefined) return undefined;
-  return readText(join(dirname(realpathSync(program)), "..", "dist", name));
+  return sea().isSea() || program === undefined ? undefined : join(dirname(realpathSync(program)), "..");
+}
+
+/** Implements `World.ownFile`: the built files are in `dist/`. */
+export function ownFile(name: string): string | undefined {
+  const folder = packageFolder();
+  return folder === undefined ? undefined : readText(join(folder, "dist", name));
 }
 
 /** The settings folder according to the XDG Base Directory Specification; on Windows, a folder in `APPDATA`. */

@@ -4,7 +4,7 @@ import { openBrowser } from "./browser.ts";
 import { clock } from "./clock.ts";
 import { startDetached, takeStarter } from "./detached.ts";
 import { files } from "./files.ts";
-import { machine, ownFile, settingsFolder, temporaryFile } from "./machine.ts";
+import { machine, ownFile, packageFolder, settingsFolder, temporaryFile } from "./machine.ts";
 import { addressesOf, listen, send } from "./network.ts";
 import { sea } from "./node.ts";
 import { standardOutputs } from "./output.ts";
@@ -40,6 +40,7 @@ export function realWorld(): World {
     files,
     machine,
     settingsFolder,
+    packageFolder,
     ownFile,
     sqliteAddon: () => (sea().isSea() ? unpackAddon() : undefined),
     ...clock,

@@ -1,6 +1,7 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { WORKERD_VERSION } from "../../src/host/hosted/workerd-config.ts";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { backUpByPage } from "../support/backup.ts";
 import { eventually } from "../support/eventually.ts";
@@ -12,8 +13,9 @@ import { tempFolder } from "../support/temp-folder.ts";
 const ROOT = join(import.meta.dirname, "../..");
 
 /** Starts the command on a state folder. */
-async function startDev(folder: string) {
-  const started = await launch(["hosted", "dev", "--port", "0", "--dir", folder, "--json"], { cwd: ROOT });
+async function startDev(folder: string, more: readonly string[] = []) {
+  const args = ["hosted", "dev", "--port", "0", "--dir", folder, "--json", ...more];
+  const started = await launch(args, { cwd: ROOT });
   return { ...started, ready: JSON.parse(started.output.stdout) as ReadyMessage };
 }
 
@@ -94,7 +96,7 @@ test("hosted dev runs the service, the command line works against it, and a rest
     2,
     expect.stringContaining("has the state of checkout hosted dev"),
   ]);
-  const restored = await startDev(backup);
+  const restored = await startDev(backup, ["--adopt"]);
   const { signing_secret } = first.ready;
   expect(restored.ready).toMatchObject({ api_key, store_id, signing_secret, data_dir: backup });
   expect(await ordersOf(backup)).toEqual(["order-1"]);
@@ -119,6 +121,49 @@ async function ordersOf(folder: string): Promise<readonly string[]> {
   return checkouts.map(({ order_id: orderId }) => orderId).toSorted();
 }
 
+/** The built package, in a folder without workerd. */
+function programWithoutWorkerd(): readonly string[] {
+  const folder = tempFolder();
+  for (const name of ["bin/checkout.cjs", "dist", "package.json"])
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  mkdirSync(join(folder, "node_modules"));
+  symlinkSync(join(ROOT, "node_modules/better-sqlite3"), join(folder, "node_modules/better-sqlite3"));
+  return [process.execPath, join(folder, "bin/checkout.cjs")];
+}
+
+/** A folder of packages with a workerd that leaves a file when it runs. */
+function writeWorkerd(modules: string, ran: string): void {
+  const program = join(modules, "@cloudflare/workerd-linux-64/bin/workerd");
+  mkdirSync(join(program, ".."), { recursive: true });
+  mkdirSync(join(modules, "workerd"));
+  writeFileSync(join(modules, "workerd/package.json"), JSON.stringify({ version: WORKERD_VERSION }));
+  writeFileSync(program, `#!/bin/sh\ntouch '${ran}'\n`, { mode: 0o755 });
+}
+
+test("workerd gets the tokens only from this package or from the project of the user, never from another parent folder", async () => {
+  const [parent, bin] = [tempFolder(), tempFolder()];
+  const ran = join(tempFolder(), "ran");
+  const command = programWithoutWorkerd();
+  writeFileSync(join(bin, "npx"), "#!/bin/sh\nexit 9\n", { mode: 0o755 });
+  const env = { PATH: `${bin}:${process.env["PATH"] ?? ""}` };
+  const project = join(parent, "project");
+  mkdirSync(project);
+  writeFileSync(join(project, "package.json"), "{}");
+  writeWorkerd(join(parent, "node_modules"), ran);
+  const start = async (): Promise<boolean> => {
+    const args = ["hosted", "dev", "--port", "0", "--dir", join(tempFolder(), ".checkout")];
+    const { code } = await run(args, { cwd: project, env, command });
+    expect(code).toBe(1);
+    return existsSync(ran);
+  };
+  expect(await start()).toBe(false);
+  writeWorkerd(join(project, "node_modules"), ran);
+  chmodSync(join(project, "node_modules"), 0o777);
+  expect(await start()).toBe(false);
+  chmodSync(join(project, "node_modules"), 0o755);
+  expect(await start()).toBe(true);
+});
+
 test("hosted dev leaves the state of a sandbox alone, and says where workerd cannot be had", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
@@ -128,13 +173,14 @@ test("hosted dev leaves the state of a sandbox alone, and says where workerd can
     2,
     expect.stringContaining("has the state of checkout sandbox"),
   ]);
+  const command = programWithoutWorkerd();
   // A registry at which nothing listens.
   const env = {
     npm_config_registry: "http://127.0.0.1:1/",
     npm_config_fetch_retries: "0",
     npm_config_cache: cwd,
   };
-  const without = await run(["hosted", "dev", "--port", "0", "--dir", "hosted"], { cwd, env });
+  const without = await run(["hosted", "dev", "--port", "0", "--dir", "hosted"], { cwd, env, command });
   expect([without.code, without.stderr]).toEqual([
     1,
     expect.stringContaining("which runs the service, ended with 1"),
@@ -146,7 +192,7 @@ test("hosted dev is stopped while workerd is still being fetched", async () => {
   const [cwd, bin] = [tempFolder(), tempFolder()];
   writeFileSync(join(bin, "npx"), "#!/bin/sh\nexec sleep 60\n", { mode: 0o755 });
   const env = { PATH: `${bin}:${process.env["PATH"] ?? ""}` };
-  const started = begin(["hosted", "dev", "--port", "0"], { cwd, env });
+  const started = begin(["hosted", "dev", "--port", "0"], { cwd, env, command: programWithoutWorkerd() });
   const config = join(cwd, ".checkout/workerd.capnp");
   await eventually("workerd is being fetched", () => expect(existsSync(config)).toBe(true));
   expect([await started.stop("SIGINT"), started.output.stdout]).toEqual([0, ""]);

@@ -165,6 +165,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
         system: "Linux",
       }),
       settingsFolder: () => join(settings, "hosted-checkout"),
+      packageFolder: () => undefined,
       ownFile: () => undefined,
       sqliteAddon: () => undefined,
       soon: (run) => void setImmediate(run),

@@ -28,6 +28,8 @@ export type HostedService = {
   readonly control: (path: string, body?: unknown) => Promise<Readonly<Record<string, unknown>>>;
   /** What workerd printed. */
   readonly printed: () => string;
+  /** The id of the process. */
+  readonly pid: () => number;
   /** Kills the process as SIGKILL does. */
   readonly kill: () => Promise<void>;
   /** Starts it again, on the same state and port. */
@@ -42,8 +44,11 @@ export type HostedStore = { readonly storeId: string; readonly merchantId: strin
 export async function startHosted({
   allowTargets = ["127.0.0.1"],
   worker = join(ROOT, "dist", WORKER_FILE),
+  maxFileKiB,
 }: {
   readonly allowTargets?: readonly string[];
+  /** The largest file that the first process can write; the process after a restart has no limit. */
+  readonly maxFileKiB?: number;
   /** Another Worker, with the same objects. */
   readonly worker?: string;
 } = {}): Promise<HostedService> {
@@ -53,7 +58,15 @@ export async function startHosted({
   const [controlToken, adminToken] = ["svc_control_", "svc_admin_"].map(
     (prefix) => prefix + randomBytes(24).toString("hex"),
   ) as [string, string];
-  const about = { dataDir: folder, logFile: null, pid: 1, startedAt: 0, version: "0.1.0" };
+  const about = {
+    dataDir: folder,
+    home: folder,
+    folderHold: null,
+    logFile: null,
+    pid: 1,
+    startedAt: 0,
+    version: "0.1.0",
+  };
   const settings = { port, origin, rateLimit: "off", allowTargets, ...about } as const;
   mkdirSync(stateFile(folder, "objects"));
   copyFileSync(worker, stateFile(folder, "worker"));
@@ -65,10 +78,15 @@ export async function startHosted({
     [SECRET_BINDINGS.CONTROL_TOKEN]: controlToken,
     [SECRET_BINDINGS.ADMIN_TOKEN]: adminToken,
     [SECRET_BINDINGS.MASTER_KEY]: randomBytes(32).toString("hex"),
+    [SECRET_BINDINGS.FIRST_STORE]: "null",
   };
   let printed = "";
-  const start = async (): Promise<ChildProcess> => {
-    const child = spawn(workerd(), ["serve", stateFile(folder, "workerdConfig")], {
+  const start = async (limit?: number): Promise<ChildProcess> => {
+    // A signal that the shell ignores is ignored by the program too: a write beyond the limit fails.
+    const limited = `trap "" XFSZ; ulimit -f ${(limit ?? 0) * 2}; exec "$@"`;
+    const line = [...(limit === undefined ? [] : ["sh", "-c", limited, "sh"]), workerd()];
+    const [program = "", ...args] = [...line, "serve", stateFile(folder, "workerdConfig")];
+    const child = spawn(program, args, {
       cwd: folder,
       env,
       stdio: ["ignore", "pipe", "pipe"],
@@ -78,7 +96,7 @@ export async function startHosted({
     await untilReady(origin, child, () => printed);
     return child;
   };
-  let child = await start();
+  let child = await start(maxFileKiB);
   const kill = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -93,6 +111,7 @@ export async function startHosted({
     adminToken,
     control: (path, body) => callControl({ origin, controlToken }, path, body),
     printed: () => printed,
+    pid: () => child.pid ?? 0,
     kill,
     restart: async () => {
       child = await start();

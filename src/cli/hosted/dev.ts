@@ -4,7 +4,8 @@ import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import { listOption, toOptionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import { wholeNumberParser } from "../parsers.ts";
 import { EXIT, Refused, unwrap } from "../problem.ts";
-import { readyBanner, readyLineProblem } from "../sandbox/ready.ts";
+import { readyBanner, readyLineProblem, warnHeldBack } from "../sandbox/ready.ts";
+import { adoptOption } from "../sandbox/serving-options.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -18,6 +19,7 @@ export function registerHostedDev(group: Group): void {
       "checkout hosted dev",
       "checkout hosted dev --dir hosted-state --port 8787 --json",
       "checkout hosted dev --allow-target 192.168.1.20",
+      "checkout hosted dev --adopt",
     ],
     options: [
       valueOption(
@@ -30,6 +32,7 @@ export function registerHostedDev(group: Group): void {
         "additional host that events may be sent to (default: public addresses and this machine; repeatable)",
         toOptionParser(parseTargetHost),
       ),
+      adoptOption(),
     ],
     run: runHostedDev,
   });
@@ -50,7 +53,10 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
       await printer.result(ready, () => readyBanner(context, ready));
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
-    use: (ended) => Promise.race([stopped, ended]),
+    use: (ended, heldBack) => {
+      if (heldBack !== undefined) warnHeldBack(context, heldBack);
+      return Promise.race([stopped, ended]);
+    },
   });
   if (unwrap(served) === "stopped") {
     printer.talk("checkout hosted stopped.");

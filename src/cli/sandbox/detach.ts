@@ -20,7 +20,7 @@ import {
 import { abortOnStop } from "../stopping.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
 import { findRunningSandbox, readyMessageOfRunning, type RunningSandbox } from "./running.ts";
-import { readyBanner, readyLineProblem } from "./ready.ts";
+import { readyBanner, readyLineProblem, warnHeldBack } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import type { StartOptions } from "./serving-options.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
@@ -120,10 +120,6 @@ async function newSignInUrl(world: World, { run, description }: RunningSandbox):
   const target = { origin: localOrigin(port ?? 0), token, version };
   const made = await callControl(world, target, { name: "createSignIn", body: {} });
   return made.end === "success" ? made.value.signInUrl : null;
-}
-
-function warnHeldBack({ printer }: Context, why: string): void {
-  printer.trace(`warning: no events are delivered: ${why}`);
 }
 
 /** Starts a detached process and prints its message: the ready line, or its problem. */

@@ -112,3 +112,8 @@ export function ownSecretsText(count: number): string {
   const others = count === 1 ? "an endpoint has its own" : `${count} have their own`;
   return `the store's; ${others}: checkout endpoints secret`;
 }
+
+/** Warns that a copied or moved state delivers nothing (decision 71). */
+export function warnHeldBack({ printer }: Context, why: string): void {
+  printer.trace(`warning: no events are delivered: ${why}`);
+}

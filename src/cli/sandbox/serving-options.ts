@@ -29,9 +29,17 @@ export function folderSettings(): Option[] {
     ...settingsOf("process"),
     configOption(),
     switchOption("--ephemeral", "keep the state in memory only"),
-    switchOption("--adopt", "adopt a state folder that was copied or moved here, and deliver its events"),
+    adoptOption(),
     ...servingSettings(),
   ];
+}
+
+/** `--adopt`, which makes a copied state deliver (decision 71). */
+export function adoptOption(): Option {
+  return switchOption(
+    "--adopt",
+    "adopt a state folder that was copied or moved here, and deliver its events",
+  );
 }
 
 /** `--config`, the configuration file of a sandbox. */

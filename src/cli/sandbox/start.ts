@@ -6,7 +6,7 @@ import { settingsWithConfig } from "../../host/config/start-settings.ts";
 import { toSetting } from "../option-rules.ts";
 import { noteFolderAbove, noteTarget } from "../target/notes.ts";
 import { EXIT, unwrap, Refused } from "../problem.ts";
-import { readyBanner, readyLineProblem } from "./ready.ts";
+import { readyBanner, readyLineProblem, warnHeldBack } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 
 /** `checkout sandbox start`. */
@@ -62,7 +62,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
     },
     use: async ({ heldBack, stopRequested }) => {
       if (options.ephemeral !== true) noteTarget(context, "folder");
-      if (heldBack !== undefined) printer.trace(`warning: no events are delivered: ${heldBack}`);
+      if (heldBack !== undefined) warnHeldBack(context, heldBack);
       await Promise.race([stopped, stopRequested]);
     },
   });

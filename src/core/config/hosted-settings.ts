@@ -15,6 +15,10 @@ export type HostedSettings = {
   readonly allowTargets: readonly string[];
   /** The folder of the state; null on a platform. */
   readonly dataDir: string | null;
+  /** The real path of the folder, to which the state belongs (decision 71); null on a platform. */
+  readonly home: string | null;
+  /** Why nothing is delivered from the state; null if events are delivered. */
+  readonly folderHold: string | null;
   /** The log of the runtime; null on a platform, which keeps its own. */
   readonly logFile: string | null;
   /** The id of the process that runs the service; 0 on a platform. */
@@ -22,3 +26,6 @@ export type HostedSettings = {
   readonly startedAt: number;
   readonly version: string;
 };
+
+/** The id and the API key of a first store. Both are in `credentials.json` before the store is created. */
+export type FirstStore = { readonly id: string; readonly apiKey: string };

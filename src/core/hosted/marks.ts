@@ -1,5 +1,6 @@
 // How an id or an API key names the object of its store. Marked ids and keys are created in hosted/world.ts, and read
 // in hosted/routing.ts.
+import { createHash, createHmac } from "node:crypto";
 import { API_KEY_RANDOM_BYTES, testKeyBits } from "../credential.ts";
 import { isUuid } from "../text.ts";
 
@@ -52,4 +53,22 @@ export function markedKeyBytes(mark: Mark, random: Uint8Array): Uint8Array {
 export function markOfKey(apiKey: string): Mark | undefined {
   const bits = testKeyBits(apiKey);
   return bits === undefined ? undefined : Number(bits >> BigInt(KEY_BITS - MARK_BITS)) % MARK_COUNT;
+}
+
+/** The classes of objects, as the configuration of the runtime names them. */
+export const OBJECT_CLASSES = { stores: "stores", index: "index" } as const;
+
+/** The name of the only index object. */
+export const INDEX_NAME = "index";
+
+/**
+ * The file name of an object's database: the id that the runtime derives from the class and the name. So the host finds
+ * the database of a store without the runtime.
+ */
+export function objectFileName(objectClass: keyof typeof OBJECT_CLASSES, name: string): string {
+  const key = createHash("sha256").update(OBJECT_CLASSES[objectClass]).digest();
+  const half = (text: string | Buffer): Buffer =>
+    createHmac("sha256", key).update(text).digest().subarray(0, 16);
+  const first = half(name);
+  return `${Buffer.concat([first, half(first)]).toString("hex")}.sqlite`;
 }

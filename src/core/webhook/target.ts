@@ -1,42 +1,12 @@
 import ipaddr from "ipaddr.js";
 import { loopbackAddresses, PORT_PATTERN } from "../loopback.ts";
+import { isNeverSentTo, isPublicAddress } from "../network/ranges.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { quote } from "../shell/quote.ts";
 import { codePointLength, printableLiteral, refuseValue } from "../text.ts";
 
 /** Maximum length of an endpoint's address, in characters. */
 const MAX_URL_LENGTH = 2048;
-
-/** Address ranges to which the sandbox never connects, even for an allowed name; no receiver has such an address. */
-const FORBIDDEN_RANGES = new Set([
-  "unspecified",
-  "broadcast",
-  "multicast",
-  "linkLocal",
-  "reserved",
-  // These embed an IPv4 address, which may be in one of the other ranges.
-  "rfc6052",
-  "rfc6145",
-  "6to4",
-  "teredo",
-]);
-
-/**
- * Metadata addresses at which clouds give a machine its credentials, in addition to 169.254.169.254: Alibaba, Azure,
- * AWS, Google, Oracle and Scaleway. The sandbox never connects to these addresses either. They are written as numbers,
- * because parsing texts would delay every start.
- */
-const CLOUD_METADATA: [ipaddr.IPv4 | ipaddr.IPv6, number][] = [
-  [new ipaddr.IPv4([100, 100, 100, 200]), 32],
-  [new ipaddr.IPv4([168, 63, 129, 16]), 32],
-  [new ipaddr.IPv6([0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0]), 32],
-  [new ipaddr.IPv6([0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0]), 32],
-  [new ipaddr.IPv6([0xfd00, 0x00c1, 0, 0, 0, 0, 0, 0]), 32],
-  [new ipaddr.IPv6([0xfd00, 0x0042, 0, 0, 0, 0, 0, 0]), 32],
-];
-
-/** IPv4-compatible addresses, which also embed an IPv4 address; ::1 is in their range but is not one of them. */
-const IPV4_COMPATIBLE: [ipaddr.IPv6, number] = [new ipaddr.IPv6([0, 0, 0, 0, 0, 0, 0, 0]), 96];
 
 /** A host name or an address, as for `--allow-target`. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
@@ -150,7 +120,7 @@ function publicTarget(url: URL, { allowedHosts, ownPort }: TargetPolicy): Outcom
 function isPublicHost(host: string): boolean {
   const address = host.replace(/[[\]]/g, "");
   if (!ipaddr.isValid(address)) return !/(^|\.)localhost$/.test(host);
-  return ipaddr.process(address).range() === "unicast" && !isNeverSentTo(address);
+  return isPublicAddress(address);
 }
 
 function portOf(url: URL): number {
@@ -217,13 +187,19 @@ export function filterAddresses(
   ]);
 }
 
-/** Whether the sandbox never sends to an address, because no receiver can have it. */
-function isNeverSentTo(address: string): boolean {
-  // `process` turns an IPv4-mapped IPv6 address into the IPv4 address.
-  const one = ipaddr.process(address);
-  if (one.range() === "loopback") return false;
-  const ranges = { metadata: CLOUD_METADATA, compatible: IPV4_COMPATIBLE };
-  return FORBIDDEN_RANGES.has(one.range()) || ipaddr.subnetMatch(one, ranges, "none") !== "none";
+/**
+ * The addresses of an allowed host, to which a network that resolves names itself may connect. Refuses with
+ * `invalid_parameter` a name that leads only to addresses to which nothing is sent, or to none.
+ */
+export async function resolveTargetHost(
+  host: string,
+  resolve: (name: string) => Promise<readonly string[]>,
+  ownPort: number,
+): Promise<Outcome<readonly string[]>> {
+  const addresses = loopbackAddresses(host);
+  if (addresses !== undefined) return accept(addresses);
+  const target = { url: `http://${host}/`, port: 80, host, addresses: null };
+  return filterAddresses(target, await resolve(host), { allowedHosts: [host], ownPort });
 }
 
 /** Whether all programs read an address in the same way: `010.0.0.1` is a different address for some. */

@@ -76,7 +76,11 @@ export function readCredentials(
   world: Pick<World, "files">,
   folder: string,
 ): Outcome<Credentials | undefined, HostFailure> {
-  return readWith(world, stateFile(folder, "credentials"), parseCredentials);
+  const path = stateFile(folder, "credentials");
+  // The file gets its name when it is complete, so a crash never leaves it empty.
+  return world.files.read(path) === ""
+    ? unreadable(path, STATE_DATA)
+    : readWith(world, path, parseCredentials);
 }
 
 /** Stores the merchant's copy, replacing an older one atomically. */
@@ -197,9 +201,7 @@ export function readOrCreateAdminToken(
   world.files.createNew(path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
   const kept = readAdminToken(world, folder);
   if (!kept.ok) return kept;
-  return kept.value === undefined
-    ? unreadable(path, "the data that checkout writes to it")
-    : accept(kept.value);
+  return kept.value === undefined ? unreadable(path, STATE_DATA) : accept(kept.value);
 }
 
 /** A random token for a role. */
@@ -291,8 +293,10 @@ function readWith<Value>(
   const text = world.files.read(path);
   if (text === undefined || text === "") return accept(undefined);
   const value = parse(text);
-  return value === undefined ? unreadable(path, "the data that checkout writes to it") : accept(value);
+  return value === undefined ? unreadable(path, STATE_DATA) : accept(value);
 }
+
+const STATE_DATA = "the data that checkout writes to it";
 
 function missing(path: string, why: string): Outcome<never, HostFailure> {
   return stateFailure({

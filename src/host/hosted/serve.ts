@@ -1,13 +1,12 @@
 // Runs a hosted service on this machine, in workerd. Its configuration: host/hosted/workerd-config.ts; the Worker:
 // hosted/worker.ts; the command: cli/hosted/dev.ts.
-import { join } from "node:path";
 import { WORKER_FILE, type HostedSettings } from "../../core/config/hosted-settings.ts";
 import { CONTROL_ROOT } from "../../core/control/protocol.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
-import { localOrigin, LOOPBACK_NAMES, loopbackAddresses } from "../../core/loopback.ts";
+import { localOrigin, LOOPBACK_NAMES } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT } from "../../core/request/rate-limit.ts";
-import { quote } from "../../core/shell/quote.ts";
+import { resolveTargetHost } from "../../core/webhook/target.ts";
 import type { RunRecord } from "../../core/state-files.ts";
 import type { ShellResult, World } from "../../world.ts";
 import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
@@ -18,19 +17,32 @@ import type { Host } from "../hosting.ts";
 import { portFailure } from "../listen.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import { readyMessageOf, type ReadyMessage } from "../ready.ts";
-import { SECRET_BINDINGS, WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
 import { parseDescription } from "../../core/sandbox/description.ts";
+import {
+  confirmFirstStore,
+  holdOfState,
+  keepFirstStore,
+  readHostedState,
+  type HostedState,
+} from "./state.ts";
+import { runWorkerd, type ServiceSecrets } from "./workerd.ts";
+import { WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
 
 /** The host of a hosted service: a command, which can run other programs. */
-type HostedHost = Host & { readonly world: Pick<World, "run"> };
+type HostedHost = Host & { readonly world: Pick<World, "run" | "packageFolder"> };
 
 /** The options of a hosted service. */
 export type HostedOptions = {
   readonly port?: number;
   readonly trustFolder?: boolean;
+  /** Adopts a state folder that was copied or moved here, and delivers its events. */
+  readonly adopt?: boolean;
   /** Hosts to which events may be sent in addition to public addresses and this machine. */
   readonly allowTarget?: readonly string[];
 };
+
+/** The hosts of `--allow-target` and this machine, with their permitted addresses. */
+type AllowedNetwork = { readonly hosts: readonly string[]; readonly addresses: readonly string[] };
 
 /** The folder of a hosted service, and the functions that run while it is served. */
 type Purpose<Value> = {
@@ -38,18 +50,15 @@ type Purpose<Value> = {
   /** Aborted when the command is stopped, also while workerd is still being fetched. */
   readonly stopping: AbortSignal;
   readonly announce: (ready: ReadyMessage) => Promise<void>;
-  /** `ended` resolves if workerd ends by itself. */
-  readonly use: (ended: Promise<void>) => Promise<Value>;
+  /** `ended` resolves if workerd ends by itself; `heldBack` says why no events are delivered, if so. */
+  readonly use: (ended: Promise<void>, heldBack: string | undefined) => Promise<Value>;
 };
 
 /** Timeout of a start, in milliseconds: at the first start npx fetches workerd. */
 const MAX_START_MS = 180_000;
 const LOOK_MS = 25;
-/** The longest timeout of a Node timer: only the user ends a service. */
-const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const CALL_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
-const KEPT_OUTPUT_BYTES = 4096;
 
 /**
  * Serves a hosted service from a folder while `use` runs. Its writes are on disk before they are answered. Returns
@@ -73,70 +82,77 @@ export async function serveHosted<Value>(
   const run = state.claimFolder(world, folder, { control_token: controlToken });
   if (!run.ok) return run;
   try {
-    const keys = readKeys(context, folder, secrets.value.adminToken?.value);
-    if (!keys.ok) return keys;
+    const found = readHostedState(world, folder);
+    if (!found.ok) return found;
     const port = await choosePort(context, options.port);
     if (!port.ok) return port;
+    const network = await readNetwork(world, options, port.value);
+    if (!network.ok) return network;
+    const keys = readKeys(context, folder, {
+      found: found.value,
+      adminToken: secrets.value.adminToken?.value,
+    });
+    if (!keys.ok) return keys;
     world.files.write(stateFile(folder, "worker"), worker);
     world.files.createNew(stateFile(folder, "log"), "");
-    const service = { port: port.value, controlToken, ...keys.value, run: run.value };
-    return await serveAt(context, options, { service, purpose });
+    const home = world.files.realPath(folder);
+    const folderHold = holdOfState(found.value, { path: home, adopt: options.adopt ?? false });
+    const place = { port: port.value, home, folderHold, network: network.value };
+    const service = { ...place, controlToken, ...keys.value, run: run.value };
+    return await serveAt(context, { service, purpose });
   } finally {
     state.releaseFolder(world, folder, run.value);
   }
 }
 
-/** The service in a folder: its port and its secrets. */
-type Service = {
-  readonly port: number;
-  readonly controlToken: string;
-  readonly adminToken: string;
-  readonly masterKey: Uint8Array;
-  readonly run: RunRecord;
-};
+/** The service in a folder: its place, its network and its secrets. */
+type Service = Pick<HostedSettings, "port" | "folderHold"> &
+  ServiceSecrets & {
+    /** The real path of the folder. */
+    readonly home: string;
+    readonly network: AllowedNetwork;
+    readonly run: RunRecord;
+  };
 
 async function serveAt<Value>(
   context: HostedHost,
-  options: HostedOptions,
   { service, purpose }: { readonly service: Service; readonly purpose: Purpose<Value> },
 ): Promise<Outcome<Value | "stopped", HostFailure>> {
   const { world } = context;
   const { folder } = purpose;
-  await writeConfig(context, options, { folder, port: service.port });
+  writeConfig(context, folder, service);
   const ending = new AbortController();
-  const ran = runWorkerd(context, { folder, service, signal: ending.signal });
+  const ran = runWorkerd(world, { folder, secrets: service, signal: ending.signal });
   try {
     const started = await untilReady(context, service, { ran, stopping: purpose.stopping });
     if (!started.ok) return started;
     if (started.value === "stopped") return accept("stopped");
-    const ready = await firstStore(context, folder, service);
+    const ready = await readReady(context, folder, service);
     if (!ready.ok) return ready;
     const { store_id, version } = ready.value;
     state.writeRunRecord(world, folder, { ...service.run, port: service.port, version, store_id });
     await purpose.announce(ready.value);
-    return accept(await purpose.use(ran.then(() => undefined)));
+    const ended = ran.then(() => undefined);
+    return accept(await purpose.use(ended, service.folderHold ?? undefined));
   } finally {
     ending.abort();
     await ran;
   }
 }
 
+/** The keys of a service. The key of a new first store is on disk before any object can create the store. */
 function readKeys(
   { world }: Host,
   folder: string,
-  given: string | undefined,
-): Outcome<Pick<Service, "adminToken" | "masterKey">, HostFailure> {
-  const objects = stateFile(folder, "objects");
-  const masterKey = state.readOrCreateMasterKey(
-    world,
-    folder,
-    world.files.exists(objects) ? "filled" : "empty",
-  );
+  { found, adminToken: given }: { readonly found: HostedState; readonly adminToken: string | undefined },
+): Outcome<Omit<ServiceSecrets, "controlToken">, HostFailure> {
+  world.files.makeFolder(stateFile(folder, "objects"));
+  const masterKey = state.readOrCreateMasterKey(world, folder, found.stage === "new" ? "empty" : "filled");
   if (!masterKey.ok) return masterKey;
   const adminToken = state.readOrCreateAdminToken(world, folder, given);
   if (!adminToken.ok) return adminToken;
-  world.files.makeFolder(objects);
-  return accept({ adminToken: adminToken.value, masterKey: masterKey.value });
+  const firstStore = keepFirstStore(world, folder, found);
+  return accept({ adminToken: adminToken.value, masterKey: masterKey.value, firstStore });
 }
 
 /** A free port: the given port; otherwise the default port, or any free port if the default port is taken. */
@@ -163,69 +179,44 @@ function refuseAll(): never {
   throw new Error("nothing is served yet");
 }
 
-/** Writes the configuration. Allowed names are looked up now, because workerd's network accepts only addresses. */
-async function writeConfig(
-  { world, version }: Host,
+/** Resolves the names of `--allow-target` now, because the network of the runtime accepts only addresses. */
+async function readNetwork(
+  world: Pick<World, "resolve">,
   { allowTarget = [] }: HostedOptions,
-  { folder, port }: { readonly folder: string; readonly port: number },
-): Promise<void> {
+  ownPort: number,
+): Promise<Outcome<AllowedNetwork, HostFailure>> {
   // A service on this machine may send to this machine, as a sandbox does.
-  const allowTargets = [...LOOPBACK_NAMES, ...allowTarget];
-  const addresses = allowTargets.map(async (host) => loopbackAddresses(host) ?? world.resolve(host));
+  const hosts = [...LOOPBACK_NAMES, ...allowTarget];
+  const addresses: string[] = [];
+  for (const host of hosts) {
+    const resolved = await resolveTargetHost(host, (name) => world.resolve(name), ownPort);
+    if (!resolved.ok) return usageFailure(resolved.refusal.message, "name the host of your receiver");
+    addresses.push(...resolved.value);
+  }
+  return accept({ hosts, addresses });
+}
+
+function writeConfig(
+  { world, version }: Host,
+  folder: string,
+  { port, home, folderHold, network }: Service,
+): void {
   const settings: HostedSettings = {
     port,
     origin: localOrigin(port),
     rateLimit: DEFAULT_RATE_LIMIT,
-    allowTargets,
+    allowTargets: network.hosts,
     dataDir: folder,
+    home,
+    folderHold,
     logFile: stateFile(folder, "log"),
     pid: world.pid,
     startedAt: world.now(),
     version,
   };
-  const allowAddresses = (await Promise.all(addresses)).flat();
   const objects = stateFile(folder, "objects");
-  world.files.write(stateFile(folder, "workerdConfig"), workerdConfig({ settings, objects, allowAddresses }));
-}
-
-/** Runs workerd until the signal, or until it ends by itself. Its stderr is appended to the log of the folder. */
-function runWorkerd(
-  { world }: HostedHost,
-  {
-    folder,
-    service,
-    signal,
-  }: { readonly folder: string; readonly service: Service; readonly signal: AbortSignal },
-): Promise<ShellResult> {
-  const [config, log] = [stateFile(folder, "workerdConfig"), stateFile(folder, "log")].map((path) =>
-    quote(path),
-  );
-  return world.run({
-    commandLine: `${workerdProgram(world)} serve ${config} 2>> ${log}`,
-    env: {
-      [SECRET_BINDINGS.CONTROL_TOKEN]: service.controlToken,
-      [SECRET_BINDINGS.ADMIN_TOKEN]: service.adminToken,
-      [SECRET_BINDINGS.MASTER_KEY]: Buffer.from(service.masterKey).toString("hex"),
-    },
-    timeoutMs: NO_TIMEOUT_MS,
-    maxOutputBytes: KEPT_OUTPUT_BYTES,
-    signal,
-  });
-}
-
-/** The command that runs the pinned workerd: from node_modules here or in a parent folder, otherwise through npx. */
-function workerdProgram({ files, cwd }: Host["world"]): string {
-  for (let folder = cwd; ; folder = join(folder, "..")) {
-    const modules = join(folder, "node_modules");
-    const found = parseJson(files.read(join(modules, "workerd/package.json")) ?? "");
-    if (isRecord(found) && found["version"] === WORKERD_VERSION) {
-      const platforms = join(modules, "@cloudflare");
-      const names = files.exists(platforms) ? files.list(platforms) : [];
-      const own = names.find((name) => name.startsWith("workerd-"));
-      if (own !== undefined) return quote(join(platforms, own, "bin/workerd"));
-    }
-    if (join(folder, "..") === folder) return `npx --yes workerd@${WORKERD_VERSION}`;
-  }
+  const config = workerdConfig({ settings, objects, allowAddresses: network.addresses });
+  world.files.write(stateFile(folder, "workerdConfig"), config);
 }
 
 async function untilReady(
@@ -261,22 +252,22 @@ async function untilReady(
 }
 
 /** The ready message, with the first store; the first start creates the store. */
-async function firstStore(
+async function readReady(
   context: HostedHost,
   folder: string,
   service: Service,
 ): Promise<Outcome<ReadyMessage, HostFailure>> {
   const { world } = context;
   const listed = await call(context, service, "/stores");
-  if (Array.isArray(listed["stores"]) && listed["stores"].length === 0) {
-    const made = await call(context, service, "/stores", {});
-    const { store_id: id, name, api_key } = made as Readonly<Record<string, string>>;
-    if (id !== undefined && name !== undefined && api_key !== undefined)
-      state.writeCredentials(world, folder, { stores: { [id]: { name, api_key } } });
-  }
-  const description = parseDescription({ data: await call(context, service, "/sandbox") });
+  if (!listed.ok) return listed;
+  const isNew = Array.isArray(listed.value["stores"]) && listed.value["stores"].length === 0;
+  const made = isNew ? await call(context, service, "/stores", {}) : listed;
+  if (!made.ok) return made;
+  const described = await call(context, service, "/sandbox");
+  if (!described.ok) return described;
+  const description = parseDescription({ data: described.value });
   if (description === undefined) throw new Error("the service describes itself in another way");
-  const kept = state.readCredentials(world, folder);
+  const kept = confirmFirstStore(world, folder);
   if (!kept.ok) return kept;
   const apiKey = kept.value?.stores[description.storeId]?.api_key ?? null;
   const { controlToken } = service;
@@ -285,12 +276,13 @@ async function firstStore(
   );
 }
 
+/** Calls an operation of the service. Its refusal is a failure of the start, not of this program. */
 async function call(
   { world }: Host,
   { port, controlToken }: Service,
   path: string,
   body?: object,
-): Promise<Readonly<Record<string, unknown>>> {
+): Promise<Outcome<Readonly<Record<string, unknown>>, HostFailure>> {
   const answer = await world.send({
     method: body === undefined ? "GET" : "POST",
     url: localOrigin(port) + CONTROL_ROOT + path,
@@ -300,8 +292,15 @@ async function call(
     maxResponseBytes: MAX_ANSWER_BYTES,
   });
   const read = answer.ok ? parseJson(answer.body) : undefined;
-  if (isRecord(read) && isRecord(read["data"])) return read["data"];
-  throw new Error(`the service did not answer ${path}: ${answer.ok ? answer.body : answer.message}`);
+  if (isRecord(read) && isRecord(read["data"])) return accept(read["data"]);
+  const error = isRecord(read) && isRecord(read["error"]) ? read["error"] : {};
+  const { code, message } = error;
+  const got = typeof message === "string" ? message : answer.ok ? `status ${answer.status}` : answer.message;
+  return stateFailure({
+    code: typeof code === "string" ? code : "service_unavailable",
+    message: `the service could not answer ${path}: ${got}`,
+    next: "correct the cause, or read sandbox.log in the state folder, and start it again; every answered write is kept",
+  });
 }
 
 function refuseWithoutWorker(): Outcome<never, HostFailure> {

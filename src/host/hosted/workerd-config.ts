@@ -1,5 +1,7 @@
 // The configuration of workerd for a hosted service on this machine (decision 124). The Worker: hosted/worker.ts.
 import { WORKER_FILE, type HostedSettings } from "../../core/config/hosted-settings.ts";
+import { OBJECT_CLASSES } from "../../core/hosted/marks.ts";
+import { deniedBlocks } from "../../core/network/ranges.ts";
 
 /** The version of workerd that the Worker is tested with. */
 export const WORKERD_VERSION = "1.20261117.1";
@@ -12,6 +14,7 @@ export const SECRET_BINDINGS = {
   CONTROL_TOKEN: "HOSTED_CONTROL_TOKEN",
   ADMIN_TOKEN: "HOSTED_ADMIN_TOKEN",
   MASTER_KEY: "HOSTED_MASTER_KEY",
+  FIRST_STORE: "HOSTED_FIRST_STORE",
 } as const;
 
 /** The values of a configuration. */
@@ -25,10 +28,11 @@ type WorkerdOptions = {
 
 /**
  * The configuration of workerd. The network of the Worker connects only to public and to allowed addresses; workerd
- * checks each connection after the name was looked up.
+ * checks each connection after the name was looked up. Of two blocks with an address, the smaller one decides.
  */
 export function workerdConfig({ settings, objects, allowAddresses }: WorkerdOptions): string {
   const allow = ["public", ...allowAddresses.map(blockOf)].map(quoted).join(", ");
+  const deny = deniedBlocks().map(quoted).join(", ");
   const secrets = Object.entries(SECRET_BINDINGS).map(
     ([name, variable]) => `    ( name = "${name}", fromEnvironment = "${variable}" ),`,
   );
@@ -37,8 +41,9 @@ export function workerdConfig({ settings, objects, allowAddresses }: WorkerdOpti
 const config :Workerd.Config = (
   services = [
     ( name = "checkout", worker = .checkout ),
-    ( name = "internet", network = ( allow = [${allow}], tlsOptions = ( trustBrowserCas = true ) ) ),
+    ( name = "internet", network = ( allow = [${allow}], deny = [${deny}], tlsOptions = ( trustBrowserCas = true ) ) ),
     ( name = "objects", disk = ( path = ${quoted(objects)}, writable = true ) ),
+    ( name = "object-files", disk = ( path = ${quoted(objects)} ) ),
   ],
   sockets = [ ( name = "http", address = "127.0.0.1:${settings.port}", http = (), service = "checkout" ) ],
 );
@@ -48,13 +53,14 @@ const checkout :Workerd.Worker = (
   compatibilityDate = "${COMPATIBILITY_DATE}",
   compatibilityFlags = ["nodejs_compat"],
   durableObjectNamespaces = [
-    ( className = "StoreObject", uniqueKey = "stores", enableSql = true ),
-    ( className = "IndexObject", uniqueKey = "index", enableSql = true ),
+    ( className = "StoreObject", uniqueKey = "${OBJECT_CLASSES.stores}", enableSql = true ),
+    ( className = "IndexObject", uniqueKey = "${OBJECT_CLASSES.index}", enableSql = true ),
   ],
   durableObjectStorage = ( localDisk = "objects" ),
   bindings = [
     ( name = "STORES", durableObjectNamespace = "StoreObject" ),
     ( name = "INDEX", durableObjectNamespace = "IndexObject" ),
+    ( name = "OBJECT_FILES", service = "object-files" ),
     ( name = "SETTINGS", json = ${quoted(JSON.stringify(settings))} ),
 ${secrets.join("\n")}
   ],

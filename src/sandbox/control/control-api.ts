@@ -1,4 +1,3 @@
-import { isSameSecret } from "../../core/credential.ts";
 import type { Operation } from "../../core/control/operation.ts";
 import {
   DEFAULT_STORE,
@@ -23,15 +22,14 @@ import { parseStrictJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral, UUID_SOURCE } from "../../core/text.ts";
 import { jsonHeaders } from "../../web/answer.ts";
-import { refuseBrowsers } from "../../web/guard.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
-import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import type { OperationCall, OperationContext } from "./handler.ts";
 import { runOperation } from "./handlers.ts";
+import { admitToControl } from "../control-admission.ts";
 
 /** The dependencies of the control API; each role has its own credential. */
 export type ControlContext = OperationContext & {
@@ -54,10 +52,7 @@ export const CONTROL_AREA: Area<ControlContext, ControlRole> = {
   routes: ROUTES,
   find,
   requestIds: "control",
-  admit: (context, request) => {
-    const allowed = refuseBrowsers(request);
-    return allowed.ok ? identify(context, request) : allowed;
-  },
+  admit: admitToControl,
   storeOf: (context, request) => {
     const found = find(request.method, splitTarget(request.target).path);
     if (!found.ok || !found.value.route.entersStore) return undefined;
@@ -177,19 +172,6 @@ function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
     return refuse("invalid_parameter", `${name} may appear only once in the query; got it more than once`);
   }
   return accept(Object.fromEntries(fields));
-}
-
-/** The role of the request's token. Each comparison takes constant time; a token is valid only for its own role. */
-function identify({ controlToken, adminToken }: ControlContext, request: HttpRequest): Outcome<ControlRole> {
-  const lines = headerLines(request, "authorization");
-  const [, token = ""] = /^bearer +(\S+)$/i.exec(lines[0] ?? "") ?? [];
-  if (lines.length === 1 && isSameSecret(token, controlToken)) return accept("control");
-  if (lines.length === 1 && isSameSecret(token, adminToken)) return accept("administrator");
-  const code = lines.length === 0 ? "credential_missing" : "credential_invalid";
-  return refuse(
-    code,
-    "the control API requires Authorization: Bearer <token>, with the control token in .checkout/run.json, or for actions of the administrator the admin token in .checkout/admin.json",
-  );
 }
 
 /** The control token permits no action of the administrator, and the admin token permits nothing else (decision 20). */

@@ -39,10 +39,16 @@ export function recordHome(
   return store.write(() => {
     if (adopt) for (const storeId of store.heldStores.all()) store.heldStores.release(storeId);
     const known = store.home.path();
-    if (known === path) return undefined;
-    if (known !== undefined && !adopt)
-      return `this state belongs to ${printable(known)}; to adopt it in this folder: checkout sandbox start --adopt`;
-    store.home.record(path);
-    return undefined;
+    const hold =
+      known === undefined || adopt ? undefined : holdElsewhere(known, path, "checkout sandbox start");
+    if (known !== path && hold === undefined) store.home.record(path);
+    return hold;
   });
+}
+
+/** Why nothing is delivered from a state that belongs to another folder than the folder in which it is started. */
+export function holdElsewhere(known: string, path: string, start: string): string | undefined {
+  return known === path
+    ? undefined
+    : `this state belongs to ${printable(known)}; to adopt it in this folder: ${start} --adopt`;
 }

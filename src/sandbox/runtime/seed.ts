@@ -15,7 +15,7 @@ import { createKey, newApiKey } from "./keys.ts";
 import type { Price } from "../../core/checkout/shapes.ts";
 
 /** The name of a store that was created without a name. */
-const DEFAULT_NAME = "Sandbox Store";
+export const DEFAULT_STORE_NAME = "Sandbox Store";
 
 /** The currencies of a new store. */
 const SEEDED_CURRENCIES = ["CNY", "EUR", "HKD", "JPY", "USD"] as const;
@@ -154,7 +154,7 @@ function showStore(
 export async function createStore(
   { store, ...maker }: StoreMaker & { readonly store: Store },
   {
-    name = DEFAULT_NAME,
+    name = DEFAULT_STORE_NAME,
     merchant,
   }: {
     readonly name?: string | undefined;
@@ -180,7 +180,11 @@ export function insertStore(
 ): NewStore {
   const createdAt = storeNow(startClock, world.now());
   const first = store.stores.first();
-  const { name = DEFAULT_NAME, paymentMethods = PAYMENT_METHODS, currencies = SEEDED_CURRENCIES } = given;
+  const {
+    name = DEFAULT_STORE_NAME,
+    paymentMethods = PAYMENT_METHODS,
+    currencies = SEEDED_CURRENCIES,
+  } = given;
   const id = given.id ?? world.uuid();
   const merchantId = given.merchant?.id ?? first?.merchantId ?? world.uuid();
   const secretId = world.uuid(`${id} secrets`);

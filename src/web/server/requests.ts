@@ -114,6 +114,12 @@ function receiveBody(
   });
 }
 
+/** The error for a request that did not arrive in time. */
+export const LATE_REQUEST_ERROR: RequestError = {
+  code: "request_timeout",
+  message: `the whole request must arrive within ${SERVER_LIMITS.requestMs / 1000} s, its headers within ${SERVER_LIMITS.headersMs / 1000} s`,
+};
+
 /** Errors of Node's parser with a specific code; all others are `invalid_request`. */
 const PARSER_REFUSALS: ReadonlyMap<string, RequestError> = new Map(
   Object.entries({
@@ -121,10 +127,7 @@ const PARSER_REFUSALS: ReadonlyMap<string, RequestError> = new Map(
       code: "headers_too_large",
       message: "the request line and headers are too large for this server",
     },
-    ERR_HTTP_REQUEST_TIMEOUT: {
-      code: "request_timeout",
-      message: `the whole request must arrive within ${SERVER_LIMITS.requestMs / 1000} s, its headers within ${SERVER_LIMITS.headersMs / 1000} s`,
-    },
+    ERR_HTTP_REQUEST_TIMEOUT: LATE_REQUEST_ERROR,
   }),
 );
 

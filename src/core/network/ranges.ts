@@ -1,0 +1,92 @@
+// The address ranges of both editions: a sandbox checks an address itself (`core/webhook/target.ts`); a hosted service
+// gives the same table to the network of its runtime (`host/hosted/workerd-config.ts`).
+import ipaddr from "ipaddr.js";
+import { lazyValue } from "../lazy.ts";
+
+/**
+ * Ranges without a receiver, or with an IPv4 address inside that no check sees. Nothing is ever sent there, even if a
+ * name is allowed (decision 14). An IPv4-mapped address counts as its IPv4 address.
+ */
+export const NEVER_SENT_TO = [
+  "0.0.0.0/8", // this network
+  "169.254.0.0/16", // link-local, with the metadata address of most clouds
+  "100.100.100.200/32", // metadata: Alibaba
+  "168.63.129.16/32", // metadata: Azure
+  "192.0.0.0/24", // protocol assignments, with the metadata address of Oracle
+  "192.0.2.0/24", // documentation
+  "192.31.196.0/24", // AS112
+  "192.52.193.0/24", // automatic multicast tunnels
+  "192.88.99.0/24", // relays to 6to4
+  "192.175.48.0/24", // AS112
+  "198.18.0.0/15", // benchmarks
+  "198.51.100.0/24", // documentation
+  "203.0.113.0/24", // documentation
+  "224.0.0.0/4", // multicast
+  "240.0.0.0/4", // reserved, with broadcast
+  "::/96", // IPv4-compatible, and unspecified; ::1 is loopback
+  "::ffff:0:0:0/96", // translated IPv4
+  "64:ff9b::/96", // NAT64
+  "64:ff9b:1::/48", // NAT64 of a network
+  "100::/64", // discard
+  "100:0:0:1::/64", // dummy
+  "2001::/23", // protocol assignments, with Teredo, benchmarks and ORCHID
+  "2001:db8::/32", // documentation
+  "2002::/16", // 6to4
+  "2620:4f:8000::/48", // AS112
+  "3fff::/20", // documentation
+  "5f00::/16", // segment routing
+  "fd00:ec2::/32", // metadata: AWS
+  "fd20:ce::/32", // metadata: Google
+  "fd00:c1::/32", // metadata: Oracle
+  "fd00:42::/32", // metadata: Scaleway
+  "fe80::/10", // link-local
+  "fec0::/10", // site-local, no longer in use
+  "ff00::/8", // multicast
+] as const;
+
+/** Ranges of this machine and of private networks. A sandbox sends there if a name is allowed; a hosted service too. */
+export const PRIVATE_RANGES = [
+  "10.0.0.0/8",
+  "100.64.0.0/10", // shared by a carrier
+  "127.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "::1/128",
+  "fc00::/7",
+] as const;
+
+/** IPv4-mapped addresses. The network of the runtime compares them with IPv6 ranges only. */
+const IPV4_MAPPED = "::ffff:0:0/96";
+
+type Range = ReturnType<typeof ipaddr.parseCIDR>;
+
+// Parsed at the first check, because parsing would delay every start.
+const never = lazyValue(() => NEVER_SENT_TO.map(parseRange));
+const notPublic = lazyValue(() => PRIVATE_RANGES.map(parseRange));
+
+/** Whether nothing is ever sent to an address, because no receiver can have it. */
+export function isNeverSentTo(address: string): boolean {
+  const one = ipaddr.process(address);
+  return one.range() !== "loopback" && isIn(never(), one);
+}
+
+/** Whether an address can be reached from anywhere. */
+export function isPublicAddress(address: string): boolean {
+  return !isNeverSentTo(address) && !isIn(notPublic(), ipaddr.process(address));
+}
+
+/** The blocks to which the network of a hosted service connects only if an address in them is allowed. */
+export function deniedBlocks(): readonly string[] {
+  return [...NEVER_SENT_TO, ...PRIVATE_RANGES, IPV4_MAPPED];
+}
+
+function isIn(ranges: readonly Range[], address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  return ranges.some(([block, bits]) => {
+    if (address instanceof ipaddr.IPv4) return block instanceof ipaddr.IPv4 && address.match(block, bits);
+    return block instanceof ipaddr.IPv6 && address.match(block, bits);
+  });
+}
+
+function parseRange(text: string): Range {
+  return ipaddr.parseCIDR(text);
+}

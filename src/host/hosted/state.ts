@@ -1,0 +1,208 @@
+// Decides from the files of a hosted service whether a start is its first one, and refuses a state that has lost a
+// part. The databases: store/object-files.ts; the same checks of a sandbox: host/state.ts.
+import { join } from "node:path";
+import type { FirstStore } from "../../core/config/hosted-settings.ts";
+import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../core/credential.ts";
+import {
+  INDEX_NAME,
+  MARK_COUNT,
+  markedKeyBytes,
+  markedUuid,
+  markOfId,
+  objectFileName,
+  objectName,
+  OBJECT_CLASSES,
+} from "../../core/hosted/marks.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { Credentials } from "../../core/state-files.ts";
+import { printable } from "../../core/text.ts";
+import { holdElsewhere } from "../../sandbox/runtime/home.ts";
+import { DEFAULT_STORE_NAME } from "../../sandbox/runtime/seed.ts";
+import type { FileRefusal } from "../../store/connection/database.ts";
+import { isAlarmFile, isStoreInFile, readIndexFile, type IndexRecord } from "../../store/object-files.ts";
+import type { World } from "../../world.ts";
+import { fileFailure, stateFailure, type HostFailure } from "../failure.ts";
+import { stateFile } from "../folder/files.ts";
+import * as state from "../folder/state-folder.ts";
+import { checkObjectFiles } from "../folder/trust.ts";
+
+type StateWorld = Pick<World, "files" | "sqliteAddon" | "now" | "randomBytes">;
+
+/** What a start finds in the folder of a hosted service. */
+export type HostedState = {
+  /** `new`: nothing is there. `unready`: a first start was never ready. `filled`: a start was ready. */
+  readonly stage: "new" | "unready" | "filled";
+  /** Whether there is a database whose deliveries the service could send. */
+  readonly hasDatabases: boolean;
+  /** The folder to which the state belongs; undefined if none is recorded. */
+  readonly home: string | undefined;
+  readonly credentials: Credentials | undefined;
+};
+
+/** The file of the runtime with the alarms of a class. */
+const ALARMS = "metadata.sqlite";
+
+/** The command that starts the service. */
+const START = "checkout hosted dev";
+
+/**
+ * Reads the state of a hosted service, and writes nothing. Refuses a state whose index, a store in it, an alarm or
+ * `credentials.json` was lost or damaged, and names the file to restore: the runtime would create each of them again,
+ * empty.
+ */
+export function readHostedState(world: StateWorld, folder: string): Outcome<HostedState, HostFailure> {
+  const trusted = checkObjectFiles(world, folder);
+  if (!trusted.ok) return trusted;
+  const credentials = state.readCredentials(world, folder);
+  if (!credentials.ok) return credentials;
+  const known = credentials.value;
+  const index = readIndex(world, folder);
+  if (!index.ok) return index;
+  const found = { credentials: known, index: index.value, stores: storeFiles(world, folder) };
+  const stage = stageOf(found);
+  const lost = stage === "filled" ? findLost(world, folder, found) : accept(undefined);
+  if (!lost.ok) return lost;
+  const hasDatabases = found.index !== undefined || found.stores.length > 0;
+  return accept({ stage, hasDatabases, home: index.value?.home, credentials: known });
+}
+
+/** Why nothing is delivered from a state: it was copied, moved, or came from another user (decision 71). */
+export function holdOfState(
+  { hasDatabases, home }: HostedState,
+  { path, adopt }: { readonly path: string; readonly adopt: boolean },
+): string | null {
+  if (!hasDatabases || adopt) return null;
+  return holdElsewhere(home ?? "an unknown folder", path, START) ?? null;
+}
+
+/**
+ * The first store of a service without one. Its key is on disk before the store is created: a start that is killed in
+ * between continues with the same id and key.
+ */
+export function keepFirstStore(
+  world: StateWorld,
+  folder: string,
+  { stage, credentials }: HostedState,
+): FirstStore | undefined {
+  if (stage === "filled") return undefined;
+  const [kept] = Object.entries(credentials?.stores ?? {});
+  if (kept !== undefined) return { id: kept[0], apiKey: kept[1].api_key };
+  const mark = Buffer.from(world.randomBytes(4)).readUInt32BE() % MARK_COUNT;
+  const id = markedUuid(mark, world.now(), world.randomBytes(6));
+  const apiKey = formatTestKey(markedKeyBytes(mark, world.randomBytes(API_KEY_RANDOM_BYTES)));
+  const stores = { [id]: { name: DEFAULT_STORE_NAME, api_key: apiKey } };
+  state.writeCredentials(world, folder, { ready: false, stores });
+  return { id, apiKey };
+}
+
+/** Records that the first store exists: from now on, a state without it has lost it. */
+export function confirmFirstStore(
+  world: StateWorld,
+  folder: string,
+): Outcome<Credentials | undefined, HostFailure> {
+  const kept = state.readCredentials(world, folder);
+  if (kept.ok && kept.value?.ready === false)
+    state.writeCredentials(world, folder, { stores: kept.value.stores });
+  return kept;
+}
+
+type Found = {
+  readonly credentials: Credentials | undefined;
+  /** Undefined if there is no index, or an index without tables. */
+  readonly index: IndexRecord | undefined;
+  /** The names of the databases of stores. */
+  readonly stores: readonly string[];
+};
+
+/** `credentials.json` says whether a start was ever ready; without it, any trace of a store does. */
+function stageOf({ credentials, index, stores }: Found): HostedState["stage"] {
+  if (credentials !== undefined) return credentials.ready === false ? "unready" : "filled";
+  return stores.length > 0 || (index?.storeIds.length ?? 0) > 0 ? "filled" : "new";
+}
+
+function storeFiles({ files }: Pick<StateWorld, "files">, folder: string): readonly string[] {
+  const stores = join(stateFile(folder, "objects"), OBJECT_CLASSES.stores);
+  const names = files.exists(stores) ? files.list(stores) : [];
+  return names.filter((name) => name.endsWith(".sqlite") && name !== ALARMS);
+}
+
+function readIndex(world: StateWorld, folder: string): Outcome<IndexRecord | undefined, HostFailure> {
+  const path = indexPath(folder);
+  if (!world.files.exists(path)) return accept(undefined);
+  return fromFile(path, readIndexFile(path, optionsOf(world)));
+}
+
+/** Refuses a state that lacks a store which it names, or the alarms of its stores. */
+function findLost(
+  world: StateWorld,
+  folder: string,
+  { credentials, index }: Pick<Found, "credentials" | "index">,
+): Outcome<void, HostFailure> {
+  const kept = Object.keys(credentials?.stores ?? {});
+  const isKnown = kept.length === 0 || kept.some((id) => index?.storeIds.includes(id));
+  if (index === undefined || index.storeIds.length === 0 || !isKnown)
+    return refuseLost(world, indexPath(folder), {
+      holds: `the list of all stores${kept[0] === undefined ? "" : `, with store ${printable(kept[0])}`}`,
+      because: credentials === undefined ? "databases of stores" : stateFile(folder, "credentials"),
+    });
+  for (const id of index.storeIds) {
+    const path = storePath(folder, id);
+    const read = readPart(world, path, () => isStoreInFile(path, id, optionsOf(world)));
+    if (!read.ok) return read;
+    if (!read.value)
+      return refuseLost(world, path, { holds: `store ${printable(id)}`, because: indexPath(folder) });
+  }
+  for (const objectClass of Object.values(OBJECT_CLASSES)) {
+    const path = join(stateFile(folder, "objects"), objectClass, ALARMS);
+    const read = readPart(world, path, () => isAlarmFile(path, optionsOf(world)));
+    if (!read.ok) return read;
+    if (!read.value)
+      return refuseLost(world, path, { holds: "the times of due deliveries", because: indexPath(folder) });
+  }
+  return accept(undefined);
+}
+
+/** Reads a database that has to be there; false if it is missing. */
+function readPart(
+  { files }: Pick<StateWorld, "files">,
+  path: string,
+  read: () => Outcome<boolean, FileRefusal>,
+): Outcome<boolean, HostFailure> {
+  return files.exists(path) ? fromFile(path, read()) : accept(false);
+}
+
+function fromFile<Value>(path: string, read: Outcome<Value, FileRefusal>): Outcome<Value, HostFailure> {
+  if (read.ok) return read;
+  return { ok: false, refusal: { ...fileFailure("database", read.refusal), next: restoreText(path) } };
+}
+
+function refuseLost(
+  { files }: Pick<StateWorld, "files">,
+  path: string,
+  { holds, because }: { readonly holds: string; readonly because: string },
+): Outcome<never, HostFailure> {
+  const how = files.exists(path) ? `does not contain ${holds}` : `is missing: it contains ${holds}`;
+  return stateFailure({
+    code: "state_file_missing",
+    message: `${path} ${how}, to which ${because} belongs; nothing was created or overwritten`,
+    next: restoreText(path),
+  });
+}
+
+function restoreText(path: string): string {
+  return `restore ${path} with its log ${path}-wal from a backup, or move the folder away and start again`;
+}
+
+function optionsOf({ sqliteAddon }: Pick<StateWorld, "sqliteAddon">) {
+  return { nativeBinding: sqliteAddon() };
+}
+
+function indexPath(folder: string): string {
+  return join(stateFile(folder, "objects"), OBJECT_CLASSES.index, objectFileName("index", INDEX_NAME));
+}
+
+/** The database of a store. An id without a mark belongs to no object; its path names no file. */
+function storePath(folder: string, id: string): string {
+  const name = objectName(markOfId(id) ?? MARK_COUNT);
+  return join(stateFile(folder, "objects"), OBJECT_CLASSES.stores, objectFileName("stores", name));
+}

@@ -1,0 +1,106 @@
+// Finds and runs workerd. Its version and its configuration: host/hosted/workerd-config.ts.
+import { basename, dirname, join } from "node:path";
+import type { FirstStore } from "../../core/config/hosted-settings.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
+import { quote } from "../../core/shell/quote.ts";
+import type { ShellResult, World } from "../../world.ts";
+import { stateFile } from "../folder/files.ts";
+import { SECRET_BINDINGS, WORKERD_VERSION } from "./workerd-config.ts";
+
+/** The secrets of a service, which workerd reads from its environment. */
+export type ServiceSecrets = {
+  readonly controlToken: string;
+  readonly adminToken: string;
+  readonly masterKey: Uint8Array;
+  /** The first store, until it was ready once; undefined afterwards. */
+  readonly firstStore: FirstStore | undefined;
+};
+
+type ProgramWorld = Pick<World, "files" | "cwd" | "packageFolder">;
+
+/** The longest timeout of a Node timer: only the user ends a service. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1;
+const KEPT_OUTPUT_BYTES = 4096;
+
+/** Runs workerd until the signal, or until it ends by itself. Its stderr is appended to the log of the folder. */
+export function runWorkerd(
+  world: ProgramWorld & Pick<World, "run">,
+  {
+    folder,
+    secrets,
+    signal,
+  }: { readonly folder: string; readonly secrets: ServiceSecrets; readonly signal: AbortSignal },
+): Promise<ShellResult> {
+  const [config, log] = [stateFile(folder, "workerdConfig"), stateFile(folder, "log")].map((path) =>
+    quote(path),
+  );
+  const program = findWorkerd(world) ?? npxCommand(folder);
+  return world.run({
+    commandLine: `${program} serve ${config} 2>> ${log}`,
+    env: {
+      [SECRET_BINDINGS.CONTROL_TOKEN]: secrets.controlToken,
+      [SECRET_BINDINGS.ADMIN_TOKEN]: secrets.adminToken,
+      [SECRET_BINDINGS.MASTER_KEY]: Buffer.from(secrets.masterKey).toString("hex"),
+      [SECRET_BINDINGS.FIRST_STORE]: JSON.stringify(secrets.firstStore ?? null),
+    },
+    timeoutMs: NO_TIMEOUT_MS,
+    maxOutputBytes: KEPT_OUTPUT_BYTES,
+    signal,
+  });
+}
+
+/**
+ * The pinned workerd, which gets the tokens of the service: from the packages beside this program, or of the project of
+ * the current folder if they belong to this user. Undefined if neither has it.
+ */
+function findWorkerd(world: ProgramWorld): string | undefined {
+  const { files } = world;
+  const folder = world.packageFolder();
+  const beside = folder === undefined ? [] : [join(folder, "node_modules"), dirname(folder)];
+  const own = beside.filter((one) => basename(one) === "node_modules").find((one) => workerdIn(files, one));
+  const project = projectOf(world);
+  const modules =
+    own ?? (project && isTrustedProject(files, project) ? join(project, "node_modules") : undefined);
+  return modules && workerdIn(files, modules);
+}
+
+/** The nearest folder upwards that has a package.json; undefined if there is none. */
+function projectOf({ files, cwd }: ProgramWorld): string | undefined {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    if (files.exists(join(folder, "package.json"))) return folder;
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+/** The program in a folder of packages, if it is the pinned version. */
+function workerdIn(files: World["files"], modules: string): string | undefined {
+  const found = parseJson(files.read(join(modules, "workerd/package.json")) ?? "");
+  if (!isRecord(found) || found["version"] !== WORKERD_VERSION) return undefined;
+  const platforms = join(modules, "@cloudflare");
+  const names = files.exists(platforms) ? files.list(platforms) : [];
+  const own = names.find((name) => name.startsWith("workerd-"));
+  return own && quote(join(platforms, own, "bin/workerd"));
+}
+
+/** Whether the path to the program in a project belongs to this user alone. */
+function isTrustedProject(files: World["files"], project: string): boolean {
+  const modules = join(project, "node_modules");
+  const platforms = join(modules, "@cloudflare");
+  const own = files.exists(platforms) ? files.list(platforms) : [];
+  const paths = [project, modules, join(modules, "workerd"), platforms];
+  const programs = own.flatMap((name) =>
+    ["", "bin", "bin/workerd"].map((path) => join(platforms, name, path)),
+  );
+  return [...paths, ...programs].every((path) => {
+    const found = files.look(path);
+    return found === undefined || (found.isOwn && found.openTo !== "writers" && found.kind !== "link");
+  });
+}
+
+/**
+ * The command that fetches the pinned workerd. npx looks for it in the state folder, which is closed to others, and not
+ * in a parent folder of the current one; no script of a package runs with the tokens in its environment.
+ */
+function npxCommand(folder: string): string {
+  return `npx --yes --ignore-scripts --prefix ${quote(folder)} workerd@${WORKERD_VERSION}`;
+}

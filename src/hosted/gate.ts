@@ -1,0 +1,49 @@
+import { CONTROL_PREFIX } from "../core/control/protocol.ts";
+import type { HostedSettings } from "../core/config/hosted-settings.ts";
+import { areaOf } from "../sandbox/areas.ts";
+import { admitToControl } from "../sandbox/control-admission.ts";
+import { hostsOf } from "../sandbox/sandbox.ts";
+import { guardRequest, refuseBrowsers, requireOwnPage } from "../web/guard.ts";
+import type { HttpRequest } from "../world.ts";
+import type { HostedEnv } from "./env.ts";
+import { hostedHosts } from "./sandbox.ts";
+
+/** The headers that the checks read. */
+const CHECKED_HEADERS = ["host", "expect", "origin", "authorization", "sec-fetch-site"] as const;
+
+/**
+ * The checks that need no state: Host, browser and token. The Worker makes them before any object exists, because a
+ * page of another site can make a browser send any number of requests. The object makes them again, with the others.
+ */
+export function createGate({
+  SETTINGS,
+  CONTROL_TOKEN: controlToken,
+  ADMIN_TOKEN: adminToken,
+}: Pick<HostedEnv, "SETTINGS" | "CONTROL_TOKEN" | "ADMIN_TOKEN">): (request: Request, url: URL) => boolean {
+  const hosts = hostsOf(hostedHosts(SETTINGS));
+  const tokens = { controlToken, adminToken };
+  return (request, url) => {
+    const checked = toHttpRequest(request, url);
+    const isHere = guardRequest(checked, hosts[areaOf(checked).audience]).ok;
+    return isHere && isAdmitted(checked, SETTINGS, tokens);
+  };
+}
+
+function isAdmitted(
+  request: HttpRequest,
+  { origin }: Pick<HostedSettings, "origin">,
+  tokens: Parameters<typeof admitToControl>[0],
+): boolean {
+  const { method, target } = request;
+  if (target.startsWith("/v1/")) return refuseBrowsers(request).ok;
+  if (target.startsWith(CONTROL_PREFIX)) return admitToControl(tokens, request).ok;
+  return method !== "POST" || requireOwnPage(request, origin).ok;
+}
+
+function toHttpRequest({ method, headers }: Request, { pathname, search, host }: URL): HttpRequest {
+  const rawHeaders = CHECKED_HEADERS.flatMap((name) => {
+    const value = headers.get(name) ?? (name === "host" ? host : null);
+    return value === null ? [] : [name, value];
+  });
+  return { method, target: pathname + search, rawHeaders, body: new Uint8Array() };
+}

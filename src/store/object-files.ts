@@ -1,0 +1,88 @@
+// Reads the databases of a hosted service while it does not run. Their tables: store/tables.ts; who writes them:
+// hosted/store.ts; what a start does with the answers: host/hosted/state.ts.
+import Database from "better-sqlite3";
+import { accept, type Outcome } from "../core/outcome.ts";
+import {
+  inspectFile,
+  withFileRefusal,
+  type FileConnection,
+  type FileKind,
+  type FileRefusal,
+  type OpenOptions,
+} from "./connection/database.ts";
+import { homeTable } from "./instance.ts";
+
+type ReadOptions = Pick<OpenOptions, "nativeBinding">;
+
+/** The stores in the index of a hosted service, without stores that are being deleted, and the state's home folder. */
+export type IndexRecord = {
+  readonly storeIds: readonly string[];
+  readonly home: string | undefined;
+};
+
+/** The runtime writes no mark and no schema version into the header of an object's database. */
+const OBJECT_FILE: FileKind = {
+  name: "database of a hosted service",
+  applicationId: 0,
+  firstVersion: 0,
+  migrations: [""],
+  filesToMoveAway: "the state folder",
+};
+
+/** Reads the index of a hosted service; undefined if it has no tables. Refuses a damaged file. */
+export function readIndexFile(
+  path: string,
+  options: ReadOptions,
+): Outcome<IndexRecord | undefined, FileRefusal> {
+  return readObjectFile(path, options, (connection) => {
+    if (!hasTable(connection, "stores")) return undefined;
+    const storeIds = connection
+      .prepare<[], string>(
+        "SELECT id FROM stores WHERE id NOT IN (SELECT store_id FROM erasures) ORDER BY rowid",
+      )
+      .pluck()
+      .all();
+    return { storeIds, home: homeTable(connection).path() };
+  });
+}
+
+/** Whether the database of an object contains a store. Refuses a damaged file. */
+export function isStoreInFile(
+  path: string,
+  storeId: string,
+  options: ReadOptions,
+): Outcome<boolean, FileRefusal> {
+  return readObjectFile(
+    path,
+    options,
+    (connection) =>
+      hasTable(connection, "stores") &&
+      connection.prepare("SELECT 1 FROM stores WHERE id = ?").get(storeId) !== undefined,
+  );
+}
+
+/** Whether a file contains the alarms of the objects of a class. Refuses a damaged file. */
+export function isAlarmFile(path: string, options: ReadOptions): Outcome<boolean, FileRefusal> {
+  return readObjectFile(path, options, (connection) => hasTable(connection, "_cf_ALARM"));
+}
+
+function hasTable(connection: FileConnection, name: string): boolean {
+  return connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(name) !== undefined;
+}
+
+function readObjectFile<Value>(
+  path: string,
+  options: ReadOptions,
+  read: (connection: FileConnection) => Value,
+): Outcome<Value, FileRefusal> {
+  return withFileRefusal(path, options, () => {
+    const refusal = inspectFile(path, { kind: OBJECT_FILE, ...options });
+    if (refusal !== undefined) return { ok: false, refusal };
+    const connection = new Database(path, { readonly: true, fileMustExist: true, ...options });
+    try {
+      return accept(read(connection));
+    } finally {
+      connection.close();
+    }
+  });
+}

@@ -1,0 +1,259 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import type { ReadyMessage } from "../../src/host/ready.ts";
+import { part, SEED, seededRandom, size, tell } from "../support/campaign.ts";
+import { eventually } from "../support/eventually.ts";
+import {
+  beginHostedFolder,
+  digestsOf,
+  putFolder,
+  readyOf,
+  startHostedFolder,
+} from "../support/hosted-folder.ts";
+import { openHttpReceiver } from "../support/http-receiver.ts";
+import { runHere } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** A served state that was killed, with two stores and due deliveries; what it had, and a count of all posts. */
+type KilledState = {
+  /** The folder in which it was served, and to which it belongs. */
+  readonly folder: string;
+  /** A copy of the folder as it was left. */
+  readonly kept: string;
+  readonly ready: ReadyMessage;
+  readonly posts: () => number;
+};
+
+async function killedState(): Promise<KilledState> {
+  const [folder, kept] = [join(tempFolder(), ".checkout"), join(tempFolder(), "kept")];
+  let posts = 0;
+  const url = await openHttpReceiver((_request, response) => {
+    posts += 1;
+    response.writeHead(500).end();
+  });
+  const { ready, stop } = await startHostedFolder(folder);
+  if (ready === undefined) throw new Error("the first start is served");
+  await command(folder, `endpoints add ${url}`);
+  await command(folder, "stores create --name Second --json");
+  await command(folder, "orders create --order-id order-1 --price-id price_coffee --json");
+  await eventually("an event was refused once", () => expect(posts).toBeGreaterThan(0));
+  await stop("SIGKILL");
+  putFolder(folder, kept);
+  return { folder, kept, ready, posts: () => posts };
+}
+
+/** The output of a command on a folder. */
+async function command(folder: string, line: string): Promise<string> {
+  const { code, stdout, stderr } = await runHere([...line.split(" "), "--dir", folder], {
+    cwd: tempFolder(),
+  });
+  expect([line, code], stderr).toEqual([line, 0]);
+  return stdout;
+}
+
+/** The files of a state that a start needs. */
+const FILES = ["credentials.json", "master.key", "admin.json"] as const;
+const DATABASES = ["index", "first store", "second store", "index alarms", "store alarms"] as const;
+const FOLDERS = ["objects", "objects/index", "objects/stores"] as const;
+const FORMS = ["removed", "emptied", "cut", "foreign", "a link"] as const;
+const LOGS = ["with its log", "without its log", "with an empty log"] as const;
+
+type Damage = {
+  readonly part: string;
+  readonly form: (typeof FORMS)[number];
+  readonly log: (typeof LOGS)[number];
+};
+
+const DAMAGES: readonly Damage[] = [
+  ...FILES.flatMap((name) => FORMS.map((form) => ({ part: name, form, log: LOGS[0] }))),
+  ...DATABASES.flatMap((name) => FORMS.flatMap((form) => LOGS.map((log) => ({ part: name, form, log })))),
+  ...FOLDERS.flatMap((name) =>
+    (["removed", "emptied", "a link"] as const).map((form) => ({ part: name, form, log: LOGS[0] })),
+  ),
+];
+
+/** How often all damages are tried; with the states of several seeds the databases differ. */
+const ROUNDS = size(1, 2);
+
+test("a start on a damaged state serves the same stores, or is refused with the file to restore: it makes no store, overwrites nothing and sends nothing", async () => {
+  const random = seededRandom(SEED);
+  const wrong: string[] = [];
+  const ends = { served: 0, refused: 0 };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const state = await killedState();
+    for (const damage of part(DAMAGES, 8)) {
+      putFolder(state.kept, state.folder);
+      damageState(state.folder, damage, random());
+      const { isServed, found } = await startDamaged(state, damage);
+      ends[isServed ? "served" : "refused"] += 1;
+      if (found !== undefined) wrong.push(`${JSON.stringify(damage)}: ${found}`);
+    }
+  }
+  tell([...wrong, `damaged starts: ${JSON.stringify(ends)}`]);
+  expect(wrong).toEqual([]);
+  expect(ends.refused).toBeGreaterThan(0);
+});
+
+/** Starts a damaged state; returns what is wrong then. */
+async function startDamaged({ folder, ready, posts }: KilledState, { part: name, form }: Damage) {
+  const before = { files: digestsOf(folder), posts: posts() };
+  const started = await startHostedFolder(folder);
+  if (started.ready === undefined) {
+    const { stderr } = started.output;
+    const isClear = stderr.includes(folder) && /restore|move this one away/.test(stderr);
+    const made = Object.entries(digestsOf(folder)).filter(([file, digest]) => before.files[file] !== digest);
+    const faults = [
+      ...(isClear ? [] : [`not clear: ${stderr}`]),
+      ...(/bug/.test(stderr) ? [`called a bug: ${stderr}`] : []),
+      ...made.map(([file]) => `made or changed ${file}`),
+      ...(posts() === before.posts ? [] : ["sent events"]),
+    ];
+    return { isServed: false, found: faults[0] };
+  }
+  const stores = JSON.parse(await command(folder, "stores list --json")) as { readonly stores: unknown[] };
+  await started.stop("SIGKILL");
+  const key = name === "credentials.json" && form === "removed" ? null : ready.api_key;
+  const got = [started.ready.store_id, started.ready.api_key, stores.stores.length];
+  const isSame = JSON.stringify(got) === JSON.stringify([ready.store_id, key, 2]);
+  return { isServed: true, found: isSame ? undefined : `served ${JSON.stringify(got)}` };
+}
+
+function damageState(folder: string, { part: name, form, log }: Damage, random: number): void {
+  const path = pathOf(folder, name);
+  const isFolder = statSync(path).isDirectory();
+  if (log === "without its log") for (const end of ["-wal", "-shm"]) rmSync(path + end, { force: true });
+  if (log === "with an empty log" && existsSync(`${path}-wal`)) truncateSync(`${path}-wal`);
+  if (form === "a link") {
+    const away = join(tempFolder(), "away");
+    renameSync(path, away);
+    symlinkSync(away, path);
+    return;
+  }
+  if (isFolder || form === "removed") rmSync(path, { recursive: true });
+  if (isFolder && form === "emptied") mkdirSync(path, { mode: 0o700 });
+  if (isFolder || form === "removed") return;
+  if (form === "emptied") truncateSync(path);
+  if (form === "cut") truncateSync(path, Math.floor(statSync(path).size * random));
+  if (form === "foreign") writeFileSync(path, "no database ".repeat(1000));
+}
+
+/** The path of a part of a state. The stores' databases come in the order of their names, which say nothing. */
+function pathOf(folder: string, name: string): string {
+  const databases = (kind: string): readonly string[] =>
+    readdirSync(join(folder, "objects", kind))
+      .filter((file) => file.endsWith(".sqlite") && file !== ALARMS)
+      .map((file) => join(folder, "objects", kind, file));
+  const [index = "", first = "", second = ""] = [...databases("index"), ...databases("stores")];
+  const named: Readonly<Record<string, string>> = {
+    index,
+    "first store": first,
+    "second store": second,
+    "index alarms": join(folder, "objects/index", ALARMS),
+    "store alarms": join(folder, "objects/stores", ALARMS),
+  };
+  return named[name] ?? join(folder, name);
+}
+
+const ALARMS = "metadata.sqlite";
+
+/** What the author of a repository can change in a copy, so that it looks new. */
+const CRAFTS: readonly ((folder: string) => void)[] = [
+  () => undefined,
+  (folder) => {
+    const rows = new Database(pathOf(folder, "index"));
+    rows.exec("DELETE FROM home");
+    rows.close();
+  },
+  (folder) => {
+    const path = join(folder, "credentials.json");
+    const kept = JSON.parse(readFileSync(path, "utf8")) as object;
+    writeFileSync(path, JSON.stringify({ ready: false, ...kept }));
+  },
+];
+
+test("a copied state delivers nothing, also without its record of the folder, until it is adopted; the original delivers", async () => {
+  const { folder, kept, posts } = await killedState();
+  const copy = join(tempFolder(), ".checkout");
+  const before = posts();
+  for (const craft of CRAFTS) {
+    putFolder(kept, copy);
+    craft(copy);
+    const held = await startHostedFolder(copy);
+    await eventually("the start says that it holds the events", () =>
+      expect(held.output.stderr).toMatch(
+        /no events are delivered: this state belongs to .*hosted dev --adopt/,
+      ),
+    );
+    await command(copy, "sandbox clock advance 1h --json");
+    expect(await command(copy, "endpoints list --json")).toContain("--adopt");
+    await held.stop("SIGINT");
+    expect(posts()).toBe(before);
+  }
+  const original = await startHostedFolder(folder);
+  expect(original.output.stderr).toBe("");
+  await eventually("the original delivers", () => expect(posts()).toBeGreaterThan(before));
+  await original.stop("SIGINT");
+  const sent = posts();
+  const adopted = await startHostedFolder(copy, ["--adopt"]);
+  expect(adopted.output.stderr).toBe("");
+  await command(copy, "orders list --json");
+  await eventually("the adopted copy delivers", () => expect(posts()).toBeGreaterThan(sent));
+  await adopted.stop("SIGINT");
+  const again = await startHostedFolder(copy);
+  expect(again.output.stderr).toBe("");
+});
+
+/** How many first starts are killed. */
+const KILLS = size(3, 45);
+/** A first start takes about this long. */
+const START_MS = 1500;
+
+test("a first start that is killed at any time loses no key and makes no second store", async () => {
+  const random = seededRandom(SEED);
+  const wrong: string[] = [];
+  for (let at = 0; at < KILLS; at += 1) {
+    const folder = join(tempFolder(), ".checkout");
+    const cycles = 1 + Math.floor(random() * 3);
+    const shown = new Map<string, string | null>();
+    for (let cycle = 0; cycle < cycles; cycle += 1) {
+      const started = beginHostedFolder(folder);
+      await sleep(random() * START_MS);
+      await started.stop("SIGKILL");
+      const ready = readyOf(started);
+      if (ready !== undefined) shown.set(ready.store_id, ready.api_key);
+    }
+    const last = await startHostedFolder(folder);
+    if (last.ready === undefined) {
+      wrong.push(`start ${at} is refused: ${last.output.stderr}`);
+      continue;
+    }
+    shown.set(last.ready.store_id, last.ready.api_key);
+    const created = await runHere(
+      ["orders", "create", "--order-id", "o-1", "--price-id", "price_coffee", "--dir", folder, "--json"],
+      { cwd: tempFolder() },
+    );
+    const stores = JSON.parse(await command(folder, "stores list --json")) as { readonly stores: unknown[] };
+    await last.stop("SIGKILL");
+    const isOne = shown.size === 1 && last.ready.api_key !== null && stores.stores.length === 1;
+    if (!isOne || created.code !== 0)
+      wrong.push(
+        `start ${at}: ${JSON.stringify([...shown])}, ${stores.stores.length} stores, ${created.stderr}`,
+      );
+  }
+  tell(wrong);
+  expect(wrong).toEqual([]);
+});

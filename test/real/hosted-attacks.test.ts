@@ -1,0 +1,232 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { Agent } from "node:http";
+import { connect as openSocket } from "node:net";
+import { join } from "node:path";
+import { onTestFinished, expect, test } from "vitest";
+import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
+import { markedUuid, MARK_COUNT } from "../../src/core/hosted/marks.ts";
+import { NEVER_SENT_TO, PRIVATE_RANGES } from "../../src/core/network/ranges.ts";
+import { SEED, seededRandom, size, FULL } from "../support/campaign.ts";
+import { createHostedStore, startHosted, type HostedService } from "../support/hosted.ts";
+import { connect, sendCreate, type Create } from "../support/load.ts";
+import { edgesOf } from "../support/ranges.ts";
+import { sendRaw } from "../support/send-raw.ts";
+import { sideBySide } from "../support/side-by-side.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** Requests of the flood of each kind, and how many are under way. */
+const FLOOD = size(60, 15_000);
+const AT_ONCE = [1, 2, 3, 4, 5, 6, 7, 8] as const;
+/** Before the memory is measured, the runtime has compiled everything that the flood uses. */
+const WARM_UP = 2000;
+
+async function startUntilEnd(options: Parameters<typeof startHosted>[0] = {}): Promise<HostedService> {
+  const service = await startHosted(options);
+  onTestFinished(service.end);
+  return service;
+}
+
+function filesOf({ folder }: HostedService): readonly string[] {
+  return (readdirSync(join(folder, "objects"), { recursive: true }) as string[]).toSorted();
+}
+
+/** A request that names nothing that exists, or that must be refused before anything is looked up. */
+type Refused = {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly status: number;
+};
+
+const JSON_TYPE = { "Content-Type": "application/json" };
+const FORM = { "Content-Type": "application/x-www-form-urlencoded" };
+
+/** Every kind of refused request, with new ids, keys and names at each call. */
+function refusedRequests(service: HostedService, random: () => number): readonly Refused[] {
+  const { controlToken, port } = service;
+  const host = { Host: `127.0.0.1:${port}` };
+  const mark = Math.floor(random() * MARK_COUNT);
+  const id = markedUuid(mark, 1_800_000_000_000, randomBytes(6));
+  const key = { Authorization: `Bearer ${formatTestKey(randomBytes(API_KEY_RANDOM_BYTES))}` };
+  const control = { Authorization: `Bearer ${controlToken}` };
+  const name = randomBytes(6).toString("hex");
+  const events = `/__sandbox/stores/${id}/events`;
+  return [
+    { method: "GET", path: `/pay/${id}`, headers: { ...host, "Sec-Fetch-Site": "cross-site" }, status: 404 },
+    {
+      method: "POST",
+      path: `/pay/${id}/start`,
+      headers: { ...host, ...FORM, "Sec-Fetch-Site": "cross-site" },
+      status: 403,
+    },
+    { method: "GET", path: `/pay/${id}`, headers: { Host: `${name}.example` }, status: 403 },
+    { method: "GET", path: events, headers: host, status: 401 },
+    { method: "GET", path: events, headers: { ...host, ...control }, status: 404 },
+    { method: "GET", path: events, headers: { ...control, Host: `${name}.example` }, status: 403 },
+    {
+      method: "GET",
+      path: events,
+      headers: { ...host, ...control, Origin: `http://${name}.example` },
+      status: 403,
+    },
+    { method: "POST", path: "/v1/orders", headers: { ...host, ...key, ...JSON_TYPE }, status: 401 },
+    { method: "GET", path: `/v1/checkout-sessions/${id}`, headers: { ...host, ...key }, status: 401 },
+    { method: "GET", path: "/__sandbox/stores", headers: host, status: 401 },
+    {
+      method: "POST",
+      path: "/__sandbox/stores",
+      headers: { ...host, ...JSON_TYPE, Origin: "null" },
+      status: 403,
+    },
+  ];
+}
+
+test("invented ids and keys, foreign Hosts and pages, and calls without a token make no file, and the memory stays", async () => {
+  const service = await startUntilEnd();
+  await createHostedStore(service);
+  const before = filesOf(service);
+  const random = seededRandom(SEED);
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE.length });
+  onTestFinished(() => agent.destroy());
+  const wrong = new Set<string>();
+  const flood = (rounds: number): Promise<void> =>
+    sideBySide(Array.from({ length: rounds }), AT_ONCE, async () => {
+      for (const { method, path, headers, status } of refusedRequests(service, random)) {
+        const options = { port: service.port, agent, method, path, headers };
+        const answer = await sendRaw(options, method === "POST" ? "{}" : undefined);
+        if (answer.status !== status) wrong.add(`${method} ${path}: ${answer.status}, not ${status}`);
+      }
+    });
+  await flood(FULL ? WARM_UP : 5);
+  const used = memoryOf(service);
+  await flood(FLOOD);
+  expect([...wrong]).toEqual([]);
+  expect(filesOf(service)).toEqual(before);
+  // A small flood says nothing about memory.
+  expect(memoryOf(service)).toBeLessThan(used * (FULL ? 1.1 : 2));
+});
+
+/** The memory of the process, in KiB. */
+function memoryOf(service: HostedService): number {
+  const path = `/proc/${service.pid()}/status`;
+  if (!existsSync(path)) return 1;
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(path, "utf8"))?.[1]);
+}
+
+test("the network of the runtime connects to no address of a refused range, and to the allowed address", async () => {
+  const worker = join(tempFolder(), "probe.mjs");
+  writeFileSync(worker, PROBE);
+  const service = await startUntilEnd({ worker, allowTargets: ["127.0.0.1"] });
+  const addresses = [...NEVER_SENT_TO, ...PRIVATE_RANGES].flatMap(edgesOf);
+  const asked = [...addresses, "::ffff:7f00:1", "::ffff:a9fe:a9fe"].filter(
+    (address) => address !== "127.0.0.1",
+  );
+  const urls = asked.map((address) => `http://${address.includes(":") ? `[${address}]` : address}:9/`);
+  const told = await fetch(service.origin, { method: "POST", body: JSON.stringify(urls) });
+  expect(await told.json()).toEqual(urls.map((url) => [url, "refused"]));
+  const own = await fetch(service.origin, {
+    method: "POST",
+    body: JSON.stringify([`${service.origin}/healthz`]),
+  });
+  expect(await own.json()).toEqual([[`${service.origin}/healthz`, "answered"]]);
+});
+
+/** A Worker that says of each address whether its network lets it connect. */
+const PROBE = `
+import { DurableObject } from "cloudflare:workers";
+export class StoreObject extends DurableObject {}
+export class IndexObject extends DurableObject {}
+const look = async (url) => {
+  try {
+    await fetch(url, { signal: AbortSignal.timeout(5000) });
+    return [url, "answered"];
+  } catch (error) {
+    return [url, /^internal error/.test(error.message) ? "refused" : String(error)];
+  }
+};
+export default {
+  fetch: async (request) =>
+    request.method === "GET"
+      ? new Response("ok")
+      : Response.json(await Promise.all(JSON.parse(await request.text()).map(look))),
+};
+`;
+
+test("half a body is refused in time, and its connection is closed", async () => {
+  const service = await startUntilEnd();
+  const { apiKey } = await createHostedStore(service);
+  const socket = openSocket(service.port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  let received = "";
+  socket.setEncoding("utf8").on("data", (text: string) => (received += text));
+  socket.write(
+    `POST /v1/orders HTTP/1.1\r\nHost: 127.0.0.1:${service.port}\r\nAuthorization: Bearer ${apiKey}\r\n` +
+      `Content-Type: application/json\r\nIdempotency-Key: half-a-body\r\nContent-Length: 100\r\n\r\n{"order_id":`,
+  );
+  await once(socket, "close");
+  expect(received).toMatch(/^HTTP\/1\.1 408 [\s\S]*"request_timeout"/);
+});
+
+test("a disk without room refuses each create as unavailable, the health check says so, and nothing acknowledged is lost", async () => {
+  const service = await startUntilEnd({ maxFileKiB: 600 });
+  const { apiKey } = await createHostedStore(service);
+  const own = connect({ port: service.port, ready: { api_key: apiKey } } as Parameters<typeof connect>[0], 1);
+  const health = async (): Promise<unknown> => {
+    const answer = await fetch(`${service.origin}/healthz`);
+    const { error } = (await answer.json()) as { readonly error?: { readonly code: string } };
+    return [answer.status, error?.code];
+  };
+  expect(await health()).toEqual([200, undefined]);
+  const acknowledged: Create[] = [];
+  const refused: unknown[] = [];
+  for (let at = 0; refused.length < 5; at += 1) {
+    const create = { key: `full-disk-${at}`, orderId: `order-${at}` };
+    const answer = await sendCreate(own, create);
+    if (answer?.status === 201) acknowledged.push(create);
+    else refused.push([answer?.status, JSON.parse(answer?.body ?? "{}")?.error?.code]);
+  }
+  own.agent.destroy();
+  expect(new Set(refused.map((one) => JSON.stringify(one)))).toEqual(
+    new Set([JSON.stringify([503, "storage_unavailable"])]),
+  );
+  expect(await health()).toEqual([503, "storage_unavailable"]);
+  await service.kill();
+  await service.restart();
+  expect(await health()).toEqual([200, undefined]);
+  const again = connect(
+    { port: service.port, ready: { api_key: apiKey } } as Parameters<typeof connect>[0],
+    1,
+  );
+  for (const create of acknowledged) {
+    const answer = await sendCreate(again, create);
+    expect([answer?.status, answer?.replayed]).toEqual([201, true]);
+  }
+  again.agent.destroy();
+  expect(service.printed()).not.toMatch(/\n\s+at /);
+});
+
+test("stores that are deleted under load leave no stack in the log", async () => {
+  const service = await startUntilEnd();
+  await createHostedStore(service);
+  for (let round = 0; round < size(2, 20); round += 1) {
+    const { storeId, apiKey } = await createHostedStore(service);
+    const own = connect(
+      { port: service.port, ready: { api_key: apiKey } } as Parameters<typeof connect>[0],
+      AT_ONCE.length,
+    );
+    let sent = 0;
+    const buying = AT_ONCE.map(async () => {
+      for (let status: number | undefined = 201; status === 201;) {
+        const at = (sent += 1);
+        status = (await sendCreate(own, { key: `deleted-${round}-${at}`, orderId: `o-${at}` }))?.status;
+      }
+    });
+    await sendCreate(own, { key: `first-of-${round}`, orderId: "first" });
+    await service.control(`/stores/${storeId}/delete`, {});
+    await Promise.all(buying);
+    own.agent.destroy();
+  }
+  expect(service.printed()).not.toMatch(/stack:|\n\s+at /);
+});

@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { ReadyMessage } from "../../src/host/ready.ts";
+import { begin, type Running } from "./program.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** A start of `hosted dev`: the ready line, or the refusal. */
+export type HostedStart = Running & {
+  readonly ready: ReadyMessage | undefined;
+};
+
+/** Starts `hosted dev` on a state folder, and does not wait. It ends with the test. */
+export function beginHostedFolder(folder: string, args: readonly string[] = []): Running {
+  return begin(["hosted", "dev", "--port", "0", "--dir", folder, "--json", ...args], { cwd: ROOT });
+}
+
+/** Starts `hosted dev` on a state folder, and waits until it is ready or refused. It ends with the test. */
+export async function startHostedFolder(folder: string, args: readonly string[] = []): Promise<HostedStart> {
+  const started = beginHostedFolder(folder, args);
+  const { process: child, output, ended } = started;
+  const firstLine = new Promise<void>((resolve) => {
+    child.stdout?.on("data", () => {
+      if (output.stdout.includes("\n")) resolve();
+    });
+  });
+  await Promise.race([firstLine, ended]);
+  return { ...started, ready: readyOf(started) };
+}
+
+/** The ready line of a start; undefined if it did not get that far. */
+export function readyOf({ output }: Running): ReadyMessage | undefined {
+  return output.stdout.includes("\n") ? (JSON.parse(output.stdout) as ReadyMessage) : undefined;
+}
+
+/** Puts a copy of a folder in the place of another one. */
+export function putFolder(from: string, to: string): void {
+  rmSync(to, { recursive: true, force: true });
+  cpSync(from, to, { recursive: true });
+}
+
+/** Files that any command writes, or that SQLite makes to read a database. */
+const WITHOUT_STATE = /(?:^|\/)(?:run\.json|\.gitignore|[^/]*-shm|[^/]*\.sqlite-wal)$/;
+
+/** The files of a state folder with a digest of each, without files that contain no state. Empty logs are none. */
+export function digestsOf(folder: string): Readonly<Record<string, string>> {
+  const names = (existsSync(folder) ? readdirSync(folder, { recursive: true }) : []) as string[];
+  const files = names.filter((name) => statSync(join(folder, name)).isFile() && !WITHOUT_STATE.test(name));
+  const digest = (name: string): string =>
+    createHash("sha256")
+      .update(readFileSync(join(folder, name)))
+      .digest("hex");
+  return Object.fromEntries(files.toSorted().map((name) => [name, digest(name)]));
+}
