@@ -121,6 +121,7 @@ async function startDamaged({ folder, ready, posts }: KilledState, { part: name,
       ...(/bug/.test(stderr) ? [`called a bug: ${stderr}`] : []),
       ...made.map(([file]) => `made or changed ${file}`),
       ...(posts() === before.posts ? [] : ["sent events"]),
+      ...((await doctor(folder)).includes("✗") ? [] : ["no problem for doctor"]),
     ];
     return { isServed: false, found: faults[0] };
   }
@@ -130,6 +131,12 @@ async function startDamaged({ folder, ready, posts }: KilledState, { part: name,
   const got = [started.ready.store_id, started.ready.api_key, stores.stores.length];
   const isSame = JSON.stringify(got) === JSON.stringify([ready.store_id, key, 2]);
   return { isServed: true, found: isSame ? undefined : `served ${JSON.stringify(got)}` };
+}
+
+/** What doctor says of a folder; admin.json alone is made again, and is none of its subjects. */
+async function doctor(folder: string): Promise<string> {
+  const { stdout, stderr } = await runHere(["doctor", "--dir", folder], { cwd: tempFolder() });
+  return stdout + stderr;
 }
 
 function damageState(folder: string, { part: name, form, log }: Damage, random: number): void {

@@ -13,6 +13,7 @@ import {
   readAdminToken,
   readCredentials,
 } from "../../host/folder/state-folder.ts";
+import { readHostedState } from "../../host/hosted/state.ts";
 import { checkContents } from "../../host/folder/trust.ts";
 import type { Problem } from "../problem.ts";
 import {
@@ -72,7 +73,7 @@ export function checkFiles({ context: { world }, folder, trusted }: CheckSubject
   const refused = [
     readCredentials(world, folder),
     readAdminToken(world, folder),
-    ...(isHostedFolder(world, folder) ? [] : [checkDatabaseIsThere(world, folder)]),
+    isHostedFolder(world, folder) ? readHostedState(world, folder) : checkDatabaseIsThere(world, folder),
     // If there is a database, its key is only read; no key is created.
     ...(isSeeded ? [readOrCreateMasterKey(world, folder, "filled")] : []),
   ].find((read) => !read.ok);

@@ -46,8 +46,8 @@ const ALARMS = "metadata.sqlite";
 const START = "checkout hosted dev";
 
 /**
- * Reads the state of a hosted service, and writes nothing. Refuses a state whose index, a store in it, an alarm or
- * `credentials.json` was lost or damaged, and names the file to restore: the runtime would create each of them again,
+ * Reads the state of a hosted service, and writes nothing. Refuses a state whose index, a store in it, an alarm,
+ * the master key or `credentials.json` was lost or damaged, and names the file to restore: the runtime would create each of them again,
  * empty.
  */
 export function readHostedState(world: StateWorld, folder: string): Outcome<HostedState, HostFailure> {
@@ -62,6 +62,9 @@ export function readHostedState(world: StateWorld, folder: string): Outcome<Host
   const stage = stageOf(found);
   const lost = stage === "filled" ? findLost(world, folder, found) : accept(undefined);
   if (!lost.ok) return lost;
+  const masterKey =
+    stage === "new" ? accept(undefined) : state.readOrCreateMasterKey(world, folder, "filled");
+  if (!masterKey.ok) return masterKey;
   const hasDatabases = found.index !== undefined || found.stores.length > 0;
   return accept({ stage, hasDatabases, home: index.value?.home, credentials: known });
 }
