@@ -103,6 +103,14 @@ export function containsSecret(text: string): boolean {
   return WHOLE_SECRET.test(text);
 }
 
+/** Whether an address or a path contains a secret (`containsSecret`), also if some of its letters are encoded. */
+export function isSecretInAddress(text: string): boolean {
+  const decoded = text.replaceAll(/%([2-7][0-9a-f])/gi, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  return containsSecret(text) || containsSecret(decoded);
+}
+
 /** Whether a text contains a secret (`containsSecret`), or the mark with which `redactSecrets` replaces one. */
 export function showsSecret(text: string): boolean {
   return containsSecret(text) || REDACTED_SECRET.test(text);

@@ -269,3 +269,47 @@ test("what is unsafe, unasked or without a record sends nothing", async () => {
   expect(stderr).toContain("is not a calibration record");
   expect(sent).toEqual([]);
 });
+
+test("a service that sends the key back, also as a name, in a header or cut, leaves no part of it in the record", async () => {
+  const { harness, sandbox } = await openService((answer, { headers = {} }) => {
+    const [, key = ""] = String(headers["Authorization"]).split(" ");
+    const echo = { [key]: key, nested: [`before ${key} after`], [`${"x".repeat(290)}${key}`]: true };
+    return {
+      ...answer,
+      headers: { ...answer.headers, "www-authenticate": `Bearer ${key}` },
+      body: JSON.stringify({ ...(JSON.parse(answer.body) as object), echo }),
+    };
+  });
+  expect((await harness.run(["calibrate", "--yes", "--json"])).code).toBe(0);
+  expect(recordText(harness)).toContain('"echo"');
+  expect(recordText(harness)).not.toContain(sandbox.ready.api_key);
+  expect(recordText(harness)).not.toContain(String(sandbox.ready.api_key).slice(-12));
+});
+
+test("no request follows an answer with live money, whichever answer it is", async () => {
+  for (const at of [0, 3, 9]) {
+    let answers = 0;
+    const { harness, sent } = await openService((answer) => {
+      answers += 1;
+      return answers === at + 1
+        ? withBody(answer, (text) =>
+            JSON.stringify({ ...(JSON.parse(text) as object), data: { livemode: true } }),
+          )
+        : answer;
+    });
+    const result = await harness.run(["calibrate", "--yes", "--json"]);
+    expect([at, result.code, sent.length]).toEqual([at, 1, at + 1]);
+    expect(result.stdout + result.stderr).toContain("livemode: true");
+    expect(existsSync(join(harness.cwd, RECORD))).toBe(false);
+  }
+});
+
+test("a record that cannot be written is refused before anything is sent", async () => {
+  const { harness, sent } = await openService();
+  mkdirSync(join(harness.cwd, "folder"));
+  const folder = await harness.run(["calibrate", "--yes", "--out", "folder"]);
+  expect([folder.code, folder.stderr]).toEqual([2, expect.stringContaining("is not a regular file")]);
+  const missing = await harness.run(["calibrate", "--yes", "--out", "missing/record.json"]);
+  expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining("is missing")]);
+  expect(sent).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { calibrate } from "../../client/calibration/calibrate.ts";
+import { calibrate, isLiveAnswer, LIVE } from "../../client/calibration/calibrate.ts";
 import type { ServiceTarget } from "../../client/api/client.ts";
 import {
   calibrationDifferences,
@@ -74,14 +74,16 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   refusePlain(target.baseUrl);
   refuseNoTestKey(target);
   const run = world.freshId().slice(-12);
+  if (record === undefined) requireWritable(context, path);
   using stop = abortOnStop(world);
   await using payer =
     options.withPayer === true ? await openPaymentReceiver(context, options, run) : undefined;
   await agree(context, target, { yes: options.yes === true, payer });
   const { timeoutMs } = retryPolicyOf(settings);
   const asking = { timeoutMs, signal: stop.signal };
-  const ended = await calibrate(world, target, { run, ...asking });
-  const payment = ended.end === "done" ? await payer?.observe(target, ended.answers, asking) : undefined;
+  const probed = await calibrate(world, target, { run, ...asking });
+  const payment = probed.end === "done" ? await payer?.observe(target, probed.answers, asking) : undefined;
+  const ended = isLiveAnswer(payment?.retrieved) ? LIVE : probed;
   if (stop.signal.aborted) throw new Refused(interruptedProblem("; nothing was recorded"));
   if (ended.end !== "done")
     throw new Refused({
@@ -90,7 +92,8 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
       message: `${target.baseUrl}: ${ended.message}`,
       next: "check --base-url and the API key with checkout whoami",
     });
-  const assumptions = [...judgeCalibration(run, ended.answers, payment)];
+  const secrets = [target.apiKey, ...(payment?.secrets ?? [])];
+  const assumptions = [...judgeCalibration({ name: run, secrets }, ended.answers, payment)];
   const found = { service: target.baseUrl, at: toIso(world.now()), assumptions };
   if (record !== undefined) return compare(context, { record, found, withPayment: payment !== undefined });
   world.files.write(path, `${JSON.stringify(found, null, 2)}\n`);
@@ -99,6 +102,19 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
     () => `${reportText(found.assumptions)}\n\nrecorded in ${printable(path)}`,
   );
 }
+
+/** Tries to write the record before any request, so that no answer is lost. */
+function requireWritable({ world }: Context, path: string): void {
+  const kind = world.files.look(path)?.kind;
+  if (kind !== undefined && kind !== "file")
+    throw refuseUsage(`${path} is not a regular file`, "name another file with --out; nothing was sent");
+  const attempt = `${path}.attempt`;
+  world.files.write(attempt, " ".repeat(MAX_RECORD_BYTES));
+  world.files.remove(attempt);
+}
+
+/** More than a record takes. */
+const MAX_RECORD_BYTES = 128 * 1024;
 
 async function compare(
   { printer }: Context,

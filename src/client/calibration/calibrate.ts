@@ -12,7 +12,7 @@ import { COMMAND_AGENT } from "../../core/network/headers.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import type { ServiceTarget } from "../api/client.ts";
 
-/** The result of a calibration: with all readable answers, or stopped before its second request. */
+/** The result of a calibration: with all readable answers, or stopped by an answer. */
 type Calibrated =
   | { readonly end: "done"; readonly answers: ProbeAnswers }
   | { readonly end: "not_this_service" | "live"; readonly message: string };
@@ -21,7 +21,7 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /**
  * Sends the probes to a service in sequence. Stops after the first unless its answer is a checkout with `livemode`
- * false. Probes without a usable answer are omitted.
+ * false, and after any answer with `livemode` true. Probes without a usable answer are omitted.
  */
 export async function calibrate(
   world: Pick<World, "send">,
@@ -38,6 +38,7 @@ export async function calibrate(
       const stopped = reasonToStop(result);
       if (stopped !== undefined) return stopped;
     }
+    if (isLive(result)) return LIVE;
     const answer = usableAnswer(request, result);
     if (answer !== undefined) answers.set(name, answer);
   }
@@ -69,17 +70,34 @@ function usableAnswer({ method }: ProbeRequest, result: OutboundResult): ProbeAn
 function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done" }> | undefined {
   if (!result.ok) return { end: "not_this_service", message: `there was no answer: ${result.message}` };
   const { livemode, id } = checkoutInAnswer(parseProbeAnswer(result));
-  if (livemode === false) return undefined;
-  if (livemode === true)
-    return {
-      end: "live",
-      message: "the created order has livemode: true, so nothing more was sent",
-    };
+  if (livemode === false || isLive(result)) return undefined;
   const what = id === undefined ? "no checkout" : "a checkout without livemode";
   return {
     end: "not_this_service",
     message: `the first create was answered with ${result.status} and ${what}, so nothing more was sent`,
   };
+}
+
+/** The end of a run after an answer about real money. */
+export const LIVE = {
+  end: "live",
+  message: "an answer has livemode: true, so nothing more was sent",
+} as const;
+
+function isLive(result: OutboundResult): boolean {
+  return result.ok && isLiveAnswer(parseProbeAnswer(result));
+}
+
+/** Whether an answer, of any status, says anywhere that it is about real money. */
+export function isLiveAnswer(answer: ProbeAnswer | undefined): boolean {
+  return hasLivemode(answer?.body);
+}
+
+function hasLivemode(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([name, item]) =>
+    name === "livemode" ? item === true || item === "true" : hasLivemode(item),
+  );
 }
 
 function ask(

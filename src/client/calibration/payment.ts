@@ -11,7 +11,7 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import type { World } from "../../world.ts";
 import type { ServiceTarget } from "../api/client.ts";
 import { poll } from "../poll.ts";
-import { sendProbe, type ProbeOptions } from "./calibrate.ts";
+import { isLiveAnswer, sendProbe, type ProbeOptions } from "./calibrate.ts";
 import type { CalibrationReceiver } from "./receiver.ts";
 
 /** Time for the payment, in milliseconds. */
@@ -44,7 +44,8 @@ export async function awaitPayment(
     retrieves += 1;
     const request = { method: "GET", path: retrievePath(id) } as const;
     retrieved = (await sendProbe(world, target, { ...options, request })) ?? retrieved;
-    if (isOver(retrieved)) endedAt ??= world.monotonic();
+    // Nothing more is sent to a service with real money.
+    if (isOver(retrieved) || isLiveAnswer(retrieved)) endedAt ??= world.monotonic();
   };
   const look = async (): Promise<void> => {
     const now = countEvents(receiver) + (receiver.visit() === undefined ? 0 : 1);

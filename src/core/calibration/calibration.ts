@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { ASSUMPTIONS } from "./assumptions.ts";
-import { UUID_SOURCE } from "../text.ts";
+import { redactSecrets, redactValues, UUID_SOURCE } from "../text.ts";
 import { decodeUtf8 } from "../json.ts";
 import { PAYMENT_JUDGES, type PaidOrder, type PaymentEvidence, type PaymentVerdict } from "./payment.ts";
 import {
@@ -73,16 +73,24 @@ export function verdictsOf({
   };
 }
 
+/** A run of the probes. */
+export type CalibrationRun = {
+  /** The unique text in the run's order_ids and keys. */
+  readonly name: string;
+  /** The API key and the signing secrets of the run. */
+  readonly secrets: readonly string[];
+};
+
 /**
- * Judges all assumptions by the answers of a run and, if the user paid, by the evidence of the payment. `run` is the
- * unique text in the run's order_ids and keys.
+ * Judges all assumptions by the answers of a run and, if the user paid, by the evidence of the payment. No part of a
+ * secret that the service sends back is kept.
  */
 export function judgeCalibration(
-  run: string,
+  run: CalibrationRun,
   answers: ProbeAnswers,
   payment: PaymentEvidence | undefined,
 ): readonly CalibratedAssumption[] {
-  const order = { id: checkoutInAnswer(answers.get(FIRST_PROBE))["id"], orderId: probeOrderId(run) };
+  const order = { id: checkoutInAnswer(answers.get(FIRST_PROBE))["id"], orderId: probeOrderId(run.name) };
   return ASSUMPTIONS.map(({ decision }) => {
     const judgePayment = PAYMENT_JUDGES.get(decision);
     if (judgePayment === undefined) return judge(run, answers, decision);
@@ -106,7 +114,7 @@ type ObservedAnswer = {
   readonly answer: ProbeAnswer | undefined;
 };
 
-function judge(run: string, answers: ProbeAnswers, decision: number): CalibratedAssumption {
+function judge(run: CalibrationRun, answers: ProbeAnswers, decision: number): CalibratedAssumption {
   const seen: readonly ObservedAnswer[] = PROBES.flatMap((probe) =>
     probe.checks
       .filter((check) => check.decision === decision)
@@ -114,7 +122,7 @@ function judge(run: string, answers: ProbeAnswers, decision: number): Calibrated
   );
   const wrong = seen.find(({ check, answer }) => answer !== undefined && !check.holds(answer, answers));
   const shown = wrong ?? seen.findLast(({ answer }) => answer !== undefined);
-  const request = shown?.probe.request(run, answers);
+  const request = shown?.probe.request(run.name, answers);
   if (shown?.answer === undefined || request === undefined) {
     return unobservedAssumption(
       decision,
@@ -137,7 +145,10 @@ function judge(run: string, answers: ProbeAnswers, decision: number): Calibrated
 /** Answer headers that a record keeps, because the interface or a decision relies on them. */
 const SHOWN_HEADERS = ["content-type", "idempotent-replayed", "www-authenticate", "x-request-id"] as const;
 
-function displayAnswer(run: string, { status, headers, body }: ProbeAnswer): CalibratedAssumption["answer"] {
+function displayAnswer(
+  run: CalibrationRun,
+  { status, headers, body }: ProbeAnswer,
+): CalibratedAssumption["answer"] {
   const shown = SHOWN_HEADERS.flatMap((name) => {
     const value = headers[name];
     return value === undefined ? [] : [[name, removeRunSpecifics(run, value)] as const];
@@ -150,7 +161,7 @@ function displayAnswer(run: string, { status, headers, body }: ProbeAnswer): Cal
  * paid order.
  */
 function displayEvidence(
-  { run, order }: { readonly run: string; readonly order: PaidOrder },
+  { run, order }: { readonly run: CalibrationRun; readonly order: PaidOrder },
   shown: PaymentVerdict["shown"],
 ): Pick<CalibratedAssumption, "request" | "answer"> {
   if (shown === undefined) return { request: null, answer: null };
@@ -165,7 +176,7 @@ function displayEvidence(
     request: {
       method,
       path: text(target),
-      headers: Object.fromEntries(headers.map(([name, value]) => [name, text(value)] as const)),
+      headers: Object.fromEntries(headers.map(([name, value]) => [text(name), text(value)] as const)),
       body: body.length === 0 ? null : text(decodeUtf8(body) ?? "not UTF-8"),
     },
     answer: { status: answered, headers: {}, body: null },
@@ -188,7 +199,7 @@ function removeTimes(text: string): string {
     .replaceAll(/\b\d{10,13}\b/g, "<time>");
 }
 
-function displayRequest(run: string, request: ProbeRequest): CalibratedAssumption["request"] {
+function displayRequest(run: CalibrationRun, request: ProbeRequest): CalibratedAssumption["request"] {
   const { method, path, body } = request;
   const headers = Object.entries(probeHeaders(request, "Bearer <API key>")).map(
     ([name, value]) => [name, removeRunSpecifics(run, value)] as const,
@@ -207,16 +218,19 @@ function shortenText(text: string): string {
 const ANY_UUID = new RegExp(UUID_SOURCE, "gi");
 const URL_TEXT = /https?:\/\/[^\s"]+/g;
 
-/** A text without the parts that differ between two runs: ids, addresses, and names created by this run. */
-function removeRunSpecifics(run: string, text: string): string {
-  return text.replaceAll(URL_TEXT, "<url>").replaceAll(ANY_UUID, "<uuid>").replaceAll(run, "<run>");
+/** A text without secrets, and without the parts that differ between two runs: ids, addresses, and names of this run. */
+function removeRunSpecifics({ name, secrets }: CalibrationRun, text: string): string {
+  const safe = redactSecrets(redactValues(text, secrets));
+  return safe.replaceAll(URL_TEXT, "<url>").replaceAll(ANY_UUID, "<uuid>").replaceAll(name, "<run>");
 }
 
-function normalizeValue(run: string, value: unknown): unknown {
+function normalizeValue(run: CalibrationRun, value: unknown): unknown {
   if (typeof value === "string") return removeRunSpecifics(run, value);
   if (Array.isArray(value)) return value.map((item) => normalizeValue(run, item));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, normalizeValue(run, item)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [removeRunSpecifics(run, name), normalizeValue(run, item)]),
+  );
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Words } from "../language.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
-import { printableLiteral } from "../text.ts";
+import { isSecretInAddress, printableLiteral, SECRET_DESCRIPTION, SECRET_DESCRIPTION_ZH } from "../text.ts";
 import { parseEventTypes } from "../checkout/event-types.ts";
 import { isApiAction, type FaultAction } from "./actions.ts";
 import type { FaultsRequest, FaultEntry } from "./shapes.ts";
@@ -89,6 +89,13 @@ function strangeParameter({ action, ...wanted }: FaultRequest): Words | undefine
 }
 
 function strangeValue({ action, match = {}, latencyMs = 0 }: FaultRequest): Words | undefined {
+  const { path = "", orderId = "" } = match;
+  const secret = isSecretInAddress(path) ? "path" : isSecretInAddress(orderId) ? "order_id" : undefined;
+  if (secret !== undefined)
+    return [
+      `match.${secret}: must not contain ${SECRET_DESCRIPTION}`,
+      `match.${secret}：不得包含${SECRET_DESCRIPTION_ZH}`,
+    ];
   if (match.path !== undefined && !new RegExp(PATH_PATTERN).test(match.path))
     return [
       `match.path: expected a path of v1 such as /v1/orders or /v1/checkout-sessions/*; got ${printableLiteral(match.path)}`,

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { SECRET_PATTERN } from "../text.ts";
 import { addRules, nameSchemas } from "../shape/wire-names.ts";
 import { EVENT_PATTERNS } from "../checkout/event-types.ts";
 import { FAULT_ACTIONS, FAULT_PROFILES, MAX_DELIVERY_DELAY_MS } from "./actions.ts";
@@ -11,7 +12,7 @@ const MAX_SEED = 64;
 const MAX_RETRY_AFTER_S = 3600;
 
 const action = z.enum(FAULT_ACTIONS);
-const pattern = nonEmptyText(MAX_PATTERN);
+const pattern = nonEmptyText(MAX_PATTERN).check(z.meta({ not: { pattern: SECRET_PATTERN } }));
 
 /** The fault that was applied to a request or a delivery. */
 export const appliedFault = z.object({ id: z.uuid(), action });

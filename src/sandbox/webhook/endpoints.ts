@@ -8,6 +8,7 @@ import {
   sealSecret,
   SIGNING_SECRET_BYTES,
 } from "../../core/sealed-secret.ts";
+import { isSecretInAddress, SECRET_DESCRIPTION, SECRET_DESCRIPTION_ZH } from "../../core/text.ts";
 import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
@@ -341,6 +342,12 @@ function checkForm(
 ): Outcome<Pick<Endpoint, "url" | "eventTypes">> {
   const target = addField("url", parseTarget(wanted.url, targets));
   if (!target.ok) return target;
+  // Only a new address: an endpoint of an older state keeps working.
+  if (isSecretInAddress(wanted.url))
+    return refuse("invalid_parameter", [
+      `url must not contain ${SECRET_DESCRIPTION}`,
+      `url 不得包含${SECRET_DESCRIPTION_ZH}`,
+    ]);
   return mapValue(
     addField("event_types", parseEventTypes(wanted.eventTypes ?? [ALL_EVENTS])),
     (eventTypes) => ({

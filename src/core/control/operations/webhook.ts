@@ -4,6 +4,7 @@ import { EVENT_TYPE_FORM, EVENT_PATTERNS, EVENT_TYPES } from "../../checkout/eve
 import { moment, momentInRequest, wholeNumber, wholeNumberInQuery } from "../../shape/fields.ts";
 import { DELIVERY_STATES } from "../../webhook/delivery.ts";
 import { deliveryEntry, endpoint, eventEntry, signingSecrets } from "../../webhook/shapes.ts";
+import { SECRET_PATTERN } from "../../text.ts";
 import { TARGET_SCHEMA } from "../../webhook/target.ts";
 import { storeOperation } from "../operation.ts";
 
@@ -17,7 +18,7 @@ const MAX_PAGE = 1000;
 
 const eventPattern = z.string().check(z.meta({ enum: EVENT_PATTERNS }));
 const eventTypes = z.array(eventPattern).check(z.minLength(1), z.maxLength(20));
-const receiverUrl = z.string().check(z.meta(TARGET_SCHEMA));
+const receiverUrl = z.string().check(z.meta({ ...TARGET_SCHEMA, not: { pattern: SECRET_PATTERN } }));
 
 const deliveries = z.object({ deliveries: z.array(deliveryEntry) });
 
