@@ -3,7 +3,7 @@ import { isAbsolute, join } from "node:path";
 import { isError } from "../core/outcome.ts";
 import type { PathFacts } from "../world.ts";
 import { isError } from "../core/outcome.ts";
-import { files } from "./files.ts";
+import { discardFile, files } from "./files.ts";
 import { codeOf, crypto, sea } from "./node.ts";
 import { readRegularFile } from "./read.ts";
 
@@ -15,7 +15,7 @@ export const SQLITE_ASSET = "better_sqlite3.node";
 
 /**
  * Writes the executable's SQLite addon into a private cache folder, unless it is already there, and returns its path.
- * If that folder cannot be used, the addon is written into a new temporary folder. Throws with both reasons if neither
+ * If that folder cannot be used, the addon is written into a temporary folder. Throws with both reasons if neither
  * can be used.
  */
 export function unpackAddon(): string {
@@ -40,10 +40,21 @@ function keepInTemporaryFolder(
   { addon, error }: { readonly addon: Uint8Array; readonly error: unknown },
 ): string {
   try {
-    return keepAddon(mkdtempSync(prefix), addon);
+    return keepTemporary(prefix, addon);
   } catch (cause) {
     const reasons = [error, cause].map((one) => (isError(one) ? one.message : String(one)));
     throw Object.assign(new Error(reasons.join("; "), { cause }), { code: ADDON_NOT_WRITTEN });
+  }
+}
+
+/** All commands of this user share a folder. If another user has created it, the addon is removed at the end. */
+function keepTemporary(prefix: string, addon: Uint8Array): string {
+  try {
+    return keepAddon(`${prefix}${process.getuid?.() ?? "user"}`, addon);
+  } catch {
+    const own = mkdtempSync(prefix);
+    process.once("exit", () => discardFile(own));
+    return keepAddon(own, addon);
   }
 }
 

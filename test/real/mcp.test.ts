@@ -2,11 +2,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { TOOLS, toolNames } from "../../src/core/mcp/tools.ts";
 import { stateFile } from "../../src/host/folder/files.ts";
-import { PROGRAM, runHere, startSandboxHere } from "../support/program.ts";
+import { PROGRAM, run, runHere, startSandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const HOSTILE = [
@@ -47,9 +48,15 @@ async function connect(cwd: string, ...args: string[]) {
   await client.connect(transport);
   onTestFinished(() => client.close());
   const call = async (name: string, given?: Record<string, unknown>): Promise<Called> => {
-    const { isError, content } = await client.callTool({ name, arguments: given });
-    const parts = content as { readonly text: string }[];
-    return { isError: isError === true, text: parts.map(({ text }) => text).join("\n") };
+    try {
+      const { isError, content } = await client.callTool({ name, arguments: given });
+      const parts = content as { readonly text: string }[];
+      return { isError: isError === true, text: parts.map(({ text }) => text).join("\n") };
+    } catch (error) {
+      // Wrong parameters are an error of the protocol.
+      if (!(error instanceof McpError) || error.code !== ErrorCode.InvalidParams) throw error;
+      return { isError: true, text: error.message.replace("MCP error -32602: ", "") };
+    }
   };
   return { client, call };
 }
@@ -135,6 +142,34 @@ test("an agent looks into the sandbox: right, wrong and hostile arguments, no se
   for (const secret of secrets) expect(answers.filter((text) => text.includes(secret))).toEqual([]);
   expect(answers.join("\n")).not.toMatch(/\/portal\/|sign-in|whsec_|svc_test_\w/);
 });
+
+test("wrong parameters are an error of the protocol, and a cancelled wait ends at once", async () => {
+  const cwd = tempFolder();
+  await startSandboxHere({ cwd });
+  const { client } = await connect(cwd);
+  for (const given of [
+    { name: "wait_for", arguments: { type: 1 } },
+    { name: "shell", arguments: {} },
+  ])
+    await expect(client.callTool(given)).rejects.toMatchObject({ code: -32602 });
+  const messages = [
+    { id: 1, method: "initialize", params: INITIALIZE },
+    { method: "notifications/initialized" },
+    { id: 2, method: "tools/call", params: { name: "wait_for", arguments: WAIT } },
+    { method: "notifications/cancelled", params: { requestId: 2, reason: "enough" } },
+  ];
+  const input = messages.map((one) => `${JSON.stringify({ jsonrpc: "2.0", ...one })}\n`).join("");
+  // Otherwise the process would wait for the event.
+  const { code, stdout } = await run(["mcp"], { cwd, input, timeoutMs: 40_000 });
+  expect([code, stdout.includes('"id":1'), stdout.includes('"id":2')]).toEqual([0, true, false]);
+});
+
+const INITIALIZE = {
+  protocolVersion: "2025-06-18",
+  capabilities: {},
+  clientInfo: { name: "test", version: "1" },
+};
+const WAIT = { type: "order.created", timeout_s: 60 };
 
 test("with --allow-write an agent creates, pays, injects and replays; a stopped sandbox is said, and a new one used", async () => {
   const cwd = tempFolder();

@@ -6,7 +6,8 @@ function __checkout_complete
     set -l typed (string unescape -- $token; or string sub -s 2 -- $token)
     set -l words (commandline -opc)
     for line in (command checkout complete -- $words[2..-1] "$typed" 2>/dev/null)
-        if string match -q -r '\t' -- $line
+        # fish inserts a leading ~ as it is, and would replace it with the home folder of a user.
+        if string match -q -r '^[^~].*\t' -- $line
             printf '%s\n' $line
         else if test $line = :0
             __fish_complete_path $typed

@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { Command } from "commander";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { inputSchema, parseInput, toolNamed, toolNames, TOOLS, type ToolName } from "../../core/mcp/tools.ts";
@@ -47,10 +47,14 @@ export async function serveTools(
       annotations: { readOnlyHint: !TOOLS[name].writes, openWorldHint: false },
     })),
   }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const name = toolNamed(params.name);
-    if (name === undefined || !offered.includes(name)) return refusal(whyNotOffered(name));
-    const { isError, text } = await runTool(world, makeProgram, { name, given: params.arguments, settings });
+    if (name === undefined || !offered.includes(name)) throw invalidParams(whyNotOffered(name));
+    const parsed = parseInput(name, params.arguments);
+    if (!parsed.ok) throw invalidParams(parsed.refusal);
+    const stoppable = stoppedBy(world, signal);
+    const call = { name, input: parsed.value, settings };
+    const { isError, text } = await runTool(stoppable, makeProgram, call);
     const instance = instanceOf(context);
     const note = noteOn(known, instance);
     known = instance;
@@ -69,8 +73,26 @@ function whyNotOffered(name: ToolName | undefined): string {
     : `${name} changes the sandbox: start the server with checkout mcp --allow-write`;
 }
 
-function refusal(message: string) {
-  return { isError: true, content: [{ type: "text" as const, text: message }] };
+/** The error of the protocol for a call with wrong parameters. The SDK's own error would name its code twice. */
+function invalidParams(message: string): Error {
+  return Object.assign(new Error(message), { code: ErrorCode.InvalidParams });
+}
+
+/** A world whose commands also stop when the client cancels its call. */
+function stoppedBy(world: World, signal: AbortSignal): World {
+  return {
+    ...world,
+    onStop: (stop) => {
+      const cancel = (): void => stop("SIGINT");
+      const unsubscribe = world.onStop(stop);
+      signal.addEventListener("abort", cancel);
+      if (signal.aborted) cancel();
+      return () => {
+        unsubscribe();
+        signal.removeEventListener("abort", cancel);
+      };
+    },
+  };
 }
 
 /** The process that serves the folder's sandbox; undefined if none is running. */
@@ -94,13 +116,11 @@ async function runTool(
   makeProgram: ProgramMaker,
   {
     name,
-    given,
+    input,
     settings,
-  }: { readonly name: ToolName; readonly given: unknown; readonly settings: Settings },
+  }: { readonly name: ToolName; readonly input: unknown; readonly settings: Settings },
 ): Promise<Result> {
-  const parsed = parseInput(name, given);
-  if (!parsed.ok) return { isError: true, text: parsed.refusal };
-  const lines = (COMMAND_LINES[name] as (input: unknown) => readonly (readonly string[])[])(parsed.value);
+  const lines = (COMMAND_LINES[name] as (input: unknown) => readonly (readonly string[])[])(input);
   let result: Result = { isError: true, text: "nothing was run" };
   for (const line of lines) {
     result = await runLine(world, makeProgram, [...line, ...settings.common, "--json"]);
