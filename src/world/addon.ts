@@ -2,7 +2,6 @@ import { mkdtempSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { isError } from "../core/outcome.ts";
 import type { PathFacts } from "../world.ts";
-import { isError } from "../core/outcome.ts";
 import { discardFile, files } from "./files.ts";
 import { codeOf, crypto, sea } from "./node.ts";
 import { readRegularFile } from "./read.ts";
