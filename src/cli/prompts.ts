@@ -72,7 +72,7 @@ async function unlessInterrupted<Answer>(
 const INTERRUPT_ERROR_NAME = "ExitPromptError";
 
 async function createEditedQuestions(world: World): Promise<Questions> {
-  const { confirm, input, select } = await import("@inquirer/prompts");
+  const { confirm: confirmation, input, select } = await import("@inquirer/prompts");
   const terminal = { input: world.stdin(), output: world.stderr };
   return {
     text: ({ message, validate, suggested }) =>
@@ -81,7 +81,7 @@ async function createEditedQuestions(world: World): Promise<Questions> {
       const choices = Object.entries(names).map(([value, name]) => ({ value, name }));
       return select({ message, choices }, terminal);
     },
-    confirm: (message) => confirm({ message, default: false }, terminal),
+    confirm: (message) => confirmation({ message, default: false }, terminal),
   };
 }
 
