@@ -58,7 +58,7 @@ export function licensesFile(folder: string): string {
 export function makeExecutable(folder: string, platform: Platform): void {
   writeFileSync(licensesFile(folder), `${licenseTexts(bundled)}\n${licenseOfNode(platform)}`);
   const files = readdirSync(join(folder, PROGRAM), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".js"))
+    .filter((name) => /\.js(?:\.map)?$/.test(name))
     .map((name) => [name.replaceAll("\\", "/"), join(PROGRAM, name)] as const);
   const description = {
     main: MAIN,

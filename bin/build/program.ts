@@ -8,7 +8,10 @@ import { CHUNKS } from "./output.ts";
 /** The first file of the program; each other one is a chunk, and is loaded when a command needs it. */
 export const ENTRY = "checkout.js";
 
-const OUTPUT = { ...output, format: "cjs", entryFileNames: ENTRY } satisfies OutputOptions;
+/** The names of sources for stack traces (`src/world/machine.ts`); the sources themselves are not in the package. */
+const MAPS = { sourcemap: true, sourcemapExcludeSources: true } satisfies OutputOptions;
+
+const OUTPUT = { ...output, format: "cjs", entryFileNames: ENTRY, ...MAPS } satisfies OutputOptions;
 
 /**
  * Makes the program in a folder, in one chunk for each set of modules that the same imports need. The chunks are in a

@@ -56,3 +56,38 @@ export function temporaryFile(name: string, content: string): TemporaryFile {
   files.write(path, content);
   return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
+
+/** Matches a place in a file of the program: its path, line and column. */
+const PLACE = /(\/?[^()\s][^()]*\.js):(\d+):(\d+)/;
+
+/**
+ * Lets stack traces of this process name the files of src. The source maps of the program are read only when a trace is
+ * shown.
+ */
+export function nameSources(): void {
+  Error.prepareStackTrace = (error, sites) =>
+    [String(error), ...sites.map((site) => `    at ${inSource(site.toString())}`)].join("\n");
+}
+
+function inSource(site: string): string {
+  return site.replace(PLACE, (place, file: string, line: string, column: string) => {
+    const map = readMap(`${file}.map`);
+    if (map === undefined) return place;
+    const { SourceMap } = process.getBuiltinModule("node:module");
+    const origin = new SourceMap(JSON.parse(map)).findOrigin(Number(line), Number(column));
+    if (!("fileName" in origin)) return place;
+    return `${origin.fileName.replace(/^(?:\.\.\/)+/, "")}:${origin.lineNumber}:${origin.columnNumber}`;
+  });
+}
+
+/** The source map at a path, in the executable an asset; undefined for files that have none, such as Node's. */
+function readMap(path: string): string | undefined {
+  const folder = `${process.execPath}/`;
+  try {
+    if (!path.startsWith(folder)) return isAbsolute(path) ? readText(path) : undefined;
+    return sea().getAsset(path.slice(folder.length), "utf8");
+  } catch {
+    // A trace is shown as it is rather than not at all.
+    return undefined;
+  }
+}

@@ -93,6 +93,18 @@ test("a sandbox that runs loads its own chunks after another build took its plac
   expect(await Promise.all(statuses)).toEqual([200, 404, 401, 404]);
 });
 
+test("a stack trace of the program names the files of src", async () => {
+  const planted = join(tempFolder(), "planted.cjs");
+  writeFileSync(planted, 'process.umask = () => { throw new Error("planted"); };');
+  const started = runFile(process.execPath, ["-r", planted, join(ROOT, "bin/checkout.cjs"), "--version"]);
+  await expect(started).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^Error: planted\n.*\n {4}at realWorld \(src\/world\/real\.ts:\d+:\d+\)$/m,
+    ) as string,
+  });
+});
+
 /** A repository with one source, and builds that copy it. */
 function repository() {
   const root = tempFolder();
