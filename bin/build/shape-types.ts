@@ -35,9 +35,10 @@ function typeText(schema: z.core.$ZodType, names: TypeNames, indent: string): st
   if (schema instanceof z.ZodMiniEnum) return Object.values(schema.def.entries).map(literal).join(" | ");
   if (schema instanceof z.ZodMiniLiteral) return schema.def.values.map(literal).join(" | ");
   if (schema instanceof z.ZodMiniPipe) return inner(schema.def.in);
-  const plain = schema._zod.def.type;
-  if (plain === "string" || plain === "number" || plain === "boolean") return plain;
-  throw new Error(`a shape of the kit's types cannot hold ${plain}`);
+  if (schema instanceof z.ZodMiniString) return "string";
+  if (schema instanceof z.ZodMiniNumber) return "number";
+  if (schema instanceof z.ZodMiniBoolean) return "boolean";
+  throw new Error("a shape of the kit's types is of a kind that has no type here");
 }
 
 function objectText(schema: z.ZodMiniObject, names: TypeNames, indent: string): string {
