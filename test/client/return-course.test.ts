@@ -121,6 +121,7 @@ async function runDrill({ shop = {}, isOwn = true, others = 2, refused, interrup
     bodySha256: "",
     answer: null,
     nextAt: null,
+    by: null,
   };
   const delivery = {
     id: idOf(800),

@@ -113,6 +113,7 @@ test("a refusal is a page, and changes nothing", async () => {
     [`${webhooks}/endpoints/${UNKNOWN}/test`, {}, 404, UNKNOWN],
     [`${webhooks}/events/${UNKNOWN}/replay`, {}, 404, UNKNOWN],
     [`${webhooks}/deliveries/replay`, { since: "yesterday" }, 400, "since"],
+    [`${webhooks}/deliveries/retry`, { endpoint_id: UNKNOWN }, 404, UNKNOWN],
   ] as const;
   for (const [path, fields, status, said] of rows) {
     const refused = await portal.post(path, fields);
@@ -327,6 +328,29 @@ test("deliveries are filtered by endpoint, state and type, and read part by part
   expect((await control("/endpoints")).ok).toBe(true);
 });
 
+test("what waits is sent by a button, and a delivery that a replay settled shows its attempt", async () => {
+  const { portal, webhooks, addEndpoint, receiver, order, advance, deliveries } = await openSite();
+  const hooks = receiver(3000);
+  hooks.answers = () => 500;
+  const { id } = await addEndpoint(hooks.url, ["order.created"]);
+  await order("order-1");
+  await order("order-2");
+  await advance(1);
+  hooks.answers = () => 200;
+  const [, first] = await deliveries();
+  await portal.act(`${webhooks}/events/${first?.event_id ?? ""}/replay`, { endpoint_id: "" });
+  const page = await portal.get(`${webhooks}/deliveries/${first?.id ?? ""}`);
+  expect(page.text).toMatch(/succeeded.* Attempt 2 .*Cause replay/u);
+  for (const at of [webhooks, `${webhooks}/endpoints/${id}`])
+    expect((await portal.get(at)).text).toContain("Send waiting deliveries now");
+  const sent = await portal.act(`${webhooks}/deliveries/retry`, { endpoint_id: id });
+  expect(sent.text).toContain("Waiting deliveries that are now sent: 1.");
+  await advance(1);
+  expect(await deliveries("?state=due")).toEqual([]);
+  const none = await portal.act(`${webhooks}/deliveries/retry`);
+  expect(none.text).toContain("No delivery to an enabled endpoint waits.");
+});
+
 test("all that failed since a moment is delivered again, and nothing else", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, advance, harness } = await openSite([
     "--delivery-schedule",
@@ -367,7 +391,7 @@ test("all that failed since a moment is delivered again, and nothing else", asyn
   await settled();
   expect(hooks.got).toHaveLength(4);
   const nothing = await harness.run(["events", "replay-failed", "--json"]);
-  expect(JSON.parse(nothing.stdout)).toEqual({ replayed: 0, more: false });
+  expect(JSON.parse(nothing.stdout)).toEqual({ replayed: 0, retried: 0, more: false });
 });
 
 test("more than a thousand that failed are delivered again in several requests, to no endpoint that is disabled", async () => {
@@ -395,9 +419,17 @@ test("more than a thousand that failed are delivered again in several requests, 
   const since = "2026-01-01T00:00:00Z";
   const first = await portal.act(`${webhooks}/deliveries/replay`, { since });
   expect(first.text).toContain("1000 events are delivered again. More deliveries have failed");
-  expect((await control("/deliveries/replay", { since })).data).toEqual({ replayed: 101, more: false });
+  expect((await control("/deliveries/replay", { since })).data).toEqual({
+    replayed: 101,
+    retried: 0,
+    more: false,
+  });
   await control(`/endpoints/${id}/state`, { action: "disable" });
-  expect((await control("/deliveries/replay", { since })).data).toEqual({ replayed: 0, more: false });
+  expect((await control("/deliveries/replay", { since })).data).toEqual({
+    replayed: 0,
+    retried: 0,
+    more: false,
+  });
   const named = await control("/deliveries/replay", { since, endpoint_id: id });
   expect(named.error?.code).toBe("state_conflict");
 });

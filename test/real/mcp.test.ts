@@ -32,6 +32,7 @@ const RIGHT = {
   create: { object: "order", order_id: "order-2", price_id: "price_coffee" },
   pay: { id: "order-2", advance: "1s" },
   fault: { action: "drop", event: "order.expired" },
+  retry: { order_id: "order-2" },
   replay_or_restore: { event_id: "EVENT" },
 } as const satisfies Readonly<Record<keyof typeof TOOLS, object>>;
 
@@ -181,6 +182,7 @@ test("with --allow-write an agent creates, pays, injects and replays; a stopped 
   expect((await call("pay", RIGHT.pay)).isError).toBe(false);
   expect((await call("explain", { id: "order-2" })).text).toContain("succeeded");
   expect((await call("fault", RIGHT.fault)).text).toContain('"drop"');
+  expect((await call("retry", RIGHT.retry)).text).toContain('"retried":0');
   const listed = await call("list", { what: "events", order_id: "order-2" });
   const [, eventId = ""] = /"event_id":"([^"]+)"/.exec(listed.text) ?? [];
   // No endpoint receives it: the refusal names what to do.

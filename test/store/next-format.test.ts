@@ -53,9 +53,9 @@ test("the formats are what they are", () => {
     currentSchemaVersion(kind),
   ]);
   expect(formats).toEqual([
-    [30, 33],
+    [30, 34],
     [30, 30],
-    [30, 33],
+    [30, 34],
     [10, 13],
   ]);
 });

@@ -204,6 +204,8 @@ test("a format stays as it is: a change of a schema is one more migration, noted
     "91080a0425e965ee",
     "20ca94afa571f048",
     "f6b9f90757a0d643",
+    // The attempts that a replay made for a delivery that waited.
+    "693767383032c772",
   ]);
   expect(digests(REQUESTS_FILE)).toEqual(["e42b38f512779c7b"]);
   expect(digests(JOURNAL_FILE)).toEqual([

@@ -95,7 +95,7 @@ const delivery: Omit<Delivery, "state" | "tries" | "fault"> = {
   nextAt: 18,
   createdAt: 19,
 };
-const sent: Omit<DeliveryAttempt, keyof RecordedAttemptResult> = {
+const sent: Omit<DeliveryAttempt, keyof RecordedAttemptResult | "madeBy"> = {
   deliveryId,
   number: 1,
   startedAt: 20,
@@ -276,7 +276,7 @@ test("every table gives back what it was given, each value in its own field", as
     [store.signingSecrets.ofEndpoint(endpointId), [{ ...secret, endpointId, createdAt: 9, retiredAt: 10 }]],
     [store.deliveries.find(deliveryId), { ...delivery, state: "due", tries: 0, fault: null }],
     [store.deliveries.list(filter), [{ ...delivery, state: "due", tries: 0, fault: null }]],
-    [store.deliveryAttempts.of(deliveryId), [{ ...sent, ...end }]],
+    [store.deliveryAttempts.of(deliveryId), [{ ...sent, ...end, madeBy: null }]],
     [store.faults.now(storeId), [fault]],
     [store.faults.of(storeId), [fault]],
     [store.faults.all(), [fault]],

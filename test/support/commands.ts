@@ -24,6 +24,7 @@ export const COMMANDS: readonly string[] = [
   "portal sign-out",
   "open --print",
   "deliveries list",
+  "deliveries retry",
   ...["add drop", "list", "remove ID", "clear"].map((a) => `faults ${a}`),
   "requests list",
   "requests get ID",

@@ -84,6 +84,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     showEvent: [`${STORE}/events/${eventId}`],
     replayEvent: [`${STORE}/events/${eventId}/replay`, { endpoint_id: endpoint }],
     replayFailed: [`${STORE}/deliveries/replay`, { since: "2026-01-01T00:00:00Z", endpoint_id: endpoint }],
+    retryDeliveries: [`${STORE}/deliveries/retry`, { endpoint_id: endpoint, order_id: "order-1" }],
     listDeliveries: [`${STORE}/deliveries?event_id=${eventId}&state=due&wait_ms=10`],
     readiness: [`${STORE}/readiness`],
     checklist: [`${STORE}/checklist`],

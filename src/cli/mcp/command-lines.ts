@@ -53,6 +53,9 @@ export const COMMAND_LINES: CommandLines = {
       ...optional("times", times),
     ],
   ],
+  retry: ({ endpoint_id: endpointId, order_id: orderId }) => [
+    ["deliveries", "retry", ...optional("endpoint", endpointId), ...optional("order-id", orderId)],
+  ],
   replay_or_restore: ({ event_id: eventId, snapshot }) => [
     // With both or neither, the command itself refuses its arguments.
     eventId === undefined

@@ -48,7 +48,7 @@ export function registerMcp(makeProgram: ProgramMaker) {
 function allowWriteOption() {
   return switchOption(
     "--allow-write",
-    "also offer the tools that create, pay, inject faults, replay and restore",
+    "also offer the tools that create, pay, inject faults, retry, replay and restore",
   );
 }
 

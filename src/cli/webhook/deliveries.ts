@@ -17,7 +17,16 @@ type ListOptions = CommonOptions & {
   readonly before?: string;
 };
 
-/** `checkout deliveries list`. */
+type RetryOptions = CommonOptions & { readonly endpoint?: string; readonly orderId?: string };
+
+/** The remedies if an endpoint is unknown, or is not enabled. */
+export const ENDPOINT_REMEDIES = {
+  not_found: "checkout endpoints list shows the endpoints",
+  state_conflict:
+    "checkout endpoints list shows the states; to enable an endpoint: checkout endpoints enable <id>",
+} as const;
+
+/** `checkout deliveries list|retry`. */
 export function registerDeliveries(group: Group): void {
   register<ListOptions>(group, {
     name: "list",
@@ -61,6 +70,30 @@ export function registerDeliveries(group: Group): void {
         if (nextBefore === null) return rows;
         return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${programName(world)} deliveries list --before ${nextBefore}`)}`;
       },
+    }),
+  });
+  register<RetryOptions>(group, {
+    name: "retry",
+    summary: "send deliveries that wait for their next attempt now, such as after the receiver was repaired",
+    examples: [
+      "checkout deliveries retry",
+      "checkout deliveries retry --order-id order-1001",
+      "checkout deliveries retry --endpoint <id>",
+    ],
+    options: [
+      valueOption("--endpoint <id>", "only to this endpoint (default: every enabled endpoint)", parseAnyId),
+      valueOption("--order-id <id>", "only deliveries of this order_id"),
+    ],
+    run: runnerFor("retryDeliveries", {
+      body: async ({ endpoint, orderId }, { context }) => ({
+        endpointId: await findOptionalId(context, "endpoint", endpoint),
+        orderId,
+      }),
+      nextAfter: ENDPOINT_REMEDIES,
+      text: ({ retried, more }) =>
+        retried === 0
+          ? "no delivery to an enabled endpoint waits; checkout endpoints list shows paused endpoints, and checkout events replay-failed delivers again what was given up"
+          : `sending ${retried} now\n${more ? "more deliveries wait: run the same command again for the next ones" : "to see the results: checkout deliveries list"}`,
     }),
   });
 }

@@ -4,6 +4,7 @@ import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/
 import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
+import { ENDPOINT_REMEDIES } from "./deliveries.ts";
 import { deliveryLinesOfEvent, eventLines, orderIdOfEvent } from "./report.ts";
 import {
   parseUuid,
@@ -128,7 +129,8 @@ function registerReplays(group: Group): void {
   });
   register<ReplayFailedOptions>(group, {
     name: "replay-failed",
-    summary: "replay up to 1000 events whose last delivery to an endpoint failed",
+    summary:
+      "deliver again what has failed: given up, or waiting after a failed attempt; at most 1000 of each",
     examples: [
       "checkout events replay-failed",
       "checkout events replay-failed --since 2h --endpoint <id>",
@@ -224,19 +226,16 @@ async function runReplayFailed(context: Context, options: ReplayFailedOptions): 
   const replayed = await callSandbox(context, {
     name: "replayFailed",
     body: { since: from, endpointId },
-    nextAfter: {
-      not_found: "checkout endpoints list shows the endpoints",
-      state_conflict:
-        "checkout endpoints list shows the states; to enable an endpoint: checkout endpoints enable <id>",
-    },
+    nextAfter: ENDPOINT_REMEDIES,
   });
-  const { replayed: count, more } = replayed;
+  const { retried, more } = replayed;
+  const count = replayed.replayed + retried;
   const next = more
     ? "more deliveries have failed: run the same command again for the next ones"
     : "to see the results: checkout deliveries list";
   return context.printer.result(encodeAnswer("replayFailed", replayed), () =>
     count === 0
-      ? `no delivery has failed permanently since ${toIso(from)}; checkout deliveries list --state due shows pending attempts`
+      ? `no delivery that was created since ${toIso(from)} has failed; checkout deliveries list shows the newest`
       : `delivering ${count} again\n${next}`,
   );
 }

@@ -42,6 +42,7 @@ const INPUTS = {
     event: z.optional(word),
     times: z.optional(z.int().check(z.gte(1), z.lte(1000))),
   }),
+  retry: z.strictObject({ endpoint_id: z.optional(word), order_id: z.optional(word) }),
   replay_or_restore: z.strictObject({ event_id: z.optional(word), snapshot: z.optional(word) }),
 } as const;
 
@@ -101,6 +102,11 @@ export const TOOLS = {
     writes: true,
     description:
       'Makes the next matching request or delivery fail, and returns the fault: status, latency, lose_answer, lose_request, rate_limit, duplicate, reorder, drop. Example: {"action":"lose_answer","path":"/v1/orders"}',
+  },
+  retry: {
+    writes: true,
+    description:
+      'Sends the deliveries that wait for their next attempt now, to one endpoint (`endpoint_id`), of one order (`order_id`), or all. Example: {"order_id":"order-1001"}',
   },
   replay_or_restore: {
     writes: true,

@@ -11,7 +11,7 @@ import { parseFaultHeader } from "../fault/fault.ts";
 import type { Outcome } from "../outcome.ts";
 import { ASSUMPTIONS } from "../calibration/assumptions.ts";
 import { isUuid, printableLiteral, redactSecrets } from "../text.ts";
-import { DELIVERY_ERRORS, MAX_DELIVERY_ATTEMPTS } from "../webhook/delivery.ts";
+import { ATTEMPT_MAKERS, DELIVERY_ERRORS, MAX_DELIVERY_ATTEMPTS } from "../webhook/delivery.ts";
 import { parseEventTypes } from "../checkout/event-types.ts";
 import { parseTarget } from "../webhook/target.ts";
 import { drillResult } from "../readiness/drill-shapes.ts";
@@ -197,6 +197,7 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
     error: orNull(schemaRule(z.enum(DELIVERY_ERRORS))),
     answer: CHECKED_BY_SQLITE,
     next_at: orNull(moment),
+    made_by: orNull(schemaRule(z.enum(ATTEMPT_MAKERS))),
   },
   faults: {
     id,

@@ -56,6 +56,9 @@ export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 export const DELIVERY_STATES = ["due", "succeeded", "failed", "dropped"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
+/** Deliveries that make an attempt for another delivery of the same event to the same endpoint: an accepted replay. */
+export const ATTEMPT_MAKERS = ["replay"] as const;
+
 /** The result of one attempt: the receiver's answer with its `Retry-After`, or why there was no answer. */
 export type DeliveryAttemptResult =
   | { readonly status: number; readonly retryAfterMs: number }

@@ -3,7 +3,7 @@ import { DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { appliedFault } from "../fault/shapes.ts";
 import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
-import { DELIVERY_ERRORS, DELIVERY_STATES } from "./delivery.ts";
+import { ATTEMPT_MAKERS, DELIVERY_ERRORS, DELIVERY_STATES } from "./delivery.ts";
 
 /** An address to which events of a store are delivered. */
 export const endpoint = z.object({
@@ -63,6 +63,8 @@ const deliveryAttempt = z.object({
   bodySha256: z.string(),
   answer: z.nullable(z.string()),
   nextAt: z.nullable(moment),
+  /** `replay`: a replay of the event made this attempt, which was accepted and so settled the delivery; else null. */
+  by: z.nullable(z.enum(ATTEMPT_MAKERS)),
 });
 /** A delivery with its attempts. */
 export const deliveryEntry = z.object({

@@ -18,13 +18,12 @@ import {
   findEvent,
   registerListener,
   removeEndpoint,
-  replayEvent,
-  replayFailed,
   rotateSecret,
   setEndpointState,
   showSecrets,
   testEndpoint,
 } from "../webhook/endpoints.ts";
+import { replayEvent, replayFailed, retryDeliveries } from "../webhook/replays.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import { pollUntil } from "../runtime/write-signals.ts";
 import type { DeliveryEntry, EventEntry } from "../../core/webhook/shapes.ts";
@@ -105,6 +104,7 @@ export const webhookHandlers = {
       deliveries,
     })),
   replayFailed: (context, { storeId, body }) => replayFailed(context, storeId, body),
+  retryDeliveries: (context, { storeId, body }) => retryDeliveries(context, storeId, body),
   listDeliveries: async (context, { storeId, body }) => {
     const { store } = context;
     const { before, limit = DEFAULT_PAGE, waitMs } = body;
@@ -219,9 +219,11 @@ function eventEntry(event: StoredEvent): EventEntry {
 }
 
 function attemptEntry(attempt: DeliveryAttempt): DeliveryEntry["attempts"][number] {
-  const { headers, bodyHash: bodySha256, answer } = attempt;
+  const { madeBy: by, ...rest } = attempt;
+  const { headers, bodyHash: bodySha256, answer } = rest;
   return {
-    ...attempt,
+    ...rest,
+    by,
     // We wrote this JSON: an object of strings.
     headers: JSON.parse(headers) as Record<string, string>,
     bodySha256,

@@ -15,7 +15,7 @@ import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
 import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { enqueueDelivery } from "./outbox.ts";
-import { atEndpoint, atStore, findEndpoint, type EndpointRef } from "../at-store.ts";
+import { atEndpoint, atStore, type EndpointRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** The context of the verbs on endpoints. */
@@ -33,9 +33,6 @@ export const MAX_ENDPOINTS = 20;
 
 /** Maximum number of events whose redelivery a listener can request. */
 const MAX_REPLAYED = 100_000;
-
-/** Maximum number of failed deliveries that one request replays; the next request continues. */
-const MAX_REPLAYED_FAILED = 1000;
 
 /**
  * Adds an endpoint for a store's events. Refuses with `invalid_parameter` a forbidden address and patterns that match
@@ -174,76 +171,6 @@ export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promi
   });
 }
 
-/**
- * Redelivers an event with the same event_id and bytes (interface 32), to one endpoint or to all enabled endpoints that
- * receive its type. Changes no status. Refuses with `not_found`, and with `state_conflict` if no endpoint can receive
- * it.
- */
-export function replayEvent(
-  context: EndpointsContext,
-  { storeId, eventId }: { readonly storeId: string; readonly eventId: string },
-  endpointId: string | undefined,
-): Promise<Outcome<readonly { readonly id: string; readonly endpointId: string }[]>> {
-  return atStore(context, storeId, (store, now) => {
-    const event = findEvent(store, storeId, eventId);
-    if (!event.ok) return event;
-    const known = store.endpoints.of(storeId);
-    const chosen = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
-    if (chosen?.ok === false) return chosen;
-    const named = chosen?.value;
-    if (named?.state === "disabled") return isOff(named);
-    const endpoints =
-      named === undefined
-        ? known.filter(
-            ({ state, eventTypes }) => state !== "disabled" && matchesPatterns(eventTypes, event.value.type),
-          )
-        : [named];
-    if (endpoints.length === 0) {
-      return refuse("state_conflict", [
-        `no enabled endpoint subscribes to ${event.value.type}; add an endpoint, or name one`,
-        `没有启用且订阅 ${event.value.type} 的接收端；请添加或指定一个`,
-      ]);
-    }
-    return accept(
-      endpoints.map((endpoint) => ({
-        id: enqueueDelivery(context, { event: event.value, endpoint, cause: "replay" }, now),
-        endpointId: endpoint.id,
-      })),
-    );
-  });
-}
-
-/**
- * Replays failed deliveries since a moment, oldest first: each event whose last delivery to an endpoint failed is
- * delivered to that endpoint, unless it is disabled. Refuses with `not_found`, and with `state_conflict` if the named
- * endpoint is disabled.
- */
-export function replayFailed(
-  context: EndpointsContext,
-  storeId: string,
-  { since, endpointId }: { readonly since: number; readonly endpointId?: string | undefined },
-): Promise<Outcome<{ readonly replayed: number; readonly more: boolean }>> {
-  return atStore(context, storeId, (store, now) => {
-    const chosen = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
-    if (chosen?.ok === false) return chosen;
-    if (chosen?.value.state === "disabled") return isOff(chosen.value);
-    const endpoints = chosen === undefined ? store.endpoints.of(storeId) : [chosen.value];
-    let left = MAX_REPLAYED_FAILED;
-    let more = false;
-    for (const endpoint of endpoints.filter(({ state }) => state !== "disabled")) {
-      const failed = store.deliveryHealth.failedSince({ endpointId: endpoint.id, since, limit: left + 1 });
-      more ||= failed.length > left;
-      for (const eventId of failed.slice(0, left).toReversed()) {
-        const event = findEvent(store, storeId, eventId);
-        if (!event.ok) return event;
-        enqueueDelivery(context, { event: event.value, endpoint, cause: "replay" }, now);
-      }
-      left -= Math.min(left, failed.length);
-    }
-    return accept({ replayed: MAX_REPLAYED_FAILED - left, more });
-  });
-}
-
 /** The events whose redelivery a listener requests: after an event, or from a time; none by default. */
 function eventsSince(
   { store }: EndpointsContext,
@@ -369,7 +296,8 @@ export function findEvent(
     : accept(event);
 }
 
-function isOff({ id, reason }: Endpoint): Outcome<never> {
+/** The refusal of an action on a disabled endpoint. */
+export function isOff({ id, reason }: Endpoint): Outcome<never> {
   const [why, chinese] = reasonWords(reason ?? MANUAL_REASONS.off);
   return refuse("state_conflict", [
     `endpoint ${id} is disabled: ${why}; enable it first`,

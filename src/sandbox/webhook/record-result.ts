@@ -9,6 +9,7 @@ import {
   type DeliverySchedule,
 } from "../../core/webhook/delivery.ts";
 import { AUTOMATIC_REASONS, LISTENER_AWAY_REASON, type Endpoint } from "../../core/webhook/endpoint.ts";
+import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
 import { attemptResultOf, type EndedAttempt } from "./send.ts";
@@ -65,6 +66,8 @@ export function recordAttemptResult(
     store.deliveries.settle(delivery, { state: verdict.state, tries, nextAt: nextAt ?? now });
     if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
     if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
+    if (delivery.cause === "replay" && verdict.state === "succeeded")
+      settleByReplay(context, { replay: delivery, number }, now);
   }
   if (isPaused) store.endpoints.setState(endpoint.id, "paused", LISTENER_AWAY_REASON);
   else if (!isFree)
@@ -83,6 +86,22 @@ export function recordAttemptResult(
     error,
     nextAt,
   };
+}
+
+/**
+ * Settles the earlier deliveries of an event that an accepted replay makes superfluous: the endpoint has the event, and
+ * the later events of its checkout no longer wait (decision 138).
+ */
+function settleByReplay(
+  { store }: RecordContext,
+  { replay, number }: { readonly replay: Delivery; readonly number: number },
+  now: number,
+): void {
+  for (const waiting of store.deliveries.waitingBefore(replay)) {
+    store.deliveryAttempts.copyOfReplay({ deliveryId: replay.id, number }, waiting.id);
+    store.deliveries.settle(waiting, { state: "succeeded", tries: waiting.tries, nextAt: now });
+    if (waiting.inOrder) store.deliveries.releaseFollowers(waiting, now);
+  }
 }
 
 /** Disables an endpoint that answered 410 or has failed for too long (decision 13). */

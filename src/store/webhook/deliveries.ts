@@ -39,6 +39,17 @@ export type DeliveryFilter = {
   readonly before?: string | undefined;
 };
 
+/** A filter of the deliveries to an endpoint that wait for their next attempt; null matches everything. */
+export type WaitingFilter = Pick<Delivery, "storeId" | "endpointId"> & {
+  readonly orderId: string | null;
+  /** Only deliveries that were created at or after this moment. */
+  readonly since: number;
+  /** Only deliveries with at least this number of attempts. */
+  readonly minTries: number;
+  readonly now: number;
+  readonly limit: number;
+};
+
 /** A page of deliveries, and the delivery after which the next page begins. */
 type DeliveryPage = { readonly deliveries: readonly Delivery[]; readonly nextBefore: string | null };
 
@@ -133,6 +144,14 @@ export function deliveriesTable(connection: Connection) {
     waits: (endpointId: string, eventId: string): boolean =>
       sql.selectWaiting.get({ endpointId, eventId }) !== undefined,
 
+    /** The queued deliveries of an event to an endpoint that were created before a replay of it; none is in flight. */
+    waitingBefore: ({
+      id,
+      endpointId,
+      eventId,
+    }: Pick<Delivery, "id" | "endpointId" | "eventId">): Delivery[] =>
+      sql.selectWaitingBefore.all({ id, endpointId, eventId }).map(fromKnownRow),
+
     /** The newest deliveries for a checkout, oldest first. */
     ofCheckout: (checkoutId: string, limit: number): Delivery[] =>
       sql.selectOfCheckout.all(checkoutId, limit).map(fromKnownRow).toReversed(),
@@ -173,6 +192,20 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
       const { changes } = sql.releaseFollowers.run({ endpointId, checkoutId, sequence, now });
       if (changes > 0) queues.choose(delivery);
     },
+
+    /** Makes the deliveries that wait for their next attempt due now, soonest first; returns their number. */
+    makeDue: (wanted: WaitingFilter): number => {
+      const waiting = sql.selectWaitingUntil.all(wanted);
+      for (const { id, ...queue } of waiting) {
+        sql.makeDue.run({ id, nextAt: wanted.now });
+        queues.choose(queue);
+      }
+      return waiting.length;
+    },
+
+    /** Whether a delivery waits for its next attempt. */
+    isWaiting: (wanted: Omit<WaitingFilter, "limit">): boolean =>
+      sql.selectWaitingUntil.get({ ...wanted, limit: 1 }) !== undefined,
 
     /** Makes all waiting deliveries of an endpoint due now. */
     makeAllDue: (endpointId: string, now: number): void => {
@@ -221,6 +254,7 @@ function prepare(connection: Connection) {
       .prepare<[string], Delivery["state"]>("SELECT state FROM deliveries WHERE id = ?")
       .pluck(),
     selectNext: prepareNext(connection),
+    ...prepareRetries(connection),
     countDue: connection
       .prepare<EndpointMoment, number>(
         "SELECT count(*) FROM deliveries WHERE endpoint_id = @endpointId AND state = 'due' AND next_at <= @now",
@@ -272,6 +306,28 @@ function prepareNext(connection: Connection) {
      WHERE endpoint_id = @endpointId AND state = 'due' AND is_head = 1 AND NOT ${hasOpenAttempt("head")}
      ORDER BY next_at, rowid LIMIT @limit`,
   );
+}
+
+/** Statements for deliveries that wait, which a request or a replay concerns. */
+function prepareRetries(connection: Connection) {
+  return {
+    selectWaitingUntil: connection.prepare<WaitingFilter, DeliveryQueue & Pick<Delivery, "id">>(
+      `SELECT id, endpoint_id AS endpointId, checkout_id AS checkoutId, event_id AS eventId
+       FROM deliveries INDEXED BY due_deliveries
+       WHERE endpoint_id = @endpointId AND state = 'due' AND next_at > @now AND tries >= @minTries
+         AND created_at >= @since AND (@orderId IS NULL OR checkout_id IN (
+           SELECT id FROM checkouts INDEXED BY checkouts_of_order WHERE store_id = @storeId AND order_id = @orderId))
+       ORDER BY next_at LIMIT @limit`,
+    ),
+    makeDue: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
+      "UPDATE deliveries SET next_at = @nextAt WHERE id = @id",
+    ),
+    selectWaitingBefore: connection.prepare<Pick<Delivery, "id" | "endpointId" | "eventId">, Row>(
+      `SELECT ${DELIVERY.select} FROM deliveries AS waiting INDEXED BY deliveries_of_event
+       WHERE event_id = @eventId AND endpoint_id = @endpointId AND state = 'due' AND cause <> 'duplicate'
+         AND rowid < (SELECT rowid FROM deliveries WHERE id = @id) AND NOT ${hasOpenAttempt("waiting")}`,
+    ),
+  };
 }
 
 /** Maximum number of deliveries examined in a search for one event type. */

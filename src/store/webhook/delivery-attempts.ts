@@ -5,8 +5,10 @@ import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 type AttemptEntry = DeliveryEntry["attempts"][number];
 /** One attempt of a delivery, as audited. Times are milliseconds by the store's clock. */
-export type DeliveryAttempt = Omit<AttemptEntry, "headers" | "bodySha256" | "answer"> & {
+export type DeliveryAttempt = Omit<AttemptEntry, "headers" | "bodySha256" | "answer" | "by"> & {
   readonly deliveryId: string;
+  /** The delivery that made the attempt, if it was another one. */
+  readonly madeBy: AttemptEntry["by"];
   /** The sent headers, without the signature, as JSON. */
   readonly headers: string;
   /** SHA-256 of the body that was sent, in hex. */
@@ -72,7 +74,16 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 `;
 
-const ATTEMPT = columnsOf<DeliveryAttempt>("delivery_attempts", DELIVERY_ATTEMPTS_DDL);
+/** The migration that adds attempts that a replay made. */
+export const REPLAYED_ATTEMPTS_DDL = `
+ALTER TABLE delivery_attempts ADD COLUMN made_by TEXT;
+`;
+
+const ATTEMPT = columnsOf<DeliveryAttempt>(
+  "delivery_attempts",
+  DELIVERY_ATTEMPTS_DDL + REPLAYED_ATTEMPTS_DDL,
+);
+const COPIED_COLUMNS = ATTEMPT.but("deliveryId", "number", "madeBy").join(", ");
 
 /**
  * The audit of deliveries: the row of each attempt is written before the attempt is sent, and never changes after the
@@ -94,6 +105,7 @@ export function deliveryAttemptsTable(connection: Connection) {
   const selectOpen = connection.prepare<[], DeliveryAttempt>(
     `SELECT ${ATTEMPT.select} FROM delivery_attempts WHERE finished_at IS NULL`,
   );
+  const copy = prepareCopy(connection);
   const selectLastAnswers = connection.prepare<[string], LastAnswer>(
     `SELECT json_each.value AS checkoutId, delivery.endpoint_id AS endpointId, attempt.status, attempt.error,
          attempt.finished_at AS finishedAt, delivery.state
@@ -131,6 +143,9 @@ export function deliveryAttemptsTable(connection: Connection) {
     finish: ({ deliveryId, number }: AttemptKey, end: RecordedAttemptResult): boolean =>
       finish.run({ ...end, deliveryId, number }).changes > 0,
 
+    /** Adds the attempt of a replay to the delivery that the replay settled. */
+    copyOfReplay: (attempt: AttemptKey, to: string): void => void copy.run({ ...attempt, to }),
+
     /** The attempts of a delivery, oldest first. */
     of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId),
 
@@ -140,4 +155,14 @@ export function deliveryAttemptsTable(connection: Connection) {
     /** Attempts without a result; after a start, the attempts that were interrupted when the previous process ended. */
     open: (): DeliveryAttempt[] => selectOpen.all(),
   };
+}
+
+/** Copies the attempt of a replay to another delivery. */
+function prepareCopy(connection: Connection) {
+  return connection.prepare<AttemptKey & { readonly to: string }>(
+    `INSERT INTO delivery_attempts (delivery_id, number, made_by, ${COPIED_COLUMNS})
+     SELECT @to, (SELECT coalesce(max(number), 0) + 1 FROM delivery_attempts WHERE delivery_id = @to), 'replay',
+       ${COPIED_COLUMNS}
+     FROM delivery_attempts WHERE delivery_id = @deliveryId AND number = @number`,
+  );
 }

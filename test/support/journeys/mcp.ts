@@ -16,6 +16,7 @@ const ARGUMENTS: Readonly<Record<ToolName, object>> = {
   diagnose_webhook: { event_id: "EVENT" },
   pay: { id: "by-an-agent", advance: "1s" },
   fault: { action: "drop", event: "order.expired" },
+  retry: { order_id: "by-an-agent" },
   replay_or_restore: { event_id: "EVENT" },
 };
 

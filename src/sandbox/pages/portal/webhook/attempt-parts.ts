@@ -76,6 +76,7 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
   return [
     [WEBHOOK_TEXTS.to, address === null ? url : `${url} (${address})`],
     [COMMON_WORDS.answer, result],
+    attempt.madeBy && [WEBHOOK_TEXTS.causeOf, WEBHOOK_TEXTS.causes[attempt.madeBy]],
     fault && [COMMON_WORDS.fault, fault],
     cause && [WEBHOOK_TEXTS.cause, html`${cause.cause}`],
     cause && [COMMON_WORDS.help, copyableText(fillInIds(cause.next, delivery))],

@@ -19,6 +19,7 @@ import {
 import { COMMON_WORDS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 import type { EndpointEntry } from "../../../../core/webhook/shapes.ts";
+import { retryForm } from "./webhooks-page.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -77,7 +78,7 @@ function endpointActions(view: View, { id, state }: EndpointEntry): Html {
   >`;
   return html`${actionForm(view, { action: `${at}/test`, label: WEBHOOK_TEXTS.test, style: "primary" })}
     ${actionForm(view, { action: `${at}/secret`, label: WEBHOOK_TEXTS.showSecret })}
-    ${state === "enabled" ? "" : change("enable", WEBHOOK_TEXTS.enable)}
+    ${state === "enabled" ? retryForm(view, id) : change("enable", WEBHOOK_TEXTS.enable)}
     ${state === "enabled" ? change("pause", WEBHOOK_TEXTS.pause) : ""}
     ${formWithConfirmation(
       view,

@@ -90,7 +90,19 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   actionRoute(`${WEBHOOKS}/deliveries/replay`, {
     operation: "replayFailed",
     read: (fields) => ({ since: fields.get("since") }),
-    reveals: ({ replayed, more }) => `${replayed}${more ? "+" : ""}`,
+    reveals: ({ replayed, retried, more }) => `${replayed + retried}${more ? "+" : ""}`,
+    form: { page: webhooksPage },
+  }),
+  actionRoute(`${WEBHOOKS}/deliveries/retry`, {
+    operation: "retryDeliveries",
+    read: (fields) => {
+      const endpoint = fields.get("endpoint_id") ?? "";
+      return endpoint === "" ? {} : { endpoint_id: endpoint };
+    },
+    notice: ({ retried, more }) => ({
+      words: WEBHOOK_TEXTS.notices.retried(retried, more),
+      tone: retried === 0 ? "" : "good",
+    }),
     form: { page: webhooksPage },
   }),
 ];

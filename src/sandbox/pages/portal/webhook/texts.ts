@@ -106,8 +106,8 @@ export const WEBHOOK_TEXTS = {
   noMatch: ["No delivery matches these filters.", "没有符合筛选条件的推送。"],
   replayFailed: ["Replay failed deliveries", "重新推送所有失败的事件"],
   replayFailedAsk: [
-    "Each event whose last delivery to an endpoint failed is delivered to that endpoint again, with the same event_id and bytes and a new signature. At most 1000 at once.",
-    "凡最后一次推送到某接收端失败的事件，都会再次推送到该接收端：event_id 与内容不变，签名更新。每次最多 1000 个。",
+    "Each event whose last delivery to an endpoint failed is delivered to that endpoint again, with the same event_id and bytes and a new signature; deliveries that wait after a failed attempt are sent now. At most 1000 at once.",
+    "凡最后一次推送到某接收端失败的事件，都会再次推送到该接收端：event_id 与内容不变，签名更新；失败后等待重试的推送立即发送。每次最多 1000 个。",
   ],
   madeSince: ["Deliveries created in the", "推送产生于"],
   replayFailedSure: ["Replay these events", "重新推送"],
@@ -120,6 +120,7 @@ export const WEBHOOK_TEXTS = {
       ? `正在重新推送 ${count.slice(0, -1)} 个事件。还有更多失败的事件：再次点击即可继续。`
       : `正在重新推送 ${count} 个事件。`,
   ],
+  retry: ["Send waiting deliveries now", "立即发送等待中的推送"],
   howMany: ["Concurrent deliveries", "同时推送"],
   oneByOne: ["one at a time", "一次一个"],
   severalAtOnce: ["several, one at a time for each order", "可同时多个，同一订单按顺序"],
@@ -230,6 +231,14 @@ export const WEBHOOK_TEXTS = {
         ? "接收端已启用。没有等待中的推送。"
         : `接收端已启用。现在发送等待中的推送：${waiting} 个。`,
     ],
+    retried: (count: number, more: boolean) => {
+      if (count === 0)
+        return ["No delivery to an enabled endpoint waits.", "没有等待发送到启用的接收端的推送。"];
+      return [
+        `Waiting deliveries that are now sent: ${count}.${more ? " More wait: use the same button again." : ""}`,
+        `现在发送等待中的推送：${count} 个。${more ? "还有更多：再次点击即可继续。" : ""}`,
+      ];
+    },
     disabled: ["The endpoint is disabled: nothing is delivered to it.", "接收端已停用：不再向其推送。"],
     removed: (url: string) => [`The endpoint ${url} was removed.`, `已移除接收端 ${url}。`],
   },

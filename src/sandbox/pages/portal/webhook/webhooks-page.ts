@@ -2,7 +2,7 @@ import { toIso } from "../../../../core/clock.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { noItems } from "../parts.ts";
 import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
@@ -40,7 +40,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
     <section>
       <div class="row between">
         <h2>${WEBHOOK_TEXTS.deliveries}</h2>
-        ${endpoints.length === 0 ? "" : replayFailedForm(context, view)}
+        ${endpoints.length === 0 ? "" : html`<div class="actions">${retryForm(view)} ${replayFailedForm(context, view)}</div>`}
       </div>
       ${replayNotice(view)} ${deliveryFilterForm(context, view, choice.value)}
       ${deliveryList(context, view, choice.value)}
@@ -63,6 +63,13 @@ export function webhookTabs(view: View, current: "deliveries" | "events"): Html 
     )}
     <a href="${storePath(view, "/faults")}">${WEBHOOK_TEXTS.faults}</a>
   </nav>`;
+}
+
+/** The form that sends the deliveries that wait for their next attempt now, to one endpoint or to all. */
+export function retryForm(view: View, endpointId?: string): Html {
+  const action = storePath(view, "/webhooks/deliveries/retry");
+  const fields = endpointId === undefined ? {} : { endpoint_id: endpointId };
+  return actionForm(view, { action, label: WEBHOOK_TEXTS.retry, fields });
 }
 
 /** The form that replays failed deliveries since a time that is fixed when the page is shown. */

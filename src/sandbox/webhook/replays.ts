@@ -1,0 +1,138 @@
+// Deliveries that a person asks for: replays of events, and retries before their time. The attempts of the schedule:
+// sandbox/webhook/take-due.ts.
+import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { effectiveEndpoint, reasonWords, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { matchesPatterns } from "../../core/checkout/event-types.ts";
+import type { WaitingFilter } from "../../store/webhook/deliveries.ts";
+import { atStore, findEndpoint } from "../at-store.ts";
+import { findEvent, isOff, type EndpointsContext } from "./endpoints.ts";
+import { enqueueDelivery } from "./outbox.ts";
+
+/** Maximum number of failed deliveries that one request replays; the next request continues. */
+const MAX_REPLAYED_FAILED = 1000;
+/** Maximum number of waiting deliveries to an endpoint that one request makes due; the next request continues. */
+export const MAX_RETRIED = 1000;
+
+/**
+ * Redelivers an event with the same event_id and bytes (interface 32), to one endpoint or to all enabled endpoints that
+ * receive its type. Changes no status. Refuses with `not_found`, and with `state_conflict` if no endpoint can receive
+ * it.
+ */
+export function replayEvent(
+  context: EndpointsContext,
+  { storeId, eventId }: { readonly storeId: string; readonly eventId: string },
+  endpointId: string | undefined,
+): Promise<Outcome<readonly { readonly id: string; readonly endpointId: string }[]>> {
+  return atStore(context, storeId, (store, now) => {
+    const event = findEvent(store, storeId, eventId);
+    if (!event.ok) return event;
+    const known = store.endpoints.of(storeId);
+    const chosen = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
+    if (chosen?.ok === false) return chosen;
+    const named = chosen?.value;
+    if (named?.state === "disabled") return isOff(named);
+    const endpoints =
+      named === undefined
+        ? known.filter(
+            ({ state, eventTypes }) => state !== "disabled" && matchesPatterns(eventTypes, event.value.type),
+          )
+        : [named];
+    if (endpoints.length === 0) {
+      return refuse("state_conflict", [
+        `no enabled endpoint subscribes to ${event.value.type}; add an endpoint, or name one`,
+        `没有启用且订阅 ${event.value.type} 的接收端；请添加或指定一个`,
+      ]);
+    }
+    return accept(
+      endpoints.map((endpoint) => ({
+        id: enqueueDelivery(context, { event: event.value, endpoint, cause: "replay" }, now),
+        endpointId: endpoint.id,
+      })),
+    );
+  });
+}
+
+/**
+ * Delivers again what has failed since a moment, oldest first: each event whose last delivery to an endpoint failed is
+ * delivered to that endpoint, and deliveries that wait after a failed attempt are sent now, unless the endpoint is
+ * disabled. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled.
+ */
+export function replayFailed(
+  context: EndpointsContext,
+  storeId: string,
+  { since, endpointId }: { readonly since: number; readonly endpointId?: string | undefined },
+): Promise<Outcome<{ readonly replayed: number; readonly retried: number; readonly more: boolean }>> {
+  return atStore(context, storeId, (store, now) => {
+    const chosen = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
+    if (chosen?.ok === false) return chosen;
+    if (chosen?.value.state === "disabled") return isOff(chosen.value);
+    const endpoints = chosen === undefined ? store.endpoints.of(storeId) : [chosen.value];
+    let left = MAX_REPLAYED_FAILED;
+    let retried = 0;
+    let more = false;
+    for (const endpoint of endpoints.filter(({ state }) => state !== "disabled")) {
+      const waiting = retryEndpoint(context, { endpoint, orderId: null, since, minTries: 1 }, now);
+      retried += waiting.retried;
+      more ||= waiting.more;
+      const failed = store.deliveryHealth.failedSince({ endpointId: endpoint.id, since, limit: left + 1 });
+      more ||= failed.length > left;
+      for (const eventId of failed.slice(0, left).toReversed()) {
+        const event = findEvent(store, storeId, eventId);
+        if (!event.ok) return event;
+        enqueueDelivery(context, { event: event.value, endpoint, cause: "replay" }, now);
+      }
+      left -= Math.min(left, failed.length);
+    }
+    return accept({ replayed: MAX_REPLAYED_FAILED - left, retried, more });
+  });
+}
+
+/**
+ * Sends the deliveries that wait for their next attempt now, to one endpoint or to all enabled ones, in the order of
+ * their events. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled or paused.
+ */
+export function retryDeliveries(
+  context: EndpointsContext,
+  storeId: string,
+  { endpointId, orderId: only }: RequestOf<"retryDeliveries">,
+): Promise<Outcome<AnswerOf<"retryDeliveries">>> {
+  const orderId = only ?? null;
+  return atStore(context, storeId, (store, now) => {
+    const chosen = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
+    if (chosen?.ok === false) return chosen;
+    if (chosen?.value.state === "disabled") return isOff(chosen.value);
+    if (chosen?.value.state === "paused") return isPaused(chosen.value);
+    const endpoints = chosen === undefined ? store.endpoints.of(storeId) : [chosen.value];
+    const each = endpoints
+      .filter(({ state }) => state === "enabled")
+      .map((endpoint) => retryEndpoint(context, { endpoint, orderId, since: 0, minTries: 0 }, now));
+    return accept({
+      retried: each.reduce((sum, { retried }) => sum + retried, 0),
+      more: each.some(({ more }) => more),
+    });
+  });
+}
+
+function retryEndpoint(
+  { store, wakeDispatcher }: EndpointsContext,
+  {
+    endpoint: { id: endpointId, storeId },
+    ...wanted
+  }: { readonly endpoint: Endpoint } & Pick<WaitingFilter, "orderId" | "since" | "minTries">,
+  now: number,
+): AnswerOf<"retryDeliveries"> {
+  const filter = { storeId, endpointId, ...wanted, now };
+  const retried = store.deliveries.makeDue({ ...filter, limit: MAX_RETRIED });
+  if (retried > 0) wakeDispatcher(endpointId);
+  return { retried, more: store.deliveries.isWaiting(filter) };
+}
+
+function isPaused(endpoint: Endpoint): Outcome<never> {
+  const { id, reason } = effectiveEndpoint(endpoint, undefined);
+  const [why, chinese] = reasonWords(reason ?? "");
+  return refuse("state_conflict", [
+    `endpoint ${id} is paused: ${why}; its deliveries are sent when it is enabled`,
+    `接收端 ${id} 已暂停：${chinese}；启用后才会推送`,
+  ]);
+}

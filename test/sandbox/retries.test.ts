@@ -1,0 +1,158 @@
+import { expect, test } from "vitest";
+import { MAX_RETRIED } from "../../src/sandbox/webhook/replays.ts";
+import { EPHEMERAL } from "../support/harness.ts";
+import { openWebhookSite, type Received } from "../support/webhook-site.ts";
+import type { WireAnswerOf } from "../support/wire.ts";
+
+const HOUR = 3_600_000;
+type Retried = WireAnswerOf<"retryDeliveries">;
+type Replayed = WireAnswerOf<"replayFailed">;
+
+const types = (got: readonly Received[]): string[] => got.map(({ event }) => event.type);
+
+/** A site whose receiver refused the events of paid orders, and accepts everything now. */
+async function repairedSite(orders = 1) {
+  const site = await openWebhookSite(EPHEMERAL);
+  const shop = site.receiver(3000);
+  shop.answers = () => 500;
+  const { id: endpointId } = await site.addEndpoint(shop.url);
+  const ids: string[] = [];
+  for (let count = 0; count < orders; count += 1) {
+    const id = await site.order();
+    await site.pay(id, "succeeded");
+    ids.push(id);
+  }
+  await site.advance(HOUR);
+  shop.answers = () => 200;
+  shop.got.length = 0;
+  const retry = async (body: object = {}) => (await site.control<Retried>("/deliveries/retry", body)).data;
+  return { ...site, shop, endpointId, orders: ids, retry };
+}
+
+test("a retry sends what waits now, each order in its own order, and every event once", async () => {
+  const site = await repairedSite(4);
+  expect(await site.retry()).toEqual({ retried: 12, more: false });
+  await site.advance(1);
+  expect(site.shop.got).toHaveLength(12);
+  for (const id of site.orders) {
+    const ofOrder = site.shop.got.filter(({ event }) => event.data.id === id);
+    expect(types(ofOrder)).toEqual(["order.created", "order.pending", "order.succeeded"]);
+  }
+  expect(await site.retry()).toEqual({ retried: 0, more: false });
+  expect(await site.advance(200 * HOUR)).toEqual([]);
+});
+
+test("a retry can be limited to an order_id or an endpoint, and is an attempt of the schedule", async () => {
+  const site = await repairedSite(2);
+  const other = site.receiver(3001);
+  const second = await site.addEndpoint(other.url);
+  expect(await site.retry({ endpoint_id: second.id })).toEqual({ retried: 0, more: false });
+  expect(await site.retry({ order_id: "order-2" })).toEqual({ retried: 3, more: false });
+  expect(await site.retry({ order_id: "order-3" })).toEqual({ retried: 0, more: false });
+  await site.advance(1);
+  const [first = "", wanted = ""] = site.orders;
+  expect(site.shop.got.map(({ event }) => event.data.id)).toEqual([wanted, wanted, wanted]);
+  site.shop.answers = () => 500;
+  const before = (await site.deliveries(`?checkout_id=${first}`)).find(({ tries }) => tries > 0);
+  await site.retry({ endpoint_id: site.endpointId });
+  await site.advance(1);
+  const after = (await site.deliveries(`?checkout_id=${first}`)).find(({ id }) => id === before?.id);
+  expect([after?.state, after?.tries]).toEqual(["due", (before?.tries ?? 0) + 1]);
+});
+
+test("a retry names why an endpoint gets nothing, and skips endpoints that are not enabled", async () => {
+  const site = await repairedSite();
+  for (const [action, why] of [
+    ["pause", "is paused: it was paused by request"],
+    ["disable", "is disabled: it was switched off"],
+  ] as const) {
+    await site.control(`/endpoints/${site.endpointId}/state`, { action });
+    const named = await site.control("/deliveries/retry", { endpoint_id: site.endpointId });
+    expect([named.error?.code, named.error?.message]).toEqual([
+      "state_conflict",
+      expect.stringContaining(why),
+    ]);
+    expect(await site.retry()).toEqual({ retried: 0, more: false });
+  }
+  const unknown = await site.control("/deliveries/retry", { endpoint_id: site.orders[0] });
+  expect(unknown.error?.code).toBe("not_found");
+});
+
+test("more deliveries than one request retries are continued by the next request", async () => {
+  const site = await openWebhookSite(EPHEMERAL);
+  const shop = site.receiver(3000);
+  shop.answers = () => 500;
+  const { id } = await site.addEndpoint(shop.url);
+  for (let count = 0; count <= MAX_RETRIED; count += 1) await site.control(`/endpoints/${id}/test`, {});
+  await site.advance(1);
+  shop.answers = () => 200;
+  const retry = async () => (await site.control<Retried>("/deliveries/retry", {})).data;
+  expect(await retry()).toEqual({ retried: MAX_RETRIED, more: true });
+  expect(await retry()).toEqual({ retried: 1, more: false });
+});
+
+test("an accepted replay settles the delivery that waits, and the order's later events follow at once", async () => {
+  const site = await repairedSite();
+  const [created] = await site.events();
+  await site.control(`/events/${created?.event_id ?? ""}/replay`, {});
+  await site.advance(1);
+  expect(types(site.shop.got)).toEqual(["order.created", "order.pending", "order.succeeded"]);
+  const deliveries = await site.deliveries(`?event_id=${created?.event_id ?? ""}`);
+  const [replay, waited] = deliveries;
+  expect(deliveries.map(({ cause, state }) => [cause, state])).toEqual([
+    ["replay", "succeeded"],
+    ["event", "succeeded"],
+  ]);
+  const made = waited?.attempts.at(-1);
+  const { number: _own, by: _by, ...sent } = replay?.attempts[0] ?? {};
+  expect(made).toMatchObject({ ...sent, by: "replay" });
+  expect(waited?.attempts.slice(0, -1).map(({ status, by }) => [status, by])).toEqual(
+    Array.from({ length: waited?.tries ?? 0 }, () => [500, null]),
+  );
+  expect(await site.advance(200 * HOUR)).toEqual([]);
+  expect(site.shop.got).toHaveLength(3);
+});
+
+test("a replay that is refused settles nothing, and an accepted one no later replay", async () => {
+  const site = await repairedSite();
+  const [created] = await site.events();
+  const replay = () => site.control(`/events/${created?.event_id ?? ""}/replay`, {});
+  site.shop.answers = () => 500;
+  await replay();
+  await site.advance(1);
+  expect((await site.deliveries("?state=due")).map(({ cause }) => cause).toSorted()).toEqual([
+    "event",
+    "event",
+    "event",
+    "replay",
+  ]);
+  site.shop.answers = () => 200;
+  site.shop.got.length = 0;
+  await replay();
+  await replay();
+  await site.advance(1);
+  // Both replays arrive, because both were asked for; what waited before them does not.
+  expect(types(site.shop.got).filter((type) => type === "order.created")).toHaveLength(2);
+  expect(await site.deliveries("?state=due")).toEqual([]);
+});
+
+test("replay-failed also sends what waits after a failed attempt, and counts it", async () => {
+  const site = await repairedSite(4);
+  const since = "2020-01-01T00:00:00Z";
+  const replayed = async () => (await site.control<Replayed>("/deliveries/replay", { since })).data;
+  expect(await replayed()).toEqual({ replayed: 0, retried: 4, more: false });
+  await site.advance(1);
+  expect(site.shop.got).toHaveLength(12);
+  expect(await replayed()).toEqual({ replayed: 0, retried: 0, more: false });
+});
+
+test("the commands say what is sent, and where to look if nothing waits", async () => {
+  const site = await repairedSite();
+  const run = async (...words: string[]) =>
+    (await site.harness.run(["deliveries", "retry", ...words])).stdout;
+  expect(await run("--order-id", "order-2")).toContain("no delivery to an enabled endpoint waits");
+  expect(await run("--endpoint", site.endpointId.slice(-8))).toBe(
+    "sending 3 now\nto see the results: checkout deliveries list\n",
+  );
+  expect(await run("--json")).toBe('{"retried":0,"more":false}\n');
+});
