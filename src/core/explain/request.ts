@@ -38,7 +38,7 @@ export function explainRequest(
     const next = existing === undefined ? [] : [`checkout explain ${existing.id}`];
     return {
       ...rest,
-      summary: `${line}${afterOf(request, replays, say)}`,
+      summary: `${line}${afterOf(request, replays, say)}${goneOf(request, existing, say)}`,
       ...NO_REFUSAL,
       decision: relied,
       next,
@@ -51,7 +51,7 @@ export function explainRequest(
   const { rule, decision } = field === PRICE_CHECK.field ? PRICE_CHECK : check;
   return {
     ...rest,
-    summary: `${line} (${code}): ${refused.message}`,
+    summary: `${line} (${code}): ${refused.message}${goneOf(request, existing, say)}`,
     check: name,
     rule,
     decision,
@@ -103,6 +103,16 @@ function lineOf({ method, path, status, fault }: LoggedRequest, say: Translator)
 function afterOf(request: StoryRequest, replays: readonly StoryRequest[], say: Translator): string {
   if (isReplay(request)) return say(EXPLAIN_SENTENCES.isReplay);
   return replays.length === 0 ? "" : say(EXPLAIN_SENTENCES.wasReplayed);
+}
+
+/** Says that the checkout of a request is gone: the log outlives a restore of the store (decision 95). */
+function goneOf(
+  { status, code, orderId, refused }: LoggedRequest,
+  existing: ExistingCheckout | undefined,
+  say: Translator,
+): string {
+  const hadCheckout = code === null ? orderId !== null && status < 300 : refused?.met !== undefined;
+  return existing === undefined && hadCheckout ? say(EXPLAIN_SENTENCES.checkoutGone) : "";
 }
 
 type Parts = Pick<Explanation, "field" | "expected" | "received" | "next">;

@@ -87,6 +87,10 @@ export const EXPLAIN_SENTENCES = {
     ", with the bytes of the first answer of its key: nothing was created",
     "，与该幂等键首次响应逐字节相同：未创建任何内容",
   ],
+  checkoutGone: [
+    "; its checkout is gone, because the store was restored since",
+    "；其收款单已不存在，因为商店此后被恢复过",
+  ],
   wasReplayed: [
     "; later requests with its key were answered with the same bytes, and created nothing",
     "；之后使用该幂等键的请求得到逐字节相同的响应，未创建任何内容",

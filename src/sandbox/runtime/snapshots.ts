@@ -167,7 +167,6 @@ async function replaceStores(
     );
     if (!replaced.ok) return replaced;
     context.instanceChanged();
-    for (const storeId of storeIds) await forgetStore({ storeId, kind: "reset" });
     for (const storeId of replaced.value) await forgetStore({ storeId, kind: "delete" });
     await context.wakeStores(storeIds);
     const stores = storeIds.map((storeId) => ({ storeId, name: store.stores.names(storeId)?.store ?? "" }));

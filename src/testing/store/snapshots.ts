@@ -20,7 +20,7 @@ export async function takeSnapshotOf(running: InProcessSandbox, scope: Scope): P
 
 /**
  * Restores a snapshot of a store, or of the whole sandbox, and returns the ids of its stores; `forget` clears the
- * received webhooks. Later ids come from another seed, because the snapshot may contain ids of this one. Throws a
+ * received webhooks, and the log of requests is cleared too. Later ids come from another seed, because the snapshot may contain ids of this one. Throws a
  * CheckoutError.
  */
 export async function restoreInto(
@@ -43,6 +43,8 @@ export async function restoreInto(
   running.renewSeed(running.context.store.events.lastPosition());
   forget();
   const storeIds = restored.value.stores.map(({ storeId }) => storeId);
+  // Elsewhere the log of requests outlives a restore; a test waits only for requests since.
+  for (const storeId of storeIds) await running.context.forgetStore({ storeId, kind: "reset" });
   await identities.renew(storeIds);
   return storeIds;
 }
