@@ -117,12 +117,12 @@ export function retryDeliveries(
 function retryEndpoint(
   { store, wakeDispatcher }: EndpointsContext,
   {
-    endpoint: { id: endpointId, storeId },
+    endpoint: { id: endpointId },
     ...wanted
   }: { readonly endpoint: Endpoint } & Pick<WaitingFilter, "orderId" | "since" | "minTries">,
   now: number,
 ): AnswerOf<"retryDeliveries"> {
-  const filter = { storeId, endpointId, ...wanted, now };
+  const filter = { endpointId, ...wanted, now };
   const retried = store.deliveries.makeDue({ ...filter, limit: MAX_RETRIED });
   if (retried > 0) wakeDispatcher(endpointId);
   return { retried, more: store.deliveries.isWaiting(filter) };

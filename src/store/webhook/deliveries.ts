@@ -40,7 +40,7 @@ export type DeliveryFilter = {
 };
 
 /** A filter of the deliveries to an endpoint that wait for their next attempt; null matches everything. */
-export type WaitingFilter = Pick<Delivery, "storeId" | "endpointId"> & {
+export type WaitingFilter = Pick<Delivery, "endpointId"> & {
   readonly orderId: string | null;
   /** Only deliveries that were created at or after this moment. */
   readonly since: number;
@@ -315,8 +315,8 @@ function prepareRetries(connection: Connection) {
       `SELECT id, endpoint_id AS endpointId, checkout_id AS checkoutId, event_id AS eventId
        FROM deliveries INDEXED BY due_deliveries
        WHERE endpoint_id = @endpointId AND state = 'due' AND next_at > @now AND tries >= @minTries
-         AND created_at >= @since AND (@orderId IS NULL OR checkout_id IN (
-           SELECT id FROM checkouts INDEXED BY checkouts_of_order WHERE store_id = @storeId AND order_id = @orderId))
+         AND created_at >= @since AND (@orderId IS NULL OR EXISTS (
+           SELECT 1 FROM checkouts WHERE id = checkout_id AND order_id = @orderId))
        ORDER BY next_at LIMIT @limit`,
     ),
     makeDue: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
