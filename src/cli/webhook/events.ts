@@ -14,7 +14,7 @@ import {
   parseSpanOrMoment,
   wholeNumberParser,
 } from "../parsers.ts";
-import { fieldLines } from "../printer.ts";
+import { fieldLines, programName } from "../printer.ts";
 import { Refused, type Problem, unwrap } from "../problem.ts";
 import { findId, findOptionalId } from "../target/ids.ts";
 import {
@@ -38,6 +38,7 @@ type ListOptions = WebhookWaitOptions & {
   readonly checkout?: string;
   readonly orderId?: string;
   readonly since?: Since;
+  readonly before?: string;
   readonly limit?: number;
 };
 type GetOptions = WebhookWaitOptions & { readonly body?: boolean };
@@ -71,6 +72,7 @@ export function registerEvents(group: Group): void {
       valueOption("--checkout <id|order_id>", "only events of this order or session"),
       valueOption("--order-id <id>", "only events of this order_id"),
       valueOption("--since <event>", "only events after this event_id or position", parseSince),
+      valueOption("--before <event_id>", "next_before of the previous page, to show the next page", parseId),
       valueOption(
         "--limit <n>",
         "maximum number of events, 1 to 1000 (default: 100)",
@@ -78,7 +80,11 @@ export function registerEvents(group: Group): void {
       ),
       ...webhookWaitOptions("wait for the next matching event; with --since, only if there is none yet"),
     ],
-    conflicts: [["checkout", "orderId"]],
+    conflicts: [
+      ["checkout", "orderId"],
+      ["before", "since"],
+      ["before", "wait"],
+    ],
     run: runList,
   });
   register<GetOptions>(group, {
@@ -159,16 +165,21 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
     checkoutId: await findOptionalId(context, "checkout", options.checkout),
     orderId: options.orderId,
     since: after,
+    before: options.before,
     limit: options.limit,
   };
   const listed =
     options.wait === true
       ? await nextEvents(context, options, query)
       : await callSandbox(context, { name: "listEvents", body: query });
-  const { events } = listed;
-  return context.printer.result(encodeAnswer("listEvents", listed), () =>
-    events.length === 0 ? "no matching events" : eventLines(events, context.printer.width),
-  );
+  const { events, nextBefore } = listed;
+  const { printer, world } = context;
+  return printer.result(encodeAnswer("listEvents", listed), async () => {
+    if (events.length === 0) return "no matching events";
+    const rows = await eventLines(events, printer.width);
+    if (nextBefore === null) return rows;
+    return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${programName(world)} events list --before ${nextBefore}`)}`;
+  });
 }
 
 /** The position of the named event. A command that waits and names no event starts after the newest event. */

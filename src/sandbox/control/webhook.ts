@@ -89,8 +89,17 @@ export const webhookHandlers = {
       storeTime: storeTimeIfMoved(context, storeId),
     });
   },
-  listEvents: async (context, { storeId, body }) =>
-    accept({ events: (await awaitEvents(context, storeId, body)).map(eventEntry) }),
+  listEvents: async (context, { storeId, body }) => {
+    const { before, since, limit = DEFAULT_PAGE } = body;
+    const next = before === undefined ? undefined : findEvent(context.store, storeId, before);
+    if (next?.ok === false) return next;
+    const isNewest = since === undefined;
+    const query = { ...body, limit: isNewest ? limit + 1 : limit };
+    const found = await awaitEvents(context, storeId, query, next?.value.position);
+    const shown = found.slice(-limit);
+    const nextBefore = isNewest && found.length > limit ? (shown[0]?.id ?? null) : null;
+    return accept({ events: shown.map(eventEntry), nextBefore });
+  },
   showEvent: async ({ store }, { storeId, id }) => {
     const event = findEvent(store, storeId, id);
     if (!event.ok) return event;
@@ -163,13 +172,17 @@ function awaitEvents(
   context: OperationContext,
   storeId: string,
   query: RequestOf<"listEvents">,
+  before?: number,
 ): Promise<readonly StoredEvent[]> {
   const { events } = context.store;
   const { type = null, checkoutId = null, orderId, limit = DEFAULT_PAGE, waitMs } = query;
   let after = query.since;
   return awaitFound(context, { storeId, waitMs }, () => {
     const wanted = { storeId, type, checkoutId, orderId, limit };
-    const found = after === undefined ? events.latest(wanted) : events.after({ ...wanted, after });
+    const found =
+      after === undefined
+        ? events.latest({ ...wanted, ...(before === undefined ? {} : { before }) })
+        : events.after({ ...wanted, after });
     if (found.length === 0) after = events.lastPosition();
     return found;
   });

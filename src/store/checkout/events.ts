@@ -92,7 +92,7 @@ export function eventsTable(connection: Connection) {
       return first.flatMap((position) => at.get(position) ?? []);
     },
 
-    /** The newest matching events, oldest first. A filter by checkout alone, without an order_id, ignores `before`. */
+    /** The newest matching events, oldest first; only those before a position, if one is given. */
     latest: (wanted: EventFilter & { readonly before?: number }): StoredEvent[] => {
       const filter = { before: AFTER_ALL, ...wanted };
       const { selectLatest, selectLatestOf, selectOfOrder, at } = lists;
@@ -139,9 +139,10 @@ function prepareLists(connection: Connection) {
       )
       .pluck(),
     // Within a checkout, the order by sequence is the order by position.
-    selectLatestOf: connection.prepare<EventFilter, StoredEvent>(
+    selectLatestOf: connection.prepare<EventFilter & { readonly before: number }, StoredEvent>(
       `SELECT ${EVENT.select} FROM events
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)
+         AND +position < @before
        ORDER BY sequence DESC LIMIT @limit`,
     ),
     selectAfterOf: connection.prepare<LaterQuery, StoredEvent>(

@@ -132,11 +132,13 @@ export const webhookOperations = {
     path: "/events",
     summary: "Lists events",
     description:
-      "Returns events that match every filter, oldest first: the events after `since`, or the newest. With `wait_ms` it waits for a match, and returns an empty list if there is none in time.",
+      "Returns events that match every filter, oldest first: the events after `since`, or the newest, and then, if there are more, the id to pass as `before`. With `wait_ms` it waits for a match, and returns an empty list if there is none in time.",
     /** Without `since`, the newest events. */
     request: () =>
       z.strictObject({
         since: z.optional(wholeNumberInQuery(0)),
+        /** Without `since`: the id of the first event of the previous page, `next_before` of its answer. */
+        before: z.optional(z.uuid()),
         type: z.optional(
           z.string().check(
             z.refine(
@@ -151,7 +153,7 @@ export const webhookOperations = {
         limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
         waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
       }),
-    answer: () => z.object({ events: z.array(eventEntry) }),
+    answer: () => z.object({ events: z.array(eventEntry), nextBefore: z.nullable(z.uuid()) }),
   }),
   showEvent: storeOperation({
     path: "/events/{id}",
