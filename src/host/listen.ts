@@ -2,6 +2,7 @@ import type { ListenFailure, World, GuestWorld, Listener } from "../world.ts";
 import { type HostFailure, usageFailure } from "./failure.ts";
 import { CONFIG_PATH } from "../core/config/file-name.ts";
 import { isLoopbackAddress } from "../core/network/address.ts";
+import { isRefusedPort } from "../core/network/refused-ports.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT } from "../core/request/rate-limit.ts";
 import { printable } from "../core/text.ts";
@@ -137,6 +138,10 @@ export async function listenOnPort(
     if (listener.ok) {
       if (port !== wanted)
         printer.talk(`Port ${wanted} is used by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
+      if (isRefusedPort(port))
+        printer.trace(
+          `warning: browsers, and fetch in programs, refuse port ${port}: the pages and the API cannot be opened there; choose another --port`,
+        );
       if (made === undefined) throw new Error("a listener makes its service");
       return accept({ listener: listener.value, ...made });
     }

@@ -1147,7 +1147,7 @@ test("what cannot work is a usage error, before anything listens", async () => {
   writeFileSync(join(harness.cwd, "secret.txt"), `${SECRET}\n`);
   writeFileSync(join(harness.cwd, "key.txt"), "svc_test_abc\n");
   const rows: readonly (readonly [args: readonly string[], says: RegExp])[] = [
-    [["--forward", "localhost:3000"], /http or https URL/],
+    [["--forward", "localhost:3000 /x"], /http or https URL/],
     [["--forward", "ftp://localhost/x"], /http or https URL/],
     [["--forward", "http://example.com/hooks"], /checkout listen --allow-target example\.com/],
     [["--forward", "http://0x7f.1/"], /write it in that form/],

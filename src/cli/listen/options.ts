@@ -11,7 +11,12 @@ import {
 import { quote } from "../../core/shell/quote.ts";
 import { DEFAULT_HEADER_NAMES } from "../../core/webhook/signature.ts";
 import type { HeaderNames } from "../../core/webhook/webhook.ts";
-import { parseTarget, parseTargetHost, type TargetPolicy } from "../../core/webhook/target.ts";
+import {
+  completeAddress,
+  parseTarget,
+  parseTargetHost,
+  type TargetPolicy,
+} from "../../core/webhook/target.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { TlsTrust } from "../../world.ts";
 import {
@@ -127,7 +132,12 @@ export async function checkListenOptions(
   context: Context,
   options: ListenCommandOptions,
 ): Promise<ListenPlan> {
-  const { forward, route: routes = [], allowTarget: allowedHosts = [] } = options;
+  const { allowTarget: allowedHosts = [] } = options;
+  const forward = options.forward && (completeAddress(options.forward) ?? options.forward);
+  const routes = (options.route ?? []).map(({ pattern, url }) => ({
+    pattern,
+    url: completeAddress(url) ?? url,
+  }));
   const urls = [...(forward === undefined ? [] : [forward]), ...routes.map(({ url }) => url)];
   const policy = { allowedHosts, ownPort: options.port ?? NO_PORT };
   const fault = urls.map((url) => targetFault(url, policy)).find(Boolean);

@@ -41,7 +41,17 @@ export function registerEnv(group: Group): void {
       switchOption("--control", "include the control token, which gives control of the sandbox"),
     ],
     conflicts: [["json", "format"]],
-    run: runEnv,
+    run: async (context, options) => {
+      try {
+        return await runEnv(context, options);
+      } catch (error) {
+        const isForShell = options.json !== true && (options.format ?? "sh") === "sh";
+        // `eval` of nothing succeeds, so that `set -e` would not notice the refusal.
+        if (isForShell && error instanceof Refused)
+          context.world.stdout.write(`(exit ${error.problem.exitCode})\n`);
+        throw error;
+      }
+    },
   });
 }
 

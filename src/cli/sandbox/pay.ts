@@ -23,7 +23,7 @@ export function registerSandboxPay(group: Group): void {
       ),
     ],
     run: runnerFor("pay", {
-      id: "checkout",
+      id: "payable",
       body: ({ outcome = "succeeded" }) => ({ outcome }),
       nextAfter: (id) => ({
         state_conflict: `checkout sessions get ${id} shows its state`,

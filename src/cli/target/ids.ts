@@ -1,5 +1,6 @@
 // Resolves an id or an order_id of the command line: `findId`. Each kind has a row in the table below.
 import { fieldFault } from "../../core/checkout/create-request.ts";
+import { isFinal } from "../../core/checkout/payment.ts";
 import { toIso } from "../../core/clock.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
 import { isLoopback } from "../../core/loopback.ts";
@@ -28,6 +29,13 @@ const KINDS = {
     shownBy: "checkout orders list and checkout sessions list show the ids",
     newest: createLister("listCheckouts", (ending) => ({ q: ending, limit: MAX_CHECKOUTS }), checkoutsOf),
     ofOrder: createLister("listCheckouts", (orderId) => ({ orderId, limit: MAX_CHOICES + 1 }), checkoutsOf),
+  },
+  /** A checkout to act on as its payer: of several of an order_id, the only one that can still be paid. */
+  payable: {
+    noun: "order or session",
+    shownBy: "checkout orders list and checkout sessions list show the ids",
+    newest: createLister("listCheckouts", (ending) => ({ q: ending, limit: MAX_CHECKOUTS }), checkoutsOf),
+    ofOrder: createLister("listCheckouts", (orderId) => ({ orderId, limit: MAX_CHOICES + 1 }), payableOf),
   },
   event: {
     noun: "event",
@@ -93,7 +101,7 @@ export async function findId(
   const id = parseUuid(text);
   if (id !== undefined) return id;
   const found =
-    (kind === "checkout" ? await findByOrderId(context, text, target) : undefined) ??
+    (isCheckoutKind(kind) ? await findByOrderId(context, text, target, kind) : undefined) ??
     (await findByEnding({ context, target }, kind, text));
   if (found === undefined) throw new Refused(notFoundText(kind, text));
   return found;
@@ -117,9 +125,10 @@ export async function findByOrderId(
   context: Context,
   text: string,
   target?: ControlTarget,
+  kind: "checkout" | "payable" = "checkout",
 ): Promise<string | undefined> {
   if (!isOrderId(text)) return undefined;
-  const listed = await KINDS.checkout.ofOrder({ context, target }, text);
+  const listed = await KINDS[kind].ofOrder({ context, target }, text);
   return requireOne(
     listed,
     (count) => `${count} orders or sessions have the order_id ${printableLiteral(text)}`,
@@ -161,7 +170,7 @@ function requireOne(found: readonly Candidate[], several: (count: string) => str
 
 function notFoundText(kind: IdKind, text: string): Problem {
   const { noun, shownBy: next } = KINDS[kind];
-  const isCheckout = kind === "checkout";
+  const isCheckout = isCheckoutKind(kind);
   const tried = [
     ...(isShortId(text) ? [noMatchText(text)] : []),
     ...(isCheckout && isOrderId(text) ? [`has the order_id ${printableLiteral(text)}`] : []),
@@ -209,6 +218,15 @@ function newestPage() {
 
 function emptyBody(): undefined {
   return undefined;
+}
+
+function isCheckoutKind(kind: IdKind): kind is "checkout" | "payable" {
+  return kind === "checkout" || kind === "payable";
+}
+
+function payableOf(answer: AnswerOf<"listCheckouts">): readonly Candidate[] {
+  const open = answer.checkouts.filter(({ status }) => !isFinal(status));
+  return checkoutsOf(open.length === 1 ? { ...answer, checkouts: open } : answer);
 }
 
 function checkoutsOf({ checkouts }: AnswerOf<"listCheckouts">): readonly Candidate[] {

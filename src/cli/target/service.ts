@@ -18,6 +18,7 @@ import {
   UNSET_VALUE,
   type ValueWithSource,
   isOwnSandbox,
+  isQuoted,
 } from "./surroundings.ts";
 import { misspellingHint } from "./options.ts";
 
@@ -221,7 +222,7 @@ export function serviceTargetOf(settings: ServiceSettings): ServiceTarget {
   if (baseUrl.value === null || lacksSandbox !== "")
     throw new Refused(noSandboxProblem(folder.value, lacksSandbox));
   if (lacksStore !== undefined) throw new Refused(lacksStore);
-  if (apiKey.value !== null && /^[\x21-\x7e]+$/.test(apiKey.value)) {
+  if (apiKey.value !== null && /^[\x21-\x7e]+$/.test(apiKey.value) && !isQuoted(apiKey.value)) {
     const target = {
       baseUrl: baseUrl.value,
       apiKey: apiKey.value,
@@ -233,7 +234,11 @@ export function serviceTargetOf(settings: ServiceSettings): ServiceTarget {
   }
   const local = isLoopback(new URL(baseUrl.value).hostname);
   // A variable that was read from a file with Windows line endings ends with a carriage return.
-  const ending = /^\S+\s+$/.test(apiKey.value ?? "") ? ": it ends with a blank or a line break" : "";
+  const ending = isQuoted(apiKey.value ?? "")
+    ? ": it is in quotation marks, which the reader of its file kept; remove them"
+    : /^\S+\s+$/.test(apiKey.value ?? "")
+      ? ": it ends with a blank or a line break"
+      : "";
   throw new Refused({
     exitCode: EXIT.credential,
     code: "credential_missing",

@@ -146,13 +146,19 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
 
+/** Whether a value is in quotation marks, as some readers of `.env` files, such as `docker --env-file`, leave it. */
+export function isQuoted(value: string): boolean {
+  return /^(["'`]).*\1$/s.test(value.trim()) && value.trim().length > 1;
+}
+
 function readAddress(world: World, flag: string | undefined): ValueWithSource<string> | undefined {
   const named = optionWithSource(world, "base-url", flag ?? (world.env["CHECKOUT_BASE_URL"] || undefined));
   if (named === undefined) return undefined;
   const value = parseBaseUrl(named.value);
   if (value !== undefined) return { value, source: named.source };
   // The value is not shown: it may hold a password.
-  const expected = "an address such as https://pay.example/v1, without user name, password or query";
+  const quoted = isQuoted(named.value) ? "; it is in quotation marks, which the reader of its file kept" : "";
+  const expected = `an address such as https://pay.example/v1, without user name, password or query${quoted}`;
   throw refuseUsage(`${named.source} must be ${expected}`, "correct it; nothing was sent");
 }
 

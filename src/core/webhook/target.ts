@@ -49,12 +49,17 @@ export type DeliveryTarget = {
   readonly addresses: readonly string[] | null;
 };
 
-/** A hint with the whole address, if only its scheme or its host is missing; otherwise empty. */
-function addScheme(text: string): string {
+/** The whole address, if only its scheme or its host is missing; otherwise undefined. */
+export function completeAddress(text: string): string | undefined {
   const meant = /^\d{1,5}$/.test(text) ? `http://localhost:${text}` : `http://${text}`;
   if (!/^[\w.[\]:-]+(\/|$)/.test(text) || text.includes("//") || hostSpelledIn(meant) === undefined)
-    return "";
-  return URL.canParse(meant) ? `; write ${printableLiteral(meant)}` : "";
+    return undefined;
+  return URL.canParse(meant) ? meant : undefined;
+}
+
+function addScheme(text: string): string {
+  const meant = completeAddress(text);
+  return meant === undefined ? "" : `; write ${printableLiteral(meant)}`;
 }
 
 /**
