@@ -392,7 +392,6 @@ test("env prints the variables of any store, and exec runs a command in a fresh 
     CHECKOUT_STORE_ID: stores[2]?.id,
     CHECKOUT_CONTROL_TOKEN: ready.control_token,
     CHECKOUT_ADMIN_TOKEN: undefined,
-    CHECKOUT_DIR: undefined,
   });
   const keys = (JSON.parse(harness.readState("credentials.json")) as { stores: Record<string, Made> }).stores;
   expect(fresh?.env["CHECKOUT_API_KEY"]).toBe(keys[stores[2]?.id ?? ""]?.api_key);

@@ -25,7 +25,7 @@ import {
   type CheckoutKind,
 } from "./create-report.ts";
 import { resolveInstance } from "./instance.ts";
-import { openFolderJournal } from "./folder-journal.ts";
+import { journalFolder, openFolderJournal } from "./folder-journal.ts";
 import { createWithManagedKey } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
 import { amountMinorParser, parseCurrency } from "../parsers.ts";
@@ -226,17 +226,18 @@ function parseFields(fields: CreateFields): CreateRequest {
 
 /** Prints the request without sending it; creates no journal, but reads an existing one. */
 async function dryRun(
-  { world, printer }: Context,
+  context: Context,
   wanted: {
     readonly intent: RequestedCreate;
     readonly target: ServiceTarget;
     readonly settings: ServiceSettings;
   },
 ): Promise<number> {
-  const { intent } = wanted;
-  const target = { ...wanted.target, instance: await resolveInstance(world, wanted.settings) };
+  const { world, printer } = context;
+  const { intent, settings } = wanted;
+  const target = { ...wanted.target, instance: await resolveInstance(world, settings) };
   const meant = journalIntent(target, intent);
-  const latest = findLatestAttempt(world, wanted.settings.folder.value, meant);
+  const latest = findLatestAttempt(world, journalFolder(context, settings.target), meant);
   const { key } = chooseKey(meant, latest);
   const request = buildCreateRequest(target, {
     endpoint: intent.endpoint,

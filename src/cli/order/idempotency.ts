@@ -4,7 +4,7 @@ import { register, type Context, type Group } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
-import { openFolderJournal } from "./folder-journal.ts";
+import { journalFolder, openFolderJournal } from "./folder-journal.ts";
 import { stateFile } from "../../host/folder/files.ts";
 
 /** `checkout idempotency list|show|forget`: the journal of the idempotency keys that were sent. */
@@ -33,10 +33,11 @@ export function registerIdempotency(group: Group): void {
 }
 
 async function withJournal(
-  { world, around }: Context,
+  context: Context,
   run: (journal: Journal | undefined) => Promise<number>,
 ): Promise<number> {
-  const folder = around.folder();
+  const { world } = context;
+  const folder = journalFolder(context);
   if (!world.files.exists(stateFile(folder, "journal"))) return run(undefined);
   using journal = openFolderJournal(world, folder);
   return await run(journal);

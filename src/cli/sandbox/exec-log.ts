@@ -1,4 +1,5 @@
 import type { LogStream } from "../../sandbox/runtime/access-log.ts";
+import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 
 /** Number of lines of the log that are printed after a failed command. */
@@ -36,3 +37,22 @@ export function printLogEnd({ printer }: Context, { lines, count }: KeptLog): vo
       : `checkout exec: the last ${shown.length} of ${count()} requests and deliveries of its sandbox:`;
   printer.trace([head, ...shown].join("\n"));
 }
+
+/** A world whose servers note that a request has reached them. */
+export function noteRequests(world: World): { readonly world: World; readonly wasReached: () => boolean } {
+  let wasReached = false;
+  const listen: World["listen"] = (makeService, options) =>
+    world.listen((port) => {
+      const service = makeService(port);
+      const answer: typeof service.answer = (request) => {
+        wasReached = true;
+        return service.answer(request);
+      };
+      return { ...service, answer };
+    }, options);
+  return { world: { ...world, listen }, wasReached: () => wasReached };
+}
+
+/** Why a program that ended well may not have used its sandbox. */
+export const UNUSED_NOTE =
+  "checkout exec: note: no request reached its sandbox: the command may not read CHECKOUT_BASE_URL, or a tool in between drops CHECKOUT_* (turbo: list them in passThroughEnv)";

@@ -1,12 +1,13 @@
 import type { ProgramResult, StopSignal, World } from "../../world.ts";
 import { register, repeatedOption, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { settingsWithConfig } from "../../host/config/start-settings.ts";
-import { createKeptLog, printLogEnd } from "./exec-log.ts";
+import { createKeptLog, noteRequests, printLogEnd, UNUSED_NOTE } from "./exec-log.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, toSetting } from "../option-rules.ts";
 import { scopedFaults } from "../fault/scoped-faults.ts";
 import type { RequestedFaults } from "../fault/requested-faults.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
+import { makeJournalFolder, programVariables } from "../store/program-variables.ts";
 import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { wholeNumberParser } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
@@ -102,7 +103,8 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   const log = createKeptLog();
   let reached = false;
   const configured = unwrap(await settingsWithConfig(context, { ...options, port: options.port ?? 0 }));
-  const serving = serveSandbox(context, configured, {
+  const noted = noteRequests(world);
+  const serving = serveSandbox({ ...context, world: noted.world }, configured, {
     place: { folder: undefined, log },
     use: async (served) => {
       const { base_url: baseUrl, control_token: token } = served.ready;
@@ -111,7 +113,9 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       reached = true;
       const stopped = stop.signal();
       if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
-      const end = await world.runProgram({ program, args, env: environmentOf(served, options) });
+      using journal = makeJournalFolder(world);
+      const env = { ...environmentOf(world, served, options), ...journal.variables };
+      const end = await world.runProgram({ program, args, env });
       if (options.keep === true && stop.signal() === undefined) {
         const place = served.ready.portal_url ?? baseUrl;
         printer.talk(`checkout exec: the command has ended; its sandbox runs until Ctrl-C: ${place}`);
@@ -124,7 +128,10 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   const exitCode = unwrap(ended, (problem) =>
     reached || problem.exitCode === EXIT.usage ? problem : { ...problem, exitCode: EXIT.unreachable },
   );
-  if (exitCode !== EXIT.done && options.quiet !== true) printLogEnd(context, log);
+  if (options.quiet !== true) {
+    if (exitCode !== EXIT.done) printLogEnd(context, log);
+    else if (!noted.wasReached()) printer.trace(UNUSED_NOTE);
+  }
   noteSeed(context, exitCode, wanted);
   return exitCode;
 }
@@ -162,7 +169,7 @@ async function runInStore(
   if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
   noteOwnSecrets(context, access);
   const env = {
-    ...clearedVariables(),
+    ...programVariables(world),
     ...accessVariables(access),
     CHECKOUT_CONTROL_TOKEN: target.token,
     CHECKOUT_ADMIN_TOKEN: admin?.token,
@@ -263,32 +270,17 @@ function endingOfProgram(program: string, end: ProgramResult): number {
   }
 }
 
-/** Variables that name another service, or its state or secrets. */
-const FOREIGN_VARIABLES = [
-  "CHECKOUT_BASE_URL",
-  "CHECKOUT_API_KEY",
-  "CHECKOUT_STORE_ID",
-  "CHECKOUT_SIGNING_SECRET",
-  "CHECKOUT_CONTROL_TOKEN",
-  "CHECKOUT_ADMIN_TOKEN",
-  "CHECKOUT_DIR",
-  "CHECKOUT_TARGET",
-] as const;
-
-function clearedVariables(): Record<string, undefined> {
-  return Object.fromEntries(FOREIGN_VARIABLES.map((name) => [name, undefined]));
-}
-
 /**
  * The environment of the program: with this sandbox's variables, without the variables of other sandboxes. The admin
  * token is included only with `--admin` (decision 122).
  */
 function environmentOf(
+  world: World,
   { ready, adminToken }: ServedSandbox,
   { admin }: Pick<ExecOptions, "admin">,
 ): Record<string, string | undefined> {
   return {
-    ...clearedVariables(),
+    ...programVariables(world),
     CHECKOUT_BASE_URL: ready.base_url,
     CHECKOUT_API_KEY: ready.api_key ?? undefined,
     CHECKOUT_STORE_ID: ready.store_id,

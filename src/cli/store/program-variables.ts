@@ -1,0 +1,55 @@
+// The environment of the program of `checkout exec`. A secret that it must not get: `removeTokens` in world/shell.ts.
+import { dirname } from "node:path";
+import { IGNORE_ALL, IGNORE_FILE } from "../../host/folder/files.ts";
+import type { World } from "../../world.ts";
+
+/** Variables that name another service, or its state or secrets. */
+const FOREIGN_VARIABLES = [
+  "CHECKOUT_BASE_URL",
+  "CHECKOUT_API_KEY",
+  "CHECKOUT_STORE_ID",
+  "CHECKOUT_SIGNING_SECRET",
+  "CHECKOUT_CONTROL_TOKEN",
+  "CHECKOUT_ADMIN_TOKEN",
+  "CHECKOUT_TARGET",
+  "CHECKOUT_EXEC_FOLDER",
+] as const;
+
+/** Changes to an environment; undefined removes a variable. */
+type Changes = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The changes for a program that uses a sandbox of this machine: without the variables of other sandboxes, and without a
+ * proxy for this machine.
+ */
+export function programVariables({ env }: Pick<World, "env">): Changes {
+  return { ...Object.fromEntries(FOREIGN_VARIABLES.map((name) => [name, undefined])), ...directly(env) };
+}
+
+const THIS_MACHINE = ["127.0.0.1", "localhost", "::1"];
+const PROXIES = /^(?:https?|all)_proxy$/i;
+
+/** This machine in the list of hosts without a proxy, if there is a proxy. Programs read the name in either case. */
+function directly(env: World["env"]): Changes {
+  if (!Object.entries(env).some(([name, value]) => PROXIES.test(name) && value !== "")) return {};
+  const listed = [env["no_proxy"] ?? "", env["NO_PROXY"] ?? ""].flatMap((text) => text.split(","));
+  const hosts = new Set([...listed.map((host) => host.trim()).filter(Boolean), ...THIS_MACHINE]);
+  const value = hosts.has("*") ? "*" : [...hosts].join(",");
+  return { NO_PROXY: value, no_proxy: value };
+}
+
+/**
+ * A temporary folder for the journal of a sandbox that ends with its program, so that nothing stays in the work folder,
+ * which may be read-only or another user's. Without one, the journal is in the work folder as usual.
+ */
+export function makeJournalFolder({ temporaryFile }: Pick<World, "temporaryFile">): {
+  readonly variables: Changes;
+} & Disposable {
+  try {
+    const { path, remove } = temporaryFile(IGNORE_FILE, IGNORE_ALL);
+    return { variables: { CHECKOUT_EXEC_FOLDER: dirname(path) }, [Symbol.dispose]: remove };
+  } catch {
+    // The system's temporary folder is missing or read-only.
+    return { variables: {}, [Symbol.dispose]: () => undefined };
+  }
+}
