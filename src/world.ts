@@ -222,6 +222,11 @@ export type Files = {
   readonly disk: (path: string) => DiskFacts;
 };
 
+/** A lock of a file. `unsupported`: the file system has no locks. */
+export type FileLock =
+  | { readonly state: "own"; readonly release: () => void }
+  | { readonly state: "held" | "unsupported" };
+
 /** A file that is removed after its use. */
 export type TemporaryFile = { readonly path: string; readonly remove: () => void };
 
@@ -380,6 +385,20 @@ export type World = {
   /** Names the process that listens on a port, if the system shows it. */
   readonly portOwner: (port: number) => string | undefined;
 
+  /**
+   * Locks a file until the lock is released or this process ends. Default: nothing can be locked; a process is then known
+   * only by its id.
+   */
+  readonly lockFile?: (path: string) => Promise<FileLock>;
+  /** Whether a process has locked a file, even a process that cannot be seen from here. */
+  readonly isFileLocked?: (path: string) => Promise<boolean>;
+  /**
+   * Calls a function once when a file was deleted or replaced, within seconds, until the returned function is called.
+   * Default: nobody looks.
+   */
+  readonly onFileLost?: (path: string, lost: () => void) => () => void;
+  /** The name of this machine or container. */
+  readonly hostName?: () => string;
   /** When a process started, as text to compare; undefined if there is no such process. */
   readonly processStart: (pid: number) => string | undefined;
   /** Calls `stop` for each signal that asks us to end, until the returned function is called. */

@@ -89,6 +89,7 @@ const LAYERS: Readonly<
   world: {
     folders: ["web", "core", "world.ts"],
     packages: [
+      "better-sqlite3",
       "open",
       "uuid",
       "node:child_process",
@@ -222,11 +223,11 @@ test("what a test suite loads takes no bytes by their class, and its timers and 
   const loaded = sources.filter(({ name }) => IN_TEST_SUITES.test(name));
   const byClass = loaded.filter(({ text }) => /instanceof (?:Uint8Array|ArrayBuffer|Buffer)\b/.test(text));
   expect(byClass.map(({ name }) => name)).toEqual([]);
-  const timed = loaded.filter(({ name }) => name.startsWith("world/") && name !== "world/timers.ts");
+  const timed = loaded.filter(({ name }) => name.startsWith("world/") && name !== "world/clock.ts");
   const later = timed.filter(
     ({ text }) =>
       /\b(?:setTimeout|clearTimeout|setImmediate|setInterval)\(/.test(text) &&
-      !text.includes('from "./timers.ts"'),
+      !text.includes('from "./clock.ts"'),
   );
   expect(later.map(({ name }) => name)).toEqual([]);
   expect(timed.filter(({ text }) => /\b(?:Date|performance)\.now\b/.test(text))).toEqual([]);

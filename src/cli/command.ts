@@ -14,6 +14,7 @@ import {
   refuseUsage,
   START_HOSTED,
   START_SANDBOX,
+  USE_IT_THERE,
   type ExitCode,
   type Problem,
 } from "./problem.ts";
@@ -107,10 +108,21 @@ export function registerAction<Options extends CommonOptions>(
       exit(await spec.run(context, options, ...command.args));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      printer.problem(withHostedStart(context, error.problem));
+      printer.problem(await withHolder(context, error.problem));
       exit(error.problem.exitCode);
     }
   });
+}
+
+/** The problem; if no sandbox runs here because a process that cannot be seen from here holds the folder, names it. */
+async function withHolder(context: Context, problem: Problem): Promise<Problem> {
+  const { world, around } = context;
+  const started = withHostedStart(context, problem);
+  if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return started;
+  const { unseenHolder } = await import("../host/folder/hold.ts");
+  const holder = await unseenHolder(world, around.location());
+  if (holder === undefined) return started;
+  return { ...problem, message: `${problem.message}; ${holder}, serves this folder`, next: USE_IT_THERE };
 }
 
 /** The problem; in a folder with the state of a hosted service, the next step starts that service. */

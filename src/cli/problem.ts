@@ -138,6 +138,15 @@ export function notRunningProblem(folder: string): Problem {
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: START_SANDBOX };
 }
 
+/** The next step if a process that cannot be seen from here serves the folder. */
+export const USE_IT_THERE = "run the command there";
+
+/** The problem of a stop that cannot reach the process of the folder. */
+export function unseenProblem(holder: string): Problem {
+  const message = `the sandbox cannot be stopped from here: ${holder}, serves this folder`;
+  return { exitCode: EXIT.failed, code: "sandbox_unseen", message, next: USE_IT_THERE };
+}
+
 /** Translates a failure to serve a sandbox, or to use its state, into a problem. */
 export function problemOf({ kind, ...failure }: HostFailure): Problem {
   return { exitCode: kind === "usage" ? EXIT.usage : EXIT.failed, ...failure };

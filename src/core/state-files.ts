@@ -59,6 +59,8 @@ const run = () =>
     store_id: z.optional(z.string()),
     /** Sandboxes before decision 96 do not write this field. */
     instance_id: z.optional(z.string()),
+    /** The machine or container of the process; missing in older versions. */
+    host: z.optional(z.string()),
     /** Whether the process is a user's program, which continues after its sandbox has stopped. */
     is_guest: z.optional(z.boolean()),
   });

@@ -18,6 +18,8 @@ export type ServedSandbox = {
   readonly sandbox: Pick<Sandbox, "context">;
   /** Resolves when the control API asks the sandbox to stop. */
   readonly stopRequested: Promise<void>;
+  /** Resolves when the database was deleted or replaced: the sandbox can serve nothing any more. */
+  readonly stateLost: Promise<void>;
 };
 
 /** The state folder of a sandbox, and its log. */

@@ -3,6 +3,8 @@
 import { withService, type SandboxSource } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { signInLink, type PortalAccess } from "../sandbox/runtime/portal-access.ts";
+import { stateFile } from "./folder/files.ts";
+import { holdFolder } from "./folder/hold.ts";
 import * as state from "./folder/state-folder.ts";
 import { readGivenSecrets, refuseOtherSecret } from "./given-secrets.ts";
 import { readyMessageOf } from "./ready.ts";
@@ -40,10 +42,10 @@ export async function serveSandbox<Value>(
   const made = state.makeStateFolder(world, folder, options);
   if (!made.ok) return made;
   const lost = lostLogWarning(world, folder);
-  const run = state.claimFolder(world, folder, { control_token: controlToken, is_guest: isGuest });
-  if (!run.ok) return run;
+  const hold = await holdFolder(world, folder, { control_token: controlToken, is_guest: isGuest });
+  if (!hold.ok) return hold;
   if (lost !== undefined) context.printer.trace(lost);
-  const held = { path: folder, run: run.value };
+  const held = { path: folder, run: hold.value.run };
   try {
     const adminToken = state.readOrCreateAdminToken(world, folder, given.adminToken?.value);
     if (!adminToken.ok) return adminToken;
@@ -52,7 +54,7 @@ export async function serveSandbox<Value>(
     const tokens = { controlToken, adminToken: adminToken.value };
     return await serveFolder(context, options, { held, place, tokens, given, ...purpose });
   } finally {
-    state.releaseFolder(world, folder, run.value);
+    hold.value.release();
   }
 }
 
@@ -64,6 +66,7 @@ function serveFolder<Value>(
   options: ServeOptions,
   { announce, use, ...source }: ServeRun<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
+  const { world } = context;
   return withService(context, options, source, async ({ service, apiKey, run, stopRequested, isUsed }) => {
     const listening = await listenOnPort(context, options, service);
     if (!listening.ok) return listening;
@@ -75,14 +78,20 @@ function serveFolder<Value>(
     const ready = readyMessageOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
     run.write(listener.port);
     isUsed();
+    // Before the announcement: who reads it may delete the folder at once.
+    const lost = Promise.withResolvers<void>();
+    const { held } = source;
+    const stopLooking = held && world.onFileLost?.(stateFile(held.path, "database"), lost.resolve);
     try {
       const heldBack = description.heldBack ?? undefined;
       const { given } = source;
-      const served = { ready, description, heldBack, given, adminToken, sandbox, stopRequested };
+      const ending = { stopRequested, stateLost: lost.promise };
+      const served = { ready, description, heldBack, given, adminToken, sandbox, ...ending };
       await announce?.(served);
       sandbox.announced();
       return accept(await use(served));
     } finally {
+      stopLooking?.();
       await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
     }
   });

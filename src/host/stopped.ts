@@ -3,6 +3,7 @@ import { localOrigin } from "../core/loopback.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
 import type { HostFailure } from "./failure.ts";
+import { holdFolder } from "./folder/hold.ts";
 import * as state from "./folder/state-folder.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
 import type { Host } from "./hosting.ts";
@@ -37,11 +38,11 @@ export async function withStoppedFolder<Value>(
   const { world } = context;
   const lost = lostLogWarning(world, folder);
   const [token, adminToken] = [state.newToken(world, "control"), state.newToken(world, "administrator")];
-  const run = state.claimFolder(world, folder, { control_token: token });
-  if (!run.ok) return run;
+  const hold = await holdFolder(world, folder, { control_token: token });
+  if (!hold.ok) return hold;
   if (lost !== undefined) context.printer.trace(lost);
   const source = {
-    held: { path: folder, run: run.value },
+    held: { path: folder, run: hold.value.run },
     place: { folder, log: createWarningLog(context) },
     tokens: { controlToken: token, adminToken },
     given: NOTHING_GIVEN,
@@ -62,7 +63,7 @@ export async function withStoppedFolder<Value>(
       }
     });
   } finally {
-    state.releaseFolder(world, folder, run.value);
+    hold.value.release();
   }
 }
 

@@ -4,7 +4,7 @@ import { createWriteSignals } from "../sandbox/runtime/write-signals.ts";
 import type { GuestWorld, HttpRequest, Listener, Service } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
-import { fakeTimersProblem } from "../world/timers.ts";
+import { fakeTimersProblem } from "../world/clock.ts";
 import { checkOptions, type Fields } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
 import { ignoreNotFound } from "./errors.ts";

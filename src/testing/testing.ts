@@ -3,7 +3,7 @@
  * environment, write to the standard streams or handle signals (decision 97).
  */
 import { guestWorld } from "../world/real.ts";
-import { fakeTimersProblem } from "../world/timers.ts";
+import { fakeTimersProblem } from "../world/clock.ts";
 import { createCalls, type Calls } from "./calls.ts";
 import { exploreIn } from "./explore/explore.ts";
 import type { Exploration, ExploreOptions } from "./explore/types.ts";

@@ -1,5 +1,42 @@
+// A test suite may replace the timers and the Date of its process, and jsdom has others. So this file takes Node's when
+// the program is loaded; other files of the kit's world take them from here.
+import { performance } from "node:perf_hooks";
+import * as timers from "node:timers";
 import type { World } from "../world.ts";
-import { clearTimeout, monotonic, now, setImmediate, setTimeout } from "./timers.ts";
+
+/** Node's own timers. */
+export const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate } = timers;
+
+/** Implements `World.monotonic`. */
+const monotonic: () => number = performance.now.bind(performance);
+
+const NATIVE_CODE = "[native code]";
+/** A larger difference between two clocks of this machine is a replaced one. */
+const MAX_DIFFERENCE_MS = 60_000;
+
+/** Implements `World.now`. */
+export const now: () => number = isDateReplaced() ? dateOfAnotherRealm().now : Date.now;
+
+/** Whether `Date` is not Node's: its functions are not native, or it is not the time of this process. */
+function isDateReplaced(): boolean {
+  const isNative = [Date, Date.now].every((one) => String(one).includes(NATIVE_CODE));
+  const differenceMs = Date.now() - (performance.timeOrigin + performance.now());
+  return !isNative || !(Math.abs(differenceMs) < MAX_DIFFERENCE_MS);
+}
+
+/** Fake timers replace `Date` in their own realm only. */
+function dateOfAnotherRealm(): DateConstructor {
+  return process.getBuiltinModule("node:vm").runInNewContext("Date") as DateConstructor;
+}
+
+/** Webhooks have their time in seconds, with ten digits. */
+const FIRST_WEBHOOK_TIME_MS = 1e12;
+
+/** Implements `World.receiversNow`: the `Date` of this process, unless it is a time that no webhook can have. */
+export function receiversNow(): number {
+  const replaced = Date.now();
+  return replaced >= FIRST_WEBHOOK_TIME_MS && replaced < 10 * FIRST_WEBHOOK_TIME_MS ? replaced : now();
+}
 
 /** The clock of this machine and the timers of this process. */
 export const clock = {
@@ -21,4 +58,26 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
     const timer = setTimeout(end, milliseconds);
     signal?.addEventListener("abort", end);
   });
+}
+
+/** Why nothing in this process can end because of fake timers, and the remedy. */
+type FakeTimersProblem = { readonly message: string; readonly next: string };
+
+/**
+ * The problem of fake timers; undefined if there is none. Those of vitest, jest and sinon have their clock as a property;
+ * those of node:test are bound functions.
+ */
+export function fakeTimersProblem(): FakeTimersProblem | undefined {
+  if ([setTimeout, setImmediate].some((timer) => "clock" in timer || String(timer).includes(NATIVE_CODE)))
+    return {
+      message: "fake timers were installed before hosted-checkout/testing was loaded",
+      next: "import it before they are installed; its own waits then use the real timers",
+    };
+  // In jest, `process` is a copy, whose `nextTick` Node itself does not call.
+  if (process.getBuiltinModule("node:vm").runInThisContext('"clock" in process.nextTick') === true)
+    return {
+      message: "process.nextTick is replaced by fake timers, and no socket of Node works without it",
+      next: 'leave it out: sinon.useFakeTimers({ toNotFake: ["nextTick", "queueMicrotask"] })',
+    };
+  return undefined;
 }

@@ -22,6 +22,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DiskFacts, Files, PathFacts } from "../world.ts";
+import { clearInterval, setInterval } from "./clock.ts";
 import { codeOf } from "./node.ts";
 import { processStart } from "./processes.ts";
 import { readRegularFile, readText } from "./read.ts";
@@ -233,6 +234,30 @@ function kindOf(stats: BigIntStats): PathFacts["kind"] {
   if (stats.isDirectory()) return "folder";
   if (stats.isFile()) return "file";
   return stats.isSymbolicLink() ? "link" : "other";
+}
+
+/** How often a watched file is looked at, in milliseconds. */
+const LOOK_EVERY_MS = 1000;
+/** How often in a row a file must be missing, because it may be replaced in steps. */
+const MISSES = 2;
+
+/** Implements `World.onFileLost`. */
+export function onFileLost(path: string, lost: () => void): () => void {
+  const idOf = (): string | undefined => files.look(path)?.id;
+  const own = idOf();
+  let misses = 0;
+  const timer = setInterval(() => {
+    try {
+      misses = idOf() === own ? 0 : misses + 1;
+    } catch {
+      // A disk that fails for a while has not lost the file.
+      return;
+    }
+    if (misses !== MISSES) return;
+    clearInterval(timer);
+    lost();
+  }, LOOK_EVERY_MS).unref();
+  return () => clearInterval(timer);
 }
 
 /** The names of common file systems, by their magic numbers in Linux. */

@@ -1,6 +1,5 @@
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
-import { clock } from "./clock.ts";
-import { clearTimeout, setTimeout } from "./timers.ts";
+import { clearTimeout, clock, setTimeout } from "./clock.ts";
 
 /**
  * The module that sends requests, loaded with the first request and cached: in the bundle each import copies the

@@ -1,7 +1,7 @@
 import { v7 } from "uuid";
 import type { World } from "../world.ts";
 import { crypto } from "./node.ts";
-import { now } from "./timers.ts";
+import { now } from "./clock.ts";
 
 /** Unpredictable ids and random numbers. */
 export const randomness = {

@@ -3,7 +3,7 @@ import { keepCompiledCode, unpackAddon } from "./addon.ts";
 import { openBrowser } from "./browser.ts";
 import { clock } from "./clock.ts";
 import { startDetached, takeStarter } from "./detached.ts";
-import { files } from "./files.ts";
+import { files, onFileLost } from "./files.ts";
 import { machine, ownFile, packageFolder, settingsFolder, temporaryFile } from "./machine.ts";
 import { addressesOf, listen, send } from "./network.ts";
 import { sea } from "./node.ts";
@@ -11,7 +11,7 @@ import { standardOutputs } from "./output.ts";
 import { onStop, portOwner, processStart, terminate } from "./processes.ts";
 import { randomness } from "./random.ts";
 import { runInShell, runProgram } from "./shell.ts";
-import { clearTimeout, receiversNow, setTimeout } from "./timers.ts";
+import { clearTimeout, receiversNow, setTimeout } from "./clock.ts";
 
 /**
  * The real world: this process, its clock, its disk and its network. Files that it writes are readable only by the
@@ -38,12 +38,14 @@ export function realWorld(): World {
     stdin: () => process.stdin,
     ...standardOutputs(starter?.logFile),
     files,
+    onFileLost,
     machine,
     settingsFolder,
     packageFolder,
     ownFile,
     sqliteAddon: () => (sea().isSea() ? unpackAddon() : undefined),
     ...clock,
+    ...locksWith(() => (sea().isSea() ? unpackAddon() : undefined)),
     ...randomness,
     send,
     resolve: addressesOf,
@@ -87,6 +89,7 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     sqliteAddon: () => undefined,
     ...clock,
     receiversNow,
+    ...locksWith(() => undefined),
     sleep: (milliseconds, signal) => clock.sleep(milliseconds, untilEnd(signal)),
     after: later,
     ...randomness,
@@ -105,4 +108,15 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     timers.clear();
   };
   return { world, end };
+}
+
+/** The locks of files, whose module is loaded on demand; `addon` is the path of the SQLite addon. */
+function locksWith(
+  addon: () => string | undefined,
+): Required<Pick<World, "lockFile" | "isFileLocked" | "hostName">> {
+  return {
+    lockFile: async (path) => (await import("./lock.ts")).lockFile(path, addon()),
+    isFileLocked: async (path) => (await import("./lock.ts")).isFileLocked(path, addon()),
+    hostName: () => process.getBuiltinModule("node:os").hostname(),
+  };
 }

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import type { ProgramCall, ProgramResult, ShellCommand, ShellResult } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 import { childProcess, codeOf } from "./node.ts";
-import { clearTimeout, setTimeout } from "./timers.ts";
+import { clearTimeout, setTimeout } from "./clock.ts";
 import { captureOutput, isInForeground, onStop, terminalGroup } from "./processes.ts";
 
 /** Maximum time for which the outputs of an ended command may stay open, in milliseconds. */

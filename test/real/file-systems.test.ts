@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import fs, { copyFileSync, renameSync, rmSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -66,4 +66,30 @@ test("a sandbox starts, stops and starts again in a folder without hard links, a
   const again = await startSandbox({ cwd, env });
   expect(again.ready.store_id).toBe(started.ready.store_id);
   await again.stop("SIGTERM");
+});
+
+/** What is lost, and how: a folder with `git clean -ffdx`, or only the database, which may come again. */
+const LOSSES: readonly (readonly [string, (folder: string) => void])[] = [
+  ["the folder is deleted", (folder) => rmSync(folder, { recursive: true })],
+  ["the folder is renamed", (folder) => renameSync(folder, `${folder}-away`)],
+  ["the database is deleted", (folder) => rmSync(join(folder, "sandbox.db"))],
+  [
+    "the database is replaced",
+    (folder) => {
+      const path = join(folder, "sandbox.db");
+      copyFileSync(path, `${path}.copy`);
+      renameSync(`${path}.copy`, path);
+    },
+  ],
+];
+
+test.for(LOSSES)("a sandbox ends by itself when %s, and says why in its log", async ([, lose]) => {
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd });
+  lose(join(cwd, ".checkout"));
+  expect([await sandbox.ended, sandbox.output.stderr]).toEqual([
+    1,
+    expect.stringMatching(/sandbox\.db of .* was deleted or replaced while the sandbox was running/),
+  ]);
+  expect(sandbox.output.stderr).not.toMatch(/\n\s+at |bug in checkout/);
 });

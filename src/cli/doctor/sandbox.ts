@@ -3,6 +3,7 @@ import { toIso } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
+import { unseenHolder } from "../../host/folder/hold.ts";
 import { isHostedFolder } from "../../host/folder/state-folder.ts";
 import { lastResult } from "../webhook/report.ts";
 import { okFinding, problemFinding, unknownFinding, warningFinding, type DoctorFinding } from "./check.ts";
@@ -20,7 +21,7 @@ const CLOCK_TOLERANCE_MS = 5000;
 const NEWEST_DELIVERIES = 5;
 
 /** Checks which process serves the folder. */
-export function checkLock({ folder, lock }: CheckSubjects): DoctorFinding {
+export async function checkLock({ context: { world }, folder, lock }: CheckSubjects): Promise<DoctorFinding> {
   const found = lock();
   if (found === undefined) return unknownFinding("the state folder is not read");
   if (found.kind === "none") return okFinding("no sandbox uses the folder");
@@ -34,6 +35,8 @@ export function checkLock({ folder, lock }: CheckSubjects): DoctorFinding {
     );
   const { pid } = found.run;
   if (found.kind === "live") return okFinding(`held by the running sandbox (pid ${pid})`);
+  const unseen = found.kind === "stale" ? await unseenHolder(world, folder) : undefined;
+  if (unseen !== undefined) return warningFinding(`held by ${unseen}`, "run the commands there");
   if (found.kind === "stale")
     return warningFinding(
       `left by a sandbox that was killed (pid ${pid}); the next start takes it over`,

@@ -17,7 +17,7 @@ import {
   refuseUsage,
   type Problem,
 } from "../problem.ts";
-import { abortOnStop } from "../stopping.ts";
+import { abortOnStop, untilAskedToStop } from "../stopping.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
 import { findRunningSandbox, readyMessageOfRunning, type RunningSandbox } from "./running.ts";
 import { readyBanner, readyLineProblem, warnHeldBack } from "./ready.ts";
@@ -242,9 +242,10 @@ export async function serveDetached(
       // The starter releases this process after it has printed the ready line.
       if (!(await starter.notify(JSON.stringify(startMessage)))) throw new Refused(abandonedProblem());
     },
-    use: async ({ ready, stopRequested }) => {
+    use: async (sandbox) => {
+      const { ready } = sandbox;
       printer.talk(`checkout sandbox ${ready.version} serves ${ready.base_url} (pid ${ready.pid}).`);
-      await Promise.race([stop.promise, stopRequested]);
+      await untilAskedToStop(sandbox, stop.promise);
     },
   });
   unwrap(served);

@@ -8,6 +8,7 @@ import { noteFolderAbove, noteTarget } from "../target/notes.ts";
 import { EXIT, unwrap, Refused } from "../problem.ts";
 import { readyBanner, readyLineProblem, warnHeldBack } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
+import { untilAskedToStop } from "../stopping.ts";
 
 /** `checkout sandbox start`. */
 export function registerSandboxStart(group: Group): void {
@@ -60,10 +61,11 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
       await printer.result(ready, () => readyBanner(context, ready, { given, ownSecrets, activeFaults }));
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
-    use: async ({ heldBack, stopRequested }) => {
+    use: async (sandbox) => {
+      const { heldBack } = sandbox;
       if (options.ephemeral !== true) noteTarget(context, "folder");
       if (heldBack !== undefined) warnHeldBack(context, heldBack);
-      await Promise.race([stopped, stopRequested]);
+      await untilAskedToStop(sandbox, stopped);
     },
   });
   unwrap(served);

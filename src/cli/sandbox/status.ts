@@ -4,6 +4,7 @@ import { snakeCase, printable } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { RunRecord } from "../../core/state-files.ts";
 import { register, startCommand, valueOption, type Context, type Group } from "../command.ts";
+import { unseenHolder } from "../../host/folder/hold.ts";
 import { noteTarget } from "../target/notes.ts";
 import { baseUrlOf, shortPath } from "../../host/folder/state-folder.ts";
 import { toSetting } from "../option-rules.ts";
@@ -15,6 +16,7 @@ import {
   EXIT,
   interruptedProblem,
   NO_SANDBOX,
+  USE_IT_THERE,
   Refused,
   refuseUsage,
   type Problem,
@@ -84,7 +86,11 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
     settings: null,
     problem: null,
   };
-  if (run === undefined) return { status: { ...unknown, state: "stopped" } };
+  if (run === undefined) {
+    const holder = await unseenHolder(context.world, folder);
+    const problem = holder === undefined ? null : `${holder}, serves it`;
+    return { status: { ...unknown, state: "stopped", problem } };
+  }
   const { pid, version = null } = run;
   const known = { ...unknown, pid, version, base_url: baseUrlOf(run) ?? null };
   if (run.port === null) return { status: { ...known, state: "starting" } };
@@ -125,8 +131,9 @@ function statusText(
   const folder = shortPath(world, status.data_dir);
   const changed = served === undefined ? [] : changedSettingTexts(served);
   if (state === "stopped") {
-    const start = startCommand(world, status.data_dir);
-    return `${style.dim("○")} ${NO_SANDBOX} (${printable(folder)})\n  ${style.cyan("→")} ${start}`;
+    const start = status.problem === null ? startCommand(world, status.data_dir) : USE_IT_THERE;
+    const why = status.problem === null ? "" : `: ${status.problem}`;
+    return `${style.dim("○")} ${NO_SANDBOX} (${printable(folder)})${why}\n  ${style.cyan("→")} ${start}`;
   }
   const heading = {
     running: `${style.green("●")} the sandbox is running`,

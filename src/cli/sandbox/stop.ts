@@ -2,8 +2,9 @@ import { localOrigin } from "../../core/loopback.ts";
 import type { RunRecord } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { register, type Context, type Group } from "../command.ts";
+import { unseenHolder } from "../../host/folder/hold.ts";
 import { noteTarget } from "../target/notes.ts";
-import { EXIT, interruptedProblem, Refused, catchRefusal, type Problem } from "../problem.ts";
+import { EXIT, interruptedProblem, Refused, catchRefusal, type Problem, unseenProblem } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 
 /** Timeout for stopping a sandbox, in milliseconds; a stopping sandbox allows requests in flight less than a second. */
@@ -31,6 +32,8 @@ async function runStop(context: Context): Promise<number> {
   const run = around.run();
   const shown = around.shownFolder();
   if (run === undefined) {
+    const holder = await unseenHolder(world, folder);
+    if (holder !== undefined) throw new Refused(unseenProblem(holder));
     const result = { ok: true, stopped: false, pid: null, data_dir: folder };
     return printer.result(result, () => `no sandbox was running here (${shown})`);
   }

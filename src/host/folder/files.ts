@@ -10,6 +10,7 @@ const FILES = {
   credentials: "credentials.json",
   admin: "admin.json",
   run: "run.json",
+  lock: "run.lock",
   store: "store.json",
   log: "sandbox.log",
   olderLog: "sandbox.log.1",

@@ -241,7 +241,7 @@ function idOf({ files }: Pick<World, "files">, folder: string): string {
 export function claimFolder(
   world: Pick<World, "files" | "pid" | "processStart">,
   folder: string,
-  told: Pick<RunRecord, "control_token" | "is_guest">,
+  told: Pick<RunRecord, "control_token" | "is_guest" | "host">,
 ): Outcome<RunRecord, HostFailure> {
   const started = world.processStart(world.pid) ?? "";
   const own = { pid: world.pid, started, folder: idOf(world, folder) };
@@ -252,14 +252,23 @@ export function claimFolder(
     removeTakeovers(world, path, own.folder);
     return accept(run);
   }
-  const text = world.files.read(path);
+  return alreadyServed(world, folder, claim.pid);
+}
+
+/** Refuses a folder that another process holds; `pid` is unknown while that process has not named itself. */
+export function alreadyServed(
+  { files }: Pick<World, "files">,
+  folder: string,
+  pid: number | undefined,
+): Outcome<never, HostFailure> {
+  const text = files.read(stateFile(folder, "run"));
   const serving = text === undefined ? undefined : parseRunRecord(text);
   const where = serving === undefined ? undefined : baseUrlOf(serving);
   const isOther = text !== undefined && serving === undefined;
   const how = where ?? (isOther ? "another version of checkout" : "starting");
   return stateFailure({
     code: "already_running",
-    message: `a sandbox already serves ${folder}: ${how} (pid ${claim.pid})`,
+    message: `a sandbox already serves ${folder}: ${how}${pid === undefined ? "" : ` (pid ${pid})`}`,
     next: "use it, stop it, or start another one with --dir or --ephemeral",
   });
 }

@@ -11,6 +11,7 @@ import type { RunRecord } from "../../core/state-files.ts";
 import type { ShellResult, World } from "../../world.ts";
 import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
 import { stateFile } from "../folder/files.ts";
+import { holdFolder } from "../folder/hold.ts";
 import * as state from "../folder/state-folder.ts";
 import { readGivenSecrets } from "../given-secrets.ts";
 import type { Host } from "../hosting.ts";
@@ -79,8 +80,8 @@ export async function serveHosted<Value>(
   if (!made.ok) return made;
   if (world.files.exists(stateFile(folder, "database"))) return refuseOtherState(folder);
   const controlToken = secrets.value.controlToken?.value ?? state.newToken(world, "control");
-  const run = state.claimFolder(world, folder, { control_token: controlToken });
-  if (!run.ok) return run;
+  const hold = await holdFolder(world, folder, { control_token: controlToken });
+  if (!hold.ok) return hold;
   try {
     const found = readHostedState(world, folder);
     if (!found.ok) return found;
@@ -98,10 +99,10 @@ export async function serveHosted<Value>(
     const home = world.files.realPath(folder);
     const folderHold = holdOfState(found.value, { path: home, adopt: options.adopt ?? false });
     const place = { port: port.value, home, folderHold, network: network.value };
-    const service = { ...place, controlToken, ...keys.value, run: run.value };
+    const service = { ...place, controlToken, ...keys.value, run: hold.value.run };
     return await serveAt(context, { service, purpose });
   } finally {
-    state.releaseFolder(world, folder, run.value);
+    hold.value.release();
   }
 }
 

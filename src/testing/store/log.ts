@@ -1,5 +1,5 @@
 import type { GuestWorld } from "../../world.ts";
-import { fakeTimersProblem } from "../../world/timers.ts";
+import { fakeTimersProblem } from "../../world/clock.ts";
 import { checkFilter, checkMatchText, checkOptions, type Fields } from "../call-options.ts";
 import { WaitError } from "../errors.ts";
 import type { Filter, Log } from "../types.ts";

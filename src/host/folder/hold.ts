@@ -1,0 +1,76 @@
+// Holds a state folder for this process: by a lock, which no process can have after its end or outlive, in any PID
+// namespace; and by `run.json`, which tells other processes how to reach this one.
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { parseRunRecord, type RunRecord } from "../../core/state-files.ts";
+import { printable } from "../../core/text.ts";
+import type { World } from "../../world.ts";
+import { stateFailure, type HostFailure } from "../failure.ts";
+import { stateFile } from "./files.ts";
+import { isRunningOwner } from "./owner-file.ts";
+import { alreadyServed, claimFolder, releaseFolder } from "./state-folder.ts";
+
+type HoldWorld = Pick<World, "files" | "pid" | "processStart" | "lockFile" | "hostName">;
+
+/** A folder that this process holds until `release` is called. */
+type Hold = { readonly run: RunRecord; readonly release: () => void };
+
+/** Holds a folder; refuses while another process holds it. */
+export async function holdFolder(
+  world: HoldWorld,
+  folder: string,
+  told: Pick<RunRecord, "control_token" | "is_guest">,
+): Promise<Outcome<Hold, HostFailure>> {
+  const path = stateFile(folder, "lock");
+  // Created here, because SQLite would create it with the umask of the process.
+  world.files.createNew(path, "");
+  const lock = (await world.lockFile?.(path)) ?? { state: "unsupported" };
+  if (lock.state === "held") return refuseHeld(world, folder);
+  const unlock = lock.state === "own" ? lock.release : () => undefined;
+  const run = claimFolder(world, folder, { ...told, host: world.hostName?.() });
+  if (run.ok)
+    return accept({
+      run: run.value,
+      release: () => {
+        releaseFolder(world, folder, run.value);
+        unlock();
+      },
+    });
+  unlock();
+  return run;
+}
+
+/** The process that holds a folder, in words, if it cannot be seen from here; undefined if there is none. */
+export async function unseenHolder(
+  world: Pick<World, "files" | "processStart" | "isFileLocked">,
+  folder: string,
+): Promise<string | undefined> {
+  const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
+  if (run === undefined || isVisible(world, folder, run)) return undefined;
+  return (await world.isFileLocked?.(stateFile(folder, "lock"))) === true ? unseenProcess(run) : undefined;
+}
+
+function isVisible(
+  world: Pick<World, "files" | "processStart">,
+  folder: string,
+  run: RunRecord | undefined,
+): boolean {
+  return run !== undefined && isRunningOwner(world, run, world.files.look(folder)?.id);
+}
+
+function unseenProcess({ pid, host }: RunRecord): string {
+  const where = host === undefined ? "" : ` on ${printable(host)}`;
+  return `process ${pid}${where}, in another container or PID namespace`;
+}
+
+function refuseHeld(
+  world: Pick<World, "files" | "processStart">,
+  folder: string,
+): Outcome<never, HostFailure> {
+  const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
+  if (run === undefined || isVisible(world, folder, run)) return alreadyServed(world, folder, run?.pid);
+  return stateFailure({
+    code: "already_running",
+    message: `a sandbox already serves ${folder}: ${unseenProcess(run)}`,
+    next: "use it or stop it there, or start another one with --dir or --ephemeral",
+  });
+}

@@ -1,0 +1,65 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { expect, onTestFinished, test } from "vitest";
+import { PROGRAM, run } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** A process id namespace of its own, with an init that ends with its starter, as a container has. */
+const NAMESPACE = ["--pid", "--fork", "--mount-proc", "--kill-child"];
+const HAS_NAMESPACES = spawnSync("unshare", [...NAMESPACE, "true"]).status === 0;
+
+async function startInNamespace(cwd: string) {
+  const words = [...NAMESPACE, process.execPath, PROGRAM, "sandbox", "start", "--port", "0", "--json"];
+  const child = spawn("unshare", words, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let [stdout, stderr] = ["", ""];
+  child.stderr.on("data", (text: Buffer) => (stderr += text.toString()));
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  const ready = new Promise<void>((resolve) => {
+    child.stdout.on("data", (text: Buffer) => {
+      stdout += text.toString();
+      if (stdout.includes("\n")) resolve();
+    });
+  });
+  await Promise.race([ready, ended]);
+  return { child, ended, isReady: stdout.includes("\n"), error: () => stderr };
+}
+
+const UNSEEN = /process 1 on \S+, in another container or PID namespace/;
+
+test("of two starts in different PID namespaces on one folder, one is refused; commands from outside name its holder", async ({
+  annotate,
+}) => {
+  if (!HAS_NAMESPACES) return void (await annotate("not tried: unshare makes no PID namespaces here"));
+  const cwd = tempFolder();
+  const first = await startInNamespace(cwd);
+  expect([first.isReady, first.error()]).toEqual([true, ""]);
+
+  const second = await startInNamespace(cwd);
+  expect([second.isReady, await second.ended]).toEqual([false, 1]);
+  expect(second.error()).toContain("already_running");
+  expect(second.error()).toMatch(UNSEEN);
+
+  const rows: readonly (readonly [readonly string[], number])[] = [
+    [["sandbox", "start", "--port", "0"], 1],
+    [["sandbox", "status"], 7],
+    [["sandbox", "stop"], 1],
+    [["env"], 7],
+    [["orders", "list"], 7],
+    [["doctor"], 0],
+  ];
+  for (const [words, code] of rows) {
+    const ended = await run(words, { cwd });
+    // doctor wraps its lines.
+    const said = `${ended.stdout}${ended.stderr}`.replaceAll(/\s+/g, " ");
+    expect([words, ended.code, said]).toEqual([words, code, expect.stringMatching(UNSEEN)]);
+  }
+
+  // The lock ends with its process, however that ends.
+  first.child.kill("SIGKILL");
+  await first.ended;
+  const again = await run(["sandbox", "status"], { cwd });
+  expect([again.code, UNSEEN.test(again.stdout)]).toEqual([7, false]);
+  const third = await startInNamespace(cwd);
+  expect(third.isReady).toBe(true);
+});
