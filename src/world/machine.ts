@@ -66,7 +66,7 @@ const PLACE = /(\/?[^()\s][^()]*\.js):(\d+):(\d+)/;
  */
 export function nameSources(): void {
   Error.prepareStackTrace = (error, sites) =>
-    [String(error), ...sites.map((site) => `    at ${inSource(site.toString())}`)].join("\n");
+    [String(error), ...sites.map(String).map((site) => `    at ${inSource(site)}`)].join("\n");
 }
 
 function inSource(site: string): string {

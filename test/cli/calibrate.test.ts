@@ -271,7 +271,7 @@ test("what is unsafe, unasked or without a record sends nothing", async () => {
 });
 
 test("a service that sends the key back, also as a name, in a header or cut, leaves no part of it in the record", async () => {
-  const { harness, sandbox } = await openService((answer, { headers = {} }) => {
+  const { harness, sandbox } = await openService((answer, { headers }) => {
     const [, key = ""] = String(headers["Authorization"]).split(" ");
     const echo = { [key]: key, nested: [`before ${key} after`], [`${"x".repeat(290)}${key}`]: true };
     return {

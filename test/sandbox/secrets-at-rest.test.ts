@@ -8,9 +8,9 @@ test("an endpoint's address and a fault's path with a key, a secret or a token a
   const sandbox = await harness.start();
   const canaries = [
     String(sandbox.ready.api_key),
-    `svc_control_${"canaryCONTROL0123456789"}`,
-    `svc_admin_${"canaryADMIN0123456789ab"}`,
-    `whsec_${"canarySECRET0123456789"}`,
+    "svc_control_canaryCONTROL0123456789",
+    "svc_admin_canaryADMIN0123456789ab",
+    "whsec_canarySECRET0123456789",
   ];
   const encoded = (text: string): string => text.replace("svc", "%73vc").replace("whsec", "%77hsec");
   const { endpoints, faults } = { endpoints: ["endpoints", "add"], faults: ["faults", "add", "latency"] };

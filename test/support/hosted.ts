@@ -85,7 +85,7 @@ export async function startHosted({
     // A signal that the shell ignores is ignored by the program too: a write beyond the limit fails.
     const limited = `trap "" XFSZ; ulimit -f ${(limit ?? 0) * 2}; exec "$@"`;
     const line = [...(limit === undefined ? [] : ["sh", "-c", limited, "sh"]), workerd()];
-    const [program = "", ...args] = [...line, "serve", stateFile(folder, "workerdConfig")];
+    const [program, ...args] = [...line, "serve", stateFile(folder, "workerdConfig")];
     const child = spawn(program, args, {
       cwd: folder,
       env,

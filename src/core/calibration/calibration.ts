@@ -74,7 +74,7 @@ export function verdictsOf({
 }
 
 /** A run of the probes. */
-export type CalibrationRun = {
+type CalibrationRun = {
   /** The unique text in the run's order_ids and keys. */
   readonly name: string;
   /** The API key and the signing secrets of the run. */

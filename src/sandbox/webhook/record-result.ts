@@ -90,7 +90,7 @@ export function recordAttemptResult(
 
 /**
  * Settles the earlier deliveries of an event that an accepted replay makes superfluous: the endpoint has the event, and
- * the later events of its checkout no longer wait (decision 138).
+ * the later events of its checkout no longer wait (decision 137).
  */
 function settleByReplay(
   { store }: RecordContext,
