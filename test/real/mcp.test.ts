@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
+import { McpError } from "@modelcontextprotocol/sdk/types.js";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { TOOLS, toolNames } from "../../src/core/mcp/tools.ts";
@@ -55,7 +55,7 @@ async function connect(cwd: string, ...args: string[]) {
       return { isError: isError === true, text: parts.map(({ text }) => text).join("\n") };
     } catch (error) {
       // Wrong parameters are an error of the protocol.
-      if (!(error instanceof McpError) || error.code !== Number(ErrorCode.InvalidParams)) throw error;
+      if (!(error instanceof McpError) || error.code !== -32_602) throw error;
       return { isError: true, text: error.message.replace("MCP error -32602: ", "") };
     }
   };
