@@ -1,0 +1,244 @@
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, expect, test } from "vitest";
+import { EDITIONS, serve, type Edition, type Served } from "../support/editions.ts";
+import { eventually } from "../support/eventually.ts";
+import { openHttpReceiver } from "../support/http-receiver.ts";
+import { digestsOf, putFolder } from "../support/hosted-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+type Rule = {
+  /** How the rule begins in ARCHITECTURE.md. */
+  readonly rule: string;
+  readonly holds: (edition: Edition) => Promise<void>;
+};
+
+let orders = 0;
+
+/** Creates an order; its id. */
+async function createOrder({ request }: Served, description?: string): Promise<string> {
+  orders += 1;
+  const body = { order_id: `order-${orders}`, price_id: "price_coffee", ...(description && { description }) };
+  const headers = { "Idempotency-Key": `always-key-${orders}` };
+  const answer = await request("/v1/orders", { headers, body });
+  expect([answer.status, answer.body]).toEqual([201, expect.stringContaining('"id"')]);
+  return (JSON.parse(answer.body) as { readonly data: { readonly id: string } }).data.id;
+}
+
+/** Requests that must be refused or change nothing. */
+const PATHS = ["/", "/v1/orders", "/pay/x", "/__sandbox/stores", "/assets/x", "/x"] as const;
+
+/** The rules of "What always holds" about a service, each tried on both editions. */
+const RULES: readonly Rule[] = [
+  {
+    rule: "Every change of a status has its row in `events`",
+    holds: async (edition) => {
+      const served = await serve(edition);
+      const id = await createOrder(served);
+      await served.control.call("pay", { id, body: { outcome: "succeeded" } });
+      const types = served.rows<{ type: string }>("SELECT type FROM events ORDER BY rowid");
+      expect(types.map(({ type }) => type)).toEqual(["order.created", "order.pending", "order.succeeded"]);
+    },
+  },
+  {
+    rule: "An answer leaves after its commit",
+    holds: async (edition) => {
+      const served = await serve(edition);
+      const ids = [await createOrder(served), await createOrder(served)];
+      await served.stop("SIGKILL");
+      const again = await serve(edition, served.folder);
+      for (const id of ids) expect((await again.request(`/v1/checkout-sessions/${id}`)).status).toBe(200);
+    },
+  },
+  {
+    rule: "Work that matters is a row in the database",
+    holds: async (edition) => {
+      let status = 500;
+      const seen: number[] = [];
+      const url = await openHttpReceiver((_request, response) => {
+        seen.push(status);
+        response.writeHead(status).end();
+      });
+      const served = await serve(edition);
+      await served.control.call("addEndpoint", { body: { url } });
+      await createOrder(served);
+      await eventually("a delivery failed", () => expect(seen).toContain(500));
+      await served.stop("SIGKILL");
+      status = 200;
+      await serve(edition, served.folder);
+      // Nothing asks for anything.
+      await eventually("it is delivered after the start", () => expect(seen).toContain(200));
+    },
+  },
+  {
+    rule: "No query crosses stores",
+    holds: async (edition) => {
+      const served = await serve(edition);
+      const id = await createOrder(served);
+      const other = await served.control.call("createStore", { body: {} });
+      const headers = { Authorization: `Bearer ${other.apiKey}` };
+      const [foreign, unknown] = [id, id.replace(/.{12}$/, "0123456789ab")];
+      const answers = await Promise.all(
+        [foreign, unknown].map((one) => served.request(`/v1/checkout-sessions/${one}`, { headers })),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([404, 404]);
+    },
+  },
+  {
+    rule: "No database, log, command line or error contains an API key",
+    holds: async (edition) => {
+      const served = await serve(edition);
+      await createOrder(served);
+      await served.request(`/v1/orders?key=${served.ready.api_key}`);
+      await served.stop("SIGTERM");
+      const key = String(served.ready.api_key);
+      const files = (readdirSync(served.folder, { recursive: true }) as string[]).filter(
+        (name) => name !== "credentials.json" && statSync(join(served.folder, name)).isFile(),
+      );
+      expect(files.length).toBeGreaterThan(3);
+      for (const name of files)
+        expect([name, readFileSync(join(served.folder, name), "latin1").includes(key)]).toEqual([
+          name,
+          false,
+        ]);
+      expect(served.output.stderr).not.toContain(key);
+    },
+  },
+  {
+    rule: "Every request passes the guard before its route is looked up",
+    holds: async (edition) => {
+      const served = await serve(edition);
+      await createOrder(served);
+      const changes =
+        "SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM checkouts) AS checkouts";
+      const before = served.rows(changes);
+      for (const path of PATHS) {
+        const foreign = await served.request(path, { headers: { Host: "foreign.example" } });
+        const own = await served.request(path);
+        expect([path, foreign.status]).toEqual([path, 403]);
+        for (const { headers } of [foreign, own])
+          expect(Object.keys(headers).filter((name) => /^access-control-/i.test(name))).toEqual([]);
+      }
+      expect(served.rows(changes)).toEqual(before);
+    },
+  },
+  {
+    rule: "Nothing is sent to an address that nobody named",
+    holds: async (edition) => {
+      const { control } = await serve(edition);
+      for (const host of ["169.254.169.254", "100.100.100.200", "0.0.0.0", "10.0.0.1", "[64:ff9b::1]"])
+        expect(await control.attempt("addEndpoint", { body: { url: `http://${host}/` } })).toMatchObject({
+          end: "refusal",
+          status: 400,
+        });
+    },
+  },
+  {
+    rule: "Every string is escaped before it becomes markup",
+    holds: async (edition) => {
+      const served = await serve(edition);
+      const id = await createOrder(served, "<script>alert(1)</script>");
+      const page = await served.request(`/pay/${id}`, { headers: { Accept: "text/html" } });
+      expect(page.status).toBe(200);
+      expect(page.body).toContain("&lt;script&gt;");
+      expect(page.body).not.toMatch(/<script>|<style|\son\w+=/);
+      const policy = Object.entries(page.headers).find(([name]) => /^content-security-policy$/i.test(name));
+      expect(String(policy?.[1])).toMatch(/frame-ancestors 'none'/);
+      expect(String(policy?.[1])).not.toContain("unsafe");
+    },
+  },
+  {
+    rule: "Audit rows never change",
+    holds: async (edition) => {
+      const served = await serve(edition);
+      await createOrder(served);
+      await served.stop("SIGTERM");
+      const rows = new Database(edition.databaseOf(served.folder, served.ready.store_id));
+      expect(() => rows.exec("UPDATE events SET type = 'order.paid'")).toThrow();
+      expect(() => rows.exec("DELETE FROM events")).toThrow();
+      rows.close();
+    },
+  },
+  {
+    rule: "A store that is being erased has no clock",
+    holds: async (edition) => {
+      const served = await serve(edition);
+      const { storeId, apiKey } = await served.control.call("createStore", { body: {} });
+      const headers = { Authorization: `Bearer ${apiKey}` };
+      const retrieve = `/v1/checkout-sessions/${storeId}`;
+      expect((await served.request(retrieve, { headers })).status).toBe(404);
+      const deleted = await served.request(`/__sandbox/stores/${storeId}/delete`, {
+        headers: { Authorization: `Bearer ${served.ready.control_token}` },
+        body: {},
+      });
+      expect([deleted.status, (await served.request(retrieve, { headers })).status]).toEqual([200, 401]);
+    },
+  },
+  {
+    rule: "No command reads a state folder that it has not checked",
+    holds: async (edition) => {
+      const served = await serve(edition);
+      await served.stop("SIGTERM");
+      const copy = join(tempFolder(), ".checkout");
+      putFolder(served.folder, copy);
+      const held = await serve(edition, copy);
+      await eventually("the copy is held", () =>
+        expect(held.output.stderr).toMatch(/no events are delivered: this state belongs to .*--adopt/),
+      );
+      await held.stop("SIGKILL");
+      chmodSync(join(copy, "credentials.json"), 0o644);
+      const open = edition.begin(copy);
+      expect([await open.ended, open.output.stderr]).toEqual([
+        1,
+        expect.stringContaining("credentials.json can be read"),
+      ]);
+      const linked = join(tempFolder(), ".checkout");
+      symlinkSync(served.folder, linked);
+      const link = edition.begin(linked);
+      expect([await link.ended, link.output.stderr]).toEqual([
+        1,
+        expect.stringContaining("is a symbolic link"),
+      ]);
+    },
+  },
+  {
+    rule: "A file gets its name when it is complete",
+    holds: async (edition) => {
+      const served = await serve(edition);
+      await served.stop("SIGKILL");
+      expect(Object.keys(digestsOf(served.folder)).filter((name) => name.includes(".new-"))).toEqual([]);
+      const again = await serve(edition, served.folder);
+      expect(again.ready).toMatchObject({ store_id: served.ready.store_id, api_key: served.ready.api_key });
+    },
+  },
+];
+
+/** Rules that are not about a running service, and who tries them; and rules that a hosted service lacks. */
+const OTHER_RULES: readonly string[] = [
+  // docs/hosted.md: it has no snapshots.
+  "A restore is one transaction",
+  // The command line alone.
+  "A command line of the user's runs only",
+  "`listen` forwards only events",
+  // test/real/hosted-attacks.test.ts and test/campaign/disk-faults.test.ts.
+  "An error of a failing disk names its cause",
+  // test/real/drill-kill.test.ts, and for leases of the control API test/sandbox/leases.test.ts.
+  "The effect of a drill on the sandbox ends",
+];
+
+test("each rule of ARCHITECTURE.md is in the table, or said to be about something else", () => {
+  const text = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
+  const section = /## What always holds\n([\s\S]*?)\n## /.exec(text)?.[1] ?? "";
+  const rules = section.split(/^\* /m).slice(1);
+  const tried = [...RULES.map(({ rule }) => rule), ...OTHER_RULES];
+  expect(rules.filter((one) => !tried.some((rule) => one.startsWith(rule)))).toEqual([]);
+  expect(tried.filter((rule) => !rules.some((one) => one.startsWith(rule)))).toEqual([]);
+});
+
+for (const edition of EDITIONS)
+  describe(`with ${edition.name}`, () => {
+    for (const { rule, holds } of RULES) test(rule, () => holds(edition));
+  });

@@ -1,0 +1,100 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { onTestFinished } from "vitest";
+import { markOfId, objectFileName, objectName } from "../../src/core/hosted/marks.ts";
+import { stateFile } from "../../src/host/folder/files.ts";
+import type { ReadyMessage } from "../../src/host/ready.ts";
+import { controlOf, type Control } from "./control.ts";
+import { beginHostedFolder, readyOf } from "./hosted-folder.ts";
+import { eventually } from "./eventually.ts";
+import { begin, type Running } from "./program.ts";
+import { sendRaw } from "./send-raw.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+/** One of the two ways to run the service from a state folder. */
+export type Edition = {
+  readonly name: "sandbox start" | "hosted dev";
+  /** Starts it, and does not wait. It ends with the test. */
+  readonly begin: (folder: string, args?: readonly string[]) => Running;
+  /** The database with the rows of a store. */
+  readonly databaseOf: (folder: string, storeId: string) => string;
+};
+
+export const EDITIONS: readonly Edition[] = [
+  {
+    name: "sandbox start",
+    begin: (folder, args = []) =>
+      begin(["sandbox", "start", "--json", "--port", "0", "--quiet", "--dir", folder, ...args], {
+        cwd: tempFolder(),
+      }),
+    databaseOf: (folder) => stateFile(folder, "database"),
+  },
+  {
+    name: "hosted dev",
+    begin: beginHostedFolder,
+    databaseOf: (folder, storeId) =>
+      join(
+        stateFile(folder, "objects"),
+        "stores",
+        objectFileName("stores", objectName(markOfId(storeId) ?? 0)),
+      ),
+  },
+];
+
+/** A service of an edition, and the calls that its rules are tried with. */
+export type Served = Running & {
+  readonly folder: string;
+  readonly ready: ReadyMessage;
+  readonly control: Control;
+  /** Sends a request to the service; by default with the key of the first store. */
+  readonly request: (
+    path: string,
+    options?: { readonly headers?: Record<string, string>; readonly body?: unknown },
+  ) => Promise<{
+    readonly status: number;
+    readonly headers: Readonly<Record<string, unknown>>;
+    readonly body: string;
+  }>;
+  /** Reads rows of the first store beside the service. */
+  readonly rows: <Row>(sql: string) => readonly Row[];
+};
+
+/** Starts an edition on a folder, and waits until it is ready. */
+export async function serve(edition: Edition, folder = join(tempFolder(), ".checkout")): Promise<Served> {
+  const running = edition.begin(folder);
+  const ready = await eventually("the service is ready", () => {
+    const told = readyOf(running);
+    if (told === undefined) throw new Error(running.output.stderr);
+    return told;
+  });
+  const { origin, port } = new URL(ready.base_url);
+  const rows = <Row>(sql: string): readonly Row[] => {
+    const path = edition.databaseOf(folder, ready.store_id);
+    const database = new Database(path, { readonly: true, fileMustExist: true });
+    try {
+      return database.prepare<[], Row>(sql).all();
+    } finally {
+      database.close();
+    }
+  };
+  onTestFinished(async () => void (await running.stop("SIGKILL")));
+  return {
+    ...running,
+    folder,
+    ready,
+    control: controlOf({ origin, token: ready.control_token, storeId: ready.store_id }),
+    rows,
+    request: async (path, { headers = {}, body } = {}) => {
+      const sent = {
+        Host: `127.0.0.1:${port}`,
+        Authorization: `Bearer ${ready.api_key}`,
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...headers,
+      };
+      const method = body === undefined ? "GET" : "POST";
+      const options = { port: Number(port), method, path, headers: sent };
+      const answer = await sendRaw(options, body === undefined ? undefined : JSON.stringify(body));
+      return { status: answer.status, headers: answer.headers, body: String(answer.body) };
+    },
+  };
+}
