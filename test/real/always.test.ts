@@ -39,7 +39,7 @@ const RULES: readonly Rule[] = [
       const served = await serve(edition);
       const id = await createOrder(served);
       await served.control.call("pay", { id, body: { outcome: "succeeded" } });
-      const types = served.rows<{ type: string }>("SELECT type FROM events ORDER BY rowid");
+      const types = served.rows("SELECT type FROM events ORDER BY rowid");
       expect(types.map(({ type }) => type)).toEqual(["order.created", "order.pending", "order.succeeded"]);
     },
   },
@@ -157,8 +157,8 @@ const RULES: readonly Rule[] = [
       await createOrder(served);
       await served.stop("SIGTERM");
       const rows = new Database(edition.databaseOf(served.folder, served.ready.store_id));
-      expect(() => rows.exec("UPDATE events SET type = 'order.paid'")).toThrow();
-      expect(() => rows.exec("DELETE FROM events")).toThrow();
+      expect(() => rows.exec("UPDATE events SET type = 'order.paid'")).toThrow("events are immutable");
+      expect(() => rows.exec("DELETE FROM events")).toThrow("events are immutable");
       rows.close();
     },
   },
@@ -238,7 +238,8 @@ test("each rule of ARCHITECTURE.md is in the table, or said to be about somethin
   expect(tried.filter((rule) => !rules.some((one) => one.startsWith(rule)))).toEqual([]);
 });
 
-for (const edition of EDITIONS)
-  describe(`with ${edition.name}`, () => {
-    for (const { rule, holds } of RULES) test(rule, () => holds(edition));
+describe.each(EDITIONS)("with $name", (edition) => {
+  test.each(RULES)("$rule", async ({ holds }) => {
+    expect(await holds(edition)).toBeUndefined();
   });
+});

@@ -92,13 +92,17 @@ test("invented ids and keys, foreign Hosts and pages, and calls without a token 
   onTestFinished(() => agent.destroy());
   const wrong = new Set<string>();
   const flood = (rounds: number): Promise<void> =>
-    sideBySide(Array.from({ length: rounds }), AT_ONCE, async () => {
-      for (const { method, path, headers, status } of refusedRequests(service, random)) {
-        const options = { port: service.port, agent, method, path, headers };
-        const answer = await sendRaw(options, method === "POST" ? "{}" : undefined);
-        if (answer.status !== status) wrong.add(`${method} ${path}: ${answer.status}, not ${status}`);
-      }
-    });
+    sideBySide(
+      Array.from({ length: rounds }, (_item, at) => at),
+      AT_ONCE,
+      async () => {
+        for (const { method, path, headers, status } of refusedRequests(service, random)) {
+          const options = { port: service.port, agent, method, path, headers };
+          const answer = await sendRaw(options, method === "POST" ? "{}" : undefined);
+          if (answer.status !== status) wrong.add(`${method} ${path}: ${answer.status}, not ${status}`);
+        }
+      },
+    );
   await flood(FULL ? WARM_UP : 5);
   const used = memoryOf(service);
   await flood(FLOOD);

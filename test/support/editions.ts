@@ -56,7 +56,7 @@ export type Served = Running & {
     readonly body: string;
   }>;
   /** Reads rows of the first store beside the service. */
-  readonly rows: <Row>(sql: string) => readonly Row[];
+  readonly rows: (sql: string) => readonly Readonly<Record<string, unknown>>[];
 };
 
 /** Starts an edition on a folder, and waits until it is ready. */
@@ -68,11 +68,11 @@ export async function serve(edition: Edition, folder = join(tempFolder(), ".chec
     return told;
   });
   const { origin, port } = new URL(ready.base_url);
-  const rows = <Row>(sql: string): readonly Row[] => {
+  const rows: Served["rows"] = (sql) => {
     const path = edition.databaseOf(folder, ready.store_id);
     const database = new Database(path, { readonly: true, fileMustExist: true });
     try {
-      return database.prepare<[], Row>(sql).all();
+      return database.prepare<[], Readonly<Record<string, unknown>>>(sql).all();
     } finally {
       database.close();
     }

@@ -84,9 +84,10 @@ export async function startHosted({
   const start = async (limit?: number): Promise<ChildProcess> => {
     // A signal that the shell ignores is ignored by the program too: a write beyond the limit fails.
     const limited = `trap "" XFSZ; ulimit -f ${(limit ?? 0) * 2}; exec "$@"`;
-    const line = [...(limit === undefined ? [] : ["sh", "-c", limited, "sh"]), workerd()];
-    const [program, ...args] = [...line, "serve", stateFile(folder, "workerdConfig")];
-    const child = spawn(program, args, {
+    const args = ["serve", stateFile(folder, "workerdConfig")];
+    const isLimited = limit !== undefined;
+    const program = isLimited ? "sh" : workerd();
+    const child = spawn(program, isLimited ? ["-c", limited, "sh", workerd(), ...args] : args, {
       cwd: folder,
       env,
       stdio: ["ignore", "pipe", "pipe"],
