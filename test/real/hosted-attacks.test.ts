@@ -28,8 +28,10 @@ async function startUntilEnd(options: Parameters<typeof startHosted>[0] = {}): P
   return service;
 }
 
+/** The files of the objects; logs come and go with an object that is in memory. */
 function filesOf({ folder }: HostedService): readonly string[] {
-  return (readdirSync(join(folder, "objects"), { recursive: true }) as string[]).toSorted();
+  const names = readdirSync(join(folder, "objects"), { recursive: true }) as string[];
+  return names.filter((name) => !/-(?:wal|shm)$/.test(name)).toSorted();
 }
 
 /** A request that names nothing that exists, or that must be refused before anything is looked up. */
