@@ -16,6 +16,7 @@ import { SEED, size } from "../support/campaign.ts";
 import { startSandbox } from "../support/program.ts";
 import { createGood, insist, judge, openSite, readAnswers, render } from "../support/raw-requests.ts";
 import { send, withDatabase, type Answer, type Site } from "../support/raw-requests.ts";
+import { someTerms } from "../support/rows.ts";
 
 const RAW_ATTACKS = size(250, 12_000);
 /** Many wait for the service to give a request up, which takes 5 to 10 s. */
@@ -301,11 +302,10 @@ const AT = 1_767_225_600;
 /** One delivery of the sandbox's. */
 function delivery(orderId: string, timestamp: number) {
   const store = { id: "s1", active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
-  const terms = { orderId, amountMinor: 1999, currency: "EUR", paymentMethod: "alipay_plus" } as const;
   const input = {
     id: orderId,
     object: "order",
-    terms: { ...terms, description: null, priceId: null },
+    terms: someTerms({ orderId, amountMinor: 1999 }),
   } as const;
   const opened = openCheckout({ ...input, store, live: undefined, lifetimeMs: 300_000 }, AT * 1000);
   if (!opened.ok) throw new Error(opened.refusal.message);

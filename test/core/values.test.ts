@@ -26,20 +26,14 @@ import { printable, printableLiteral } from "../../src/core/text.ts";
 import { retryDelayMs } from "../../src/client/api/retry.ts";
 import { parseRetryAfter } from "../../src/core/network/headers.ts";
 import { seededRandom } from "../support/campaign.ts";
+import { someTerms } from "../support/rows.ts";
 
 const random = seededRandom(7);
 const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, () => Math.floor(random() * 256));
 
 test("a store opens a checkout only in the order of decision 3", () => {
   const store: StoreFacts = { id: "s", active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
-  const terms: PurchaseTerms = {
-    orderId: "o",
-    amountMinor: 1,
-    currency: "EUR",
-    paymentMethod: "alipay_plus",
-    description: null,
-    priceId: null,
-  };
+  const terms = someTerms();
   const live = { id: "c", object: "order", status: "created" } as const;
   const check = (
     change: Partial<StoreFacts>,

@@ -31,13 +31,8 @@ const TYPES = ["order", "checkout_session"] as const;
 /** A checkout of the service, and the event of its state: what the sandbox would send. */
 function eventBody(object: Checkout["object"], status: Checkout["status"]): string {
   const store = { id: "s1", active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
-  const terms = {
-    orderId: "Größe 咖啡",
-    amountMinor: 1999,
-    currency: "EUR",
-    paymentMethod: "alipay_plus",
-  } as const;
-  const input = { id: "c1", object, terms: { ...terms, description: null, priceId: null }, store };
+  const terms = someTerms({ orderId: "Größe 咖啡", amountMinor: 1999 });
+  const input = { id: "c1", object, terms, store };
   const opened = openCheckout({ ...input, live: undefined, lifetimeMs: 300_000 }, NOW);
   if (!opened.ok) throw new Error(opened.refusal.message);
   const checkout = { ...opened.value, status };
@@ -139,6 +134,7 @@ for timestamp, body in given["signed"]:
     text = timestamp.encode() + b"." + base64.b64decode(body)
     print(hmac.new(given["secret"].encode(), text, hashlib.sha256).hexdigest())
 `;
+import { someTerms } from "../support/rows.ts";
 
 /** One process for all bodies. It has to be installed: a test that is left out proves nothing. */
 async function signWithPython(signed: readonly Signed[]): Promise<string[]> {

@@ -22,19 +22,14 @@ import {
 } from "./drill-service.ts";
 import { createOrderShop, type ShopPlan } from "./order-shops.ts";
 import type { Attempt } from "../../src/core/checkout/shapes.ts";
+import { someTerms } from "./rows.ts";
 
 const SHOP = "http://localhost:3000";
 const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
 const STARTED_AT = Date.parse("2026-01-01T00:00:00Z");
 const STORE = { id: idOf(1), active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
 /** An amount of which floating point loses a minor unit. */
-const TERMS = {
-  amountMinor: 1999,
-  currency: "EUR",
-  paymentMethod: "alipay_plus",
-  description: null,
-  priceId: null,
-} as const;
+const TERMS = someTerms({ amountMinor: 1999 });
 /** Two order_ids of each kind that share nothing, as a drill draws them; the other ones resemble the first. */
 const DRAWN_IDS: Readonly<Record<CheckoutObject, readonly [first: string, another: string]>> = {
   order: ["order-4b1f20c97ae3d852", "order-d3907e5518fc2a46"],

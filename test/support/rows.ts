@@ -1,6 +1,6 @@
 // Rows of the tables and values of the domain, by the names of their fields: a test names the fields that it is about,
 // and every other field has its value here.
-import type { Checkout } from "../../src/core/checkout/checkout.ts";
+import type { Checkout, PurchaseTerms } from "../../src/core/checkout/checkout.ts";
 import type { CheckoutEntry } from "../../src/core/checkout/shapes.ts";
 import type { AnswerOf } from "../../src/core/control/operations.ts";
 import type { LoggedRequest } from "../../src/core/request/logged-request.ts";
@@ -168,6 +168,13 @@ export function aCheckout(fields: Partial<Checkout> = {}): Checkout {
     expiresAt: 1000,
     ...fields,
   };
+}
+
+/** The terms of the same order. */
+export function someTerms(fields: Partial<PurchaseTerms> = {}): PurchaseTerms {
+  const { id: _id, storeId: _store, object: _kind, status: _status, ...rest } = aCheckout(fields);
+  const { createdAt: _created, expiresAt: _expires, ...terms } = rest;
+  return terms;
 }
 
 /** The same order in a list of the control API. */

@@ -11,6 +11,7 @@ import {
 import { createWire } from "./drill-wire.ts";
 import { serve, type Receiver } from "./merchant-receivers.ts";
 import { HOOKS, type ShownDrills } from "./drill-site.ts";
+import { someTerms } from "./rows.ts";
 
 const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
 const STARTED_AT = Date.UTC(2026, 0, 15, 12);
@@ -103,14 +104,7 @@ export async function drillWebhooksInMemory(
 /** The creation of an order, as it was delivered a moment ago. */
 function acceptedEvent(): DrillSubject["order"] {
   const store = { id: ENDPOINT.storeId, active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
-  const terms = {
-    orderId: "order-1",
-    amountMinor: 450,
-    currency: "EUR",
-    paymentMethod: "alipay_plus",
-    description: null,
-    priceId: null,
-  } as const;
+  const terms = someTerms({ orderId: "order-1", amountMinor: 450 });
   const wanted = {
     id: idOf(3),
     object: "order",
