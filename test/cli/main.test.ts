@@ -1,5 +1,5 @@
 import { surroundingsOf } from "../../src/cli/target/surroundings.ts";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import Database from "better-sqlite3";
@@ -721,6 +721,7 @@ test("a damaged state folder is refused with the remedy, and a lost credential i
   await check("master.key", "short", "state_file_unreadable");
   await check("master.key", "0".repeat(64), "master_key_foreign");
   await check("credentials.json", "{", "state_file_unreadable");
+  await check("credentials.json", "", "state_file_unreadable");
 
   const harness = createHarness();
   await (await harness.start()).stop();
@@ -730,7 +731,7 @@ test("a damaged state folder is refused with the remedy, and a lost credential i
     await (await harness.start()).stop();
     expect(() => harness.readState("run.json")).toThrow("ENOENT");
   }
-  writeFileSync(join(harness.cwd, ".checkout/credentials.json"), "");
+  rmSync(join(harness.cwd, ".checkout/credentials.json"));
   expect((await harness.start()).ready.api_key).toBeNull();
 });
 

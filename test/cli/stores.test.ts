@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { ProgramResult } from "../../src/world.ts";
@@ -518,8 +518,7 @@ test("a store whose key cannot be kept is not made, and the sandbox goes on", as
 test("the first store is that of the sandbox, also where its key is kept no more", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
-  const path = join(harness.cwd, ".checkout/credentials.json");
-  writeFileSync(path, "");
+  rmSync(join(harness.cwd, ".checkout/credentials.json"));
   const tea = await make(harness, "--name Tea");
   const { said } = await ask<Record<string, { value: unknown }>>(harness, "whoami");
   expect([said["store_id"]?.value, said["api_key"]?.value]).toEqual([ready.store_id, null]);
