@@ -227,7 +227,7 @@ export type FileLock =
   | { readonly state: "own"; readonly release: () => void }
   | { readonly state: "held" | "unsupported" };
 
-/** A file that is removed after its use. */
+/** A path that is removed after its use, with all that is there. */
 export type TemporaryFile = { readonly path: string; readonly remove: () => void };
 
 /** A user's command line, as typed. */
@@ -360,6 +360,8 @@ export type World = {
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly message: string }>;
   /** Writes a file into a new temporary folder of the system, accessible only to the owner. `remove` removes both. */
   readonly temporaryFile: (name: string, content: string) => TemporaryFile;
+  /** A path in the system's temporary folder that nobody can guess, and where nothing is yet. */
+  readonly temporaryPath: () => TemporaryFile;
   /**
    * Runs a command line in the platform's shell until it ends, with empty stdin. Processes that it leaves behind are
    * killed when it ends or its time is up.
@@ -420,6 +422,7 @@ export type GuestWorld = Omit<
   | "onStop"
   | "openBrowser"
   | "temporaryFile"
+  | "temporaryPath"
   | "run"
   | "runProgram"
   | "startDetached"

@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Machine, TemporaryFile } from "../world.ts";
 import { files } from "./files.ts";
-import { sea } from "./node.ts";
+import { crypto, sea } from "./node.ts";
 import { readText } from "./read.ts";
 
 /** Implements `World.machine`. */
@@ -55,6 +55,12 @@ export function temporaryFile(name: string, content: string): TemporaryFile {
   const path = join(folder, name);
   files.write(path, content);
   return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Implements `World.temporaryPath`. */
+export function temporaryPath(): TemporaryFile {
+  const path = join(process.getBuiltinModule("node:os").tmpdir(), `checkout-${crypto().randomUUID()}`);
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
 /** Matches a place in a file of the program: its path, line and column. */

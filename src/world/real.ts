@@ -4,7 +4,7 @@ import { openBrowser } from "./browser.ts";
 import { clock } from "./clock.ts";
 import { startDetached, takeStarter } from "./detached.ts";
 import { files, onFileLost } from "./files.ts";
-import { machine, ownFile, packageFolder, settingsFolder, temporaryFile } from "./machine.ts";
+import { machine, ownFile, packageFolder, settingsFolder, temporaryFile, temporaryPath } from "./machine.ts";
 import { addressesOf, listen, send } from "./network.ts";
 import { sea } from "./node.ts";
 import { standardOutputs } from "./output.ts";
@@ -52,6 +52,7 @@ export function realWorld(): World {
     listen,
     openBrowser,
     temporaryFile,
+    temporaryPath,
     run: (command) => runInShell(command, usersMask),
     startDetached,
     starter,

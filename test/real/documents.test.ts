@@ -91,6 +91,7 @@ const SHELL_BLOCKS = [
   ["mkdir -m 700 backup", "run by failover.test.ts"],
   ["mkdir -m 700 -p backup", "run by hosted-dev.test.ts"],
   ["npx checkout explore", "run by explore.test.ts"],
+  ["git bisect run sh -c 'npx checkout explore", "run here, for each exit code"],
   ["npm ci && npm test", "a clone"],
 ] as const;
 
@@ -102,6 +103,24 @@ function shellBlock(beginning: (typeof SHELL_BLOCKS)[number][0]): string {
     )?.code ?? "";
   return shown.trimEnd().replaceAll("npx checkout", `"${process.execPath}" "${PROGRAM}"`);
 }
+
+test("the line for git bisect passes on what explore found, and skips where it found nothing out", async () => {
+  const [, script = ""] = /sh -c '(.*)'/.exec(shellBlock("git bisect run sh -c 'npx checkout explore")) ?? [];
+  expect(script).toContain("explore --seed");
+  for (const [code, passedOn] of [
+    [0, 0],
+    [1, 1],
+    [3, 125],
+    [7, 125],
+  ]) {
+    const stub = script.replace(/^.*?; code/, `(exit ${code}); code`);
+    const ended = await promisify(execFile)("sh", ["-c", stub]).then(
+      () => 0,
+      (error: unknown) => (error as { readonly code: number }).code,
+    );
+    expect([code, ended]).toEqual([code, passedOn]);
+  }
+});
 
 test("every shell block of the pages is one that is run", () => {
   const unknown = blocksIn("sh").filter(({ code }) => !SHELL_BLOCKS.some(([head]) => code.startsWith(head)));

@@ -164,6 +164,7 @@ test("a command of exec needs no work folder that can be written, and leaves not
   const env = {
     NODE_OPTIONS: `--require ${join(import.meta.dirname, "../support/refuse-calls.cjs")}`,
     REFUSED_CALLS: "mkdirSync=EROFS",
+    REFUSED_BELOW: cwd,
   };
   const create = `"${process.execPath}" "${PROGRAM}" orders create --order-id order-1 --price-id price_coffee`;
   const script = `${create}\n${create} --new-attempt || test $? = 5\necho "$CHECKOUT_EXEC_FOLDER"`;

@@ -520,12 +520,12 @@ test("a log that is a link, a folder, or open to others is not written to", asyn
   }
 });
 
-test("env prints the variables of the live sandbox, and nothing where there is none", async () => {
+test("env prints the variables of the running sandbox; where none runs, a shell that evaluates it fails", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   for (const format of ["", "--format json", "--json"]) {
     const none = await typed(`env ${format}`.trim());
-    expect([format, none.code, none.stdout]).toEqual([format, 7, ""]);
+    expect([format, none.code, none.stdout]).toEqual([format, 7, format === "" ? "(exit 7)\n" : ""]);
   }
   const { ready } = await harness.start();
   const expected = {

@@ -166,7 +166,7 @@ test("the packed package is imported, required, bundled and type-checked, its we
   await expect(runFile(process.execPath, ["-e", script])).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
-      /^checkout needs Node 22\.22\.2 or newer, and this is 20\.20\.2: type npm i -D node@24 in your project and run it with npx, install a newer Node from \S+, or use the executable/,
+      /^checkout needs Node 22\.22\.2 or newer, and this is 20\.20\.2: type npm i -D node@24 in your project and run it with npx --no -- checkout …, install a newer Node from \S+, or use the executable/,
     ) as string,
   });
   // Only a clone can build, and npm warns of a package that wants to run something where it is installed.
@@ -180,7 +180,7 @@ test("the packed package is imported, required, bundled and type-checked, its we
   expect((await runFile(scripts["postprepare"] ?? "exit 1", options)).stdout).toBe("");
   expect(
     files.filter((file) => /^(src|test|node_modules|build)\/|^dist\/(checkout|chunks-0\/)/.test(file)),
-  ).toEqual(["dist/checkout.js"]);
+  ).toEqual(["dist/checkout.js", "dist/checkout.js.map"]);
 
   const write = (name: string, text: string): void => writeFileSync(join(project, name), text);
   const node = async (...args: string[]): Promise<string> =>

@@ -185,6 +185,10 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
         writeFileSync(path, content, { mode: 0o600 });
         return { path, remove: () => rmSync(path) };
       },
+      temporaryPath: () => {
+        const path = join(tempFolder(), "made-later");
+        return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+      },
       run: (line) => {
         commands.push(line);
         return shell(line);

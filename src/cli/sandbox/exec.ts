@@ -7,7 +7,7 @@ import { isTyped, toSetting } from "../option-rules.ts";
 import { scopedFaults } from "../fault/scoped-faults.ts";
 import type { RequestedFaults } from "../fault/requested-faults.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
-import { makeJournalFolder, programVariables } from "../store/program-variables.ts";
+import { journalPlace, programVariables } from "../store/program-variables.ts";
 import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { wholeNumberParser } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
@@ -113,7 +113,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       reached = true;
       const stopped = stop.signal();
       if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
-      using journal = makeJournalFolder(world);
+      using journal = journalPlace(world);
       const env = { ...environmentOf(world, served, options), ...journal.variables };
       const end = await world.runProgram({ program, args, env });
       if (options.keep === true && stop.signal() === undefined) {

@@ -1,6 +1,5 @@
 // The environment of the program of `checkout exec`. A secret that it must not get: `removeTokens` in world/shell.ts.
 import { dirname } from "node:path";
-import { IGNORE_ALL, IGNORE_FILE } from "../../host/folder/files.ts";
 import type { World } from "../../world.ts";
 
 /** Variables that name another service, or its state or secrets. */
@@ -39,17 +38,14 @@ function directly(env: World["env"]): Changes {
 }
 
 /**
- * A temporary folder for the journal of a sandbox that ends with its program, so that nothing stays in the work folder,
- * which may be read-only or another user's. Without one, the journal is in the work folder as usual.
+ * The folder of the journal of a sandbox that ends with its program, so that nothing stays in the work folder, which may
+ * be read-only or another user's. The first create of the program makes it: an `exec` that is killed before leaves
+ * nothing. Without a temporary folder of the system, the journal is in the work folder as usual.
  */
-export function makeJournalFolder({ temporaryFile }: Pick<World, "temporaryFile">): {
+export function journalPlace({ temporaryPath, files }: Pick<World, "temporaryPath" | "files">): {
   readonly variables: Changes;
 } & Disposable {
-  try {
-    const { path, remove } = temporaryFile(IGNORE_FILE, IGNORE_ALL);
-    return { variables: { CHECKOUT_EXEC_FOLDER: dirname(path) }, [Symbol.dispose]: remove };
-  } catch {
-    // The system's temporary folder is missing or read-only.
-    return { variables: {}, [Symbol.dispose]: () => undefined };
-  }
+  const { path, remove } = temporaryPath();
+  const hasParent = files.exists(dirname(path));
+  return { variables: hasParent ? { CHECKOUT_EXEC_FOLDER: path } : {}, [Symbol.dispose]: remove };
 }

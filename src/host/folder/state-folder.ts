@@ -76,11 +76,7 @@ export function readCredentials(
   world: Pick<World, "files">,
   folder: string,
 ): Outcome<Credentials | undefined, HostFailure> {
-  const path = stateFile(folder, "credentials");
-  // The file gets its name when it is complete, so a crash never leaves it empty.
-  return world.files.read(path) === ""
-    ? unreadable(path, STATE_DATA)
-    : readWith(world, path, parseCredentials);
+  return readWith(world, stateFile(folder, "credentials"), parseCredentials);
 }
 
 /** Stores the merchant's copy, replacing an older one atomically. */
@@ -293,14 +289,17 @@ export function releaseFolder(world: Pick<World, "files">, folder: string, own: 
     world.files.remove(path);
 }
 
-/** Reads a file. A missing file, or one left empty by a crash, gives undefined; any other file must be valid. */
+/**
+ * Reads a file; a missing one gives undefined, any other must be valid. A crash never leaves an empty file, because a
+ * file gets its name when it is complete.
+ */
 function readWith<Value>(
   world: Pick<World, "files">,
   path: string,
   parse: (text: string) => Value | undefined,
 ): Outcome<Value | undefined, HostFailure> {
   const text = world.files.read(path);
-  if (text === undefined || text === "") return accept(undefined);
+  if (text === undefined) return accept(undefined);
   const value = parse(text);
   return value === undefined ? unreadable(path, STATE_DATA) : accept(value);
 }
