@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import type { AttemptFacts } from "./core/network/connection-fault.ts";
 
 /** An HTTP request as received: raw headers in order, with alternating names and values, including duplicates. */
 export type HttpRequest = {
@@ -72,6 +73,11 @@ export type OutboundRequest = {
    * briefly afterwards if the server permits it. Default: a new connection, which ends with the answer.
    */
   readonly connection?: "kept" | "fresh" | undefined;
+  /**
+   * Whether a failed connection is examined by another connection to this machine, to which nothing is sent: whether
+   * the other loopback address answers, and whether the port expects TLS. Default: no.
+   */
+  readonly examined?: boolean | undefined;
   /** Certificates to trust for https. Default: the system's. */
   readonly tls?: TlsTrust | undefined;
   /** Called with each part of the answer's body on arrival, for an answer that stays open. */
@@ -102,6 +108,8 @@ export type OutboundResult =
        */
       readonly failure: "unreachable" | "timeout" | "connection_lost" | "aborted" | "bad_answer";
       readonly message: string;
+      /** The observed facts. */
+      readonly facts?: AttemptFacts | undefined;
       /** The address of the connection. */
       readonly address?: string | undefined;
       /** Whether the request was sent over a kept connection, which the server may already have closed. */

@@ -82,7 +82,7 @@ const LAYERS: Readonly<
     folders: ["host", "client", "sandbox", "web", "core", "world", "world.ts", "version.ts"],
     packages: ["vitest", "@jest/globals", "@playwright/test", "node:test", "node:crypto", "node:path"],
   },
-  "world.ts": { folders: [], packages: ["node:stream"] },
+  "world.ts": { folders: ["core"], packages: ["node:stream"] },
   "version.ts": { folders: [], packages: [] },
   // What merchants import: it runs in their program, not in ours.
   "webhooks.ts": { folders: ["core"], packages: [] },

@@ -45,17 +45,19 @@ export function checkHost(hosts: readonly string[], { names, flag }: AllowedHost
   );
 }
 
-/** Whether the host of a URL is this machine: `localhost`, `[::1]`, or an IPv4 address from 127.0.0.0/8. */
+/**
+ * Whether the host of a URL is this machine: `localhost`, a name below it, `[::1]`, or an IPv4 address from 127.0.0.0/8.
+ */
 export function isLoopback(hostname: string): boolean {
   return loopbackAddresses(hostname) !== undefined;
 }
 
 /**
- * The addresses of a loopback host, in the order of attempts; undefined for any other host. `localhost` means 127.0.0.1
- * or ::1 and is never looked up.
+ * The addresses of a loopback host, in the order of attempts; undefined for any other host. `localhost` and
+ * the names below it (RFC 6761 6.3) mean 127.0.0.1 or ::1 and are never looked up.
  */
 export function loopbackAddresses(hostname: string): readonly string[] | undefined {
-  if (hostname === "localhost") return ["127.0.0.1", "::1"];
+  if (/(?:^|[^.]\.)localhost$/.test(hostname)) return ["127.0.0.1", "::1"];
   if (hostname === "[::1]") return ["::1"];
   const parts = hostname.split(".");
   const isIpv4 = parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part) && isOctet(part));

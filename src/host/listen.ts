@@ -1,5 +1,6 @@
-import type { ListenFailure, World, GuestWorld, Listener } from "../world.ts";
+import type { ListenFailure, World, GuestWorld, Listener, TlsTrust } from "../world.ts";
 import { type HostFailure, usageFailure } from "./failure.ts";
+import { readTrustedCertificates } from "./trusted-certificates.ts";
 import { CONFIG_PATH } from "../core/config/file-name.ts";
 import { isLoopbackAddress } from "../core/network/address.ts";
 import { isRefusedPort } from "../core/network/refused-ports.ts";
@@ -98,7 +99,7 @@ export function warnAboutExposure(
 /** Creates the sandbox on a port, which is part of its addresses; 0 for no port. */
 export function createSandboxOnPort(
   { world, version }: Host,
-  options: ServeOptions,
+  options: ServeOptions & { readonly deliveryTls?: TlsTrust | undefined },
   { service, port }: { readonly service: PortlessService; readonly port: number },
 ): Omit<ListeningSandbox, "listener"> {
   const { describe, ...rest } = service;
@@ -110,6 +111,7 @@ export function createSandboxOnPort(
     publicUrl: options.publicUrl,
     portalUrl: options.portalUrl,
     rateLimit: options.rateLimit ?? DEFAULT_RATE_LIMIT,
+    deliveryTls: options.deliveryTls,
     description,
     version,
   });
@@ -124,10 +126,13 @@ export async function listenOnPort(
 ): Promise<Outcome<ListeningSandbox, HostFailure>> {
   let made: Omit<ListeningSandbox, "listener"> | undefined;
   const makeService = (port: number) => {
-    made = createSandboxOnPort(context, options, { service, port });
+    made = createSandboxOnPort(context, { ...options, deliveryTls }, { service, port });
     return made.sandbox.service;
   };
   const { world, printer } = context;
+  const trusted = readTrustedCertificates(world, options.ca);
+  if (!trusted.ok) return trusted;
+  const deliveryTls = trusted.value;
   const { port: named, listen: addresses = [], publicUrl, portalUrl } = options;
   const wanted = named ?? DEFAULT_PORT;
   // A proxy or tunnel for such a URL would not find the sandbox on another port.

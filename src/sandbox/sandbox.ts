@@ -9,7 +9,7 @@ import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { Store } from "../store/store.ts";
 import { guardRequest } from "../web/guard.ts";
 import { headerLines } from "../web/http.ts";
-import type { HttpRequest, Service, UnreadableRequest, World } from "../world.ts";
+import type { HttpRequest, Service, TlsTrust, UnreadableRequest, World } from "../world.ts";
 import { createClockMoves } from "./clock-moves.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createWriteSignals, type WriteSignals } from "./runtime/write-signals.ts";
@@ -45,7 +45,7 @@ import type { ServedSettings } from "../core/config/settings.ts";
 /** The options and dependencies of a sandbox. */
 export type SandboxOptions = Omit<
   ServedSettings,
-  "rateLimit" | "listen" | "publicUrl" | "portalUrl" | "keptRequests"
+  "rateLimit" | "listen" | "publicUrl" | "portalUrl" | "ca" | "keptRequests"
 > & {
   readonly store: Store;
   readonly rateLimit: RateLimit | "off";
@@ -59,6 +59,8 @@ export type SandboxOptions = Omit<
   readonly portalUrl: string | undefined;
   /** Whether events go to public addresses instead of loopback (decision 124). Default: to loopback. */
   readonly targetReach?: "public";
+  /** The certificates to trust for endpoints with https. Default: the system's. */
+  readonly deliveryTls?: TlsTrust | undefined;
   /** Why the deliveries of all stores in this folder are held (decision 71); undefined if they are not. */
   readonly folderHold: string | undefined;
   readonly log: AccessLog;

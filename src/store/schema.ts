@@ -24,7 +24,11 @@ import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORES_DDL } from "./stores.ts";
 import { DELIVERIES_DDL } from "./webhook/deliveries.ts";
 import { DELIVERY_QUEUES_DDL } from "./webhook/delivery-queues.ts";
-import { DELIVERY_ATTEMPTS_DDL, REPLAYED_ATTEMPTS_DDL } from "./webhook/delivery-attempts.ts";
+import {
+  ATTEMPT_FACTS_DDL,
+  DELIVERY_ATTEMPTS_DDL,
+  REPLAYED_ATTEMPTS_DDL,
+} from "./webhook/delivery-attempts.ts";
 import { ENDPOINTS_DDL } from "./webhook/endpoints.ts";
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 
@@ -72,6 +76,13 @@ export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,
   firstVersion: 30,
-  migrations: [TABLES, DELIVERY_QUEUES_DDL, EXPLORATIONS_DDL, EXPLORE_LEASES_DDL, REPLAYED_ATTEMPTS_DDL],
+  migrations: [
+    TABLES,
+    DELIVERY_QUEUES_DDL,
+    EXPLORATIONS_DDL,
+    EXPLORE_LEASES_DDL,
+    REPLAYED_ATTEMPTS_DDL,
+    ATTEMPT_FACTS_DDL,
+  ],
   filesToMoveAway: "all but journal.db* in its folder",
 };

@@ -2,10 +2,12 @@ import type { Agent, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { RequestOptions } from "node:https";
 import { isIPv6, type LookupFunction, type Socket } from "node:net";
 import { toProxyForm, clientFor, openTunnel, proxyRefusal, toProxyFailure } from "./proxy.ts";
+import { loopbackAddresses } from "../core/loopback.ts";
 import { displayProxy } from "../core/network/proxy.ts";
+import type { AttemptFacts, ConnectionFault } from "../core/network/connection-fault.ts";
 import type { OutboundRequest, OutboundResult, TlsTrust } from "../world.ts";
-
-type Failure = Extract<OutboundResult, { ok: false }>;
+import { describeFailure, type Failure, type Progress } from "./failure.ts";
+import { examineFailure } from "./examine.ts";
 
 /**
  * Sends one request and reads its whole answer, without redirects or retries. A failure before the connection is
@@ -13,16 +15,17 @@ type Failure = Extract<OutboundResult, { ok: false }>;
  */
 export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): Promise<SentResult> {
   const { url, proxy, connection } = outbound;
-  if (proxy === undefined)
-    return sendTo(url, outbound, {
-      signal,
-      ...(connection === undefined ? {} : await findKeptRoute(outbound)),
-    });
+  if (proxy === undefined) {
+    const route = { signal, ...(connection === undefined ? {} : await findKeptRoute(outbound)) };
+    const result = await sendTo(url, outbound, route);
+    if (result.ok || outbound.examined !== true) return result;
+    return { ...result, ...(await examineFailure(outbound, result)) };
+  }
   if (!url.startsWith("https:"))
     return sendTo(displayProxy(proxy), outbound, { signal, ...toProxyForm(proxy, outbound) });
   const tunnel = await openTunnel(proxy, url, signal);
   if (tunnel.ok) return sendTo(url, outbound, { signal, socket: tunnel.socket });
-  return toProxyFailure(proxy, describe(tunnel.error, false));
+  return toProxyFailure(proxy, describeFailure(tunnel.error, NOT_OPEN));
 }
 
 /**
@@ -33,10 +36,17 @@ export function timeoutResult(
   result: SentResult,
 ): OutboundResult {
   const { address, sent } = result;
+  const facts = result.ok ? undefined : result.facts;
   if (sent || (proxy === undefined && address !== undefined))
-    return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms`, address };
+    return {
+      ok: false,
+      failure: "timeout",
+      message: `no whole answer within ${timeoutMs} ms`,
+      facts,
+      address,
+    };
   const message = `no connection within ${timeoutMs} ms`;
-  const failure: Failure = { ok: false, failure: "unreachable", message, address };
+  const failure: Failure = { ok: false, failure: "unreachable", message, facts, address };
   return proxy === undefined ? failure : toProxyFailure(proxy, failure);
 }
 
@@ -45,23 +55,23 @@ type SentResult = OutboundResult & { readonly sent: boolean };
 
 /** Sends to the first hop: the server of the URL, or a proxy. */
 async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Promise<SentResult> {
-  const isTls = hop.startsWith("https:");
   const { request } = await clientFor(hop);
   const { url, body, proxy } = outbound;
   return new Promise((resolve) => {
-    let connected = false;
+    const progress = { ...NOT_OPEN, isTls: hop.startsWith("https:") };
     let address: string | undefined;
     let onKept = false;
-    const end = (result: OutboundResult): void =>
-      resolve({ ...result, ...(result.ok ? {} : { onKept }), address, sent: connected });
-    const fail = (failure: Failure): void =>
-      end(proxy === undefined || connected ? failure : toProxyFailure(proxy, failure));
+    let receivedBytes = (): number => 0;
     let answer: Collected | undefined;
+    const end = (result: OutboundResult): void =>
+      resolve({ ...result, ...(result.ok ? {} : { onKept }), address, sent: progress.isConnected });
+    const fail = (failure: Failure): void =>
+      end(proxy === undefined || progress.isConnected ? failure : toProxyFailure(proxy, failure));
     const sent = request(hop, optionsOf(outbound, route), (response) => {
       const isProxys = proxy !== undefined && route.socket === undefined;
       if (isProxys && response.statusCode === 407) {
         response.destroy();
-        connected = false;
+        progress.isConnected = false;
         return fail({ ok: false, failure: "unreachable", message: proxyRefusal(407, new URL(url).host) });
       }
       answer = collect(response, outbound, (result) =>
@@ -69,28 +79,43 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       );
     });
     sent.on("socket", (socket) => {
-      // With TLS, the server can get the request only after the handshake.
+      const before = socket.bytesRead;
       onKept = sent.reusedSocket;
-      connected = onKept || (!isTls && !socket.connecting);
+      progress.isOpen = onKept || !socket.connecting;
+      progress.isConnected = onKept || (!progress.isTls && progress.isOpen);
       address = socket.remoteAddress;
-      if (connected) return;
-      socket.once("connect", () => (address = socket.remoteAddress));
-      socket.once(isTls ? "secureConnect" : "connect", () => (connected = true));
-    });
-    sent.on("error", (error) => {
-      const failure = describe(error, connected);
-      if (answer === undefined) fail(failure);
-      else answer.fail(failure);
+      receivedBytes = () => socket.bytesRead - before;
+      if (progress.isConnected) return;
+      socket.once("connect", () => {
+        progress.isOpen = true;
+        address = socket.remoteAddress;
+      });
+      socket.once(progress.isTls ? "secureConnect" : "connect", () => (progress.isConnected = true));
     });
     sent.on("upgrade", (_response, upgraded) => {
       upgraded.destroy();
-      end({ ok: false, failure: "bad_answer", message: "status 101 is not an answer to this request" });
+      end(UPGRADE);
+    });
+    sent.on("error", (error) => {
+      const failure = describeFailure(error, { ...progress, receivedBytes: receivedBytes() });
+      if (answer === undefined) fail(failure);
+      else answer.fail(failure);
     });
     // Any other end of the connection, so that the caller does not wait for ever.
     sent.on("close", () => answer ?? end(CLOSED));
     sent.end(body);
   });
 }
+
+/** The progress of a request before its connection. */
+const NOT_OPEN: Progress = { isTls: false, isOpen: false, isConnected: false, receivedBytes: 0 };
+
+const UPGRADE: Failure = {
+  ok: false,
+  failure: "bad_answer",
+  message: "status 101 is not an answer to this request",
+  facts: { fault: "upgrade" },
+};
 
 /** The route of a request to its first hop. */
 type Route = Partial<ReturnType<typeof toProxyForm>> & {
@@ -153,9 +178,10 @@ function closeOnStrayBytes(agent: Agent): Agent {
 }
 
 function optionsOf(
-  { method, headers, lines, body, addresses, tls, timeoutMs }: OutboundRequest,
+  { url, method, headers, lines, body, tls, timeoutMs, ...outbound }: OutboundRequest,
   route: Route,
 ): RequestOptions {
+  const addresses = outbound.addresses ?? belowLocalhost(url);
   const isChunked = "Transfer-Encoding" in headers;
   const length = body === undefined || isChunked ? {} : { "Content-Length": Buffer.byteLength(body) };
   return {
@@ -174,6 +200,12 @@ function optionsOf(
         }),
     ...(tls === undefined ? {} : trust(tls)),
   };
+}
+
+/** The addresses of a name below localhost, which the system may not know. */
+function belowLocalhost(url: string): readonly string[] | undefined {
+  const { hostname } = new URL(url);
+  return hostname.endsWith(".localhost") ? loopbackAddresses(hostname) : undefined;
 }
 
 function linesOf(lines: OutboundRequest["lines"] = {}): OutgoingHttpHeaders {
@@ -201,8 +233,8 @@ type Collected = {
 };
 
 /**
- * Reads an answer to its end. An answer is complete with its announced body: the status counts whatever comes after
- * it, such as the body of a 204 or a reset. A body without an announced length ends with the connection.
+ * Reads an answer to its end. An answer is complete with its announced body: the status counts whatever comes after it,
+ * such as the body of a 204 or a reset. A body without an announced length ends with the connection.
  */
 function collect(
   response: IncomingMessage,
@@ -211,12 +243,16 @@ function collect(
 ): Collected {
   const chunks: Buffer[] = [];
   let size = 0;
-  let lost: Failure = CLOSED;
+  let lost: Failure | undefined;
   const answer = (): void => {
     const lines = Object.entries(response.headers).map(([name, value]) => [name, lineOf(value)] as const);
     const body = Buffer.concat(chunks).subarray(0, maxResponseBytes).toString("utf8");
     end({ ok: true, status: response.statusCode ?? 0, headers: Object.fromEntries(lines), body });
   };
+  const unfinished = (failure: Failure): Failure => ({
+    ...failure,
+    facts: unfinishedFacts(failure, response, size),
+  });
   response.on("data", (chunk: Buffer) => {
     // Data that was already read can still arrive after the end.
     if (size > maxResponseBytes) return;
@@ -225,45 +261,56 @@ function collect(
     onPart?.(chunk);
     if (size <= maxResponseBytes) return;
     if (larger === "cut") answer();
-    else
-      end({
-        ok: false,
-        failure: "bad_answer",
-        message: `the answer is larger than ${maxResponseBytes} bytes`,
-      });
+    else end(tooLarge(maxResponseBytes));
     response.destroy();
   });
-  // The cause of this error reaches the request.
-  response.on("error", (error) => (lost = lost === CLOSED ? describe(error, true) : lost));
+  // The request gets the cause of this error.
+  response.on("error", (error) => (lost ??= { ...CLOSED, message: error.message }));
   response.on("end", answer);
-  response.on("close", () => (response.complete ? answer() : end(lost)));
+  response.on("close", () => (response.complete ? answer() : end(unfinished(lost ?? CLOSED))));
   return {
     fail: (failure) => {
       lost = failure;
       // After an abort, Node ends a body without an announced length as if the connection had been closed.
-      if (failure.failure === "aborted" && !response.complete) end(failure);
+      if (failure.failure === "aborted" && !response.complete) end(unfinished(failure));
     },
   };
 }
 
-const CLOSED: Failure = { ok: false, failure: "connection_lost", message: "the connection was closed" };
+const CLOSED: Failure = {
+  ok: false,
+  failure: "connection_lost",
+  message: "the connection was closed",
+  facts: { fault: "closed" },
+};
 
-function describe(error: NodeJS.ErrnoException, connected: boolean): Failure {
-  const message =
-    error.message === "" ? (error.code ?? error.name) : (tlsFault(error.message) ?? error.message);
-  if (error.name === "AbortError") return { ok: false, failure: "aborted", message };
-  if (!connected) return { ok: false, failure: "unreachable", message };
-  const failure = error.code?.startsWith("HPE_") === true ? "bad_answer" : "connection_lost";
-  return { ok: false, failure, message };
+function tooLarge(maxBytes: number): Failure {
+  const message = `the answer is larger than ${maxBytes} bytes`;
+  return { ok: false, failure: "bad_answer", message, facts: { fault: "body_too_large" } };
 }
 
-/** OpenSSL's reason for bytes that are not TLS, without the position in its sources; undefined for all other texts. */
-function tlsFault(message: string): string | undefined {
-  const [, reason] = /:SSL routines:[^:]*:([^:]+):/.exec(message) ?? [];
-  if (reason === undefined) return undefined;
-  const hint = reason === "wrong version number" ? "; the server may speak http, not https" : "";
-  return `no TLS connection: ${reason}${hint}`;
+/** The facts of an answer whose head came and whose body did not come to its end. */
+function unfinishedFacts(
+  { failure }: Failure,
+  { statusCode = 0, headers }: IncomingMessage,
+  receivedBytes: number,
+): AttemptFacts {
+  const length = Number(headers["content-length"] ?? Number.NaN);
+  return {
+    fault: UNFINISHED[failure],
+    unfinishedStatus: statusCode,
+    receivedBytes,
+    ...(Number.isSafeInteger(length) && length >= 0 ? { announcedBytes: length } : {}),
+  };
 }
+
+const UNFINISHED = {
+  aborted: "slow_body",
+  bad_answer: "invalid_body",
+  connection_lost: "unfinished_body",
+  timeout: "slow_body",
+  unreachable: "unfinished_body",
+} as const satisfies Record<Failure["failure"], ConnectionFault>;
 
 /** A header as text. Node gives only `Set-Cookie` as a list, whose lines cannot be joined by commas. */
 function lineOf(value: string | readonly string[] | undefined): string {

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import { checkOfCode } from "../../src/core/explain/checks.ts";
 import { groupDeliveries, endpointLabels } from "../../src/core/explain/deliveries.ts";
+import { CONNECTION_FAULTS } from "../../src/core/network/connection-fault.ts";
 import { likelyCause, type StoryDelivery } from "../../src/core/explain/delivery.ts";
 import { DELIVERY_ERRORS } from "../../src/core/webhook/delivery.ts";
 import type { Service } from "../../src/world.ts";
@@ -607,6 +608,7 @@ test("a line in Chinese names the fault of a delivery, the one that it waits for
     milliseconds: null,
     fault: null,
     answer: null,
+    facts: null,
   };
   const delayed: StoryDelivery = { ...DUE, nextAt: 2000, fault: { id: "fault", action: "delay" } };
   const forged = { ...attempt, status: 400, fault: "changed_body" } as const;
@@ -724,9 +726,12 @@ test("every command that an explanation names is there", async () => {
   const statuses = [302, 400, 401, 403, 404, 405, 410, 413, 415, 418, 429, 500, 600];
   const commands = [
     ...ERROR_CODES.flatMap((code) => checkOfCode(code).next),
-    ...DELIVERY_ERRORS.map((error) => likelyCause({ status: null, error, fault: null })?.next ?? ""),
-    ...statuses.map((status) => likelyCause({ status, error: null, fault: null })?.next ?? ""),
-    likelyCause({ status: 400, error: null, fault: "bad_signature" })?.next ?? "",
+    ...DELIVERY_ERRORS.map((error) => likelyCause({ ...NO_RESULT, error })?.next ?? ""),
+    ...CONNECTION_FAULTS.map(
+      (fault) => likelyCause({ ...NO_RESULT, error: "unreachable", facts: { fault } })?.next ?? "",
+    ),
+    ...statuses.map((status) => likelyCause({ ...NO_RESULT, status })?.next ?? ""),
+    likelyCause({ ...NO_RESULT, status: 400, fault: "bad_signature" })?.next ?? "",
   ];
   for (const command of new Set(commands)) {
     const [program, ...words] = command.split(" ").filter((word) => !/^[<-]/.test(word));
@@ -735,8 +740,17 @@ test("every command that an explanation names is there", async () => {
     expect([program, command, code]).toEqual(["checkout", command, 0]);
     for (const flag of flags) expect(stdout).toContain(flag);
   }
-  expect(likelyCause({ status: 204, error: null, fault: null })).toBeUndefined();
+  expect(likelyCause({ ...NO_RESULT, status: 204 })).toBeUndefined();
 });
+
+const NO_RESULT = {
+  url: "http://localhost:3000/hooks",
+  status: null,
+  error: null,
+  answer: null,
+  facts: null,
+  fault: null,
+} as const;
 
 test("no secret is in an explanation, wherever it was sent", async () => {
   const { harness, ready, post } = await open();

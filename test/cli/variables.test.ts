@@ -32,6 +32,7 @@ const SETTINGS = [
     "ALLOW_CONTROL_HOST",
     "ALLOW_HOST",
     "ALLOW_TARGET",
+    "CA",
     "CHECKOUT_LIFETIME",
     "CONFIG",
     "DELIVERIES_IN_FLIGHT",

@@ -120,6 +120,7 @@ async function runDrill({ shop = {}, isOwn = true, others = 2, refused, interrup
     headers: {},
     bodySha256: "",
     answer: null,
+    facts: null,
     nextAt: null,
     by: null,
   };

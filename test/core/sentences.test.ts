@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { checkOfCode } from "../../src/core/explain/checks.ts";
-import { DELIVERY_CAUSES } from "../../src/core/explain/delivery.ts";
+import { DELIVERY_CAUSES } from "../../src/core/explain/delivery-sentences.ts";
 import { EXPLAIN_SENTENCES } from "../../src/core/explain/sentences.ts";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import {
@@ -35,7 +35,7 @@ test("each sentence of explanations and of the checklist is there in both langua
     ...sentencesIn(NOT_JUDGED_REASONS),
     DROPPED_EVENT_ADVICE,
     ...ASSUMPTIONS.flatMap(({ title, chosen, shownBy }) => [title, chosen].concat(shownBy ? [shownBy] : [])),
-    ...Object.values(DELIVERY_CAUSES).flatMap((one) => (one === undefined ? [] : [one.cause])),
+    ...Array.from(DELIVERY_CAUSES.values(), ({ words }) => words("x", "x", "x")),
     ...ERROR_CODES.map((code) => checkOfCode(code).expected).filter((one) => one !== null),
   ];
   const isChinese = /\p{Script=Han}/u;

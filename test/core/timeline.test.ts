@@ -107,6 +107,7 @@ function tell({
         milliseconds: null,
         fault: null,
         answer: null,
+        facts: null,
       })),
     })),
   );

@@ -18,6 +18,7 @@ const END = {
   status: 500,
   error: null,
   answer: null,
+  facts: null,
 } as const;
 
 function uuid(number: number): string {

@@ -53,9 +53,9 @@ test("the formats are what they are", () => {
     currentSchemaVersion(kind),
   ]);
   expect(formats).toEqual([
-    [30, 34],
+    [30, 35],
     [30, 30],
-    [30, 34],
+    [30, 35],
     [10, 13],
   ]);
 });

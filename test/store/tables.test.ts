@@ -111,6 +111,7 @@ const end: RecordedAttemptResult = {
   status: 503,
   error: null,
   answer: Buffer.from("no"),
+  facts: { location: "/hooks/" },
   nextAt: 23,
 };
 const fault: Fault = {

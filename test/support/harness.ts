@@ -497,7 +497,12 @@ async function deliver(
   const url = new URL(outbound.url);
   const service = ports.get(Number(url.port));
   if (service === undefined)
-    return { ok: false, failure: "unreachable", message: `connect ECONNREFUSED ${url.host}` };
+    return {
+      ok: false,
+      failure: "unreachable",
+      message: `connect ECONNREFUSED ${url.host}`,
+      facts: { fault: "refused" },
+    };
   const rawHeaders = Object.entries({ Host: url.host, ...outbound.headers }).flatMap(([name, value]) =>
     (outbound.lines?.[name] ?? [value]).flatMap((line) => [name, line]),
   );
@@ -509,7 +514,13 @@ async function deliver(
     body: answer,
     dropped,
   } = await service.answer({ method: outbound.method, target, rawHeaders, body });
-  if (dropped === true) return { ok: false, failure: "connection_lost", message: "socket hang up" };
+  if (dropped === true)
+    return {
+      ok: false,
+      failure: "connection_lost",
+      message: "socket hang up",
+      facts: { fault: "closed" },
+    };
   const whole = await readWhole(answer, {
     onPart: outbound.onPart,
     signals: [killed, outbound.signal],

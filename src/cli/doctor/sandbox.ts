@@ -1,6 +1,8 @@
 import { callControl } from "../../client/control/control.ts";
 import { toIso } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
+import { causeText, outcomeOf } from "../../core/explain/delivery.ts";
+import { english } from "../../core/language.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { unseenHolder } from "../../host/folder/hold.ts";
@@ -165,8 +167,8 @@ function endOf({ attempts }: DeliveryEntry): number {
 function failureText(delivery: DeliveryEntry): string {
   const last = delivery.attempts.at(-1);
   const then = delivery.nextAt === null ? "given up" : `next attempt ${toIso(delivery.nextAt)}`;
-  const told =
-    last?.answer === null || last?.answer === undefined ? "" : ` ${JSON.stringify(excerpt(last.answer))}`;
+  const text = last?.answer ?? last?.facts?.message;
+  const told = text === undefined ? "" : ` ${JSON.stringify(excerpt(text))}`;
   return `attempt ${delivery.tries} of ${delivery.type}: ${lastResult(delivery) ?? "none"}${told}; ${then}`;
 }
 
@@ -174,12 +176,10 @@ function failureText(delivery: DeliveryEntry): string {
 function remedyOf({ eventId, attempts }: DeliveryEntry): string {
   const last = attempts.at(-1);
   const again = `then: checkout events replay ${eventId}`;
-  if (last?.error === "unreachable") return `start the receiver; ${again}`;
   if (last?.error === "target_forbidden") return `${START_SANDBOX} --allow-target with its host; ${again}`;
-  if (last?.error === "timeout") return `let the receiver answer before it does its work; ${again}`;
-  if (last?.status === 400 || last?.status === 401 || last?.status === 403)
-    return `checkout checklist run webhooks shows why it refuses; ${again}`;
-  return `see the receiver's own log; ${again}`;
+  if (last?.status === 400) return `checkout checklist run webhooks shows why it refuses; ${again}`;
+  const cause = last && causeText(outcomeOf(last), english);
+  return `${cause ?? "see the receiver's own log"}; ${again}`;
 }
 
 type ControlReply<Value> =

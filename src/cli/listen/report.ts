@@ -5,7 +5,7 @@ import { faultReason } from "../../core/fault/fault.ts";
 import { ALL_EVENTS, EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { cutText, excerpt, printable, displayText } from "../../core/text.ts";
-import { causeText, type StoryAttempt } from "../../core/explain/delivery.ts";
+import { causeText, likelyCause, type CauseMaterial } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
 import { SIGNATURES_PATTERN } from "../../core/webhook/signature.ts";
 import { VERSION } from "../../version.ts";
@@ -167,19 +167,30 @@ function answerLines(result: ListenerResult, style: Style): readonly string[] {
 }
 
 /** The result of forwarding, in the form of an attempt's result; undefined if nothing was sent. */
-function attemptResultOf(result: ListenerResult): Pick<StoryAttempt, "status" | "error"> | undefined {
-  if (result.kind === "answered") return { status: result.status, error: null };
+function attemptResultOf(result: ListenerResult): CauseMaterial | undefined {
+  if (result.kind === "answered") {
+    const { url, status, answer, facts } = result;
+    return { url, status, error: null, answer: Buffer.from(answer), facts, fault: null };
+  }
   if (result.kind !== "unanswered") return undefined;
-  const { failure } = result;
-  return failure === "forbidden" || failure === "aborted" ? undefined : { status: null, error: failure };
+  const { url, failure, facts } = result;
+  if (failure === "forbidden" || failure === "aborted") return undefined;
+  return { url, status: null, error: failure, answer: null, facts, fault: null };
 }
 
 /** The most likely reasons why a target did not accept an event. */
 function targetCauses(result: ListenerResult, style: Style): readonly string[] {
   const end = attemptResultOf(result);
-  const cause = end && causeText({ ...end, fault: null }, english);
-  return cause === undefined ? [] : [`  ${style.cyan("→")} ${cause}`];
+  if (end === undefined) return [];
+  const options = CERTIFICATE_CAUSES.has(likelyCause(end)?.code ?? "") ? `; ${CERTIFICATE_OPTIONS}` : "";
+  const cause = causeText(end, english);
+  return cause === undefined ? [] : [`  ${style.cyan("→")} ${cause}${options}`];
 }
+
+/** Causes that an option of the command removes. */
+const CERTIFICATE_CAUSES = new Set(["tls_untrusted", "tls_wrong_name", "tls_expired", "tls_not_yet_valid"]);
+const CERTIFICATE_OPTIONS =
+  "checkout listen --ca FILE trusts the CA of that file, and --insecure verifies no certificate";
 
 function resultParts({ result, milliseconds, next }: HandledDelivery, { style, plan }: LineStyle): string[] {
   const where = (url: string): string => (plan.routes.length === 0 ? "" : ` ${printable(url)}`);

@@ -1,7 +1,9 @@
 import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/checkout/event-types.ts";
-import { printable } from "../../core/text.ts";
+import { causeText, outcomeOf } from "../../core/explain/delivery.ts";
+import { english } from "../../core/language.ts";
+import { excerpt, printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { listOption, register, switchOption, type Context, type Group } from "../command.ts";
 import { lastResult } from "./report.ts";
@@ -164,9 +166,14 @@ async function awaitTest(context: Context, options: WebhookWaitOptions, eventId:
   }
   if (delivery.state !== "succeeded") throw new Refused(notAcceptedProblem(shown, delivery));
   return context.printer.result(encodeAnswer("showEvent", shown), () => {
-    const milliseconds = delivery.attempts.at(-1)?.milliseconds ?? 0;
+    const last = delivery.attempts.at(-1);
+    const doubt = last && causeText(outcomeOf(last), english);
     const { style } = context.printer;
-    return `${style.green("✓")} webhook.test was accepted: ${lastResult(delivery)} after ${milliseconds} ms\n  ${eventId}`;
+    return [
+      `${style.green("✓")} webhook.test was accepted: ${lastResult(delivery)} after ${last?.milliseconds ?? 0} ms`,
+      ...(doubt === undefined ? [] : [`  ${style.cyan("→")} ${doubt}`]),
+      `  ${eventId}`,
+    ].join("\n");
   });
 }
 
@@ -178,10 +185,14 @@ function isAnswered(deliveries: readonly DeliveryEntry[]): boolean {
 
 function notAcceptedProblem({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): Problem {
   const result = lastResult(delivery) ?? delivery.state;
+  const last = delivery.attempts.at(-1);
+  const text = excerpt(last?.facts?.message ?? "");
+  const said = text === "" ? "" : ` (${text})`;
+  const cause = last && causeText(outcomeOf(last), english);
   return {
     exitCode: EXIT.failed,
     code: "not_delivered",
-    message: `webhook.test was not accepted: ${result}`,
+    message: `webhook.test was not accepted: ${result}${said}${cause === undefined ? "" : `; ${cause}`}`,
     next: `checkout explain ${delivery.id} shows the answer and the likely cause; then: checkout events replay ${eventId}`,
     details: { event_id: eventId, state: delivery.state, result },
   };

@@ -1,3 +1,4 @@
+import { answerFacts, type AttemptFacts } from "../../core/network/connection-fault.ts";
 import type { AddedHeader } from "../../core/webhook/forwarding.ts";
 import { filterAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import { headerValues } from "../../core/webhook/signature.ts";
@@ -23,6 +24,7 @@ export type ForwardResult =
       readonly status: number;
       /** At most 64 KiB. */
       readonly answer: string;
+      readonly facts: AttemptFacts;
       readonly retryAfter: string | undefined;
     }
   | {
@@ -30,6 +32,7 @@ export type ForwardResult =
       readonly url: string;
       readonly failure: Failure;
       readonly message: string;
+      readonly facts: AttemptFacts;
     };
 
 /** `forbidden`: events may not be sent to the address. */
@@ -50,7 +53,7 @@ export async function forwardDelivery(
   const { request, url } = delivery;
   const addresses = await addressesOf(world, url, options.targets);
   if (typeof addresses === "string")
-    return { kind: "unanswered", url, failure: "forbidden", message: addresses };
+    return { kind: "unanswered", url, failure: "forbidden", message: addresses, facts: {} };
   const sent = await world.send({
     method: "POST",
     url,
@@ -59,15 +62,27 @@ export async function forwardDelivery(
     timeoutMs: options.timeoutMs,
     maxResponseBytes: MAX_ANSWER_BYTES,
     larger: "cut",
+    examined: true,
     addresses,
     tls: options.tls,
   });
-  if (!sent.ok) return { kind: "unanswered", url, failure: sent.failure, message: sent.message };
+  if (!sent.ok) {
+    const { failure, message, facts = {} } = sent;
+    return { kind: "unanswered", url, failure, message, facts };
+  }
   const { status, body: answer, headers } = sent;
   // Other numbers are not valid statuses to pass on.
   if (status >= 200 && status <= 599)
-    return { kind: "answered", url, status, answer, retryAfter: headers["retry-after"] };
-  return { kind: "unanswered", url, failure: "bad_answer", message: `${status} is not a valid status` };
+    return {
+      kind: "answered",
+      url,
+      status,
+      answer,
+      facts: answerFacts(headers),
+      retryAfter: headers["retry-after"],
+    };
+  const message = `${status} is not a valid status`;
+  return { kind: "unanswered", url, failure: "bad_answer", message, facts: { fault: "invalid_head" } };
 }
 
 /** The addresses to connect to, or the reason why there are none. */

@@ -1,5 +1,5 @@
 import { durationText, parseDurationText } from "../duration.ts";
-import { accept, type Outcome } from "../outcome.ts";
+import { accept, refuse, type Outcome } from "../outcome.ts";
 import type { RateLimit } from "../request/rate-limit.ts";
 import {
   DISABLE_AFTER_MS,
@@ -11,6 +11,8 @@ import {
 
 const HOST = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i;
 const MAX_PORT = 65_535;
+/** The length of the longest path in Linux. */
+const MAX_PATH_LENGTH = 4096;
 
 /** A fault of a schedule: the index of the wrong delay, or undefined for the whole schedule. */
 type ScheduleFault = { readonly at: number | undefined; readonly message: string };
@@ -58,6 +60,13 @@ export function parseRateLimitText(text: string): RateLimit | "off" | undefined 
   if (digits === undefined || Number(digits) === 0) return undefined;
   const perSecond = Number(digits);
   return { perSecond, burst: perSecond * 2 };
+}
+
+/** Parses the path of a file. The file itself is read at the start. */
+export function parseFileName(text: string): Outcome<string> {
+  return text === "" || text.length > MAX_PATH_LENGTH
+    ? refuse("invalid_request", `must be the path of a file, of 1 to ${MAX_PATH_LENGTH} characters`)
+    : accept(text);
 }
 
 /** Whether a text is `HOST` or `HOST:PORT`, as in a Host header. */

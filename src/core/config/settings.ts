@@ -28,7 +28,7 @@ import {
   type UnitOf,
   type ValueOf,
 } from "./setting-kinds.ts";
-import { scheduleText } from "./setting-text.ts";
+import { parseFileName, scheduleText } from "./setting-text.ts";
 
 /** A setting of `sandbox start`. */
 type Setting = {
@@ -144,6 +144,13 @@ const SETTINGS = {
     help: "origin at which your browser reaches the portal; with --public-url, the portal is off unless this names another host (default: localhost)",
     scope: "reach",
     effect: "host/description.ts",
+  },
+  ca: {
+    kind: { kind: "text", parse: parseFileName },
+    flags: "--ca <file>",
+    help: "PEM file of CA certificates to trust for endpoints with https (default: those of the system)",
+    scope: "delivery",
+    effect: "host/trusted-certificates.ts",
   },
   keptRequests: {
     kind: { kind: "integer", minimum: 0, maximum: MAX_KEPT_REQUESTS },

@@ -284,9 +284,10 @@ function tookText({ milliseconds }: StoryAttempt): string {
   return milliseconds === null ? "" : ` in ${milliseconds} ms`;
 }
 
-/** The beginning of an unsuccessful answer. */
-function quoteAnswer({ answer, status }: StoryAttempt): string {
-  const said = answer === null || isSuccess(status) ? "" : excerpt(Buffer.from(answer).toString("utf8"));
+/** The beginning of an unsuccessful answer, or the text of the error. */
+function quoteAnswer({ answer, status, facts }: StoryAttempt): string {
+  const text = answer === null ? (facts?.message ?? "") : Buffer.from(answer).toString("utf8");
+  const said = isSuccess(status) ? "" : excerpt(text);
   return said === "" ? "" : `, "${said}"`;
 }
 

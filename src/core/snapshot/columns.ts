@@ -8,6 +8,7 @@ import { isEndOfKey } from "../credential.ts";
 import { ERRORS } from "../errors.ts";
 import { DELIVERY_ACTIONS, isApiAction } from "../fault/actions.ts";
 import { parseFaultHeader } from "../fault/fault.ts";
+import { attemptFacts } from "../network/connection-fault.ts";
 import type { Outcome } from "../outcome.ts";
 import { ASSUMPTIONS } from "../calibration/assumptions.ts";
 import { isUuid, printableLiteral, redactSecrets } from "../text.ts";
@@ -198,6 +199,7 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
     answer: CHECKED_BY_SQLITE,
     next_at: orNull(moment),
     made_by: orNull(schemaRule(z.enum(ATTEMPT_MAKERS))),
+    facts: orNull(json(attemptFacts)),
   },
   faults: {
     id,

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { appliedFault } from "../fault/shapes.ts";
+import { attemptFacts } from "../network/connection-fault.ts";
 import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 import { ATTEMPT_MAKERS, DELIVERY_ERRORS, DELIVERY_STATES } from "./delivery.ts";
@@ -65,6 +66,7 @@ const deliveryAttempt = z.object({
   nextAt: z.nullable(moment),
   /** `replay`: a replay of the event made this attempt, which was accepted and so settled the delivery; else null. */
   by: z.nullable(z.enum(ATTEMPT_MAKERS)),
+  facts: z.nullable(attemptFacts),
 });
 /** A delivery with its attempts. */
 export const deliveryEntry = z.object({

@@ -111,6 +111,7 @@ export function recoverDeliveries(context: ServiceContext): Promise<void> {
           error: "interrupted",
           answer: null,
           nextAt: now,
+          facts: null,
         },
       );
     }

@@ -2,7 +2,9 @@ import { KEPT_ANSWER_BYTES, type DeliveryError } from "../../core/webhook/delive
 import { orderIdIn } from "../../core/request/logged-request.ts";
 import { redactStored } from "../../core/request/redaction.ts";
 import { filterAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
-import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
+import { answerFacts, MAX_FACT_TEXT, type AttemptFacts } from "../../core/network/connection-fault.ts";
+import { cutText, redactSecrets } from "../../core/text.ts";
+import type { OutboundRequest, OutboundResult, TlsTrust, World } from "../../world.ts";
 
 /** The context of sending to a receiver. */
 export type PostContext = {
@@ -10,6 +12,8 @@ export type PostContext = {
   readonly targets: TargetPolicy;
   /** Timeout for a receiver's whole answer, in milliseconds. */
   readonly deliveryTimeoutMs: number;
+  /** The certificates to trust for https. Default: the system's. */
+  readonly deliveryTls?: TlsTrust | undefined;
   /** Why nothing is sent to the endpoints of a store (decisions 71, 95); undefined if deliveries are sent. */
   readonly heldBack: (storeId: string) => string | undefined;
 };
@@ -19,11 +23,14 @@ export type PostResult = { readonly result: OutboundResult | "forbidden"; readon
 
 /** Sends to a receiver, outside any transaction, at an address that the policy allows now (decision 14). */
 export async function postToReceiver(
-  { world, targets, deliveryTimeoutMs, heldBack }: PostContext,
+  { world, targets, deliveryTimeoutMs, deliveryTls, heldBack }: PostContext,
   {
     storeId,
     ...wanted
-  }: Omit<OutboundRequest, "method" | "timeoutMs" | "maxResponseBytes" | "larger" | "addresses"> & {
+  }: Omit<
+    OutboundRequest,
+    "method" | "timeoutMs" | "maxResponseBytes" | "larger" | "addresses" | "examined"
+  > & {
     readonly body: string | Uint8Array;
     readonly storeId: string;
     /** Default: POST. */
@@ -47,6 +54,8 @@ export async function postToReceiver(
     timeoutMs: deliveryTimeoutMs,
     maxResponseBytes: KEPT_ANSWER_BYTES + MAX_SECRET_BYTES,
     larger: "cut",
+    examined: true,
+    tls: deliveryTls,
     addresses: addresses.value,
   });
   // Answers are stored, and receivers may echo the webhook or print their secrets.
@@ -72,4 +81,16 @@ const UNRESOLVED_HOST: OutboundResult = {
   ok: false,
   failure: "unreachable",
   message: "the host name has no address",
+  facts: { fault: "no_address" },
 };
+
+/** The facts of a result that its status or error does not state; null if there are none. */
+export function factsOf(result: PostResult["result"]): AttemptFacts | null {
+  if (result === "forbidden") return null;
+  const observed = result.ok ? answerFacts(result.headers) : { ...result.facts, message: result.message };
+  const facts = Object.entries(observed).map(([name, value]) => [
+    name,
+    typeof value === "string" ? cutText(redactSecrets(value), MAX_FACT_TEXT) : value,
+  ]);
+  return facts.length === 0 ? null : (Object.fromEntries(facts) as AttemptFacts);
+}

@@ -12,6 +12,7 @@ import { AUTOMATIC_REASONS, LISTENER_AWAY_REASON, type Endpoint } from "../../co
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
+import { factsOf } from "./post.ts";
 import { attemptResultOf, type EndedAttempt } from "./send.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
@@ -57,7 +58,8 @@ export function recordAttemptResult(
   const error = "error" in outcome ? outcome.error : null;
   const [address, answer] =
     result === "forbidden" ? [null, null] : [result.address ?? null, answerOf(result)];
-  const end = { finishedAt: now, milliseconds, address, status, error, answer, nextAt };
+  const facts = factsOf(result);
+  const end = { finishedAt: now, milliseconds, address, status, error, answer, nextAt, facts };
   if (!store.deliveryAttempts.finish({ deliveryId, number }, end)) return undefined;
   context.writeSignals.notify(storeId, { checkoutId: delivery.checkoutId });
   if (verdict.state === "succeeded")

@@ -1,3 +1,4 @@
+import type { AttemptFacts } from "../../core/network/connection-fault.ts";
 import type { DeliveryState } from "../../core/webhook/delivery.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
@@ -20,7 +21,7 @@ export type DeliveryAttempt = Omit<AttemptEntry, "headers" | "bodySha256" | "ans
 /** The recorded result of an attempt. */
 export type RecordedAttemptResult = Pick<
   DeliveryAttempt,
-  "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt"
+  "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt" | "facts"
 > & { readonly finishedAt: number };
 
 /** An endpoint's last answer to a delivery for a checkout, and the state of that delivery. */
@@ -41,8 +42,12 @@ type NewAttempt = Pick<
 /** The last attempt of a delivery, as lists show it. */
 type LastAttempt = Pick<
   DeliveryAttempt,
-  "number" | "startedAt" | "url" | "milliseconds" | "status" | "error"
+  "number" | "startedAt" | "url" | "milliseconds" | "status" | "error" | "answer" | "facts"
 >;
+/** Facts as stored: JSON. */
+type Stored<Attempt extends { readonly facts: AttemptFacts | null }> = Omit<Attempt, "facts"> & {
+  readonly facts: string | null;
+};
 type AttemptKey = Pick<DeliveryAttempt, "deliveryId" | "number">;
 
 /** The DDL of attempts of deliveries. */
@@ -78,10 +83,14 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
 export const REPLAYED_ATTEMPTS_DDL = `
 ALTER TABLE delivery_attempts ADD COLUMN made_by TEXT;
 `;
+/** The migration that adds the observed facts of attempts, as JSON. */
+export const ATTEMPT_FACTS_DDL = `
+ALTER TABLE delivery_attempts ADD COLUMN facts TEXT;
+`;
 
 const ATTEMPT = columnsOf<DeliveryAttempt>(
   "delivery_attempts",
-  DELIVERY_ATTEMPTS_DDL + REPLAYED_ATTEMPTS_DDL,
+  DELIVERY_ATTEMPTS_DDL + REPLAYED_ATTEMPTS_DDL + ATTEMPT_FACTS_DDL,
 );
 const COPIED_COLUMNS = ATTEMPT.but("deliveryId", "number", "madeBy").join(", ");
 
@@ -94,15 +103,15 @@ export function deliveryAttemptsTable(connection: Connection) {
     `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
      VALUES (@deliveryId, @number, @startedAt, @url, @headers, @bodyHash, @fault)`,
   );
-  const finish = connection.prepare<AttemptKey & RecordedAttemptResult>(
+  const finish = connection.prepare<AttemptKey & Stored<RecordedAttemptResult>>(
     `UPDATE delivery_attempts SET finished_at = @finishedAt, milliseconds = @milliseconds, address = @address,
-       status = @status, error = @error, answer = @answer, next_at = @nextAt
+       status = @status, error = @error, answer = @answer, next_at = @nextAt, facts = @facts
      WHERE delivery_id = @deliveryId AND number = @number AND finished_at IS NULL`,
   );
-  const selectOf = connection.prepare<[string], DeliveryAttempt>(
+  const selectOf = connection.prepare<[string], Stored<DeliveryAttempt>>(
     `SELECT ${ATTEMPT.select} FROM delivery_attempts WHERE delivery_id = ? ORDER BY number`,
   );
-  const selectOpen = connection.prepare<[], DeliveryAttempt>(
+  const selectOpen = connection.prepare<[], Stored<DeliveryAttempt>>(
     `SELECT ${ATTEMPT.select} FROM delivery_attempts WHERE finished_at IS NULL`,
   );
   const copy = prepareCopy(connection);
@@ -116,8 +125,8 @@ export function deliveryAttemptsTable(connection: Connection) {
        JOIN delivery_attempts AS attempt ON attempt.delivery_id = delivery.id AND attempt.number = (
          SELECT max(number) FROM delivery_attempts WHERE delivery_id = delivery.id AND finished_at IS NOT NULL)`,
   );
-  const selectLast = connection.prepare<[string], LastAttempt>(
-    `SELECT number, started_at AS startedAt, url, milliseconds, status, error FROM delivery_attempts
+  const selectLast = connection.prepare<[string], Stored<LastAttempt>>(
+    `SELECT number, started_at AS startedAt, url, milliseconds, status, error, answer, facts FROM delivery_attempts
      WHERE delivery_id = ? ORDER BY number DESC LIMIT 1`,
   );
 
@@ -141,19 +150,22 @@ export function deliveryAttemptsTable(connection: Connection) {
 
     /** Writes the result of an attempt; false if no such attempt is open. */
     finish: ({ deliveryId, number }: AttemptKey, end: RecordedAttemptResult): boolean =>
-      finish.run({ ...end, deliveryId, number }).changes > 0,
+      finish.run({ ...end, facts: end.facts && JSON.stringify(end.facts), deliveryId, number }).changes > 0,
 
     /** Adds the attempt of a replay to the delivery that the replay settled. */
     copyOfReplay: (attempt: AttemptKey, to: string): void => void copy.run({ ...attempt, to }),
 
     /** The attempts of a delivery, oldest first. */
-    of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId),
+    of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId).map(withFacts),
 
-    /** The last attempt of a delivery, without the sent and received bytes; undefined before the first attempt. */
-    last: (deliveryId: string): LastAttempt | undefined => selectLast.get(deliveryId),
+    /** The last attempt of a delivery, without the sent bytes; undefined before the first attempt. */
+    last: (deliveryId: string): LastAttempt | undefined => {
+      const last = selectLast.get(deliveryId);
+      return last && withFacts(last);
+    },
 
     /** Attempts without a result; after a start, the attempts that were interrupted when the previous process ended. */
-    open: (): DeliveryAttempt[] => selectOpen.all(),
+    open: (): DeliveryAttempt[] => selectOpen.all().map(withFacts),
   };
 }
 
@@ -165,4 +177,12 @@ function prepareCopy(connection: Connection) {
        ${COPIED_COLUMNS}
      FROM delivery_attempts WHERE delivery_id = @deliveryId AND number = @number`,
   );
+}
+
+function withFacts<Attempt extends { readonly facts: string | null }>(
+  attempt: Attempt,
+): Omit<Attempt, "facts"> & { readonly facts: AttemptFacts | null } {
+  const { facts } = attempt;
+  // We wrote this JSON, or a snapshot's rule has checked it.
+  return { ...attempt, facts: facts === null ? null : (JSON.parse(facts) as AttemptFacts) };
 }

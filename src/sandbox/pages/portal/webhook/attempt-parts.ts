@@ -1,4 +1,6 @@
 import { likelyCause } from "../../../../core/explain/delivery.ts";
+import { doubtOf } from "../../../../core/explain/delivery-causes.ts";
+import { printable } from "../../../../core/text.ts";
 import { KEPT_ANSWER_BYTES } from "../../../../core/webhook/delivery.ts";
 import { quote } from "../../../../core/shell/quote.ts";
 import { DEFAULT_HEADER_NAMES } from "../../../../core/webhook/signature.ts";
@@ -63,13 +65,13 @@ function signingWords(signing: SigningSecrets): Html {
 function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Facts {
   const { state, fault: deliveryFault } = delivery;
   const { url, address, milliseconds, finishedAt, status, error, nextAt } = attempt;
-  const cause = likelyCause(attempt);
+  const cause = likelyCause(attempt) ?? doubtOf(attempt);
   const fault = attempt.fault ?? deliveryFault?.action ?? null;
   const took = milliseconds === null ? "" : html` ${WEBHOOK_TEXTS.took(milliseconds)}`;
   const result =
     finishedAt === null
       ? html`${WEBHOOK_TEXTS.underWay}`
-      : html`${answerBadge(status)} ${error ?? ""}${took}`;
+      : html`${answerBadge(status)} ${error ?? ""}${messageOf(attempt)}${took}`;
   const ended = state === "due" ? "" : WEBHOOK_TEXTS.noNext;
   const next =
     nextAt === null ? html`${ended}` : html`${WEBHOOK_TEXTS.nextAttempt} ${momentWithDate(nextAt)}`;
@@ -82,6 +84,11 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
     cause && [COMMON_WORDS.help, copyableText(fillInIds(cause.next, delivery))],
     finishedAt === null || (nextAt === null && ended === "") ? null : [WEBHOOK_TEXTS.next, next],
   ];
+}
+
+/** The text of the error. */
+function messageOf({ facts }: DeliveryAttempt): string {
+  return facts?.message === undefined ? "" : `: ${printable(facts.message)}`;
 }
 
 /** A command with the ids of its subject. */

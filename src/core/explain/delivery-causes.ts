@@ -1,0 +1,108 @@
+// The likely causes of failed attempts, as codes with values. Their sentences: core/explain/delivery-sentences.ts; where
+// the facts come from: web/failure.ts and core/network/connection-fault.ts.
+import type { Words } from "../language.ts";
+import type { AttemptFacts } from "../network/connection-fault.ts";
+import { excerpt } from "../text.ts";
+import { COMMANDS, DELIVERY_CAUSES, OTHER_CAUSE } from "./delivery-sentences.ts";
+import { isAcceptedResult, type DeliveryError } from "../webhook/delivery.ts";
+
+/** What is known of an attempt's result. */
+export type AttemptOutcome = {
+  readonly url: string;
+  readonly status: number | null;
+  readonly error: DeliveryError | null;
+  /** The beginning of the receiver's answer. */
+  readonly answer: Uint8Array | null;
+  /** Null for an attempt of an earlier version. */
+  readonly facts: AttemptFacts | null;
+};
+
+/** A likely cause: its code, the values of its sentence, its sentence with the remedy, and a helpful command. */
+export type LikelyCause = {
+  readonly code: string;
+  readonly values: readonly string[];
+  readonly cause: Words;
+  readonly next: string;
+};
+
+/** The likely cause of an attempt without success; undefined if it succeeded or is still running. */
+export function causeOf(attempt: AttemptOutcome): LikelyCause | undefined {
+  const { status, error } = attempt;
+  if (error !== null) return errorCause(error, attempt.facts ?? {});
+  return status === null || isTaken(status) ? undefined : answerCause(status, attempt);
+}
+
+/** A doubt about an answer that counts as a success: it is a page for people. */
+export function doubtOf(attempt: AttemptOutcome): LikelyCause | undefined {
+  const { status, facts } = attempt;
+  if (status === null || !isTaken(status)) return undefined;
+  const isPage =
+    /^\s*text\/html\b/i.test(facts?.contentType ?? "") ||
+    /^\s*(?:<!doctype html|<html)\b/i.test(bodyOf(attempt));
+  return isPage && bodyOf(attempt).includes("<") ? cause("html_page") : undefined;
+}
+
+function errorCause(error: DeliveryError, facts: AttemptFacts): LikelyCause {
+  const { fault, elsewhere, beginning = "", unfinishedStatus, receivedBytes = 0, announcedBytes } = facts;
+  if (error === "target_forbidden" || error === "interrupted" || fault === undefined) return cause(error);
+  if (fault === "refused" && elsewhere !== undefined) return cause("elsewhere", bracketed(elsewhere));
+  if (fault === "not_http") return cause(fault, excerpt(beginning));
+  return cause(fault, String(unfinishedStatus), String(receivedBytes), String(announcedBytes ?? "?"));
+}
+
+function answerCause(status: number, attempt: AttemptOutcome): LikelyCause {
+  const { facts } = attempt;
+  const body = bodyOf(attempt);
+  if (status === 400 && PLAIN_HTTP.test(body)) return cause("plain_http");
+  if ((status === 400 || status === 403) && HOST_REFUSED.test(body)) return cause("host_refused");
+  if (status === 401 && facts?.authenticate !== undefined) return cause("login", excerpt(facts.authenticate));
+  const code = String(status);
+  if (DELIVERY_CAUSES.has(code)) return cause(code);
+  if (status >= 300 && status < 400) return redirectCause(status, attempt);
+  const group = `${code.slice(0, 1)}xx`;
+  return cause(DELIVERY_CAUSES.has(group) ? group : "other");
+}
+
+/** The answers of nginx, Apache, Go and HAProxy to http on a port of https. */
+const PLAIN_HTTP = /http request (?:was sent )?to (?:an? )?https (?:port|server)|plain http to an ssl/i;
+/** The answers of Django, Rails, Vite, webpack and Angular to a Host that is not configured. */
+const HOST_REFUSED =
+  /invalid http_host header|disallowedhost|blocked hosts?\b|invalid host header|host (?:\("[^"]*"\) )?is not allowed/i;
+
+function redirectCause(status: number, { url, facts }: AttemptOutcome): LikelyCause {
+  const { location } = facts ?? {};
+  if (location === undefined || !URL.canParse(location, url)) return cause("redirect_nowhere");
+  const [from, to] = [new URL(url), new URL(location, url)];
+  const shown = excerpt(to.href);
+  const samePlace = from.host === to.host && from.search === to.search;
+  if (from.href === to.href) return cause("redirect_itself");
+  if (LOGIN_PATH.test(to.pathname)) return cause("redirect_login", shown);
+  if (from.protocol === to.protocol && samePlace && bare(from) === bare(to))
+    return cause("redirect_slash", shown);
+  if (from.protocol === "http:" && to.protocol === "https:" && from.hostname === to.hostname)
+    return cause("redirect_https", shown);
+  return cause(status === 302 || status === 303 ? "redirect_page" : "redirect", shown);
+}
+
+const LOGIN_PATH = /\b(?:log[-_]?in|sign[-_]?in|auth|oauth2?|sso|saml|session|accounts?)\b/i;
+
+function bare({ pathname }: URL): string {
+  return pathname.replace(/\/+$/, "");
+}
+
+function bracketed(address: string): string {
+  return address.includes(":") ? `[${address}]` : address;
+}
+
+function bodyOf({ answer }: Pick<AttemptOutcome, "answer">): string {
+  return answer === null ? "" : Buffer.from(answer).toString("utf8");
+}
+
+function isTaken(status: number): boolean {
+  return isAcceptedResult({ status, retryAfterMs: 0 });
+}
+
+function cause(code: string, ...values: string[]): LikelyCause {
+  const row = DELIVERY_CAUSES.get(code) ?? OTHER_CAUSE;
+  return { code, values, cause: row.words(...values), next: COMMANDS[row.next] };
+}

@@ -1,0 +1,81 @@
+// What went wrong between a request and its answer, as codes with values. Their sentences: core/explain/delivery-causes.ts;
+// where the codes come from: web/failure.ts.
+import * as z from "zod/mini";
+
+/** Why there is no connection, no TLS, or no whole answer. */
+export const CONNECTION_FAULTS = [
+  // No connection.
+  "refused",
+  "no_address",
+  "no_route",
+  "no_connection",
+  "not_permitted",
+  "too_many_files",
+  // A library in this process answered instead of the network.
+  "intercepted",
+  // No TLS.
+  "tls_untrusted",
+  "tls_wrong_name",
+  "tls_expired",
+  "tls_not_yet_valid",
+  "tls_not_spoken",
+  "tls_version",
+  "tls_no_agreement",
+  "tls_client_certificate",
+  "tls_closed",
+  "tls_silent",
+  "tls_failed",
+  // No answer.
+  "silent",
+  "closed",
+  "expects_tls",
+  // No whole answer, or none of HTTP/1.
+  "unfinished_head",
+  "unfinished_body",
+  "slow_body",
+  "head_too_large",
+  "body_too_large",
+  "invalid_head",
+  "invalid_body",
+  "http2",
+  "not_http",
+  "upgrade",
+] as const;
+/** Why there is no connection, no TLS, or no whole answer. */
+export type ConnectionFault = (typeof CONNECTION_FAULTS)[number];
+
+/** The length to which a text among the facts is cut, in code points. */
+export const MAX_FACT_TEXT = 400;
+const text = z.optional(z.string().check(z.maxLength(2 * MAX_FACT_TEXT + 1)));
+const count = z.optional(z.int().check(z.minimum(0)));
+
+/** Facts about an attempt that its status or its error does not state. A fact that was not observed is missing. */
+export const attemptFacts = z.object({
+  fault: z.optional(z.enum(CONNECTION_FAULTS)),
+  /** The error's own text. */
+  message: text,
+  /** A loopback address of the other family that accepts connections on this port. */
+  elsewhere: z.optional(z.enum(["127.0.0.1", "::1"])),
+  /** The status of an answer that did not come to its end, and its bytes. */
+  unfinishedStatus: count,
+  receivedBytes: count,
+  announcedBytes: count,
+  /** The beginning of an answer that is not HTTP. */
+  beginning: text,
+  /** Headers of an answer: `Location`, `Content-Type` and `WWW-Authenticate`. */
+  location: text,
+  contentType: text,
+  authenticate: text,
+});
+/** Facts about an attempt that its status or its error does not state. */
+export type AttemptFacts = z.infer<typeof attemptFacts>;
+
+/** The facts in the headers of an answer, whose names are in lower case. */
+export function answerFacts(headers: Readonly<Record<string, string>>): AttemptFacts {
+  const { location, "content-type": contentType, "www-authenticate": authenticate } = headers;
+  return {
+    ...(location === undefined ? {} : { location }),
+    ...(contentType === undefined ? {} : { contentType }),
+    ...(authenticate === undefined ? {} : { authenticate }),
+  };
+}

@@ -1,0 +1,143 @@
+// The codes of failed requests, from the errors of Node and OpenSSL. Their sentences: core/explain/delivery-causes.ts.
+import { MAX_FACT_TEXT, type AttemptFacts, type ConnectionFault } from "../core/network/connection-fault.ts";
+import { cutText } from "../core/text.ts";
+import type { OutboundResult } from "../world.ts";
+
+/** Why there is no whole answer. */
+export type Failure = Extract<OutboundResult, { ok: false }>;
+
+/** How far a request came before its connection failed. */
+export type Progress = {
+  readonly isTls: boolean;
+  /** Whether there was a TCP connection. */
+  readonly isOpen: boolean;
+  /** Whether the request could be sent: with TLS, only after the handshake. */
+  readonly isConnected: boolean;
+  /** The bytes that came. */
+  readonly receivedBytes: number;
+};
+
+/** An error of Node: with the bytes that its parser refused, or with the errors of several addresses. */
+type NodeError = NodeJS.ErrnoException & {
+  readonly rawPacket?: Uint8Array;
+  readonly errors?: readonly NodeJS.ErrnoException[];
+};
+
+/** A failed request as a result: `unreachable` if nothing can have been sent. */
+export function describeFailure(error: NodeError, progress: Progress): Failure {
+  const message = textOf(error);
+  const facts = factsOf(error, progress);
+  if (error.name === "AbortError") return { ok: false, failure: "aborted", message, facts };
+  if (!progress.isConnected) return { ok: false, failure: "unreachable", message, facts };
+  const failure = error.code?.startsWith("HPE_") === true ? "bad_answer" : "connection_lost";
+  return { ok: false, failure, message, facts };
+}
+
+/** The fault of a request that was aborted, by how far it had come. */
+function pendingFault({ isTls, isOpen, isConnected, receivedBytes }: Progress): ConnectionFault {
+  if (!isOpen) return "no_connection";
+  if (isTls && !isConnected) return "tls_silent";
+  return receivedBytes === 0 ? "silent" : "unfinished_head";
+}
+
+function factsOf(error: NodeError, progress: Progress): AttemptFacts {
+  if (error.name === "AbortError") return { fault: pendingFault(progress) };
+  const [first = error] = error.errors ?? [];
+  const { code = "" } = first;
+  if (code.startsWith("HPE_")) return parserFacts(code, error.rawPacket ?? new Uint8Array());
+  const fault = systemFault(first, code, progress);
+  return fault === undefined ? {} : { fault };
+}
+
+/** Errors of the system by their codes. */
+const SYSTEM_FAULTS = new Map<string, ConnectionFault>([
+  ["ECONNREFUSED", "refused"],
+  ["ENOTFOUND", "no_address"],
+  ["EAI_AGAIN", "no_address"],
+  ["EHOSTUNREACH", "no_route"],
+  ["EHOSTDOWN", "no_route"],
+  ["ENETUNREACH", "no_route"],
+  ["ENETDOWN", "no_route"],
+  ["EADDRNOTAVAIL", "no_route"],
+  ["ETIMEDOUT", "no_connection"],
+  ["EACCES", "not_permitted"],
+  ["EPERM", "not_permitted"],
+  ["EMFILE", "too_many_files"],
+  ["ENFILE", "too_many_files"],
+]);
+
+/** Faults of certificates by the codes of OpenSSL and Node. */
+const CERTIFICATE_FAULTS = new Map<string, ConnectionFault>([
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", "tls_untrusted"],
+  ["SELF_SIGNED_CERT_IN_CHAIN", "tls_untrusted"],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "tls_untrusted"],
+  ["UNABLE_TO_GET_ISSUER_CERT", "tls_untrusted"],
+  ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "tls_untrusted"],
+  ["CERT_UNTRUSTED", "tls_untrusted"],
+  ["INVALID_CA", "tls_untrusted"],
+  ["CERT_HAS_EXPIRED", "tls_expired"],
+  ["CERT_NOT_YET_VALID", "tls_not_yet_valid"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "tls_wrong_name"],
+  ["HOSTNAME_MISMATCH", "tls_wrong_name"],
+]);
+
+/** Faults of handshakes by OpenSSL's code or reason; all others are `tls_failed`. */
+const HANDSHAKE_FAULTS: readonly (readonly [RegExp, ConnectionFault])[] = [
+  [/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER_FAILURE/, "tls_not_spoken"],
+  [/PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|VERSION_TOO_LOW/, "tls_version"],
+  [/CERTIFICATE_REQUIRED|ALERT_BAD_CERTIFICATE|PEER_DID_NOT_RETURN/, "tls_client_certificate"],
+  [/UNRECOGNIZED_NAME/, "tls_wrong_name"],
+  [/HANDSHAKE_FAILURE|NO_SHARED_CIPHER|INSUFFICIENT_SECURITY/, "tls_no_agreement"],
+];
+
+function systemFault(
+  error: NodeJS.ErrnoException,
+  code: string,
+  { isTls, isOpen, isConnected, receivedBytes }: Progress,
+): ConnectionFault | undefined {
+  const certificate = CERTIFICATE_FAULTS.get(code);
+  if (certificate !== undefined) return certificate;
+  const reason = tlsReason(error.message);
+  if (reason !== undefined || code.startsWith("ERR_SSL_") || code === "EPROTO") {
+    const texts = `${code} ${(reason ?? "").toUpperCase().replaceAll(" ", "_")}`;
+    return HANDSHAKE_FAULTS.find(([pattern]) => pattern.test(texts))?.[1] ?? "tls_failed";
+  }
+  if (code === "ECONNRESET" || code === "EPIPE") {
+    if (isTls && isOpen && !isConnected) return "tls_closed";
+    return receivedBytes === 0 ? "closed" : "unfinished_head";
+  }
+  // Mocks of the network invent errors without a system call.
+  return error.syscall === undefined ? "intercepted" : SYSTEM_FAULTS.get(code);
+}
+
+/** The facts of bytes that the parser of HTTP refused. */
+function parserFacts(code: string, packet: Uint8Array): AttemptFacts {
+  if (code === "HPE_HEADER_OVERFLOW") return { fault: "head_too_large" };
+  const bytes = Buffer.from(packet);
+  const beginning = bytes.toString("latin1", 0, SHOWN_BYTES);
+  // A record of TLS: an alert.
+  if (bytes[0] === 0x15 && bytes[1] === 0x03) return { fault: "expects_tls" };
+  // A frame of HTTP/2: SETTINGS on stream 0.
+  if (bytes[3] === 0x04 && bytes.subarray(5, 9).equals(Buffer.alloc(4)) && bytes.length >= 9)
+    return { fault: "http2" };
+  return beginning.startsWith("HTTP/1.") ? { fault: "invalid_head" } : { fault: "not_http", beginning };
+}
+
+/** How many bytes of an answer that is not HTTP are kept. */
+const SHOWN_BYTES = 40;
+
+function textOf(error: NodeError): string {
+  const texts = (error.errors ?? [error]).map(({ message, code, name }) => {
+    if (message === "") return code ?? name;
+    const reason = tlsReason(message);
+    if (reason === undefined) return message;
+    const hint = reason === "wrong version number" ? "; the server may speak http, not https" : "";
+    return `no TLS connection: ${reason}${hint}`;
+  });
+  return cutText([...new Set(texts)].join("; "), MAX_FACT_TEXT);
+}
+
+/** OpenSSL's reason for a failed handshake, without the position in its sources; undefined for all other texts. */
+function tlsReason(message: string): string | undefined {
+  return /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1];
+}
