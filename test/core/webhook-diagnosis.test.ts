@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { DIAGNOSIS_CAUSES, type Diagnosis } from "../../src/core/webhook/diagnosis/causes.ts";
@@ -251,7 +252,7 @@ const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
   ["body_charset", { rawBody: WESTERN, signed: { body: Buffer.from(WESTERN, "latin1") } }],
   ["body_charset", { signed: { body: Buffer.from(BODY).toString("latin1") } }],
   ["body_charset", { signed: { body: Buffer.from(BODY, "utf16le") } }],
-  ["body_charset", { rawBody: Buffer.from(BODY, "utf16le") }],
+  ["body_utf16", { rawBody: Buffer.from(BODY, "utf16le") }],
   ["body_characters_lost", { signed: { body: BODY.replaceAll(/[^\0-\u007f]/g, "?") } }],
   ["body_characters_lost", { rawBody: bytes(0x61, 0xff), signed: { body: "a\ufffd" } }],
   ["body_characters_lost unexplained", { rawBody: BODY.replace("咖", "\ufffd") }],
@@ -266,6 +267,22 @@ const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
   // Two at once, and none that is known.
   ["retired_secret body_reserialised", { rawBody: spaced(PARSED), signed: { key: RETIRED } }],
   ["timestamp_not_signed body_whitespace_added", { rawBody: `${BODY}\n`, signed: { parts: [BODY] } }],
+  ["secret_wrapped", { secrets: `CHECKOUT_SIGNING_SECRET=${SECRET}` }],
+  ["secret_mistyped", { secrets: OTHER.replace("A", "B"), signed: { key: OTHER } }],
+  ["secret_cut", { secrets: OTHER.slice(0, 30), signed: { key: OTHER } }],
+  ["secret_cut", { secrets: SECRET.slice(0, 20) }],
+  ["secret_placeholder", { secrets: "${CHECKOUT_SIGNING_SECRET}" }],
+  ["body_compressed", { rawBody: gzipSync(BODY) }],
+  ["body_not_utf8", { rawBody: Buffer.from(BODY.replace("succeeded", "\u00ff"), "latin1") }],
+  ["body_printed", { rawBody: JSON.stringify(Buffer.from(BODY)) }],
+  ["body_form_encoded", { rawBody: `payload=${encodeURIComponent(BODY)}` }],
+  ["body_html_escaped", { rawBody: BODY.replaceAll("&", "&amp;").replaceAll('"', "&quot;") }],
+  ["body_chunked", { rawBody: `${Buffer.byteLength(BODY).toString(16)}\r\n${BODY}\r\n0\r\n\r\n` }],
+  ["body_whole_message", { rawBody: `POST /hooks HTTP/1.1\r\nHost: shop\r\n\r\n${BODY}` }],
+  ["body_wrapped", { rawBody: JSON.stringify({ version: "2.0", body: BODY, isBase64Encoded: false }) }],
+  ["body_prefixed", { rawBody: `INFO webhook ${BODY}` }],
+  ["body_cut", { rawBody: BODY.slice(0, 255) }],
+  ["body_not_event", { rawBody: "<!DOCTYPE html><p>shop" }],
   ["unexplained", { rawBody: BODY.replace("1999", "1") }],
   ["unexplained", { signed: { key: "whsec_never_heard_of" } }],
   ["body_reserialised unexplained", { rawBody: spaced(PARSED).replace("1999", "1") }],
@@ -279,7 +296,8 @@ test("each way of being wrong is named, first things first, with what to do", ()
     const guessed = causes.filter(({ proven }) => !proven).map(({ code }) => code);
     expect([at, guessed.includes("unexplained")]).toEqual([at, guessed.length > 0]);
   });
-  const named = new Set(ROWS.flatMap(([codes]) => codes.split(" ")));
+  // The comparison with an event is of the command line, which knows events.
+  const named = new Set(["body_differs", "body_is_event", ...ROWS.flatMap(([codes]) => codes.split(" "))]);
   expect(Object.keys(DIAGNOSIS_CAUSES).filter((code) => !named.has(code))).toEqual([]);
 });
 
@@ -319,7 +337,7 @@ test("a body that would take long is not varied for ever", () => {
   const bodies = [
     "x".repeat(4 * 1024 * 1024),
     "[".repeat(20_000),
-    `[${"1,".repeat(10_000)}1]`,
+    `[${"999,".repeat(5000)}1]`,
     `{"a":"${blanks}"}`,
     `${'{"a":'.repeat(9)}1${"}".repeat(9)}`,
   ];

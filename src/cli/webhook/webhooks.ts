@@ -10,11 +10,13 @@ import {
   TIMESTAMP_PATTERN,
   verifySignature,
 } from "../../core/webhook/signature.ts";
+import type { KnownSecret } from "../../core/webhook/diagnosis/signing-variants.ts";
 import type { HeaderNames, SignatureVerdict, VerifyOptions } from "../../core/webhook/webhook.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { causeLine } from "./report.ts";
 import { readInput } from "../input.ts";
-import { EXIT } from "../problem.ts";
+import { catchRefusal, EXIT } from "../problem.ts";
+import { compareWithNamedEvent } from "./named-event.ts";
 import type { OwnerSecrets } from "./sandbox-secrets.ts";
 import {
   checkSecrets,
@@ -104,7 +106,7 @@ export function registerWebhooks(group: Group): void {
 /** A mismatched signature is a result, not a failure of the command: it is printed, and the exit code is 1. */
 async function runVerify(context: Context, options: VerifyFlags): Promise<number> {
   const { payloadFile, timestamp, signature, headerNames = DEFAULT_HEADER_NAMES } = options;
-  const sources = await secretsToTry(context, options);
+  const { sources, known: others } = await secretsToTry(context, options);
   const rawBody = await readInput(context.world, payloadFile, "--payload-file");
   const request: Omit<VerifyOptions, "secrets"> & { readonly now: number } = {
     rawBody,
@@ -120,31 +122,75 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   // Any failure except a mismatch means that this secret created the signature.
   const best =
     verdicts.find(({ verdict }) => verdict.ok) ??
-    verdicts.find(({ verdict }) => !verdict.ok && verdict.code !== "signature_mismatch");
+    verdicts.find(({ verdict }) => !verdict.ok && !UNDECIDED.has(verdict.code));
   if (best !== undefined) {
-    const causes = diagnose({ ...request, secrets: best.source.inForce });
-    return report(context, { verdict: best.verdict, causes, now: request.now, tried: [best.source] });
+    const [given] = sources;
+    const isOther =
+      best.verdict.ok && given !== undefined && given.owner === undefined && best.source !== given;
+    const causes = diagnose({
+      ...request,
+      secrets: (isOther ? given : best.source).inForce,
+      known: isOther ? knownIn(others) : [],
+    });
+    const source = ownerOf(best.source, others);
+    return report(context, { verdict: best.verdict, causes, now: request.now, tried: [source] });
   }
   const secrets = sources.flatMap(({ inForce }) => inForce);
-  const known = sources.flatMap(({ owner, retired }) =>
-    retired.map((secret) => ({ label: `an earlier secret of ${owner ?? "it"}`, secret, retired: true })),
-  );
   const verdict = verifySignature({ ...request, secrets });
-  const causes = diagnose({ ...request, secrets, known });
-  return report(context, { verdict, causes, now: request.now, tried: sources });
+  const causes = diagnose({ ...request, secrets, known: knownIn([...sources, ...others]) });
+  const compared = await compareWithNamedEvent(context, rawBody);
+  const shown = compared === undefined ? causes : withComparison(causes, compared);
+  return report(context, { verdict, causes: shown, now: request.now, tried: [...sources, ...others] });
+}
+
+function knownIn(sources: readonly Source[]): readonly KnownSecret[] {
+  return sources.flatMap(({ owner = "the user", inForce, retired }) => [
+    ...inForce.map((secret) => ({ label: owner, secret, retired: false })),
+    ...retired.map((secret) => ({ label: `an earlier secret of ${owner}`, secret, retired: true })),
+  ]);
+}
+
+/** Refusals that another secret could turn into a valid signature. */
+const UNDECIDED: ReadonlySet<string> = new Set(["signature_mismatch", "secret_malformed", "secret_missing"]);
+
+/** The source of a secret that is also known of an owner. */
+function ownerOf(source: Source, known: readonly Source[]): Source {
+  if (source.owner !== undefined) return source;
+  return known.find(({ inForce }) => inForce.some((secret) => source.inForce.includes(secret))) ?? source;
+}
+
+/** The comparison as a cause: first, unless another cause makes the signature valid. */
+function withComparison(causes: readonly Diagnosis[], compared: Diagnosis): readonly Diagnosis[] {
+  const rest = causes.filter(({ code }) => code !== "unexplained");
+  const isProven = rest.some(({ proven }) => proven);
+  if (compared.code === "body_is_event") return isProven ? causes : [compared, ...rest];
+  return isProven ? [...rest, compared] : [compared, ...rest];
 }
 
 /** Signing secrets, with their owner unless the user gave them. */
 type Source = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
 
-/** The given secrets, otherwise the secrets of the running sandbox. */
-async function secretsToTry(context: Context, options: VerifyFlags): Promise<readonly Source[]> {
+/**
+ * The secrets to verify with, and other known secrets. A secret of the variable is a default, so a secret of the
+ * running sandbox is as good; a file's secret is a claim, and other secrets only explain why it is wrong.
+ */
+async function secretsToTry(
+  context: Context,
+  options: VerifyFlags,
+): Promise<{ readonly sources: readonly Source[]; readonly known: readonly Source[] }> {
   const given = await findSigningSecrets(context, options);
-  if (given !== undefined) return [{ inForce: given, retired: [] }];
   const { sandboxSecrets } = await import("./sandbox-secrets.ts");
-  const found = await sandboxSecrets(context);
-  if (found === undefined) throw refuseMissingSecret(undefined);
-  return found;
+  if (given === undefined) {
+    const found = await sandboxSecrets(context);
+    if (found === undefined) throw refuseMissingSecret(undefined);
+    return { sources: found, known: [] };
+  }
+  const found = await catchRefusal(sandboxSecrets(context));
+  const known = (found.ok ? found.value : undefined) ?? [];
+  const source = { inForce: given, retired: [] };
+  return options.secretFile === undefined
+    ? { sources: [source, ...known], known }
+    : { sources: [source], known };
 }
 
 async function runSign(context: Context, options: SignFlags): Promise<number> {
@@ -178,11 +224,14 @@ async function report({ printer }: Context, { verdict, causes, now, tried }: Rep
     const age = ageSeconds < 0 ? `${-ageSeconds} s ahead of this clock` : `${ageSeconds} s ago`;
     const [{ owner, endpointId } = { owner: undefined }] = tried;
     const whose = owner === undefined ? {} : { secret_of: owner, endpoint_id: endpointId };
-    const json = { valid: true, timestamp: verdict.timestamp, age_seconds: ageSeconds, ...whose };
+    const given = causes.length === 0 ? {} : { causes };
+    const json = { valid: true, timestamp: verdict.timestamp, age_seconds: ageSeconds, ...whose, ...given };
     const by = owner === undefined ? "" : `, with the signing secret of ${printable(owner)}`;
-    return printer.result(
-      json,
-      () => `${printer.style.green("✓")} the signature is valid; it was created ${age}${by}`,
+    return printer.result(json, () =>
+      [
+        `${printer.style.green("✓")} the signature is valid; it was created ${age}${by}`,
+        ...causes.map((cause) => causeLine(cause, printer.style)),
+      ].join("\n"),
     );
   }
   const { code, message } = verdict;

@@ -1,5 +1,6 @@
 import { TextDecoder } from "node:util";
 import type { CauseFinding } from "./causes.ts";
+import { innerBodies } from "./body-forms.ts";
 import { isRecord, parseJson } from "../../json.ts";
 import { FIELDS_OF_CHECKOUT, EVENT_FIELDS } from "../verify.ts";
 
@@ -40,6 +41,7 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
   const latin1 = bytes.toString("latin1");
   const utf8 = bytes.toString("utf8");
   const changed = variantsOf([
+    ...innerBodies(rawBody),
     ...whiteSpace(latin1),
     byteOrderMark(latin1),
     ...json(utf8),

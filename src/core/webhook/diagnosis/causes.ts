@@ -21,6 +21,13 @@ export const DIAGNOSIS_CAUSES = {
   secret_prefix: "{detail} The key is the whole secret as shown, including whsec_.",
   secret_decoded:
     "{detail} Use the text of the secret unchanged, including whsec_, as the key; do not decode it.",
+  secret_wrapped: "{detail} Give the secret alone: whsec_ and the characters after it.",
+  secret_mistyped:
+    "The secret used for the verification is wrong. {detail} Copy it instead of typing it: checkout endpoints secret prints it.",
+  secret_cut:
+    "The secret used for the verification is not whole. {detail} Copy the whole secret: checkout endpoints secret prints it.",
+  secret_placeholder:
+    "The secret used for the verification is no secret. {detail} Give the secret itself: checkout endpoints secret prints it.",
   secret_not_set: "{detail} The sender's setting was not read; nobody can trust such a signature.",
   other_secret:
     "The request is signed with another known secret: {label}. Verify with that secret, or send from the endpoint to which it belongs.",
@@ -86,6 +93,22 @@ export const DIAGNOSIS_CAUSES = {
   body_stringified: `The signature matches {detail}: JSON.stringify was called once too often. ${RAW_BYTES_ADVICE}`,
   body_base64:
     "The signature matches {detail}. Gateways (AWS: isBase64Encoded) pass the body on in base64: decode it before you verify it.",
+  body_compressed: `{detail} A server or a proxy compressed it, or it was saved before it was decompressed. ${RAW_BYTES_ADVICE}`,
+  body_utf16: `{detail} The service sends UTF-8; PowerShell's > and some editors write UTF-16: save the bytes. ${RAW_BYTES_ADVICE}`,
+  body_not_utf8:
+    "{detail} The service sends UTF-8: the bytes were changed in transit, or belong to another file.",
+  body_printed: `{detail} It is what a program prints of the body, not the body: write its bytes. ${RAW_BYTES_ADVICE}`,
+  body_form_encoded: `{detail} The service sends the JSON as the whole body: a tool such as curl -d or a form encoded it. ${RAW_BYTES_ADVICE}`,
+  body_html_escaped: `{detail} A page or a template showed it: take the bytes from the request, not from a page. ${RAW_BYTES_ADVICE}`,
+  body_chunked: `{detail} They belong to the transport: a program read the connection instead of the request. ${RAW_BYTES_ADVICE}`,
+  body_whole_message: "{detail} The body begins after its first empty line: save only the body.",
+  body_wrapped: `{detail} Verify the bytes of that field. ${RAW_BYTES_ADVICE}`,
+  body_prefixed: `{detail} Save only the body. ${RAW_BYTES_ADVICE}`,
+  body_cut: `{detail} Store it in a column without a limit, and raise the limit of the reader. ${RAW_BYTES_ADVICE}`,
+  body_not_event: `{detail} ${RAW_BYTES_ADVICE}`,
+  body_differs: `The body differs from {detail}. It was changed after it was signed. ${RAW_BYTES_ADVICE}`,
+  body_is_event:
+    "The body is byte for byte that of event {detail}. So the secret, the timestamp or the signature belongs to another request: take both headers from the request of this body.",
   body_left_out:
     "The request was signed with {detail} instead of the body: the body had been read before, or was an object.",
 

@@ -14,11 +14,13 @@ import {
   missingHeaders,
   ageFindings,
   bodyHints,
+  formFindings,
   secondsIn,
   secretFindings,
   formatSpan,
   timestampFindings,
 } from "./findings.ts";
+import { secretFormFindings } from "./pasted-secrets.ts";
 import { bytesOf, DEFAULT_HEADER_NAMES, headerValues, verifySignature } from "../signature.ts";
 import type { HeaderNames, VerifyOptions } from "../webhook.ts";
 
@@ -91,13 +93,21 @@ function* searchCauses(
     const undone = proof.filter(({ code }) => visible.every((finding) => finding.code !== code));
     return provenDiagnoses([...visible, ...undone, ...age]);
   }
+  const forms = [options.secrets].flat().flatMap(secretFormFindings);
+  if (forms.length > 0) return provenDiagnoses([...forms, ...findings, ...age]);
   const certain = provenDiagnoses([...visible, ...findings, ...age]);
   // Without a valid secret no signature can be checked.
   if (ofSecrets.some(({ code }) => code !== "secret_whitespace")) return certain;
-  return [
-    ...certain,
-    ...[...bodyHints(rawBody), { code: "unexplained" } as const].map((finding) => addMessage(finding, false)),
-  ];
+  return [...certain, ...hintsOf(rawBody)];
+}
+
+/** What the form of a body shows, or else its likely causes, of which none is certain. */
+function hintsOf(rawBody: Uint8Array): readonly Diagnosis[] {
+  const shown = provenDiagnoses(formFindings(rawBody));
+  if (shown.length > 0) return shown;
+  return [...bodyHints(rawBody), { code: "unexplained" } as const].map((finding) =>
+    addMessage(finding, false),
+  );
 }
 
 function provenDiagnoses(findings: readonly CauseFinding[]): Diagnosis[] {

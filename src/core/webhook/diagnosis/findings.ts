@@ -1,4 +1,5 @@
 import { compactJson } from "./body-variants.ts";
+import { bodyForms } from "./body-forms.ts";
 import type { CauseFinding } from "./causes.ts";
 import { DEFAULT_TOLERANCE_SECONDS, headerValues, secretFault, TIMESTAMP_PATTERN } from "../signature.ts";
 import type { HeaderNames, VerifyOptions, WebhookHeaders } from "../webhook.ts";
@@ -25,7 +26,7 @@ export function missingHeaders(headers: WebhookHeaders, names: HeaderNames): rea
 
 /** Visible faults of the secrets that were used to verify. */
 export function secretFindings(secrets: readonly string[]): readonly CauseFinding[] {
-  return secrets.flatMap((secret): CauseFinding[] => {
+  return secrets.flatMap((secret): readonly CauseFinding[] => {
     if (secretFault(secret) === undefined) return [];
     if (secret.startsWith("svc_")) return [{ code: "secret_is_api_key" }];
     const detail = "The secret used for the verification has white space in or around it.";
@@ -82,6 +83,17 @@ function isTimeZone(seconds: number): boolean {
   return distance <= TIME_ZONE_SLACK_SECONDS && seconds <= TIME_ZONE_MAX_SECONDS + TIME_ZONE_SLACK_SECONDS;
 }
 
+/** What is visible in a body: the form in which it was handed on, or bytes that are not UTF-8. */
+export function formFindings(rawBody: Uint8Array): readonly CauseFinding[] {
+  const forms = bodyForms(rawBody);
+  if (forms.length > 0) return forms.map(({ code, detail }) => ({ code, detail }));
+  const again = Buffer.from(Buffer.from(rawBody).toString("utf8"), "utf8");
+  const invalid = rawBody.findIndex((byte, at) => byte !== again[at]);
+  return invalid < 0
+    ? []
+    : [{ code: "body_not_utf8", detail: `The body is not UTF-8 from byte ${invalid} on.` }];
+}
+
 /** Likely causes, derived from the form of the body, if no cause is proven. */
 export function bodyHints(rawBody: Uint8Array): readonly CauseFinding[] {
   if (rawBody.length === 0) return [{ code: "body_empty" }];
@@ -95,10 +107,15 @@ export function bodyHints(rawBody: Uint8Array): readonly CauseFinding[] {
   const compact = compactJson(text);
   return [
     ...(text.includes("\ufffd") ? [{ code: "body_characters_lost", detail: lost } as const] : []),
-    ...(compact === undefined || compact === text
+    ...(compact === undefined || !hasLayout(text)
       ? []
       : [{ code: "body_reserialised", detail: formatted } as const]),
   ];
+}
+
+/** Whether JSON has white space outside its strings. */
+function hasLayout(json: string): boolean {
+  return /\s/.test(json.replaceAll(/"(?:[^"\\]|\\.)*"/g, ""));
 }
 
 /** A span as its two largest units: `3 d 4 h`, `5 min 20 s`. */

@@ -1,5 +1,6 @@
 import { variantsOf, type VariantRow, type Variant } from "./body-variants.ts";
 import type { CauseFinding } from "./causes.ts";
+import { nearSecret, pastedForms } from "./pasted-secrets.ts";
 import { MAX_SIGNATURES, SIGNATURES_PATTERN } from "../signature.ts";
 
 /** A secret with which the request may have been signed. */
@@ -56,11 +57,13 @@ export function keyVariants(
 ): readonly Variant<string | Uint8Array>[] {
   const others = known
     .filter(({ secret }) => !secrets.includes(secret))
-    .map(({ label, secret, retired }): VariantRow<string> => [
-      retired ? "retired_secret" : "other_secret",
-      label,
-      secret,
-    ]);
+    .map(({ label, secret, retired }): VariantRow<string> => {
+      const near = secrets
+        .map((given) => nearSecret(given, secret, label))
+        .find((found) => found !== undefined);
+      if (near !== undefined) return [near.code, near.detail, secret];
+      return [retired ? "retired_secret" : "other_secret", label, secret];
+    });
   const inForce = secrets.map((value) => ({ findings: [], value }));
   return [
     ...[...inForce, ...variantsOf(others)].flatMap(({ findings, value }) =>
@@ -163,7 +166,9 @@ function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
       /^(?:[0-9a-f]{2})+$/i.test(unprefixed) ? Buffer.from(unprefixed, "hex") : undefined,
     ),
   ];
-  return [{ findings: [], value: secret }, ...variantsOf(rows)].filter(({ value }) => value.length > 0);
+  return [{ findings: [], value: secret }, ...variantsOf([...rows, ...pastedForms(secret)])].filter(
+    ({ value }) => value.length > 0,
+  );
 }
 
 const NOT_SET = variantsOf(

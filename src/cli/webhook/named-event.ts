@@ -1,0 +1,27 @@
+import { addMessage, type Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
+import { compareWithEvent, idsIn } from "../../core/webhook/diagnosis/event-comparison.ts";
+import type { Context } from "../command.ts";
+import { catchRefusal } from "../problem.ts";
+import { callAt } from "../target/call.ts";
+import { findSandbox, resolveStore } from "../target/control.ts";
+
+/** How a body differs from the event of the running sandbox that it names; undefined if there is no such event. */
+export async function compareWithNamedEvent(
+  context: Context,
+  rawBody: Uint8Array,
+): Promise<Diagnosis | undefined> {
+  const compared = await catchRefusal(findAndCompare(context, rawBody));
+  return compared.ok ? compared.value : undefined;
+}
+
+async function findAndCompare(context: Context, rawBody: Uint8Array): Promise<Diagnosis | undefined> {
+  const sandbox = findSandbox(context);
+  const ids = idsIn(rawBody);
+  if (sandbox === undefined || ids.length === 0) return undefined;
+  const target = await resolveStore(context, sandbox);
+  for (const id of ids) {
+    const event = await catchRefusal(callAt(context, target, { name: "showEvent", id, body: undefined }));
+    if (event.ok) return addMessage(compareWithEvent(rawBody, event.value), true);
+  }
+  return undefined;
+}

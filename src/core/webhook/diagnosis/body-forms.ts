@@ -1,0 +1,363 @@
+// Bodies as frameworks, gateways, shells and logs hand them on: how each form is recognised, and the body inside.
+import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from "node:zlib";
+import { isRecord, parseJson } from "../../json.ts";
+import type { CauseFinding } from "./causes.ts";
+
+/** A recognised form, and the body inside; null if the body cannot be restored from it. */
+type BodyForm = {
+  readonly code: CauseFinding["code"];
+  readonly detail: string;
+  readonly inner: Uint8Array | null;
+};
+
+/** Maximum size of a decompressed body, in bytes: events are small. */
+const MAX_INNER_BYTES = 64 * 1024;
+/** Maximum size of a body whose form is looked for, in bytes. */
+const MAX_FORM_BYTES = 32 * 1024;
+/** Lengths at which databases and logs cut texts. */
+const USUAL_CUTS = new Set([255, 256, 512, 1000, 1023, 1024, 2000, 2048, 4000, 4095, 4096, 8192]);
+
+type Recogniser = (bytes: Buffer, text: string) => BodyForm | undefined;
+
+/** The forms of a body, the outermost first; empty if it has the form of an event. */
+export function bodyForms(rawBody: Uint8Array): readonly BodyForm[] {
+  if (rawBody.length > MAX_FORM_BYTES) return [];
+  const bytes = Buffer.from(rawBody);
+  const text = bytes.toString("utf8");
+  const form = RECOGNISERS.map((recognise) => recognise(bytes, text)).find((found) => found !== undefined);
+  return form === undefined ? [] : [form];
+}
+
+/** A form's code and detail, and the body inside. */
+type InnerBody = readonly [code: CauseFinding["code"], detail: string, inner: Uint8Array];
+
+/** The bodies inside the forms of a body, as variants of it. */
+export function innerBodies(rawBody: Uint8Array): readonly InnerBody[] {
+  const found: InnerBody[] = [];
+  for (const { code, detail, inner } of bodyForms(rawBody)) {
+    if (inner === null) continue;
+    found.push([code, detail, inner]);
+    // A line break at the end of a file is not a second cause.
+    if (inner.at(-1) === 0x0a) found.push([code, detail, inner.subarray(0, -1)]);
+  }
+  return found;
+}
+
+const RECOGNISERS: readonly Recogniser[] = [
+  compressed,
+  utf16,
+  wholeRequest,
+  chunked,
+  printedBytes,
+  printedObject,
+  multipart,
+  percentEncoded,
+  htmlEscaped,
+  wrapped,
+  quotedJson,
+  otherText,
+  base64Text,
+  prefixed,
+  cutOff,
+];
+
+function compressed(bytes: Buffer): BodyForm | undefined {
+  const form = (name: string, decompress: () => Buffer): BodyForm => ({
+    code: "body_compressed",
+    detail: `The body is compressed with ${name}.`,
+    inner: valueOrNull(decompress),
+  });
+  const limit = { maxOutputLength: MAX_INNER_BYTES };
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return form("gzip", () => gunzipSync(bytes, limit));
+  if (bytes.subarray(0, 4).equals(ZSTD_START)) return form("zstd", () => zstdDecompressSync(bytes, limit));
+  if (bytes[0] === 0x78 && bytes.length > 2 && bytes.readUInt16BE(0) % 31 === 0)
+    return form("deflate (zlib)", () => inflateSync(bytes, limit));
+  if (isText(bytes)) return undefined;
+  const raw = valueOrNull(() => inflateRawSync(bytes, limit));
+  if (raw !== null && isJsonText(raw)) return form("deflate", () => raw);
+  const brotli = valueOrNull(() => brotliDecompressSync(bytes, limit));
+  return brotli !== null && isJsonText(brotli) ? form("Brotli", () => brotli) : undefined;
+}
+
+const ZSTD_START = Buffer.from("28b52ffd", "hex");
+
+function utf16(bytes: Buffer): BodyForm | undefined {
+  const order = utf16Order(bytes);
+  if (order === undefined || bytes.length % 2 !== 0) return undefined;
+  const little = order === "big" ? Buffer.from(bytes).swap16() : bytes;
+  const inner = Buffer.from(little.toString("utf16le").replace(/^\ufeff/, ""), "utf8");
+  return { code: "body_utf16", detail: `The body is in UTF-16 (${order}-endian).`, inner };
+}
+
+function utf16Order(bytes: Buffer): "little" | "big" | undefined {
+  const [first, second, third, fourth] = bytes;
+  if (first === 0xff && second === 0xfe) return "little";
+  if (first === 0xfe && second === 0xff) return "big";
+  if (bytes.length < 4) return undefined;
+  if (first !== 0 && second === 0 && third !== 0 && fourth === 0) return "little";
+  return first === 0 && second !== 0 && third === 0 && fourth !== 0 ? "big" : undefined;
+}
+
+function wholeRequest(bytes: Buffer, text: string): BodyForm | undefined {
+  const [, line = "", lineEnd = "\n"] =
+    /^((?:> ?)?[A-Z]+ \S+ HTTP\/[\d.]+|HTTP\/[\d.]+ \d{3}[^\r\n]*)(\r?\n)/.exec(text) ?? [];
+  if (line === "") return undefined;
+  const split = bytes.indexOf(lineEnd + lineEnd);
+  const inner = split < 0 ? null : bytes.subarray(split + 2 * lineEnd.length);
+  const detail = "The file is a whole HTTP message, with its first line and headers.";
+  return { code: "body_whole_message", detail, inner };
+}
+
+function chunked(bytes: Buffer): BodyForm | undefined {
+  const parts: Buffer[] = [];
+  for (let at = 0; ;) {
+    const end = bytes.indexOf("\r\n", at);
+    const size = end < 0 ? "" : bytes.toString("latin1", at, end);
+    if (!/^[0-9a-f]{1,6}$/i.test(size)) return undefined;
+    const length = Number.parseInt(size, 16);
+    if (length === 0) break;
+    parts.push(bytes.subarray(end + 2, end + 2 + length));
+    at = end + 2 + length + 2;
+  }
+  const detail = "The body still has the sizes of its chunks (Transfer-Encoding: chunked).";
+  return parts.length === 0 ? undefined : { code: "body_chunked", detail, inner: Buffer.concat(parts) };
+}
+
+/** The length of a signature in hexadecimal. */
+const SIGNATURE_DIGITS = 64;
+
+/** Bytes as programs print them. */
+function printedBytes(_bytes: Buffer, whole: string): BodyForm | undefined {
+  const text = whole.trim();
+  const value = parseJson(text);
+  const list = isRecord(value) && value["type"] === "Buffer" ? value["data"] : value;
+  if (isByteList(list)) return printed("a Buffer or a list of bytes as JSON", Buffer.from(list));
+  if (isRecord(value) && Object.keys(value).length > 1 && isByteList(Object.values(value)))
+    return printed("a Uint8Array as JSON", Buffer.from(Object.values(value) as number[]));
+  const [, nodeHex] = /^<Buffer ((?:[0-9a-f]{2} ?)+)(?:\.\.\. \d+ more bytes)?>$/.exec(text) ?? [];
+  if (nodeHex !== undefined)
+    return printed(
+      "a Buffer as Node prints it",
+      text.includes("...") ? null : Buffer.from(nodeHex.replaceAll(" ", ""), "hex"),
+    );
+  const [, , python] = /^b(['"])([\s\S]*)\1$/.exec(text) ?? [];
+  if (python !== undefined) return printed("bytes as Python prints them (b'…')", pythonBytes(python));
+  if (/^\d{1,3}(?:[, ]+\d{1,3}){3,}$/.test(text))
+    return printed("a list of bytes", Buffer.from(text.split(/[, ]+/).map(Number)));
+  if (/^(?:[0-9a-f]{2}){8,}$/i.test(text) && text.length !== SIGNATURE_DIGITS)
+    return printed("the bytes in hexadecimal", Buffer.from(text, "hex"));
+  if (/^\\x(?:[0-9a-f]{2}){8,}$/i.test(text))
+    return printed("the bytes as PostgreSQL prints them", Buffer.from(text.slice(2), "hex"));
+  return undefined;
+}
+
+function printed(what: string, inner: Uint8Array | null): BodyForm {
+  return { code: "body_printed", detail: `The body is ${what}.`, inner };
+}
+
+function isByteList(value: unknown): value is number[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 3 &&
+    value.every((one) => typeof one === "number" && Number.isInteger(one) && one >= 0 && one < 256)
+  );
+}
+
+function pythonBytes(text: string): Buffer {
+  const plain = text.replaceAll(/\\(x[0-9a-f]{2}|.)/gi, (_, escape: string) => {
+    if (/^x[0-9a-f]{2}$/i.test(escape)) return String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+    return { n: "\n", r: "\r", t: "\t" }[escape] ?? escape;
+  });
+  return Buffer.from(plain, "latin1");
+}
+
+/** Objects as programs print them; their bytes are lost. */
+function printedObject(_bytes: Buffer, whole: string): BodyForm | undefined {
+  const text = whole.trim();
+  const names: readonly (readonly [RegExp, string])[] = [
+    [/^\{'\w+': /, "a dict as Python prints it"],
+    [/^\{"\w+" ?=>/, "a hash as Ruby prints it"],
+    [/^map\[\w+:/, "a map as Go prints it"],
+    [/^\{\w+=/, "a map as Java prints it"],
+    [/^\{\s*\w+: /, "an object as Node prints it"],
+    [/^(?:Array|stdClass Object)\s*\(/, "an array as PHP prints it"],
+    [/^(?:array|object)\(/, "a value as PHP dumps it"],
+    [/^[aO]:\d+:[{"]/, "a value as PHP serializes it"],
+    [/^@\{\w+=/, "an object as PowerShell prints it"],
+    [/^\w+: .*\n\w+: /, "YAML"],
+  ];
+  const found = names.find(([pattern]) => pattern.test(text))?.[1];
+  return found === undefined ? undefined : printed(found, null);
+}
+
+function multipart(_bytes: Buffer, text: string): BodyForm | undefined {
+  const [boundary = ""] = text.split(/\r?\n/, 1);
+  const head = text.indexOf("\r\n\r\n");
+  const end = text.indexOf(`\r\n${boundary}`, head + 4);
+  if (!/^--\S+$/.test(boundary) || head < 0 || end < 0) return undefined;
+  const inner = Buffer.from(text.slice(head + 4, end));
+  return { code: "body_form_encoded", detail: "The body is a part of a form (multipart).", inner };
+}
+
+function percentEncoded(_bytes: Buffer, whole: string): BodyForm | undefined {
+  const text = whole.trim();
+  const [, name, encoded = ""] = /^([\w[\].-]*=)?(%7B\S*)$/i.exec(text) ?? [];
+  if (encoded !== "") {
+    const [value = ""] = encoded.split("&");
+    const decoded = valueOrNull(() =>
+      Buffer.from(decodeURIComponent(value.replace(/=$/, "").replaceAll("+", " "))),
+    );
+    const detail = name === undefined ? "The body is percent-encoded." : "The body is a field of a form.";
+    return { code: "body_form_encoded", detail, inner: decoded };
+  }
+  const [, json] = /^[\w[\].-]+=(\{[\s\S]*\})$/.exec(text) ?? [];
+  if (json !== undefined)
+    return { code: "body_form_encoded", detail: "The body is a field of a form.", inner: Buffer.from(json) };
+  if (/^\w+=[^&\s]*(?:&[\w%[\].]+=[^&\s]*)+$/.test(text))
+    return { code: "body_form_encoded", detail: "The body is a form of the event's fields.", inner: null };
+  return undefined;
+}
+
+function htmlEscaped(_bytes: Buffer, text: string): BodyForm | undefined {
+  if (!/^\s*\{\s*&(?:quot|#0?34|#x22);/i.test(text)) return undefined;
+  const plain = text
+    .replaceAll(/&(?:quot|#0?34|#x22);/gi, '"')
+    .replaceAll(/&(?:#0?39|#x27|apos);/gi, "'")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&");
+  return {
+    code: "body_html_escaped",
+    detail: "The quotes of the body are HTML escapes (&quot;).",
+    inner: Buffer.from(plain),
+  };
+}
+
+/** The fields in which gateways and queues pass a body on. */
+const BODY_FIELDS = ["body", "rawBody", "raw_body", "payload", "data", "Body", "Message", "message"];
+
+/** The event of a gateway or a queue, or an event inside another object. */
+function wrapped(_bytes: Buffer, text: string): BodyForm | undefined {
+  const value = parseJson(text);
+  if (!isRecord(value) || isEvent(value)) return undefined;
+  for (const name of BODY_FIELDS) {
+    const inner = value[name];
+    if (typeof inner === "string" && inner !== "") {
+      const isBase64 =
+        value["isBase64Encoded"] === true || (!inner.trimStart().startsWith("{") && isBase64Json(inner));
+      return {
+        code: "body_wrapped",
+        detail: `The file is the event of a gateway or a queue; the body is its field ${name}${isBase64 ? ", in base64" : ""}.`,
+        inner: Buffer.from(inner, isBase64 ? "base64" : "utf8"),
+      };
+    }
+    if (isRecord(inner) && isEvent(inner)) {
+      const detail = `The event is inside another object, in its field ${name}.`;
+      return { code: "body_wrapped", detail, inner: Buffer.from(JSON.stringify(inner)) };
+    }
+  }
+  const [first] = Array.isArray(value["Records"]) ? value["Records"] : [];
+  if (!isRecord(first)) return undefined;
+  const detail = "The file is the event of a queue, with its Records.";
+  const record = typeof first["body"] === "string" ? Buffer.from(first["body"]) : null;
+  return { code: "body_wrapped", detail, inner: record };
+}
+
+/** JSON inside a text of JSON or of a shell. */
+function quotedJson(_bytes: Buffer, whole: string): BodyForm | undefined {
+  const text = whole.trim();
+  const form = (detail: string, inner: string): BodyForm => ({
+    code: "body_stringified",
+    detail,
+    inner: Buffer.from(inner),
+  });
+  if (/^\{\s*\\"/.test(text)) {
+    const plain = parseJson(`"${text}"`);
+    if (typeof plain === "string") return form('the body whose quotes are escaped (\\")', plain);
+  }
+  const [, quote, inner = ""] = /^(['`])(\{[\s\S]*\})\1$/.exec(text) ?? [];
+  if (quote !== undefined) return form(`the body in quotes (${quote})`, inner);
+  const doubled = /^"?\{""/.test(text) ? text.replaceAll(/^"|"$/g, "").replaceAll('""', '"') : undefined;
+  return doubled === undefined
+    ? undefined
+    : form('the body as a field of CSV, with doubled quotes ("")', doubled);
+}
+
+/** Texts that are no body at all. */
+function otherText(_bytes: Buffer, whole: string): BodyForm | undefined {
+  const text = whole.trim();
+  const other = (what: string): BodyForm => ({
+    code: "body_not_event",
+    detail: `The body is ${what}, not the event.`,
+    inner: null,
+  });
+  if (/^<(?:!doctype html|html)\b/i.test(text)) return other("an HTML page");
+  if (/^<\?xml\b|^<\w+[\s>]/.test(text)) return other("XML");
+  if (/^@?[\w./\\-]+\.json$/.test(text)) return other("the name of a file");
+  if (/^(?:true|false|null|undefined|None|nil|\{\}|\[\])$/.test(text)) return other(`the text ${text}`);
+  if (/^\[object \w+\]$/.test(text)) return undefined;
+  if (/^whsec_|^svc_/.test(text)) return other("a secret");
+  if (/^[0-9a-f]{64}$/i.test(text)) return other("a signature");
+  const quotes = /^\{\s*[\u2018\u201c\u201d]/.test(text);
+  return quotes
+    ? { ...other("JSON with typographic quotes, as word processors write them"), code: "body_printed" }
+    : undefined;
+}
+
+function base64Text(_bytes: Buffer, whole: string): BodyForm | undefined {
+  const text = whole.trim();
+  const [, data] = /^data:[\w/+.-]*(?:;[\w=-]+)*;base64,(\S+)$/.exec(text) ?? [];
+  const encoded = data ?? text.replaceAll(/\s/g, "");
+  if (!isBase64Json(encoded)) return undefined;
+  return {
+    code: "body_base64",
+    detail: "the bytes decoded from this base64",
+    inner: Buffer.from(encoded, "base64"),
+  };
+}
+
+/** A body behind a word, as logs print it. */
+function prefixed(_bytes: Buffer, text: string): BodyForm | undefined {
+  const [, before = "", json = ""] = /^([^{[\n]{1,200}?)(\{"[\s\S]*\})\s*$/.exec(text.trim()) ?? [];
+  if (before.trim() === "" || before.startsWith("\ufeff") || parseJson(json) === undefined) return undefined;
+  const detail = "The body begins with a text that is not part of it, as in the line of a log.";
+  return { code: "body_prefixed", detail, inner: Buffer.from(json) };
+}
+
+function cutOff(bytes: Buffer, text: string): BodyForm | undefined {
+  if (!/^\s*\{\s*"/.test(text) || parseJson(text) !== undefined) return undefined;
+  if (/^\s*\{[\s\S]*\}\s*$/.test(text)) return undefined;
+  const usual = USUAL_CUTS.has(bytes.length) ? ", a usual limit of a column or a log" : "";
+  return {
+    code: "body_cut",
+    detail: `The body ends after ${bytes.length} bytes, before its JSON does${usual}.`,
+    inner: null,
+  };
+}
+
+function isEvent(value: Readonly<Record<string, unknown>>): boolean {
+  return "event_id" in value && "type" in value;
+}
+
+function isBase64Json(text: string): boolean {
+  if (!/^[A-Za-z0-9+/_-]{16,}={0,2}$/.test(text)) return false;
+  return isJsonText(Buffer.from(text, "base64"));
+}
+
+function isJsonText(bytes: Uint8Array): boolean {
+  return isRecord(parseJson(Buffer.from(bytes).toString("utf8")));
+}
+
+/** Whether bytes are UTF-8 without zero bytes. */
+function isText(bytes: Buffer): boolean {
+  return !bytes.includes(0) && Buffer.from(bytes.toString("utf8"), "utf8").equals(bytes);
+}
+
+function valueOrNull<Value>(read: () => Value): Value | null {
+  try {
+    return read();
+  } catch {
+    // Damaged or too large: the form is still recognised by its beginning.
+    return null;
+  }
+}

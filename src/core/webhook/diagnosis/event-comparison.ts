@@ -1,0 +1,53 @@
+import type { CauseFinding } from "./causes.ts";
+import { bodyForms } from "./body-forms.ts";
+
+/** An event as the service shows it. */
+type ComparedEvent = { readonly eventId: string; readonly body: string };
+
+/** Maximum length of a shown part of a body, in characters. */
+const MAX_SHOWN = 24;
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+/** Maximum number of ids of a body that are looked up. */
+const MAX_IDS = 4;
+
+/** The ids that a body names, also inside a form in which it was handed on; the event's comes first. */
+export function idsIn(rawBody: Uint8Array): readonly string[] {
+  const bodies = [rawBody, ...bodyForms(rawBody).flatMap(({ inner }) => inner ?? [])];
+  const texts = bodies.map((body) => Buffer.from(body).toString("utf8"));
+  return [...new Set(texts.flatMap((text) => text.match(UUID) ?? []))].slice(0, MAX_IDS);
+}
+
+/** How a body differs from the event that it names: the first byte, and the values there. */
+export function compareWithEvent(rawBody: Uint8Array, { eventId, body }: ComparedEvent): CauseFinding {
+  const got = Buffer.from(rawBody);
+  const event = Buffer.from(body, "utf8");
+  if (got.equals(event)) return { code: "body_is_event", detail: eventId };
+  const at = firstDifference(got, event);
+  const where = `event ${eventId} at byte ${at}`;
+  if (at === got.length && event.length > got.length)
+    return { code: "body_differs", detail: `${where}, where it ends; the event has ${event.length} bytes` };
+  if (at === event.length)
+    return {
+      code: "body_differs",
+      detail: `${where}, where the event ends; it has ${got.length - event.length} bytes more`,
+    };
+  const [there, here] = [valueAt(event, at), valueAt(got, at)];
+  return { code: "body_differs", detail: `${where}: \`${there}\` is \`${here}\`` };
+}
+
+function firstDifference(left: Uint8Array, right: Uint8Array): number {
+  const length = Math.min(left.length, right.length);
+  for (let at = 0; at < length; at += 1) if (left[at] !== right[at]) return at;
+  return length;
+}
+
+/** The value of JSON that has this byte, or the text from this byte on. */
+function valueAt(bytes: Buffer, at: number): string {
+  const isWord = (byte = 0): boolean => byte > 0x7f || /[\w.+-]/.test(String.fromCharCode(byte));
+  let start = at;
+  while (start > 0 && at - start < MAX_SHOWN && isWord(bytes[start - 1])) start -= 1;
+  let end = at;
+  while (end < bytes.length && end - start < MAX_SHOWN && isWord(bytes[end])) end += 1;
+  const text = bytes.toString("utf8", start, Math.max(end, Math.min(at + 1, bytes.length)));
+  return JSON.stringify(text).slice(1, -1);
+}
