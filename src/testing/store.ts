@@ -162,8 +162,8 @@ function endpointsOf(calls: Calls, storeId: string): Endpoints {
   };
 }
 
-function endpointOf({ id, url, eventTypes, inOrder, state, reason }: AnswerOf<"showEndpoint">): Endpoint {
-  return { id, url, events: eventTypes, inOrder, state, reason };
+function endpointOf({ id, url, eventTypes, inOrder, ca, state, reason }: AnswerOf<"showEndpoint">): Endpoint {
+  return { id, url, events: eventTypes, inOrder, ca, state, reason };
 }
 
 /** The timeline of an explanation, without durations, which differ from run to run. */

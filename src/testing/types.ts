@@ -209,6 +209,8 @@ export type Endpoints = {
       readonly events?: readonly string[];
       /** Delivers one event after the other, each with all its attempts. Default: false, several at a time. */
       readonly inOrder?: boolean;
+      /** CA certificates in PEM to trust for an https URL. Default: those of the system. */
+      readonly ca?: string;
     },
   ) => Promise<Endpoint & { readonly signingSecret: string }>;
   readonly list: () => Promise<readonly Endpoint[]>;
@@ -225,6 +227,8 @@ export type Endpoint = {
   readonly url: string;
   readonly events: readonly string[];
   readonly inOrder: boolean;
+  /** Its CA certificates in PEM, if it has its own. */
+  readonly ca: string | null;
   readonly state: "enabled" | "paused" | "disabled";
   /** Why the endpoint is paused or disabled. */
   readonly reason: string | null;

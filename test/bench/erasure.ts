@@ -76,6 +76,7 @@ function openOurs(path: string): Subject {
         url: "http://localhost/",
         eventTypes: ["*"],
         inOrder: false,
+        ca: null,
         state: "enabled",
       } as const;
       store.endpoints.insert({

@@ -252,7 +252,7 @@ async function attempt(url: string, code: string | undefined, deliveryTls?: TlsT
       deliveryTls,
       heldBack: () => undefined,
     },
-    { storeId: "s", url, headers: { "Content-Type": "application/json" }, body: "{}" },
+    { storeId: "s", url, ca: null, headers: { "Content-Type": "application/json" }, body: "{}" },
   );
   const ended = attemptResultOf(result, 0);
   return {

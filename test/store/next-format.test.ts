@@ -53,9 +53,9 @@ test("the formats are what they are", () => {
     currentSchemaVersion(kind),
   ]);
   expect(formats).toEqual([
-    [30, 35],
+    [30, 36],
     [30, 30],
-    [30, 35],
+    [30, 36],
     [10, 13],
   ]);
 });

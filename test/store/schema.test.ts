@@ -208,6 +208,8 @@ test("a format stays as it is: a change of a schema is one more migration, noted
     "693767383032c772",
     // The observed facts of attempts.
     "2caabfe857304709",
+    // The CA certificates of an endpoint.
+    "4e6cc12ebc250e7a",
   ]);
   expect(digests(REQUESTS_FILE)).toEqual(["e42b38f512779c7b"]);
   expect(digests(JOURNAL_FILE)).toEqual([

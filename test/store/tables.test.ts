@@ -72,6 +72,7 @@ const endpoint: Endpoint = {
   url: "http://localhost:1/",
   eventTypes: ["order.*", "*"],
   inOrder: true,
+  ca: null,
   state: "paused",
   reason: "it is away",
   failingSince: 16,

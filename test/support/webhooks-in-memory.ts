@@ -22,6 +22,7 @@ const ENDPOINT = {
   url: HOOKS,
   eventTypes: ["*"],
   inOrder: false,
+  ca: null,
   state: "enabled",
   reason: null,
   failingSince: null,

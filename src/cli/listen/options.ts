@@ -1,5 +1,5 @@
 import type { Option } from "commander";
-import { areCertificates } from "../../core/webhook/certificates.ts";
+import { readCertificates } from "../webhook/certificates-option.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/checkout/event-types.ts";
 import {
   parseAddedHeader,
@@ -28,10 +28,9 @@ import {
   valueOption,
   type Context,
 } from "../command.ts";
-import { readInput, STDIN } from "../input.ts";
 import { toSetting } from "../option-rules.ts";
 import { parseUuid, parseDuration, parseHost, wholeNumberParser } from "../parsers.ts";
-import { Refused, refuseUsage, usageProblem, type Problem } from "../problem.ts";
+import { Refused, usageProblem, type Problem } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 import { parseDurationText, durationText } from "../../core/duration.ts";
 
@@ -190,13 +189,8 @@ async function trustOf(
     return { unchecked: true };
   }
   if (ca === undefined) return undefined;
-  if (ca === STDIN) throw refuseUsage("--ca cannot be standard input", CA_HINT);
-  const text = Buffer.from(await readInput(world, ca, "--ca")).toString("utf8");
-  if (areCertificates(text)) return { ca: text };
-  throw refuseUsage(`--ca: ${ca} contains no PEM certificates`, CA_HINT);
+  return { ca: await readCertificates(world, ca) };
 }
-
-const CA_HINT = "name a file with -----BEGIN CERTIFICATE-----";
 
 function parseType(text: string): string {
   if (!parseEventTypes([text]).ok)

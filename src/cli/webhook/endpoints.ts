@@ -4,8 +4,9 @@ import { ALL_EVENTS, parseEventTypes } from "../../core/checkout/event-types.ts"
 import { causeText, outcomeOf } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
 import { excerpt, printable } from "../../core/text.ts";
+import { readKeptCertificates } from "./certificates-option.ts";
 import { runnerFor } from "../calling.ts";
-import { listOption, register, switchOption, type Context, type Group } from "../command.ts";
+import { listOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { lastResult } from "./report.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
@@ -17,7 +18,11 @@ import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
 
-type AddOptions = CommonOptions & { readonly events?: readonly string[]; readonly inOrder?: boolean };
+type AddOptions = CommonOptions & {
+  readonly events?: readonly string[];
+  readonly inOrder?: boolean;
+  readonly ca?: string;
+};
 
 const NO_ENDPOINTS_TEXT = "there is no endpoint; add one: checkout endpoints add http://localhost:3000/hooks";
 
@@ -36,6 +41,7 @@ export function registerEndpoints(group: Group): void {
       "checkout endpoints add http://localhost:3000/hooks",
       "checkout endpoints add http://localhost:3000/hooks --events order.*,checkout_session.succeeded",
       "checkout endpoints add http://localhost:3000/hooks --in-order",
+      "checkout endpoints add https://localhost:3000/hooks --ca rootCA.pem",
     ],
     options: [
       listOption(
@@ -46,6 +52,10 @@ export function registerEndpoints(group: Group): void {
       switchOption(
         "--in-order",
         "deliver one event at a time (default: several at once, but in order for each order)",
+      ),
+      valueOption(
+        "--ca <file>",
+        "PEM file of CA certificates to trust for an https address (default: those of the sandbox)",
       ),
     ],
     run: runAdd,
@@ -120,9 +130,10 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   const next = "correct it; no endpoint was added";
   const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);
   if (!patterns.ok) throw refuseUsage(patterns.refusal.message, next);
+  const ca = options.ca === undefined ? undefined : await readKeptCertificates(context.world, options.ca);
   const adding = callSandbox(context, {
     name: "addEndpoint",
-    body: { url, eventTypes: patterns.value, inOrder: options.inOrder },
+    body: { url, eventTypes: patterns.value, inOrder: options.inOrder, ca },
     nextAfter: { state_conflict: "checkout endpoints list shows the endpoints" },
   });
   const added = unwrap(await catchRefusal(adding), (problem) =>

@@ -33,10 +33,11 @@ export function exportConfig({ settings, stores }: ServedConfig): Outcome<string
         paymentMethods: paymentMethodsOf(capabilities.paymentMethods),
         currencies: capabilities.currencies,
       },
-      endpoints: endpoints.map(({ url, events, inOrder }) => ({
+      endpoints: endpoints.map(({ url, events, inOrder, ca }) => ({
         url,
         ...(events.includes(ALL_EVENTS) ? {} : { events }),
         ...(inOrder ? { inOrder } : {}),
+        ...(ca === null ? {} : { ca }),
       })),
     })),
   };

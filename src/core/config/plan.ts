@@ -4,9 +4,10 @@ import type { ReturnOrigin } from "../checkout/return-origin.ts";
 import { hashKey } from "../credential.ts";
 import type { ErrorCode } from "../errors.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
-import { parseTarget, type TargetPolicy } from "../webhook/target.ts";
+import { checkTrust, parseTarget, type TargetPolicy } from "../webhook/target.ts";
 import { canonicalUrl, conflictsIn, findRepeatedNames, type NamedField } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
+import { describeCertificates } from "../webhook/certificates.ts";
 import type { PriceInput, RequestedStore } from "./schema.ts";
 import type { ChangeEntry } from "./shapes.ts";
 import type { Price } from "../checkout/shapes.ts";
@@ -25,6 +26,7 @@ export type StoreState = {
     readonly url: string;
     readonly events: readonly string[];
     readonly inOrder: boolean;
+    readonly ca: string | null;
   }[];
   /** Undefined if the secret cannot be decrypted. */
   readonly signingSecret: string | undefined;
@@ -50,6 +52,7 @@ export type PlannedChange = Omit<ChangeEntry, "kind"> &
         readonly endpointId?: string;
         readonly events: readonly string[];
         readonly inOrder: boolean;
+        readonly ca: string | null;
       }
     | { readonly kind: "return_origin"; readonly path: string }
     | { readonly kind: "merchant" | "payment_method" | "currency" }
@@ -209,19 +212,21 @@ function endpointChanges(
       const about = { storeId, name: canonicalUrl(endpoint.url) };
       const events = [...new Set(endpoint.events ?? ALL_EVENTS)];
       const before = known.find(({ url }) => url === about.name);
-      const { inOrder = false } = endpoint;
-      if (before === undefined) return { ...changeEntry("add", "endpoint", about), events, inOrder };
+      const { inOrder = false, ca = null } = endpoint;
+      if (before === undefined) return { ...changeEntry("add", "endpoint", about), events, inOrder, ca };
       const change = compareItem("endpoint", about, [
         ["events", sortPatterns(before.events), sortPatterns(events)],
         ["in_order", before.inOrder, inOrder],
+        ["ca", shownCertificates(before.ca), shownCertificates(ca)],
       ]);
-      return { ...change, endpointId: before.id, events, inOrder };
+      return { ...change, endpointId: before.id, events, inOrder, ca };
     }),
-    ...rest.map(({ id: endpointId, url, events, inOrder }) =>
+    ...rest.map(({ id: endpointId, url, events, inOrder, ca }) =>
       Object.assign(itemNotInFile("endpoint", { storeId, name: url }, prune), {
         endpointId,
         events,
         inOrder,
+        ca,
       }),
     ),
   ];
@@ -256,10 +261,13 @@ function checkStore(wanted: RequestedStore, place: PlanContext): Outcome<void> {
 
 function checkLists(wanted: RequestedStore, { now, path, targets, prune }: PlanContext): Outcome<void> {
   const { returnOrigins = [], endpoints = [], prices = [] } = wanted;
-  for (const [at, { url }] of endpoints.entries()) {
+  for (const [at, { url, ca }] of endpoints.entries()) {
     const target = parseTarget(url, targets);
     if (!target.ok)
       return refuseField("invalid_parameter", [...path, "endpoints", at, "url"], target.refusal.message);
+    const trusted = checkTrust(url, ca, targets);
+    if (!trusted.ok)
+      return refuseField("invalid_parameter", [...path, "endpoints", at, "ca"], trusted.refusal.message);
   }
   const named = {
     return_origins: [returnOrigins, now?.returnOrigins ?? []].map((all) => all.map(({ origin }) => origin)),
@@ -318,6 +326,10 @@ function compareItem<Kind extends ChangeEntry["kind"]>(
     .filter(([, from, to]) => from !== to)
     .map(([field, from, to]) => ({ field, from, to }));
   return { ...changeEntry(differences.length === 0 ? "keep" : "change", kind, about), differences };
+}
+
+function shownCertificates(ca: string | null): string | null {
+  return ca === null ? null : describeCertificates(ca);
 }
 
 /** Event-type patterns in a fixed order. */

@@ -11,8 +11,10 @@ import { rateLimitText, type RateLimit } from "../request/rate-limit.ts";
 import { isHost, parseBaseUrl, parseSchedule, parseRateLimitText } from "./setting-text.ts";
 import { MAX_DELIVERY_ATTEMPTS, type DeliverySchedule } from "../webhook/delivery.ts";
 import { EVENT_PATTERNS, parseEventTypes } from "../checkout/event-types.ts";
+import { MAX_CERTIFICATES_LENGTH } from "../webhook/certificates.ts";
 import { TARGET_SCHEMA } from "../webhook/target.ts";
 import {
+  certificates,
   checkedText,
   givenId,
   merchantName,
@@ -136,13 +138,17 @@ const endpoint = z.strictObject({
   url: textUpTo(TARGET_SCHEMA.maxLength).check(z.meta(TARGET_SCHEMA)),
   events: z.optional(z.array(eventPattern).check(z.minLength(1), z.maxLength(20))),
   inOrder: z.optional(z.boolean()),
+  /** The path of a PEM file with CA certificates, from the working folder; or its text, as `config export` prints it. */
+  ca: z.optional(textUpTo(MAX_CERTIFICATES_LENGTH).check(z.minLength(1))),
 });
+/** An endpoint with the text of its CA certificates. */
+const resolvedEndpoint = z.extend(endpoint, { ca: z.optional(certificates) });
 
 /** A list without repetitions; `conflictsIn` refuses them. */
 const onceEach = <Item extends z.ZodMiniType>(item: Item) =>
   z.array(item).check(z.meta({ uniqueItems: true }));
 
-/** The fields of a store that are not secret; a missing list stays unchanged. */
+/** The fields of a store that need no file or variable; a missing list stays unchanged. */
 const storeFields = {
   id: givenId,
   name: storeName,
@@ -155,18 +161,19 @@ const storeFields = {
     }),
   ),
   returnOrigins: z.optional(z.array(returnOrigin).check(z.maxLength(20))),
-  endpoints: z.optional(z.array(endpoint).check(z.maxLength(20))),
 };
 
 const store = z.strictObject({
   ...storeFields,
+  endpoints: z.optional(z.array(endpoint).check(z.maxLength(20))),
   apiKeys: z.optional(z.array(secret).check(z.maxLength(10))),
   signingSecret: z.optional(secret),
 });
 
-/** A store with the values of its secrets, as sent to the sandbox. */
+/** A store with the values of its secrets and the texts of its files, as sent to the sandbox. */
 export const resolvedStore = z.strictObject({
   ...storeFields,
+  endpoints: z.optional(z.array(resolvedEndpoint).check(z.maxLength(20))),
   apiKeys: z.optional(
     z
       .array(z.string().check(z.refine(isTestKey, "must be a test key"), z.meta(TEST_KEY_SCHEMA)))

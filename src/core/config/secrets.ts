@@ -1,24 +1,47 @@
 import { isTestKey } from "../credential.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { isSigningSecret } from "../sealed-secret.ts";
+import { printableLiteral } from "../text.ts";
+import { parseCertificates } from "../webhook/certificates.ts";
 import type { FieldFault, FieldPath } from "./field.ts";
 import type { ConfigFile, RequestedStore } from "./schema.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 type StoreInFile = NonNullable<ConfigFile["stores"]>[number];
 
+/** Where the values are that the file only names: variables, and the texts of files. */
+type Sources = {
+  readonly env: Variables;
+  readonly readText: (path: string) => Outcome<string, { readonly why: string }>;
+};
+
 /**
- * The stores in the file with their secrets from environment variables. Refuses with each missing or invalid secret.
+ * The stores in the file with their secrets from environment variables and the CA certificates of their endpoints.
+ * Refuses with each missing or invalid secret or file.
  */
 export function resolveStores(
   { stores = [] }: ConfigFile,
-  env: Variables,
+  { env, readText }: Sources,
 ): Outcome<readonly RequestedStore[], readonly FieldFault[]> {
-  const faults = stores.flatMap((store, at) => faultsOf(store, ["stores", at], env));
+  const trusted = stores.map(({ endpoints = [] }) => endpoints.map(({ ca }) => certificatesOf(ca, readText)));
+  const faults = stores.flatMap((store, at) => [
+    ...faultsOf(store, ["stores", at], env),
+    ...(trusted[at] ?? []).flatMap((ca, index) =>
+      ca.ok ? [] : [{ path: ["stores", at, "endpoints", index, "ca"], message: ca.refusal }],
+    ),
+  ]);
   if (faults.length > 0) return { ok: false, refusal: faults };
   return accept(
-    stores.map(({ apiKeys, signingSecret, ...store }) => ({
+    stores.map(({ apiKeys, signingSecret, endpoints, ...store }, at) => ({
       ...store,
+      ...(endpoints === undefined
+        ? {}
+        : {
+            endpoints: endpoints.map((endpoint, index) => {
+              const ca = trusted[at]?.[index];
+              return { ...endpoint, ca: ca?.ok === true ? ca.value : undefined };
+            }),
+          }),
       ...(apiKeys === undefined ? {} : { apiKeys: apiKeys.map((key) => valueOfVariable(key.env, env)) }),
       ...(signingSecret === undefined ? {} : { signingSecret: valueOfVariable(signingSecret.env, env) }),
     })),
@@ -45,6 +68,19 @@ export function valueOfVariable(name: string, env: Variables): string {
 /** Why a variable in the file has no value; undefined if it has one. */
 export function missingVariableReason(name: string, env: Variables): string | undefined {
   return valueOfVariable(name, env) === "" ? `the environment variable ${name} is not set` : undefined;
+}
+
+/** The text of an endpoint's CA certificates; undefined if it names none. Refuses with the reason. */
+function certificatesOf(
+  ca: string | undefined,
+  readText: Sources["readText"],
+): Outcome<string | undefined, string> {
+  if (ca === undefined || ca.includes("-----BEGIN")) return accept(ca);
+  const name = printableLiteral(ca);
+  const text = readText(ca);
+  if (!text.ok) return { ok: false, refusal: `${name} ${text.refusal.why}` };
+  const parsed = parseCertificates(text.value);
+  return parsed.ok ? parsed : { ok: false, refusal: `${name} ${parsed.refusal.message}` };
 }
 
 function faultsOf(

@@ -59,7 +59,14 @@ const configuredStore = z.object({
   /** The active capabilities. */
   capabilities: z.object({ paymentMethods: z.array(z.string()), currencies: z.array(z.string()) }),
   returnOrigins: z.array(returnOrigin),
-  endpoints: z.array(z.object({ url: z.string(), events: z.array(z.string()), inOrder: z.boolean() })),
+  endpoints: z.array(
+    z.object({
+      url: z.string(),
+      events: z.array(z.string()),
+      inOrder: z.boolean(),
+      ca: z.nullable(z.string()),
+    }),
+  ),
 });
 /** The configuration of a running sandbox. */
 export const servedConfig = z.object({ settings: servedSettings, stores: z.array(configuredStore) });

@@ -9,6 +9,7 @@ import {
   RETURN_PATH_SCHEMA,
   ROOT_PATH,
 } from "../checkout/return-origin.ts";
+import { MAX_CERTIFICATES_LENGTH, parseCertificates } from "../webhook/certificates.ts";
 import { errorWords, messageWords } from "../shape/issue-words.ts";
 import type { Words } from "../language.ts";
 import { wordsOf, type Outcome } from "../outcome.ts";
@@ -82,6 +83,9 @@ export const checkedText = (parse: (text: string) => Outcome<unknown>, form: For
     const read = parse(text);
     return read.ok ? undefined : wordsOf(read.refusal);
   }, form);
+
+/** CA certificates of an endpoint, in PEM. */
+export const certificates = checkedText(parseCertificates, { maxLength: MAX_CERTIFICATES_LENGTH });
 
 const originText = checkedText(parseReturnOrigin, RETURN_ORIGIN_SCHEMA);
 

@@ -8,6 +8,7 @@ import { isEndOfKey } from "../credential.ts";
 import { ERRORS } from "../errors.ts";
 import { DELIVERY_ACTIONS, isApiAction } from "../fault/actions.ts";
 import { parseFaultHeader } from "../fault/fault.ts";
+import { parseCertificates } from "../webhook/certificates.ts";
 import { attemptFacts } from "../network/connection-fault.ts";
 import type { Outcome } from "../outcome.ts";
 import { ASSUMPTIONS } from "../calibration/assumptions.ts";
@@ -91,6 +92,7 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
     created_at: moment,
     removed_at: orNull(moment),
     in_order: CHECKED_BY_SQLITE,
+    ca: orNull(parserRule(parseCertificates)),
   },
   signing_secrets: {
     id,

@@ -16,6 +16,8 @@ export const endpoint = z.object({
   eventTypes: z.array(z.string()),
   /** Whether the endpoint gets one delivery at a time; default: several, in order for each checkout (decision 93). */
   inOrder: z.boolean(),
+  /** The CA certificates in PEM that its https must have; null for those of the sandbox. */
+  ca: z.nullable(z.string()),
   /**
    * `disabled`: the endpoint failed for too long, answered 410, or was disabled by hand. `paused`: its events wait,
    * because its listener is disconnected, a drill is running, or a request paused it.

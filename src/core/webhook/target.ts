@@ -148,6 +148,24 @@ function refusePortZero(): Outcome<never> {
 }
 
 /**
+ * Whether an endpoint may have CA certificates: its address must be https, and a hosted sandbox trusts only the public
+ * certificate authorities of its network. Refuses with `invalid_parameter`.
+ */
+export function checkTrust(url: string, ca: string | null | undefined, policy: TargetPolicy): Outcome<void> {
+  if (ca === null || ca === undefined) return accept(undefined);
+  if (policy.reach === "public")
+    return refuse("invalid_parameter", [
+      "a hosted sandbox trusts public certificate authorities only; leave ca out",
+      "托管的沙箱只信任公共证书颁发机构；请去掉 ca",
+    ]);
+  if (url.startsWith("https:")) return accept(undefined);
+  return refuse("invalid_parameter", [
+    "CA certificates need an https address; leave ca out, or write https",
+    "CA 证书需要 https 地址；请去掉 ca，或改为 https",
+  ]);
+}
+
+/**
  * Parses another host to which events may be sent, in canonical form, without a port. Refuses with `invalid_parameter`,
  * also for addresses to which the sandbox never connects.
  */

@@ -24,6 +24,8 @@ export type LoadedConfig = {
 
 /** The largest configuration file, in bytes; a sandbox does not accept larger ones either. */
 const LARGEST_CONFIG_BYTES = 2 * 1024 * 1024;
+/** The largest file of CA certificates, in bytes. */
+const MAX_CERTIFICATES_BYTES = 64 * 1024;
 /** Maximum number of faults listed in addition to the first. */
 const MAX_FURTHER = 9;
 
@@ -46,7 +48,7 @@ export async function loadConfig(
 
 /** Parses the text of a configuration; `path` is its file, or its name in messages. */
 export async function loadConfigText(
-  world: Pick<World, "cwd" | "env">,
+  world: Pick<World, "cwd" | "files" | "env">,
   path: string,
   text: string,
 ): Promise<Outcome<LoadedConfig, HostFailure>> {
@@ -58,7 +60,7 @@ export async function loadConfigText(
 }
 
 function createLoadedConfig(
-  world: Pick<World, "cwd" | "env">,
+  world: Pick<World, "cwd" | "files" | "env">,
   path: string,
   { config, locate }: ParsedConfig,
 ): LoadedConfig {
@@ -70,7 +72,8 @@ function createLoadedConfig(
     problem,
     stores: async () => {
       const { resolveStores } = await import("../../core/config/secrets.ts");
-      const resolved = resolveStores(config, world.env);
+      const readText = (file: string) => readNamedText(world, file, { maxBytes: MAX_CERTIFICATES_BYTES });
+      const resolved = resolveStores(config, { env: world.env, readText });
       return resolved.ok ? resolved : refuseConfig(faultsFailure(name, resolved.refusal.map(locate)));
     },
     refused: ({ code, message }) => {

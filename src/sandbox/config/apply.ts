@@ -152,9 +152,9 @@ function changeEndpoint(
   now: number,
 ): void {
   const { store } = context;
-  const { action, storeId, name: url, endpointId, events: eventTypes, inOrder } = change;
+  const { action, storeId, name: url, endpointId, events: eventTypes, inOrder, ca } = change;
   if (endpointId === undefined)
-    insertEndpoint(context, { storeId, kind: "url", url, eventTypes, inOrder }, now);
+    insertEndpoint(context, { storeId, kind: "url", url, eventTypes, inOrder, ca }, now);
   else if (action === "remove") dropEndpoint(store, endpointId, now);
-  else store.endpoints.setTarget(endpointId, { url, eventTypes, inOrder });
+  else store.endpoints.setTarget(endpointId, { url, eventTypes, inOrder, ca });
 }

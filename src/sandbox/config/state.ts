@@ -35,11 +35,12 @@ function storeState(
     endpoints: store.endpoints
       .of(id)
       .filter(({ kind }) => kind === "url")
-      .map(({ id: endpointId, url, eventTypes, inOrder }) => ({
+      .map(({ id: endpointId, url, eventTypes, inOrder, ca }) => ({
         id: endpointId,
         url,
         events: eventTypes,
         inOrder,
+        ca,
       })),
     signingSecret: sealed && openSecret(sealed, masterKey),
   };

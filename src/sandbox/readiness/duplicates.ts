@@ -17,7 +17,7 @@ const SENDING_DRILLS: readonly DrillKind[] = ["duplicates", "browser_return"];
 
 type DeliveredEvents = AnswerOf<"deliverForDrill">;
 type PreparedEvent = { readonly subject: string; readonly posts: readonly OutgoingPost[] };
-type OutgoingPost = Pick<Endpoint, "storeId" | "url"> & Pick<DeliveryRequest, "headers" | "body">;
+type OutgoingPost = Pick<Endpoint, "storeId" | "url" | "ca"> & Pick<DeliveryRequest, "headers" | "body">;
 
 /**
  * Sends an event to each enabled endpoint that subscribes to its type, like a delivery. No delivery is written; the
@@ -80,7 +80,7 @@ function prepare(
       .filter(({ eventTypes }) => matchesPatterns(eventTypes, type))
       .map((endpoint): OutgoingPost => {
         const { headers, body } = request ?? signRequest(context, { endpoint, event, now, otherId });
-        return { storeId, url: endpoint.url, headers, body };
+        return { storeId, url: endpoint.url, ca: endpoint.ca, headers, body };
       });
     return accept({ subject: current.value.subject, posts });
   });

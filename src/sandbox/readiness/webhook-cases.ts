@@ -117,7 +117,7 @@ type Sender = ReturnType<typeof createSender>;
 function createSender(context: CasesContext, subject: DrillSubject) {
   const { world } = context;
   const { endpoint, secret, retiredSecret, order, now } = subject;
-  const { storeId, url } = endpoint;
+  const { storeId, url, ca } = endpoint;
   const begun = world.now();
   let newest = now - 1;
   const event = (): Required<DrillEvent> => {
@@ -128,7 +128,7 @@ function createSender(context: CasesContext, subject: DrillSubject) {
   const first = event();
   const pace = createPace(world);
   const posted = async (request: DrillRequest, connection?: "fresh") =>
-    pace(() => postOnce(context, { ...request, storeId, connection: connection ?? "kept" }));
+    pace(() => postOnce(context, { ...request, storeId, ca, connection: connection ?? "kept" }));
 
   const sendCase = async (name: CaseName): Promise<CaseResult> => {
     const own = name === "good_event" ? first : event();
@@ -170,7 +170,7 @@ async function probe(send: Sender, subject: DrillSubject, lanes: number): Promis
 /** Posts as deliveries do: if the kept connection was lost, again over a new connection. */
 async function postOnce(
   context: PostContext,
-  request: DrillRequest & Pick<OutboundRequest, "connection"> & { readonly storeId: string },
+  request: DrillRequest & Pick<OutboundRequest, "connection"> & Pick<Endpoint, "storeId" | "ca">,
 ): Promise<PostResult> {
   const posted = await postToReceiver(context, request);
   const { result } = posted;

@@ -9,7 +9,7 @@ import {
   SIGNING_SECRET_BYTES,
 } from "../../core/sealed-secret.ts";
 import { isSecretInAddress, SECRET_DESCRIPTION, SECRET_DESCRIPTION_ZH } from "../../core/text.ts";
-import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
+import { checkTrust, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
@@ -35,8 +35,8 @@ export const MAX_ENDPOINTS = 20;
 const MAX_REPLAYED = 100_000;
 
 /**
- * Adds an endpoint for a store's events. Refuses with `invalid_parameter` a forbidden address and patterns that match
- * no event type, and with `state_conflict` an address that already exists, or too many endpoints.
+ * Adds an endpoint for a store's events. Refuses with `invalid_parameter` a forbidden address, patterns that match no
+ * event type and CA certificates that cannot be trusted, and with `state_conflict` an address that already exists, or too many endpoints.
  */
 export function addEndpoint(
   context: EndpointsContext,
@@ -46,9 +46,11 @@ export function addEndpoint(
     readonly eventTypes?: readonly string[] | undefined;
     /** Whether the endpoint gets one delivery at a time. Default: several (decision 93). */
     readonly inOrder?: boolean | undefined;
+    /** CA certificates in PEM. Default: those of the sandbox. */
+    readonly ca?: string | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets>> {
-  const { inOrder = false } = wanted;
+  const { inOrder = false, ca = null } = wanted;
   const form = checkForm(context, wanted);
   return atStore(context, storeId, (store, now) => {
     if (!form.ok) return form;
@@ -65,7 +67,7 @@ export function addEndpoint(
         `商店至多有 ${MAX_ENDPOINTS} 个接收端；请先移除一个`,
       ]);
     }
-    return accept(insert(context, { storeId, kind: "url", ...form.value, inOrder }, now));
+    return accept(insert(context, { storeId, kind: "url", ...form.value, inOrder, ca }, now));
   });
 }
 
@@ -90,7 +92,7 @@ export function registerListener(
     const events = eventsSince(context, storeId, wanted.since);
     if (!events.ok) return events;
     const known = store.endpoints.of(storeId).find(({ kind }) => kind === "listener");
-    const target = { ...form.value, inOrder: false };
+    const target = { ...form.value, inOrder: false, ca: null };
     const endpoint = known ?? insert(context, { storeId, kind: "listener", ...target }, now);
     store.endpoints.setTarget(endpoint.id, target);
     store.endpoints.setState(endpoint.id, "enabled", null);
@@ -218,7 +220,7 @@ function insert(context: EndpointsContext, wanted: NewEndpoint, now: number): En
 }
 
 /** The properties of a new endpoint. */
-type NewEndpoint = Pick<Endpoint, "storeId" | "kind" | "url" | "eventTypes" | "inOrder">;
+type NewEndpoint = Pick<Endpoint, "storeId" | "kind" | "url" | "eventTypes" | "inOrder" | "ca">;
 
 /** Creates an enabled endpoint within a transaction; its address and patterns have been checked. */
 export function insertEndpoint(
@@ -265,10 +267,16 @@ function keepSecret(
 /** The canonical address, and the patterns; default: all events. */
 function checkForm(
   { targets }: EndpointsContext,
-  wanted: { readonly url: string; readonly eventTypes?: readonly string[] | undefined },
+  wanted: {
+    readonly url: string;
+    readonly eventTypes?: readonly string[] | undefined;
+    readonly ca?: string | undefined;
+  },
 ): Outcome<Pick<Endpoint, "url" | "eventTypes">> {
   const target = addField("url", parseTarget(wanted.url, targets));
   if (!target.ok) return target;
+  const trusted = addField("ca", checkTrust(wanted.url, wanted.ca, targets));
+  if (!trusted.ok) return trusted;
   // Only a new address: an endpoint of an older state keeps working.
   if (isSecretInAddress(wanted.url))
     return refuse("invalid_parameter", [

@@ -26,13 +26,16 @@ export async function postToReceiver(
   { world, targets, deliveryTimeoutMs, deliveryTls, heldBack }: PostContext,
   {
     storeId,
+    ca,
     ...wanted
   }: Omit<
     OutboundRequest,
-    "method" | "timeoutMs" | "maxResponseBytes" | "larger" | "addresses" | "examined"
+    "method" | "timeoutMs" | "maxResponseBytes" | "larger" | "addresses" | "examined" | "tls"
   > & {
     readonly body: string | Uint8Array;
     readonly storeId: string;
+    /** The CA certificates of the endpoint; null for those of the sandbox. */
+    readonly ca: string | null;
     /** Default: POST. */
     readonly method?: OutboundRequest["method"];
   },
@@ -55,7 +58,7 @@ export async function postToReceiver(
     maxResponseBytes: KEPT_ANSWER_BYTES + MAX_SECRET_BYTES,
     larger: "cut",
     examined: true,
-    tls: deliveryTls,
+    tls: ca === null ? deliveryTls : { ca },
     addresses: addresses.value,
   });
   // Answers are stored, and receivers may echo the webhook or print their secrets.

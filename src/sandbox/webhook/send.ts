@@ -34,12 +34,12 @@ async function sendSafely(
   started: StartedAttempt,
   report: (error: unknown) => void,
 ): Promise<EndedAttempt> {
-  const { url, storeId } = started.endpoint;
+  const { url, storeId, ca } = started.endpoint;
   const { headers, body } = started.request;
   try {
     return {
       ...started,
-      ...(await postToReceiver(context, { storeId, url, headers, body, ...started.route })),
+      ...(await postToReceiver(context, { storeId, url, ca, headers, body, ...started.route })),
     };
   } catch (error) {
     report(error);

@@ -13,7 +13,7 @@ type Row<Value> = Omit<Value, "eventTypes" | "inOrder"> & {
 type Removal = { readonly removedAt: number | null };
 type EndpointRow = Row<Endpoint & Removal>;
 /** The settings of an endpoint that can be changed. */
-type Target = Pick<Endpoint, "url" | "eventTypes" | "inOrder">;
+type Target = Pick<Endpoint, "url" | "eventTypes" | "inOrder" | "ca">;
 
 /** The DDL of endpoints. */
 export const ENDPOINTS_DDL = `
@@ -35,7 +35,12 @@ CREATE TABLE endpoints (
 CREATE INDEX endpoints_of_store ON endpoints (store_id);
 `;
 
-const ENDPOINT = columnsOf<Endpoint & Removal>("endpoints", ENDPOINTS_DDL);
+/** The migration that adds the CA certificates of an endpoint, in PEM. */
+export const ENDPOINT_CA_DDL = `
+ALTER TABLE endpoints ADD COLUMN ca TEXT;
+`;
+
+const ENDPOINT = columnsOf<Endpoint & Removal>("endpoints", ENDPOINTS_DDL + ENDPOINT_CA_DDL);
 
 /** The endpoints of stores. The row of a removed endpoint is kept for the audit, but is no longer found. */
 export function endpointsTable(connection: Connection, scheduler: Scheduler) {
@@ -53,7 +58,7 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
     "UPDATE endpoints SET failing_since = @failingSince WHERE id = @id",
   );
   const updateTarget = connection.prepare<Row<Pick<Endpoint, "id"> & Target>>(
-    "UPDATE endpoints SET url = @url, event_types = @eventTypes, in_order = @inOrder WHERE id = @id",
+    "UPDATE endpoints SET url = @url, event_types = @eventTypes, in_order = @inOrder, ca = @ca WHERE id = @id",
   );
   const updateRemoved = connection.prepare<Pick<Endpoint, "id"> & Removal>(
     "UPDATE endpoints SET removed_at = @removedAt WHERE id = @id",
@@ -87,10 +92,10 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
       updateFailing.run({ id, failingSince });
     },
 
-    /** Sets the endpoint's address, event types and order. */
-    setTarget: (id: string, { url, eventTypes, inOrder }: Target): void => {
+    /** Sets the endpoint's address, event types, order and CA certificates. */
+    setTarget: (id: string, { url, eventTypes, inOrder, ca }: Target): void => {
       of.forget();
-      updateTarget.run(toRow({ id, url, eventTypes, inOrder }));
+      updateTarget.run(toRow({ id, url, eventTypes, inOrder, ca }));
     },
 
     remove: (id: string, removedAt: number): void => {

@@ -1,3 +1,4 @@
+import { certificates } from "../../config/store-fields.ts";
 import { errorWords } from "../../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { EVENT_TYPE_FORM, EVENT_PATTERNS, EVENT_TYPES } from "../../checkout/event-types.ts";
@@ -43,6 +44,8 @@ export const webhookOperations = {
         eventTypes: z.optional(eventTypes),
         /** One delivery at a time; default: several, in order for each checkout. */
         inOrder: z.optional(z.boolean()),
+        /** The CA certificates in PEM to trust for https; default: those of the sandbox. */
+        ca: z.optional(certificates),
       }),
     answer: () => z.extend(endpoint, { signingSecret: z.string() }),
     refusals: ["state_conflict"],

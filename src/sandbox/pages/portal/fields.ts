@@ -50,6 +50,26 @@ export function inputField(
   </label>`;
 }
 
+/** A field for a text of several lines. */
+export function textField(
+  label: Text,
+  name: string,
+  { placeholder, typed }: { readonly placeholder: string; readonly typed: TypedForm },
+): Html {
+  return html`<label class="field">
+    <span>${label}</span>
+    <textarea
+      name="${name}"
+      rows="3"
+      placeholder="${placeholder}"
+      spellcheck="false"
+      ${refusedAttributes(name, typed)}
+    >
+${typed?.fields.get(name) ?? ""}</textarea>
+    ${refusalText(name, typed)}
+  </label>`;
+}
+
 /** Attributes of a refused field: it receives the focus, and the refusal describes it. */
 function refusedAttributes(name: string, typed: TypedForm): Html {
   return typed?.field === name

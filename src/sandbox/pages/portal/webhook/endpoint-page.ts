@@ -1,3 +1,4 @@
+import { describeCertificates } from "../../../../core/webhook/certificates.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DEFAULT_OVERLAP_MS } from "../../../../core/control/operations/webhook.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -40,6 +41,7 @@ export function endpointPage(
         [COMMON_WORDS.state, endpointState(endpoint)],
         [WEBHOOK_TEXTS.eventTypes, eventTypesText(endpoint)],
         [WEBHOOK_TEXTS.howMany, endpoint.inOrder ? WEBHOOK_TEXTS.oneByOne : WEBHOOK_TEXTS.severalAtOnce],
+        ...(endpoint.ca === null ? [] : [[WEBHOOK_TEXTS.ca, describeCertificates(endpoint.ca)] as const]),
         [
           WEBHOOK_TEXTS.lastDay,
           html`${healthBadges(health)} <span class="hint">${WEBHOOK_TEXTS.healthHint}</span>`,

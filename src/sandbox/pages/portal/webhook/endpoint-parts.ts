@@ -4,7 +4,7 @@ import type { EffectiveEndpoint } from "../../../../core/webhook/endpoint.ts";
 import type { EndpointHealth } from "../../../../store/webhook/delivery-health.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { inputField, refusalText } from "../fields.ts";
+import { inputField, textField, refusalText } from "../fields.ts";
 import { actionForm, storePath, typedValues } from "../forms.ts";
 import { copyableText, momentWithDate, labelledValue, table, listTime } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
@@ -128,6 +128,7 @@ export function addEndpointForm(view: View): Html {
       </div>
     </fieldset>
     <label><input type="checkbox" name="in_order" ${isTicked("in_order")} /> ${WEBHOOK_TEXTS.inOrder}</label>
+    ${textField(WEBHOOK_TEXTS.ca, "ca", { placeholder: "-----BEGIN CERTIFICATE-----", typed })}
   </div>`;
   return actionForm(view, {
     action,
@@ -145,10 +146,12 @@ export function parseEndpointForm(fields: ReadonlyMap<string, string>): unknown 
   const types = [...fields.keys()].flatMap((name) =>
     name.startsWith(TYPE_FIELD) ? [name.slice(TYPE_FIELD.length)] : [],
   );
+  const ca = fields.get("ca")?.trim() ?? "";
   return {
     url: fields.get("url") ?? "",
     ...(types.length === 0 ? {} : { event_types: types }),
     in_order: fields.has("in_order"),
+    ...(ca === "" ? {} : { ca }),
   };
 }
 

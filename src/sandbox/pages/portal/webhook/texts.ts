@@ -77,6 +77,7 @@ export const WEBHOOK_TEXTS = {
   address: ["URL of your receiver", "接收端的地址"],
   typesHint: ["Event types (default: all)", "事件类型；不选则接收全部"],
   inOrder: ["One delivery at a time", "一次只推送一个"],
+  ca: ["CA certificates in PEM, for https", "CA 证书（PEM 格式，用于 https）"],
   add: ["Add the endpoint", "添加接收端"],
   olderSecret: ["The previous secret, which is still valid", "之前的密钥，此间仍有效"],
   shownOnce: [

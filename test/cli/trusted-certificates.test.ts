@@ -1,0 +1,110 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { OutboundRequest } from "../../src/world.ts";
+import { CERTIFICATE, CERTIFICATE_KEY } from "../support/certificate.ts";
+import { createHarness } from "../support/harness.ts";
+
+const SECURE = "https://localhost:3000/hooks";
+
+/** A harness with files of certificates, and the requests that its sandbox sends to receivers. */
+function open() {
+  const harness = createHarness();
+  const sent: OutboundRequest[] = [];
+  harness.setFault((request, pass) => {
+    if (!request.url.startsWith("https:")) return pass();
+    sent.push(request);
+    return Promise.resolve({ ok: true, status: 204, headers: {}, body: "", address: "127.0.0.1" });
+  });
+  writeFileSync(join(harness.cwd, "root.pem"), CERTIFICATE);
+  writeFileSync(join(harness.cwd, "other.pem"), `# another\n${CERTIFICATE}`);
+  writeFileSync(join(harness.cwd, "key.pem"), CERTIFICATE_KEY);
+  writeFileSync(join(harness.cwd, "both.pem"), CERTIFICATE + CERTIFICATE_KEY);
+  writeFileSync(join(harness.cwd, "text.txt"), "root.pem");
+  writeFileSync(join(harness.cwd, "empty.pem"), "");
+  mkdirSync(join(harness.cwd, "folder.pem"));
+  return { harness, sent };
+}
+
+const UNREADABLE: readonly (readonly [file: string, says: RegExp])[] = [
+  ["nothing.pem", /does not exist/],
+  ["folder.pem", /is a (?:folder|directory)/],
+  ["text.txt", /no PEM certificates|in PEM/],
+  ["empty.pem", /no PEM certificates|in PEM/],
+  ["key.pem", /no PEM certificates|without the private key/],
+];
+
+test("a start refuses a file without certificates, and says what it needs", async () => {
+  const { harness } = open();
+  for (const [file, says] of UNREADABLE) {
+    const { code, stderr } = await harness.run(["sandbox", "start", "--ca", file]);
+    expect([file, code, stderr]).toEqual([file, 2, expect.stringMatching(says)]);
+    expect(stderr).toContain("BEGIN CERTIFICATE");
+  }
+});
+
+test("an endpoint has the certificates of its sandbox, or its own", async () => {
+  const { harness, sent } = open();
+  await harness.start(["--ca", "root.pem"]);
+  const add = async (url: string, ...more: string[]) =>
+    harness.run(["endpoints", "add", url, "--json", ...more]);
+  expect(JSON.parse((await add(SECURE)).stdout)).toMatchObject({ ca: null });
+  const own = await add("https://localhost:3001/hooks", "--ca", "other.pem");
+  expect(JSON.parse(own.stdout)).toMatchObject({ ca: `# another\n${CERTIFICATE}` });
+  const status = await harness.run(["sandbox", "status", "--json"]);
+  expect(status.stdout).toContain('"ca":"root.pem"');
+
+  const { endpoints } = JSON.parse((await harness.run(["endpoints", "list", "--json"])).stdout) as {
+    endpoints: { id: string }[];
+  };
+  for (const { id } of endpoints) {
+    const tested = await harness.run(["endpoints", "test", id, "--wait"]);
+    expect([tested.code, tested.stderr]).toEqual([0, ""]);
+  }
+  expect(sent.map(({ url, tls }) => [url, tls])).toEqual([
+    [SECURE, { ca: CERTIFICATE }],
+    ["https://localhost:3001/hooks", { ca: `# another\n${CERTIFICATE}` }],
+  ]);
+});
+
+test("certificates of an endpoint that cannot be trusted are refused before it is added", async () => {
+  const { harness } = open();
+  await harness.start();
+  for (const [file, says] of [...UNREADABLE, ["both.pem", /without the private key/] as const]) {
+    const { code, stderr } = await harness.run(["endpoints", "add", SECURE, "--ca", file]);
+    expect([file, code, stderr]).toEqual([file, 2, expect.stringMatching(says)]);
+  }
+  const plain = await harness.run(["endpoints", "add", "http://localhost:3000/", "--ca", "root.pem"]);
+  expect([plain.code, plain.stderr]).toEqual([2, expect.stringContaining("need an https address")]);
+  expect((await harness.run(["endpoints", "list", "--json"])).stdout).toContain('"endpoints":[]');
+});
+
+test("a configuration names the file of an endpoint's certificates, and is exported with their text", async () => {
+  const { harness } = open();
+  const file = join(harness.cwd, "checkout.config.json");
+  const write = (ca: string, url = SECURE): void =>
+    writeFileSync(
+      file,
+      JSON.stringify({
+        stores: [{ id: "019bc186-de00-7000-8000-0000000000aa", name: "S", endpoints: [{ url, ca }] }],
+      }),
+    );
+  await harness.start();
+  for (const [name, says] of UNREADABLE) {
+    write(name);
+    const { code, stderr } = await harness.run(["config", "apply"]);
+    expect([name, code, stderr]).toEqual([name, 2, expect.stringMatching(says)]);
+    expect(stderr).toContain("endpoints[0].ca");
+  }
+  write("root.pem", "http://localhost:3000/");
+  expect((await harness.run(["config", "apply"])).stderr).toContain("need an https address");
+  write("root.pem");
+  const applied = await harness.run(["config", "apply"]);
+  expect([applied.code, applied.stderr]).toEqual([0, ""]);
+  expect((await harness.run(["config", "diff"])).code).toBe(0);
+
+  const exported = (await harness.run(["config", "export"])).stdout;
+  expect(exported).toContain("-----BEGIN CERTIFICATE-----");
+  writeFileSync(file, exported);
+  expect((await harness.run(["config", "diff"])).code).toBe(0);
+});

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { CERTIFICATE, CERTIFICATE_KEY } from "../support/certificate.ts";
+import { createHarness, EPHEMERAL } from "../support/harness.ts";
+import { signedIn } from "../support/portal.ts";
+
+const URL = "https://localhost:3000/hooks";
+
+test("the form of an endpoint takes the text of CA certificates, and its page shows whose they are", async () => {
+  const harness = createHarness();
+  const portal = await signedIn(harness, await harness.start(EPHEMERAL));
+  const form = `${portal.home}/webhooks/endpoints`;
+
+  const refused = await portal.post(form, { url: URL, ca: CERTIFICATE_KEY });
+  expect(refused.text).toContain("without the private key");
+  expect(refused.html).toMatch(/<textarea[^>]*aria-invalid="true"/);
+  expect((await portal.post(form, { url: URL, ca: "certs/root.pem" })).text).toContain(
+    "must be CA certificates in PEM",
+  );
+  expect((await portal.post(form, { url: "http://localhost:3000/", ca: CERTIFICATE })).text).toContain(
+    "need an https address",
+  );
+
+  // A browser sends the lines of a text with CR LF.
+  const page = await portal.act(form, { url: URL, ca: CERTIFICATE.replaceAll("\n", "\r\n") });
+  expect(page.text).toMatch(/CA certificates in PEM, for https CN=\S+/);
+  expect((await harness.run(["endpoints", "list", "--json"])).stdout).toContain(
+    "-----BEGIN CERTIFICATE-----",
+  );
+  expect((await portal.act(form, { url: "https://localhost:3001/hooks", ca: "" })).text).not.toContain(
+    "CA certificates in PEM",
+  );
+});
