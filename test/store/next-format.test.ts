@@ -9,6 +9,7 @@ import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { REQUESTS_FILE } from "../../src/store/request/request-file.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { createImage, openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/store/snapshot/image.ts";
+import { openStore } from "../../src/store/store.ts";
 import { NEXT_FORMATS } from "../support/migrate.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { insertion } from "../support/rows.ts";
@@ -78,6 +79,65 @@ test("the next formats are applied once, with a backup of the one before, also t
       ["o-1"],
     ]);
     backup.close();
+  }
+});
+
+test("attempts and endpoints of the formats before their new columns keep their rows, and have no value in them", () => {
+  for (const format of [31, 33, 34, 35]) {
+    const path = join(tempFolder(), "sandbox.db");
+    const older = open(path, {
+      ...SANDBOX_FILE,
+      migrations: SANDBOX_FILE.migrations.slice(0, format - SANDBOX_FILE.firstVersion + 1),
+    });
+    const [store_id, endpoint_id, event_id, delivery_id] = [
+      STORE,
+      "e".repeat(36),
+      "v".repeat(36),
+      "d".repeat(36),
+    ];
+    const end = { finished_at: 5, milliseconds: 4, status: null, error: "unreachable", next_at: 9 };
+    older.exec(
+      ROWS +
+        insertion("endpoints", { id: endpoint_id, store_id }) +
+        insertion("events", { id: event_id, store_id }) +
+        insertion("deliveries", { id: delivery_id, store_id, endpoint_id, event_id }) +
+        insertion("delivery_attempts", { delivery_id, ...end }) +
+        insertion("delivery_attempts", { delivery_id, number: 2 }),
+    );
+    expect([format, schemaVersion(older)]).toEqual([format, format]);
+    older.close();
+
+    const opened = openStore(path, {
+      nativeBinding: undefined,
+      scheduler: { soon: setImmediate, after: () => undefined },
+    });
+    if (!opened.ok) throw new Error(opened.refusal.message);
+    const { endpoints, deliveryAttempts, close } = opened.value;
+    expect([format, endpoints.of(STORE)]).toMatchObject([format, [{ id: endpoint_id, ca: null }]]);
+    expect([format, deliveryAttempts.of(delivery_id)]).toMatchObject([
+      format,
+      [
+        { number: 1, error: "unreachable", finishedAt: 5, nextAt: 9, facts: null, madeBy: null },
+        { number: 2, finishedAt: null, facts: null, madeBy: null },
+      ],
+    ]);
+    // The attempt that was open gets its facts.
+    const facts = { fault: "refused", message: "connect ECONNREFUSED" } as const;
+    const finished = deliveryAttempts.finish(
+      { deliveryId: delivery_id, number: 2 },
+      {
+        milliseconds: 1,
+        status: null,
+        error: "unreachable",
+        finishedAt: 6,
+        address: null,
+        answer: null,
+        nextAt: null,
+        facts,
+      },
+    );
+    expect([finished, deliveryAttempts.last(delivery_id)?.facts]).toEqual([true, facts]);
+    close();
   }
 });
 
