@@ -1,3 +1,4 @@
+import type { ConnectionFault } from "../../src/core/network/connection-fault.ts";
 import { expect, test } from "vitest";
 import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
 import { drillSteps, explainCases } from "../../src/core/readiness/drills/webhook-causes.ts";
@@ -25,7 +26,14 @@ type Answers = Partial<Record<CaseName, Answer>>;
 function resultOf(name: CaseName, answer: Exclude<Answer, null>): CaseResult {
   const result = { name, eventId: `event of ${name}`, milliseconds: 7 };
   if (typeof answer === "string")
-    return { ...result, answer: { error: answer as "timeout", message: "nothing came" } };
+    return {
+      ...result,
+      answer: {
+        error: answer as "timeout",
+        message: "nothing came",
+        fault: answer === "unreachable" ? "refused" : undefined,
+      },
+    };
   return { ...result, answer: typeof answer === "number" ? { status: answer, body: "" } : answer };
 }
 
@@ -749,6 +757,64 @@ test("each answer has the cause that all answers together show", () => {
     expect([what, Object.fromEntries(found.causes)]).toEqual([what, causes]);
     if (found.causes.size > 0) expect([what, found.notes.size]).toEqual([what, 0]);
   }
+});
+
+test("a receiver without an answer has the cause that was observed, and never another", () => {
+  const OBSERVED: Readonly<Record<ConnectionFault, string>> = {
+    refused: "unreachable",
+    no_address: "no_address",
+    no_route: "no_connection",
+    no_connection: "no_connection",
+    not_permitted: "no_connection",
+    too_many_files: "no_connection",
+    intercepted: "intercepted",
+    tls_untrusted: "untrusted_certificate",
+    tls_wrong_name: "wrong_certificate",
+    tls_expired: "wrong_certificate",
+    tls_not_yet_valid: "wrong_certificate",
+    tls_not_spoken: "speaks_no_tls",
+    tls_version: "no_tls",
+    tls_no_agreement: "no_tls",
+    tls_client_certificate: "no_tls",
+    tls_closed: "no_tls",
+    tls_silent: "no_tls",
+    tls_failed: "no_tls",
+    silent: "drops_connection",
+    closed: "drops_connection",
+    expects_tls: "expects_tls",
+    unfinished_head: "drops_connection",
+    unfinished_body: "drops_connection",
+    slow_body: "drops_connection",
+    head_too_large: "no_valid_answer",
+    body_too_large: "no_valid_answer",
+    invalid_head: "no_valid_answer",
+    invalid_body: "no_valid_answer",
+    http2: "no_valid_answer",
+    not_http: "no_valid_answer",
+    upgrade: "no_valid_answer",
+  };
+  const LOST = new Set(["drops_connection", "no_valid_answer", "expects_tls"]);
+  const causeWith = (
+    error: "unreachable" | "connection_lost",
+    fault: ConnectionFault | "elsewhere" | undefined,
+  ) => {
+    const { results, ...rest } = drilled(each(error, ...NAMES));
+    const observed = results.map(({ name, eventId, milliseconds }) => ({
+      name,
+      eventId,
+      milliseconds,
+      answer: { error, message: "the error", fault },
+    }));
+    return explainCases({ ...rest, results: observed }).causes.get("good_event");
+  };
+  for (const [fault, cause] of Object.entries(OBSERVED) as [ConnectionFault, string][]) {
+    const error = LOST.has(cause) ? "connection_lost" : "unreachable";
+    expect([fault, causeWith(error, fault)]).toEqual([fault, cause]);
+  }
+  expect(causeWith("unreachable", "elsewhere")).toBe("other_loopback");
+  // The network of a Worker gives no code.
+  expect(causeWith("unreachable", undefined)).toBe("no_connection");
+  expect(causeWith("connection_lost", undefined)).toBe("drops_connection");
 });
 
 test("another mistake beside the first changes no cause, unless all shows that nothing is verified", () => {

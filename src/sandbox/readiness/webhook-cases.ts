@@ -214,5 +214,10 @@ function answerOf({ result }: Pick<PostResult, "result">): CaseResult["answer"] 
   if (result === "forbidden")
     return { error: "target_forbidden", message: "the sandbox may not send to this address" };
   if (result.ok) return { status: result.status, body: result.body };
-  return { error: deliveryErrorOf(result), message: result.message };
+  const { fault, elsewhere } = result.facts ?? {};
+  return {
+    error: deliveryErrorOf(result),
+    message: result.message,
+    fault: fault === "refused" && elsewhere !== undefined ? "elsewhere" : fault,
+  };
 }

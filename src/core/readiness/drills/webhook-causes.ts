@@ -1,3 +1,4 @@
+import type { ConnectionFault } from "../../network/connection-fault.ts";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import { english } from "../../language.ts";
 import { EXPECTED_RESULTS, STEP_RESULTS } from "../drill-sentences.ts";
@@ -154,19 +155,60 @@ function causeOf(name: CaseName, pattern: AnswerPattern): DrillCause {
     case "timeout":
       return pattern.kind("good_event") === "taken" && isBad(name) ? "silent_on_bad" : "too_slow";
     case "unreachable":
-      return pattern.answered.length > 0 ? "went_away" : "unreachable";
+      return whyUnreachable(name, pattern);
     case "redirected":
       return "redirects";
     case "limited":
       return "rate_limited";
     case "lost":
-      return "drops_connection";
+      return LOST_CAUSES[pattern.faultOf(name) ?? "closed"] ?? "drops_connection";
     case "forbidden":
       return "forbidden";
     case "unsent":
       return whyGivenUp(pattern);
   }
 }
+
+/** Why there was no connection, by what was observed: nothing listens only at an address that refuses. */
+function whyUnreachable(name: CaseName, { faultOf, answered }: AnswerPattern): DrillCause {
+  const fault = faultOf(name);
+  if (fault === "refused") return answered.length > 0 ? "went_away" : "unreachable";
+  return (fault && UNREACHABLE_CAUSES[fault]) ?? "no_connection";
+}
+
+type CausesOfFaults = Readonly<Partial<Record<ConnectionFault | "elsewhere", DrillCause>>>;
+
+const UNREACHABLE_CAUSES: CausesOfFaults = {
+  elsewhere: "other_loopback",
+  no_address: "no_address",
+  intercepted: "intercepted",
+  tls_untrusted: "untrusted_certificate",
+  tls_wrong_name: "wrong_certificate",
+  tls_expired: "wrong_certificate",
+  tls_not_yet_valid: "wrong_certificate",
+  tls_not_spoken: "speaks_no_tls",
+  tls_version: "no_tls",
+  tls_no_agreement: "no_tls",
+  tls_client_certificate: "no_tls",
+  tls_closed: "no_tls",
+  tls_silent: "no_tls",
+  tls_failed: "no_tls",
+};
+
+/** The causes of lost answers other than a connection that was closed. */
+const LOST_CAUSES: CausesOfFaults = {
+  expects_tls: "expects_tls",
+  tls_closed: "no_tls",
+  tls_failed: "no_tls",
+  tls_client_certificate: "no_tls",
+  head_too_large: "no_valid_answer",
+  body_too_large: "no_valid_answer",
+  invalid_head: "no_valid_answer",
+  invalid_body: "no_valid_answer",
+  http2: "no_valid_answer",
+  not_http: "no_valid_answer",
+  upgrade: "no_valid_answer",
+};
 
 /** Why an invalid request was answered with 2xx. */
 function whyTaken(name: CaseName, pattern: AnswerPattern): DrillCause {

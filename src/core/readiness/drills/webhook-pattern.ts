@@ -1,3 +1,4 @@
+import type { ConnectionFault } from "../../network/connection-fault.ts";
 import { UUID_SOURCE } from "../../text.ts";
 import type { DrillCause } from "./webhook-advice.ts";
 import { DRILL_CASES, FIRST_CASES, twinOf, type CaseName, type CaseResult } from "./webhook.ts";
@@ -18,6 +19,8 @@ export type AnswerKind =
 /** The results of all cases. */
 export type AnswerPattern = Pick<DrillResults, "probed"> & {
   readonly kind: (name: CaseName) => AnswerKind;
+  /** What was observed of a case without an answer. */
+  readonly faultOf: (name: CaseName) => ConnectionFault | "elsewhere" | undefined;
   /** Whether each of these cases has this result. */
   readonly all: (kind: AnswerKind, names: readonly CaseName[]) => boolean;
   /** The cases that were answered. */
@@ -67,8 +70,12 @@ export function patternOf({ results, repeated, usedRetired, probed }: DrillResul
   const kind = kindsIn(results);
   const answers = new Map(results.map(({ name, answer }) => [name, shapeOf(answer)]));
   const answered = results.filter(({ answer }) => "status" in answer).map(({ name }) => name);
+  const faults = new Map(
+    results.map(({ name, answer }) => [name, "error" in answer ? answer.fault : undefined]),
+  );
   return {
     kind,
+    faultOf: (name) => faults.get(name),
     all: (wanted, names) => names.every((name) => kind(name) === wanted),
     alike: (one, other) => answers.get(one) === answers.get(other),
     answered,

@@ -1,3 +1,4 @@
+import type { ConnectionFault } from "../../network/connection-fault.ts";
 import { toIso } from "../../clock.ts";
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
 import type { CheckoutEvent } from "../../checkout/event.ts";
@@ -328,7 +329,12 @@ export type CaseResult = {
   readonly limited?: true;
   readonly answer:
     | { readonly status: number; readonly body: string }
-    | { readonly error: DeliveryError; readonly message: string };
+    | {
+        readonly error: DeliveryError;
+        readonly message: string;
+        /** What was observed; undefined if the network gives no code. `elsewhere`: the other loopback address answers. */
+        readonly fault?: ConnectionFault | "elsewhere" | undefined;
+      };
 };
 
 /** The result of a case, in English. */
