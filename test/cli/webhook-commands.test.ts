@@ -131,7 +131,11 @@ test("a test event is delivered, and --wait says what came of it", async () => {
     1,
     "",
     {
-      error: { code: "not_delivered", message: "webhook.test was not accepted: 503" },
+      error: {
+        code: "not_delivered",
+        message:
+          "webhook.test was not accepted: 503; the receiver, or a proxy in front of it, is not available (503): see its log",
+      },
       event_id: expect.stringMatching(ID) as string,
       state: "due",
       next: expect.stringMatching(/checkout events replay \S{36}$/) as string,
