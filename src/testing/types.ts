@@ -295,6 +295,8 @@ export type DeliveryAttempt = {
   readonly status: number | null;
   /** Why there was no answer. */
   readonly error: string | null;
+  /** The error's own text, such as `connect ECONNREFUSED 127.0.0.1:3000`. */
+  readonly message: string | null;
   /** The fault that was applied to this attempt. */
   readonly fault: FaultAction | null;
   /** The beginning of the body of the endpoint's answer. */

@@ -45,6 +45,21 @@ test("a wait for a delivery that times out names the endpoint, and ends after th
   await expect(wrong).rejects.toThrow("startSandbox: waitTimeoutMs must be milliseconds from 0 to");
 });
 
+test("an attempt without an answer has the error's own text, which a wait that times out tells", async () => {
+  const store = await newStore({ waitTimeoutMs: 0 });
+  const { id } = await store.endpoints.add("http://127.0.0.1:1/hooks");
+  await store.orders.create(ORDER);
+  const { attempts, endpointId } = await store.deliveries.waitFor(
+    { type: "order.created", tries: 1 },
+    { timeoutMs: 4000 },
+  );
+  const message = "connect ECONNREFUSED 127.0.0.1:1";
+  expect([endpointId, attempts]).toMatchObject([id, [{ error: "unreachable", message, answer: null }]]);
+  await expect(store.deliveries.waitFor("order.created")).rejects.toThrow(
+    `the last: unreachable "${message}"`,
+  );
+});
+
 test("an order is paid and read by its order_id, the newest of several", async () => {
   const store = await newStore();
   const first = await store.orders.create(ORDER);

@@ -103,6 +103,19 @@ test("a new endpoint is tested at once, and each delivery that an act asks for s
   );
 });
 
+test("the error of a receiver that does not answer is shown in its own words, with its cause, also on the overview", async () => {
+  const { harness, portal } = await openShop();
+  harness.vacate(3000);
+  const added = await portal.act(`${portal.home}/webhooks/endpoints`, { url: "http://localhost:3000/hooks" });
+  const [, id = ""] = /\/webhooks\/endpoints\/([\w-]{36})\/test/.exec(added.html) ?? [];
+  const tested = await portal.act(`${portal.home}/webhooks/endpoints/${id}/test`);
+  expect(saidOn(tested)).toMatch(
+    /: unreachable: connect ECONNREFUSED localhost:3000 \(nothing answers at this address.+\)$/,
+  );
+  const overview = await portal.get(`${portal.home}/overview`);
+  expect(overview.text).toMatch(/nothing answers at this address.+ connect ECONNREFUSED localhost:3000/);
+});
+
 test("several receivers are counted by their answers, and one that is slow is waited for two seconds", async () => {
   const { harness, portal, answer, checkout } = await openShop();
   harness.occupy(3001, { answer: () => new Promise(() => undefined), refuse: () => answer });

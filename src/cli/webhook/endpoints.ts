@@ -1,9 +1,9 @@
 import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/checkout/event-types.ts";
-import { causeText, outcomeOf } from "../../core/explain/delivery.ts";
+import { causeText, errorText, outcomeOf } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
-import { excerpt, printable } from "../../core/text.ts";
+import { printable } from "../../core/text.ts";
 import { readKeptCertificates } from "./certificates-option.ts";
 import { runnerFor } from "../calling.ts";
 import { listOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
@@ -197,8 +197,8 @@ function isAnswered(deliveries: readonly DeliveryEntry[]): boolean {
 function notAcceptedProblem({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): Problem {
   const result = lastResult(delivery) ?? delivery.state;
   const last = delivery.attempts.at(-1);
-  const text = excerpt(last?.facts?.message ?? "");
-  const said = text === "" ? "" : ` (${text})`;
+  const text = last && errorText(last);
+  const said = text === undefined ? "" : ` (${text})`;
   const cause = last && causeText(outcomeOf(last), english);
   return {
     exitCode: EXIT.failed,

@@ -3,6 +3,7 @@ import type { DeliveryAction } from "../fault/actions.ts";
 import type { AppliedFault } from "../fault/shapes.ts";
 import type { Translator } from "../language.ts";
 import { causeOf, doubtOf, type AttemptOutcome, type LikelyCause } from "./delivery-causes.ts";
+import { excerpt } from "../text.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
@@ -46,6 +47,12 @@ export function likelyCause({ fault, ...attempt }: CauseMaterial): LikelyCause |
   if (fault === null || (error === null && status === null) || isSuccess(status)) return causeOf(attempt);
   const cause = EXPLAIN_SENTENCES.injected(fault);
   return { code: "injected", values: [fault], cause, next: "checkout faults list" };
+}
+
+/** The beginning of an error's own text; undefined if there is none. */
+export function errorText({ facts }: Pick<AttemptOutcome, "facts">): string | undefined {
+  const text = excerpt(facts?.message ?? "");
+  return text === "" ? undefined : text;
 }
 
 /** The likely cause of a failed attempt in words, or a doubt about a success. */

@@ -157,6 +157,7 @@ function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): De
       status: one.status,
       error: one.error,
       fault: one.fault,
+      message: one.facts?.message ?? null,
       answer: one.answer,
       headers: one.headers,
     })),
@@ -184,7 +185,8 @@ export function requestSummary({ method, path, status, code, message }: LoggedRe
 /** A delivery as a line of text, with its endpoint, its faults and the result of its last finished attempt. */
 export function deliverySummary({ type, endpointId, state, tries, attempts, fault }: Delivery): string {
   const last = attempts.findLast(({ finishedAt }) => finishedAt !== null);
-  const answer = last?.answer ? ` ${printableLiteral(last.answer)}` : "";
+  const text = last?.answer ?? last?.message ?? "";
+  const answer = text === "" ? "" : ` ${printableLiteral(text)}`;
   const said = last === undefined ? "" : `, the last: ${last.status ?? last.error ?? "no answer"}${answer}`;
   const actions = new Set([fault?.action, ...attempts.map((one) => one.fault)].filter((action) => action));
   const by = actions.size === 0 ? "" : `, fault ${[...actions].join(", ")}`;

@@ -1,4 +1,4 @@
-import { causeText, type StoryAttempt } from "../../../../core/explain/delivery.ts";
+import { causeText, errorText, type StoryAttempt } from "../../../../core/explain/delivery.ts";
 import { selectorOf } from "../../../../core/language.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
@@ -68,7 +68,10 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
           html`${last === undefined ? "" : answerBadge(last.status)}
             <span class="hint">${since ?? ""}</span>`,
         ],
-        [OVERVIEW_TEXTS.cause, cause ?? ""],
+        [
+          OVERVIEW_TEXTS.cause,
+          html`${cause ?? ""} <span class="hint">${last === undefined ? "" : (errorText(last) ?? "")}</span>`,
+        ],
         [
           OVERVIEW_TEXTS.waiting,
           waiting === 0 ? "" : OVERVIEW_TEXTS.wait(waiting > MAX_UNPAID ? `${MAX_UNPAID}+` : String(waiting)),

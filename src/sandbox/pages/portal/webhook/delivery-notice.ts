@@ -1,5 +1,5 @@
 import { toIso } from "../../../../core/clock.ts";
-import { causeText, isSuccess } from "../../../../core/explain/delivery.ts";
+import { causeText, errorText, isSuccess } from "../../../../core/explain/delivery.ts";
 import { inBothLanguages, type Words } from "../../../../core/language.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { storeTime } from "../../../at-store.ts";
@@ -77,7 +77,10 @@ function noticeWords(
 function resultOf(attempt: DeliveryAttempt | undefined): Words {
   if (attempt === undefined) return WEBHOOK_TEXTS.notices.noAnswerYet;
   const { status, error } = attempt;
-  return status === null ? [error ?? "", error ?? ""] : [String(status), String(status)];
+  if (status !== null) return [String(status), String(status)];
+  const text = errorText(attempt);
+  const shown = `${error ?? ""}${text === undefined ? "" : `: ${text}`}`;
+  return [shown, shown];
 }
 
 /** The different results, each with its number of deliveries. */
