@@ -1,7 +1,7 @@
 import type { Calibration } from "../core/calibration/calibration.ts";
 import { allowedHosts, localOrigin } from "../core/loopback.ts";
 import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/address.ts";
-import { portalOrigin } from "../core/network/public-url.ts";
+import { hostHeaders, portalOrigin } from "../core/network/public-url.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { RateLimit } from "../core/request/rate-limit.ts";
 import { toStorageUnavailable } from "../store/connection/group-commit.ts";
@@ -309,9 +309,8 @@ export function hostsOf(
   };
 }
 
-/** The Host of a browser's requests to the public URL, without a default port. */
-function publicHosts(publicUrl: string | undefined): string[] {
-  return publicUrl === undefined ? [] : [new URL(publicUrl).host];
+function publicHosts(url: string | undefined): readonly string[] {
+  return url === undefined ? [] : hostHeaders(url);
 }
 
 /**

@@ -1,6 +1,7 @@
 // Refuses requests from elsewhere. Names and addresses: `hostsOf` in sandbox/sandbox.ts. Proxies:
 // core/network/proxy.ts, web/proxy.ts.
 import { checkHost, type AllowedHosts } from "../core/loopback.ts";
+import { hostHeaders } from "../core/network/public-url.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { HttpRequest } from "../world.ts";
@@ -52,7 +53,11 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
   const sites = headerLines(request, "sec-fetch-site");
   const origins = headerLines(request, "origin");
   const [host = ""] = headerLines(request, "host");
-  const own = [`http://${host}`, `https://${host}`, publicOrigin];
+  const [, ...withoutPort] = hostHeaders(publicOrigin);
+  // A Host without its port is not an origin: at the default port another program may have pages.
+  const own = withoutPort.includes(host.toLowerCase())
+    ? [publicOrigin]
+    : [`http://${host}`, `https://${host}`, publicOrigin];
   const isOwn =
     sites.length === 0
       ? origins.length === 1 && own.includes(origins[0] ?? "")

@@ -233,6 +233,54 @@ test.runIf(process.platform === "linux")(
   },
 );
 
+test("a proxy that drops the port of the Host reaches the payment page and the portal, and opens no other page", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start([
+    "--public-url=https://pay.example:8443",
+    "--portal-url=https://portal.example:9443",
+  ]);
+  const made = await sandbox.request({
+    path: "/v1/orders",
+    headers: { Host: "pay.example", "Idempotency-Key": "key-12345" },
+    body: ORDER,
+  });
+  const { checkout_url: url } = (JSON.parse(String(made.body)) as { data: { checkout_url: string } }).data;
+  const path = url.replace("https://pay.example:8443", "");
+  const host = { Host: "Pay.example" };
+  const shown = await sandbox.request({ path, headers: host });
+  const token = /name="token" value="([^"]+)"/.exec(String(shown.body))?.[1] ?? "";
+  const begin = async (origin: string): Promise<number> => {
+    const headers = { ...host, Origin: origin, "Content-Type": "application/x-www-form-urlencoded" };
+    const body = `token=${encodeURIComponent(token)}`;
+    return (await sandbox.request({ path: `${path}/start`, headers, body })).status;
+  };
+  // Another program's pages may be at the default port of the same host.
+  expect(await begin("http://pay.example")).toBe(403);
+  expect(await begin("https://pay.example")).toBe(403);
+  expect(await begin("https://pay.example:8443")).toBe(303);
+  const portal = `${new URL(sandbox.ready.portal_url ?? "").pathname}/sign-in`;
+  const rows: readonly (readonly [path: string, headers: Record<string, string>, status: number])[] = [
+    [path, { Host: "pay.example:8443" }, 200],
+    [path, { Host: "localhost:4242", "X-Forwarded-Host": "pay.example" }, 200],
+    [path, { Host: "pay.example:1" }, 403],
+    [path, { Host: "portal.example" }, 403],
+    [portal, { Host: "portal.example" }, 200],
+    [portal, { Host: "portal.example:9443" }, 200],
+    [portal, { Host: "localhost:4242", "X-Forwarded-Host": "portal.example" }, 200],
+    [portal, { Host: "portal.example:1" }, 403],
+    [portal, { Host: "pay.example" }, 403],
+    [portal, { Host: "localhost:4242", "X-Forwarded-Host": "pay.example" }, 403],
+    ["/__sandbox/stores", { Host: "pay.example" }, 403],
+    ["/__sandbox/stores", { Host: "portal.example" }, 403],
+  ];
+  for (const [place, headers, status] of rows)
+    expect([place, headers, (await sandbox.request({ path: place, headers })).status]).toEqual([
+      place,
+      headers,
+      status,
+    ]);
+});
+
 test("a foreign name is refused without the names that are allowed", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([

@@ -49,6 +49,15 @@ export function portalOrigin(
   return portalUrl ?? (publicUrl === undefined ? `http://localhost:${port}` : undefined);
 }
 
+/**
+ * The Host headers of requests to a URL: a proxy may drop the port, as nginx does with `Host $host` (decision 79). Two
+ * URLs of one sandbox never differ only by the port (decision 99).
+ */
+export function hostHeaders(url: string): readonly string[] {
+  const { host, hostname } = new URL(url);
+  return host === hostname ? [host] : [host, hostname];
+}
+
 function refuseUrl(why: string): Outcome<never> {
   return refuse("invalid_parameter", why);
 }

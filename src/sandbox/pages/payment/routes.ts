@@ -5,6 +5,7 @@ import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
 import type { Checkout } from "../../../core/checkout/checkout.ts";
 import { PAGE_VIEWS } from "../../../core/checkout/page-view.ts";
 import { formatReturnOrigin } from "../../../core/checkout/return-origin.ts";
+import { hostHeaders } from "../../../core/network/public-url.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral } from "../../../core/text.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
@@ -234,8 +235,8 @@ function originOf(context: PagesContext, request: HttpRequest): string {
  * header.
  */
 function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): boolean {
-  const { host } = new URL(checkoutOrigin);
-  return hostIn(request) === host || readForwardedHosts(request)[0] === host;
+  const [forwarded = ""] = readForwardedHosts(request);
+  return hostHeaders(checkoutOrigin).some((host) => host === hostIn(request) || host === forwarded);
 }
 
 /**

@@ -2,6 +2,7 @@
 // folder, and its file, texts and style next to that. An action names its operation (decision 99). The `role` of the
 // row is the required role. Shared code: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
+import { hostHeaders } from "../../../core/network/public-url.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral, UUID_SOURCE } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
@@ -116,7 +117,7 @@ function requirePortalHost({ origin, port }: PortalContext["portal"], request: H
   if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host))
     return refuse("host_not_allowed", [`the portal is at ${origin}/portal`, `控制台位于 ${origin}/portal`]);
   const { host: named } = new URL(origin);
-  const own = new Set([named, `${named}:443`, `${named}:80`, `localhost:${port}`]);
+  const own = new Set([...hostHeaders(origin), `${named}:443`, `${named}:80`, `localhost:${port}`]);
   const foreign = readForwardedHosts(request).find((name) => !own.has(name));
   if (foreign === undefined) return accept(undefined);
   return refuse("host_not_allowed", [
