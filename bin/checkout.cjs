@@ -9,7 +9,19 @@ var older =
     : found[1] !== needed[1]
       ? found[1] < needed[1]
       : found[2] < needed[2];
-if (older) {
+// Bun and Deno claim a version of Node, but cannot load the SQLite module.
+var otherRuntime =
+  process.versions.bun || global.Bun ? "Bun" : process.versions.deno || global.Deno ? "Deno" : undefined;
+if (otherRuntime !== undefined) {
+  console.error(
+    "checkout needs Node " +
+      needed.join(".") +
+      " or newer, and this is " +
+      otherRuntime +
+      ": install Node from https://nodejs.org, or use the executable, which needs none.",
+  );
+  process.exitCode = 1;
+} else if (older) {
   // In a clone, npm has installed the required Node; an installed package has none.
   var isClone = require("fs").existsSync(require("path").join(__dirname, "..", "build.ts"));
   console.error(

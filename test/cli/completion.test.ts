@@ -183,3 +183,26 @@ test("completion prints each script, installs it where the shell looks, and remo
   expect((await harness.run(["completion", "install"], { env: { HOME: harness.cwd } })).code).toBe(2);
   expect((await harness.run(["completion", "install", "zsh"], { env: {} })).code).toBe(1);
 });
+
+test("completion install into a home that cannot be written says why, and how to get the script without one", async () => {
+  const harness = createHarness();
+  const file = join(harness.cwd, "file");
+  writeFileSync(file, "");
+  const rows: readonly (readonly [env: Record<string, string>, cause: RegExp])[] = [
+    [{}, /^✗ there is no home folder to write to \(HOME\)\n/],
+    [{ HOME: "" }, /^✗ there is no home folder to write to \(HOME\)\n/],
+    [{ HOME: "home" }, /^✗ HOME is not an absolute path: /],
+    [{ HOME: harness.cwd, XDG_DATA_HOME: "data" }, /^✗ XDG_DATA_HOME is not an absolute path: data\n/],
+    [{ HOME: file }, /ENOTDIR|EEXIST/],
+    [{ HOME: harness.cwd, XDG_DATA_HOME: join(file, "data") }, /ENOTDIR|EEXIST/],
+    ...(existsSync("/proc/self") ? [[{ HOME: "/proc/none" }, /ENOENT/] as const] : []),
+  ];
+  for (const [env, cause] of rows) {
+    const { code, stderr } = await harness.run(["completion", "install", "bash"], { env });
+    expect([env, code, stderr]).toEqual([env, 1, expect.stringMatching(cause)]);
+    expect(stderr).toContain(
+      "→ name a folder that you can write in XDG_DATA_HOME, or save what this prints: checkout completion bash\n",
+    );
+    expect(stderr).not.toContain("--dir");
+  }
+});

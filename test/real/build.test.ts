@@ -105,6 +105,28 @@ test("a stack trace of the program names the files of src", async () => {
   });
 });
 
+test.each([
+  ["Bun", 'Object.defineProperty(process.versions, "bun", { value: "1.3.1" });'],
+  ["Bun", "globalThis.Bun = {};"],
+  ["Deno", 'Object.defineProperty(process.versions, "deno", { value: "2.5.0" });'],
+  ["Deno", "globalThis.Deno = {};"],
+])("%s, which cannot run the program, is named in one sentence", async (runtime, definition) => {
+  const simulated = join(tempFolder(), "simulated.cjs");
+  writeFileSync(
+    simulated,
+    `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "24.3.0" } });
+${definition}`,
+  );
+  const started = runFile(process.execPath, ["-r", simulated, join(ROOT, "bin/checkout.cjs"), "--version"]);
+  await expect(started).rejects.toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr:
+      `checkout needs Node 22.22.2 or newer, and this is ${runtime}: install Node from https://nodejs.org, ` +
+      "or use the executable, which needs none.\n",
+  });
+});
+
 /** A repository with one source, and builds that copy it. */
 function repository() {
   const root = tempFolder();

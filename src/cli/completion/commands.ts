@@ -1,7 +1,7 @@
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import type { World } from "../../world.ts";
 import { register, type Context, type Group } from "../command.ts";
-import { EXIT, Refused, refuseUsage } from "../problem.ts";
+import { EXIT, Refused, refuseUsage, storageProblem } from "../problem.ts";
 import { printable } from "../../core/text.ts";
 import bash from "./checkout.bash?raw";
 import fish from "./checkout.fish?raw";
@@ -93,8 +93,13 @@ function install({ world, printer }: Context, name: string | undefined): Promise
   const shell = shellNamed(name) ?? shellOfUser(world);
   const path = placeOf(world, shell);
   refuseForeign(world, path);
-  world.files.makeFolder(dirname(path));
-  world.files.write(path, COMPLETION_SCRIPTS[shell]);
+  try {
+    world.files.makeFolder(dirname(path));
+    world.files.write(path, COMPLETION_SCRIPTS[shell]);
+  } catch (error) {
+    const problem = storageProblem(error);
+    throw problem === undefined ? error : new Refused({ ...problem, next: otherWays(shell) });
+  }
   const also = PLACES[shell].also(path);
   return printer.result({ shell, path, also }, () => `✓ wrote ${printable(path)}\n  ${printable(also)}`);
 }
@@ -137,13 +142,17 @@ function placeOf({ env }: World, shell: CompletedShell): string {
   const { variable, fallback, path } = PLACES[shell];
   const home = env["HOME"] || env["USERPROFILE"];
   const base = env[variable] || (home ? join(home, fallback) : undefined);
-  if (base !== undefined) return join(base, path);
-  throw new Refused({
-    exitCode: EXIT.failed,
-    code: "no_home",
-    message: "there is no home folder to write to (HOME)",
-    next: `checkout completion ${shell} prints the script`,
-  });
+  if (base !== undefined && isAbsolute(base)) return join(base, path);
+  const message =
+    base === undefined
+      ? "there is no home folder to write to (HOME)"
+      : `${env[variable] ? variable : "HOME"} is not an absolute path: ${printable(base)}`;
+  throw new Refused({ exitCode: EXIT.failed, code: "no_home", message, next: otherWays(shell) });
+}
+
+/** The next step if the script cannot be written to the home folder. */
+function otherWays(shell: CompletedShell): string {
+  return `name a folder that you can write in ${PLACES[shell].variable}, or save what this prints: checkout completion ${shell}`;
 }
 
 /** Refuses a file that another program or the user wrote. */
