@@ -1,6 +1,5 @@
 import type { ServedSandbox } from "../host/hosting.ts";
-import { printable } from "../core/text.ts";
-import { EXIT, Refused, START_SANDBOX } from "./problem.ts";
+import { problemOf, Refused } from "./problem.ts";
 import type { World } from "../world.ts";
 
 /** Aborts when the command is stopped, until the end of the enclosing block: `using stop = abortOnStop(world)`. */
@@ -12,11 +11,11 @@ export function abortOnStop({ onStop }: Pick<World, "onStop">): AbortController 
 
 /** Resolves when a sandbox shall end; throws if its database was deleted, after which it can serve nothing. */
 export async function untilAskedToStop(
-  { description, stopRequested, stateLost }: ServedSandbox,
+  { stopRequested, stateLost }: Pick<ServedSandbox, "stopRequested" | "stateLost">,
   stopped: Promise<unknown>,
 ): Promise<void> {
-  const asked = Promise.race([stopped, stopRequested]).then(() => "asked");
-  if ((await Promise.race([asked, stateLost])) === "asked") return;
-  const message = `sandbox.db of ${printable(description.dataDir ?? "")} was deleted or replaced while the sandbox was running, so the sandbox has ended`;
-  throw new Refused({ exitCode: EXIT.failed, code: "state_lost", message, next: START_SANDBOX });
+  const lost = stateLost.then((failure) => {
+    throw new Refused(problemOf(failure));
+  });
+  await Promise.race([stopped, stopRequested, lost]);
 }

@@ -2,6 +2,7 @@ import type { RunRecord } from "../core/state-files.ts";
 import type { LogStream } from "../sandbox/runtime/access-log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { GuestWorld } from "../world.ts";
+import type { HostFailure } from "./failure.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
 import type { ReadyMessage } from "./ready.ts";
 import type { SandboxDescription } from "../core/sandbox/description.ts";
@@ -19,7 +20,7 @@ export type ServedSandbox = {
   /** Resolves when the control API asks the sandbox to stop. */
   readonly stopRequested: Promise<void>;
   /** Resolves when the database was deleted or replaced: the sandbox can serve nothing any more. */
-  readonly stateLost: Promise<void>;
+  readonly stateLost: Promise<HostFailure>;
 };
 
 /** The state folder of a sandbox, and its log. */

@@ -4,6 +4,7 @@ import { withService, type SandboxSource } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { signInLink, type PortalAccess } from "../sandbox/runtime/portal-access.ts";
 import { stateFile } from "./folder/files.ts";
+import { watchForLoss } from "./folder/loss.ts";
 import { holdFolder } from "./folder/hold.ts";
 import * as state from "./folder/state-folder.ts";
 import { readGivenSecrets, refuseOtherSecret } from "./given-secrets.ts";
@@ -58,6 +59,9 @@ export async function serveSandbox<Value>(
   }
 }
 
+/** The command that starts a sandbox. */
+const START = "checkout sandbox start";
+
 /** The source of a sandbox, and the functions that run while it is served. */
 type ServeRun<Value> = SandboxSource & ServeCallbacks<Value>;
 
@@ -79,19 +83,18 @@ function serveFolder<Value>(
     run.write(listener.port);
     isUsed();
     // Before the announcement: who reads it may delete the folder at once.
-    const lost = Promise.withResolvers<void>();
     const { held } = source;
-    const stopLooking = held && world.onFileLost?.(stateFile(held.path, "database"), lost.resolve);
+    const lost = watchForLoss(world, held === undefined ? [] : [stateFile(held.path, "database")], START);
     try {
       const heldBack = description.heldBack ?? undefined;
       const { given } = source;
-      const ending = { stopRequested, stateLost: lost.promise };
+      const ending = { stopRequested, stateLost: lost.failure };
       const served = { ready, description, heldBack, given, adminToken, sandbox, ...ending };
       await announce?.(served);
       sandbox.announced();
       return accept(await use(served));
     } finally {
-      stopLooking?.();
+      lost.stop();
       await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
     }
   });

@@ -11,11 +11,11 @@ const MAX_REDIRECTS = 20;
  * origin is returned as the answer.
  */
 export function createFetch(running: InProcessSandbox): Pick<Sandbox, "fetch" | "handler"> {
-  const { ready, service, limits, isClosed } = running;
+  const { ready, service, limits, isClosed, closedError } = running;
   const { origin } = new URL(ready.base_url);
   const own = new Set([origin, ready.checkout_origin]);
   const answer = async (request: Request, original = request): Promise<Response> => {
-    if (isClosed()) throw new TypeError("fetch failed", { cause: new Error("the sandbox was closed") });
+    if (isClosed()) throw new TypeError("fetch failed", { cause: closedError() });
     return answerFetch(service, request, { limits, original });
   };
   const send: Sandbox["fetch"] = async (input, init) => {

@@ -6,6 +6,7 @@ import { serveSandbox } from "../host/serve.ts";
 import type { SandboxContext } from "../sandbox/sandbox.ts";
 import { VERSION } from "../version.ts";
 import type { GuestWorld, HttpRequest, HttpResponse, ServerLimits, Service } from "../world.ts";
+import type { HostFailure } from "../host/failure.ts";
 import { StartError } from "./errors.ts";
 import type { ServeOptions } from "../host/options.ts";
 import type { ServedSandbox } from "../host/hosting.ts";
@@ -23,6 +24,8 @@ export type InProcessSandbox = {
   /** The failure log's line about a request; undefined if the request did not fail. */
   readonly failureOf: (requestId: string) => string | undefined;
   readonly isClosed: () => boolean;
+  /** The error of a call after the sandbox was closed, with the reason if it closed by itself. */
+  readonly closedError: (cause?: unknown) => Error;
   /** Stops the sandbox as a signal stops `checkout sandbox start`; resolves when everything is on disk. */
   readonly close: () => Promise<void>;
   /** Ends all remaining timers, waits and requests. */
@@ -62,11 +65,12 @@ export async function startInProcess(
     isGuest: true,
   };
   let isClosed = false;
+  let lost: HostFailure | undefined;
   const ended = serveSandbox(host, options, {
     place: { folder, log },
     use: async (sandbox) => {
       served.resolve(sandbox);
-      await Promise.race([stop.promise, sandbox.stopRequested]);
+      lost = (await Promise.race([stop.promise, sandbox.stopRequested, sandbox.stateLost])) ?? undefined;
       isClosed = true;
     },
   });
@@ -84,6 +88,11 @@ export async function startInProcess(
     limits,
     failureOf: log.find,
     isClosed: () => isClosed,
+    closedError: (cause) =>
+      new Error(
+        `the sandbox was closed${lost === undefined ? "" : `: ${lost.message}`}`,
+        cause === undefined ? {} : { cause },
+      ),
     close: async () => {
       isClosed = true;
       stop.resolve();
@@ -96,7 +105,7 @@ export async function startInProcess(
 }
 
 /** Throws if the sandbox was closed, because its context can no longer be used. */
-export function refuseClosed({ isClosed }: InProcessSandbox): void {
+export function refuseClosed({ isClosed, closedError }: InProcessSandbox): void {
   if (isClosed()) throw closedError();
 }
 
@@ -106,12 +115,8 @@ export async function whileOpen<Value>(running: InProcessSandbox, act: () => Pro
   try {
     return await act();
   } catch (error) {
-    throw running.isClosed() ? closedError(error) : error;
+    throw running.isClosed() ? running.closedError(error) : error;
   }
-}
-
-function closedError(cause?: unknown): Error {
-  return new Error("the sandbox was closed", cause === undefined ? {} : { cause });
 }
 
 const START_FAILURE = {

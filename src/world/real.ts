@@ -86,6 +86,7 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     cwd: process.cwd(),
     pid: process.pid,
     files,
+    onFileLost,
     ownFile,
     sqliteAddon: () => undefined,
     ...clock,

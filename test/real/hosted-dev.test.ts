@@ -1,7 +1,8 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { WORKERD_VERSION } from "../../src/host/hosted/workerd-config.ts";
+import { indexPath } from "../../src/host/hosted/state.ts";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { backUpByPage } from "../support/backup.ts";
 import { eventually } from "../support/eventually.ts";
@@ -186,6 +187,23 @@ test("hosted dev leaves the state of a sandbox alone, and says where workerd can
     expect.stringContaining("which runs the service, ended with 1"),
   ]);
   expect(existsSync(join(cwd, "hosted/run.json"))).toBe(false);
+});
+
+test.for([
+  ["its folder", (folder: string) => rmSync(folder, { recursive: true }), /objects was deleted or replaced/],
+  [
+    "its list of stores",
+    (folder: string) => rmSync(indexPath(folder)),
+    /\.sqlite was deleted or replaced while the sandbox was running, so the sandbox has ended/,
+  ],
+] as const)("hosted dev ends by itself when %s is deleted, and says why", async ([, lose, why]) => {
+  const folder = join(tempFolder(), "hosted");
+  const served = await startDev(folder);
+  lose(folder);
+  expect([await served.ended, served.output.stderr]).toEqual([1, expect.stringMatching(why)]);
+  expect(served.output.stderr).toContain("checkout hosted dev");
+  expect(served.output.stderr).not.toMatch(/\n\s+at |bug in checkout/);
+  await expect(fetch(served.ready.base_url)).rejects.toThrow("fetch failed");
 });
 
 test("hosted dev is stopped while workerd is still being fetched", async () => {

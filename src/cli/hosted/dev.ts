@@ -3,7 +3,7 @@ import { serveHosted, type HostedOptions } from "../../host/hosted/serve.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import { listOption, toOptionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import { wholeNumberParser } from "../parsers.ts";
-import { EXIT, Refused, unwrap } from "../problem.ts";
+import { EXIT, problemOf, Refused, unwrap } from "../problem.ts";
 import { readyBanner, readyLineProblem, warnHeldBack } from "../sandbox/ready.ts";
 import { adoptOption } from "../sandbox/serving-options.ts";
 import { abortOnStop } from "../stopping.ts";
@@ -53,15 +53,17 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
       await printer.result(ready, () => readyBanner(context, ready));
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
-    use: (ended, heldBack) => {
+    use: ({ ended, stateLost, heldBack }) => {
       if (heldBack !== undefined) warnHeldBack(context, heldBack);
-      return Promise.race([stopped, ended]);
+      return Promise.race([stopped, ended, stateLost]);
     },
   });
-  if (unwrap(served) === "stopped") {
+  const end = unwrap(served);
+  if (end === "stopped") {
     printer.talk("checkout hosted stopped.");
     return EXIT.done;
   }
+  if (end !== undefined) throw new Refused(problemOf(end));
   throw new Refused({
     exitCode: EXIT.failed,
     code: "workerd_ended",

@@ -11,6 +11,7 @@ import type { RunRecord } from "../../core/state-files.ts";
 import type { ShellResult, World } from "../../world.ts";
 import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
 import { stateFile } from "../folder/files.ts";
+import { watchForLoss } from "../folder/loss.ts";
 import { holdFolder } from "../folder/hold.ts";
 import * as state from "../folder/state-folder.ts";
 import { readGivenSecrets } from "../given-secrets.ts";
@@ -22,8 +23,10 @@ import { parseDescription } from "../../core/sandbox/description.ts";
 import {
   confirmFirstStore,
   holdOfState,
+  indexPath,
   keepFirstStore,
   readHostedState,
+  START,
   type HostedState,
 } from "./state.ts";
 import { runWorkerd, type ServiceSecrets } from "./workerd.ts";
@@ -45,14 +48,23 @@ export type HostedOptions = {
 /** The hosts of `--allow-target` and this machine, with their permitted addresses. */
 type AllowedNetwork = { readonly hosts: readonly string[]; readonly addresses: readonly string[] };
 
+/** A hosted service that answers requests. */
+type RunningService = {
+  /** Resolves if workerd ends by itself. */
+  readonly ended: Promise<void>;
+  /** Resolves if the folder or the list of the stores was deleted or replaced. */
+  readonly stateLost: Promise<HostFailure>;
+  /** Why no events are delivered; undefined if events are delivered. */
+  readonly heldBack: string | undefined;
+};
+
 /** The folder of a hosted service, and the functions that run while it is served. */
 type Purpose<Value> = {
   readonly folder: string;
   /** Aborted when the command is stopped, also while workerd is still being fetched. */
   readonly stopping: AbortSignal;
   readonly announce: (ready: ReadyMessage) => Promise<void>;
-  /** `ended` resolves if workerd ends by itself; `heldBack` says why no events are delivered, if so. */
-  readonly use: (ended: Promise<void>, heldBack: string | undefined) => Promise<Value>;
+  readonly use: (running: RunningService) => Promise<Value>;
 };
 
 /** Timeout of a start, in milliseconds: at the first start npx fetches workerd. */
@@ -123,6 +135,7 @@ async function serveAt<Value>(
   const { folder } = purpose;
   writeConfig(context, folder, service);
   const ending = new AbortController();
+  let lost: ReturnType<typeof watchForLoss> | undefined;
   const ran = runWorkerd(world, { folder, secrets: service, signal: ending.signal });
   try {
     const started = await untilReady(context, service, { ran, stopping: purpose.stopping });
@@ -132,10 +145,13 @@ async function serveAt<Value>(
     if (!ready.ok) return ready;
     const { store_id, version } = ready.value;
     state.writeRunRecord(world, folder, { ...service.run, port: service.port, version, store_id });
+    lost = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START);
     await purpose.announce(ready.value);
     const ended = ran.then(() => undefined);
-    return accept(await purpose.use(ended, service.folderHold ?? undefined));
+    const heldBack = service.folderHold ?? undefined;
+    return accept(await purpose.use({ ended, stateLost: lost.failure, heldBack }));
   } finally {
+    lost?.stop();
     ending.abort();
     await ran;
   }

@@ -43,7 +43,7 @@ export type HostedState = {
 const ALARMS = "metadata.sqlite";
 
 /** The command that starts the service. */
-const START = "checkout hosted dev";
+export const START = "checkout hosted dev";
 
 /**
  * Reads the state of a hosted service, and writes nothing. Refuses a state whose index, a store in it, an alarm,
@@ -200,7 +200,8 @@ function optionsOf({ sqliteAddon }: Pick<StateWorld, "sqliteAddon">) {
   return { nativeBinding: sqliteAddon() };
 }
 
-function indexPath(folder: string): string {
+/** The database of a hosted service that lists its stores. */
+export function indexPath(folder: string): string {
   return join(stateFile(folder, "objects"), OBJECT_CLASSES.index, objectFileName("index", INDEX_NAME));
 }
 

@@ -1,0 +1,23 @@
+import { printable } from "../../core/text.ts";
+import type { World } from "../../world.ts";
+import type { HostFailure } from "../failure.ts";
+
+/**
+ * Watches files and folders without which a server can serve nothing any more, until `stop` is called. `failure`
+ * resolves within seconds after one of them was deleted or replaced (decision 63); `start` is the command that starts
+ * the server again.
+ */
+export function watchForLoss(
+  world: Pick<World, "onFileLost">,
+  paths: readonly string[],
+  start: string,
+): { readonly failure: Promise<HostFailure>; readonly stop: () => void } {
+  const lost = Promise.withResolvers<HostFailure>();
+  const stops = paths.map((path) =>
+    world.onFileLost?.(path, () => {
+      const message = `${printable(path)} was deleted or replaced while the sandbox was running, so the sandbox has ended`;
+      lost.resolve({ kind: "failed", code: "state_lost", message, next: start });
+    }),
+  );
+  return { failure: lost.promise, stop: () => stops.forEach((stop) => stop?.()) };
+}

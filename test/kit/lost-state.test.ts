@@ -1,0 +1,34 @@
+import { renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { startSandbox } from "../../src/testing/testing.ts";
+import { eventually } from "../support/eventually.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const LOSSES: readonly (readonly [string, (folder: string) => void])[] = [
+  ["the folder is deleted", (folder) => rmSync(folder, { recursive: true })],
+  ["the folder is renamed", (folder) => renameSync(folder, `${folder}-away`)],
+  ["the database is deleted", (folder) => rmSync(join(folder, "sandbox.db"))],
+];
+
+test.for(LOSSES)("a sandbox of the kit is closed when %s, and each later call says why", async ([, lose]) => {
+  const folder = join(tempFolder(), "state");
+  const sandbox = await startSandbox({ state: { folder }, port: 0 });
+  onTestFinished(() => sandbox.close());
+  const receiver = await sandbox.store.receiver();
+  lose(folder);
+  const why = /^the sandbox was closed: .*sandbox\.db was deleted or replaced while the sandbox was running/;
+  await eventually("the sandbox is closed", () => expect(() => sandbox.instanceId).toThrow(why));
+  await expect(sandbox.store.orders.get("order-1")).rejects.toThrow(why);
+  await expect(sandbox.reset()).rejects.toThrow(why);
+  await expect(sandbox.fetch("/healthz")).rejects.toMatchObject({
+    message: "fetch failed",
+    cause: { message: expect.stringMatching(why) as string },
+  });
+  await expect(fetch(`${sandbox.origin}/healthz`)).rejects.toThrow("fetch failed");
+  await sandbox.close();
+  await expect(fetch(receiver.url)).rejects.toThrow("fetch failed");
+  // Its port is free again.
+  const again = await startSandbox({ port: Number(new URL(sandbox.origin).port) });
+  await again.close();
+});
