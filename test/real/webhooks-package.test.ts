@@ -13,6 +13,12 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const TSC = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
+const OLDER_TSC = join(
+  dirname(
+    createRequire(createRequire(import.meta.url).resolve("oazapfts")).resolve("typescript/package.json"),
+  ),
+  "bin/tsc",
+);
 const runFile = promisify(execFile);
 
 const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
@@ -91,6 +97,19 @@ export async function suite(): Promise<Event | string> {
   const found = await store.events.waitFor({ data: { order_id: "o" } });
   return found.type === "order.created" && answer.ok ? found : new CheckoutError({ status: 1, code: "", message: "", requestId: "" }).code;
 }
+`;
+
+const TYPED_KITS = `
+import { createStoreTest as jestTest } from "hosted-checkout/testing/jest";
+import { createStoreTest as nodeTest } from "hosted-checkout/testing/node";
+import { createStoreTest as playwrightTest } from "hosted-checkout/testing/playwright";
+import { createStoreTest as vitestTest } from "hosted-checkout/testing/vitest";
+for (const create of [jestTest, nodeTest, playwrightTest, vitestTest]) {
+  create({ seed: "s" });
+}
+// @ts-expect-error: a misspelled option
+for (const create of [jestTest, nodeTest]) create({ sed: "s" });
+nodeTest()("pays", async ({ store }) => store.pay("order-1"));
 `;
 
 /** The package as npm packs it from what is built, unpacked where a merchant's project has it. */
@@ -203,9 +222,10 @@ test("the packed package is imported, required, bundled and type-checked, its we
   const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022"];
   let types = ["--types", ""];
   let libraries = ["--lib", "es2022"];
+  let compiler = TSC;
   const check = (module: string, resolution: string, ...names: string[]): Promise<unknown> => {
     const modules = ["--module", module, "--moduleResolution", resolution];
-    return runFile(process.execPath, [TSC, ...strict, ...libraries, ...types, ...modules, ...names], {
+    return runFile(process.execPath, [compiler, ...strict, ...libraries, ...types, ...modules, ...names], {
       cwd: project,
     }).catch((error: { readonly stdout: string }) => Promise.reject(new Error(error.stdout)));
   };
@@ -217,10 +237,16 @@ test("the packed package is imported, required, bundled and type-checked, its we
   const [imported, required] = [await node("suite.mjs"), await node("suite.cjs")];
   expect([required, imported.slice(38)]).toEqual([imported, '",true,true,"invalid_parameter"]']);
   for (const name of ["suite.ts", "suite.mts", "suite.cts"]) write(name, TYPED_SUITE);
+  write("kits.ts", TYPED_KITS);
   // As in a project without @types/node, or with TypeScript 7, which takes in none by itself.
   libraries = [];
   await check("nodenext", "nodenext", "suite.mts", "suite.cts");
   libraries = ["--lib", "es2022"];
   types = ["--types", "node", "--typeRoots", join(ROOT, "node_modules/@types")];
   await check("esnext", "bundler", "typed.ts", "suite.ts");
+  // Resolution before Node's `exports`, which many projects still have; TypeScript 7 has left it out.
+  compiler = OLDER_TSC;
+  await check("commonjs", "node10", "typed.ts", "suite.ts");
+  // The runners' own types are not installed.
+  await check("commonjs", "node10", "--skipLibCheck", "kits.ts");
 });
