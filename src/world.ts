@@ -121,6 +121,8 @@ export type Listener = {
   readonly port: number;
   /** Accepts no more connections, waits at most `graceMs` for requests and streams in flight, then closes the rest. */
   readonly close: (graceMs: number) => Promise<void>;
+  /** Whether the program keeps running while only this server is open. Default: it does. */
+  readonly keepRunning?: (keeps: boolean) => void;
 };
 
 /** Limits of one server: bytes of a body, number of connections, and idle milliseconds of a connection. */

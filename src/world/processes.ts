@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
-import type { StopSignal, World } from "../world.ts";
+import type { Listener, StopSignal, World } from "../world.ts";
 import { childProcess, codeOf } from "./node.ts";
 import { readText } from "./read.ts";
 
@@ -132,4 +132,40 @@ export function captureOutput(command: string, args: readonly string[]): string 
     // The command does not exist, or it found nothing.
     return undefined;
   }
+}
+
+/** What a program that forgot `close()` is told. */
+const FORGOTTEN =
+  "a sandbox of hosted-checkout/testing is still open at the end of this program; to close it: await sandbox.close(), " +
+  "or declare it with await using";
+
+/** The open worlds of this process, with the servers of each. */
+const openWorlds = new Set<Set<Listener>>();
+
+/**
+ * Watches the servers of a guest's world, until `stop` is called. They do not keep the program running until nothing
+ * else does: then the program is at its end, is told once that it forgot `close()`, and keeps running as before.
+ */
+export function watchForUnclosed(): { readonly add: (server: Listener) => void; readonly stop: () => void } {
+  const servers = new Set<Listener>();
+  openWorlds.add(servers);
+  // One function for all worlds: Node warns of more than ten.
+  if (openWorlds.size === 1) process.on("beforeExit", tellUnclosed);
+  return {
+    add: (server) => {
+      servers.add(server);
+      server.keepRunning?.(false);
+    },
+    stop: () => {
+      openWorlds.delete(servers);
+      if (openWorlds.size === 0) process.removeListener("beforeExit", tellUnclosed);
+    },
+  };
+}
+
+function tellUnclosed(): void {
+  for (const servers of openWorlds) for (const server of servers) server.keepRunning?.(true);
+  openWorlds.clear();
+  process.removeListener("beforeExit", tellUnclosed);
+  process.emitWarning(FORGOTTEN);
 }

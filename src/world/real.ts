@@ -8,7 +8,7 @@ import { machine, ownFile, packageFolder, settingsFolder, temporaryFile, tempora
 import { addressesOf, listen, send } from "./network.ts";
 import { sea } from "./node.ts";
 import { standardOutputs } from "./output.ts";
-import { onStop, portOwner, processStart, terminate } from "./processes.ts";
+import { onStop, portOwner, processStart, terminate, watchForUnclosed } from "./processes.ts";
 import { randomness } from "./random.ts";
 import { runInShell, runProgram } from "./shell.ts";
 import { clearTimeout, receiversNow, setTimeout } from "./clock.ts";
@@ -71,6 +71,7 @@ export function realWorld(): World {
 export function guestWorld(): { readonly world: GuestWorld; readonly end: () => void } {
   const timers = new Set<NodeJS.Timeout>();
   const ending = new AbortController();
+  const unclosed = watchForUnclosed();
   const later = (milliseconds: number, run: () => void): void => {
     if (ending.signal.aborted) return;
     const timer = setTimeout(() => {
@@ -78,6 +79,8 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
       run();
     }, milliseconds);
     timers.add(timer);
+    // Later work of a sandbox, such as an expiry, does not keep the program running; a write that is under way does.
+    if (milliseconds >= LATER_WORK_MS) timer.unref();
   };
   const untilEnd = (signal?: AbortSignal): AbortSignal =>
     signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
@@ -99,18 +102,24 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     resolve: addressesOf,
     listen: async (makeService, options) => {
       const { serveHttp } = await import("../web/server/serve.ts");
-      return serveHttp(makeService, { ...options, after: later });
+      const listening = await serveHttp(makeService, { ...options, after: later });
+      if (listening.ok) unclosed.add(listening.value);
+      return listening;
     },
     portOwner,
     processStart,
   };
   const end = (): void => {
+    unclosed.stop();
     ending.abort();
     for (const timer of timers) clearTimeout(timer);
     timers.clear();
   };
   return { world, end };
 }
+
+/** From this delay on, work is not part of a call that the program may be waiting for, in milliseconds. */
+const LATER_WORK_MS = 1000;
 
 /** The locks of files, whose module is loaded on demand; `addon` is the path of the SQLite addon. */
 function locksWith(

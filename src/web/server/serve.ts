@@ -44,7 +44,16 @@ export async function serveHttp(
   const rests = idleConnectionsOf(sockets, limits);
   const isOpen = addresses.length > 0;
   for (const server of servers) attach(server, { service, rests, after, limits, isOpen });
-  return accept({ port, close: (graceMs) => close(servers, sockets, { graceMs, after }) });
+  return accept({
+    port,
+    close: (graceMs) => close(servers, sockets, { graceMs, after }),
+    keepRunning: (keeps) => {
+      for (const server of servers) {
+        if (keeps) server.ref();
+        else server.unref();
+      }
+    },
+  });
 }
 
 function portOf(server: Server): number {

@@ -1,0 +1,78 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, onTestFinished, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { projectOf } from "../support/kit-projects.ts";
+
+const TOLD =
+  /^\(node:\d+\) Warning: a sandbox of hosted-checkout\/testing is still open at the end of this program; to close it: await sandbox\.close\(\), or declare it with await using\n/;
+
+/** Runs the program of a merchant. */
+function runScript(script: string) {
+  const cwd = projectOf({
+    "script.mjs": `import { startSandbox } from "hosted-checkout/testing";\n${script}`,
+  });
+  const child = spawn(process.execPath, ["script.mjs"], { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const output = { stdout: "", stderr: "" };
+  child.stdout.on("data", (text: Buffer) => (output.stdout += text.toString()));
+  child.stderr.on("data", (text: Buffer) => (output.stderr += text.toString()));
+  return { output, ended: once(child, "close").then(([code]: unknown[]) => code) };
+}
+
+const WORK = `
+const { store } = sandbox;
+const receiver = await store.receiver();
+const order = await store.orders.create({ order_id: "order-1001", price_id: "price_coffee" });
+await store.pay(order.id);
+await receiver.waitFor("order.succeeded");
+`;
+
+test.for([
+  ["closes it", "const sandbox = await startSandbox(); await sandbox.close();"],
+  ["closes it after work", `const sandbox = await startSandbox();${WORK}await sandbox.close();`],
+  [
+    "closes one without a socket",
+    `const sandbox = await startSandbox({ port: null });${WORK}await sandbox.close();`,
+  ],
+  ["closes it later", `const sandbox = await startSandbox(); setTimeout(() => void sandbox.close(), 300);`],
+  [
+    "closes it when another program has ended",
+    `import { exec } from "node:child_process";
+    const sandbox = await startSandbox(); exec("sleep 0.3", () => void sandbox.close());`,
+  ],
+  ["closes twelve", "for (let at = 0; at < 12; at += 1) await (await startSandbox()).close();"],
+  ["could not start one", "await startSandbox({ port: -1 }).catch(() => undefined);"],
+] as const)("a script that %s is told nothing, and ends", async ([, script]) => {
+  const { output, ended } = runScript(script);
+  expect([await ended, output]).toEqual([0, { stdout: "", stderr: "" }]);
+});
+
+test.for([
+  ["without a socket", "await startSandbox({ port: null });"],
+  [
+    "without a socket, with an order that expires in an hour",
+    `const { store } = await startSandbox({ port: null });
+    await store.orders.create({ order_id: "order-1001", price_id: "price_coffee" });`,
+  ],
+] as const)("a script that forgot to close a sandbox %s is told so, and ends", async ([, script]) => {
+  const { output, ended } = runScript(script);
+  expect([await ended, output.stderr]).toEqual([0, expect.stringMatching(TOLD)]);
+});
+
+test.for([
+  ["", ""],
+  [" after work", WORK],
+  [", and waits for something that never comes", "await new Promise(() => {});"],
+  [", one of several", "for (let at = 0; at < 12; at += 1) await startSandbox();"],
+] as const)(
+  "a script that forgot to close a sandbox%s is told so once, and the sandbox answers further",
+  async ([, work]) => {
+    const { output } = runScript(
+      `const sandbox = await startSandbox(); process.stdout.write(sandbox.origin);${work}`,
+    );
+    await eventually("the script is told", () => expect(output.stderr).toMatch(TOLD));
+    expect((await fetch(`${output.stdout}/healthz`)).status).toBe(200);
+    expect(output.stderr.match(/still open/g)).toHaveLength(1);
+  },
+);
