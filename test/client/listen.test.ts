@@ -504,7 +504,7 @@ test("another host has to be allowed, is looked up for each event, and leads now
   expect(lines.map(({ outcome, code, answered }) => [outcome, code, answered])).toEqual([
     ["forwarded", null, 200],
     ["not_answered", "forbidden", 502],
-    ["not_answered", "forbidden", 502],
+    ["not_answered", "unreachable", 502],
   ]);
 });
 

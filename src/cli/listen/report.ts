@@ -182,15 +182,23 @@ function attemptResultOf(result: ListenerResult): CauseMaterial | undefined {
 function targetCauses(result: ListenerResult, style: Style): readonly string[] {
   const end = attemptResultOf(result);
   if (end === undefined) return [];
-  const options = CERTIFICATE_CAUSES.has(likelyCause(end)?.code ?? "") ? `; ${CERTIFICATE_OPTIONS}` : "";
   const cause = causeText(end, english);
-  return cause === undefined ? [] : [`  ${style.cyan("→")} ${cause}${options}`];
+  const option = CERTIFICATE_OPTIONS.get(likelyCause(end)?.code ?? "");
+  if (cause === undefined) return [];
+  return [`  ${style.cyan("→")} ${cause}${option === undefined ? "" : `; ${option}`}`];
 }
 
-/** Causes that an option of the command removes. */
-const CERTIFICATE_CAUSES = new Set(["tls_untrusted", "tls_wrong_name", "tls_expired", "tls_not_yet_valid"]);
-const CERTIFICATE_OPTIONS =
-  "checkout listen --ca FILE trusts the CA of that file, and --insecure verifies no certificate";
+const INSECURE = "checkout listen --insecure verifies no certificate";
+/** The options of the command that remove a cause. */
+const CERTIFICATE_OPTIONS: ReadonlyMap<string, string> = new Map([
+  [
+    "tls_untrusted",
+    "checkout listen --ca FILE trusts the CA of that file, and --insecure verifies no certificate",
+  ],
+  ["tls_wrong_name", INSECURE],
+  ["tls_expired", INSECURE],
+  ["tls_not_yet_valid", INSECURE],
+]);
 
 function resultParts({ result, milliseconds, next }: HandledDelivery, { style, plan }: LineStyle): string[] {
   const where = (url: string): string => (plan.routes.length === 0 ? "" : ` ${printable(url)}`);

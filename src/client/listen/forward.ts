@@ -1,4 +1,5 @@
 import { answerFacts, type AttemptFacts } from "../../core/network/connection-fault.ts";
+import type { Outcome, Refusal } from "../../core/outcome.ts";
 import type { AddedHeader } from "../../core/webhook/forwarding.ts";
 import { filterAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import { headerValues } from "../../core/webhook/signature.ts";
@@ -52,8 +53,7 @@ export async function forwardDelivery(
 ): Promise<ForwardResult> {
   const { request, url } = delivery;
   const addresses = await addressesOf(world, url, options.targets);
-  if (typeof addresses === "string")
-    return { kind: "unanswered", url, failure: "forbidden", message: addresses, facts: {} };
+  if (!addresses.ok) return { kind: "unanswered", url, ...addresses.refusal };
   const sent = await world.send({
     method: "POST",
     url,
@@ -63,7 +63,7 @@ export async function forwardDelivery(
     maxResponseBytes: MAX_ANSWER_BYTES,
     larger: "cut",
     examined: true,
-    addresses,
+    addresses: addresses.value,
     tls: options.tls,
   });
   if (!sent.ok) {
@@ -90,13 +90,26 @@ async function addressesOf(
   world: Pick<World, "resolve">,
   url: string,
   policy: TargetPolicy,
-): Promise<readonly string[] | string> {
+): Promise<Outcome<readonly string[], Unsent>> {
+  const forbidden = ({ message }: Refusal): Outcome<never, Unsent> => ({
+    ok: false,
+    refusal: { failure: "forbidden", message, facts: {} },
+  });
   const target = parseTarget(url, policy);
-  if (!target.ok) return target.refusal.message;
+  if (!target.ok) return forbidden(target.refusal);
   const resolved = target.value.addresses === null ? await world.resolve(target.value.host) : [];
   const addresses = filterAddresses(target.value, resolved, policy);
-  return addresses.ok ? addresses.value : addresses.refusal.message;
+  if (addresses.ok) return addresses;
+  return resolved.length === 0 ? { ok: false, refusal: UNRESOLVED } : forbidden(addresses.refusal);
 }
+
+type Unsent = Pick<Extract<ForwardResult, { kind: "unanswered" }>, "failure" | "message" | "facts">;
+
+const UNRESOLVED: Unsent = {
+  failure: "unreachable",
+  message: "the host name has no address",
+  facts: { fault: "no_address" },
+};
 
 /** The headers to forward. A verified delivery has each signed header exactly once. */
 function headersToForward(

@@ -1,0 +1,113 @@
+import { expect, test } from "vitest";
+import { handledDeliveryLine } from "../../src/cli/listen/report.ts";
+import { forwardDelivery } from "../../src/client/listen/forward.ts";
+import type { HandledDelivery } from "../../src/client/listen/listener.ts";
+import { causeText } from "../../src/core/explain/delivery.ts";
+import { causeOf, doubtOf } from "../../src/core/explain/delivery-causes.ts";
+import { english } from "../../src/core/language.ts";
+import { printable } from "../../src/core/text.ts";
+import { DEFAULT_HEADER_NAMES } from "../../src/core/webhook/signature.ts";
+import { send } from "../../src/world/network.ts";
+import { CERTIFICATE } from "../support/certificate.ts";
+import { ODD_ENDPOINTS, STILL, TRUSTED, UNNAMED, type OddEndpoint } from "../support/odd-endpoints.ts";
+
+const REQUEST: HandledDelivery["request"] = {
+  method: "POST",
+  target: "/",
+  rawHeaders: ["Content-Type", "application/json"],
+  body: Buffer.from("{}"),
+};
+const plain = (text: string): string => text;
+const STYLE = { bold: plain, dim: plain, red: plain, yellow: plain, green: plain, cyan: plain };
+/** The options that remove a cause. */
+const OPTIONS: Readonly<Record<string, RegExp>> = {
+  tls_untrusted: /--ca FILE trusts .* --insecure/,
+  tls_wrong_name: /; checkout listen --insecure/,
+};
+
+/** A status that `listen` cannot pass on is no answer. */
+const OF_LISTEN: Readonly<Record<string, string>> = { 600: "invalid_head" };
+
+/** What `listen` prints of a delivery that it forwarded to this target. */
+async function forwarded(row: OddEndpoint) {
+  const [, open, code] = row;
+  const url = await open();
+  const result = await forwardDelivery(
+    { send, resolve: () => Promise.resolve([]) },
+    { request: REQUEST, url },
+    {
+      targets: { allowedHosts: ["nowhere.example"], ownPort: 1 },
+      headers: [],
+      timeoutMs: STILL.has(code ?? "") ? 500 : 20_000,
+      tls: TRUSTED.includes(row) ? { ca: CERTIFICATE } : undefined,
+      headerNames: DEFAULT_HEADER_NAMES,
+    },
+  );
+  const lines = handledDeliveryLine(
+    {
+      at: 0,
+      storeAt: null,
+      request: REQUEST,
+      claims: { eventId: null, type: null, orderId: null, objectId: null },
+      verified: true,
+      fault: undefined,
+      injected: undefined,
+      result: { ...result, again: false },
+      answered: 502,
+      milliseconds: 1,
+      next: undefined,
+    },
+    {
+      style: STYLE,
+      wrap: plain,
+      typeWidth: 1,
+      plan: { eventTypes: [], routes: [], forward: url } as unknown as Parameters<
+        typeof handledDeliveryLine
+      >[1]["plan"],
+    },
+  );
+  return { result, lines };
+}
+
+test(`listen tells of each of ${ODD_ENDPOINTS.length} odd targets its own cause, beside the error, and nothing else`, async () => {
+  const allowed = ODD_ENDPOINTS.filter(([, , code]) => code !== "target_forbidden");
+  expect(allowed.length).toBeGreaterThan(80);
+  for (const row of allowed) {
+    const [name, , stated] = row;
+    const code = OF_LISTEN[name] ?? stated;
+    const { result, lines } = await forwarded(row);
+    const outcome =
+      result.kind === "answered"
+        ? {
+            url: result.url,
+            status: result.status,
+            error: null,
+            answer: Buffer.from(result.answer),
+            facts: result.facts,
+          }
+        : {
+            url: result.url,
+            status: null,
+            error: result.failure as "unreachable",
+            answer: null,
+            facts: result.facts,
+          };
+    const cause = causeOf(outcome) ?? doubtOf(outcome);
+    expect([name, cause?.code, lines]).toEqual([name, code, lines]);
+    const said = lines
+      .split("\n")
+      .slice(1)
+      .filter((line) => line.startsWith("  →"));
+    expect([name, said.length]).toEqual([name, code === undefined ? 0 : 1]);
+    if (code === undefined) continue;
+    expect([name, said[0]]).toEqual([
+      name,
+      expect.stringContaining(`→ ${causeText({ ...outcome, fault: null }, english)}`),
+    ]);
+    if (result.kind === "unanswered")
+      expect([name, lines]).toEqual([name, expect.stringContaining(printable(result.message))]);
+    expect([name, said[0]]).toEqual([name, expect.stringMatching(OPTIONS[code] ?? /^(?!.*--insecure)/)]);
+  }
+  const due = allowed.flatMap(([, , code]) => code ?? []);
+  expect(due.filter((code) => !UNNAMED.has(code)).length / due.length).toBeGreaterThan(0.9);
+});
