@@ -37,7 +37,7 @@ export function exportConfig({ settings, stores }: ServedConfig): Outcome<string
         url,
         ...(events.includes(ALL_EVENTS) ? {} : { events }),
         ...(inOrder ? { inOrder } : {}),
-        ...(ca === null ? {} : { ca }),
+        ...(ca === undefined ? {} : { ca }),
       })),
     })),
   };

@@ -26,7 +26,8 @@ export type StoreState = {
     readonly url: string;
     readonly events: readonly string[];
     readonly inOrder: boolean;
-    readonly ca: string | null;
+    /** Undefined for those of the sandbox. */
+    readonly ca?: string | undefined;
   }[];
   /** Undefined if the secret cannot be decrypted. */
   readonly signingSecret: string | undefined;
@@ -217,11 +218,11 @@ function endpointChanges(
       const change = compareItem("endpoint", about, [
         ["events", sortPatterns(before.events), sortPatterns(events)],
         ["in_order", before.inOrder, inOrder],
-        ["ca", shownCertificates(before.ca), shownCertificates(ca)],
+        ["ca", shownCertificates(before.ca ?? null), shownCertificates(ca)],
       ]);
       return { ...change, endpointId: before.id, events, inOrder, ca };
     }),
-    ...rest.map(({ id: endpointId, url, events, inOrder, ca }) =>
+    ...rest.map(({ id: endpointId, url, events, inOrder, ca = null }) =>
       Object.assign(itemNotInFile("endpoint", { storeId, name: url }, prune), {
         endpointId,
         events,

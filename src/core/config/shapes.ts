@@ -64,7 +64,7 @@ const configuredStore = z.object({
       url: z.string(),
       events: z.array(z.string()),
       inOrder: z.boolean(),
-      ca: z.nullable(z.string()),
+      ca: z.optional(z.string()),
     }),
   ),
 });

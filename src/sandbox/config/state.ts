@@ -40,7 +40,7 @@ function storeState(
         url,
         events: eventTypes,
         inOrder,
-        ca,
+        ca: ca ?? undefined,
       })),
     signingSecret: sealed && openSecret(sealed, masterKey),
   };
