@@ -356,10 +356,10 @@ export type World = {
   readonly resolve: (host: string) => Promise<readonly string[]>;
   /**
    * Serves on the loopback addresses, and on other addresses of this machine. Port 0 selects any free port. The service
-   * is created when the port is known.
+   * is created when the port is known, and the loopback host: `[::1]` if the machine does not have 127.0.0.1.
    */
   readonly listen: (
-    makeService: (port: number) => Service,
+    makeService: (port: number, host: "127.0.0.1" | "[::1]") => Service,
     options: ServerOptions,
   ) => Promise<
     { readonly ok: true; readonly value: Listener } | { readonly ok: false; readonly refusal: ListenFailure }

@@ -72,9 +72,12 @@ export function isSameServer(one: string, other: string): boolean {
   return left.origin === right.origin || (isOurs(left) && isOurs(right) && left.port === right.port);
 }
 
+/** The loopback host of a server: `[::1]` on a machine without IPv4 (decision 79). */
+export type LoopbackHost = "127.0.0.1" | "[::1]";
+
 /** The origin of a server on this machine, as customers and clients see it (decision 1). */
-export function localOrigin(port: number): string {
-  return `http://127.0.0.1:${port}`;
+export function localOrigin(port: number, host: LoopbackHost = "127.0.0.1"): string {
+  return `http://${host}:${port}`;
 }
 
 /**

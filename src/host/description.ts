@@ -1,6 +1,6 @@
 import { servedSettingsOf } from "../core/config/settings.ts";
 import type { ServeOptions } from "./options.ts";
-import { localOrigin } from "../core/loopback.ts";
+import { localOrigin, type LoopbackHost } from "../core/loopback.ts";
 import { portalOrigin } from "../core/network/public-url.ts";
 import { portalPath } from "../core/portal/path.ts";
 import { countFaults } from "../sandbox/fault/active.ts";
@@ -19,12 +19,13 @@ export function describeSandbox(
     readonly store: Store;
     readonly masterKey: Uint8Array;
     readonly folderHold: string | undefined;
+    readonly host: LoopbackHost | undefined;
   },
 ): SandboxDescription {
-  const { port, place, seeded, store, masterKey } = found;
+  const { port, host, place, seeded, store, masterKey } = found;
   const { folder = null, logFile = null } = place;
   const { merchantId, id, signingSecret } = seeded;
-  const origin = localOrigin(port);
+  const origin = localOrigin(port, host);
   const { publicUrl, portalUrl } = options;
   const portal = portalOrigin(port, { publicUrl, portalUrl });
   return {

@@ -2,6 +2,7 @@ import type { ListenFailure, World, GuestWorld, Listener, TlsTrust } from "../wo
 import { type HostFailure, usageFailure } from "./failure.ts";
 import { readTrustedCertificates } from "./trusted-certificates.ts";
 import { CONFIG_PATH } from "../core/config/file-name.ts";
+import type { LoopbackHost } from "../core/loopback.ts";
 import { isLoopbackAddress } from "../core/network/address.ts";
 import { isRefusedPort } from "../core/network/refused-ports.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
@@ -33,7 +34,7 @@ export type PortlessService = Pick<
   | "calibration"
   | "isAsleep"
 > &
-  ControlTokens & { readonly describe: (port: number) => SandboxDescription };
+  ControlTokens & { readonly describe: (port: number, host?: LoopbackHost) => SandboxDescription };
 
 /** A sandbox that listens on its port. */
 type ListeningSandbox = {
@@ -100,10 +101,14 @@ export function warnAboutExposure(
 export function createSandboxOnPort(
   { world, version }: Host,
   options: ServeOptions & { readonly deliveryTls?: TlsTrust | undefined },
-  { service, port }: { readonly service: PortlessService; readonly port: number },
+  {
+    service,
+    port,
+    host,
+  }: { readonly service: PortlessService; readonly port: number; readonly host?: LoopbackHost },
 ): Omit<ListeningSandbox, "listener"> {
   const { describe, ...rest } = service;
-  const description = describe(port);
+  const description = describe(port, host);
   const sandbox = createSandbox(world, {
     ...rest,
     ...description.settings,
@@ -125,8 +130,8 @@ export async function listenOnPort(
   service: PortlessService,
 ): Promise<Outcome<ListeningSandbox, HostFailure>> {
   let made: Omit<ListeningSandbox, "listener"> | undefined;
-  const makeService = (port: number) => {
-    made = createSandboxOnPort(context, { ...options, deliveryTls }, { service, port });
+  const makeService = (port: number, host: LoopbackHost) => {
+    made = createSandboxOnPort(context, { ...options, deliveryTls }, { service, port, host });
     return made.sandbox.service;
   };
   const { world, printer } = context;

@@ -80,8 +80,8 @@ export async function withService<Value>(
         const { calibrationPath, readCalibration } = await import("./folder/calibration-record.ts");
         return readCalibration(world, calibrationPath(world, held?.path));
       },
-      describe: (port) =>
-        describeSandbox(context, options, { port, place, seeded, store, masterKey, folderHold }),
+      describe: (port, host) =>
+        describeSandbox(context, options, { port, host, place, seeded, store, masterKey, folderHold }),
     };
     const isUsed = (): void => void (end = store.close);
     return await use({ service, apiKey, run, stopRequested: stop.promise, isUsed });

@@ -1,5 +1,5 @@
 import type { Calibration } from "../core/calibration/calibration.ts";
-import { allowedHosts, localOrigin } from "../core/loopback.ts";
+import { allowedHosts } from "../core/loopback.ts";
 import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/address.ts";
 import { hostHeaders, portalOrigin } from "../core/network/public-url.ts";
 import type { Refusal } from "../core/outcome.ts";
@@ -210,10 +210,11 @@ function createAnnouncement(world: Pick<World, "after">) {
 
 /** Values that depend only on the options. */
 function deriveValues(options: SandboxOptions) {
-  const { port, publicUrl, rateLimit, allowTargets, targetReach } = options;
+  const { port, publicUrl, rateLimit, allowTargets, targetReach, description } = options;
+  const { origin: localOrigin } = new URL(description.baseUrl);
   return {
-    checkoutOrigin: publicUrl ?? localOrigin(port),
-    localOrigin: localOrigin(port),
+    checkoutOrigin: publicUrl ?? localOrigin,
+    localOrigin,
     rateLimiter: createRateLimiter(rateLimit),
     heldBack: (storeId: string) => holdOfStore(options, storeId),
     targets: { allowedHosts: allowTargets, ownPort: port, ...(targetReach && { reach: targetReach }) },

@@ -1,5 +1,6 @@
 // Starts the sandbox of the test kit. Types: testing/types.ts; a store: testing/store.ts; restrictions in the user's
 // process: `guestWorld` in world/real.ts; requests without a socket: web/fetch.ts.
+import type { LoopbackHost } from "../core/loopback.ts";
 import type { LogStream } from "../sandbox/runtime/access-log.ts";
 import type { ReadyMessage } from "../host/ready.ts";
 import { serveSandbox } from "../host/serve.ts";
@@ -153,13 +154,13 @@ function createDoor(
   let open: OpenSandbox | undefined;
   return {
     listen: (makeService, options) => {
-      const make = (port: number): Service => {
-        const service = makeService(port);
+      const make = (port: number, host: LoopbackHost): Service => {
+        const service = makeService(port, host);
         open = { service, limits: options.limits ?? {} };
         return service;
       };
       if (hasSocket) return world.listen(make, options);
-      make(0);
+      make(0, "127.0.0.1");
       return Promise.resolve({ ok: true, value: { port: 0, close: () => Promise.resolve() } });
     },
     opened: () => {

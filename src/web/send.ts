@@ -17,7 +17,8 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
   const { url, proxy, connection } = outbound;
   if (proxy === undefined) {
     const route = { signal, ...(connection === undefined ? {} : await findKeptRoute(outbound)) };
-    const result = await sendTo(url, outbound, route);
+    const first = await sendTo(url, outbound, route);
+    const result = lacksIpv4(first) ? await sendTo(toIpv6(url), withHostOf(outbound), route) : first;
     if (result.ok || outbound.examined !== true) return result;
     return { ...result, ...(await examineFailure(outbound, result)) };
   }
@@ -26,6 +27,19 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
   const tunnel = await openTunnel(proxy, url, signal);
   if (tunnel.ok) return sendTo(url, outbound, { signal, socket: tunnel.socket });
   return toProxyFailure(proxy, describeFailure(tunnel.error, NOT_OPEN));
+}
+
+/** Whether this machine has no 127.0.0.1 at all, so that nothing else can have been meant than ::1 (decision 79). */
+function lacksIpv4(result: SentResult): boolean {
+  return !result.ok && /^connect (?:ENETUNREACH|EADDRNOTAVAIL) 127\.0\.0\.1:/.test(result.message);
+}
+
+function toIpv6(url: string): string {
+  return url.replace("127.0.0.1", "[::1]");
+}
+
+function withHostOf(outbound: OutboundRequest): OutboundRequest {
+  return { ...outbound, headers: { Host: new URL(outbound.url).host, ...outbound.headers } };
 }
 
 /**

@@ -40,10 +40,13 @@ export const listen: World["listen"] = async (makeService, options) => {
     await import("../web/quiet.ts"),
   ];
   const watched = { after: background, monotonic: clock.monotonic, quietMs: QUIET_MS };
-  return serveHttp((port) => watchForQuiet(makeService(port), { ...watched, quiet: releaseMemory }), {
-    ...options,
-    after: clock.after,
-  });
+  return serveHttp(
+    (port, host) => watchForQuiet(makeService(port, host), { ...watched, quiet: releaseMemory }),
+    {
+      ...options,
+      after: clock.after,
+    },
+  );
 };
 
 /** Runs a function after a delay, without keeping the program alive until then. */

@@ -17,7 +17,7 @@ function watched(): { readonly seen: unknown[]; readonly world: Partial<World> }
   const seen: unknown[] = [];
   const ask = async ({ answer }: Service): Promise<void> => void seen.push((await answer(HEALTH)).status);
   const listen: World["listen"] = (makeService) => {
-    void ask(makeService(4242));
+    void ask(makeService(4242, "127.0.0.1"));
     return Promise.resolve({ ok: true, value: { port: 4242, close: () => Promise.resolve() } });
   };
   const stdout = new Writable({

@@ -464,12 +464,12 @@ function fakeUuid(now: number, count: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${count.toString(16).padStart(12, "0")}`;
 }
 
-function listen(ports: Map<number, Service>, makeService: (port: number) => Service, wanted: number) {
+function listen(ports: Map<number, Service>, makeService: Parameters<World["listen"]>[0], wanted: number) {
   const port = wanted === 0 ? firstFree(ports) : wanted;
   if (ports.has(port)) {
     return { ok: false, refusal: { reason: "in_use", message: `port ${port} is in use` } } as const;
   }
-  ports.set(port, makeService(port));
+  ports.set(port, makeService(port, "127.0.0.1"));
   const close = (): Promise<void> => Promise.resolve(void ports.delete(port));
   return { ok: true, value: { port, close } } as const;
 }

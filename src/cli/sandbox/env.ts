@@ -2,7 +2,6 @@ import { register, switchOption, valueOption, type Context, type Group } from ".
 import { choiceParser } from "../parsers.ts";
 import { notRunningProblem, Refused } from "../problem.ts";
 import { assignmentCommand } from "../../core/shell/quote.ts";
-import { localOrigin } from "../../core/loopback.ts";
 import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { findRunningSandbox, readyMessageOfRunning, type RunningSandbox } from "./running.ts";
 import { type CommonOptions, withoutOwnStore } from "../target/surroundings.ts";
@@ -84,8 +83,8 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
 /** The sandbox's description covers its first store; only another store needs the operations, which load slowly. */
 async function accessTo(context: Context, options: EnvOptions, live: RunningSandbox): Promise<Access> {
   const { version, around } = context;
-  const { port, control_token: token } = live.run;
-  const origin = localOrigin(port ?? 0);
+  const { control_token: token } = live.run;
+  const { origin } = new URL(live.description.baseUrl);
   const chosen = around.chosenStore();
   if (options.store === undefined && chosen === undefined) {
     const {

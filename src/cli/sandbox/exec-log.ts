@@ -42,8 +42,8 @@ export function printLogEnd({ printer }: Context, { lines, count }: KeptLog): vo
 export function noteRequests(world: World): { readonly world: World; readonly wasReached: () => boolean } {
   let wasReached = false;
   const listen: World["listen"] = (makeService, options) =>
-    world.listen((port) => {
-      const service = makeService(port);
+    world.listen((port, host) => {
+      const service = makeService(port, host);
       const answer: typeof service.answer = (request) => {
         wasReached = true;
         return service.answer(request);

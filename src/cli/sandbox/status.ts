@@ -97,6 +97,7 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
   const live = await catchRefusal(describeRun(context, run));
   if (live.ok) {
     const {
+      baseUrl,
       startedAt,
       logFile,
       heldBack,
@@ -108,6 +109,7 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
       Object.entries(served).map(([name, value]) => [snakeCase(name), value]),
     );
     const description = {
+      base_url: baseUrl,
       started_at: toIso(startedAt),
       log_file: logFile,
       held_back: heldBack,

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { LoopbackHost } from "../../core/loopback.ts";
 import { listenAddresses } from "../../core/network/address.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Listener, ListenFailure, ServerOptions, ServerLimits, Service, World } from "../../world.ts";
@@ -17,29 +18,39 @@ import { SERVER_LIMITS, DEFAULT_LIMITS } from "./limits.ts";
 import { NO_BODY, parserError, requestOf } from "./requests.ts";
 
 /**
- * Serves on 127.0.0.1, on ::1 if the machine has it, and on the addresses of the options. Port 0 selects any free port.
- * The service is created when the port is known, before the first request is read.
+ * Serves on 127.0.0.1 and ::1, of which the machine must have one, and on the addresses of the options. Port 0 selects
+ * any free port. The service is created when the port is known, before the first request is read.
  */
 export async function serveHttp(
-  makeService: (port: number) => Service,
+  makeService: (port: number, host: LoopbackHost) => Service,
   options: ServerOptions & Pick<World, "after">,
 ): Promise<Outcome<Listener, ListenFailure>> {
   const { after, addresses = [] } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const servers: Server[] = [];
   let { port } = options;
+  let host: LoopbackHost = "127.0.0.1";
+  let withoutIpv4: ListenFailure | undefined;
   for (const { address, isOptional } of listenAddresses(addresses)) {
     const server = createHttpServer(limits);
     const failure = await bind(server, address, port);
     if (failure === undefined) {
       servers.push(server);
       port = portOf(server);
+      if (address === "::1" || address === "::") withoutIpv4 = undefined;
+    } else if (address === "127.0.0.1" && failure.reason === "no_such_address") {
+      host = "[::1]";
+      withoutIpv4 = { ...failure, address };
     } else if (!isOptional || failure.reason === "in_use") {
       for (const bound of servers) bound.close();
       return { ok: false, refusal: { ...failure, address } };
     }
   }
-  const service = makeService(port);
+  if (withoutIpv4 !== undefined) {
+    for (const bound of servers) bound.close();
+    return { ok: false, refusal: withoutIpv4 };
+  }
+  const service = makeService(port, host);
   const sockets = new Set<Socket>();
   const rests = idleConnectionsOf(sockets, limits);
   const isOpen = addresses.length > 0;

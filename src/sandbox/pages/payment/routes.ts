@@ -246,7 +246,8 @@ function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): 
  */
 function awayFromPortal(context: PagesContext, { request, requestId }: AreaRequest): Answer | undefined {
   const isPortals = /^(localhost|\[::1\])(:|$)/.test(hostIn(request));
-  if (!isPortals || usesPublicUrl(context, request)) return undefined;
+  const isLocal = hostIn(request) === new URL(context.localOrigin).host;
+  if (!isPortals || isLocal || usesPublicUrl(context, request)) return undefined;
   return redirect(307, `${context.localOrigin}${request.target}`, requestId);
 }
 
