@@ -80,7 +80,15 @@ const LAYERS: Readonly<
   // What test suites import: the sandbox of the command line within their program.
   testing: {
     folders: ["host", "client", "sandbox", "web", "core", "world", "world.ts", "version.ts"],
-    packages: ["vitest", "@jest/globals", "@playwright/test", "node:test", "node:crypto", "node:path"],
+    packages: [
+      "zod/mini",
+      "vitest",
+      "@jest/globals",
+      "@playwright/test",
+      "node:test",
+      "node:crypto",
+      "node:path",
+    ],
   },
   "world.ts": { folders: ["core"], packages: ["node:stream"] },
   "version.ts": { folders: [], packages: [] },

@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { build, type Plugin } from "rolldown";
 import { common, oneFile } from "./bundle.ts";
 import * as z from "zod/mini";
+import * as kitShapes from "../../src/testing/shapes.ts";
 import { SIMULATED_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
 import { INVARIANTS } from "../../src/core/explore/invariants.ts";
 import { PAYER_OUTCOMES } from "../../src/core/explore/schedule.ts";
-import { FAULT_ACTIONS } from "../../src/core/fault/actions.ts";
 import { NAMED_SHAPES } from "../../src/core/config/schema.ts";
-import { writtenOut } from "./shape-types.ts";
+import { commentsOf } from "./shape-comments.ts";
+import { writtenOut, type NamedShapes } from "./shape-types.ts";
 import { declarations, typesIn, typesOf, type Typed, type Types } from "./types.ts";
 
 /** Makes the kit report an unsupported Node, before it fails at a missing function. */
@@ -33,12 +34,20 @@ const TESTING_TYPES: Typed = [
   "testing/testing",
 ];
 /** The shapes from which the types with these names are inferred; the package has them written out. */
-const SHAPES = {
-  ...NAMED_SHAPES,
-  FaultAction: z.enum(FAULT_ACTIONS),
-  PayOutcome: z.enum(SIMULATED_OUTCOMES),
-  PayerOutcome: z.enum(PAYER_OUTCOMES),
-  Invariant: z.enum(Object.keys(INVARIANTS)),
+const SHAPES: NamedShapes = {
+  ...Object.fromEntries(
+    Object.entries(NAMED_SHAPES).map(([name, schema]) => [name, { schema, onWire: true }]),
+  ),
+  // The type of `addedFault` is `AddedFault`.
+  ...Object.fromEntries(
+    Object.entries(kitShapes).map(([name, schema]) => [
+      name.replace(/^./, (first) => first.toUpperCase()),
+      { schema, comments: commentsOf("src/testing/shapes.ts", name) },
+    ]),
+  ),
+  PayOutcome: { schema: z.enum(SIMULATED_OUTCOMES) },
+  PayerOutcome: { schema: z.enum(PAYER_OUTCOMES) },
+  Invariant: { schema: z.enum(Object.keys(INVARIANTS)) },
 };
 /** The test runners with fixtures, and the runners' modules that the fixtures import. */
 const FIXTURES = ["vitest", "jest", "node", "playwright"] as const;

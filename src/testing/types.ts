@@ -3,8 +3,10 @@
  * camelCase.
  */
 import type { SIMULATED_OUTCOMES } from "../core/checkout/reserved-order-id.ts";
+import type { DomainOf } from "../core/shape/fields.ts";
 import type { CheckoutConfig } from "./config-types.ts";
-import type { FaultAction, Faults } from "./fault-types.ts";
+import type { Faults } from "./fault-types.ts";
+import type { delivery, deliveryAttempt, eventType, loggedRequest } from "./shapes.ts";
 import type { WebhookCheckout, WebhookCode, WebhookEvent } from "../core/webhook/webhook.ts";
 
 /** Options of `startSandbox`. */
@@ -178,7 +180,7 @@ export type Checkout = WebhookCheckout;
 export type Event = WebhookEvent;
 
 /** The types of events. */
-export type EventType = Event["type"];
+export type EventType = DomainOf<typeof eventType>;
 
 /**
  * The outcome of a payment. `pending`: an attempt begins and stays open. `declined`: the attempt is refused, and the
@@ -268,64 +270,13 @@ export type Log<Item, Type extends string = string> = {
 };
 
 /** The delivery of an event to an endpoint. Times are by the clock of the store. */
-export type Delivery = {
-  readonly id: string;
-  readonly endpointId: string;
-  readonly eventId: string;
-  /** The type of the event. */
-  readonly type: EventType;
-  readonly checkoutId: string | null;
-  readonly cause: "event" | "replay" | "duplicate";
-  readonly state: "due" | "succeeded" | "failed" | "dropped";
-  readonly tries: number;
-  readonly nextAt: Date | null;
-  readonly createdAt: Date;
-  /** The fault that held (`delay`, `reorder`), dropped or duplicated the delivery. */
-  readonly fault: { readonly id: string; readonly action: FaultAction } | null;
-  readonly attempts: readonly DeliveryAttempt[];
-};
+export type Delivery = DomainOf<typeof delivery>;
 
 /** An attempt of a delivery. */
-export type DeliveryAttempt = {
-  readonly number: number;
-  readonly startedAt: Date;
-  readonly finishedAt: Date | null;
-  readonly url: string;
-  /** The status of the endpoint's answer; null if there was no answer. */
-  readonly status: number | null;
-  /** Why there was no answer. */
-  readonly error: string | null;
-  /** The error's own text, such as `connect ECONNREFUSED 127.0.0.1:3000`. */
-  readonly message: string | null;
-  /** The fault that was applied to this attempt. */
-  readonly fault: FaultAction | null;
-  /** The beginning of the body of the endpoint's answer. */
-  readonly answer: string | null;
-  readonly headers: Readonly<Record<string, string>>;
-};
+export type DeliveryAttempt = DomainOf<typeof deliveryAttempt>;
 
 /** A request that v1 has answered. */
-export type LoggedRequest = {
-  readonly requestId: string;
-  /** The time by the store's clock. */
-  readonly at: Date;
-  /** The time by the real clock; in a sandbox whose clocks are frozen, by the store's clock. */
-  readonly realAt: Date;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-  /** The code of a refusal. */
-  readonly code: string | null;
-  /** The message of a refusal. */
-  readonly message: string | null;
-  readonly orderId: string | null;
-  /** The duration in real time, which differs from run to run. */
-  readonly durationMs: number;
-  /** The fault that was applied to the request. */
-  readonly fault: { readonly id: string; readonly action: FaultAction } | null;
-  /** The decisions (docs/decisions.md) on which the answer relied. */
-  readonly decisions: readonly number[];
-};
+export type LoggedRequest = DomainOf<typeof loggedRequest>;
 
 /** Options of `receiver`. */
 export type ReceiverOptions = {

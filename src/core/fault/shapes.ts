@@ -32,16 +32,22 @@ const match = {
   endpointId: z.uuid(),
   /** `*` stands for any text. */
   orderId: pattern,
-  /** The first match to which the fault applies, counted from 1 since the fault was added. */
+  /** The first match to which the fault applies, counted from 1 since the fault was added. Default: 1. */
   nth: wholeNumber(1, MAX_TIMES),
-  /** The share of the matches to which the fault applies; the seed chooses the matches. */
+  /** The share of the matches to which the fault applies, from 0 to 1; the seed chooses the matches. Default: all. */
   probability: z.number().check(z.minimum(0), z.maximum(1)),
 };
 /** Parameters of actions. */
 const parameters = {
+  /** The HTTP status of the action `status`. Default: 500. */
   status: wholeNumber(400, 599),
-  /** The duration or delay of an answer, a body or a delivery, in milliseconds. */
+  /**
+   * Duration of `latency`, `slow_body`, `delay` and `reorder`, in milliseconds. Default: 2000. The first two take real
+   * time. The other two hold a delivery by the store's clock; if the clock is frozen, until it is advanced. Later
+   * events of the same order wait for a delivery with `delay`, and overtake a delivery with `reorder`.
+   */
   latencyMs: wholeNumber(0, MAX_DELIVERY_DELAY_MS),
+  /** The Retry-After header of the action `rate_limit`, in seconds. Default: 1. */
   retryAfterS: wholeNumber(0, MAX_RETRY_AFTER_S),
 };
 const times = wholeNumber(1, MAX_TIMES);
@@ -62,19 +68,28 @@ export const faultEntry = z.object({
   /** The number of matches, and of the matches to which the fault was applied. */
   matched: wholeNumber(0),
   applied: wholeNumber(0),
+  /** The time by the clock of the store. */
   createdAt: moment,
 });
 /** A fault that can still be applied. */
 export type FaultEntry = DomainOf<typeof faultEntry>;
 
+/** The limits of a fault in a request. */
+export const faultMatch = z.partial(z.strictObject(match));
+
 /** A request for a fault, or for a profile, which stands for all its faults. */
 export const faultRequest = z.strictObject({
   action: z.optional(action),
   profile: z.optional(z.enum(FAULT_PROFILES)),
-  match: z.optional(z.partial(z.strictObject(match))),
+  match: z.optional(faultMatch),
   ...z.partial(z.object(parameters)).shape,
+  /**
+   * Maximum number of requests or deliveries that the fault applies to. An event has one delivery to each endpoint.
+   * Default: 1; with `until`, no limit.
+   */
   times: z.optional(times),
   until: z.optional(momentInRequest),
+  /** The random seed of the probability: the same seed chooses the same matches. Default: random. */
   seed: z.optional(nonEmptyText(MAX_SEED)),
 });
 /** A request for faults: an action with its match, or a profile. */

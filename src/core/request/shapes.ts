@@ -15,15 +15,15 @@ export const requestEntry = z.object({
   method: z.string(),
   path: z.string(),
   status: z.int(),
-  /** Null if the request was not refused. */
+  /** The code of the refusal; null if the request was not refused. */
   code: z.nullable(z.enum(ERROR_CODES)),
   /** The message of the refusal; null if the request was not refused. */
   message: z.nullable(z.string()),
   /** The order_id in the body or of the retrieved checkout; null if there is none. */
   orderId: z.nullable(z.string()),
-  /** The duration in milliseconds, rounded up to a tenth. */
+  /** The duration in real milliseconds, rounded up to a tenth; it differs from run to run. */
   durationMs: z.number(),
-  /** Numbers of the decisions that the answer relied on. */
+  /** Numbers of the decisions (docs/decisions.md) that the answer relied on. */
   decisions: z.array(z.int()),
   /** The injected fault that was applied to the request. */
   fault: z.nullable(appliedFault),

@@ -9,8 +9,19 @@ export type DomainOf<Schema extends z.ZodMiniType> = DeepReadonly<z.output<Schem
 type DeepReadonly<Value> = Value extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : Value extends object
-    ? { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
+    ? Value extends Date
+      ? Value
+      : { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
     : Value;
+
+/** The values that a schema decodes from read-only values; throws if these do not fit. */
+export function decodeWith<Schema extends z.ZodMiniType>(
+  schema: Schema,
+  values: DeepReadonly<z.input<Schema>>,
+): DomainOf<Schema> {
+  // zod asks for writable values, but writes nothing; `DomainOf` only adds `readonly`.
+  return z.decode(schema, values as z.input<Schema>) as DomainOf<Schema>;
+}
 
 const ISO = { decode: (text: string) => Date.parse(text), encode: toIso };
 

@@ -49,7 +49,8 @@ export const eventEntry = z.object({
 /** An event, in the control API. */
 export type EventEntry = DomainOf<typeof eventEntry>;
 
-const deliveryAttempt = z.object({
+/** An attempt of a delivery. */
+export const deliveryAttempt = z.object({
   number: wholeNumber(1),
   startedAt: moment,
   /** Null while the attempt is running. */
@@ -59,11 +60,15 @@ const deliveryAttempt = z.object({
   url: z.string(),
   /** The IP address of the connection. */
   address: z.nullable(z.string()),
+  /** The status of the endpoint's answer; null if there was no answer. */
   status: z.nullable(z.int()),
+  /** Why there was no answer. */
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
+  /** The fault that was applied to this attempt. */
   fault: z.nullable(z.enum(DELIVERY_ACTIONS)),
   headers: z.record(z.string(), z.string()),
   bodySha256: z.string(),
+  /** The beginning of the body of the endpoint's answer. */
   answer: z.nullable(z.string()),
   nextAt: z.nullable(moment),
   /** `replay`: a replay of the event made this attempt, which was accepted and so settled the delivery; else null. */
@@ -75,6 +80,7 @@ export const deliveryEntry = z.object({
   id: z.uuid(),
   endpointId: z.uuid(),
   eventId: z.uuid(),
+  /** The type of the event. */
   type: z.string(),
   /** Null for an event without a checkout. */
   checkoutId: z.nullable(z.uuid()),
@@ -85,7 +91,7 @@ export const deliveryEntry = z.object({
   tries: wholeNumber(0),
   nextAt: z.nullable(moment),
   createdAt: moment,
-  /** The fault that delayed, dropped or duplicated the delivery. */
+  /** The fault that held (`delay`, `reorder`), dropped or duplicated the delivery. */
   fault: z.nullable(appliedFault),
   attempts: z.array(deliveryAttempt),
 });

@@ -1,7 +1,9 @@
-import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
+import { decodeWith } from "../../core/shape/fields.ts";
+import type { RequestOf } from "../../core/control/operations.ts";
 import type { Calls } from "../calls.ts";
 import { parseMomentOption } from "../options.ts";
-import type { AddedFault, Fault, Faults } from "../fault-types.ts";
+import { addedFault } from "../shapes.ts";
+import type { Fault, Faults } from "../fault-types.ts";
 
 /** The faults of a store, through the operations of the control API. */
 export function faultsOf(calls: Calls, storeId: string): Faults {
@@ -13,7 +15,7 @@ export function faultsOf(calls: Calls, storeId: string): Faults {
     },
     list: async () => {
       const { faults } = await calls.control({ name: "listFaults", storeId, body: undefined });
-      return faults.map(addedOf);
+      return faults.map((fault) => decodeWith(addedFault, fault));
     },
     remove: async (id) => void (await calls.control({ name: "removeFault", storeId, id, body: undefined })),
     clear: async () => void (await calls.control({ name: "clearFaults", storeId, body: undefined })),
@@ -28,8 +30,4 @@ function requestOf({ match, until, ...wanted }: Fault, ownId: string): RequestOf
     until: until === undefined ? undefined : parseMomentOption(until),
     match: match === undefined ? undefined : narrowed,
   };
-}
-
-function addedOf({ createdAt, until, ...fault }: AnswerOf<"addFault">["fault"]): AddedFault {
-  return { ...fault, createdAt: new Date(createdAt), until: until === null ? null : new Date(until) };
 }

@@ -1,6 +1,9 @@
+import { appliedFault } from "../../core/fault/shapes.ts";
+import { delivery, loggedRequest } from "../shapes.ts";
 import type { Delivery, Event, EventType, Log, LoggedRequest } from "../types.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
+import { decodeWith } from "../../core/shape/fields.ts";
 import { EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { CHECKS } from "../../core/webhook/webhook.ts";
 import { printable, printableLiteral, displayText } from "../../core/text.ts";
@@ -20,33 +23,11 @@ export const EVENT_FILTER_FIELDS = {
   ...fieldNames(CHECKS.change),
   data: fieldNames(CHECKS.checkout),
 } satisfies Fields<Event>;
-const DELIVERY_FIELDS = {
-  id: true,
-  endpointId: true,
-  eventId: true,
-  type: true,
-  checkoutId: true,
-  cause: true,
-  state: true,
-  tries: true,
-  nextAt: true,
-  createdAt: true,
-  fault: { id: true, action: true },
-  attempts: true,
-} satisfies Fields<Delivery>;
+const FAULT_FIELDS = fieldNames(appliedFault.shape);
+const DELIVERY_FIELDS = { ...fieldNames(delivery.shape), fault: FAULT_FIELDS } satisfies Fields<Delivery>;
 const REQUEST_FIELDS = {
-  requestId: true,
-  at: true,
-  realAt: true,
-  method: true,
-  path: true,
-  status: true,
-  code: true,
-  message: true,
-  orderId: true,
-  durationMs: true,
-  fault: { id: true, action: true },
-  decisions: true,
+  ...fieldNames(loggedRequest.shape),
+  fault: FAULT_FIELDS,
 } satisfies Fields<LoggedRequest>;
 
 function fieldNames<Shape extends object>(shape: Shape): { readonly [Field in keyof Shape]: true } {
@@ -123,7 +104,7 @@ export function requestLog(
     follow: (hear) => running.context.requests.follow(storeId, hear),
     open: () => async () => {
       const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE } });
-      return requests.map(requestOf);
+      return requests.map((entry) => decodeWith(loggedRequest, entry));
     },
     names: ({ requestId, method, path, orderId }) => {
       // `CHECKOUT_BASE_URL` has the prefix, so an application names its paths without it.
@@ -142,37 +123,17 @@ function createWaiter(
   return { world, isClosed, waitTimeoutMs, follow };
 }
 
-function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
-  return {
+function deliveryOf({
+  type,
+  attempts,
+  ...entry
+}: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
+  return decodeWith(delivery, {
     ...entry,
     // The sandbox created the type, so it is one of the known types.
-    type: entry.type as EventType,
-    nextAt: dateOrNull(entry.nextAt),
-    createdAt: new Date(entry.createdAt),
-    attempts: entry.attempts.map((one) => ({
-      number: one.number,
-      startedAt: new Date(one.startedAt),
-      finishedAt: dateOrNull(one.finishedAt),
-      url: one.url,
-      status: one.status,
-      error: one.error,
-      fault: one.fault,
-      message: one.facts?.message ?? null,
-      answer: one.answer,
-      headers: one.headers,
-    })),
-  };
-}
-
-function requestOf({
-  byDrill: _byDrill,
-  ...entry
-}: AnswerOf<"listRequests">["requests"][number]): LoggedRequest {
-  return { ...entry, at: new Date(entry.at), realAt: new Date(entry.realAt) };
-}
-
-function dateOrNull(milliseconds: number | null): Date | null {
-  return milliseconds === null ? null : new Date(milliseconds);
+    type: type as EventType,
+    attempts: attempts.map((one) => ({ ...one, message: one.facts?.message ?? null })),
+  });
 }
 
 /** A request as a line of text, with the reason of a refusal. */

@@ -1,0 +1,77 @@
+// The data of the kit: shapes of the control API with a Date for each time, without the fields that the kit leaves out.
+// Types are inferred from them; the package has the types written out, with the comments above the fields
+// (bin/build/shape-types.ts).
+import * as z from "zod/mini";
+import { EVENT_TYPES } from "../core/checkout/event-types.ts";
+import { FAULT_PROFILES } from "../core/fault/actions.ts";
+import { appliedFault, faultEntry, faultMatch as faultLimits, faultRequest } from "../core/fault/shapes.ts";
+import { requestEntry } from "../core/request/shapes.ts";
+import { deliveryAttempt as attemptEntry, deliveryEntry } from "../core/webhook/shapes.ts";
+import type { WebhookEvent } from "../core/webhook/webhook.ts";
+
+/** A time: milliseconds in an answer of the control API. */
+const time = z.codec(z.number(), z.date(), {
+  decode: (milliseconds) => new Date(milliseconds),
+  encode: (date) => date.getTime(),
+});
+const timeOrNull = z.nullable(time);
+
+/** The effect of a fault. */
+export const faultAction = appliedFault.shape.action;
+
+/** The limits of a fault. */
+export const faultMatch = z.extend(faultLimits, { storeId: z.optional(z.string()) });
+
+/** A fault to add. */
+export const fault = z.extend(z.omit(faultRequest, { profile: true }), {
+  action: faultAction,
+  match: z.optional(faultMatch),
+  until: z.optional(z.union([z.string(), z.date()])),
+});
+
+/** A profile to add. */
+export const faultProfile = z.object({
+  profile: z.enum(FAULT_PROFILES),
+  /** The random seed for all faults of the profile. Default: random. */
+  seed: faultRequest.shape.seed,
+});
+
+/** An added fault. */
+export const addedFault = z.extend(faultEntry, { until: timeOrNull, createdAt: time });
+
+const attemptFields = z.omit(attemptEntry, {
+  milliseconds: true,
+  address: true,
+  bodySha256: true,
+  nextAt: true,
+  by: true,
+  facts: true,
+});
+/** An attempt of a delivery. */
+export const deliveryAttempt = z.extend(attemptFields, {
+  startedAt: time,
+  finishedAt: timeOrNull,
+  error: z.nullable(z.string()),
+  /** The error's own text, such as `connect ECONNREFUSED 127.0.0.1:3000`. */
+  message: z.nullable(z.string()),
+  fault: z.nullable(faultAction),
+});
+
+/** The types of events, as the type of webhooks lists them. */
+export const eventType = z.enum(EVENT_TYPES as readonly WebhookEvent["type"][]);
+
+/** A delivery with its attempts. */
+export const delivery = z.extend(deliveryEntry, {
+  type: eventType,
+  nextAt: timeOrNull,
+  createdAt: time,
+  attempts: z.array(deliveryAttempt),
+});
+
+/** An answered v1 request. */
+export const loggedRequest = z.extend(z.omit(requestEntry, { byDrill: true }), {
+  at: time,
+  /** The time by the real clock; in a sandbox whose clocks are frozen, by the store's clock. */
+  realAt: time,
+  code: z.nullable(z.string()),
+});
