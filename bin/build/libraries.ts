@@ -5,6 +5,7 @@ import { common, oneFile } from "./bundle.ts";
 import * as z from "zod/mini";
 import * as kitShapes from "../../src/testing/shapes.ts";
 import { SIMULATED_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
+import { checkoutWire } from "../../src/core/checkout/wire.ts";
 import { INVARIANTS } from "../../src/core/explore/invariants.ts";
 import { PAYER_OUTCOMES } from "../../src/core/explore/schedule.ts";
 import { NAMED_SHAPES } from "../../src/core/config/schema.ts";
@@ -45,6 +46,8 @@ const SHAPES: NamedShapes = {
       { schema, comments: commentsOf("src/testing/shapes.ts", name) },
     ]),
   ),
+  WebhookCheckout: { schema: checkoutWire },
+  WebhookStatus: { schema: checkoutWire.shape.status },
   PayOutcome: { schema: z.enum(SIMULATED_OUTCOMES) },
   PayerOutcome: { schema: z.enum(PAYER_OUTCOMES) },
   Invariant: { schema: z.enum(Object.keys(INVARIANTS)) },

@@ -70,19 +70,10 @@ export type SignatureVerdict =
   | Rejection<SignatureCode>;
 
 /** The values of `status` (interface 13). */
-export type WebhookStatus = "created" | "pending" | "succeeded" | "failed" | "cancelled" | "expired";
+export type WebhookStatus = CheckoutWire["status"];
 
 /** An order or a checkout session at the time of its event (interface 12). */
-export type WebhookCheckout = {
-  readonly id: string;
-  readonly object: "order" | "checkout_session";
-  readonly order_id: string;
-  readonly amount_minor: number;
-  readonly currency: string;
-  readonly status: WebhookStatus;
-  readonly checkout_url: string;
-  readonly livemode: boolean;
-};
+export type WebhookCheckout = Readonly<CheckoutWire>;
 
 /** The fields of every event (decision 11). */
 type WebhookEnvelope = {
@@ -140,7 +131,7 @@ const CHANGE: Checks<Omit<WebhookChange, keyof typeof ENVELOPE>> = {
   previous_status: (value) => value === null || isStatus(value),
   data: isRecord,
 };
-const CHECKOUT: Checks<WebhookCheckout> & Checks<CheckoutWire> = {
+const CHECKOUT: Checks<CheckoutWire> = {
   id: isText,
   object: (value) => value === "order" || value === "checkout_session",
   order_id: isText,
