@@ -4,6 +4,7 @@
 import * as z from "zod/mini";
 import { EVENT_TYPES } from "../core/checkout/event-types.ts";
 import { FAULT_PROFILES } from "../core/fault/actions.ts";
+import { pendingEntry as pendingLine, storyAttempt, storyEntry } from "../core/explain/explanation.ts";
 import { appliedFault, faultEntry, faultMatch as faultLimits, faultRequest } from "../core/fault/shapes.ts";
 import { requestEntry } from "../core/request/shapes.ts";
 import { deliveryAttempt as attemptEntry, deliveryEntry } from "../core/webhook/shapes.ts";
@@ -75,3 +76,14 @@ export const loggedRequest = z.extend(z.omit(requestEntry, { byDrill: true }), {
   realAt: time,
   code: z.nullable(z.string()),
 });
+
+/** An entry of a timeline. */
+export const timelineEntry = z.extend(z.omit(storyEntry, { durationMs: true }), {
+  at: time,
+  attempts: z.array(
+    z.extend(z.omit(storyAttempt, { ms: true }), { at: time, error: z.nullable(z.string()) }),
+  ),
+});
+
+/** A pending change of a timeline. */
+export const pendingEntry = z.extend(pendingLine, { at: time });

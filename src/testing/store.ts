@@ -1,5 +1,6 @@
 import { checkoutWire } from "../core/checkout/wire.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../core/control/operations.ts";
+import { decodeWith } from "../core/shape/fields.ts";
 import { entryLine, timedLine } from "../core/explain/span.ts";
 import { isUuid, printable, printableLiteral } from "../core/text.ts";
 import { checkOptions } from "./call-options.ts";
@@ -8,6 +9,7 @@ import { CheckoutError, ignoreNotFound } from "./errors.ts";
 import { faultsOf } from "./store/faults.ts";
 import { deliveryLog, eventLog, requestLog } from "./store/logs.ts";
 import { parseMomentOption, parseSpanOption } from "./options.ts";
+import { pendingEntry, timelineEntry } from "./shapes.ts";
 import { startReceiver, type Receivers } from "./receiver.ts";
 import type { InProcessSandbox } from "./in-process.ts";
 import type { Identities, StoreIdentity } from "./store/identities.ts";
@@ -168,21 +170,14 @@ function endpointOf({ id, url, eventTypes, inOrder, ca, state, reason }: AnswerO
 
 /** The timeline of an explanation, without durations, which differ from run to run. */
 function timelineFrom({ summary, entries, pending }: AnswerOf<"explain">): Timeline {
-  const timelineEntries = entries.map(({ at, what, id, of, status, durationMs, text, attempts = [] }) => ({
-    at: new Date(at),
-    what,
-    id,
-    of,
-    status,
-    text: removeDuration(text, durationMs),
-    attempts: attempts.map((one) => ({
-      at: new Date(one.at),
-      status: one.status,
-      error: one.error,
-      text: removeDuration(one.text, one.ms),
-    })),
-  }));
-  const due = pending.map(({ at, what, text }) => ({ at: new Date(at), what, text }));
+  const timelineEntries = entries.map(({ attempts = [], ...entry }) =>
+    decodeWith(timelineEntry, {
+      ...entry,
+      text: removeDuration(entry.text, entry.durationMs),
+      attempts: attempts.map((one) => ({ ...one, text: removeDuration(one.text, one.ms) })),
+    }),
+  );
+  const due = pending.map((one) => decodeWith(pendingEntry, one));
   const lines = [
     ...timelineEntries.map(({ at, of, text }) => entryLine({ at: at.getTime(), of, text })),
     ...due.map(({ at, text }) => timedLine(at.getTime(), `due: ${text}`)),

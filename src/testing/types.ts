@@ -6,7 +6,14 @@ import type { SIMULATED_OUTCOMES } from "../core/checkout/reserved-order-id.ts";
 import type { DomainOf } from "../core/shape/fields.ts";
 import type { CheckoutConfig } from "./config-types.ts";
 import type { Faults } from "./fault-types.ts";
-import type { delivery, deliveryAttempt, eventType, loggedRequest } from "./shapes.ts";
+import type {
+  delivery,
+  deliveryAttempt,
+  eventType,
+  loggedRequest,
+  pendingEntry,
+  timelineEntry,
+} from "./shapes.ts";
 import type { WebhookCheckout, WebhookCode, WebhookEvent } from "../core/webhook/webhook.ts";
 
 /** Options of `startSandbox`. */
@@ -327,31 +334,7 @@ export type Timeline = {
 };
 
 /** A change that happens automatically when the store's clock reaches its time. */
-export type PendingEntry = {
-  readonly at: Date;
-  readonly what: "delivery" | "expiry" | "settlement";
-  readonly text: string;
-};
+export type PendingEntry = DomainOf<typeof pendingEntry>;
 
 /** An entry of a timeline. Times are by the store's clock. */
-export type TimelineEntry = {
-  /** For a delivery, the time of its event. */
-  readonly at: Date;
-  /** `clock`: the clock was set back, so later entries can have earlier times. */
-  readonly what: "request" | "event" | "delivery" | "attempt" | "late_result" | "page" | "clock";
-  /**
-   * The id of the request, event or delivery; null for actions of the payer, and for an entry about several deliveries.
-   */
-  readonly id: string | null;
-  /** For a delivery, the id of its event. */
-  readonly of: string | null;
-  readonly status: number | null;
-  readonly text: string;
-  /** For a delivery, its attempts. */
-  readonly attempts: readonly {
-    readonly at: Date;
-    readonly status: number | null;
-    readonly error: string | null;
-    readonly text: string;
-  }[];
-};
+export type TimelineEntry = DomainOf<typeof timelineEntry>;

@@ -18,7 +18,8 @@ const difference = z.object({
 /** A field in which a request differs from the first request with its key or order. */
 export type RequestDifference = DomainOf<typeof difference>;
 
-const storyAttempt = z.object({
+/** An attempt of a delivery in a story. */
+export const storyAttempt = z.object({
   /** The time by the store's clock. */
   at: moment,
   status: z.nullable(z.int()),
@@ -28,10 +29,11 @@ const storyAttempt = z.object({
   /** The attempt, in words. */
   text: z.string(),
 });
-const storyEntry = z.object({
+/** One line of a story. */
+export const storyEntry = z.object({
   /** The time by the store's clock; for a delivery, the time of its event. */
   at: moment,
-  /** `clock`: the clock was set back, and times start again. */
+  /** `clock`: the clock was set back, so later lines can have earlier times. */
   what: z.enum(["request", "event", "delivery", "attempt", "late_result", "page", "clock"]),
   /**
    * The id of the request, event or delivery; null for actions of the payer, and for a line about several deliveries.
@@ -47,7 +49,8 @@ const storyEntry = z.object({
   /** The attempts of a delivery. */
   attempts: z.optional(z.array(storyAttempt)),
 });
-const pendingEntry = z.object({
+/** A pending change that happens automatically at its time. */
+export const pendingEntry = z.object({
   /** The time by the store's clock. */
   at: moment,
   what: z.enum(["delivery", "expiry", "settlement"]),
