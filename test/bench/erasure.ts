@@ -3,6 +3,7 @@ import type { Erasure } from "../../src/store/erasures.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
+import { aCheckout } from "../support/rows.ts";
 import { median, medianRatio, type Figure } from "./figures.ts";
 import type { Bench } from "./processes.ts";
 
@@ -112,20 +113,7 @@ function addOrder(store: Store, storeId: string): void {
   serial += 1;
   const id = `0199a3c4-5d00-7000-8000-${String(serial).padStart(12, "0")}`;
   const [createdAt, sequence, checkoutId] = [1, 1, id];
-  store.checkouts.insert({
-    id,
-    storeId,
-    object: "order",
-    orderId: `order-${serial}`,
-    amountMinor: 1,
-    currency: "EUR",
-    paymentMethod: "alipay_plus",
-    description: null,
-    priceId: null,
-    status: "created",
-    createdAt,
-    expiresAt: 2,
-  });
+  store.checkouts.insert(aCheckout({ id, storeId, orderId: `order-${serial}`, createdAt, expiresAt: 2 }));
   store.idempotencyKeys.insert({
     storeId,
     key: keyOf(serial),

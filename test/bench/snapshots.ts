@@ -5,6 +5,7 @@ import { createStoreGate } from "../../src/sandbox/runtime/store-gate.ts";
 import { REAL } from "../support/real.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
+import { aCheckout } from "../support/rows.ts";
 import { median, medianRatio, type Figure } from "./figures.ts";
 
 /** Each order has a row of three tables: what a test has set up before it begins. */
@@ -106,23 +107,7 @@ function addOrders(
   for (let order = 0; order < orders; order += 1) {
     const id = uuid();
     const [createdAt, sequence, checkoutId] = [1, 1, id];
-    const terms = {
-      amountMinor: 1,
-      currency: "EUR",
-      paymentMethod: "alipay_plus",
-      description: null,
-      priceId: null,
-    };
-    const times = { status: "created", createdAt, expiresAt: 2 } as const;
-    store.checkouts.insert({
-      id,
-      storeId,
-      object: "order",
-      orderId: `o-${order}`,
-      ...terms,
-      paymentMethod: "alipay_plus",
-      ...times,
-    });
+    store.checkouts.insert(aCheckout({ id, storeId, orderId: `o-${order}`, createdAt, expiresAt: 2 }));
     store.idempotencyKeys.insert({
       storeId,
       key: `key-of-order-${order}`,
