@@ -1,5 +1,5 @@
 import type { Calibration } from "../core/calibration/calibration.ts";
-import { allowedHosts } from "../core/loopback.ts";
+import { allowedHosts, localOrigin } from "../core/loopback.ts";
 import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/address.ts";
 import { hostHeaders, portalOrigin } from "../core/network/public-url.ts";
 import type { Refusal } from "../core/outcome.ts";
@@ -288,14 +288,14 @@ export function hostsOf(
   >,
 ): HostsByAudience {
   const { port, allowHosts, allowControlHosts, addresses, publicUrl, portalUrl } = options;
-  const known = [...addresses.filter(isLoopbackAddress).map(hostOf), ...publicHosts(publicUrl)];
+  const known = [...addresses.filter(isLoopbackAddress).map(hostOf), ...publicHosts(publicUrl, port)];
   const merchant = allowedHosts(port, { flag: "--allow-host", added: [...allowHosts, ...known] });
   const control = { flag: "--allow-control-host", added: allowControlHosts };
-  const portal = { flag: "--portal-url", added: publicHosts(portalUrl) };
+  const portal = { flag: "--portal-url", added: publicHosts(portalUrl, port) };
   // Styles and scripts, which both kinds of pages load.
   const browser = allowedHosts(port, {
     flag: "--allow-host",
-    added: [...allowHosts, ...known, ...publicHosts(portalUrl)],
+    added: [...allowHosts, ...known, ...publicHosts(portalUrl, port)],
   });
   const hasPortal = portalOrigin(port, { publicUrl, portalUrl }) !== undefined;
   return {
@@ -310,8 +310,11 @@ export function hostsOf(
   };
 }
 
-function publicHosts(url: string | undefined): readonly string[] {
-  return url === undefined ? [] : hostHeaders(url);
+/** The names of a public URL. Without its port only if it is not our own address, which no proxy stands in front of. */
+function publicHosts(url: string | undefined, port: number): readonly string[] {
+  if (url === undefined) return [];
+  const { host } = new URL(url);
+  return host === new URL(localOrigin(port)).host ? [host] : hostHeaders(url);
 }
 
 /**

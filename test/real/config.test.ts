@@ -13,6 +13,7 @@ import { formatTestKey } from "../../src/core/credential.ts";
 import { REAL } from "../support/real.ts";
 import { launchHere, runHere, startSandboxHere } from "../support/program.ts";
 import { SEED, size } from "../support/campaign.ts";
+import { CERTIFICATE } from "../support/certificate.ts";
 import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -714,12 +715,14 @@ const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown
   public_url: ["https://pay.example", "https://pay.example", "none"],
   portal_url: ["https://portal.example", "https://portal.example", "none"],
   kept_requests: ["50", 50, "10000"],
+  ca: ["ca.pem", "ca.pem", "none"],
 };
 
 test("each setting is compared alike with what was typed and with the file, is told by the live one, and is exported", async () => {
   const { properties } = configJsonSchema() as { properties: { sandbox: { properties: object } } };
   expect(Object.keys(SETTINGS).toSorted()).toEqual(Object.keys(properties.sandbox.properties).toSorted());
   const [harness, told] = [createHarness(), createHarness()];
+  for (const { cwd } of [harness, told]) writeFileSync(join(cwd, "ca.pem"), CERTIFICATE);
   await harness.start(["--port", "4999"]);
   for (const [field, [typed, inFile, live]] of Object.entries(SETTINGS)) {
     const option = field.replace(/s$/, Array.isArray(inFile) ? "" : "s");
