@@ -9,8 +9,19 @@ import type { Store } from "../store/store.ts";
 import { createTables } from "../store/tables.ts";
 import { toStorageFailure } from "./connection.ts";
 
-/** The migrations of an object: the migrations of a state file, and the request log, which is in the same database. */
-const MIGRATIONS = [...SANDBOX_FILE.migrations, REQUESTS_DDL] as const;
+/** The number of migrations that a state file had when the first objects were made. */
+const MIGRATIONS_OF_FIRST_OBJECTS = 4;
+
+/**
+ * The migrations of an object: the migrations of a state file, and the request log, which is in the same database. The
+ * schema version of an object counts them in this order, so the request log keeps the place that it had in the first
+ * objects, and a later migration comes at the end.
+ */
+const MIGRATIONS = [
+  ...SANDBOX_FILE.migrations.slice(0, MIGRATIONS_OF_FIRST_OBJECTS),
+  REQUESTS_DDL,
+  ...SANDBOX_FILE.migrations.slice(MIGRATIONS_OF_FIRST_OBJECTS),
+];
 
 /** Whether an object has tables. A new object has none. */
 export function hasTables({ sql }: ObjectStorage): boolean {

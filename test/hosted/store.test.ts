@@ -1,0 +1,46 @@
+import Database from "better-sqlite3";
+import type { ObjectStorage } from "cloudflare:workers";
+import { expect, onTestFinished, test } from "vitest";
+import { migrateTables } from "../../src/hosted/store.ts";
+import { REQUESTS_DDL } from "../../src/store/request/requests.ts";
+import { SANDBOX_FILE } from "../../src/store/schema.ts";
+
+/** The database of an object, in memory. */
+function objectDatabase() {
+  const database = new Database(":memory:");
+  onTestFinished(() => void database.close());
+  const exec = (text: string, ...values: readonly unknown[]) => {
+    // Only a single statement can have values or rows.
+    const isRead = text.startsWith("SELECT");
+    const rows = isRead ? database.prepare(text).raw().all() : [];
+    if (values.length > 0) database.prepare(text).run(...values);
+    else if (!isRead) database.exec(text);
+    return { toArray: () => rows, raw: () => rows.values() };
+  };
+  const transactionSync = <Value>(work: () => Value) => database.transaction(work)();
+  return { database, storage: { sql: { exec }, transactionSync } as unknown as ObjectStorage };
+}
+
+function tablesOf({ database }: ReturnType<typeof objectDatabase>): readonly unknown[] {
+  return database.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").all();
+}
+
+function versionOf({ database }: ReturnType<typeof objectDatabase>): unknown {
+  return database.prepare("SELECT version FROM schema_version").pluck().all();
+}
+
+test("an object of the first release gets the later migrations only, and keeps its rows", () => {
+  const [fresh, older] = [objectDatabase(), objectDatabase()];
+  const { database } = older;
+  const first = [...SANDBOX_FILE.migrations.slice(0, 4), REQUESTS_DDL];
+  for (const migration of first) database.exec(migration);
+  database.exec("CREATE TABLE schema_version (version INTEGER NOT NULL) STRICT");
+  database.prepare("INSERT INTO schema_version (version) VALUES (?)").run(first.length);
+  database.exec("INSERT INTO request_batches (store_id, last, requests) VALUES ('a', 1, '{}')");
+  for (const object of [fresh, older]) migrateTables(object.storage);
+  expect(tablesOf(older)).toEqual(tablesOf(fresh));
+  expect(versionOf(older)).toEqual(versionOf(fresh));
+  expect(database.prepare("SELECT requests FROM request_batches").pluck().all()).toEqual(["{}"]);
+  migrateTables(older.storage);
+  expect(versionOf(older)).toEqual([SANDBOX_FILE.migrations.length + 1]);
+});
