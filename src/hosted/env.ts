@@ -21,10 +21,11 @@ export type StoreInput = {
 /** The calls of the index to the object of a store. */
 export type StoreCalls = {
   /**
-   * Creates the store, and adds it to the index; undefined if the object already has another store. Returns the given
-   * store if a start that was killed has already created it.
+   * Creates the store, and adds it to the index; undefined if the object already has another store, so that another mark
+   * must be drawn. A given store has its mark already: it is returned if a start that was killed has created it, and
+   * refused with `state_conflict` if the object has another store.
    */
-  create(input: StoreInput): Promise<NewStore | undefined>;
+  create(input: StoreInput): Promise<Outcome<NewStore> | undefined>;
   describe(): Promise<Outcome<SandboxDescription>>;
   /** Deletes the history of the store; does nothing if there is none. Refuses like `resetStores`. */
   reset(): Promise<Outcome<void>>;

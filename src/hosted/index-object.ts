@@ -1,7 +1,7 @@
 import { DurableObject, type ObjectState } from "cloudflare:workers";
 import { NEW_MERCHANT } from "../core/control/operations/stores.ts";
 import type { FirstStore } from "../core/config/hosted-settings.ts";
-import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { accept, mapValue, refuse, type Outcome } from "../core/outcome.ts";
 import { chooseStores, finishErasures } from "../sandbox/runtime/erase.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -130,9 +130,7 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
         const made = await env.STORES.getByName(objectName(mark))
           .create({ mark, ...wanted })
           .catch(throwObjectFailure);
-        if (made === undefined) continue;
-        const { id: storeId, ...rest } = made;
-        return accept({ ...rest, storeId });
+        if (made !== undefined) return mapValue(made, ({ id: storeId, ...rest }) => ({ ...rest, storeId }));
       }
     },
     reset: async (context, { body }) => {

@@ -1,4 +1,5 @@
 import { DurableObject, type ObjectState, type ObjectStorage } from "cloudflare:workers";
+import type { FirstStore } from "../core/config/hosted-settings.ts";
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
 import { INDEX_NAME } from "../core/hosted/marks.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
@@ -65,25 +66,30 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     await this.open?.alarm.settle(this.open.store);
   }
 
-  async create(input: StoreInput): Promise<NewStore | undefined> {
+  async create(input: StoreInput): Promise<Outcome<NewStore> | undefined> {
     const { storage } = this.ctx;
-    if (this.open !== undefined) return this.findGiven(input);
+    if (this.open !== undefined) return input.given && this.findGiven(input.given);
     const made = storage.transactionSync(() => insert(storage, this.env, input));
     // On disk together with the rows: after a crash the alarm reports the store to the index.
     createObjectAlarm(storage, workerWorld(input.mark), null).wrote();
     this.open = await openStore(storage, this.env);
     await this.reportToIndex();
-    return made;
+    return accept(made);
   }
 
   /** The given store, if this object already has it: the start that created it was killed. Reports it once more. */
-  private async findGiven({ given }: StoreInput): Promise<NewStore | undefined> {
+  private async findGiven(given: FirstStore): Promise<Outcome<NewStore>> {
     const described = await this.describe();
-    if (given === undefined || !described.ok || described.value.storeId !== given.id) return undefined;
+    if (!described.ok) return described;
+    const { storeId, merchantId, storeName: name, signingSecret } = described.value;
+    if (storeId !== given.id)
+      return refuse(
+        "state_conflict",
+        `the state already has the store ${storeId} where the first store ${given.id} belongs: restore credentials.json and the folder objects from the same backup`,
+      );
     this.ctx.storage.sql.exec("UPDATE hosted_store SET told = NULL");
     await this.reportToIndex();
-    const { merchantId, storeName: name, signingSecret } = described.value;
-    return { ...given, merchantId, name, signingSecret };
+    return accept({ ...given, merchantId, name, signingSecret });
   }
 
   async describe(): Promise<Outcome<SandboxDescription>> {

@@ -10,7 +10,7 @@ import { createSeeded, type Site } from "./raw-requests.ts";
 import { sendRaw } from "./send-raw.ts";
 import type { V1Sandbox } from "./v1-sandboxes.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey } from "../../src/core/credential.ts";
-import { WORKER_FILE } from "../../src/core/config/hosted-settings.ts";
+import { WORKER_FILE, type FirstStore } from "../../src/core/config/hosted-settings.ts";
 import { stateFile } from "../../src/host/folder/files.ts";
 import { SECRET_BINDINGS, workerdConfig } from "../../src/host/hosted/workerd-config.ts";
 
@@ -32,8 +32,8 @@ export type HostedService = {
   readonly pid: () => number;
   /** Kills the process as SIGKILL does. */
   readonly kill: () => Promise<void>;
-  /** Starts it again, on the same state and port. */
-  readonly restart: () => Promise<void>;
+  /** Starts it again, on the same state and port, also with another first store. */
+  readonly restart: (first?: FirstStore) => Promise<void>;
   readonly end: () => Promise<void>;
 };
 
@@ -45,12 +45,15 @@ export async function startHosted({
   allowTargets = ["127.0.0.1"],
   worker = join(ROOT, "dist", WORKER_FILE),
   maxFileKiB,
+  firstStore,
 }: {
   readonly allowTargets?: readonly string[];
   /** The largest file that the first process can write; the process after a restart has no limit. */
   readonly maxFileKiB?: number;
   /** Another Worker, with the same objects. */
   readonly worker?: string;
+  /** The first store that the operator has on disk already. Default: the index draws it. */
+  readonly firstStore?: FirstStore;
 } = {}): Promise<HostedService> {
   const folder = mkdtempSync(join(tmpdir(), "checkout-test-"));
   const port = await freePort();
@@ -78,7 +81,7 @@ export async function startHosted({
     [SECRET_BINDINGS.CONTROL_TOKEN]: controlToken,
     [SECRET_BINDINGS.ADMIN_TOKEN]: adminToken,
     [SECRET_BINDINGS.MASTER_KEY]: randomBytes(32).toString("hex"),
-    [SECRET_BINDINGS.FIRST_STORE]: "null",
+    [SECRET_BINDINGS.FIRST_STORE]: JSON.stringify(firstStore ?? null),
   };
   let printed = "";
   const start = async (limit?: number): Promise<ChildProcess> => {
@@ -114,7 +117,8 @@ export async function startHosted({
     printed: () => printed,
     pid: () => child.pid ?? 0,
     kill,
-    restart: async () => {
+    restart: async (first) => {
+      if (first !== undefined) env[SECRET_BINDINGS.FIRST_STORE] = JSON.stringify(first);
       child = await start();
     },
     end: async () => {

@@ -1,0 +1,45 @@
+import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import type { FirstStore } from "../../src/core/config/hosted-settings.ts";
+import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
+import { markedKeyBytes, markedUuid } from "../../src/core/hosted/marks.ts";
+import { stateFile } from "../../src/host/folder/files.ts";
+import { startHosted } from "../support/hosted.ts";
+
+const MARK = 7;
+/** A service that never answers is given up. */
+const MAX_ANSWER_MS = 20_000;
+
+function drawFirstStore(): FirstStore {
+  const apiKey = formatTestKey(markedKeyBytes(MARK, randomBytes(API_KEY_RANDOM_BYTES)));
+  return { id: markedUuid(MARK, 1_800_000_000_000, randomBytes(6)), apiKey };
+}
+
+test("a first store whose object has another store is refused with the reason, and its own is found again", async () => {
+  const [own, other] = [drawFirstStore(), drawFirstStore()];
+  const service = await startHosted({ firstStore: own });
+  onTestFinished(service.end);
+  const create = async (): Promise<unknown> => {
+    const answer = await fetch(`${service.origin}/__sandbox/stores`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${service.controlToken}`, "Content-Type": "application/json" },
+      body: "{}",
+      signal: AbortSignal.timeout(MAX_ANSWER_MS),
+    });
+    const { data, error } = (await answer.json()) as Readonly<Record<string, Record<string, unknown>>>;
+    return [answer.status, data?.["store_id"] ?? error?.["code"], error?.["message"]];
+  };
+  expect(await create()).toEqual([200, own.id, undefined]);
+  for (const [first, answer] of [
+    [other, [409, "state_conflict", expect.stringContaining(`the store ${own.id} where the first store`)]],
+    [own, [200, own.id, undefined]],
+  ] as const) {
+    await service.kill();
+    // As if the object had never reported its store to the index.
+    rmSync(join(stateFile(service.folder, "objects"), "index"), { recursive: true });
+    await service.restart(first);
+    expect(await create()).toEqual(answer);
+  }
+});
