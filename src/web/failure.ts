@@ -106,8 +106,9 @@ function systemFault(
     if (isTls && isOpen && !isConnected) return "tls_closed";
     return receivedBytes === 0 ? "closed" : "unfinished_head";
   }
-  // Mocks of the network invent errors without a system call.
-  return error.syscall === undefined ? "intercepted" : SYSTEM_FAULTS.get(code);
+  if (error.syscall !== undefined) return SYSTEM_FAULTS.get(code);
+  // A refused certificate has no system call either; otherwise, a mock of the network invented the error.
+  return isTls && isOpen && !isConnected ? "tls_failed" : "intercepted";
 }
 
 /** The facts of bytes that the parser of HTTP refused. */
