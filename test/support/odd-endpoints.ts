@@ -169,7 +169,18 @@ const REDIRECTS: readonly OddEndpoint[] = [
     [`${status} adds a slash`, to("/hooks/", status), "redirect_slash"],
     [`${status} adds a slash, whole`, to("HERE/hooks/", status), "redirect_slash"],
     [`${status} removes a slash`, at("http://127.0.0.1:PORT/hooks/", to("/hooks", status)), "redirect_slash"],
+    [
+      `${status} adds a slash to a session`,
+      at("http://127.0.0.1:PORT/hooks/checkout-session", to("/hooks/checkout-session/", status)),
+      "redirect_slash",
+    ],
     [`${status} to https`, to("https://127.0.0.1/hooks", status), "redirect_https"],
+    [`${status} to https, to log in`, to("https://127.0.0.1/login", status), "redirect_login"],
+    [
+      `${status} to https, of accounts`,
+      at("http://127.0.0.1:PORT/accounts/hook", to("https://127.0.0.1/accounts/hook", status)),
+      "redirect_https",
+    ],
     [`${status} to another host`, to("http://www.shop.example/hooks", status), "redirect"],
     [`${status} to another path`, to("/api/hooks", status), "redirect"],
     [`${status} to itself`, to("/hooks", status), "redirect_itself"],

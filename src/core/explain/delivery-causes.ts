@@ -76,9 +76,9 @@ function redirectCause(status: number, { url, facts }: AttemptOutcome): LikelyCa
   const shown = excerpt(to.href);
   const samePlace = from.host === to.host && from.search === to.search;
   if (from.href === to.href) return cause("redirect_itself");
-  if (LOGIN_PATH.test(to.pathname)) return cause("redirect_login", shown);
-  if (from.protocol === to.protocol && samePlace && bare(from) === bare(to))
-    return cause("redirect_slash", shown);
+  const isSamePath = bare(from) === bare(to);
+  if (!isSamePath && LOGIN_PATH.test(to.pathname)) return cause("redirect_login", shown);
+  if (from.protocol === to.protocol && samePlace && isSamePath) return cause("redirect_slash", shown);
   if (from.protocol === "http:" && to.protocol === "https:" && from.hostname === to.hostname)
     return cause("redirect_https", shown);
   return cause(status === 302 || status === 303 ? "redirect_page" : "redirect", shown);
