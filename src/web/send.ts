@@ -11,14 +11,21 @@ import { examineFailure } from "./examine.ts";
 
 /**
  * Sends one request and reads its whole answer, without redirects or retries. A failure before the connection is
- * established is `unreachable`: only then is it certain that nothing was sent. `signal` aborts the request.
+ * established is `unreachable`: only then is it certain that nothing was sent. `signal` aborts the request;
+ * `lacksIpv4` says whether this machine has no address of 127.0.0.0/8. Default: it has.
  */
-export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): Promise<SentResult> {
+export async function sendHttp(
+  outbound: OutboundRequest,
+  signal: AbortSignal,
+  lacksIpv4 = (): boolean => false,
+): Promise<SentResult> {
   const { url, proxy, connection } = outbound;
   if (proxy === undefined) {
     const route = { signal, ...(connection === undefined ? {} : await findKeptRoute(outbound)) };
     const first = await sendTo(url, outbound, route);
-    const result = lacksIpv4(first) ? await sendTo(toIpv6(url), withHostOf(outbound), route) : first;
+    const ipv6 = first.ok || first.facts?.fault !== "no_route" ? undefined : ipv6Of(url);
+    const isMeant = ipv6 !== undefined && lacksIpv4();
+    const result = isMeant ? await sendTo(ipv6, withHostOf(outbound), route) : first;
     if (result.ok || outbound.examined !== true) return result;
     return { ...result, ...(await examineFailure(outbound, result)) };
   }
@@ -29,13 +36,15 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
   return toProxyFailure(proxy, describeFailure(tunnel.error, NOT_OPEN));
 }
 
-/** Whether this machine has no 127.0.0.1 at all, so that nothing else can have been meant than ::1 (decision 79). */
-function lacksIpv4(result: SentResult): boolean {
-  return !result.ok && /^connect (?:ENETUNREACH|EADDRNOTAVAIL) 127\.0\.0\.1:/.test(result.message);
-}
-
-function toIpv6(url: string): string {
-  return url.replace("127.0.0.1", "[::1]");
+/**
+ * The URL with ::1 for 127.0.0.1, which is meant if this machine has no 127.0.0.1 at all (decision 79). A failure to
+ * connect does not prove that: a machine whose local ports are used up fails in the same way.
+ */
+function ipv6Of(url: string): string | undefined {
+  const to = new URL(url);
+  if (to.hostname !== "127.0.0.1") return undefined;
+  to.hostname = "[::1]";
+  return to.href;
 }
 
 function withHostOf(outbound: OutboundRequest): OutboundRequest {

@@ -15,9 +15,15 @@ export async function send(request: OutboundRequest): Promise<OutboundResult> {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), Math.ceil(timeoutMs)).unref();
   const both = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
-  const result = await sendHttp(request, both).finally(() => clearTimeout(timer));
+  const result = await sendHttp(request, both, lacksIpv4).finally(() => clearTimeout(timer));
   if (result.ok || result.failure !== "aborted" || signal?.aborted === true) return result;
   return timeoutResult(request, result);
+}
+
+/** Whether no interface of this machine has an address of 127.0.0.0/8. */
+function lacksIpv4(): boolean {
+  const all = Object.values(process.getBuiltinModule("node:os").networkInterfaces());
+  return !all.some((addresses = []) => addresses.some(({ address }) => address.startsWith("127.")));
 }
 
 /** Implements `World.resolve`. */

@@ -1,8 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { PROGRAM } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
 import { projectOf } from "../support/kit-projects.ts";
 
 /** A network of its own whose loopback has only ::1. */
@@ -75,4 +77,40 @@ test("on a machine whose loopback has only ::1, the sandbox, its commands, a sho
       /^http:\/\/\[::1\]:\d+\/v1\n404 201 true 200 200\norder order-1001, .*: succeeded.*\n"base_url":"http:\/\/\[::1\]:\d+\/v1"\n0 problems, 0 warnings, 0 unknown\ntrue \[::1\]\n$/,
     ),
   ]);
+});
+
+/** A network of its own in which two connections to one address use up all local ports. */
+const TWO_PORTS = 'ip link set lo up && echo "40000 40001" > /proc/sys/net/ipv4/ip_local_port_range';
+const HAS_TWO_PORTS = spawnSync("unshare", ["--net", "sh", "-c", TWO_PORTS]).status === 0;
+
+const USED_UP = `
+import { createServer } from "node:http";
+import { connect } from "node:net";
+const { send } = await import(process.env.NETWORK);
+const serve = (host) => new Promise((done) => createServer((_, answer) => answer.end(host)).listen(5000, host, done));
+const hold = () => new Promise((done) => connect(5000, "127.0.0.1", done));
+await serve("127.0.0.1");
+await serve("::1");
+await hold();
+await hold();
+const limits = { method: "POST", headers: {}, timeoutMs: 10000, maxResponseBytes: 100 };
+const own = await send({ ...limits, url: "http://127.0.0.1:5000/" });
+const pinned = await send({
+  ...limits,
+  url: "http://localhost:5000/?ip=127.0.0.1",
+  addresses: ["127.0.0.1"],
+});
+for (const { ok, body, facts } of [own, pinned]) console.log(ok, body ?? facts.fault);
+process.exit();
+`;
+
+test("a request to 127.0.0.1 never goes to ::1 because the local ports are used up", async ({ annotate }) => {
+  if (!HAS_TWO_PORTS) return void (await annotate("not tried: unshare makes no networks here"));
+  const cwd = tempFolder();
+  writeFileSync(join(cwd, "used-up.mjs"), USED_UP);
+  const NETWORK = pathToFileURL(join(import.meta.dirname, "../../src/world/network.ts")).href;
+  const line = `${TWO_PORTS} && "$NODE" used-up.mjs`;
+  const env = { ...process.env, NODE: process.execPath, NETWORK };
+  const ran = spawnSync("unshare", ["--net", "sh", "-c", line], { cwd, env, encoding: "utf8" });
+  expect([ran.stderr, ran.stdout]).toEqual(["", "false no_route\nfalse no_route\n"]);
 });
