@@ -80,7 +80,15 @@ test("its command finds a fresh sandbox that works, and nothing of another one",
   };
   const found: Record<string, string>[] = [];
   harness.setProgram(async ({ env }) => {
-    const names = ["BASE_URL", "API_KEY", "STORE_ID", "SIGNING_SECRET", "CONTROL_TOKEN", "EXEC_FOLDER"];
+    const names = [
+      "BASE_URL",
+      "API_KEY",
+      "STORE_ID",
+      "SIGNING_SECRET",
+      "CONTROL_TOKEN",
+      "EXEC_FOLDER",
+      "EXEC_URL",
+    ];
     expect(Object.keys(env).filter((name) => env[name] !== undefined)).toEqual(
       names.map((name) => `CHECKOUT_${name}`),
     );
@@ -104,9 +112,28 @@ test("its command finds a fresh sandbox that works, and nothing of another one",
   }
   expect(existsSync(join(harness.cwd, ".checkout/journal.db"))).toBe(false);
   for (const name of Object.keys(found[0] ?? {}))
-    if (!["CHECKOUT_TARGET", "CHECKOUT_ADMIN_TOKEN", "CHECKOUT_BASE_URL"].includes(name))
+    if (!/_(?:TARGET|ADMIN_TOKEN|BASE_URL|EXEC_URL)$/.test(name))
       expect(found[0]?.[name]).not.toBe(found[1]?.[name]);
   expect((await harness.run(["events", "list", "--json"])).stdout).not.toContain("order.created");
+});
+
+test("what its command creates at another service has its keys where a later run finds them", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const other = {
+    CHECKOUT_BASE_URL: ready.base_url,
+    CHECKOUT_API_KEY: ready.api_key ?? "",
+    CHECKOUT_STORE_ID: ready.store_id,
+  };
+  harness.setProgram(async ({ env }) => {
+    const changed = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? ""]));
+    const create = "orders create --order-id order-1 --price-id price_coffee".split(" ");
+    const created = await harness.run(create, { env: { ...changed, ...other } });
+    expect([created.code, created.stderr]).toEqual([0, ""]);
+    return EXITED;
+  });
+  expect((await harness.run(["exec", "npm"])).code).toBe(0);
+  expect((await harness.run(["idempotency", "list", "--json"])).stdout).toContain("order-1");
 });
 
 /** Settings of a client that say nothing of where a service is. */

@@ -1,4 +1,5 @@
 import type { Journal } from "../../core/checkout/journal.ts";
+import { isSameServer } from "../../core/loopback.ts";
 import { fileFailure } from "../../host/failure.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { openJournal } from "../../store/journal/journal.ts";
@@ -14,9 +15,10 @@ export function journalFolder(
   { world, around }: { readonly world: Pick<World, "env">; readonly around: Surroundings },
   target?: string,
 ): string {
-  const ofExec = world.env["CHECKOUT_EXEC_FOLDER"] ?? "";
-  const isOfExec = target === undefined && around.address()?.source === "CHECKOUT_BASE_URL";
-  return ofExec !== "" && isOfExec ? ofExec : around.folder();
+  const { CHECKOUT_EXEC_FOLDER: ofExec = "", CHECKOUT_EXEC_URL: url = "" } = world.env;
+  if (target !== undefined || ofExec === "" || !URL.canParse(url)) return around.folder();
+  const address = around.address()?.value;
+  return address !== undefined && isSameServer(address, url) ? ofExec : around.folder();
 }
 
 /** Opens the journal of an existing state folder; the end of the enclosing block closes it. */

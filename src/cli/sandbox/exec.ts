@@ -113,7 +113,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       reached = true;
       const stopped = stop.signal();
       if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
-      using journal = journalPlace(world);
+      using journal = journalPlace(world, baseUrl);
       const env = { ...environmentOf(world, served, options), ...journal.variables };
       const end = await world.runProgram({ program, args, env });
       if (options.keep === true && stop.signal() === undefined) {

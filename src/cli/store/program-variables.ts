@@ -12,6 +12,7 @@ const FOREIGN_VARIABLES = [
   "CHECKOUT_ADMIN_TOKEN",
   "CHECKOUT_TARGET",
   "CHECKOUT_EXEC_FOLDER",
+  "CHECKOUT_EXEC_URL",
 ] as const;
 
 /** Changes to an environment; undefined removes a variable. */
@@ -40,12 +41,14 @@ function directly(env: World["env"]): Changes {
 /**
  * The folder of the journal of a sandbox that ends with its program, so that nothing stays in the work folder, which may
  * be read-only or another user's. The first create of the program makes it: an `exec` that is killed before leaves
- * nothing. Without a temporary folder of the system, the journal is in the work folder as usual.
+ * nothing. The journal of another service stays in its usual folder; also this one's, if the system has no temporary
+ * folder.
  */
-export function journalPlace({ temporaryPath, files }: Pick<World, "temporaryPath" | "files">): {
-  readonly variables: Changes;
-} & Disposable {
+export function journalPlace(
+  { temporaryPath, files }: Pick<World, "temporaryPath" | "files">,
+  baseUrl: string,
+): { readonly variables: Changes } & Disposable {
   const { path, remove } = temporaryPath();
-  const hasParent = files.exists(dirname(path));
-  return { variables: hasParent ? { CHECKOUT_EXEC_FOLDER: path } : {}, [Symbol.dispose]: remove };
+  const variables = { CHECKOUT_EXEC_FOLDER: path, CHECKOUT_EXEC_URL: baseUrl };
+  return { variables: files.exists(dirname(path)) ? variables : {}, [Symbol.dispose]: remove };
 }
