@@ -26,17 +26,32 @@ export async function holdFolder(
   const lock = (await world.lockFile?.(path)) ?? { state: "unsupported" };
   if (lock.state === "held") return refuseHeld(world, folder);
   const unlock = lock.state === "own" ? lock.release : () => undefined;
-  const run = claimFolder(world, folder, { ...told, host: world.hostName?.() });
-  if (run.ok)
-    return accept({
-      run: run.value,
-      release: () => {
-        releaseFolder(world, folder, run.value);
-        unlock();
-      },
-    });
-  unlock();
-  return run;
+  const claimed = claimOr(unlock, () => claimFolder(world, folder, { ...told, host: world.hostName?.() }));
+  if (!claimed.ok) return claimed;
+  const run = claimed.value;
+  const release = (): void => {
+    try {
+      releaseFolder(world, folder, run);
+    } finally {
+      unlock();
+    }
+  };
+  return accept({ run, release });
+}
+
+/** Claims a folder; calls `unlock` if it is not claimed, because a process that goes on would refuse itself. */
+function claimOr(
+  unlock: () => void,
+  claim: () => Outcome<RunRecord, HostFailure>,
+): Outcome<RunRecord, HostFailure> {
+  let isClaimed = false;
+  try {
+    const claimed = claim();
+    isClaimed = claimed.ok;
+    return claimed;
+  } finally {
+    if (!isClaimed) unlock();
+  }
 }
 
 /** The process that holds a folder, in words, if it cannot be seen from here; undefined if there is none. */

@@ -1,0 +1,36 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { holdFolder } from "../../src/host/folder/hold.ts";
+import type { Files } from "../../src/world.ts";
+import { REAL } from "../support/real.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const TOLD = { control_token: "token", is_guest: true } as const;
+
+function refuseRunRecord(path: string): void {
+  if (path.endsWith("run.json")) throw new Error("ENOSPC: no space left on device");
+}
+
+test("a folder whose disk was full for a moment can be held by the same process afterwards", async () => {
+  const folder = tempFolder();
+  const createNew: Files["createNew"] = (path, content) => {
+    refuseRunRecord(path);
+    return REAL.files.createNew(path, content);
+  };
+  const full = { ...REAL, files: { ...REAL.files, createNew } };
+  await expect(holdFolder(full, folder, TOLD)).rejects.toThrow("ENOSPC");
+  const held = await holdFolder(REAL, folder, TOLD);
+  expect(held.ok).toBe(true);
+});
+
+test("a folder whose run.json cannot be removed is free all the same", async () => {
+  const folder = tempFolder();
+  const remove: Files["remove"] = (path) => {
+    refuseRunRecord(path);
+    REAL.files.remove(path);
+  };
+  const held = await holdFolder({ ...REAL, files: { ...REAL.files, remove } }, folder, TOLD);
+  if (!held.ok) throw new Error(held.refusal.message);
+  expect(() => held.value.release()).toThrow("ENOSPC");
+  expect(await REAL.isFileLocked?.(join(folder, "run.lock"))).toBe(false);
+});
