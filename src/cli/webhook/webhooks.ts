@@ -124,14 +124,7 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
     verdicts.find(({ verdict }) => verdict.ok) ??
     verdicts.find(({ verdict }) => !verdict.ok && !UNDECIDED.has(verdict.code));
   if (best !== undefined) {
-    const [given] = sources;
-    const isOther =
-      best.verdict.ok && given !== undefined && given.owner === undefined && best.source !== given;
-    const causes = diagnose({
-      ...request,
-      secrets: (isOther ? given : best.source).inForce,
-      known: isOther ? knownIn(others) : [],
-    });
+    const causes = diagnose({ ...request, secrets: best.source.inForce });
     const source = ownerOf(best.source, others);
     return report(context, { verdict: best.verdict, causes, now: request.now, tried: [source] });
   }
@@ -171,8 +164,8 @@ function withComparison(causes: readonly Diagnosis[], compared: Diagnosis): read
 type Source = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
 
 /**
- * The secrets to verify with, and other known secrets. A secret of the variable is a default, so a secret of the
- * running sandbox is as good; a file's secret is a claim, and other secrets only explain why it is wrong.
+ * The secrets to verify with, and other known secrets. A given secret is a claim, in the variable as in a file: other
+ * secrets only explain why it is wrong.
  */
 async function secretsToTry(
   context: Context,
@@ -187,10 +180,7 @@ async function secretsToTry(
   }
   const found = await catchRefusal(sandboxSecrets(context));
   const known = (found.ok ? found.value : undefined) ?? [];
-  const source = { inForce: given, retired: [] };
-  return options.secretFile === undefined
-    ? { sources: [source, ...known], known }
-    : { sources: [source], known };
+  return { sources: [{ inForce: given, retired: [] }], known };
 }
 
 async function runSign(context: Context, options: SignFlags): Promise<number> {
@@ -224,14 +214,11 @@ async function report({ printer }: Context, { verdict, causes, now, tried }: Rep
     const age = ageSeconds < 0 ? `${-ageSeconds} s ahead of this clock` : `${ageSeconds} s ago`;
     const [{ owner, endpointId } = { owner: undefined }] = tried;
     const whose = owner === undefined ? {} : { secret_of: owner, endpoint_id: endpointId };
-    const given = causes.length === 0 ? {} : { causes };
-    const json = { valid: true, timestamp: verdict.timestamp, age_seconds: ageSeconds, ...whose, ...given };
+    const json = { valid: true, timestamp: verdict.timestamp, age_seconds: ageSeconds, ...whose };
     const by = owner === undefined ? "" : `, with the signing secret of ${printable(owner)}`;
-    return printer.result(json, () =>
-      [
-        `${printer.style.green("✓")} the signature is valid; it was created ${age}${by}`,
-        ...causes.map((cause) => causeLine(cause, printer.style)),
-      ].join("\n"),
+    return printer.result(
+      json,
+      () => `${printer.style.green("✓")} the signature is valid; it was created ${age}${by}`,
     );
   }
   const { code, message } = verdict;
