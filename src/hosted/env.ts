@@ -18,8 +18,14 @@ export type StoreInput = {
   readonly given?: FirstStore | undefined;
 };
 
-/** The calls of the index to the object of a store. */
-export type StoreCalls = {
+/** The calls of the Worker to each object. */
+export type ObjectCalls = {
+  /** Whether a write has succeeded since the object was started, or since its last failed write. */
+  hasWritten(): boolean;
+};
+
+/** The calls to the object of a store: of the index, and of the Worker. */
+export type StoreCalls = ObjectCalls & {
   /**
    * Creates the store, and adds it to the index; undefined if the object already has another store, so that another mark
    * must be drawn. A given store has its mark already: it is returned if a start that was killed has created it, and
@@ -34,7 +40,7 @@ export type StoreCalls = {
 };
 
 /** The calls of the Worker and of the stores to the index. */
-export type IndexCalls = {
+export type IndexCalls = ObjectCalls & {
   /** The mark of the first store, which the path segment `default` names; undefined if there is no store. */
   first(): Mark | undefined;
   /** Adds or updates the entry of a store. */

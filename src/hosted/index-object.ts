@@ -15,12 +15,12 @@ import type { HostedEnv, IndexCalls } from "./env.ts";
 import { markOfId, objectName, type Mark } from "../core/hosted/marks.ts";
 import { REFUSED_OPERATIONS, type OperationOverrides } from "./operations.ts";
 import { createHostedSandbox } from "./sandbox.ts";
-import { migrateTables, openObjectStore } from "./store.ts";
+import { migrateTables, openObjectStore, type ObjectStore } from "./store.ts";
 import { consoleStream, randomMark, workerWorld } from "./world.ts";
 
 /** The opened index. */
 type OpenIndex = {
-  readonly store: Store;
+  readonly store: ObjectStore;
   readonly sandbox: Sandbox;
   readonly alarm: ObjectAlarm;
   readonly report: ReturnType<typeof createFailureLog>["report"];
@@ -47,6 +47,10 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
     const failure = store.failure();
     if (response.status === 503 && failure !== undefined) throw new Error(failure.message);
     return response;
+  }
+
+  hasWritten(): boolean {
+    return this.opened().store.hasWritten();
   }
 
   /** Called by the durable alarm: repeats erasures that were interrupted or have failed. */

@@ -7,7 +7,6 @@ import { runOperation } from "../sandbox/control/handlers.ts";
 import { finishErasures, resetStores } from "../sandbox/runtime/erase.ts";
 import { insertStore, type NewStore } from "../sandbox/runtime/seed.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import type { Store } from "../store/store.ts";
 import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
 import { toWorkerResponse } from "./answer.ts";
 import { createConnection } from "./connection.ts";
@@ -15,14 +14,14 @@ import type { HostedEnv, StoreCalls, StoreInput } from "./env.ts";
 import { createStorelessSandbox } from "./nowhere.ts";
 import { REFUSED_OPERATIONS } from "./operations.ts";
 import { createHostedSandbox, storeMakerOf } from "./sandbox.ts";
-import { hasTables, migrateTables, openObjectStore } from "./store.ts";
+import { hasTables, migrateTables, openObjectStore, type ObjectStore } from "./store.ts";
 import { workerWorld } from "./world.ts";
 import type { SandboxDescription } from "../core/sandbox/description.ts";
 
 /** A store whose tables and service are in memory. */
 type OpenStore = {
   readonly storeId: string;
-  readonly store: Store;
+  readonly store: ObjectStore;
   readonly sandbox: Sandbox;
   readonly alarm: ObjectAlarm;
 };
@@ -58,6 +57,10 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     if (method !== "GET" && new URL(url).pathname.startsWith(CONTROL_PREFIX))
       await this.reportToIndex().catch(open.alarm.wrote);
     return response;
+  }
+
+  hasWritten(): boolean {
+    return this.open?.store.hasWritten() ?? false;
   }
 
   /** Called by the durable alarm, after the constructor has started the due work. */

@@ -44,6 +44,9 @@ export function migrateTables(storage: ObjectStorage): void {
   });
 }
 
+/** The state of an object, which also says whether a write has succeeded since the start or the last failed write. */
+export type ObjectStore = Store & { readonly hasWritten: () => boolean };
+
 /**
  * The state of an object. A write runs immediately, in one transaction. The runtime commits simultaneous writes
  * together, and delays every answer and every request to a receiver until they are on disk. `wrote` is called after
@@ -56,21 +59,28 @@ export function openObjectStore(
     readonly scheduler: Scheduler;
     readonly wrote: () => void;
   },
-): Store {
+): ObjectStore {
   const { storage, scheduler, wrote } = options;
   let lastFailure: StorageUnavailable | undefined;
+  let hasWritten = false;
+  const countChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
   return {
     ...createTables(connection, { scheduler, snapshots: () => NO_SNAPSHOTS }),
     write: async (work) => {
       try {
+        // Work that changes no row says nothing about the disk.
+        const before = hasWritten ? undefined : countChanges.get();
         const value = storage.transactionSync(work);
+        const hasChanged = before !== undefined && countChanges.get() !== before;
         wrote();
         await storage.sync();
         lastFailure = undefined;
+        hasWritten ||= hasChanged;
         return value;
       } catch (error) {
         const failure = toStorageFailure(error);
         lastFailure = failure instanceof StorageUnavailable ? failure : undefined;
+        if (lastFailure !== undefined) hasWritten = false;
         throw failure;
       }
     },
@@ -78,6 +88,7 @@ export function openObjectStore(
     failure: () => lastFailure,
     close: () => undefined,
     leave: () => undefined,
+    hasWritten: () => hasWritten,
   };
 }
 

@@ -1,10 +1,10 @@
 // The Worker of a hosted service (decision 124). Routing: hosted/routing.ts; the checks before any object:
 // hosted/gate.ts; objects: hosted/store-object.ts, hosted/index-object.ts; bundling: bin/build/worker.ts.
-import { WorkerEntrypoint } from "cloudflare:workers";
+import { WorkerEntrypoint, type Stub } from "cloudflare:workers";
 import { INDEX_NAME, objectFileName, objectName, OBJECT_CLASSES, type Mark } from "../core/hosted/marks.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import { failedResponse, toWorkerResponse, refuseUnreadable } from "./answer.ts";
-import type { HostedEnv } from "./env.ts";
+import type { HostedEnv, ObjectCalls } from "./env.ts";
 import { createGate } from "./gate.ts";
 import { createStorelessSandbox } from "./nowhere.ts";
 import { placeOf } from "./routing.ts";
@@ -19,8 +19,13 @@ let gate: ReturnType<typeof createGate> | undefined;
 /** The stores whose objects are known to exist. An object keeps its file when its store is deleted. */
 const existing = new Set<Mark>();
 
-/** The last failed write, until a write to the same object succeeds; the health check of this instance reports it. */
-let failed: { readonly place: string; readonly failure: StorageUnavailable } | undefined;
+/**
+ * The last failure of an object's database, which the health check of this instance reports: a failed write until a
+ * write to the same object succeeds, a failed read until the object answers.
+ */
+let failed:
+  | { readonly place: string; readonly failure: StorageUnavailable; readonly isRead: boolean }
+  | undefined;
 
 /** Forwards each request to its object. It keeps only what its objects have said, so any number of instances can run. */
 export class HostedService extends WorkerEntrypoint<HostedEnv> {
@@ -48,11 +53,13 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
       if (found === undefined) return undefined;
       ({ place } = found);
       const answer = await found.object.fetch(request);
-      if (failed?.place === place && method !== "GET" && answer.status < 500) failed = undefined;
+      if (failed?.place === place && (failed.isRead || (await found.object.hasWritten()))) failed = undefined;
       return answer;
     } catch (error) {
       const failure = toObjectFailure(error);
-      if (failure instanceof StorageUnavailable) failed = { place, failure };
+      const isWriteFailed = failed?.place === place && !failed.isRead;
+      if (failure instanceof StorageUnavailable)
+        failed = { place, failure, isRead: method === "GET" && !isWriteFailed };
       // Without its body, which the object may have read.
       return failedResponse(createStorelessSandbox(env), new Request(url, { method, headers }), failure);
     }
@@ -62,7 +69,7 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
 /** The object that answers a request, and its place among all objects. */
 type FoundObject = {
   readonly place: string;
-  readonly object: { readonly fetch: (request: Request) => Promise<Response> };
+  readonly object: Stub<ObjectCalls>;
 };
 
 /** Finds the object of a request; undefined if the request names no object that exists. */

@@ -1,24 +1,27 @@
 import Database from "better-sqlite3";
 import type { ObjectStorage } from "cloudflare:workers";
 import { expect, onTestFinished, test } from "vitest";
-import { migrateTables } from "../../src/hosted/store.ts";
+import { createConnection } from "../../src/hosted/connection.ts";
+import { migrateTables, openObjectStore } from "../../src/hosted/store.ts";
 import { REQUESTS_DDL } from "../../src/store/request/requests.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 
-/** The database of an object, in memory. */
-function objectDatabase() {
+const INSTANCE_ID = "01a22475-9306-7b14-8c3c-2690229545a0";
+
+/** The database of an object, in memory. What it writes reaches the disk by `sync`. */
+function objectDatabase(sync: () => Promise<void> = () => Promise.resolve()) {
   const database = new Database(":memory:");
   onTestFinished(() => void database.close());
   const exec = (text: string, ...values: readonly unknown[]) => {
     // Only a single statement can have values or rows.
     const isRead = text.startsWith("SELECT");
-    const rows = isRead ? database.prepare(text).raw().all() : [];
-    if (values.length > 0) database.prepare(text).run(...values);
+    const rows = isRead ? database.prepare(text).raw().all(...values) : [];
+    if (!isRead && values.length > 0) database.prepare(text).run(...values);
     else if (!isRead) database.exec(text);
     return { toArray: () => rows, raw: () => rows.values() };
   };
   const transactionSync = <Value>(work: () => Value) => database.transaction(work)();
-  return { database, storage: { sql: { exec }, transactionSync } as unknown as ObjectStorage };
+  return { database, storage: { sql: { exec }, transactionSync, sync } as unknown as ObjectStorage };
 }
 
 function tablesOf({ database }: ReturnType<typeof objectDatabase>): readonly unknown[] {
@@ -43,4 +46,30 @@ test("an object of the first release gets the later migrations only, and keeps i
   expect(database.prepare("SELECT requests FROM request_batches").pluck().all()).toEqual(["{}"]);
   migrateTables(older.storage);
   expect(versionOf(older)).toEqual([SANDBOX_FILE.migrations.length + 1]);
+});
+
+test("only work that changes rows and reaches the disk is a write that has succeeded", async () => {
+  let isFull = false;
+  const { storage } = objectDatabase(() =>
+    isFull ? Promise.reject(new Error("database or disk is full: SQLITE_FULL")) : Promise.resolve(),
+  );
+  migrateTables(storage);
+  const scheduler = { soon: () => undefined, after: () => undefined };
+  const store = openObjectStore(createConnection(storage), { storage, scheduler, wrote: () => undefined });
+  const read = (): void => undefined;
+  const write = (): void => store.instance.renew(INSTANCE_ID);
+  const seen: boolean[] = [];
+  for (const [work, full] of [
+    [read, false],
+    [write, false],
+    [read, false],
+    [write, true],
+    [read, false],
+    [write, false],
+  ] as const) {
+    isFull = full;
+    await store.write(work).catch((error: unknown) => expect(String(error)).toMatch(/disk is full|no room/i));
+    seen.push(store.hasWritten());
+  }
+  expect(seen).toEqual([false, true, true, false, false, true]);
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { connect as openSocket } from "node:net";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.t
 import { markedUuid, MARK_COUNT } from "../../src/core/hosted/marks.ts";
 import { NEVER_SENT_TO, PRIVATE_RANGES } from "../../src/core/network/ranges.ts";
 import { SEED, seededRandom, size, FULL } from "../support/campaign.ts";
-import { createHostedStore, startHosted, type HostedService } from "../support/hosted.ts";
+import { createHostedStore, databaseOf, startHosted, type HostedService } from "../support/hosted.ts";
 import { connect, sendCreate, type Create } from "../support/load.ts";
 import { edgesOf } from "../support/ranges.ts";
 import { sendRaw } from "../support/send-raw.ts";
@@ -197,6 +197,10 @@ test("a disk without room refuses each create as unavailable, the health check s
   expect(new Set(refused.map((one) => JSON.stringify(one)))).toEqual(
     new Set([JSON.stringify([503, "storage_unavailable"])]),
   );
+  // A refused key is no write, though its object answers.
+  const headers = { Authorization: `Bearer ${apiKey.slice(0, -1)}${apiKey.endsWith("0") ? "1" : "0"}` };
+  const unauthorized = await fetch(`${service.origin}/v1/orders`, { method: "POST", headers });
+  expect(unauthorized.status).toBe(401);
   expect(await health()).toEqual([503, "storage_unavailable"]);
   await service.kill();
   await service.restart();
@@ -211,6 +215,26 @@ test("a disk without room refuses each create as unavailable, the health check s
   }
   again.agent.destroy();
   expect(service.printed()).not.toMatch(/\n\s+at /);
+});
+
+test("an object that cannot be opened is reported by the health check until it answers a read again", async () => {
+  const service = await startUntilEnd();
+  await createHostedStore(service);
+  const { storeId } = await createHostedStore(service);
+  const path = databaseOf(service, storeId);
+  const readEvents = () => service.control(`/stores/${storeId}/events`);
+  const health = async (): Promise<number> => (await fetch(`${service.origin}/healthz`)).status;
+  await service.kill();
+  const files = [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file));
+  for (const file of files) renameSync(file, `${file}.away`);
+  writeFileSync(path, "no database ".repeat(1000));
+  await service.restart();
+  await expect(readEvents()).rejects.toThrow(/: 503 /);
+  expect(await health()).toBe(503);
+  rmSync(path);
+  for (const file of files) renameSync(`${file}.away`, file);
+  await readEvents();
+  expect(await health()).toBe(200);
 });
 
 test("stores that are deleted under load leave no stack in the log", async () => {
