@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { World } from "../../world.ts";
 
-/** Variables that name another service, or its state or secrets. */
+/** Variables that name another service or its secrets. CHECKOUT_DIR, a folder of the user's, stays (decision 76). */
 const FOREIGN_VARIABLES = [
   "CHECKOUT_BASE_URL",
   "CHECKOUT_API_KEY",
