@@ -232,10 +232,11 @@ export type Files = {
   readonly disk: (path: string) => DiskFacts;
 };
 
-/** A lock of a file. `unsupported`: the file system has no locks. */
+/** A lock of a file. `unsupported`: the file system has no locks. `refused`: the file cannot be opened for a lock. */
 export type FileLock =
   | { readonly state: "own"; readonly release: () => void }
-  | { readonly state: "held" | "unsupported" };
+  | { readonly state: "held" | "unsupported" }
+  | { readonly state: "refused"; readonly reason: string };
 
 /** A path that is removed after its use, with all that is there. */
 export type TemporaryFile = { readonly path: string; readonly remove: () => void };

@@ -1,5 +1,6 @@
 import Database from "better-sqlite3";
 import { existsSync } from "node:fs";
+import { isError } from "../core/outcome.ts";
 import type { FileLock } from "../world.ts";
 import { codeOf } from "./node.ts";
 
@@ -21,24 +22,34 @@ export function lockFile(path: string, nativeBinding: string | undefined): FileL
     return { state: "own", release: () => void opened.close() };
   } catch (error) {
     connection?.close();
-    return { state: isBusy(error) ? "held" : "unsupported" };
+    if (isBusy(error)) return { state: "held" };
+    return isRefusal(error) ? { state: "refused", reason: error.message } : { state: "unsupported" };
   }
 }
 
 /** Implements `World.isFileLocked`. */
 export function isFileLocked(path: string, nativeBinding: string | undefined): boolean {
   if (!existsSync(path)) return false;
-  const connection = new Database(path, { readonly: true, timeout: 0, nativeBinding });
+  let connection: Database.Database | undefined;
   try {
+    connection = new Database(path, { readonly: true, timeout: 0, nativeBinding });
     connection.prepare("SELECT 1 FROM sqlite_schema").get();
     return false;
   } catch (error) {
+    // A file that cannot be read says nothing of a holder.
     return isBusy(error);
   } finally {
-    connection.close();
+    connection?.close();
   }
 }
 
 function isBusy(error: unknown): boolean {
   return codeOf(error)?.startsWith("SQLITE_BUSY") === true;
+}
+
+/** What SQLite answers for a file of another user or with other content; file systems without locks answer otherwise. */
+const REFUSALS = /^SQLITE_(?:CANTOPEN|NOTADB|CORRUPT|READONLY|AUTH)/;
+
+function isRefusal(error: unknown): error is Error {
+  return isError(error) && REFUSALS.test(codeOf(error) ?? "");
 }

@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { holdFolder } from "../../src/host/folder/hold.ts";
@@ -33,4 +34,23 @@ test("a folder whose run.json cannot be removed is free all the same", async () 
   if (!held.ok) throw new Error(held.refusal.message);
   expect(() => held.value.release()).toThrow("ENOSPC");
   expect(await REAL.isFileLocked?.(join(folder, "run.lock"))).toBe(false);
+});
+
+test("a run.lock that cannot be locked is refused by its name, and holds nobody for other commands", async () => {
+  for (const damage of [
+    (path: string) => writeFileSync(path, "no database ".repeat(1000)),
+    (path: string) => mkdirSync(path),
+  ]) {
+    const folder = tempFolder();
+    const path = join(folder, "run.lock");
+    damage(path);
+    expect(await holdFolder(REAL, folder, TOLD)).toMatchObject({
+      ok: false,
+      refusal: { code: "state_file_unreadable", message: expect.stringContaining(path) as unknown },
+    });
+    expect([await REAL.isFileLocked?.(path), REAL.files.exists(join(folder, "run.json"))]).toEqual([
+      false,
+      false,
+    ]);
+  }
 });

@@ -25,6 +25,7 @@ export async function holdFolder(
   world.files.createNew(path, "");
   const lock = (await world.lockFile?.(path)) ?? { state: "unsupported" };
   if (lock.state === "held") return refuseHeld(world, folder);
+  if (lock.state === "refused") return refuseLock(path, lock.reason);
   const unlock = lock.state === "own" ? lock.release : () => undefined;
   const claimed = claimOr(unlock, () => claimFolder(world, folder, { ...told, host: world.hostName?.() }));
   if (!claimed.ok) return claimed;
@@ -87,5 +88,13 @@ function refuseHeld(
     code: "already_running",
     message: `a sandbox already serves ${folder}: ${unseenProcess(run)}`,
     next: "use it or stop it there, or start another one with --dir or --ephemeral",
+  });
+}
+
+function refuseLock(path: string, reason: string): Outcome<never, HostFailure> {
+  return stateFailure({
+    code: "state_file_unreadable",
+    message: `${path} cannot be locked: ${reason}`,
+    next: "give it to the user of this process; if no sandbox serves this folder, delete it: a start makes it again",
   });
 }
