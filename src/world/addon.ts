@@ -12,12 +12,24 @@ const ADDON_NOT_WRITTEN = "ERR_ADDON_NOT_WRITTEN";
 /** Name of the SQLite addon inside the single executable. */
 export const SQLITE_ASSET = "better_sqlite3.node";
 
+/** The path of the addon that this process has unpacked. */
+let unpacked: string | undefined;
+
+/**
+ * The path of the executable's SQLite addon, unpacked by the first call. One process loads one copy: two copies do not
+ * know each other's locks, and the one that closes a file ends the lock of the other.
+ */
+export function unpackAddon(): string {
+  unpacked ??= unpack();
+  return unpacked;
+}
+
 /**
  * Writes the executable's SQLite addon into a private cache folder, unless it is already there, and returns its path.
  * If that folder cannot be used, the addon is written into a temporary folder. Throws with both reasons if neither
  * can be used.
  */
-export function unpackAddon(): string {
+function unpack(): string {
   // better-sqlite3 loads a named addon with the function of this name, because the `require` of an executable knows only
   // the modules of Node.
   const { createRequire } = process.getBuiltinModule("node:module");

@@ -43,9 +43,9 @@ export function realWorld(): World {
     settingsFolder,
     packageFolder,
     ownFile,
-    sqliteAddon: () => (sea().isSea() ? unpackAddon() : undefined),
+    sqliteAddon,
     ...clock,
-    ...locksWith(() => (sea().isSea() ? unpackAddon() : undefined)),
+    ...locksWith(sqliteAddon),
     ...randomness,
     send,
     resolve: addressesOf,
@@ -62,6 +62,10 @@ export function realWorld(): World {
     processStart,
     onStop,
   };
+}
+
+function sqliteAddon(): string | undefined {
+  return sea().isSea() ? unpackAddon() : undefined;
 }
 
 /**

@@ -13,8 +13,8 @@ import {
 } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { keepAddon } from "../../src/world/addon.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { keepAddon, unpackAddon } from "../../src/world/addon.ts";
 import { copyBuilt } from "../support/built.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -102,6 +102,27 @@ for (const [what, plant, possible] of PLANTED) {
     expect(existsSync(join(folder, NAME))).toBe(false);
   });
 }
+
+test("a process unpacks the addon once, also where it can be kept in no folder of this user", () => {
+  const temporary = tempFolder();
+  for (const name of ["XDG_CACHE_HOME", "TMPDIR", "TEMP"]) vi.stubEnv(name, temporary);
+  for (const name of ["hosted-checkout", `hosted-checkout-${process.getuid?.() ?? "user"}`])
+    writeFileSync(join(temporary, name), "no folder");
+  const asset = vi
+    .spyOn(process.getBuiltinModule("node:sea"), "getRawAsset")
+    .mockReturnValue(Uint8Array.from(ADDON).buffer);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    asset.mockRestore();
+    Reflect.deleteProperty(globalThis, "__non_webpack_require__");
+  });
+  const listeners = process.listenerCount("exit");
+  const path = unpackAddon();
+  expect(readFileSync(path)).toEqual(ADDON);
+  expect([unpackAddon(), unpackAddon()]).toEqual([path, path]);
+  expect(process.listenerCount("exit")).toBe(listeners + 1);
+  expect(readdirSync(temporary)).toHaveLength(3);
+});
 
 test("the executable keeps its addon for its owner alone, and believes no other file", () => {
   const folder = join(tempFolder(), "cache");
