@@ -15,7 +15,12 @@ function objectDatabase(sync: () => Promise<void> = () => Promise.resolve()) {
   const exec = (text: string, ...values: readonly unknown[]) => {
     // Only a single statement can have values or rows.
     const isRead = text.startsWith("SELECT");
-    const rows = isRead ? database.prepare(text).raw().all(...values) : [];
+    const rows = isRead
+      ? database
+          .prepare(text)
+          .raw()
+          .all(...values)
+      : [];
     if (!isRead && values.length > 0) database.prepare(text).run(...values);
     else if (!isRead) database.exec(text);
     return { toArray: () => rows, raw: () => rows.values() };
