@@ -159,6 +159,11 @@ export type PathFacts = {
   readonly isOwn: boolean;
   /** The most that other users, including the group, can do with it. */
   readonly openTo: "nobody" | "readers" | "writers";
+  /**
+   * Who can write it. The own group has the number of the user: the private group that Debian, Ubuntu and Fedora give
+   * each user, whose members can write every new file there.
+   */
+  readonly writableBy: "owner" | "own group" | "others";
   /** The last change of its content, in milliseconds since the epoch. */
   readonly changedAt: number;
   /** Device and inode: unchanged for a moved or doubly mounted folder, different for a copy. */

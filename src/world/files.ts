@@ -224,6 +224,12 @@ function factsOf(stats: BigIntStats): PathFacts {
   return {
     kind: kindOf(stats),
     isOwn: user === undefined || Number(stats.uid) === user,
+    writableBy:
+      (mode & 0o022) === 0
+        ? "owner"
+        : (mode & 0o002) === 0 && Number(stats.gid) === user
+          ? "own group"
+          : "others",
     openTo: (mode & 0o022) !== 0 ? "writers" : (mode & 0o077) !== 0 ? "readers" : "nobody",
     changedAt: Number(stats.mtimeMs),
     id: `${stats.dev}:${stats.ino}`,

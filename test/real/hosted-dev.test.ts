@@ -1,4 +1,13 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { WORKERD_VERSION } from "../../src/host/hosted/workerd-config.ts";
@@ -141,6 +150,8 @@ function writeWorkerd(modules: string, ran: string): void {
   writeFileSync(program, `#!/bin/sh\ntouch '${ran}'\n`, { mode: 0o755 });
 }
 
+const OTHER_GROUP = 12_345;
+
 test("workerd gets the tokens only from this package or from the project of the user, never from another parent folder", async () => {
   const [parent, bin] = [tempFolder(), tempFolder()];
   const ran = join(tempFolder(), "ran");
@@ -151,16 +162,32 @@ test("workerd gets the tokens only from this package or from the project of the 
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), "{}");
   writeWorkerd(join(parent, "node_modules"), ran);
+  let said = "";
   const start = async (): Promise<boolean> => {
     const args = ["hosted", "dev", "--port", "0", "--dir", join(tempFolder(), ".checkout")];
-    const { code } = await run(args, { cwd: project, env, command });
+    const { code, stderr } = await run(args, { cwd: project, env, command });
     expect(code).toBe(1);
+    said = stderr;
     return existsSync(ran);
   };
   expect(await start()).toBe(false);
+  expect(said).toContain("to install workerd in this project: npm install");
   writeWorkerd(join(project, "node_modules"), ran);
   chmodSync(join(project, "node_modules"), 0o777);
   expect(await start()).toBe(false);
+  expect(said).toContain(
+    `${join(project, "node_modules")} can be written by other users: correct that first`,
+  );
+  // The usual mask of a user with a private group.
+  chmodSync(join(project, "node_modules"), 0o775);
+  const [user, group] = [process.getuid?.(), process.getgid?.()];
+  expect(await start()).toBe(user === group);
+  rmSync(ran, { force: true });
+  // Only root can give a folder to a group without this user.
+  if (user === 0) {
+    chownSync(join(project, "node_modules"), 0, OTHER_GROUP);
+    expect(await start()).toBe(false);
+  }
   chmodSync(join(project, "node_modules"), 0o755);
   expect(await start()).toBe(true);
 });

@@ -29,7 +29,7 @@ import {
   START,
   type HostedState,
 } from "./state.ts";
-import { runWorkerd, type ServiceSecrets } from "./workerd.ts";
+import { runWorkerd, whyProjectUntrusted, type ServiceSecrets } from "./workerd.ts";
 import { WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
 
 /** The host of a hosted service: a command, which can run other programs. */
@@ -261,10 +261,15 @@ async function untilReady(
     await world.sleep(LOOK_MS, stopping);
   }
   const how = ended === undefined ? "did not answer" : `ended with ${ended.exitCode ?? ended.ending}`;
+  const untrusted = whyProjectUntrusted(world);
+  const install =
+    untrusted === undefined
+      ? `to install workerd in this project: npm install --save-dev --save-exact workerd@${WORKERD_VERSION}`
+      : `the workerd of this project is not run, because ${untrusted}: correct that first`;
   return stateFailure({
     code: "workerd_unavailable",
     message: `workerd ${WORKERD_VERSION}, which runs the service, ${how}`,
-    next: `read sandbox.log in the state folder; to install workerd in this project: npm install --save-dev --save-exact workerd@${WORKERD_VERSION}`,
+    next: `read sandbox.log in the state folder; ${install}`,
   });
 }
 

@@ -60,8 +60,19 @@ function findWorkerd(world: ProgramWorld): string | undefined {
   const own = beside.filter((one) => basename(one) === "node_modules").find((one) => workerdIn(files, one));
   const project = projectOf(world);
   const modules =
-    own ?? (project && isTrustedProject(files, project) ? join(project, "node_modules") : undefined);
+    own ??
+    (project && untrustedPath(files, project) === undefined ? join(project, "node_modules") : undefined);
   return modules && workerdIn(files, modules);
+}
+
+/**
+ * Why the pinned workerd of the project of the current folder is not run; undefined if it has none, or if one is run.
+ */
+export function whyProjectUntrusted(world: ProgramWorld): string | undefined {
+  const project = projectOf(world);
+  if (project === undefined || findWorkerd(world) !== undefined) return undefined;
+  const isThere = workerdIn(world.files, join(project, "node_modules")) !== undefined;
+  return isThere ? untrustedPath(world.files, project) : undefined;
 }
 
 /** The nearest folder upwards that has a package.json; undefined if there is none. */
@@ -82,8 +93,8 @@ function workerdIn(files: World["files"], modules: string): string | undefined {
   return own && quote(join(platforms, own, "bin/workerd"));
 }
 
-/** Whether the path to the program in a project belongs to this user alone. */
-function isTrustedProject(files: World["files"], project: string): boolean {
+/** Why another user could change a path to the program in a project; undefined if none could. */
+function untrustedPath(files: World["files"], project: string): string | undefined {
   const modules = join(project, "node_modules");
   const platforms = join(modules, "@cloudflare");
   const own = files.exists(platforms) ? files.list(platforms) : [];
@@ -91,10 +102,14 @@ function isTrustedProject(files: World["files"], project: string): boolean {
   const programs = own.flatMap((name) =>
     ["", "bin", "bin/workerd"].map((path) => join(platforms, name, path)),
   );
-  return [...paths, ...programs].every((path) => {
+  for (const path of [...paths, ...programs]) {
     const found = files.look(path);
-    return found === undefined || (found.isOwn && found.openTo !== "writers" && found.kind !== "link");
-  });
+    if (found === undefined) continue;
+    if (found.kind === "link") return `${path} is a symbolic link`;
+    if (!found.isOwn) return `${path} belongs to another user`;
+    if (found.writableBy === "others") return `${path} can be written by other users`;
+  }
+  return undefined;
 }
 
 /**
