@@ -11,8 +11,8 @@ type Replayed = WireAnswerOf<"replayFailed">;
 const types = (got: readonly Received[]): string[] => got.map(({ event }) => event.type);
 
 /** A site whose receiver refused the events of paid orders, and accepts everything now. */
-async function repairedSite(orders = 1) {
-  const site = await openWebhookSite(EPHEMERAL);
+async function repairedSite(orders = 1, args: readonly string[] = EPHEMERAL) {
+  const site = await openWebhookSite(args);
   const shop = site.receiver(3000);
   shop.answers = () => 500;
   const { id: endpointId } = await site.addEndpoint(shop.url);
@@ -144,6 +144,36 @@ test("replay-failed also sends what waits after a failed attempt, and counts it"
   await site.advance(1);
   expect(site.shop.got).toHaveLength(12);
   expect(await replayed()).toEqual({ replayed: 0, retried: 0, more: false });
+});
+
+const FAILED = { since: "2020-01-01T00:00:00Z" };
+
+test("replay-failed does not count what waits until a paused endpoint is enabled", async () => {
+  const site = await repairedSite();
+  await site.control(`/endpoints/${site.endpointId}/state`, { action: "pause" });
+  const { data } = await site.control<Replayed>("/deliveries/replay", FAILED);
+  expect(data).toEqual({ replayed: 0, retried: 0, more: false });
+});
+
+test("a store for which nothing is delivered refuses both verbs, and says why", async () => {
+  const site = await repairedSite(1, []);
+  const database = site.database();
+  database.prepare("INSERT INTO held_stores (store_id) SELECT id FROM stores").run();
+  database.close();
+  await site.restart();
+  for (const [verb, body] of [
+    ["retry", {}],
+    ["replay", FAILED],
+  ] as const) {
+    const { error } = await site.control(`/deliveries/${verb}`, body);
+    expect([verb, error?.code, error?.message]).toEqual([
+      verb,
+      "state_conflict",
+      expect.stringContaining("nothing is delivered: this store came with a snapshot of another sandbox"),
+    ]);
+  }
+  await site.advance(HOUR);
+  expect(site.shop.got).toEqual([]);
 });
 
 test("the commands say what is sent, and where to look if nothing waits", async () => {

@@ -8,6 +8,9 @@ import type { WaitingFilter } from "../../store/webhook/deliveries.ts";
 import { atStore, findEndpoint } from "../at-store.ts";
 import { findEvent, isOff, type EndpointsContext } from "./endpoints.ts";
 import { enqueueDelivery } from "./outbox.ts";
+import type { PostContext } from "./post.ts";
+
+type RetriesContext = EndpointsContext & Pick<PostContext, "heldBack">;
 
 /** Maximum number of failed deliveries that one request replays; the next request continues. */
 const MAX_REPLAYED_FAILED = 1000;
@@ -55,11 +58,12 @@ export function replayEvent(
 
 /**
  * Delivers again what has failed since a moment, oldest first: each event whose last delivery to an endpoint failed is
- * delivered to that endpoint, and deliveries that wait after a failed attempt are sent now, unless the endpoint is
- * disabled. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled.
+ * delivered to that endpoint, unless it is disabled, and deliveries that wait after a failed attempt are sent now, if it
+ * is enabled. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled or nothing is
+ * delivered for the store.
  */
 export function replayFailed(
-  context: EndpointsContext,
+  context: RetriesContext,
   storeId: string,
   { since, endpointId }: { readonly since: number; readonly endpointId?: string | undefined },
 ): Promise<Outcome<{ readonly replayed: number; readonly retried: number; readonly more: boolean }>> {
@@ -67,12 +71,16 @@ export function replayFailed(
     const chosen = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
     if (chosen?.ok === false) return chosen;
     if (chosen?.value.state === "disabled") return isOff(chosen.value);
+    const hold = context.heldBack(storeId);
+    if (hold !== undefined) return isHeldBack(hold);
     const endpoints = chosen === undefined ? store.endpoints.of(storeId) : [chosen.value];
     let left = MAX_REPLAYED_FAILED;
     let retried = 0;
     let more = false;
     for (const endpoint of endpoints.filter(({ state }) => state !== "disabled")) {
-      const waiting = retryEndpoint(context, { endpoint, orderId: null, since, minTries: 1 }, now);
+      const isSending = endpoint.state === "enabled";
+      const wanted = { endpoint, orderId: null, since, minTries: 1 };
+      const waiting = isSending ? retryEndpoint(context, wanted, now) : NONE_RETRIED;
       retried += waiting.retried;
       more ||= waiting.more;
       const failed = store.deliveryHealth.failedSince({ endpointId: endpoint.id, since, limit: left + 1 });
@@ -90,10 +98,11 @@ export function replayFailed(
 
 /**
  * Sends the deliveries that wait for their next attempt now, to one endpoint or to all enabled ones, in the order of
- * their events. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled or paused.
+ * their events. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled or paused, or
+ * nothing is delivered for the store.
  */
 export function retryDeliveries(
-  context: EndpointsContext,
+  context: RetriesContext,
   storeId: string,
   { endpointId, orderId: only }: RequestOf<"retryDeliveries">,
 ): Promise<Outcome<AnswerOf<"retryDeliveries">>> {
@@ -103,6 +112,8 @@ export function retryDeliveries(
     if (chosen?.ok === false) return chosen;
     if (chosen?.value.state === "disabled") return isOff(chosen.value);
     if (chosen?.value.state === "paused") return isPaused(chosen.value);
+    const hold = context.heldBack(storeId);
+    if (hold !== undefined) return isHeldBack(hold);
     const endpoints = chosen === undefined ? store.endpoints.of(storeId) : [chosen.value];
     const each = endpoints
       .filter(({ state }) => state === "enabled")
@@ -113,6 +124,8 @@ export function retryDeliveries(
     });
   });
 }
+
+const NONE_RETRIED: AnswerOf<"retryDeliveries"> = { retried: 0, more: false };
 
 function retryEndpoint(
   { store, wakeDispatcher }: EndpointsContext,
@@ -135,4 +148,9 @@ function isPaused(endpoint: Endpoint): Outcome<never> {
     `endpoint ${id} is paused: ${why}; its deliveries are sent when it is enabled`,
     `接收端 ${id} 已暂停：${chinese}；启用后才会推送`,
   ]);
+}
+
+/** Why nothing would be sent (decisions 71, 95). */
+function isHeldBack(hold: string): Outcome<never> {
+  return refuse("state_conflict", [`nothing is delivered: ${hold}`, `当前不推送任何事件：${hold}`]);
 }

@@ -180,7 +180,7 @@ export const webhookOperations = {
     path: "/deliveries/replay",
     summary: "Replays failed events",
     description:
-      "Delivers again what was created since a given time and has failed: up to 1000 events whose last delivery to an endpoint failed are queued again (`replayed`), and deliveries that wait after a failed attempt are sent now (`retried`). Returns both numbers and whether there are more. Refuses an endpoint that is unknown or disabled.",
+      "Delivers again what was created since a given time and has failed: up to 1000 events whose last delivery to an endpoint failed are queued again (`replayed`), and deliveries to enabled endpoints that wait after a failed attempt are sent now (`retried`). Returns both numbers and whether there are more. Refuses an endpoint that is unknown or disabled, and a store for which nothing is delivered.",
     request: () =>
       z.strictObject({
         /** Only deliveries that were created at or after this moment, by the store's clock. */
@@ -196,7 +196,7 @@ export const webhookOperations = {
     path: "/deliveries/retry",
     summary: "Sends waiting deliveries now",
     description:
-      "Makes the deliveries that wait for their next attempt due now, to one endpoint or to all enabled endpoints, and of one order_id or of all, and returns their number; the events of an order keep their order. At most 1000 to each endpoint at once: `more` says whether others still wait. Refuses an endpoint that is unknown, disabled or paused.",
+      "Makes the deliveries that wait for their next attempt due now, to one endpoint or to all enabled endpoints, and of one order_id or of all, and returns their number; the events of an order keep their order. At most 1000 to each endpoint at once: `more` says whether others still wait. Refuses an endpoint that is unknown, disabled or paused, and a store for which nothing is delivered.",
     request: () => z.strictObject({ endpointId: z.optional(z.uuid()), orderId: z.optional(z.string()) }),
     /** `more`: another request would retry more deliveries. */
     answer: () => z.object({ retried: wholeNumber(0), more: z.boolean() }),
