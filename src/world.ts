@@ -74,10 +74,13 @@ export type OutboundRequest = {
    */
   readonly connection?: "kept" | "fresh" | undefined;
   /**
-   * Whether a failed connection is examined by another connection to this machine, to which nothing is sent: whether
-   * the other loopback address answers, and whether the port expects TLS. Default: no.
+   * Whether a failed connection is examined by another connection to this machine: whether the other loopback address
+   * accepts one, and whether the port expects TLS. The former sends nothing, the latter a TLS handshake, once for a URL
+   * and an address until the result changes. Default: no.
    */
   readonly examined?: boolean | undefined;
+  /** Called at the end of the request, before it is examined. */
+  readonly onEnd?: (() => void) | undefined;
   /** Certificates to trust for https. Default: the system's. */
   readonly tls?: TlsTrust | undefined;
   /** Called with each part of the answer's body on arrival, for an answer that stays open. */

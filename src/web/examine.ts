@@ -1,33 +1,56 @@
 import { connect } from "node:net";
 import type { AttemptFacts } from "../core/network/connection-fault.ts";
-import type { OutboundRequest } from "../world.ts";
+import type { OutboundRequest, OutboundResult } from "../world.ts";
 import type { Failure } from "./failure.ts";
 import { clientFor } from "./proxy.ts";
 
 /** Maximum duration of an examination, in milliseconds: it connects to this machine. */
 const EXAMINATION_MS = 2000;
 
+/** Maximum number of URLs whose handshakes are remembered. */
+const MAX_REMEMBERED = 256;
+
+/** Whether the address that closed a URL's last connection answered a handshake, by the URL. */
+const handshakes = new Map<string, { readonly address: string; readonly answered: Promise<boolean> }>();
+
 /**
- * More facts about a failed request to this machine, from a second connection to which nothing is sent: whether the
- * loopback address of the other family accepts connections, and whether the port answers a TLS handshake.
+ * More facts about the result of a request to this machine, from a second connection: whether the loopback address of
+ * the other family accepts connections, and whether the port answers a TLS handshake. A server of plain http takes a
+ * handshake for a broken request, so that there is one only until the URL's next result that is not a closed connection.
  */
-export async function examineFailure(
+export async function examineResult(
   { url, addresses }: Pick<OutboundRequest, "url" | "addresses">,
-  { facts, onKept, address }: Pick<Failure, "facts" | "onKept" | "address">,
+  result: OutboundResult & Pick<Failure, "address">,
+  signal: AbortSignal,
 ): Promise<{ readonly facts?: AttemptFacts }> {
+  const { address } = result;
+  const facts = result.ok ? undefined : result.facts;
+  if (facts?.fault !== "closed") handshakes.delete(url);
+  if (result.ok) return {};
   const { protocol, port, hostname } = new URL(url);
   const isTls = protocol === "https:";
   const portNumber = Number(port === "" ? (isTls ? 443 : 80) : port);
   if (facts?.fault === "refused") {
     const elsewhere = otherLoopback(addresses ?? []);
-    if (elsewhere === undefined || !(await accepts(elsewhere, portNumber))) return {};
+    if (elsewhere === undefined || !(await accepts(elsewhere, portNumber, signal))) return {};
     return { facts: { ...facts, elsewhere } };
   }
-  const mayExpectTls = facts?.fault === "closed" && !isTls && onKept !== true;
+  const mayExpectTls = facts?.fault === "closed" && !isTls && result.onKept !== true;
   if (!mayExpectTls || address === undefined || !LOOPBACK.test(address)) return {};
-  return (await speaksTls(address, portNumber, hostname))
-    ? { facts: { ...facts, fault: "expects_tls" } }
-    : {};
+  const known = handshakes.get(url);
+  const answered =
+    known?.address === address ? known.answered : speaksTls(address, { port: portNumber, hostname }, signal);
+  remember(url, { address, answered });
+  const isAnswered = await answered;
+  // An unfinished handshake says nothing.
+  if (signal.aborted) handshakes.delete(url);
+  return isAnswered ? { facts: { ...facts, fault: "expects_tls" } } : {};
+}
+
+function remember(url: string, handshake: NonNullable<ReturnType<typeof handshakes.get>>): void {
+  const [oldest] = handshakes.keys();
+  if (oldest !== undefined && handshakes.size >= MAX_REMEMBERED) handshakes.delete(oldest);
+  handshakes.set(url, handshake);
 }
 
 const LOOPBACK = /^(?:127\.|::1$)/;
@@ -39,9 +62,9 @@ function otherLoopback(tried: readonly string[]): "127.0.0.1" | "::1" | undefine
   return tried.some((one) => one.startsWith("127.")) ? undefined : "127.0.0.1";
 }
 
-function accepts(host: string, port: number): Promise<boolean> {
+function accepts(host: string, port: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: EXAMINATION_MS });
+    const socket = connect({ host, port, timeout: EXAMINATION_MS, signal });
     const end = (isAccepted: boolean): void => {
       socket.destroy();
       resolve(isAccepted);
@@ -54,7 +77,11 @@ function accepts(host: string, port: number): Promise<boolean> {
 }
 
 /** Whether a port answers a handshake with TLS, whatever its certificate. */
-async function speaksTls(host: string, port: number, servername: string): Promise<boolean> {
+async function speaksTls(
+  host: string,
+  { port, hostname: servername }: { readonly port: number; readonly hostname: string },
+  signal: AbortSignal,
+): Promise<boolean> {
   const { request } = await clientFor("https:");
   return new Promise((resolve) => {
     // Without `end`, the client sends no request after the handshake.
@@ -64,7 +91,7 @@ async function speaksTls(host: string, port: number, servername: string): Promis
       servername: /[a-z]/i.test(servername) && !servername.includes(":") ? servername : "",
       rejectUnauthorized: false,
       agent: false,
-      signal: AbortSignal.timeout(EXAMINATION_MS),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(EXAMINATION_MS)]),
     });
     client.on("socket", (socket) =>
       socket.once("secureConnect", () => {

@@ -7,7 +7,7 @@ import { displayProxy } from "../core/network/proxy.ts";
 import type { AttemptFacts, ConnectionFault } from "../core/network/connection-fault.ts";
 import type { OutboundRequest, OutboundResult, TlsTrust } from "../world.ts";
 import { describeFailure, type Failure, type Progress } from "./failure.ts";
-import { examineFailure } from "./examine.ts";
+import { examineResult } from "./examine.ts";
 
 /**
  * Sends one request and reads its whole answer, without redirects or retries. A failure before the connection is
@@ -19,16 +19,34 @@ export async function sendHttp(
   signal: AbortSignal,
   lacksIpv4 = (): boolean => false,
 ): Promise<SentResult> {
-  const { url, proxy, connection } = outbound;
-  if (proxy === undefined) {
-    const route = { signal, ...(connection === undefined ? {} : await findKeptRoute(outbound)) };
-    const first = await sendTo(url, outbound, route);
-    const ipv6 = first.ok || first.facts?.fault !== "no_route" ? undefined : ipv6Of(url);
-    const isMeant = ipv6 !== undefined && lacksIpv4();
-    const result = isMeant ? await sendTo(ipv6, withHostOf(outbound), route) : first;
-    if (result.ok || outbound.examined !== true) return result;
-    return { ...result, ...(await examineFailure(outbound, result)) };
-  }
+  const { proxy } = outbound;
+  const result =
+    proxy === undefined
+      ? await sendDirectly(outbound, signal, lacksIpv4)
+      : await sendThrough(proxy, outbound, signal);
+  outbound.onEnd?.();
+  const isExamined = outbound.examined === true && proxy === undefined;
+  return isExamined ? { ...result, ...(await examineResult(outbound, result, signal)) } : result;
+}
+
+async function sendDirectly(
+  outbound: OutboundRequest,
+  signal: AbortSignal,
+  lacksIpv4: () => boolean,
+): Promise<SentResult> {
+  const { url, connection } = outbound;
+  const route = { signal, ...(connection === undefined ? {} : await findKeptRoute(outbound)) };
+  const result = await sendTo(url, outbound, route);
+  const ipv6 = result.ok || result.facts?.fault !== "no_route" ? undefined : ipv6Of(url);
+  return ipv6 !== undefined && lacksIpv4() ? sendTo(ipv6, withHostOf(outbound), route) : result;
+}
+
+async function sendThrough(
+  proxy: string,
+  outbound: OutboundRequest,
+  signal: AbortSignal,
+): Promise<SentResult> {
+  const { url } = outbound;
   if (!url.startsWith("https:"))
     return sendTo(displayProxy(proxy), outbound, { signal, ...toProxyForm(proxy, outbound) });
   const tunnel = await openTunnel(proxy, url, signal);

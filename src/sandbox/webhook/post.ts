@@ -30,7 +30,7 @@ export async function postToReceiver(
     ...wanted
   }: Omit<
     OutboundRequest,
-    "method" | "timeoutMs" | "maxResponseBytes" | "larger" | "addresses" | "examined" | "tls"
+    "method" | "timeoutMs" | "maxResponseBytes" | "larger" | "addresses" | "examined" | "onEnd" | "tls"
   > & {
     readonly body: string | Uint8Array;
     readonly storeId: string;
@@ -42,9 +42,10 @@ export async function postToReceiver(
 ): Promise<PostResult> {
   const { url } = wanted;
   const before = world.monotonic();
+  let endedAt: number | undefined;
   const end = (result: PostResult["result"]): PostResult => ({
     result,
-    milliseconds: Math.round(world.monotonic() - before),
+    milliseconds: Math.round((endedAt ?? world.monotonic()) - before),
   });
   const target = parseTarget(url, targets);
   if (!target.ok || heldBack(storeId) !== undefined) return end("forbidden");
@@ -58,6 +59,7 @@ export async function postToReceiver(
     maxResponseBytes: KEPT_ANSWER_BYTES + MAX_SECRET_BYTES,
     larger: "cut",
     examined: true,
+    onEnd: () => (endedAt = world.monotonic()),
     tls: ca === null ? deliveryTls : { ca },
     addresses: addresses.value,
   });
