@@ -1,5 +1,10 @@
 import { ALL_EVENTS, parseEventTypes, matchesPatterns } from "../../core/checkout/event-types.ts";
-import { MANUAL_REASONS, reasonWords, type Endpoint } from "../../core/webhook/endpoint.ts";
+import {
+  LISTENER_AWAY_REASON,
+  MANUAL_REASONS,
+  reasonWords,
+  type Endpoint,
+} from "../../core/webhook/endpoint.ts";
 import { createTestEvent } from "../../core/checkout/event.ts";
 import { accept, addField, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
 import {
@@ -104,7 +109,10 @@ export function registerListener(
   });
 }
 
-/** Enables, disables or pauses an endpoint; deliveries to a paused endpoint wait. Refuses with `not_found`. */
+/**
+ * Enables, disables or pauses an endpoint; deliveries to a paused endpoint wait. Refuses with `not_found`, and with
+ * `state_conflict` that the listener of another kind of endpoint went away.
+ */
 export function setEndpointState(
   context: EndpointsContext,
   ref: EndpointRef,
@@ -114,6 +122,11 @@ export function setEndpointState(
   }: Pick<Endpoint, "state"> & Partial<Pick<Endpoint, "reason">>,
 ): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint) => {
+    if (reason === LISTENER_AWAY_REASON && endpoint.kind !== "listener")
+      return refuse("state_conflict", [
+        `endpoint ${endpoint.id} has no listener that could leave; to hold its deliveries: pause`,
+        `接收端 ${endpoint.id} 没有监听程序；要暂停推送，请使用 pause`,
+      ]);
     context.store.endpoints.setState(endpoint.id, state, reason);
     context.wakeDispatcher(endpoint.id);
     return accept({ ...endpoint, state, reason, failingSince: null });

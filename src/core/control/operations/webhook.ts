@@ -68,9 +68,10 @@ export const webhookOperations = {
     path: "/endpoints/{id}/state",
     summary: "Enables, disables, pauses or removes an endpoint",
     description:
-      "Enables, disables or pauses an endpoint, or removes it with its queued deliveries, and returns the endpoint. A listener that ends pauses its own endpoint with `leave`. Refuses an unknown endpoint.",
+      "Enables, disables or pauses an endpoint, or removes it with its queued deliveries, and returns the endpoint. A listener that ends pauses its own endpoint with `leave`. Refuses an unknown endpoint, and `leave` for one that is not a listener's.",
     request: () => z.strictObject({ action: z.enum(["enable", "disable", "pause", "leave", "remove"]) }),
     answer: () => endpoint,
+    refusals: ["state_conflict"],
   }),
   showSecret: storeOperation({
     path: "/endpoints/{id}/secret",

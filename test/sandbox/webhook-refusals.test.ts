@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { EPHEMERAL } from "../support/harness.ts";
+import { openWebhookSite } from "../support/webhook-site.ts";
+
+test("only a listener's own endpoint is left by its listener", async () => {
+  const site = await openWebhookSite(EPHEMERAL);
+  const { id } = await site.addEndpoint(site.receiver(3000).url);
+  const left = await site.control(`/endpoints/${id}/state`, { action: "leave" });
+  expect([left.error?.code, left.error?.message]).toEqual([
+    "state_conflict",
+    `endpoint ${id} has no listener that could leave; to hold its deliveries: pause`,
+  ]);
+  expect(await site.endpoint(id)).toMatchObject({ state: "enabled", reason: null, paused_by: null });
+  const listener = await site.control<{ readonly id: string }>("/listener", {
+    url: site.receiver(3001).url,
+  });
+  await site.control(`/endpoints/${listener.data.id}/state`, { action: "leave" });
+  expect(await site.endpoint(listener.data.id)).toMatchObject({ state: "paused", paused_by: "listener" });
+});
