@@ -133,7 +133,7 @@ async function startDamaged({ folder, ready, posts }: KilledState, { part: name,
   return { isServed: true, found: isSame ? undefined : `served ${JSON.stringify(got)}` };
 }
 
-/** What doctor says of a folder; admin.json alone is made again, and is none of its subjects. */
+/** What doctor says of a folder; a missing admin.json is made again. */
 async function doctor(folder: string): Promise<string> {
   const { stdout, stderr } = await runHere(["doctor", "--dir", folder], { cwd: tempFolder() });
   return stdout + stderr;

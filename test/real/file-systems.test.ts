@@ -1,9 +1,11 @@
 import fs, { copyFileSync, renameSync, rmSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { readOrCreateAdminToken, readOrCreateMasterKey } from "../../src/host/folder/state-folder.ts";
 import { files } from "../../src/world/files.ts";
 import { startSandbox, run } from "../support/program.ts";
+import { REAL } from "../support/real.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** What file systems without hard links answer to a link: exFAT, SMB, shared folders of virtual machines, FUSE. */
@@ -45,6 +47,33 @@ test.each(WITHOUT_LINKS)("where a link fails with %s, a file is created exclusiv
     "one",
     "nobody",
     ["master.key"],
+  ]);
+});
+
+test("where nothing can be linked, a key and a token get their names when they are complete", () => {
+  const folder = tempFolder();
+  refuse("linkSync", "EPERM");
+  const opened: string[] = [];
+  const { openSync } = fs;
+  Object.assign(fs, {
+    openSync: (...given: Parameters<typeof openSync>) => {
+      if (given[1] === "wx") opened.push(basename(String(given[0])));
+      return openSync(...given);
+    },
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    Object.assign(fs, { openSync });
+    syncBuiltinESMExports();
+  });
+  expect(readOrCreateMasterKey(REAL, folder, "empty").ok).toBe(true);
+  const token = { ok: true, value: "administrator-of-the-test" };
+  expect(readOrCreateAdminToken(REAL, folder, token.value)).toEqual(token);
+  expect(readOrCreateAdminToken(REAL, folder, "another-administrator")).toEqual(token);
+  expect(files.list(folder).toSorted()).toEqual(["admin.json", "master.key"]);
+  expect(opened.map((name) => name.replace(/\.\d+\.new-\w+$/, ".new"))).toEqual([
+    "master.key.new",
+    "admin.json.new",
   ]);
 });
 

@@ -55,8 +55,8 @@ export function removeTakeovers(world: OwnerWorld, path: string, folderId: strin
 }
 
 /**
- * The owner named in a file; undefined if there is no file. A file gets its name only when it is complete, so a torn or
- * foreign file belongs to no running process.
+ * The owner named in a file; undefined if there is no file. A foreign file belongs to no running process, nor does a torn
+ * one, which a crash leaves only where files cannot be linked (decision 62).
  */
 function ownerOf({ files }: OwnerWorld, path: string): Owner | undefined {
   const text = files.read(path);

@@ -144,7 +144,7 @@ export function readOrCreateMasterKey(
 ): Outcome<Uint8Array, HostFailure> {
   const path = stateFile(folder, "masterKey");
   if (database === "empty")
-    world.files.createNew(path, `${Buffer.from(world.randomBytes(MASTER_KEY_BYTES)).toString("hex")}\n`);
+    writeOnce(world, path, `${Buffer.from(world.randomBytes(MASTER_KEY_BYTES)).toString("hex")}\n`);
   const text = world.files.read(path)?.trim();
   if (text === undefined) return missing(path, "the signing secrets in sandbox.db cannot be read without it");
   if (/^[0-9a-f]{64}$/.test(text)) return accept(new Uint8Array(Buffer.from(text, "hex")));
@@ -194,10 +194,18 @@ export function readOrCreateAdminToken(
 ): Outcome<string, HostFailure> {
   const path = stateFile(folder, "admin");
   const token = given ?? newToken(world, "administrator");
-  world.files.createNew(path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
+  writeOnce(world, path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
   const kept = readAdminToken(world, folder);
   if (!kept.ok) return kept;
   return kept.value === undefined ? unreadable(path, STATE_DATA) : accept(kept.value);
+}
+
+/**
+ * Writes a file that does not exist. This process holds the folder, so no other one makes it meanwhile, and it gets its
+ * name when it is complete, also where nothing can be linked (decision 62).
+ */
+function writeOnce({ files }: Pick<World, "files">, path: string, content: string): void {
+  if (files.look(path) === undefined) files.write(path, content);
 }
 
 /** A random token for a role. */
@@ -290,8 +298,8 @@ export function releaseFolder(world: Pick<World, "files">, folder: string, own: 
 }
 
 /**
- * Reads a file; a missing one gives undefined, any other must be valid. A crash never leaves an empty file, because a
- * file gets its name when it is complete.
+ * Reads a file; a missing one gives undefined, any other must be valid. A crash never leaves an empty file, because these
+ * files get their names when they are complete.
  */
 function readWith<Value>(
   world: Pick<World, "files">,
