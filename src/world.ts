@@ -246,7 +246,7 @@ export type FileLock =
   | { readonly state: "held" | "unsupported" }
   | { readonly state: "refused"; readonly reason: string };
 
-/** A path that is removed after its use, with all that is there. */
+/** A path that is removed after its use, with all that is there; what cannot be removed stays, without an error. */
 export type TemporaryFile = { readonly path: string; readonly remove: () => void };
 
 /** A user's command line, as typed. */

@@ -1,7 +1,7 @@
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Machine, TemporaryFile } from "../world.ts";
-import { files } from "./files.ts";
+import { discardFile, files } from "./files.ts";
 import { crypto, sea } from "./node.ts";
 import { readText } from "./read.ts";
 
@@ -54,13 +54,13 @@ export function temporaryFile(name: string, content: string): TemporaryFile {
   const folder = mkdtempSync(join(tmpdir(), "checkout-"));
   const path = join(folder, name);
   files.write(path, content);
-  return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  return { path, remove: () => void discardFile(folder) };
 }
 
 /** Implements `World.temporaryPath`. */
 export function temporaryPath(): TemporaryFile {
   const path = join(process.getBuiltinModule("node:os").tmpdir(), `checkout-${crypto().randomUUID()}`);
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  return { path, remove: () => void discardFile(path) };
 }
 
 /** Matches a place in a file of the program: its path, line and column. */

@@ -22,7 +22,7 @@ const WITHOUT_LINKS = [
 ];
 const REFUSE_CALLS = join(import.meta.dirname, "../support/refuse-calls.cjs");
 
-function refuse(call: "linkSync" | "openSync", code: string): void {
+function refuse(call: "linkSync" | "openSync" | "rmSync", code: string): void {
   const before = fs[call];
   const error = Object.assign(new Error(`${code}: refused by the test`), { code });
   Object.assign(fs, {
@@ -75,6 +75,15 @@ test("where nothing can be linked, a key and a token get their names when they a
     "master.key.new",
     "admin.json.new",
   ]);
+});
+
+test("a temporary path in use, which cannot be removed, hides no result", () => {
+  const { path, remove } = REAL.temporaryPath();
+  files.write(path, "");
+  onTestFinished(() => files.remove(path));
+  refuse("rmSync", "EBUSY");
+  remove();
+  expect(files.exists(path)).toBe(true);
 });
 
 test("where a file can be created in no way, the error is that of its creation", () => {
