@@ -27,7 +27,7 @@ test("it ends as its command ended, as a shell does, and says nothing on stdout"
   const harness = createHarness();
   for (const [end, code, said] of rows) {
     harness.setProgram(() => Promise.resolve(end));
-    for (const flags of [[], ["--json"]]) {
+    for (const flags of [[], ["--json"], ["--fault", "flaky-network"]]) {
       const ended = await harness.run(["exec", ...flags, "--", "npm", "test"]);
       expect([end, ended.code, ended.stdout]).toEqual([end, code, ""]);
       expect(ended.stderr).toContain(said);

@@ -38,8 +38,12 @@ export function printLogEnd({ printer }: Context, { lines, count }: KeptLog): vo
   printer.trace([head, ...shown].join("\n"));
 }
 
-/** A world whose servers note that a request has reached them. */
-export function noteRequests(world: World): { readonly world: World; readonly wasReached: () => boolean } {
+/** A world whose servers note that a request has reached them since `forget`: the requests before are our own. */
+export function noteRequests(world: World): {
+  readonly world: World;
+  readonly forget: () => void;
+  readonly wasReached: () => boolean;
+} {
   let wasReached = false;
   const listen: World["listen"] = (makeService, options) =>
     world.listen((port, host) => {
@@ -50,7 +54,10 @@ export function noteRequests(world: World): { readonly world: World; readonly wa
       };
       return { ...service, answer };
     }, options);
-  return { world: { ...world, listen }, wasReached: () => wasReached };
+  const forget = (): void => {
+    wasReached = false;
+  };
+  return { world: { ...world, listen }, forget, wasReached: () => wasReached };
 }
 
 /** Why a program that ended well may not have used its sandbox. */

@@ -110,6 +110,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       const { base_url: baseUrl, control_token: token } = served.ready;
       const target = { origin: new URL(baseUrl).origin, token, version: context.version };
       await scopedFaults(context, target).add(wanted.faults);
+      noted.forget();
       reached = true;
       const stopped = stop.signal();
       if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
