@@ -211,10 +211,10 @@ function createAnnouncement(world: Pick<World, "after">) {
 /** Values that depend only on the options. */
 function deriveValues(options: SandboxOptions) {
   const { port, publicUrl, rateLimit, allowTargets, targetReach, description } = options;
-  const { origin: localOrigin } = new URL(description.baseUrl);
+  const { origin } = new URL(description.baseUrl);
   return {
-    checkoutOrigin: publicUrl ?? localOrigin,
-    localOrigin,
+    checkoutOrigin: publicUrl ?? origin,
+    localOrigin: origin,
     rateLimiter: createRateLimiter(rateLimit),
     heldBack: (storeId: string) => holdOfStore(options, storeId),
     targets: { allowedHosts: allowTargets, ownPort: port, ...(targetReach && { reach: targetReach }) },
