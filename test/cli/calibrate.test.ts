@@ -304,6 +304,23 @@ test("no request follows an answer with live money, whichever answer it is", asy
   }
 });
 
+test.each([
+  ["no live money ends the calibration as any other", "{}", undefined],
+  ["live money in its depth ends the calibration at once", '{"livemode":true}', "live_service"],
+])("an answer of many levels with %s", async (_what, innermost, code) => {
+  const levels = 100_000;
+  const deep = `"more":${"[".repeat(levels)}${innermost}${"]".repeat(levels)},`;
+  const { harness, sent } = await openService((answer) => ({
+    ...answer,
+    body: answer.body.replace("{", `{${deep}`),
+  }));
+  const result = await harness.run(["calibrate", "--yes", "--json"]);
+  if (code === undefined) {
+    expect([result.stderr, result.code, sent.length]).toEqual(["", 0, PROBES.length]);
+    expect(recordText(harness)).toContain("… (more levels)");
+  } else expect([result.stderr, sent.length]).toEqual([expect.stringContaining(code), 1]);
+});
+
 test("a record that cannot be written is refused before anything is sent", async () => {
   const { harness, sent } = await openService();
   mkdirSync(join(harness.cwd, "folder"));

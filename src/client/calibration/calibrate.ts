@@ -90,14 +90,16 @@ function isLive(result: OutboundResult): boolean {
 
 /** Whether an answer, of any status, says anywhere that it is about real money. */
 export function isLiveAnswer(answer: ProbeAnswer | undefined): boolean {
-  return hasLivemode(answer?.body);
-}
-
-function hasLivemode(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(([name, item]) =>
-    name === "livemode" ? item === true || item === "true" : hasLivemode(item),
-  );
+  // No recursion: a foreign service decides how deep its answer is.
+  const left: unknown[] = [answer?.body];
+  for (let value = left.pop(); value !== undefined; value = left.pop()) {
+    if (typeof value !== "object" || value === null) continue;
+    for (const [name, item] of Object.entries(value)) {
+      if (name !== "livemode") left.push(item);
+      else if (item === true || item === "true") return true;
+    }
+  }
+  return false;
 }
 
 function ask(

@@ -224,12 +224,17 @@ function removeRunSpecifics({ name, secrets }: CalibrationRun, text: string): st
   return safe.replaceAll(URL_TEXT, "<url>").replaceAll(ANY_UUID, "<uuid>").replaceAll(name, "<run>");
 }
 
-function normalizeValue(run: CalibrationRun, value: unknown): unknown {
+/** Maximum stored nesting depth of an answer; the service decides how deep its answers are. */
+const MAX_SHOWN_LEVELS = 20;
+
+function normalizeValue(run: CalibrationRun, value: unknown, levels = MAX_SHOWN_LEVELS): unknown {
   if (typeof value === "string") return removeRunSpecifics(run, value);
-  if (Array.isArray(value)) return value.map((item) => normalizeValue(run, item));
   if (typeof value !== "object" || value === null) return value;
+  if (levels === 0) return "… (more levels)";
+  const normalize = (item: unknown): unknown => normalizeValue(run, item, levels - 1);
+  if (Array.isArray(value)) return value.map(normalize);
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [removeRunSpecifics(run, name), normalizeValue(run, item)]),
+    Object.entries(value).map(([name, item]) => [removeRunSpecifics(run, name), normalize(item)]),
   );
 }
 
