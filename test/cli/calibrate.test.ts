@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
@@ -302,6 +302,16 @@ test("no request follows an answer with live money, whichever answer it is", asy
     expect(result.stdout + result.stderr).toContain("livemode: true");
     expect(existsSync(join(harness.cwd, RECORD))).toBe(false);
   }
+});
+
+test("a calibration changes no file of the user beside its record", async () => {
+  const { harness } = await openService();
+  const beside = join(harness.cwd, `${RECORD}.attempt`);
+  writeFileSync(beside, "notes");
+  const before = readdirSync(harness.cwd);
+  expect((await harness.run(["calibrate", "--yes"])).code).toBe(0);
+  expect(readFileSync(beside, "utf8")).toBe("notes");
+  expect(readdirSync(harness.cwd).toSorted()).toEqual([...before, RECORD].toSorted());
 });
 
 test.each([

@@ -74,7 +74,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   refusePlain(target.baseUrl);
   refuseNoTestKey(target);
   const run = world.freshId().slice(-12);
-  if (record === undefined) requireWritable(context, path);
+  if (record === undefined) requireWritable(context, path, run);
   using stop = abortOnStop(world);
   await using payer =
     options.withPayer === true ? await openPaymentReceiver(context, options, run) : undefined;
@@ -104,12 +104,13 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
 }
 
 /** Tries to write the record before any request, so that no answer is lost. */
-function requireWritable({ world }: Context, path: string): void {
+function requireWritable({ world }: Context, path: string, run: string): void {
   const kind = world.files.look(path)?.kind;
   if (kind !== undefined && kind !== "file")
     throw refuseUsage(`${path} is not a regular file`, "name another file with --out; nothing was sent");
-  const attempt = `${path}.attempt`;
-  world.files.write(attempt, " ".repeat(MAX_RECORD_BYTES));
+  // A name of this run, because a file beside the record may be the user's.
+  const attempt = `${path}.${run}`;
+  world.files.createNew(attempt, " ".repeat(MAX_RECORD_BYTES));
   world.files.remove(attempt);
 }
 
