@@ -42,10 +42,12 @@ const STORE = "default";
 const UNKNOWN_ID = "00000000-0000-7000-8000-00000000ffff";
 const OTHER_HOST = /^(?!https?:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/?]|$))/;
 
-/** What is refused with 400 for what the sandbox, its clock or the rest of the body says, and not for its own form. */
+/** What is refused with 400 for what the sandbox, its clock or the rest of the input says, and not for its own form. */
 const NOT_FOR_ITS_FORM: Partial<Record<OperationName, RegExp>> = {
   addFault: /^until: expected a time after/,
   moveClock: /^a clock can show only/,
+  listEvents: /^before continues with older entries/,
+  listDeliveries: /^before continues with older entries/,
   applyConfig:
     /appears twice in this list|differs from the name of this merchant|must be a test key|is the same API key/,
 };

@@ -17,3 +17,24 @@ test("only a listener's own endpoint is left by its listener", async () => {
   await site.control(`/endpoints/${listener.data.id}/state`, { action: "leave" });
   expect(await site.endpoint(listener.data.id)).toMatchObject({ state: "paused", paused_by: "listener" });
 });
+
+test("a further page is never mixed with what is newer: since or wait_ms", async () => {
+  const site = await openWebhookSite(EPHEMERAL);
+  await site.addEndpoint(site.receiver(3000).url);
+  await site.order();
+  const [event] = await site.events();
+  const [delivery] = await site.deliveries();
+  for (const [path, newer] of [
+    [`/events?before=${event?.event_id}&since=0`, "since"],
+    [`/events?before=${event?.event_id}&wait_ms=0`, "wait_ms"],
+    [`/deliveries?before=${delivery?.id}&wait_ms=0`, "wait_ms"],
+  ]) {
+    const { error } = await site.control(path ?? "");
+    expect([path, error?.code, error?.message]).toEqual([
+      path,
+      "invalid_parameter",
+      `before continues with older entries, and ${newer} asks for newer ones; leave one of them out`,
+    ]);
+  }
+  expect((await site.control(`/deliveries?before=${delivery?.id}`)).ok).toBe(true);
+});

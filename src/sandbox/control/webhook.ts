@@ -91,6 +91,8 @@ export const webhookHandlers = {
   },
   listEvents: async (context, { storeId, body }) => {
     const { before, since, limit = DEFAULT_PAGE } = body;
+    const page = checkPage(body);
+    if (!page.ok) return page;
     const next = before === undefined ? undefined : findEvent(context.store, storeId, before);
     if (next?.ok === false) return next;
     const isNewest = since === undefined;
@@ -117,6 +119,8 @@ export const webhookHandlers = {
   listDeliveries: async (context, { storeId, body }) => {
     const { store } = context;
     const { before, limit = DEFAULT_PAGE, waitMs } = body;
+    const page = checkPage(body);
+    if (!page.ok) return page;
     if (before !== undefined && store.deliveries.find(before)?.storeId !== storeId)
       return refuse("not_found", [
         `there is no delivery ${before} from which to continue`,
@@ -165,6 +169,21 @@ function endpointOnceChanged(
       isOver: writeSignals.isOver,
     },
   );
+}
+
+/** Refuses with `invalid_parameter` a further page with parameters that ask for newer entries. */
+function checkPage(query: {
+  readonly before?: string | undefined;
+  readonly since?: number | undefined;
+  readonly waitMs?: number | undefined;
+}): Outcome<void> {
+  const { before, since, waitMs } = query;
+  if (before === undefined || (since === undefined && waitMs === undefined)) return accept(undefined);
+  const newer = since === undefined ? "wait_ms" : "since";
+  return refuse("invalid_parameter", [
+    `before continues with older entries, and ${newer} asks for newer ones; leave one of them out`,
+    `before 用于继续查看更早的记录，${newer} 用于更新的记录；请去掉其中一个`,
+  ]);
 }
 
 /** Lists events; without `since`, the newest. Each read continues after the previous one. */

@@ -136,7 +136,7 @@ export const webhookOperations = {
     path: "/events",
     summary: "Lists events",
     description:
-      "Returns events that match every filter, oldest first: the events after `since`, or the newest, and then, if there are more, the id to pass as `before`. With `wait_ms` it waits for a match, and returns an empty list if there is none in time.",
+      "Returns events that match every filter, oldest first: the events after `since`, or the newest, and then, if there are more, the id to pass as `before`. With `wait_ms` it waits for a match, and returns an empty list if there is none in time. Refuses `before` with `since` or `wait_ms`.",
     /** Without `since`, the newest events. */
     request: () =>
       z.strictObject({
@@ -207,7 +207,7 @@ export const webhookOperations = {
     path: "/deliveries",
     summary: "Lists deliveries",
     description:
-      "Returns a page of deliveries with their attempts, newest first, and, if there are more, the id to pass as `before`. With `wait_ms` it waits for a match, and returns an empty list if there is none in time. Refuses an unknown `before`.",
+      "Returns a page of deliveries with their attempts, newest first, and, if there are more, the id to pass as `before`. With `wait_ms` it waits for a match, and returns an empty list if there is none in time. Refuses an unknown `before`, and `before` with `wait_ms`.",
     request: () =>
       z.strictObject({
         endpointId: z.optional(z.uuid()),
