@@ -13,8 +13,8 @@ export function readTrustedCertificates(
   if (file === undefined) return accept(undefined);
   const refuse = (why: string): Outcome<never, HostFailure> =>
     usageFailure(
-      `--ca names ${printable(file)}, which ${why}`,
-      "name a file with -----BEGIN CERTIFICATE-----, or leave --ca out",
+      `the setting ca names ${printable(file)}, which ${why}`,
+      "name a file with -----BEGIN CERTIFICATE-----, or remove the setting: --ca, CHECKOUT_SANDBOX_CA, or sandbox.ca of the configuration file",
     );
   const text = readNamedText(world, file);
   if (!text.ok) return refuse(text.refusal.why);

@@ -43,6 +43,24 @@ test("a start refuses a file without certificates, and says what it needs", asyn
   }
 });
 
+test("a refused file is told by its setting, wherever the setting was given", async () => {
+  const { harness } = open();
+  const refused = async (words: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    (await harness.run(["sandbox", "start", ...words], { env })).stderr;
+  const given = [
+    await refused(["--ca", "nothing.pem"]),
+    await refused([], { CHECKOUT_SANDBOX_CA: "nothing.pem" }),
+  ];
+  writeFileSync(join(harness.cwd, "checkout.config.json"), '{"sandbox":{"ca":"nothing.pem"}}');
+  given.push(await refused([]));
+  for (const stderr of given) {
+    expect(stderr).toContain("the setting ca names nothing.pem, which does not exist");
+    expect(stderr).toContain(
+      "remove the setting: --ca, CHECKOUT_SANDBOX_CA, or sandbox.ca of the configuration file",
+    );
+  }
+});
+
 test("an endpoint has the certificates of its sandbox, or its own", async () => {
   const { harness, sent } = open();
   await harness.start(["--ca", "root.pem"]);
