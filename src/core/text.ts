@@ -105,10 +105,14 @@ export function containsSecret(text: string): boolean {
 
 /** Whether an address or a path contains a secret (`containsSecret`), also if some of its letters are encoded. */
 export function isSecretInAddress(text: string): boolean {
-  const decoded = text.replaceAll(/%([2-7][0-9a-f])/gi, (_, code: string) =>
+  return containsSecret(text) || containsSecret(decodePrintable(text));
+}
+
+/** A text with its percent-encoded printable ASCII characters decoded, whatever else it contains. */
+export function decodePrintable(text: string): string {
+  return text.replaceAll(/%([2-7][0-9a-f])/gi, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   );
-  return containsSecret(text) || containsSecret(decoded);
 }
 
 /** Whether a text contains a secret (`containsSecret`), or the mark with which `redactSecrets` replaces one. */

@@ -22,7 +22,8 @@ import { chooseKey, type CreateIntent } from "../../src/core/checkout/journal.ts
 import { formatAmount, isCurrency, parseDecimalAmount } from "../../src/core/money.ts";
 import { takeToken, type Bucket } from "../../src/core/request/rate-limit.ts";
 import { formatSigningSecret, openSecret, sealSecret } from "../../src/core/sealed-secret.ts";
-import { printable, printableLiteral } from "../../src/core/text.ts";
+import { decodePrintable, isSecretInAddress, printable, printableLiteral } from "../../src/core/text.ts";
+import { pastedForms } from "../../src/core/webhook/diagnosis/pasted-secrets.ts";
 import { retryDelayMs } from "../../src/client/api/retry.ts";
 import { parseRetryAfter } from "../../src/core/network/headers.ts";
 import { seededRandom } from "../support/campaign.ts";
@@ -335,4 +336,12 @@ test("an amount with decimals is told in minor units, exactly", () => {
   ];
   for (const [text, currency, minor] of rows)
     expect([text, currency, parseDecimalAmount(text, currency)]).toEqual([text, currency, minor]);
+});
+
+test("a key is seen in an address whose letters are encoded, by the decoding that finds a pasted secret", () => {
+  expect(decodePrintable("whsec%5Fa%62c%00%e4%B8%ad%zz")).toBe("whsec_abc%00%e4%B8%ad%zz");
+  const secret = `whsec_${"a1".repeat(16)}`;
+  const encoded = secret.replace("_", "%5F").replace("a", "%61");
+  expect(isSecretInAddress(`https://localhost/${encoded}`)).toBe(true);
+  expect(pastedForms(encoded).map(([code, , text]) => [code, text])).toEqual([["secret_wrapped", secret]]);
 });

@@ -1,5 +1,6 @@
 // Signing secrets as people paste them: the secret inside a text, and how a text differs from a known secret.
 import leven from "leven";
+import { decodePrintable } from "../../text.ts";
 import type { VariantRow } from "./body-variants.ts";
 import type { CauseFinding } from "./causes.ts";
 
@@ -54,9 +55,7 @@ function decoded(text: string): string {
   if (base64.startsWith("whsec_")) return base64;
   const hex = Buffer.from(text.trim(), "hex").toString("latin1");
   if (hex.startsWith("whsec_")) return hex;
-  return text.replaceAll(/%([2-7][0-9a-f])/gi, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  );
+  return decodePrintable(text);
 }
 
 /** Minimum number of characters of a secret that show which one was meant. */
