@@ -29,6 +29,8 @@ export type InProcessSandbox = {
   readonly closedError: (cause?: unknown) => Error;
   /** Stops the sandbox as a signal stops `checkout sandbox start`; resolves when everything is on disk. */
   readonly close: () => Promise<void>;
+  /** Resolves when the sandbox has closed, also by itself; never rejects. */
+  readonly ended: Promise<void>;
   /** Ends all remaining timers, waits and requests. */
   readonly end: () => void;
   readonly renewSeed: (position: number) => void;
@@ -99,6 +101,11 @@ export async function startInProcess(
       stop.resolve();
       await ended;
     },
+    // An error of the end is that of `close`.
+    ended: ended.then(
+      () => undefined,
+      () => undefined,
+    ),
     end: guest.end,
     renewSeed,
     waitTimeoutMs,

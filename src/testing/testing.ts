@@ -118,14 +118,14 @@ function sandboxOf(running: InProcessSandbox, calls: Calls, identity: StoreIdent
   let first = add(identity);
   const forget = (): void => receivers.forget();
   const { fetch: send, handler } = createFetch(running);
+  // The receivers end after the sandbox, so that they still accept its deliveries in flight.
+  const ended = running.ended.then(() => receivers.end()).finally(running.end);
   const close = async (): Promise<void> => {
     const faked = fakeTimersProblem();
     if (faked !== undefined)
       throw new Error(`the sandbox cannot be closed: ${faked.message}; restore the timers first`);
-    // Closes the sandbox first, so that receivers still accept its deliveries in flight.
     await running.close();
-    await receivers.end();
-    running.end();
+    await ended;
   };
   const sandbox: Sandbox = {
     baseUrl: running.baseUrl,

@@ -13,6 +13,7 @@ const LOSSES: readonly (readonly [string, (folder: string) => void])[] = [
 
 test.for(LOSSES)("a sandbox of the kit is closed when %s, and each later call says why", async ([, lose]) => {
   const folder = join(tempFolder(), "state");
+  const warnings = process.listenerCount("beforeExit");
   const sandbox = await startSandbox({ state: { folder }, port: 0 });
   onTestFinished(() => sandbox.close());
   const receiver = await sandbox.store.receiver();
@@ -26,6 +27,9 @@ test.for(LOSSES)("a sandbox of the kit is closed when %s, and each later call sa
     cause: { message: expect.stringMatching(why) as string },
   });
   await expect(fetch(`${sandbox.origin}/healthz`)).rejects.toThrow("fetch failed");
+  await eventually("nothing of it waits for the end of the program", () =>
+    expect(process.listenerCount("beforeExit")).toBe(warnings),
+  );
   await sandbox.close();
   await expect(fetch(receiver.url)).rejects.toThrow("fetch failed");
   // Its port is free again.
