@@ -6,7 +6,7 @@ import all from "./vitest.config.ts";
 const PROCESSES = ["test/real/**/*.test.ts", "test/campaign/**/*.test.ts"];
 /** The tables of shops, clients and receivers that the drills judge, and the schedules of explore. */
 const TABLES = [
-  "test/client/{duplicates-drill,order-shop-parts,webhook-drill-receivers,idempotency-clients,return-drill}.test.ts",
+  "test/client/{judge-shops,webhook-drill-receivers,idempotency-clients}.test.ts",
   "test/kit/explore.test.ts",
 ];
 

@@ -138,11 +138,15 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     load: async () => [
       (await import("./readiness/checklist.ts")).registerChecklist,
       (await import("./readiness/waive.ts")).registerChecklistWaive,
+      (await import("./judge/run.ts")).registerChecklistRun,
       (await import("./readiness/drill-webhooks.ts")).registerChecklistWebhooks,
-      (await import("./readiness/drill-duplicates.ts")).registerChecklistDuplicates,
-      (await import("./readiness/drill-browser-return.ts")).registerChecklistBrowserReturn,
+      (await import("./judge/run.ts")).registerChecklistParts,
       (await import("./readiness/drill-idempotency.ts")).registerChecklistIdempotency,
     ],
+  },
+  shop: {
+    summary: "describe your shop once, for checklist run and explore",
+    load: async () => [(await import("./judge/shop-commands.ts")).registerShop],
   },
   stores: {
     summary: "create, list, show, choose and delete stores",

@@ -34,7 +34,7 @@ export async function confirm(world: World, message: string, left = "; nothing w
 }
 
 /** The questions at a terminal. */
-type Questions = {
+export type Questions = {
   readonly text: (question: TextQuestion) => Promise<string>;
   /** Asks the user to choose one of these values, by name. */
   readonly choice: (message: string, names: Readonly<Record<string, string>>) => Promise<string>;
@@ -52,7 +52,7 @@ type TextQuestion = {
  * Asks at the terminal; Ctrl-C is a refusal. Without escape codes, asks line by line, because editing in place needs
  * them.
  */
-async function unlessInterrupted<Answer>(
+export async function unlessInterrupted<Answer>(
   world: World,
   run: (questions: Questions) => Promise<Answer>,
   left: string,

@@ -7,3 +7,8 @@ const DIGITS = 12;
 export function fractionOf(text: string): number {
   return Number.parseInt(hash("sha256", text, "hex").slice(0, DIGITS), 16) / 16 ** DIGITS;
 }
+
+/** 64 bytes; they depend only on the text. */
+export function bytesOf(text: string): Uint8Array {
+  return hash("sha512", text, "buffer");
+}

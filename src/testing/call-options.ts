@@ -23,6 +23,8 @@ const RULES = {
     ["purchase", ["a function that makes a purchase", isFunction]],
     ["view", ["a function that returns the state of an order in the application", isFunction]],
     ["start", ["a function that starts the application", isFunction]],
+    ["bookings", ["a function that counts the bookings of an order", isFunction]],
+    ["returns", ["a function that opens the return page", isFunction]],
     ["budgetMs", ["milliseconds above 0", (value) => typeof value === "number" && value > 0]],
     ["maxSchedules", ["a whole number above 0", (value) => isWholeFrom1(value, Number.MAX_SAFE_INTEGER)]],
     ["depth", ["a whole number from 1 to 4", (value) => isWholeFrom1(value, MAX_DEPTH)]],

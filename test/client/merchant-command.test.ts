@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
-import { readView } from "../../src/client/drills/order-view.ts";
+import { readView } from "../../src/client/judge/view.ts";
 import { runMerchantCommand } from "../../src/client/merchant-command.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
@@ -48,7 +48,7 @@ test("a shell gets an id byte for byte in its environment, and runs nothing that
     expect([orderId, stdout]).toEqual([orderId, `${orderId}session`]);
     const view = { from: { commandLine }, paidWhen: /paid/ };
     const target = { origin: "http://127.0.0.1:1", token: "", version: "" };
-    const look = { target, checkout: about, view, signal: new AbortController().signal };
+    const look = { target, checkout: about, view, env: {}, signal: new AbortController().signal };
     expect((await readView(REAL, look)).text).toBe(`${orderId}session`);
   }
   expect(readdirSync(folder)).toEqual([]);

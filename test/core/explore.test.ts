@@ -382,7 +382,9 @@ test("a run is closer the more of it is not as without faults", () => {
 
 /** The cause that a view of a paid order of 1999 minor units breaks `right_amount` with; null if it holds. */
 function amountCause(amount: unknown): ExploreCause | null | undefined {
-  const view = parseView(JSON.stringify({ paid: true, times: 1, amount_minor: amount }), undefined);
+  const view = parseView(JSON.stringify({ paid: true, times: 1, amount_minor: amount }), {
+    paidWhen: undefined,
+  });
   if (view === undefined) return undefined;
   const { verdicts } = judgeRun({ ...GOOD, last: view });
   const verdict = verdicts.find(({ invariant }) => invariant === "right_amount");

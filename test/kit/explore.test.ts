@@ -58,6 +58,25 @@ test("a careful shop holds, broken ones are found with the least schedule and th
   ]);
 });
 
+test("a page that believes its customer is found by returns, and a second booking by bookings", async () => {
+  const shop = optionsFor(shopOf(CAREFUL_SHOPS, "knows each event by its id"));
+  const visited = new Set<string>();
+  const view = async (orderId: string, store: Parameters<typeof shop.view>[1]) =>
+    visited.has(store.id) ? ("paid" as const) : shop.view(orderId, store);
+  const believing = await explore({
+    ...shop,
+    view,
+    returns: (_order, store) => visited.add(store.id),
+    seed: "s",
+    depth: 1,
+    maxSchedules: 1,
+  });
+  expect(believing.broken.map(({ invariant }) => invariant)).toContain("never_unpaid");
+  const twice = await explore({ ...shop, bookings: () => 2, seed: "s", depth: 1, maxSchedules: 1 });
+  expect(twice.broken.map(({ invariant }) => invariant)).toEqual(["booked_once"]);
+  expect([twice.histories, twice.places]).toEqual([twice.schedules, twice.table.map(({ place }) => place)]);
+});
+
 test("one schedule is run alone, shrunk to the pair that breaks, and told so that it can be run again", async () => {
   const name = "does not look for duplicates of an order that was made at the second attempt";
   const options = optionsFor(shopOf(BROKEN_SHOPS, name));

@@ -5,14 +5,13 @@ import { english, type Words } from "../../src/core/language.ts";
 import {
   EXPECTED_RESULTS,
   STEP_RESULTS,
-  DUPLICATES_LIMITATIONS,
   QUOTING_RESULTS,
   type DrillSentence,
 } from "../../src/core/readiness/drill-sentences.ts";
-import { RETURN_CAUSES, RETURN_STEPS } from "../../src/core/readiness/drills/browser-return.ts";
+import { JUDGE_CAUSES } from "../../src/core/readiness/drills/judge-causes.ts";
+import { RUN_STEPS } from "../../src/core/judge/histories.ts";
+import { NOT_JUDGED, NOTES } from "../../src/core/readiness/drills/judge-sentences.ts";
 import type { StepTitles } from "../../src/core/readiness/drills/drill.ts";
-import { DUPLICATES_CAUSES } from "../../src/core/readiness/drills/duplicates-causes.ts";
-import { DUPLICATES_STEPS } from "../../src/core/readiness/drills/duplicates.ts";
 import { IDEMPOTENCY_STEPS } from "../../src/core/readiness/drills/idempotency.ts";
 import { adviceSentences } from "../../src/core/readiness/drills/webhook-advice.ts";
 import { WEBHOOK_STEPS } from "../../src/core/readiness/drills/webhook.ts";
@@ -31,9 +30,9 @@ type Rows = Readonly<Record<string, DrillSentence>>;
 /** What failed drills of each kind can say, in the fewest steps. */
 const FAILED: Readonly<Record<DrillKind, readonly [steps: StepTitles, causes: readonly string[]]>> = {
   webhook: [WEBHOOK_STEPS, adviceSentences().map(inEnglish)],
-  duplicates: [DUPLICATES_STEPS, [...said(DUPLICATES_CAUSES), ...said(DUPLICATES_LIMITATIONS)]],
+  duplicates: [RUN_STEPS, [...said(JUDGE_CAUSES), ...said(NOT_JUDGED)]],
   idempotency: [IDEMPOTENCY_STEPS, [...said(IDEMPOTENCY_CAUSES), ...said(LOSS_CAUSES)]],
-  browser_return: [RETURN_STEPS, said(RETURN_CAUSES)],
+  browser_return: [RUN_STEPS, said(NOTES)],
 };
 
 function inEnglish(row: DrillSentence): string {
@@ -238,7 +237,12 @@ test("no page of the portal in Chinese has an English sentence of ours", async (
     read(`find ${text}`, location === undefined ? html : (await portal.get(location)).html);
   }
   const launch = await portal.get(`${home}/launch`);
-  for (const cause of ["对所有请求都返回 2xx", "很可能每次推送都会入账", "把 503 当作拒绝", "因为顾客返回"])
+  for (const cause of [
+    "对所有请求都返回 2xx",
+    "再次推送支付事件时重复入账",
+    "把 503 当作拒绝",
+    "因为顾客返回",
+  ])
     expect(launch.text).toContain(cause);
   const unknown = "00000000-0000-7000-8000-00000000dead";
   for (const path of [

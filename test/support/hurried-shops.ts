@@ -87,7 +87,7 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
       ],
     ],
     drill: `duplicates ${PAID} --quick`,
-    cause: "The shop answered 2xx to the event of this payment",
+    cause: "Payments of several orders arrived at the same moment",
   },
   {
     name: "a page in Node that asks about the session in the address, and books the order in it",

@@ -97,7 +97,9 @@ export async function openWebhookSite(args: readonly string[] = []) {
 
   const told = async (id: string): Promise<{ readonly status: string; readonly order_id: string }> => {
     const answer = await site.sandbox.request({ path: `/v1/checkout-sessions/${id}` });
-    const { data } = JSON.parse(String(answer.body)) as { readonly data?: Awaited<ReturnType<typeof told>> };
+    // A fault may have lost the answer.
+    const text = String(answer.body) || "{}";
+    const { data } = JSON.parse(text) as { readonly data?: Awaited<ReturnType<typeof told>> };
     return data ?? { status: "", order_id: "" };
   };
 

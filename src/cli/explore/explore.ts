@@ -232,10 +232,17 @@ function commandsOf({ world }: Context, options: ExploreCommandOptions, { words,
   };
 }
 
-function viewOf({ orderView, orderViewCommand, paidWhen }: ExploreCommandOptions): OrderViewSpec | undefined {
-  if (orderViewCommand !== undefined) return { from: { commandLine: orderViewCommand }, paidWhen };
+function viewOf({
+  orderView,
+  orderViewCommand,
+  paidWhen,
+  bookings,
+  amount,
+}: ExploreCommandOptions): OrderViewSpec | undefined {
+  const read = { paidWhen, bookings, amount };
+  if (orderViewCommand !== undefined) return { from: { commandLine: orderViewCommand }, ...read };
   if (orderView === undefined) return undefined;
-  return { from: orderView.startsWith("/") ? { path: orderView } : { url: orderView }, paidWhen };
+  return { from: orderView.startsWith("/") ? { path: orderView } : { url: orderView }, ...read };
 }
 
 type Explored = Wanted & { readonly stages: StageFactory; readonly kills: KillsByPlace };

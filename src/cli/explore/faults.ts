@@ -55,6 +55,8 @@ const KEPT_OPTIONS = {
   orderView: "--order-view",
   orderViewCommand: "--order-view-command",
   paidWhen: "--paid-when",
+  bookings: "--bookings",
+  amount: "--amount",
 } as const satisfies Partial<Record<keyof ExploreCommandOptions, string>>;
 
 /** The command line that reruns exactly this schedule. */

@@ -2,7 +2,7 @@ import type { Option } from "commander";
 import { PAYER_OUTCOMES, type PayerOutcome } from "../../core/explore/schedule.ts";
 import { invalidOption, valueOption, type CommandSpec } from "../command.ts";
 import { choiceParser, parseDuration, wholeNumberParser } from "../parsers.ts";
-import { commandOption, parsePattern } from "../readiness/order-view.ts";
+import { commandOption, parsePattern } from "../judge/options.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
 
@@ -14,6 +14,8 @@ export type ExploreCommandOptions = CommonOptions & {
   readonly orderView?: string;
   readonly orderViewCommand?: string;
   readonly paidWhen?: RegExp;
+  readonly bookings?: string;
+  readonly amount?: string;
   readonly budget?: number;
   readonly depth?: number;
   readonly seed?: string;
@@ -86,6 +88,11 @@ function applicationOptions(): readonly Option[] {
       'regular expression that matches the view if the order is paid (default: the view is JSON with "paid")',
       parsePattern,
     ),
+    valueOption(
+      "--bookings <field|regex>",
+      "how often the order was booked: a field of a JSON view, or a pattern with one group (default: times)",
+    ),
+    valueOption("--amount <field|regex>", "the booked amount, in the same way (default: amount_minor)"),
     valueOption(
       "--receiver <url>",
       "endpoint of your running shop: explores its store in the running sandbox, one schedule at a time",

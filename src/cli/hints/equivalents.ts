@@ -44,8 +44,6 @@ const EQUIVALENTS = {
     "config set":
       "edit checkout.config.json and run checkout config apply; checkout config export prints such a file",
     "faults add timeout": ["faults add latency --latency 30s", "faults add lose_answer"],
-    "checklist run all":
-      "run one drill after the other, each with its own options; checkout checklist run --help lists them",
     "doctor --fix": "checkout doctor changes nothing; it prints what to type for each finding",
   },
   subcommands: {

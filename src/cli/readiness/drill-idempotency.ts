@@ -15,7 +15,7 @@ import type { Printer } from "../printer.ts";
 import { shortId, table } from "../table.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type PreparedDrill } from "./drill.ts";
-import { commandOption } from "./order-view.ts";
+import { commandOption } from "../judge/options.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { IDEMPOTENCY_STEPS } from "../../core/readiness/drills/idempotency.ts";
 import { callAt, answered } from "../target/call.ts";

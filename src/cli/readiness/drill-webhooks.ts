@@ -1,4 +1,4 @@
-import { fillUrl } from "../../client/drills/order-view.ts";
+import { fillAddress } from "../../client/judge/view.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import { withLease } from "../../client/control/lease.ts";
@@ -41,7 +41,7 @@ export function registerChecklistWebhooks(group: Group): void {
           ...(endpoint === undefined ? {} : { endpointId: endpoint }),
           ...(orderView === undefined ? {} : { orderEvents: true }),
         };
-        const run = await runDrill(context, control, { body, signal });
+        const run = await runWebhookDrill(context, control, { body, signal });
         const { drills } = run;
         const verdict = worstProof(drills);
         return {
@@ -55,7 +55,7 @@ export function registerChecklistWebhooks(group: Group): void {
 }
 
 /** Runs under a lease, so that the sandbox stops the drill when this command ends. */
-async function runDrill(
+export async function runWebhookDrill(
   { world }: Context,
   control: ControlTarget,
   { body, signal }: { readonly body: RequestOf<"runWebhookDrill">; readonly signal: AbortSignal },
@@ -72,7 +72,8 @@ async function runDrill(
   return unwrap(answered(run, NEXT_AFTER));
 }
 
-function worstProof(drills: readonly EndpointDrill[]): EndpointDrill["verdict"] {
+/** The verdict on all endpoints. */
+export function worstProof(drills: readonly EndpointDrill[]): EndpointDrill["verdict"] {
   const has = (verdict: EndpointDrill["verdict"]): boolean =>
     drills.some((drill) => drill.verdict === verdict);
   if (has("failed")) return "failed";
@@ -110,5 +111,5 @@ function orderLine(order: EndpointDrill["order"], orderView: string | undefined)
     return "Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.";
   if (order === null)
     return "Only webhook.test was sent: the endpoint has not accepted an event of an order yet. Let your shop create an order, and run the drill again.";
-  return `The drill also sent forged events of order ${printableLiteral(order.orderId)} (${order.id}), and does not read your view: check there whether the order has changed: ${printable(fillUrl(orderView, order))}`;
+  return `The drill also sent forged events of order ${printableLiteral(order.orderId)} (${order.id}), and does not read your view: check there whether the order has changed: ${printable(fillAddress(orderView, order))}`;
 }

@@ -76,27 +76,6 @@ async function runDrill<Options extends ServiceOptions>(
   return EXIT_CODES[verdict];
 }
 
-/** The result of a drill whose steps ran in this command, and the record; null if the drill was not recorded. */
-export function toDrillResult(
-  { verdict, steps }: JudgedDrill,
-  {
-    head,
-    titles,
-    drill,
-  }: {
-    readonly head: string;
-    readonly titles: StepTitles;
-    readonly drill: { readonly id: string } | null;
-  },
-): DrillResult {
-  return {
-    verdict,
-    json: { verdict, drill_id: drill?.id ?? null, steps },
-    text: async (look) =>
-      `${verdictMark(verdict, look.style)} ${head}\n${await drillLines(steps, { titles, ...look })}`,
-  };
-}
-
 /** The mark at the beginning of a verdict's line. */
 export function verdictMark(verdict: JudgedDrill["verdict"], style: Style): string {
   return { passed: style.green("✓"), failed: style.red("✗"), unknown: style.bold("?") }[verdict];

@@ -47,6 +47,8 @@ type ClientDrill = {
   readonly commandTimeoutMs: number;
   readonly target: ServiceTarget;
   readonly signal: AbortSignal;
+  /** Steps that the command has judged itself; they are recorded with the drill's own. */
+  readonly steps?: RequestOf<"judgeIdempotencyDrill">["steps"];
 };
 
 /** A running drill with its lease and API key. */
@@ -82,7 +84,12 @@ async function runWatchedDrill(
   if (closed.end !== "success") return closed;
   const { reuse } = closed.value;
   if (reuse !== null) await sendReuse(world, watched, reuse);
-  const judged = await callControl(world, control, { name: "judgeIdempotencyDrill", id, body: {}, signal });
+  const judged = await callControl(world, control, {
+    name: "judgeIdempotencyDrill",
+    id,
+    body: watched.steps === undefined || watched.steps.length === 0 ? {} : { steps: watched.steps },
+    signal,
+  });
   return judged.end === "success"
     ? { ...judged, value: { drill: judged.value, client: client.value } }
     : judged;

@@ -8,15 +8,15 @@ import {
   type Stage,
   type StageResult,
 } from "./run.ts";
-import type { RunCheckout, OrderView, SecretPlace } from "../../core/explore/facts.ts";
+import type { RunCheckout, SecretPlace } from "../../core/explore/facts.ts";
 import { isKill, type Schedule } from "../../core/explore/schedule.ts";
-import { parseView } from "../../core/explore/view.ts";
+import type { ShownOrder, ViewPatterns } from "../../core/explore/view.ts";
 import { containsSecret } from "../../core/text.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { ControlTarget } from "../control/control.ts";
 import { runMerchantCommand } from "../merchant-command.ts";
-import { readView, type OrderViewSource } from "../drills/order-view.ts";
-import { commandFailureText, startShop, type ShopCommand, type EnvironmentVariables } from "./shop.ts";
+import { readView, type EnvironmentVariables, type ViewPlace } from "../judge/view.ts";
+import { commandFailureText, startShop, type ShopCommand } from "./shop.ts";
 
 /** The merchant's commands to explore. */
 export type ExploreCommands = {
@@ -40,10 +40,7 @@ export type ExploreCommands = {
  * Where the shop shows an order: a URL, a path of the started shop, or a command. The answer is JSON,
  * `{"paid","times","amount_minor"}`; a pattern replaces the field `paid`.
  */
-export type OrderViewSpec = {
-  readonly from: OrderViewSource["from"] | { readonly path: string };
-  readonly paidWhen: RegExp | undefined;
-};
+export type OrderViewSpec = ViewPatterns & { readonly from: ViewPlace | { readonly path: string } };
 
 const MAX_OUTPUT_BYTES = 4096;
 
@@ -196,14 +193,14 @@ function endOf(result: ShellResult): StageResult {
   return { end: "failure", message: commandFailureText(result) };
 }
 
-function noView(): Promise<OrderView> {
+function noView(): Promise<ShownOrder> {
   return Promise.reject(new Error("no --order-view and no --order-view-command was given"));
 }
 
 /** Reads the shop's view of an order, and notes a secret in it. Throws if the view cannot be read. */
 async function readShownOrder(
   { world, target, signal }: Pick<ExploreCommands, "world" | "target" | "signal">,
-  { from, paidWhen }: OrderViewSpec,
+  { from, ...patterns }: OrderViewSpec,
   {
     checkout,
     env,
@@ -215,21 +212,11 @@ async function readShownOrder(
     readonly port: number | undefined;
     readonly secretPlaces: Set<SecretPlace>;
   },
-): Promise<OrderView> {
-  const source =
-    "path" in from
-      ? { url: `http://127.0.0.1:${port ?? ""}${from.path}` }
-      : "url" in from
-        ? from
-        : { ...from, env };
-  const view = { from: source, paidWhen: paidWhen ?? ANY_TEXT };
-  const { says, got, text, isMissing } = await readView(world, { target, checkout, view, signal });
+): Promise<ShownOrder> {
+  const place = "path" in from ? { url: `http://127.0.0.1:${port ?? ""}${from.path}` } : from;
+  const view = { ...patterns, from: place };
+  const { order, got, text } = await readView(world, { target, checkout, view, env, signal });
   if (containsSecret(text)) secretPlaces.add("view");
-  if (says === "unknown") throw new Error(`the view of the order cannot be read: ${got}`);
-  if (isMissing) return { paid: false, times: null, amountMinor: null };
-  const read = parseView(text, paidWhen);
-  if (read === undefined) throw new Error(`the view of the order is not {"paid": true or false, …}: ${got}`);
-  return read;
+  if (order === null) throw new Error(`the view of the order cannot be read: ${got}`);
+  return order;
 }
-
-const ANY_TEXT = /(?:)/;

@@ -11,7 +11,6 @@ import {
   requestLines,
   observedRequests,
   type RunCheckout,
-  type OrderView,
   type PurchaseResult,
   type RunFacts,
   type SecretPlace,
@@ -24,6 +23,7 @@ import {
   type Schedule,
   type ScheduledFault,
 } from "../../core/explore/schedule.ts";
+import type { ShownOrder } from "../../core/explore/view.ts";
 import { entryLine } from "../../core/explain/span.ts";
 import { isApiAction } from "../../core/fault/actions.ts";
 import { printable } from "../../core/text.ts";
@@ -50,7 +50,9 @@ export type Stage = {
   };
   readonly purchase: () => Promise<StageResult>;
   /** Reads the application's view of an order; throws if the view cannot be read. Without a view, no order is paid. */
-  readonly view?: (checkout: RunCheckout) => Promise<OrderView>;
+  readonly view?: (checkout: RunCheckout) => Promise<ShownOrder>;
+  /** Returns to the application as its customer, who has a checkout. */
+  readonly returns?: (checkout: RunCheckout) => Promise<unknown>;
   /** Kills all processes of the application, and restarts the processes that serve. */
   readonly kill?: () => Promise<void>;
   /** Whether the application failed to restart after it was killed. */
@@ -127,12 +129,16 @@ async function play(stages: Play, schedule: Schedule): Promise<ExploreRun> {
     if (stage.view === undefined) return await unpaidRun(stages, { schedule, ...bought, checkouts: made });
     const lookNow = (): Promise<Look> => look(stage, made[0]);
     await advance(stages, FIRST_ATTEMPTS_MS);
+    await comeBack(stage, made[0]);
     const before = await lookNow();
     const ids = new Set([bought.again, bought.purchase].map((end) => (end?.end === "order" ? end.id : "")));
     // Without the address of the payment page, nobody can pay.
     const payable = made.find(({ id, status }) => ids.has(id) && !isFinal(status));
     if (payable !== undefined) await actFor(stages, payable.id, schedule.payer);
+    // The customer returns while the webhooks are delivered, twice.
+    const back = Promise.all([comeBack(stage, made[0]), comeBack(stage, made[0])]);
     await advance(stages, FIRST_ATTEMPTS_MS);
+    await back;
     const soon = await lookNow();
     const known = {
       schedule,
@@ -156,6 +162,12 @@ async function play(stages: Play, schedule: Schedule): Promise<ExploreRun> {
   }
 }
 
+/** The customer returns; a page that fails proves nothing, and what it did is seen in the view. */
+async function comeBack({ returns }: Stage, checkout: RunCheckout | undefined): Promise<void> {
+  if (checkout === undefined) return;
+  await returns?.(checkout).catch(() => undefined);
+}
+
 /** The run of an application without bookings: only its orders are judged. */
 async function unpaidRun(
   stages: Play,
@@ -177,7 +189,7 @@ function judgedBy(
 }
 
 /** A reading of the view: its answer, or its error. */
-type Look = { readonly seen: OrderView | null; readonly error: unknown };
+type Look = { readonly seen: ShownOrder | null; readonly error: unknown };
 
 async function look({ view }: Stage, checkout: RunCheckout | undefined): Promise<Look> {
   if (checkout === undefined || view === undefined) return { seen: null, error: undefined };

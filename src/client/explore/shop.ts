@@ -2,11 +2,9 @@ import type { ScheduledFault } from "../../core/explore/schedule.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { printable } from "../../core/text.ts";
 import type { HttpRequest, HttpResponse, Listener, ShellResult, World } from "../../world.ts";
+import type { EnvironmentVariables } from "../judge/view.ts";
 import { runMerchantCommand } from "../merchant-command.ts";
 import { poll } from "../poll.ts";
-
-/** The environment variables of a merchant's command. */
-export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /**
  * A command that serves a shop on the port in the variable `PORT`, and the path at which the shop receives webhooks.
@@ -56,14 +54,24 @@ const MAX_QUOTED_OUTPUT = 200;
 export async function startShop(
   shopWorld: ShopWorld,
   { commandLine, receiverPath }: ShopCommand,
-  { env, kills }: { readonly env: EnvironmentVariables; readonly kills: readonly ScheduledFault[] },
+  {
+    env,
+    kills,
+    port: wantedPort,
+  }: {
+    readonly env: EnvironmentVariables;
+    readonly kills: readonly ScheduledFault[];
+    /** Default: a free port. */
+    readonly port?: number;
+  },
 ): Promise<ServedShop> {
   const { world } = shopWorld;
   const start = (port: number): Promise<RunningShop> =>
     serveShop(shopWorld, { commandLine, env: { ...env, PORT: String(port) } }, port);
-  let port = await freePort(world);
+  let port = wantedPort ?? (await freePort(world));
   let isDown = false;
-  let shop = await start(port).catch(async () => {
+  let shop = await start(port).catch(async (error: unknown) => {
+    if (wantedPort !== undefined) throw error;
     // Another program may have taken the port meanwhile.
     port = await freePort(world);
     return start(port);

@@ -4,6 +4,7 @@ import type { DeliveryAction } from "../fault/actions.ts";
 import type { RequestEntry } from "../request/shapes.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 import { SECRET_DESCRIPTION, showsSecret } from "../text.ts";
+import type { ShownOrder } from "./view.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** The result of a purchase: an order, a reported failure, or a timeout. */
@@ -11,13 +12,6 @@ export type PurchaseResult =
   | { readonly end: "order"; readonly id: string; readonly checkoutUrl: string }
   | { readonly end: "failure"; readonly message: string }
   | { readonly end: "timeout" };
-
-/** The state of an order in the merchant's own records; values that the records do not show are null. */
-export type OrderView = {
-  readonly paid: boolean;
-  readonly times: number | null;
-  readonly amountMinor: number | null;
-};
 
 /** An order or session that the run created, in its final state at the service. */
 export type RunCheckout = {
@@ -63,9 +57,9 @@ export type RunFacts = {
   readonly requests: readonly SeenRequest[];
   readonly deliveries: readonly ObservedDelivery[];
   /** The views before the payer acted, soon after a payment, and at the end; null if the view could not be read. */
-  readonly before: OrderView | null;
-  readonly soon: OrderView | null;
-  readonly last: OrderView | null;
+  readonly before: ShownOrder | null;
+  readonly soon: ShownOrder | null;
+  readonly last: ShownOrder | null;
   /** The places in which an API key, a signing secret or a token was seen. */
   readonly secretPlaces: ReadonlySet<SecretPlace>;
   /** Whether the application failed to restart after it was killed. */

@@ -1,23 +1,60 @@
 import * as z from "zod/mini";
-import { parseJson } from "../json.ts";
-import type { OrderView } from "./facts.ts";
+import { isRecord, parseJson } from "../json.ts";
 
-const view = z.object({
+/** The state of an order in the merchant's own records; values that the records do not show are null. */
+export type ShownOrder = {
+  readonly paid: boolean;
+  readonly times: number | null;
+  readonly amountMinor: number | null;
+};
+
+/** How the view of an order is read. */
+export type ViewPatterns = {
+  readonly paidWhen: RegExp | undefined;
+  /** A field of a JSON view, or a pattern with one group. Default: `times` and `amount_minor`. */
+  readonly bookings?: string | undefined;
+  readonly amount?: string | undefined;
+};
+
+const json = z.object({
   paid: z.optional(z.boolean()),
   times: z.nullish(z.int().check(z.gte(0))),
   amount_minor: z.nullish(z.union([z.number(), z.string()])),
 });
 
 /**
- * Parses a view of an order. A pattern, or otherwise JSON (`{"paid","times","amount_minor"}`), decides whether the
- * order is paid; only JSON shows how often it was booked, and the amount. An amount that is not a whole number of minor
- * units, such as 19.99 or a text, is read as it is: it differs from every order's amount. Undefined if the view does not
- * show whether the order is paid.
+ * Reads a view of an order. A pattern, or otherwise JSON (`{"paid","times","amount_minor"}`), decides whether the order is
+ * paid. An amount that is not a whole number of minor units, such as 19.99 or a text, is read as it is: it differs from
+ * every order's amount. Undefined if the view does not show whether the order is paid.
  */
-export function parseView(text: string, paidWhen: RegExp | undefined): OrderView | undefined {
-  const read = view.safeParse(parseJson(text)).data;
+export function parseView(
+  text: string,
+  { paidWhen, bookings, amount }: ViewPatterns,
+): ShownOrder | undefined {
+  const value = parseJson(text);
+  const read = json.safeParse(value).data;
   const paid = paidWhen === undefined ? read?.paid : paidWhen.test(text);
   if (paid === undefined) return undefined;
-  const amount = read?.amount_minor ?? null;
-  return { paid, times: read?.times ?? null, amountMinor: amount === null ? null : Number(amount) };
+  return {
+    paid,
+    times: bookings === undefined ? (read?.times ?? null) : numberAt(bookings, text, value),
+    amountMinor: numberAt(amount ?? "amount_minor", text, value),
+  };
+}
+
+/** The number in a field of a JSON view, or in the group of a pattern; null if there is none. */
+function numberAt(place: string, text: string, value: unknown): number | null {
+  const field = isRecord(value) ? value[place] : undefined;
+  const found = field ?? groupOf(place, text);
+  const number = typeof found === "string" ? Number(found) : found;
+  return typeof number === "number" ? number : null;
+}
+
+/** What the group of a pattern matches; a text that is no pattern matches nothing. */
+function groupOf(pattern: string, text: string): string | undefined {
+  try {
+    return new RegExp(pattern).exec(text)?.[1];
+  } catch {
+    return undefined;
+  }
 }

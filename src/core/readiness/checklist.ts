@@ -4,7 +4,7 @@ import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen } from "./admin-action.ts";
 import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
-import { duplicatesRisks } from "./drills/duplicates-scope.ts";
+import { risksIn } from "./drills/judge-sentences.ts";
 import { reasonWords } from "../webhook/endpoint.ts";
 import { drillWords } from "./drill-text.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
@@ -245,7 +245,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
   const { duplicates: drill } = facts;
   const proof = proofOf({ kind: "duplicates", what, subject, changed, drill }, facts, say);
   if (proof.status !== "pass" || proof.risks.length > 0 || drill === null) return proof;
-  return { ...proof, risks: duplicatesRisks(drill.steps).map((risk) => say(drillWords(risk))) };
+  return { ...proof, risks: risksIn(drill.steps).map((risk) => say(drillWords(risk))) };
 }
 
 /**

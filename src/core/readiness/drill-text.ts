@@ -5,13 +5,14 @@ import {
   FAILURE_SENTENCES,
   STEP_RESULTS,
   lostAnswerText,
-  DUPLICATES_LIMITATIONS,
   LIST_ITEMS,
   QUOTING_RESULTS,
   type DrillSentence,
 } from "./drill-sentences.ts";
-import { RETURN_CAUSES } from "./drills/browser-return.ts";
-import { DUPLICATES_CAUSES } from "./drills/duplicates-causes.ts";
+import { JUDGE_CAUSES } from "./drills/judge-causes.ts";
+import { JUDGED_INVARIANTS } from "./drills/judged-invariants.ts";
+import { amountWords, MISSING_FIELDS, NOT_JUDGED, NOTES, ruleWords } from "./drills/judge-sentences.ts";
+import { NOT_JUDGED_REASONS } from "../explore/invariants.ts";
 import { adviceSentences } from "./drills/webhook-advice.ts";
 import {
   BUSY_CAUSES,
@@ -88,18 +89,25 @@ const INNER_SENTENCES: Sentences = [
 ].reduce(mergeSentences);
 
 const CAUSES = [
-  ...[LOSS_CAUSES, CRASH_CAUSES, BUSY_CAUSES, OWN_ORDER_ID_CAUSES, RETURN_CAUSES, DUPLICATES_CAUSES].flatMap(
-    rowsOf,
-  ),
+  ...[
+    LOSS_CAUSES,
+    CRASH_CAUSES,
+    BUSY_CAUSES,
+    OWN_ORDER_ID_CAUSES,
+    JUDGE_CAUSES,
+    NOTES,
+    NOT_JUDGED_REASONS,
+  ].flatMap(rowsOf),
+  ...Object.values(JUDGED_INVARIANTS).map(ruleWords),
+  ...Object.values(MISSING_FIELDS).map(({ note }) => note),
+  ...rowsOf(NOT_JUDGED),
+  amountWords,
   ...rowsOf(IDEMPOTENCY_CAUSES),
   ...Object.values(ERRORS).flatMap((row) => ("cause" in row ? [row.cause] : [])),
   ...adviceSentences(),
 ];
 const ALL_SENTENCES = [
-  sentences(
-    [...rowsOf(EXPECTED_RESULTS), ...CAUSES, ...rowsOf(DUPLICATES_LIMITATIONS)],
-    () => INNER_SENTENCES,
-  ),
+  sentences([...rowsOf(EXPECTED_RESULTS), ...CAUSES], () => INNER_SENTENCES),
   OF_VIEWS,
   OF_QUOTES,
 ].reduce(mergeSentences);

@@ -41,27 +41,6 @@ function switchCase(head: string): string {
   return (first === first.toLowerCase() ? first.toUpperCase() : first.toLowerCase()) + head.slice(1);
 }
 
-/**
- * An order_id that a shop confuses with another order_id if it looks up orders by a part of their ids. Among a drill's
- * orders, the second differs in the last digit, and the fourth ends with the same characters. The last contains the
- * whole id of the first, followed by a digit, as 100 contains 10, unless all ids of the shop have the same length
- * (`isFixed`). Undefined for an order_id that resembles no other.
- */
-export function neighbourOf(
-  orderId: string,
-  { place, isFixed }: { readonly place: number; readonly isFixed: boolean },
-): string | undefined {
-  if (place === 1) return changeDigit(orderId, /\d(?=\D*$)/);
-  if (place === 3) return changeDigit(orderId, /[1-9](?=.{4})/);
-  const fits = !isFixed && Array.from(orderId).length < MAX_ORDER_ID;
-  return place === 4 && fits ? `${orderId}0` : undefined;
-}
-
-/** The order_id with one digit replaced by the next; undefined if there is no such digit. */
-function changeDigit(orderId: string, one: RegExp): string | undefined {
-  return one.test(orderId) ? orderId.replace(one, (digit) => String((Number(digit) % 9) + 1)) : undefined;
-}
-
 /** Minimum number of digits in an order_id, so that two order_ids of one form differ. */
 const LEAST_DRAWN = 8;
 

@@ -41,11 +41,14 @@ export const drillHandlers = {
   recordDuplicates: (context, { storeId, body }) => recordDuplicatesDrill(context, storeId, body),
   closeIdempotencyDrill: async ({ idempotencyWatch }, { storeId, id }) =>
     mapValue(idempotencyWatch.close({ storeId, id }), (reuse) => ({ reuse })),
-  judgeIdempotencyDrill: async (context, { storeId, id }) => {
+  judgeIdempotencyDrill: async (context, { storeId, id, body: { steps: more = [] } }) => {
     const concluded = context.idempotencyWatch.conclude({ storeId, id });
     if (!concluded.ok) return concluded;
     const { seen: creates } = concluded.value;
-    const { verdict, steps } = judgeIdempotencyDrill(concluded.value);
+    const judged = judgeIdempotencyDrill(concluded.value);
+    const steps = [...judged.steps, ...more];
+    const verdict =
+      judged.verdict === "passed" && more.some(({ passed }) => !passed) ? "failed" : judged.verdict;
     // A drill without a verdict is not recorded; it does not replace the last drill with a verdict.
     if (verdict === "unknown") return accept({ verdict, steps, creates, drillId: null });
     const kept = await recordDrill(context, { storeId, kind: "idempotency", subject: storeId, steps });

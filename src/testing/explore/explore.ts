@@ -16,13 +16,21 @@ export async function exploreIn(
   options: ExploreOptions & { readonly seed: string },
 ): Promise<Exploration> {
   checkOptions("explore", options);
-  const { purchase, view, start, only, seed, budgetMs, maxSchedules, depth } = options;
+  const { purchase, view, start, bookings, returns, only, seed, budgetMs, maxSchedules, depth } = options;
   const { running, calls } = internalsOf(sandbox);
   const { world } = running;
   const stages: StageFactory = {
     world,
     call: calls.control,
-    open: stagesOf({ purchase, view, ...(start && { start }), sandbox, world }),
+    open: stagesOf({
+      purchase,
+      view,
+      ...(start && { start }),
+      ...(bookings && { bookings }),
+      ...(returns && { returns }),
+      sandbox,
+      world,
+    }),
     signal: new AbortController().signal,
   };
   const found = await exploreAll({
@@ -44,6 +52,8 @@ export async function exploreIn(
   return {
     ...found,
     notRun: found.notRun.length,
+    histories: found.schedules,
+    places: found.table.map(({ place }) => place),
     broken: found.broken.map(({ faults, ...rest }) => Object.assign(rest, { faults: removeKills(faults) })),
     advice: found.advice.map(({ faults, text }) => ({ faults: removeKills(faults), text })),
   };

@@ -1,5 +1,6 @@
 import type { StageFactory, Stage } from "../../client/explore/run.ts";
-import type { OrderView, PurchaseResult, SecretPlace } from "../../core/explore/facts.ts";
+import type { PurchaseResult, SecretPlace } from "../../core/explore/facts.ts";
+import type { ShownOrder } from "../../core/explore/view.ts";
 import { isError } from "../../core/outcome.ts";
 import { containsSecret } from "../../core/text.ts";
 import type { World } from "../../world.ts";
@@ -8,7 +9,7 @@ import type { Sandbox, Store } from "../types.ts";
 import type { ExploreOptions, View } from "./types.ts";
 
 /** The application under test, and the sandbox with its stores. */
-type Application = Pick<ExploreOptions, "purchase" | "view" | "start"> & {
+type Application = Pick<ExploreOptions, "purchase" | "view" | "start" | "bookings" | "returns"> & {
   readonly sandbox: Sandbox;
   readonly world: Pick<World, "sleep">;
 };
@@ -17,7 +18,15 @@ type Application = Pick<ExploreOptions, "purchase" | "view" | "start"> & {
 const PURCHASE_LIMIT_MS = 20_000;
 
 /** Opens a stage for each schedule: the application's functions with a new store. */
-export function stagesOf({ sandbox, world, purchase, view, start }: Application): StageFactory["open"] {
+export function stagesOf({
+  sandbox,
+  world,
+  purchase,
+  view,
+  start,
+  bookings,
+  returns,
+}: Application): StageFactory["open"] {
   return async () => {
     const store = await sandbox.createStore();
     const remove = (): Promise<void> => store.delete().catch(ignoreNotFound);
@@ -32,7 +41,13 @@ export function stagesOf({ sandbox, world, purchase, view, start }: Application)
           return end;
         },
         secretPlaces,
-        view: async ({ orderId }) => viewOf(await view(orderId, store)),
+        view: async ({ orderId }) => {
+          const shown = viewOf(await view(orderId, store));
+          return bookings === undefined ? shown : { ...shown, times: await bookings(orderId, store) };
+        },
+        ...(returns && {
+          returns: async ({ id, orderId }) => returns({ id, order_id: orderId }, store),
+        }),
         close: async () => {
           try {
             await stop?.();
@@ -80,7 +95,7 @@ async function attempt(
   }
 }
 
-function viewOf(view: View): OrderView {
+function viewOf(view: View): ShownOrder {
   if (typeof view === "string") return { paid: view === "paid", times: null, amountMinor: null };
   const { paid, times = null, amountMinor = null } = view;
   return { paid, times, amountMinor };

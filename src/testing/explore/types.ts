@@ -14,6 +14,13 @@ export type ExploreOptions = {
   readonly purchase: (store: Store) => Promise<Pick<Checkout, "id" | "checkout_url">>;
   /** Returns the state of an order in the application, for example from its database. */
   readonly view: (orderId: string, store: Store) => View | Promise<View>;
+  /** Returns how often an order was booked, in place of `times` of the view. */
+  readonly bookings?: (orderId: string, store: Store) => number | Promise<number>;
+  /**
+   * Opens the application's return page as its customer does, with an order that may be unpaid. Called before the payment,
+   * and twice while the webhooks are delivered.
+   */
+  readonly returns?: (order: Pick<Checkout, "id" | "order_id">, store: Store) => unknown;
   /**
    * Starts the application for a store and registers its endpoint; returns a function that stops it. Called before
    * `purchase`, once for each schedule. Default: nothing is started.
@@ -58,6 +65,10 @@ export type Invariant = keyof typeof INVARIANTS;
 export type Exploration = {
   /** The number of schedules that were run, except to shrink or confirm one. */
   readonly schedules: number;
+  /** The same number: a schedule is a history. */
+  readonly histories: number;
+  /** The places of faults, such as `POST /v1/orders 1`. */
+  readonly places: readonly string[];
   /** The number of schedules in which no invariant was broken. */
   readonly held: number;
   /** The number of schedules of the last size that the budget, or `maxSchedules`, left out. */

@@ -20,6 +20,8 @@ const MAX_STEPS = 50;
 const MAX_PAGE = 1000;
 /** The longest lease of a drill, in milliseconds: an hour more than the longest timeout of a command. */
 const MAX_LEASE_MS = 25 * 3_600_000;
+/** Maximum number of further events that are sent together with an event. */
+const MAX_TOGETHER = 10;
 
 /** The steps that a command has run. */
 const doneSteps = z.array(drillStep).check(z.minLength(1), z.maxLength(MAX_STEPS));
@@ -129,7 +131,7 @@ export const drillOperations = {
     path: "/drills/duplicates/deliver",
     summary: "Sends an event under a lease",
     description:
-      "Sends an event immediately to each enabled endpoint that receives its type, under the lease of a duplicates or browser-return drill, and returns each receiver's answer. The event is correctly signed unless a forged event is requested. Refuses a lease of another drill, and endpoints that have changed since the first delivery.",
+      "Sends an event immediately to each enabled endpoint that receives its type, under the lease of a duplicates or browser-return drill, and returns each receiver's answer; with further events, all of them at the same moment. The event is correctly signed unless a forged event is requested. Refuses a lease of another drill, and endpoints that have changed since the first delivery.",
     request: () =>
       z.strictObject({
         leaseId: z.uuid(),
@@ -138,6 +140,10 @@ export const drillOperations = {
         forged: z.optional(z.boolean()),
         /** Sends the event with another id in the header for the event's id, which is not signed. */
         otherId: z.optional(z.boolean()),
+        /** Sends a correctly signed event of a type that this version does not have, for the event's checkout. */
+        unknownType: z.optional(z.boolean()),
+        /** Events that are sent at the same moment, each over its own connection. */
+        together: z.optional(z.array(z.uuid()).check(z.maxLength(MAX_TOGETHER))),
         /** The subject in the first answer; the call is refused if the endpoints have changed since. */
         subject: z.optional(drillText),
       }),
@@ -146,7 +152,11 @@ export const drillOperations = {
         /** Identifies the enabled endpoints. */
         subject: z.string(),
         answers: z.array(
-          z.object({ status: z.nullable(z.int()), error: z.nullable(z.enum(DELIVERY_ERRORS)) }),
+          z.object({
+            eventId: z.uuid(),
+            status: z.nullable(z.int()),
+            error: z.nullable(z.enum(DELIVERY_ERRORS)),
+          }),
         ),
       }),
     refusals: ["state_conflict"],
@@ -176,8 +186,8 @@ export const drillOperations = {
     path: "/drills/idempotency/{id}/judge",
     summary: "Judges the idempotency drill",
     description:
-      "Judges the drill's creates by the service's own log and tables, records the result if it proves something, and returns each step and each create. Refuses a lease that has ended.",
-    request: () => z.strictObject({}),
+      "Judges the drill's creates by the service's own log and tables, records the result if it proves something, and returns each step and each create. Steps that the command has judged are added. Refuses a lease that has ended.",
+    request: () => z.strictObject({ steps: z.optional(doneSteps) }),
     answer: () =>
       z.object({
         verdict: drillVerdict,

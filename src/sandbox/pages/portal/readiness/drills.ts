@@ -1,10 +1,9 @@
 import { displayText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
-import { RETURN_STEPS } from "../../../../core/readiness/drills/browser-return.ts";
 import { drillWords, failureWords } from "../../../../core/readiness/drill-text.ts";
 import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/drill.ts";
-import { DUPLICATES_STEPS } from "../../../../core/readiness/drills/duplicates.ts";
+import { RUN_STEPS } from "../../../../core/judge/histories.ts";
 import { IDEMPOTENCY_STEPS } from "../../../../core/readiness/drills/idempotency.ts";
 import { CASE_NAMES, WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_VALIDITY_MS } from "../../../../core/readiness/proof.ts";
@@ -19,7 +18,8 @@ import { LAUNCH_TEXTS } from "./texts.ts";
 import type { ReadinessFacts } from "../../../../core/readiness/shapes.ts";
 import type { DrillFact, DrillStep } from "../../../../core/readiness/drill-shapes.ts";
 
-const ORDER_VIEW = `--order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`;
+/** The one run that proves all of them; the section `shop` of checkout.config.json replaces its options. */
+const RUN = `checkout checklist run --create "npm run checkout-once" --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --return-url http://localhost:3000/thanks`;
 
 /** A result, and its subject if there can be several subjects. */
 type Result = { readonly drill: DrillFact | null; readonly of: string };
@@ -41,18 +41,18 @@ const DRILLS: Readonly<
     results: ({ endpoints }) => endpoints.map(({ drill, url }) => ({ drill, of: url })),
   },
   duplicates: {
-    steps: DUPLICATES_STEPS,
-    command: `checkout checklist run duplicates ${ORDER_VIEW}`,
+    steps: RUN_STEPS,
+    command: RUN,
     results: ({ duplicates: drill }) => [{ drill, of: "" }],
   },
   idempotency: {
-    steps: IDEMPOTENCY_STEPS,
-    command: 'checkout checklist run idempotency --client-command "npm run checkout-once"',
+    steps: { ...IDEMPOTENCY_STEPS, ...RUN_STEPS },
+    command: RUN,
     results: ({ idempotency: { drill } }) => [{ drill, of: "" }],
   },
   browser_return: {
-    steps: RETURN_STEPS,
-    command: `checkout checklist run browser-return --return-url http://localhost:3000/thanks ${ORDER_VIEW}`,
+    steps: RUN_STEPS,
+    command: RUN,
     results: ({ browserReturn: drill }) => [{ drill, of: "" }],
   },
 };

@@ -1,121 +1,95 @@
 import { english } from "../../core/language.ts";
+import { parseView, type ShownOrder, type ViewPatterns } from "../../core/explore/view.ts";
 import { lostAnswerText, QUOTING_RESULTS } from "../../core/readiness/drill-sentences.ts";
-import type { OrderReading } from "../../core/readiness/drills/order-view.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { parseTarget, type DeliveryTarget } from "../../core/webhook/target.ts";
 import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
-import { runMerchantCommand } from "../merchant-command.ts";
-import { poll } from "../poll.ts";
 import type { ControlTarget } from "../control/control.ts";
+import { runMerchantCommand } from "../merchant-command.ts";
 
-/** The shop's view of an order: a URL with `{order_id}` and `{session_id}`, or a command that reads its environment. */
-export type OrderViewSource = {
-  readonly from:
-    | { readonly url: string }
-    | {
-        readonly commandLine: string;
-        /** Changes to this program's environment. */
-        readonly env?: Readonly<Record<string, string | undefined>>;
-      };
-  /** The pattern that matches the answer if the order is paid. */
-  readonly paidWhen: RegExp;
+/** The environment variables of a merchant's command; undefined removes a variable. */
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
+
+/** Where the shop shows an order: an address with `{order_id}` or `{session_id}`, or a command. */
+export type ViewPlace = { readonly url: string } | { readonly commandLine: string };
+
+/** The view of an order, and how it is read. */
+export type OrderViewSource = ViewPatterns & {
+  readonly from: ViewPlace;
+  /** The `Cookie` header of a signed-in customer. */
+  readonly cookie?: string | undefined;
 };
 
 /** The checkout whose order is viewed. */
 export type ViewedCheckout = Pick<Checkout, "id" | "orderId">;
 
-/**
- * A reading of the merchant's view of an order, with the whole answer as text; the text is empty if the view could not
- * be read. `isMissing`: the answer was 404.
- */
-export type ViewReading = OrderReading & { readonly text: string; readonly isMissing: boolean };
-
-/** The view of an order, and the way to read it. */
-export type ViewRequest = {
-  readonly target: ControlTarget;
-  readonly checkout: ViewedCheckout;
-  readonly view: OrderViewSource;
-  readonly signal: AbortSignal;
-  /** Called when the shop answers 429; the view is read again after a pause. */
-  readonly onLimited?: () => void;
+/** A reading of the view; `order` is null if it could not be read, with the reason in `got`. */
+export type ViewReading = {
+  readonly order: ShownOrder | null;
+  readonly got: string;
+  /** The whole answer; empty if it could not be read. */
+  readonly text: string;
+  /** Whether the answer was 404. */
+  readonly isMissing: boolean;
 };
 
-/** The part of the world that is needed to read views. */
-export type ViewWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
+/** A view to read. */
+type ViewRequest = {
+  readonly target: Pick<ControlTarget, "origin">;
+  readonly checkout: ViewedCheckout;
+  readonly view: OrderViewSource;
+  /** The variables of the shop's commands. */
+  readonly env: EnvironmentVariables;
+  readonly signal: AbortSignal;
+};
 
 /** Timeout of each request and each run of the command, in milliseconds. */
-export const VIEW_TIMEOUT_MS = 15_000;
+const VIEW_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
-const LOOK_AGAIN_MS = 250;
-/** Time for the shop to know an order after its first event, in milliseconds. */
-const KNOWN_MS = 1250;
 /** Pause before a view that answered 429 is read again, in milliseconds. */
 const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
 
-/** Parses an address that a drill may open: on this machine, but not the sandbox (the rules of decision 14). */
-export function parseDrillTarget({ origin }: ControlTarget, url: string): Outcome<DeliveryTarget> {
+/** Parses an address of the shop: on this machine, but not the sandbox (the rules of decision 14). */
+export function parseShopTarget(
+  { origin }: Pick<ControlTarget, "origin">,
+  url: string,
+): Outcome<DeliveryTarget> {
   const { port } = new URL(origin);
   return parseTarget(url, { allowedHosts: [], ownPort: Number(port) });
 }
 
-/** A URL with the ids filled in. */
-export function fillUrl(template: string, { id, orderId }: ViewedCheckout): string {
+/** An address with the ids filled in. Commands read them from their variables instead. */
+export function fillAddress(template: string, { id, orderId }: ViewedCheckout): string {
   return template
     .replaceAll("{order_id}", () => encodeURIComponent(orderId))
     .replaceAll("{session_id}", () => encodeURIComponent(id));
 }
 
 /** Reads the merchant's view of an order, and again after a pause if it answers 429. */
-export async function readView(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
+export async function readView(
+  world: Pick<World, "send" | "run" | "sleep">,
+  look: ViewRequest,
+): Promise<ViewReading> {
   for (let attempts = 1; ; attempts += 1) {
     const reading = await ask(world, look);
-    const isLimited = reading.says === "unknown" && reading.got === TOO_MANY;
+    const isLimited = reading.order === null && reading.got === TOO_MANY;
     if (!isLimited || attempts === MAX_LIMITED || look.signal.aborted) return reading;
-    look.onLimited?.();
     await world.sleep(LIMITED_PAUSE_MS, look.signal);
   }
 }
 
 /** The text of a reading if the shop answers 429. */
 const TOO_MANY = "429";
+const UNKNOWN_ORDER: ShownOrder = { paid: false, times: null, amountMinor: null };
 
-function ask(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
+function ask(world: Pick<World, "send" | "run">, look: ViewRequest): Promise<ViewReading> {
   const { from } = look.view;
   return "url" in from
-    ? askPage(world, look, fillUrl(from.url, look.checkout))
+    ? askPage(world, look, fillAddress(from.url, look.checkout))
     : askCommand(world, look, from);
-}
-
-/** A reading without its text. */
-export function readingWithoutText({ says, got }: ViewReading): OrderReading {
-  return { says, got };
-}
-
-/** Reads the view until `isEnough` accepts a reading, or until the timeout. Returns the last reading. */
-export function watchView(
-  world: ViewWorld,
-  look: ViewRequest,
-  { isEnough, waitMs }: { readonly isEnough: (seen: ViewReading) => boolean; readonly waitMs: number },
-): Promise<ViewReading> {
-  return poll(world, () => readView(world, look), {
-    isEnough: (seen) => isEnough(seen) || look.signal.aborted,
-    waitMs,
-    firstPauseMs: LOOK_AGAIN_MS,
-    signal: look.signal,
-  });
-}
-
-/** Reads the view until the order is paid, or until the timeout. */
-export function awaitPaidOrder(world: ViewWorld, look: ViewRequest, waitMs: number): Promise<ViewReading> {
-  return watchView(world, look, { isEnough: ({ says }) => says === "paid", waitMs });
-}
-
-/** Reads the view until the merchant knows the order, or until the timeout; after that, a 404 is final. */
-export function awaitKnownOrder(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
-  return watchView(world, look, { isEnough: ({ isMissing }) => !isMissing, waitMs: KNOWN_MS });
 }
 
 /** Reads a page. A 404 is an answer: an order that the merchant does not know is not paid. */
@@ -124,19 +98,20 @@ async function askPage(
   { target, view, signal }: ViewRequest,
   url: string,
 ): Promise<ViewReading> {
-  const headers = { Accept: "application/json,text/*;q=0.9" };
+  const cookie = view.cookie === undefined ? {} : { Cookie: view.cookie };
+  const headers = { Accept: "application/json,text/*;q=0.9", ...cookie };
   const answer = await sendLocally(world, target, { url, headers, signal });
   if (!answer.ok) return unreadable(english(lostAnswerText(answer.failure, excerpt(answer.message))));
   const { status, body } = answer;
-  if (status === 404) return { says: "not_paid", got: "404", text: "", isMissing: true };
+  if (status === 404) return { order: UNKNOWN_ORDER, got: "404", text: "", isMissing: true };
   if (status < 200 || status >= 300) return unreadable(String(status));
-  return judgeText(body, view);
+  return readText(body, view);
 }
 
 async function askCommand(
   world: Pick<World, "run">,
-  { checkout, view, signal }: ViewRequest,
-  { commandLine, env = {} }: Extract<OrderViewSource["from"], { readonly commandLine: string }>,
+  { view, env, checkout, signal }: ViewRequest,
+  { commandLine }: Extract<ViewPlace, { readonly commandLine: string }>,
 ): Promise<ViewReading> {
   const { ending, exitCode, stdout, stderr } = await runMerchantCommand(world, {
     commandLine,
@@ -146,7 +121,7 @@ async function askCommand(
     maxOutputBytes: MAX_ANSWER_BYTES,
     signal,
   });
-  if (ending === "exited" && exitCode === 0) return judgeText(stdout, view);
+  if (ending === "exited" && exitCode === 0) return readText(stdout, view);
   const said = excerpt(stderr);
   return unreadable(
     english(
@@ -158,17 +133,17 @@ async function askCommand(
 }
 
 function unreadable(got: string): ViewReading {
-  return { says: "unknown", got, text: "", isMissing: false };
+  return { order: null, got, text: "", isMissing: false };
 }
 
-function judgeText(text: string, { paidWhen }: OrderViewSource): ViewReading {
-  return { says: paidWhen.test(text) ? "paid" : "not_paid", got: excerpt(text), text, isMissing: false };
+function readText(text: string, view: OrderViewSource): ViewReading {
+  return { order: parseView(text, view) ?? null, got: excerpt(text), text, isMissing: false };
 }
 
 /** Sends a request to this machine, GET by default. Other addresses count as unreachable. */
 export async function sendLocally(
   world: Pick<World, "send">,
-  target: ControlTarget,
+  target: Pick<ControlTarget, "origin">,
   wanted: {
     readonly method?: "GET" | "POST";
     readonly url: string;
@@ -177,7 +152,7 @@ export async function sendLocally(
     readonly signal: AbortSignal;
   },
 ): Promise<OutboundResult> {
-  const allowed = parseDrillTarget(target, wanted.url);
+  const allowed = parseShopTarget(target, wanted.url);
   if (!allowed.ok) return { ok: false, failure: "unreachable", message: allowed.refusal.message };
   const { url, addresses } = allowed.value;
   const { method = "GET", headers, body, signal } = wanted;

@@ -1,0 +1,172 @@
+// The options that describe a shop, for `checklist run` and `explore`: each field of the section `shop`, in kebab case.
+import type { Option } from "commander";
+import { parseCommandLine } from "../../client/merchant-command.ts";
+import { DEFAULT_SETTLE_MS, isPattern, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
+import { accept } from "../../core/outcome.ts";
+import {
+  invalidOption,
+  repeatedOption,
+  switchOption,
+  toOptionParser,
+  valueOption,
+  type CommandSpec,
+} from "../command.ts";
+import { parseDuration } from "../parsers.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
+
+/** The fields of the section as options. */
+export type ShopOptions = ServiceOptions & {
+  readonly endpoint?: string;
+  readonly create?: string;
+  readonly orderView?: string;
+  readonly orderViewCommand?: string;
+  readonly paidWhen?: RegExp;
+  readonly bookings?: string;
+  readonly amount?: string;
+  readonly returnUrl?: string;
+  readonly orderIdOf?: RegExp;
+  readonly serve?: string;
+  readonly restart?: string;
+  readonly cookieFile?: string;
+  readonly settle?: number;
+  readonly trustConfig?: boolean;
+};
+
+/** The options of a run of histories. */
+export type RunOptions = ShopOptions & {
+  readonly checkout?: readonly string[];
+  readonly budget?: number;
+  readonly seed?: string;
+  readonly only?: readonly string[];
+  readonly quick?: boolean;
+  readonly all?: boolean;
+};
+
+/** Maximum number of checkouts that `--checkout` names. */
+export const MAX_NAMED = 10;
+
+/** The options of the section. */
+export function shopOptions(): readonly Option[] {
+  return [
+    valueOption(
+      "--endpoint <url>",
+      "endpoint of your shop that receives webhooks; with --serve a path (default: all endpoints)",
+    ),
+    commandOption(
+      "--create <command>",
+      "command of your shop that creates a checkout for CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY",
+    ),
+    valueOption("--order-view <url>", "URL where your shop shows the status of {order_id} or {session_id}"),
+    commandOption(
+      "--order-view-command <command>",
+      "command that prints the status of CHECKOUT_ORDER_ID or CHECKOUT_SESSION_ID, instead of --order-view",
+    ),
+    valueOption(
+      "--paid-when <regex>",
+      'regular expression that matches the status if the order is paid (default: the field "paid" of a JSON view)',
+      parsePattern,
+    ),
+    valueOption(
+      "--bookings <field|regex>",
+      "how often the order was booked: a field of a JSON view, or a pattern with one group (default: times)",
+    ),
+    valueOption(
+      "--amount <field|regex>",
+      "the booked amount in minor units, in the same way (default: amount_minor)",
+    ),
+    valueOption("--return-url <url>", "URL of the page that customers return to, on this machine"),
+    valueOption(
+      "--order-id-of <regex>",
+      "pattern with one group that finds the order_id in the output of --create, if your shop draws its own",
+      parsePattern,
+    ),
+    commandOption(
+      "--serve <command>",
+      "command that serves your shop on the port in PORT, instead of a running shop",
+    ),
+    commandOption(
+      "--restart <command>",
+      "command that tells a supervisor to restart your shop, such as docker compose restart shop (default: no restart)",
+    ),
+    valueOption(
+      "--cookie-file <file>",
+      "file with the Cookie header of a signed-in customer, for pages that need one",
+    ),
+    valueOption(
+      "--settle <duration>",
+      `how late a view may show a payment, at most ${MAX_SETTLE_MS / 1000}s (default: ${DEFAULT_SETTLE_MS / 1000}s)`,
+      parseSettle,
+    ),
+    switchOption(
+      "--trust-config",
+      "run the commands in the section shop of checkout.config.json without a confirmation, as in CI",
+    ),
+  ];
+}
+
+/** The options of a run. */
+export function runOptions(budget: string): readonly Option[] {
+  return [
+    ...shopOptions(),
+    repeatedOption(
+      "--checkout <id|order_id>",
+      `unpaid checkout that your shop created, if it has no --create; repeatable, up to ${MAX_NAMED}`,
+      accept<string>,
+    ),
+    valueOption(
+      "--budget <duration>",
+      `time after which no new history starts (default: ${budget})`,
+      parseDuration,
+    ),
+    valueOption(
+      "--seed <text>",
+      "the same seed runs the same histories with the same order_ids (default: random)",
+    ),
+    repeatedOption(
+      "--only <history>",
+      "run only this history, after the plain purchase (repeatable)",
+      accept<string>,
+    ),
+    switchOption(
+      "--quick",
+      "skip the payment that is sent again after more than 30 s; the checklist shows that as a risk",
+    ),
+    switchOption("--all", "also show the steps that passed"),
+  ];
+}
+
+/** The rules of these options. */
+export const SHOP_RULES = {
+  conflicts: [
+    ["orderView", "orderViewCommand"],
+    ["checkout", "create"],
+    ["serve", "restart"],
+  ],
+} as const satisfies Pick<CommandSpec<RunOptions>, "conflicts">;
+
+/** An option whose value is a command line of the merchant's. */
+export function commandOption(flags: string, description: string): Option {
+  return valueOption(flags, description, toOptionParser(parseCommandLine));
+}
+
+/** Parses a regular expression from the command line. */
+export function parsePattern(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch (error) {
+    // The engine's message names the mistake.
+    throw invalidOption("a regular expression", `${text} (${error instanceof Error ? error.message : ""})`);
+  }
+}
+
+function parseSettle(text: string): number {
+  const milliseconds = parseDuration(text);
+  if (milliseconds > MAX_SETTLE_MS)
+    throw invalidOption(`a duration of at most ${MAX_SETTLE_MS / 1000}s`, text);
+  return milliseconds;
+}
+
+/** A pattern of the section. */
+export function patternOf(text: string | undefined): RegExp | undefined {
+  return text === undefined || !isPattern(text) ? undefined : new RegExp(text);
+}

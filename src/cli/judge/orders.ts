@@ -1,0 +1,131 @@
+import type { ControlTarget } from "../../client/control/control.ts";
+import type { ViewedCheckout } from "../../client/judge/view.ts";
+import type { CheckoutObject } from "../../core/checkout/checkout.ts";
+import { merchantOrderId } from "../../client/drills/merchant-order.ts";
+import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
+import { isFinal } from "../../core/checkout/payment.ts";
+import { bytesOf } from "../../core/fraction.ts";
+import { DRILL_AGENT } from "../../core/network/headers.ts";
+import { orderIdLike } from "../../core/readiness/drilled-order-ids.ts";
+import { printableLiteral } from "../../core/text.ts";
+import { matchesPatterns } from "../../core/checkout/event-types.ts";
+import type { Context } from "../command.ts";
+import { ORDER_LABELS, SESSION_LABELS } from "../order/create-report.ts";
+import { createAllInSandbox, newPurchaseRequest } from "../order/sandbox-create.ts";
+import { EXIT, Refused, refuseUsage, unwrap } from "../problem.ts";
+import { answered, callAt } from "../target/call.ts";
+import { findId } from "../target/ids.ts";
+import { MAX_NAMED, type RunOptions } from "./options.ts";
+
+/**
+ * The lowest amount of new orders, in minor units. Amounts are random, so that a shop cannot recognise a run, and such
+ * that floating-point arithmetic loses a minor unit: 19.99 * 100 is 1998.99.
+ */
+const LEAST_MINOR = 100;
+const AMOUNTS = Array.from({ length: 9900 }, (_, at) => LEAST_MINOR + at).filter(
+  (minor) => Math.trunc((minor / 100) * 100) < minor,
+);
+
+/** Orders for a run whose shop creates none. */
+type OrderSource = {
+  readonly take: (orderId: string, kind: CheckoutObject) => Promise<ViewedCheckout | undefined>;
+  /** The kinds of new orders; none if the orders were named. */
+  readonly kinds: readonly CheckoutObject[];
+};
+
+/**
+ * Hands out the orders of `--checkout`, one after the other until they are used up, otherwise creates orders through v1:
+ * of both kinds if the endpoints receive both.
+ */
+export async function orderSource(
+  context: Context,
+  options: RunOptions,
+  control: ControlTarget,
+): Promise<OrderSource> {
+  const { checkout: named } = options;
+  if (named !== undefined) {
+    if (named.length > MAX_NAMED)
+      throw refuseUsage(
+        `--checkout can be given at most ${MAX_NAMED} times; got ${named.length}`,
+        NAME_FEWER,
+      );
+    const orders: ViewedCheckout[] = [];
+    for (const text of named) {
+      const order = await findNamedOrder(context, text, control);
+      if (orders.some(({ id }) => id === order.id))
+        throw refuseUsage(`--checkout: ${printableLiteral(text)} was given twice`, NAME_FEWER);
+      orders.push(order);
+    }
+    return { take: () => Promise.resolve(orders.shift()), kinds: [] };
+  }
+  const terms = await drawTerms(context, control);
+  const take: OrderSource["take"] = async (orderId, kind) => {
+    const noun = kind === "order" ? ORDER_LABELS : SESSION_LABELS;
+    const wanted = [{ noun, request: { ...terms, order_id: orderId } }];
+    const [created] = await createAllInSandbox(context, options, { wanted, control, agent: DRILL_AGENT });
+    return created && { id: created.response.data.id, orderId: created.response.data.order_id };
+  };
+  return { take, kinds: await kindsOf(context, control) };
+}
+
+const NAME_FEWER = "leave it out; nothing was done";
+const KINDS = ["order", "checkout_session"] as const;
+
+/** The kinds of checkouts whose events the endpoints receive. */
+async function kindsOf(context: Context, control: ControlTarget): Promise<readonly CheckoutObject[]> {
+  const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
+  const wanted = KINDS.filter((kind) =>
+    endpoints.some(({ eventTypes }) => matchesPatterns(eventTypes, `${kind}.succeeded`)),
+  );
+  return wanted.length > 0 ? wanted : KINDS;
+}
+
+/**
+ * A random amount with an active currency and payment method of the store; default terms if the store has no active
+ * currency or method.
+ */
+async function drawTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
+  const { world } = context;
+  const { capabilities } = await callAt(context, control, { name: "readiness", body: undefined });
+  const any = (kind: string): string | undefined =>
+    capabilities.find((one) => one.kind === kind && one.active)?.name;
+  const parsed = parseCreateRequest({
+    order_id: "order-1",
+    amount_minor: AMOUNTS[Math.floor(world.random() * AMOUNTS.length)],
+    currency: any("currency"),
+    payment_method: any("payment_method"),
+  });
+  return parsed.ok ? parsed.value : newPurchaseRequest(world, { purpose: "order" });
+}
+
+/** Draws order_ids in the form of the shop's own order_ids, otherwise in a common form; by a seed, the same ones. */
+export async function orderIdsOfShop(
+  { world }: Context,
+  control: ControlTarget,
+  seed: string,
+): Promise<() => string> {
+  const like = unwrap(answered(await merchantOrderId(world, control))) ?? "order-10000001";
+  let drawn = 0;
+  return () => {
+    drawn += 1;
+    const bytes = bytesOf(`${seed}\n${drawn}`);
+    return orderIdLike(like, bytes) ?? `order-${Buffer.from(bytes.subarray(0, 6)).toString("hex")}`;
+  };
+}
+
+async function findNamedOrder(
+  context: Context,
+  text: string,
+  control: ControlTarget,
+): Promise<ViewedCheckout> {
+  const id = await findId(context, "checkout", text, control);
+  const { orderId, status } = await callAt(context, control, {
+    name: "inspectCheckout",
+    id,
+    body: undefined,
+  });
+  if (!isFinal(status)) return { id, orderId };
+  const message = `${id} is ${status}: the drill needs an unpaid order or session`;
+  const next = "let your shop create a new order, and name its id; or leave out --checkout";
+  throw new Refused({ exitCode: EXIT.conflict, code: "state_conflict", message, next });
+}

@@ -1,0 +1,142 @@
+import type { JudgedHistory } from "../../client/judge/run.ts";
+import { HISTORY_TITLES } from "../../core/judge/histories.ts";
+import { MISSING_FIELDS, type MissingField } from "../../core/readiness/drills/judge-sentences.ts";
+import { english } from "../../core/language.ts";
+import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
+import { stepTitle } from "../../core/readiness/drills/drill.ts";
+import { IDEMPOTENCY_STEPS } from "../../core/readiness/drills/idempotency.ts";
+import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
+import { DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
+import { printable } from "../../core/text.ts";
+import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts";
+
+/** The result of a run. */
+export type RunReport = {
+  readonly seed: string;
+  readonly missing: readonly MissingField[];
+  readonly judged: readonly JudgedHistory[];
+  readonly held: number;
+  readonly broken: readonly JudgedHistory[];
+  readonly notJudged: readonly JudgedHistory[];
+  /** The number of failed parts. */
+  readonly failed: number;
+  /** The parts that were judged, with the steps that were recorded. */
+  readonly steps: readonly {
+    readonly part: DrillKind;
+    readonly verdict: "passed" | "failed" | "unknown";
+    readonly drillId: string | null;
+    readonly steps: readonly DrillStep[];
+  }[];
+};
+
+/** The result as JSON. A run of one part has the fields of its drill in addition. */
+export function runJson(report: RunReport): object {
+  const { seed, judged, held, broken, notJudged, steps, missing, failed } = report;
+  const [only] = steps;
+  const isOne = steps.length === 1 && only !== undefined;
+  return {
+    ok: broken.length + notJudged.length + failed === 0,
+    ...(isOne ? { verdict: only.verdict, drill_id: only.drillId, steps: only.steps } : {}),
+    seed,
+    histories: judged.length,
+    held,
+    broken: broken.flatMap(({ name, verdict, story }) =>
+      verdict.state === "broken"
+        ? [
+            {
+              invariant: verdict.invariant,
+              cause: english(verdict.cause),
+              places: [english(HISTORY_TITLES[name].title)],
+              history: name,
+              got: verdict.got,
+              story,
+              rerun: rerunOf(report, name),
+            },
+          ]
+        : [],
+    ),
+    not_judged: [
+      ...notJudged.flatMap(({ name, verdict }) =>
+        verdict.state === "not_judged"
+          ? [{ invariant: null, history: name, reason: english(verdict.reason), field: verdict.field }]
+          : [],
+      ),
+      ...missing.map((field) => ({
+        invariant: null,
+        history: null,
+        reason: english(MISSING_FIELDS[field].note),
+        field,
+      })),
+    ],
+    items: steps.map(({ part, verdict, drillId, steps: rows }) => ({
+      part: DRILL_NAMES[part],
+      verdict,
+      drill_id: drillId,
+      steps: rows.length,
+      failed: rows.filter(({ passed }) => !passed).length,
+    })),
+  };
+}
+
+function rerunOf({ seed }: RunReport, name: JudgedHistory["name"]): string {
+  return name in HISTORY_TITLES
+    ? `checkout checklist run --only ${name} --seed ${seed}`
+    : "checkout checklist run";
+}
+
+const TITLES = { ...WEBHOOK_STEPS, ...IDEMPOTENCY_STEPS, ...HISTORY_TITLES };
+
+/** The result for people: each finding with its story and the command that repeats it, then the parts. */
+export async function runText(report: RunReport, look: DrillLayout): Promise<string> {
+  const { style } = look;
+  const { broken, notJudged, held, judged, seed, steps, missing } = report;
+  const findings = broken.flatMap((one) => {
+    const { name, verdict, story } = one;
+    if (verdict.state !== "broken") return [];
+    return [
+      [
+        `${style.red("✗")} ${english(HISTORY_TITLES[name].title)}: ${printable(verdict.got)}`,
+        `  ${style.cyan("→")} ${english(verdict.cause)}`,
+        ...story.map((line) => style.dim(`    ${line}`)),
+        `  ${style.cyan("→")} ${rerunOf(report, name)}`,
+      ].join("\n"),
+    ];
+  });
+  const open = notJudged.flatMap(({ name, verdict }) =>
+    verdict.state === "not_judged"
+      ? [`${style.bold("?")} not judged: ${english(HISTORY_TITLES[name].title)}: ${english(verdict.reason)}`]
+      : [],
+  );
+  const others = await Promise.all(
+    steps
+      .filter(({ part }) => part === "webhook" || part === "idempotency")
+      .map(async ({ part, verdict, steps: rows }) => {
+        const own = rows.filter(({ name }) => !judged.some((one) => one.name === name));
+        const head = `${verdictMark(verdict, style)} ${PART_TEXTS[part]}`;
+        return verdict === "passed" && !look.all
+          ? `${head}: ${rows.length} steps`
+          : `${head}\n${await drillLines(own, { titles: TITLES, ...look })}`;
+      }),
+  );
+  const all = look.all
+    ? judged
+        .filter(({ verdict }) => verdict.state === "held")
+        .map(({ name }) => `  ${style.green("✓")} ${english(stepTitle(HISTORY_TITLES, name))}`)
+    : [];
+  const notes = missing.map((field) => `  ${style.cyan("→")} ${english(MISSING_FIELDS[field].note)}`);
+  const mark = broken.length > 0 ? style.red("✗") : notJudged.length > 0 ? style.bold("?") : style.green("✓");
+  const last = `${mark} ${judged.length} histories: ${held} held, ${broken.length} broken, ${notJudged.length} not judged (seed ${printable(seed)})`;
+  return [
+    ...findings,
+    ...(open.length > 0 ? [open.join("\n")] : []),
+    ...others,
+    [...all, ...notes, last].join("\n"),
+  ].join("\n\n");
+}
+
+const PART_TEXTS: Readonly<Record<DrillKind, string>> = {
+  webhook: "forged and genuine webhooks",
+  idempotency: "lost answers, and the purchase again",
+  duplicates: "events",
+  browser_return: "customers who return",
+};

@@ -1,0 +1,411 @@
+// `checkout checklist run`: a plain purchase, the histories, and the drills of webhooks and idempotency; with a name, a
+// part of it. The histories: core/judge/histories.ts; how they are played: client/judge/.
+import { drillIdempotency } from "../../client/drills/idempotency.ts";
+import { wrapAnswer, type ControlTarget } from "../../client/control/control.ts";
+import { withLease } from "../../client/control/lease.ts";
+import {
+  lookAgain,
+  mergeRuns,
+  oneAtATime,
+  runHistories,
+  plainHistory,
+  tellMuchLater,
+  waitForMemories,
+  type JudgedHistory,
+} from "../../client/judge/run.ts";
+import type { Bench } from "../../client/judge/bench.ts";
+import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
+import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories.ts";
+import { stepOf } from "../../core/judge/judge.ts";
+import {
+  MISSING_FIELDS,
+  missingStepName,
+  type MissingField,
+} from "../../core/readiness/drills/judge-sentences.ts";
+import type { History } from "../../core/judge/step.ts";
+import { durationText } from "../../core/duration.ts";
+import { english } from "../../core/language.ts";
+import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
+import { printable } from "../../core/text.ts";
+import { register, registerAction, type Context, type Group } from "../command.ts";
+import { EXIT, refuseUsage, unwrap } from "../problem.ts";
+import { runWebhookDrill, worstProof } from "../readiness/drill-webhooks.ts";
+import { answered, callAt } from "../target/call.ts";
+import { connectToSandbox } from "../target/connect.ts";
+import { controlTarget } from "../target/control.ts";
+import { runWithSpinner } from "../target/waiting.ts";
+import { runOptions, SHOP_RULES, type RunOptions } from "./options.ts";
+import { orderIdsOfShop, orderSource } from "./orders.ts";
+import { runJson, runText, type RunReport } from "./report.ts";
+import { describeShop, type ShopDescription } from "./section.ts";
+import { bindShop, type BoundShop } from "./shop.ts";
+
+/** Default time after which no new history starts, in milliseconds. */
+const BUDGET_MS = 60_000;
+/** Maximum time of the lease in addition to the budget, in milliseconds. */
+const LEASE_REST_MS = 30 * 60_000;
+const COMMAND_TIMEOUT_MS = 120_000;
+
+type Part = History["part"] | "webhook";
+
+const ALL_PARTS: ReadonlySet<Part> = new Set(["duplicates", "browser_return", "idempotency", "webhook"]);
+const EXIT_CODES = {
+  0: "every invariant held",
+  1: "an invariant is broken: each has a cause",
+  3: "not judged: something that an item of the checklist needs",
+} as const;
+
+/** `checkout checklist run`: judges everything that the description of the shop allows. */
+export function registerChecklistRun(group: Group): void {
+  const command = group.command.command("run");
+  registerAction<RunOptions>(
+    { ...group, command },
+    {
+      summary:
+        "judge your shop: a plain purchase, customers who return, repeated and late events, second attempts, lost answers, forged webhooks",
+      exitCodes: EXIT_CODES,
+      examples: [
+        "checkout checklist run",
+        `checkout checklist run --create "node create-order.js" --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --return-url http://localhost:3000/thanks`,
+        "checkout checklist run --only return_same_moment --json",
+      ],
+      options: runOptions(durationText(BUDGET_MS)),
+      ...SHOP_RULES,
+      run: (context, options) => runChecked(context, options, ALL_PARTS),
+    },
+  );
+}
+
+/** `checkout checklist run duplicates` and `browser-return`: parts of the run. */
+export function registerChecklistParts(group: Group): void {
+  const command = group.command.commands.find((one) => one.name() === "run") ?? group.command;
+  register<RunOptions>(
+    { ...group, command },
+    partSpec({
+      name: "duplicates",
+      part: "duplicates",
+      summary:
+        "run the part on events: repeated, late, out of order, at the same moment, of other orders and attempts",
+      examples: [
+        `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
+        `checkout checklist run duplicates --order-view-command 'bin/order-status "$CHECKOUT_ORDER_ID"' --paid-when '^paid' --checkout order-1001 --checkout order-1002 --quick`,
+      ],
+    }),
+  );
+  register<RunOptions>(
+    { ...group, command },
+    partSpec({
+      name: "browser-return",
+      part: "browser_return",
+      summary:
+        "run the part on customers who return: before, at and after the webhook, with other sessions, without the API",
+      examples: [
+        `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
+      ],
+    }),
+  );
+}
+
+function partSpec({
+  name,
+  part,
+  summary,
+  examples,
+}: {
+  readonly name: string;
+  readonly part: Part;
+  readonly summary: string;
+  readonly examples: readonly string[];
+}) {
+  return {
+    name,
+    summary,
+    exitCodes: EXIT_CODES,
+    examples,
+    options: runOptions(durationText(BUDGET_MS)),
+    ...SHOP_RULES,
+    run: (context: Context, options: RunOptions) => runChecked(context, options, new Set([part])),
+  };
+}
+
+async function runChecked(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {
+  const unknown = options.only?.find((name) => !Object.hasOwn(HISTORIES, name));
+  if (unknown !== undefined)
+    throw refuseUsage(
+      `--only: there is no history ${unknown}`,
+      `histories: ${Object.keys(HISTORIES).join(", ")}`,
+    );
+  const control = await controlTarget(context);
+  const described = await describeShop(context, options);
+  const report = await runWithSpinner(context, async ({ signal }) => {
+    await using shop = await bindShop(context, { control, options, described, signal });
+    return runAll(context, options, { control, described, shop, parts, signal });
+  });
+  await context.printer.result(runJson(report), () =>
+    runText(report, { ...context.printer, all: options.all === true }),
+  );
+  if (report.broken.length + report.failed > 0) return EXIT.failed;
+  return report.notJudged.length > 0 ? EXIT.notReady : EXIT.done;
+}
+
+/** Everything that a run needs. */
+type Run = {
+  readonly control: ControlTarget;
+  readonly described: ShopDescription;
+  readonly shop: BoundShop;
+  readonly parts: ReadonlySet<Part>;
+  readonly signal: AbortSignal;
+};
+
+async function runAll(context: Context, options: RunOptions, run: Run): Promise<RunReport> {
+  const { world, printer } = context;
+  const { control, described, shop, signal } = run;
+  const seed = options.seed ?? world.freshId().slice(-8);
+  const source = shop.create === undefined ? await orderSource(context, options, control) : undefined;
+  const newId = await orderIdsOfShop(context, control, seed);
+  const plainBench = {
+    world,
+    target: control,
+    call: ({ storeId: _store, ...call }: Parameters<Bench["call"]>[0]) => callAt(context, control, call),
+    shop: {
+      ...shop,
+      takeOrder: source?.take,
+      kinds: source?.kinds ?? [],
+      names: source === undefined || source.kinds.length > 0 ? true : undefined,
+    },
+    newId,
+    signal,
+    alone: oneAtATime(),
+    noted: { subject: undefined },
+  } as Omit<Bench, "recording" | "leaseId">;
+  const started = world.monotonic();
+  const onJudged = (judged: JudgedHistory): void => {
+    if (judged.verdict.state === "held") return;
+    const { title } = HISTORY_TITLES[judged.name];
+    const mark = judged.verdict.state === "broken" ? printer.style.red("✗") : printer.style.bold("?");
+    printer.talk(`${mark} ${english(title)} (${Math.round((world.monotonic() - started) / 1000)} s)`);
+  };
+  printer.talk("a plain purchase: create, pay, all events as they are delivered");
+  const plain = await purchasePlainly(plainBench);
+  const first = plainHistory(plain);
+  onJudged(first);
+  const base = { seed, missing: missingFields(described, { shop, options, plain }) };
+  if (plain.verdict.state !== "held") return toReport(base, { judged: [first], records: [] });
+  const timeoutMs = (options.budget ?? BUDGET_MS) + LEASE_REST_MS;
+  const leased = await withLease(
+    world,
+    control,
+    { drill: "duplicates", timeoutMs, signal },
+    async ({ id: leaseId }) => {
+      const bench: Bench = { ...plainBench, recording: plain.recording, leaseId };
+      return wrapAnswer(
+        await underLease(context, options, { ...run, bench, plain, base, onJudged, started }),
+      );
+    },
+  );
+  return unwrap(
+    answered(leased, {
+      state_conflict:
+        "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>",
+    }),
+  );
+}
+
+type LeasedRun = Run & {
+  readonly bench: Bench;
+  readonly plain: PlainPurchase;
+  readonly base: Pick<RunReport, "seed" | "missing">;
+  readonly onJudged: (judged: JudgedHistory) => void;
+  readonly started: number;
+};
+
+/** A recorded or unrecorded drill with its steps. */
+type PartRecord = RunReport["steps"][number];
+
+async function underLease(context: Context, options: RunOptions, run: LeasedRun): Promise<RunReport> {
+  const { printer } = context;
+  const { bench, plain, parts, base, onJudged, started, signal } = run;
+  const only = options.only === undefined ? undefined : new Set(options.only);
+  const historyParts = new Set([...parts].filter((part): part is History["part"] => part !== "webhook"));
+  const plan = { parts: historyParts, only, budgetMs: options.budget ?? BUDGET_MS, onJudged };
+  printer.talk(
+    `a payment is shown after ${durationText(Math.max(1, Math.round(plain.recording.slowestMs)))}; histories:`,
+  );
+  const judged = [plainHistory(plain), ...(await runHistories(bench, plan, started))];
+  const isWhole = only === undefined && !signal.aborted;
+  const others: PartRecord[] = [];
+  if (isWhole) {
+    const drills = [
+      ...(parts.has("webhook") ? [drillWebhooks(context, run)] : []),
+      ...(parts.has("idempotency") ? [drillClient(context, run, mergeRuns(judged))] : []),
+    ];
+    others.push(...(await Promise.all(drills)).filter((one) => one !== undefined));
+  }
+  if (isWhole && options.quick !== true) {
+    printer.talk("what a shop does late, after more than 30 s");
+    await waitForMemories(bench, plain);
+    // Forged payments of that order have been sent: a shop that believes them has nothing more to show.
+    const isFooled = others.some(({ part, verdict }) => part === "webhook" && verdict === "failed");
+    if (parts.has("duplicates") && !isFooled) {
+      const later = await tellMuchLater(bench, plain);
+      onJudged(later);
+      judged.push(later);
+    }
+  }
+  const seen = isWhole ? mergeRuns(await lookAgain(bench, judged)) : mergeRuns(judged);
+  const records = isWhole ? await recordParts(context, run, seen) : [];
+  return toReport(base, { judged: seen, records: [...records, ...others] });
+}
+
+/** The steps of a part; risks and notes on what its description leaves out come last. */
+function stepsOf(
+  judged: readonly JudgedHistory[],
+  part: History["part"],
+  { missing }: LeasedRun["base"],
+): DrillStep[] {
+  const own = judged.filter((one) => one.part === part);
+  const steps = own.map(({ name, verdict, reference }) => stepOf(name, verdict, reference));
+  if (part !== "duplicates") return steps;
+  return [...steps, ...missing.map((field) => missingStep(field))];
+}
+
+function missingStep(field: MissingField): DrillStep {
+  const { note } = MISSING_FIELDS[field];
+  return {
+    name: missingStepName(field),
+    passed: true,
+    expected: "",
+    got: field,
+    cause: english(note),
+    reference: null,
+  };
+}
+
+/** Records the parts that were judged whole; a part with a history that was not judged keeps its last record. */
+async function recordParts(
+  context: Context,
+  run: LeasedRun,
+  judged: readonly JudgedHistory[],
+): Promise<readonly PartRecord[]> {
+  const { parts, base, bench, control, shop } = run;
+  const records: PartRecord[] = [];
+  for (const part of ["duplicates", "browser_return"] as const) {
+    if (!parts.has(part)) continue;
+    const steps = stepsOf(judged, part, base);
+    const verdict = verdictOf(judged.filter((one) => one.part === part));
+    const isRecordable = verdict !== "unknown" && steps.length > 0;
+    if (!isRecordable) {
+      records.push({ part, verdict: steps.length === 0 ? "unknown" : verdict, drillId: null, steps });
+      continue;
+    }
+    const recorded =
+      part === "duplicates"
+        ? await callAt(context, control, {
+            name: "recordDuplicates",
+            body: { leaseId: bench.leaseId, subject: bench.noted.subject ?? "", steps },
+          })
+        : await callAt(context, control, {
+            name: "recordBrowserReturn",
+            body: { returnUrl: shop.returnUrl ?? "", steps },
+          });
+    records.push({ part, verdict, drillId: recorded.id, steps });
+  }
+  return records;
+}
+
+function verdictOf(judged: readonly JudgedHistory[]): PartRecord["verdict"] {
+  if (judged.some(({ verdict }) => verdict.state === "broken")) return "failed";
+  return judged.length === 0 || judged.some(({ verdict }) => verdict.state === "not_judged")
+    ? "unknown"
+    : "passed";
+}
+
+async function drillWebhooks(
+  context: Context,
+  { control, described, signal }: LeasedRun,
+): Promise<PartRecord> {
+  context.printer.talk("forged and genuine webhooks");
+  const endpoint = await endpointOf(context, control, described);
+  const body = { orderEvents: true, ...(endpoint === undefined ? {} : { endpointId: endpoint }) };
+  const { drills } = await runWebhookDrill(context, control, { body, signal });
+  const [first] = drills;
+  const steps = drills.flatMap((drill) => drill.steps);
+  return { part: "webhook", verdict: worstProof(drills), drillId: first?.id ?? null, steps };
+}
+
+async function endpointOf(
+  context: Context,
+  control: ControlTarget,
+  { endpoint, serve }: ShopDescription,
+): Promise<string | undefined> {
+  if (endpoint === undefined || serve !== undefined) return undefined;
+  const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
+  const found = endpoints.find(({ url, id }) => url === endpoint || id === endpoint);
+  if (found !== undefined) return found.id;
+  throw refuseUsage(
+    `the store has no endpoint ${printable(endpoint)}`,
+    `checkout endpoints add ${printable(endpoint)}`,
+  );
+}
+
+/** The drill of lost answers, with the histories of the client as further steps. */
+async function drillClient(
+  context: Context,
+  { control, shop, base, signal }: LeasedRun,
+  judged: readonly JudgedHistory[],
+): Promise<PartRecord | undefined> {
+  const own = judged.filter((one) => one.part === "idempotency");
+  const more = stepsOf(judged, "idempotency", base);
+  if (shop.create === undefined || !("commandLine" in shop.create)) return undefined;
+  context.printer.talk("lost answers to creates, and a killed client");
+  const { target } = await connectToSandbox(context, control);
+  const drilled = await drillIdempotency(context.world, control, {
+    commandLine: shop.create.commandLine,
+    commandTimeoutMs: COMMAND_TIMEOUT_MS,
+    target,
+    signal,
+    steps: verdictOf(own) === "unknown" ? [] : more,
+  });
+  const { drill } = unwrap(answered(drilled));
+  const verdict =
+    own.length > 0 && verdictOf(own) === "unknown" && drill.verdict === "passed" ? "unknown" : drill.verdict;
+  return { part: "idempotency", verdict, drillId: drill.drillId, steps: drill.steps };
+}
+
+/** The fields that the description leaves out, and whose absence leaves something unjudged. */
+function missingFields(
+  { restart, serve }: ShopDescription,
+  {
+    shop,
+    options,
+    plain,
+  }: { readonly shop: BoundShop; readonly options: RunOptions; readonly plain: PlainPurchase },
+): readonly MissingField[] {
+  const { shown } = plain;
+  const isMissing = {
+    bookings: shown !== null && shown.times === null,
+    amount: shown !== null && shown.amountMinor === null,
+    create: shop.create === undefined,
+    restart: restart === undefined && serve === undefined,
+    quick: options.quick === true,
+  } satisfies Record<MissingField, boolean>;
+  return (Object.keys(isMissing) as MissingField[]).filter((field) => isMissing[field]);
+}
+
+function toReport(
+  { seed, missing }: Pick<RunReport, "seed" | "missing">,
+  { judged, records }: { readonly judged: readonly JudgedHistory[]; readonly records: readonly PartRecord[] },
+): RunReport {
+  const of = (state: JudgedHistory["verdict"]["state"]): readonly JudgedHistory[] =>
+    judged.filter(({ verdict }) => verdict.state === state);
+  return {
+    seed,
+    missing,
+    judged,
+    held: of("held").length,
+    broken: of("broken"),
+    notJudged: of("not_judged"),
+    failed: records.filter(({ verdict }) => verdict === "failed").length,
+    steps: records,
+  };
+}

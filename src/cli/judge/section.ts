@@ -1,0 +1,137 @@
+// The description of a shop: options first, then the section `shop` of checkout.config.json, whose commands run only
+// after the person has confirmed that section of that file.
+import { dirname, join } from "node:path";
+import { loadConfig } from "../../host/config/load.ts";
+import { whyUntrusted } from "../../host/folder/trust.ts";
+import { sectionSum, type ShopSection } from "../../core/judge/shop.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
+import { printable } from "../../core/text.ts";
+import type { Context } from "../command.ts";
+import { EXIT, Refused, refuseUsage, unwrap } from "../problem.ts";
+import { confirm } from "../prompts.ts";
+import { readInput } from "../input.ts";
+import { patternOf, type ShopOptions } from "./options.ts";
+
+/** What is known of the shop, from the options and the section. */
+export type ShopDescription = Omit<ShopSection, "paidWhen" | "orderIdOf" | "cookie"> & {
+  readonly paidWhen?: RegExp | undefined;
+  readonly orderIdOf?: RegExp | undefined;
+  readonly cookie?: string | undefined;
+};
+
+/** The fields of the section that are command lines. */
+const COMMANDS = ["create", "orderViewCommand", "serve", "restart"] as const;
+
+/** The description of the shop. Refuses commands of a file that nobody has confirmed. */
+export async function describeShop(context: Context, options: ShopOptions): Promise<ShopDescription> {
+  const section = await readSection(context, options);
+  const { endpoint, create, orderView, orderViewCommand, paidWhen, bookings, amount } = options;
+  const { returnUrl, orderIdOf, serve, restart, settle } = options;
+  const isOtherView = orderView !== undefined || orderViewCommand !== undefined;
+  const { paidWhen: pattern, orderIdOf: idPattern, cookie: variable, ...rest } = section;
+  const { orderView: _view, orderViewCommand: _command, ...others } = rest;
+  const given = {
+    endpoint,
+    create,
+    orderView,
+    orderViewCommand,
+    bookings,
+    amount,
+    returnUrl,
+    serve,
+    restart,
+    settle,
+  };
+  return {
+    ...(isOtherView ? others : rest),
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    paidWhen: paidWhen ?? patternOf(pattern),
+    orderIdOf: orderIdOf ?? patternOf(idPattern),
+    cookie: await readCookie(context, options, variable?.env),
+  };
+}
+
+async function readSection(context: Context, options: ShopOptions): Promise<ShopSection> {
+  const loaded = unwrap(await loadConfig(context.world, {}));
+  const shop = loaded?.config.shop;
+  if (loaded === undefined || shop === undefined) return {};
+  const commands = COMMANDS.flatMap((name) => {
+    const line = shop[name];
+    const isOverridden = options[name] !== undefined;
+    return typeof line === "string" && !isOverridden ? [`${name}: ${line}`] : [];
+  });
+  if (commands.length > 0) await trustSection(context, options, { path: loaded.path, shop, commands });
+  return shop;
+}
+
+const TRUST_FILE = "trusted-shops.json";
+
+/** Asks once for each section: folder and hash of the section are kept with the person's settings. */
+async function trustSection(
+  { world, printer }: Context,
+  { trustConfig }: ShopOptions,
+  {
+    path,
+    shop,
+    commands,
+  }: { readonly path: string; readonly shop: ShopSection; readonly commands: readonly string[] },
+): Promise<void> {
+  if (trustConfig === true) return;
+  const folder = world.settingsFolder();
+  const trusted = folder === undefined ? {} : readTrusted(world, join(folder, TRUST_FILE));
+  if (trusted[dirname(path)] === sectionSum(shop)) return;
+  const list = commands.map((line) => `  ${printable(line)}`).join("\n");
+  if (!world.isInteractive())
+    throw new Refused({
+      exitCode: EXIT.usage,
+      code: "config_not_trusted",
+      message: `${printable(path)} has commands that nobody has confirmed on this machine:\n${list}`,
+      next: "read them, then add --trust-config, or type the command once at a terminal",
+    });
+  printer.talk(`${printable(path)} would run:\n${list}`);
+  await confirm(world, "Run these commands now and later, as long as the section does not change?");
+  keepTrust(world, path, shop);
+}
+
+/** Keeps the confirmation of a section: the person has typed it, or has read it. */
+export async function trustWritten({ world }: Context): Promise<void> {
+  const loaded = unwrap(await loadConfig(world, {}));
+  if (loaded?.config.shop !== undefined) keepTrust(world, loaded.path, loaded.config.shop);
+}
+
+function keepTrust(world: Context["world"], path: string, shop: ShopSection): void {
+  const folder = world.settingsFolder();
+  if (folder === undefined) return;
+  const file = join(folder, TRUST_FILE);
+  const kept = { ...readTrusted(world, file), [dirname(path)]: sectionSum(shop) };
+  world.files.makeFolder(folder);
+  world.files.write(file, `${JSON.stringify(kept, null, 2)}\n`);
+}
+
+function readTrusted(world: Context["world"], file: string): Readonly<Record<string, string>> {
+  if (!world.files.exists(file) || whyUntrusted(world, file, "file") !== undefined) return {};
+  const read = parseJson(world.files.read(file) ?? "");
+  if (!isRecord(read)) return {};
+  const rows = Object.entries(read).filter((row): row is [string, string] => typeof row[1] === "string");
+  return Object.fromEntries(rows);
+}
+
+/** The Cookie header, from a file or a variable: never from the command line, which others can read. */
+async function readCookie(
+  { world, printer }: Context,
+  { cookieFile }: ShopOptions,
+  variable: string | undefined,
+): Promise<string | undefined> {
+  const text =
+    cookieFile === undefined
+      ? variable && world.env[variable]
+      : Buffer.from(await readInput(world, cookieFile, "--cookie-file")).toString("utf8");
+  if (variable !== undefined && cookieFile === undefined && (text === undefined || text === ""))
+    throw refuseUsage(
+      `the variable ${variable} of cookie in the section shop is not set`,
+      `export ${variable}`,
+    );
+  const cookie = text?.trim();
+  if (cookie !== undefined) printer.hide(cookie);
+  return cookie;
+}

@@ -1,0 +1,251 @@
+// The shop and the sandbox of a run, and what a run knows of an order. Steps that use them: client/judge/play.ts.
+import type { CheckoutObject } from "../../core/checkout/checkout.ts";
+import { isFinal } from "../../core/checkout/payment.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import type { OrderName } from "../../core/judge/step.ts";
+import { excerpt, printable } from "../../core/text.ts";
+import type { ShellResult, World } from "../../world.ts";
+import type { ControlTarget } from "../control/control.ts";
+import type { CallOperation } from "../explore/run.ts";
+import { runMerchantCommand } from "../merchant-command.ts";
+import { createCookieJar, type CookieJar } from "./cookies.ts";
+import { BROWSER_HEADERS } from "./returns.ts";
+import {
+  fillAddress,
+  sendLocally,
+  type EnvironmentVariables,
+  type OrderViewSource,
+  type ViewedCheckout,
+} from "./view.ts";
+
+/** How the shop creates an order: a command, or a POST to a page of it. */
+export type ShopCreate =
+  | { readonly commandLine: string }
+  | { readonly url: string; readonly form: Readonly<Record<string, string>> };
+
+/** What a run can do with a shop. */
+export type JudgedShop = {
+  readonly create: ShopCreate | undefined;
+  /** Unpaid checkouts of the shop, or those that the run creates through v1 for a shop without `create`. */
+  readonly takeOrder:
+    | ((cartId: string, kind: CheckoutObject) => Promise<ViewedCheckout | undefined>)
+    | undefined;
+  /** Set if the run chooses the order_ids. */
+  readonly names: true | undefined;
+  /** The kinds of the orders that the run creates; empty if the shop creates its own. */
+  readonly kinds: readonly CheckoutObject[];
+  readonly view: OrderViewSource;
+  readonly returnUrl: string | undefined;
+  readonly restart: (() => Promise<void>) | undefined;
+  readonly orderIdOf: RegExp | undefined;
+  readonly settleMs: number | undefined;
+  /** The variables of the shop's commands. */
+  readonly env: EnvironmentVariables;
+};
+
+type JudgeWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
+
+/** The context of a run. */
+export type Bench = {
+  readonly world: JudgeWorld;
+  readonly target: ControlTarget;
+  readonly call: CallOperation;
+  readonly leaseId: string;
+  readonly shop: JudgedShop;
+  /** Draws an order_id in the form of the merchant's own. */
+  readonly newId: () => string;
+  readonly signal: AbortSignal;
+  /** What the plain purchase has shown. */
+  readonly recording: Recording;
+  /** Lets creates whose checkouts are found by comparing lists run one after the other. */
+  readonly alone: <Value>(work: () => Promise<Value>) => Promise<Value>;
+  readonly noted: { subject: string | undefined };
+};
+
+/** The shop's own run, as the plain purchase has shown it. */
+export type Recording = {
+  /** Whether the shop's order_id is the purchase's. If not, its checkouts are those that are new in the store. */
+  readonly hasSameId: boolean;
+  /** What follows the purchase's id in the order_id, such as `-1`. */
+  readonly suffix: string;
+  readonly kind: CheckoutObject;
+  /** Until a payment was shown and booked, in milliseconds. */
+  readonly slowestMs: number;
+};
+
+type Listed = AnswerOf<"listCheckouts">["checkouts"][number];
+
+/** A purchase and its checkouts, oldest first. */
+export type Purchase = {
+  /** What the shop is asked to buy. */
+  readonly cartId: string;
+  /** The kind of an order that the run creates. */
+  readonly kind: CheckoutObject;
+  checkouts: readonly Listed[];
+  /** Checkouts that another system has created. */
+  foreign: ReadonlySet<string>;
+  paid: Listed | undefined;
+  isTold: boolean;
+  creates: number;
+  /** Events that got no 2xx yet. */
+  open: readonly { readonly eventId: string; readonly type: string; got: string }[];
+  readonly cookies: CookieJar;
+};
+
+/** The orders of a history. */
+export type Purchases = Map<OrderName, Purchase>;
+
+/** How a run of the shop's create ended. */
+type CreateRun = {
+  readonly hasEnded: boolean;
+  readonly isDone: boolean;
+  readonly got: string;
+  readonly text: string;
+};
+
+const CREATE_TIMEOUT_MS = 60_000;
+const MAX_OUTPUT_BYTES = 16_384;
+const NEWEST = 100;
+
+/** A purchase that nobody has made yet. */
+export function newPurchase(cartId: string, kind: CheckoutObject = "order"): Purchase {
+  return {
+    cartId,
+    kind,
+    checkouts: [],
+    foreign: new Set(),
+    paid: undefined,
+    isTold: false,
+    creates: 0,
+    open: [],
+    cookies: createCookieJar(),
+  };
+}
+
+/** The checkout that the customer sees last. */
+export function lastCheckout({ checkouts, cartId }: Purchase): Listed {
+  const last = checkouts.at(-1);
+  if (last === undefined) throw new NoOrder(`the shop created no order for ${cartId}`);
+  return last;
+}
+
+/** The checkout whose order the view shows: the paid one, otherwise the last one of the shop. */
+export function viewedCheckout(purchase: Purchase): ViewedCheckout {
+  const own = purchase.checkouts.filter(({ id }) => !purchase.foreign.has(id));
+  return purchase.paid ?? own.at(-1) ?? { id: "", orderId: purchase.cartId };
+}
+
+/** Thrown if a history cannot be played, such as without an order. */
+export class NoOrder extends Error {
+  override readonly name = "NoOrder";
+}
+
+/** Lets the shop create an order some times at once, and finds the checkouts that it created. */
+export async function createOrders(
+  bench: Bench,
+  purchase: Purchase,
+  {
+    times,
+    timeoutMs = CREATE_TIMEOUT_MS,
+    isAlone = false,
+  }: {
+    readonly times: number;
+    readonly timeoutMs?: number | undefined;
+    readonly isAlone?: boolean;
+  },
+): Promise<readonly CreateRun[]> {
+  const { shop, recording, call } = bench;
+  const { create } = shop;
+  purchase.creates += 1;
+  if (create === undefined) {
+    const taken = await shop.takeOrder?.(purchase.cartId, purchase.kind);
+    if (taken === undefined) throw new NoOrder("no more orders of the shop were named");
+    purchase.checkouts = await listed(call, { orderId: taken.orderId });
+    return [{ hasEnded: true, isDone: true, got: "", text: "" }];
+  }
+  const runs = (): Promise<readonly CreateRun[]> =>
+    Promise.all(
+      Array.from({ length: times }, () => runCreate(bench, create, { cartId: purchase.cartId, timeoutMs })),
+    );
+  if (recording.hasSameId && !isAlone) {
+    const ran = await runs();
+    purchase.checkouts = await listed(call, { orderId: purchase.cartId }, purchase.checkouts);
+    return ran;
+  }
+  return bench.alone(async () => {
+    const before = new Set((await listed(call, {})).map(({ id }) => id));
+    const ran = await runs();
+    const named = ran.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
+    const found = await listed(call, named === undefined ? {} : { orderId: named });
+    const known = new Set(purchase.checkouts.map(({ id }) => id));
+    const mine = found.filter(({ id }) => named !== undefined || known.has(id) || !before.has(id));
+    purchase.checkouts = mergeLists(purchase.checkouts, mine);
+    return ran;
+  });
+}
+
+/** The checkouts of the store, oldest first, after the known ones. */
+async function listed(
+  call: CallOperation,
+  filter: { readonly orderId?: string },
+  known: readonly Listed[] = [],
+): Promise<readonly Listed[]> {
+  const { checkouts } = await call({ name: "listCheckouts", body: { ...filter, limit: NEWEST } });
+  return mergeLists(known, checkouts.toReversed());
+}
+
+/** Reads the states of a purchase's checkouts again. */
+export async function refresh({ call }: Bench, purchase: Purchase): Promise<void> {
+  const ids = new Set(purchase.checkouts.map(({ orderId }) => orderId));
+  for (const orderId of ids)
+    purchase.checkouts = mergeLists(purchase.checkouts, await listed(call, { orderId }, purchase.checkouts));
+}
+
+function mergeLists(known: readonly Listed[], newer: readonly Listed[]): readonly Listed[] {
+  const states = new Map([...known, ...newer].map((one) => [one.id, one] as const));
+  return [...states.values()];
+}
+
+/** The checkouts that can still be paid, or are; without those of another system. */
+export function liveCheckouts({ checkouts, foreign }: Purchase): readonly Listed[] {
+  return checkouts.filter(
+    ({ id, status }) => !foreign.has(id) && (status === "succeeded" || !isFinal(status)),
+  );
+}
+
+async function runCreate(
+  { world, shop, target, signal }: Pick<Bench, "world" | "shop" | "target" | "signal">,
+  create: ShopCreate,
+  { cartId, timeoutMs }: { readonly cartId: string; readonly timeoutMs: number },
+): Promise<CreateRun> {
+  if ("commandLine" in create) {
+    const { commandLine } = create;
+    const limits = { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal };
+    const about = { orderId: cartId };
+    return commandRun(await runMerchantCommand(world, { commandLine, about, env: shop.env, ...limits }));
+  }
+  const named = { id: "", orderId: cartId };
+  const fields = Object.entries(create.form).map(([name, value]): [string, string] => [
+    name,
+    value.replaceAll("{order_id}", () => cartId),
+  ]);
+  const cookie = shop.view.cookie === undefined ? {} : { Cookie: shop.view.cookie };
+  const answer = await sendLocally(world, target, {
+    method: "POST",
+    url: fillAddress(create.url, named),
+    headers: { ...BROWSER_HEADERS, ...cookie, "Content-Type": "application/x-www-form-urlencoded" },
+    body: new URLSearchParams(fields).toString(),
+    signal,
+  });
+  if (!answer.ok)
+    return { hasEnded: answer.failure !== "timeout", isDone: false, got: answer.message, text: "" };
+  const { status, body, headers } = answer;
+  const text = `${headers["location"] ?? ""}\n${body}`;
+  return { hasEnded: true, isDone: status < 400, got: String(status), text };
+}
+
+function commandRun({ ending, exitCode, stdout, stderr }: ShellResult): CreateRun {
+  const said = excerpt((stderr.trim() === "" ? stdout : stderr).trim().split("\n").at(-1) ?? "");
+  const got = `exit code ${exitCode ?? "none"}${said === "" ? "" : `: ${printable(said)}`}`;
+  return { hasEnded: ending === "exited" || ending === "aborted", isDone: exitCode === 0, got, text: stdout };
+}

@@ -1,0 +1,188 @@
+// The first purchase of a run: as a customer makes it, over the service's own deliveries. It measures the shop.
+import type { CreateFact, HistoryVerdict, LookFact, Observation } from "../../core/judge/judge.ts";
+import { judgeHistory, notJudged } from "../../core/judge/judge.ts";
+import { JUDGE_CAUSES } from "../../core/readiness/drills/judge-causes.ts";
+import { NOT_JUDGED } from "../../core/readiness/drills/judge-sentences.ts";
+import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
+import type { ShownOrder } from "../../core/explore/view.ts";
+import { poll } from "../poll.ts";
+import {
+  createOrders,
+  lastCheckout,
+  newPurchase,
+  type Bench,
+  type Purchase,
+  type Recording,
+} from "./bench.ts";
+import { lookAt, read } from "./play.ts";
+import type { ViewReading } from "./view.ts";
+
+/** The plain purchase: what it has shown, its verdict, and its order. */
+export type PlainPurchase = {
+  readonly verdict: HistoryVerdict;
+  /** The checkout; null if the shop created none. */
+  readonly reference: string | null;
+  readonly recording: Recording;
+  readonly purchase: Purchase;
+  /** When it was paid, by the monotonic clock. */
+  readonly paidAt: number;
+  /** What the view showed in the end. */
+  readonly shown: ShownOrder | null;
+};
+
+/** Time for the service to deliver the events of an order, in milliseconds. */
+const DELIVERED_MS = 10_000;
+/** Time for the shop to know a new order, in milliseconds. */
+const KNOWN_MS = 1500;
+const LOOK_AGAIN_MS = 150;
+/** How long the plain purchase is watched after its booking, in milliseconds: nothing is known of the shop yet. */
+const PLAIN_QUIET_MS = 2500;
+const NOTHING_KNOWN: Recording = { hasSameId: false, suffix: "", kind: "order", slowestMs: 0 };
+const CAUSES = { causes: { booked_when_paid: JUDGE_CAUSES.loses_plain } } as const;
+
+/**
+ * Makes a purchase as a customer does: create, payment page, payment; the service delivers all events in order. It must be
+ * shown as paid and be booked once; how long that takes sets every later wait. `given` has no lease yet.
+ */
+export async function purchasePlainly(given: Omit<Bench, "recording" | "leaseId">): Promise<PlainPurchase> {
+  const bench: Bench = { ...given, recording: NOTHING_KNOWN, leaseId: "" };
+  const { shop } = bench;
+  const purchase = newPurchase(bench.newId(), shop.kinds[0]);
+  const facts: Observation[] = [];
+  const end = (recording: Recording, paidAt: number, verdict?: HistoryVerdict): PlainPurchase => ({
+    verdict: verdict ?? judgeHistory(CAUSES, facts, shop.settleMs),
+    reference: purchase.checkouts.at(-1)?.id ?? null,
+    recording,
+    purchase,
+    paidAt,
+    shown: facts.findLast((fact) => fact.kind === "look")?.view ?? null,
+  });
+  const runs = await createOrders(bench, purchase, { times: 1 });
+  facts.push(firstCreate(runs, purchase));
+  if (purchase.checkouts.length === 0)
+    return end(NOTHING_KNOWN, 0, notJudged(NOT_JUDGED.no_order(runs[0]?.got ?? ""), "create"));
+  const { orderId, object: kind, id } = lastCheckout(purchase);
+  const { cartId } = purchase;
+  const hasSameId = shop.create === undefined || orderId === cartId;
+  const suffix = orderId.startsWith(cartId) ? orderId.slice(cartId.length) : "";
+  const recording = { hasSameId, suffix, kind, slowestMs: 0 };
+  await awaitDeliveries(bench, id);
+  const before = await awaitKnown(bench, purchase);
+  if (before.isMissing && shop.create === undefined)
+    return end(recording, 0, notJudged(NOT_JUDGED.unknown_order, "create", before.got));
+  facts.push(lookFact(purchase, before, { isPaid: false, waitedMs: 0 }));
+  if (before.order === null || before.order.paid) return end(recording, 0);
+  const paidAt = await payOnPage(bench, purchase);
+  const seen = await awaitBooked(bench, purchase);
+  const slowestMs = bench.world.monotonic() - paidAt;
+  await awaitDeliveries(bench, id);
+  purchase.isTold = await isAccepted(bench, id, facts);
+  const measured = { ...recording, slowestMs };
+  if (!isBooked(seen)) facts.push(lookFact(purchase, seen, { isPaid: true, waitedMs: 0 }));
+  else {
+    const { view, got } = await lookAt(
+      { ...bench, recording: measured },
+      "a",
+      { ...purchase, isTold: true },
+      PLAIN_QUIET_MS,
+    );
+    facts.push(lookFact(purchase, { order: view, got }, { isPaid: true, waitedMs: slowestMs }));
+  }
+  return end(measured, paidAt);
+}
+
+function firstCreate(runs: CreateFact["runs"], { checkouts }: Purchase): CreateFact {
+  return {
+    kind: "create",
+    of: "a",
+    runs,
+    isRefused: false,
+    isAgain: false,
+    hasOtherId: false,
+    live: checkouts.length,
+  };
+}
+
+function lookFact(
+  purchase: Purchase,
+  { order, got }: Pick<ViewReading, "order" | "got">,
+  { isPaid, waitedMs }: { readonly isPaid: boolean; readonly waitedMs: number },
+): LookFact {
+  const { amountMinor } = lastCheckout(purchase);
+  const truth = { paid: isPaid, told: isPaid, asked: isPaid, amountMinor };
+  return { kind: "look", of: "a", view: order, got, truth, waitedMs };
+}
+
+function awaitKnown(bench: Bench, purchase: Purchase): Promise<ViewReading> {
+  return poll(bench.world, () => read(bench, purchase), {
+    isEnough: ({ isMissing, order }) => !isMissing && order !== null,
+    waitMs: KNOWN_MS,
+    firstPauseMs: LOOK_AGAIN_MS,
+    signal: bench.signal,
+  });
+}
+
+function awaitBooked(bench: Bench, purchase: Purchase): Promise<ViewReading> {
+  return poll(bench.world, () => read(bench, purchase), {
+    isEnough: isBooked,
+    waitMs: MAX_SETTLE_MS,
+    firstPauseMs: LOOK_AGAIN_MS,
+    signal: bench.signal,
+  });
+}
+
+function isBooked({ order }: ViewReading): boolean {
+  return order !== null && order.paid && order.times !== 0;
+}
+
+/** Opens the payment page, pays, and returns when. */
+async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Promise<number> {
+  const checkout = lastCheckout(purchase);
+  const { checkoutUrl } = await call({ name: "inspectCheckout", id: checkout.id, body: undefined });
+  await world.send({
+    method: "GET",
+    url: checkoutUrl,
+    headers: { Accept: "text/html" },
+    timeoutMs: DELIVERED_MS,
+    maxResponseBytes: 1_000_000,
+    larger: "cut",
+    signal,
+  });
+  await call({ name: "pay", id: checkout.id, body: { outcome: "succeeded" } });
+  purchase.paid = checkout;
+  return world.monotonic();
+}
+
+/** Waits until the service has delivered the events of a checkout. */
+async function awaitDeliveries(
+  { world, call, signal }: Pick<Bench, "world" | "call" | "signal">,
+  checkoutId: string,
+): Promise<void> {
+  const list = () => call({ name: "listDeliveries", body: { checkoutId, state: "due" } });
+  await poll(world, list, {
+    isEnough: ({ deliveries }) => deliveries.every(({ attempts }) => attempts.length > 1),
+    waitMs: DELIVERED_MS,
+    firstPauseMs: LOOK_AGAIN_MS,
+    signal,
+  });
+}
+
+/** Whether the shop accepted the event of the payment; each event without a 2xx is a fact. */
+async function isAccepted(
+  { call }: Pick<Bench, "call">,
+  checkoutId: string,
+  facts: Observation[],
+): Promise<boolean> {
+  const { deliveries } = await call({ name: "listDeliveries", body: { checkoutId } });
+  for (const { type, state, attempts } of deliveries.toReversed()) {
+    const last = attempts.at(-1);
+    if (state !== "succeeded" && last !== undefined)
+      facts.push({
+        kind: "refused",
+        of: "a",
+        type,
+        got: last.status === null ? "no answer" : String(last.status),
+      });
+  }
+  return deliveries.some(({ type, state }) => type.endsWith(".succeeded") && state === "succeeded");
+}

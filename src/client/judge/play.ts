@@ -1,0 +1,488 @@
+// Plays a history on a bench, and returns what was seen.
+import type { CheckoutObject } from "../../core/checkout/checkout.ts";
+import { isFinal } from "../../core/checkout/payment.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import type { Observation, Truth, LookFact } from "../../core/judge/judge.ts";
+import { neighbourIds } from "../../core/judge/neighbours.ts";
+import { DEFAULT_SETTLE_MS, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
+import type { Act, History, OrderName, Step } from "../../core/judge/step.ts";
+import { DRILL_AGENT } from "../../core/network/headers.ts";
+import { poll } from "../poll.ts";
+import {
+  createOrders,
+  lastCheckout,
+  liveCheckouts,
+  newPurchase,
+  NoOrder,
+  refresh,
+  viewedCheckout,
+  type Bench,
+  type Purchase,
+  type Purchases,
+} from "./bench.ts";
+import { openReturnPage } from "./returns.ts";
+import { readView, type ViewReading } from "./view.ts";
+
+/** How long a view is read until it shows a payment, in milliseconds, if the merchant names no longer time. */
+const LEAST_PATIENCE_MS = 15_000;
+const LOOK_AGAIN_MS = 150;
+/** The shortest wait before a reading of what should not change, in milliseconds. */
+const LEAST_QUIET_MS = 500;
+/** Pauses before an event without a 2xx is delivered again, in milliseconds, as a service does. */
+const AGAIN_MS = [200, 500, 1100, 2500, 5000];
+/** Timeout of sending events to all endpoints, in milliseconds: receivers may be slow. */
+const DELIVER_TIMEOUT_MS = 120_000;
+/** Timeout of a create that is refused for good, in milliseconds. */
+const REFUSED_TIMEOUT_MS = 20_000;
+/** Maximum number of requests to which a fault applies. */
+const ALWAYS = 10_000;
+
+/** A history being played. */
+type Play = {
+  readonly bench: Bench;
+  readonly history: Pick<History, "neighbours" | "isAlone">;
+  readonly orders: Purchases;
+  readonly facts: Observation[];
+  /** The faults that this history has added, by their subject. */
+  readonly faults: Map<string, string>;
+  refusal: 403 | 409 | null;
+};
+
+/** Plays all steps of a history. Throws NoOrder if the shop created no order, and removes its faults in any case. */
+export async function playHistory(
+  bench: Bench,
+  history: History,
+  {
+    orders = new Map<OrderName, Purchase>(),
+    kind = "order",
+    facts = [],
+  }: {
+    readonly orders?: Purchases;
+    readonly kind?: CheckoutObject;
+    /** Receives what is seen, also by a history that cannot be played to its end. */
+    readonly facts?: Observation[];
+  },
+): Promise<readonly Observation[]> {
+  const play: Play = { bench, history, orders, facts, faults: new Map(), refusal: null };
+  nameOrders(play, kind);
+  try {
+    for (const step of history.steps) {
+      if (bench.signal.aborted || !(await playStep(play, step))) break;
+    }
+    return play.facts;
+  } finally {
+    for (const name of play.faults.keys()) await removeFault(play, name);
+  }
+}
+
+function nameOrders({ bench, history: { neighbours }, orders }: Play, kind: CheckoutObject): void {
+  if (orders.size > 0) return;
+  const id = bench.newId();
+  const names = ["a", "b", "c"] as const;
+  const ids = neighbours === undefined ? [id, bench.newId(), bench.newId()] : neighbourIds(id, neighbours);
+  names.forEach((name, at) => orders.set(name, newPurchase(ids[at] ?? bench.newId(), kind)));
+}
+
+function purchaseOf({ orders }: Play, name: OrderName): Purchase {
+  const purchase = orders.get(name);
+  if (purchase === undefined) throw new Error(`a history has no order ${name}`);
+  return purchase;
+}
+
+/** Plays a step; returns false if the rest of the history cannot follow. */
+async function playStep(play: Play, step: Step): Promise<boolean> {
+  const { bench } = play;
+  switch (step.act) {
+    case "create":
+      return buy(play, step);
+    case "create_elsewhere":
+      return createElsewhere(play, purchaseOf(play, step.of));
+    case "pay":
+      return pay(play, step);
+    case "tell":
+      await tell(play, step);
+      return true;
+    case "at_once":
+      await atOnce(play, step.acts);
+      return true;
+    case "visit":
+      await visit(play, step.of, step.form);
+      return true;
+    case "api":
+      await setApi(play, step);
+      return true;
+    case "refuse_creates":
+      await refuseCreates(play, step);
+      return true;
+    case "restart":
+      await restart(play, step);
+      return true;
+    case "look":
+      await deliverOpen(play, step.of);
+      play.facts.push(await lookAt(bench, step.of, purchaseOf(play, step.of)));
+      return true;
+  }
+}
+
+async function buy(play: Play, { of, times = 1 }: Extract<Step, { act: "create" }>): Promise<boolean> {
+  const { bench, refusal, history } = play;
+  const purchase = purchaseOf(play, of);
+  const isAgain = purchase.creates > 0;
+  const known = purchase.checkouts.length;
+  const timeoutMs = refusal === 403 ? REFUSED_TIMEOUT_MS : undefined;
+  const runs = await createOrders(bench, purchase, { times, timeoutMs, isAlone: history.isAlone === true });
+  if (isAgain) await refresh(bench, purchase);
+  const { hasSameId, suffix } = bench.recording;
+  const expected = `${purchase.cartId}${suffix}`;
+  const isRefused = refusal !== null;
+  const hasOtherId =
+    history.isAlone === true && hasSameId && purchase.checkouts.some(({ orderId }) => orderId !== expected);
+  const fact = { isRefused, isAgain, hasOtherId, live: liveCheckouts(purchase).length };
+  play.facts.push({ kind: "create", of, runs, ...fact });
+  if (isRefused) return true;
+  const isDead = isAgain && purchase.paid === undefined && purchase.checkouts.length === known;
+  if (isDead && fact.live === 0) play.facts.push({ kind: "note", note: "dead_page" });
+  else if (purchase.checkouts.length === 0) throw new NoOrder(runs[0]?.got ?? "no create");
+  return !(isDead && fact.live === 0);
+}
+
+/** Another system, with the same key, creates a checkout of the order_id for another amount. */
+async function createElsewhere({ bench }: Play, purchase: Purchase): Promise<boolean> {
+  const { world, shop, call, signal, target } = bench;
+  const { orderId, currency, paymentMethod, amountMinor } = lastCheckout(purchase);
+  const body = {
+    order_id: orderId,
+    amount_minor: amountMinor === 1 ? 2 : 1,
+    currency,
+    payment_method: paymentMethod,
+  };
+  const answer = await world.send({
+    method: "POST",
+    url: `${target.origin}/v1/orders`,
+    headers: {
+      Authorization: `Bearer ${shop.env["CHECKOUT_API_KEY"] ?? ""}`,
+      "Content-Type": "application/json",
+      "Idempotency-Key": `elsewhere-${purchase.cartId}`.slice(0, 128),
+      "User-Agent": DRILL_AGENT,
+    },
+    body: JSON.stringify(body),
+    timeoutMs: DELIVER_TIMEOUT_MS,
+    maxResponseBytes: ALWAYS,
+    signal,
+  });
+  if (!answer.ok || answer.status !== 201) return false;
+  const before = new Set(purchase.checkouts.map(({ id }) => id));
+  const { checkouts } = await call({ name: "listCheckouts", body: { orderId } });
+  const made = checkouts.filter(({ id }) => !before.has(id));
+  purchase.checkouts = [...purchase.checkouts, ...made];
+  purchase.foreign = new Set(made.map(({ id }) => id));
+  return made.length > 0;
+}
+
+async function pay(play: Play, { of, outcome }: Extract<Step, { act: "pay" }>): Promise<boolean> {
+  const { bench } = play;
+  const purchase = purchaseOf(play, of);
+  const checkout = lastCheckout(purchase);
+  if (isFinal(checkout.status)) return false;
+  await bench.call({ name: "pay", id: checkout.id, body: { outcome, leaseId: bench.leaseId } });
+  await refresh(bench, purchase);
+  if (outcome === "succeeded" && !purchase.foreign.has(checkout.id)) {
+    purchase.paid = checkout;
+    purchase.isTold = false;
+  }
+  return true;
+}
+
+type EventRef = { readonly eventId: string; readonly type: string; readonly status: string };
+
+async function eventsOf({ call }: Bench, id: string): Promise<readonly EventRef[]> {
+  const { events } = await call({ name: "inspectCheckout", id, body: undefined });
+  return events.map(({ eventId, type }) => ({ eventId, type, status: type.split(".")[1] ?? "" }));
+}
+
+async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<void> {
+  const { bench } = play;
+  const { of, statuses, how, first } = step;
+  const purchase = purchaseOf(play, of);
+  const [oldest] = purchase.checkouts;
+  const checkout = first === true && oldest !== undefined ? oldest : lastCheckout(purchase);
+  const events = await eventsOf(bench, checkout.id);
+  const wanted =
+    statuses === undefined
+      ? events
+      : statuses.flatMap((status) => events.filter((event) => event.status === status));
+  for (const event of wanted) {
+    const sent =
+      how === "forged"
+        ? { forged: true }
+        : how === "other_id"
+          ? { otherId: true }
+          : how === "unknown_type"
+            ? { unknownType: true }
+            : {};
+    const answers = await deliver(bench, { eventId: event.eventId, ...sent });
+    if (how === undefined) noteAnswers(purchase, event, answers);
+  }
+}
+
+type Answers = AnswerOf<"deliverForDrill">["answers"];
+
+async function deliver(
+  bench: Bench,
+  wanted: {
+    readonly eventId: string;
+    readonly together?: readonly string[];
+    readonly forged?: boolean;
+    readonly otherId?: boolean;
+    readonly unknownType?: boolean;
+  },
+): Promise<Answers> {
+  const { call, leaseId, noted, signal } = bench;
+  const subject = noted.subject === undefined ? {} : { subject: noted.subject };
+  const sent = await call({
+    name: "deliverForDrill",
+    body: { leaseId, ...wanted, ...subject },
+    timeoutMs: DELIVER_TIMEOUT_MS,
+    signal,
+  });
+  noted.subject = sent.subject;
+  return sent.answers;
+}
+
+/** Notes whether an event was accepted; an event without a 2xx stays open, and is delivered again. */
+function noteAnswers(purchase: Purchase, event: Omit<EventRef, "status">, answers: Answers): void {
+  const own = answers.filter(({ eventId }) => eventId === event.eventId);
+  const refused = own.find(({ status }) => status === null || status < 200 || status > 299);
+  const { eventId, type } = event;
+  const others = purchase.open.filter((one) => one.eventId !== eventId);
+  if (refused !== undefined) {
+    const got = refused.status === null ? (refused.error ?? "no answer") : String(refused.status);
+    purchase.open = [...others, { eventId, type, got }];
+    return;
+  }
+  purchase.open = others;
+  if (own.length > 0 && type.endsWith(".succeeded")) purchase.isTold = true;
+}
+
+/** Delivers the open events of an order again, some times; those that are never accepted are a fact. */
+async function deliverOpen(play: Play, of: OrderName): Promise<void> {
+  const { bench, facts } = play;
+  const purchase = purchaseOf(play, of);
+  if (play.faults.size > 0) return;
+  for (const pauseMs of [0, ...AGAIN_MS]) {
+    if (purchase.open.length === 0) return;
+    if (pauseMs > 0) await bench.world.sleep(pauseMs, bench.signal);
+    for (const event of purchase.open)
+      noteAnswers(purchase, event, await deliver(bench, { eventId: event.eventId }));
+  }
+  for (const { type, got } of purchase.open) facts.push({ kind: "refused", of, type, got });
+  purchase.open = [];
+}
+
+/** Begins all acts of a moment together, each after its time. */
+async function atOnce(play: Play, acts: readonly Act[]): Promise<void> {
+  const { bench } = play;
+  const { world, signal } = bench;
+  const tells = acts.filter((act): act is Extract<Act, { tell: OrderName }> => "tell" in act);
+  const payments = await Promise.all(
+    tells.map(async ({ tell: name, copies = 1 }) => {
+      const purchase = purchaseOf(play, name);
+      const events = await eventsOf(bench, lastCheckout(purchase).id);
+      const event = events.findLast(({ status }) => status === "succeeded");
+      if (event === undefined) throw new NoOrder("the order has no payment");
+      return { purchase, event, copies };
+    }),
+  );
+  const wait = (afterMs: number): Promise<void> =>
+    afterMs === 0 ? Promise.resolve() : world.sleep(afterMs, signal);
+  const [first, ...others] = payments;
+  const sendAll = async (): Promise<void> => {
+    if (first === undefined) return;
+    await wait(tells[0]?.afterMs ?? 0);
+    const together = payments.flatMap(({ event, copies }, at) =>
+      Array.from({ length: copies - (at === 0 ? 1 : 0) }, () => event.eventId),
+    );
+    const answers = await deliver(bench, { eventId: first.event.eventId, together });
+    for (const { purchase, event } of [first, ...others])
+      // One accepted copy is enough: a receiver may answer 409 or 503 to another at the same moment.
+      noteAnswers(purchase, event, acceptedOf(answers, event.eventId));
+  };
+  const visits = acts.flatMap((act) => ("visit" in act ? [act] : []));
+  await Promise.all([
+    sendAll(),
+    ...visits.map(async ({ visit: name, afterMs = 0 }) => {
+      await wait(afterMs);
+      await visit(play, name, undefined);
+    }),
+  ]);
+}
+
+/** The accepted answers to an event, otherwise all. */
+function acceptedOf(answers: Answers, eventId: string): Answers {
+  const own = answers.filter((one) => one.eventId === eventId);
+  const accepted = own.filter(({ status }) => status !== null && status >= 200 && status < 300);
+  return accepted.length > 0 ? accepted : own;
+}
+
+async function visit(
+  play: Play,
+  of: OrderName,
+  form: Extract<Step, { act: "visit" }>["form"] = {},
+): Promise<void> {
+  const { bench, facts } = play;
+  const { world, shop, target, signal } = bench;
+  if (shop.returnUrl === undefined) throw new NoOrder("there is no return_url");
+  const purchase = purchaseOf(play, of);
+  const { session, ...rest } = form;
+  const checkout = lastCheckout(purchase);
+  const sessionId =
+    session === null
+      ? null
+      : session === undefined
+        ? checkout.id
+        : lastCheckout(purchaseOf(play, session)).id;
+  const visited = await openReturnPage(world, {
+    target,
+    page: shop.returnUrl,
+    checkout,
+    form: rest,
+    session: sessionId,
+    cookies: purchase.cookies,
+    cookie: shop.view.cookie,
+    signal,
+  });
+  facts.push({ kind: "visit", ...visited });
+}
+
+async function setApi(play: Play, { answers, of }: Extract<Step, { act: "api" }>): Promise<void> {
+  await removeFault(play, of);
+  if (answers === "again") return;
+  const { orderId } = lastCheckout(purchaseOf(play, of));
+  const match = { method: "GET", path: "/v1/checkout-sessions/*", orderId } as const;
+  const action =
+    answers === "503" ? ({ action: "status", status: 503 } as const) : ({ action: "lose_request" } as const);
+  await addFault(play, of, { ...action, match });
+}
+
+async function refuseCreates(
+  play: Play,
+  { status, times }: Extract<Step, { act: "refuse_creates" }>,
+): Promise<void> {
+  await removeFault(play, CREATES);
+  play.refusal = times === 0 ? null : status;
+  if (times === 0) return;
+  await addFault(play, CREATES, {
+    action: "status",
+    status,
+    match: { method: "POST" },
+    times: times ?? ALWAYS,
+  });
+}
+
+const CREATES = "creates";
+
+type FaultBody = {
+  readonly action: "status" | "lose_request";
+  readonly status?: number;
+  readonly match: { readonly method: "GET" | "POST"; readonly path?: string; readonly orderId?: string };
+  readonly times?: number;
+};
+
+async function addFault({ bench, faults }: Play, name: string, body: FaultBody): Promise<void> {
+  const { fault } = await bench.call({ name: "addFault", body: { times: ALWAYS, ...body } });
+  faults.set(name, fault.id);
+}
+
+async function removeFault({ bench: { call }, faults }: Play, name: string): Promise<void> {
+  const id = faults.get(name);
+  if (id === undefined) return;
+  faults.delete(name);
+  const { faults: left } = await call({ name: "listFaults", body: undefined });
+  // A fault that was applied as often as it should be is gone.
+  if (left.some((one) => one.id === id)) await call({ name: "removeFault", id, body: undefined });
+}
+
+/** Restarts the shop, possibly while it handles a payment event, and waits until its view answers. */
+async function restart(
+  play: Play,
+  { during, afterMs = 0 }: Extract<Step, { act: "restart" }>,
+): Promise<void> {
+  const { bench, orders } = play;
+  const { world, shop, signal } = bench;
+  const telling =
+    during === undefined ? undefined : tell(play, { act: "tell", of: during, statuses: ["succeeded"] });
+  if (afterMs > 0) await world.sleep(afterMs, signal);
+  await shop.restart?.();
+  await telling;
+  const [purchase] = orders.values();
+  if (purchase === undefined) return;
+  await poll(world, () => read(bench, purchase), {
+    isEnough: ({ order }) => order !== null,
+    waitMs: LEAST_PATIENCE_MS,
+    firstPauseMs: LOOK_AGAIN_MS,
+    signal,
+  });
+}
+
+/** Reads the view of a purchase. */
+export function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
+  const { world, shop, target, signal } = bench;
+  const { view, env } = shop;
+  return readView(world, { target, view, env, signal, checkout: viewedCheckout(purchase) });
+}
+
+/**
+ * Reads the view of an order: until it shows a payment that the shop knows of, and once more after the time that a
+ * payment needs, so that a second booking or a late change is seen.
+ */
+export async function lookAt(
+  bench: Bench,
+  of: OrderName,
+  purchase: Purchase,
+  leastQuietMs = LEAST_QUIET_MS,
+): Promise<LookFact> {
+  const { world, signal, recording, shop } = bench;
+  const isExpected = purchase.paid !== undefined && purchase.isTold;
+  const quietMs = Math.max(leastQuietMs, Math.min(recording.slowestMs * 1.5 + 200, MAX_SETTLE_MS));
+  const begun = world.monotonic();
+  let waitedMs = 0;
+  if (isExpected) {
+    const patienceMs = Math.max(
+      LEAST_PATIENCE_MS,
+      3 * (shop.settleMs ?? DEFAULT_SETTLE_MS),
+      5 * recording.slowestMs,
+    );
+    const seen = await poll(world, () => read(bench, purchase), {
+      isEnough: ({ order }) => order !== null && order.paid && order.times !== 0,
+      waitMs: Math.min(patienceMs, MAX_SETTLE_MS),
+      firstPauseMs: LOOK_AGAIN_MS,
+      signal,
+    });
+    waitedMs = isBooked(seen) ? world.monotonic() - begun : 0;
+    if (!isBooked(seen)) return factOf(of, seen, await truthOf(bench, purchase), 0);
+  }
+  await world.sleep(quietMs, signal);
+  const reading = await read(bench, purchase);
+  return factOf(of, reading, await truthOf(bench, purchase), waitedMs);
+}
+
+/** Reads the view of an order once more, at the end of a run. */
+export async function lookLater(bench: Bench, of: OrderName, purchase: Purchase): Promise<LookFact> {
+  return factOf(of, await read(bench, purchase), await truthOf(bench, purchase), 0);
+}
+
+function isBooked({ order }: ViewReading): boolean {
+  return order !== null && order.paid && order.times !== 0;
+}
+
+function factOf(of: OrderName, { order, got }: ViewReading, truth: Truth, waitedMs: number): LookFact {
+  return { kind: "look", of, view: order, got, truth, waitedMs };
+}
+
+async function truthOf({ call, leaseId }: Bench, { paid, isTold, checkouts }: Purchase): Promise<Truth> {
+  const amountMinor = (paid ?? checkouts.at(-1))?.amountMinor ?? 0;
+  if (paid === undefined) return { paid: false, told: false, asked: false, amountMinor };
+  if (isTold) return { paid: true, told: true, asked: true, amountMinor };
+  const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
+  return { paid: true, told: false, asked: paidCheckouts.includes(paid.id), amountMinor };
+}

@@ -1,0 +1,122 @@
+import { PAID_QUERY } from "../../core/judge/histories.ts";
+import type { ReturnForm } from "../../core/judge/step.ts";
+import { english } from "../../core/language.ts";
+import { STEP_RESULTS, lostAnswerText } from "../../core/readiness/drill-sentences.ts";
+import { returnUrl } from "../../core/checkout/return-origin.ts";
+import { excerpt, printable } from "../../core/text.ts";
+import type { OutboundResult, World } from "../../world.ts";
+import type { ControlTarget } from "../control/control.ts";
+import type { CookieJar } from "./cookies.ts";
+import { sendLocally, type ViewedCheckout } from "./view.ts";
+
+/** A visit of the return page: whether it was shown, and what came instead. */
+type Visit = { readonly hasArrived: boolean; readonly got: string };
+
+/** A customer who returns. */
+type Returning = {
+  readonly target: Pick<ControlTarget, "origin">;
+  readonly page: string;
+  readonly checkout: ViewedCheckout;
+  readonly form: Omit<ReturnForm, "session">;
+  /** The session in the address; null: none. */
+  readonly session: string | null;
+  /** The cookies of the customer's browser, kept for all visits, so that the shop recognises its session. */
+  readonly cookies: CookieJar;
+  /** The `Cookie` header of a signed-in customer, in addition. */
+  readonly cookie: string | undefined;
+  readonly signal: AbortSignal;
+};
+
+/** Maximum number of redirects to follow, as in a browser. */
+const MAX_REDIRECTS = 5;
+/** Pause before a page that answered 429 is reopened, in milliseconds. */
+const LIMITED_PAUSE_MS = 1100;
+const MAX_LIMITED = 5;
+
+/** Opens the return page as a customer's browser does, and follows its redirects. */
+export async function openReturnPage(
+  world: Pick<World, "send" | "sleep">,
+  { target, page, checkout, form, session, cookies, cookie, signal }: Returning,
+): Promise<Visit> {
+  const { query = "", method = "GET", from } = form;
+  const address = returnUrl(page, { ...checkout, id: session ?? "" });
+  let url = `${session === null ? address.replace(/&session_id=$/, "") : address}${query}`;
+  const referer = refererOf(from, { shop: new URL(page).origin, ...target });
+  const headers = { ...BROWSER_HEADERS, ...referer };
+  const posted = {
+    ...headers,
+    Origin: new URL(referer["Referer"] ?? page).origin,
+    "Content-Type": "application/x-www-form-urlencoded",
+  };
+  const body = new URL(`${url}${PAID_QUERY}`).search.slice(1);
+  for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
+    const how = method === "POST" && hops === 0 ? ({ method, headers: posted, body } as const) : { headers };
+    const sent = { ...how, headers: { ...how.headers, ...joinCookies(cookies.of(url), cookie) } };
+    const answer = await openDespiteLimit(world, target, { ...sent, url, signal });
+    if (!answer.ok)
+      return { hasArrived: false, got: english(lostAnswerText(answer.failure, excerpt(answer.message))) };
+    cookies.keep(url, answer.headers["set-cookie"]);
+    const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
+    if (location === undefined || !URL.canParse(location, url))
+      return visitTo(new URL(url), { page, checkout, status: answer.status });
+    url = new URL(location, url).href;
+  }
+  return { hasArrived: false, got: english(STEP_RESULTS.redirects(String(MAX_REDIRECTS))) };
+}
+
+/** A visit has arrived at the return page, or at a page of the order; another page, such as a sign-in, is not it. */
+function visitTo(
+  { pathname }: URL,
+  { page, checkout, status }: Pick<Returning, "page" | "checkout"> & { readonly status: number },
+): Visit {
+  const ids = [checkout.orderId, encodeURIComponent(checkout.orderId), checkout.id];
+  const isPage = pathname === new URL(page).pathname || ids.some((id) => pathname.includes(id));
+  const hasArrived = isPage && status >= 200 && status < 300;
+  return { hasArrived, got: isPage ? String(status) : `${printable(pathname)} (${status})` };
+}
+
+function joinCookies(
+  { Cookie: kept }: Readonly<Record<string, string>>,
+  given: string | undefined,
+): Readonly<Record<string, string>> {
+  const all = [given, kept].filter((one) => one !== undefined);
+  return all.length === 0 ? {} : { Cookie: all.join("; ") };
+}
+
+/**
+ * Opens an address, and retries after a pause if a rate limit refuses the request: a customer would reload the page.
+ */
+async function openDespiteLimit(
+  world: Pick<World, "send" | "sleep">,
+  target: Pick<ControlTarget, "origin">,
+  wanted: Parameters<typeof sendLocally>[2],
+): Promise<OutboundResult> {
+  for (let attempts = 1; ; attempts += 1) {
+    const answer = await sendLocally(world, target, wanted);
+    if (attempts === MAX_LIMITED || !answer.ok || answer.status !== 429) return answer;
+    await world.sleep(LIMITED_PAUSE_MS, wanted.signal);
+  }
+}
+
+/** The `Referer` that a browser sends after leaving a page. */
+function refererOf(
+  from: ReturnForm["from"],
+  { shop, origin }: { readonly shop: string; readonly origin: string },
+): Readonly<Record<string, string>> {
+  if (from === "nowhere") return { "Sec-Fetch-Site": "none", "Cache-Control": "max-age=0" };
+  return from === "shop"
+    ? { "Sec-Fetch-Site": "same-origin", Referer: `${shop}/` }
+    : { "Sec-Fetch-Site": "cross-site", Referer: `${origin}/` };
+}
+
+/** The headers that a browser sends when it opens a page. */
+export const BROWSER_HEADERS = {
+  "Upgrade-Insecure-Requests": "1",
+  "User-Agent":
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
+  Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
+  "Sec-Fetch-Mode": "navigate",
+  "Sec-Fetch-User": "?1",
+  "Sec-Fetch-Dest": "document",
+  "Accept-Language": "en-GB,en;q=0.9",
+} as const;

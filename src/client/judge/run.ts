@@ -1,0 +1,229 @@
+// Runs the histories of a shop: a plain purchase first, which measures how long a payment needs, then the others side by
+// side, and those that need the whole shop alone.
+import type { CheckoutObject } from "../../core/checkout/checkout.ts";
+import { NOT_JUDGED_REASONS } from "../../core/explore/invariants.ts";
+import { entryLine } from "../../core/explain/span.ts";
+import { HISTORIES, MUCH_LATER, PLAIN_PURCHASE, type HistoryName } from "../../core/judge/histories.ts";
+import { judgeHistory, notJudged, type HistoryVerdict, type Observation } from "../../core/judge/judge.ts";
+import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
+import { JUDGE_CAUSES } from "../../core/readiness/drills/judge-causes.ts";
+import { NOT_JUDGED } from "../../core/readiness/drills/judge-sentences.ts";
+import type { History, Need, OrderName } from "../../core/judge/step.ts";
+import { lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
+import type { PlainPurchase } from "./plain.ts";
+import { lookLater, playHistory } from "./play.ts";
+
+/** A history with its verdict. */
+export type JudgedHistory = {
+  readonly name: HistoryName | typeof PLAIN_PURCHASE | typeof MUCH_LATER;
+  readonly part: History["part"];
+  readonly verdict: HistoryVerdict;
+  /** The checkout of the subject; null if there is none. */
+  readonly reference: string | null;
+  /** The timeline of the subject, for a broken history. */
+  readonly story: readonly string[];
+  /** What was seen, and the orders, for a later look. */
+  readonly seen?: { readonly facts: readonly Observation[]; readonly orders: Purchases };
+};
+
+/** Which histories run, and for how long. */
+type RunPlan = {
+  readonly parts: ReadonlySet<History["part"]>;
+  readonly only: ReadonlySet<string> | undefined;
+  readonly budgetMs: number;
+  readonly onJudged: (judged: JudgedHistory) => void;
+};
+
+/** Histories at a time; they mostly wait. */
+const WIDTH = 6;
+/** Time after which a shop's short-lived memory of events has expired, in milliseconds. */
+const MEMORY_MS = 31_000;
+/** Further runs of a history that broke a rule about time; one of them must break it too. */
+const CONFIRMATIONS = 2;
+
+/** Runs all histories of the plan under a lease, those that the shop allows. */
+export async function runHistories(
+  bench: Bench,
+  plan: RunPlan,
+  startedAt: number,
+): Promise<readonly JudgedHistory[]> {
+  const { world, shop } = bench;
+  const until = startedAt + plan.budgetMs;
+  const names = (Object.keys(HISTORIES) as HistoryName[]).filter(
+    (name) => isPlanned(name, plan) && canRun(HISTORIES[name] as History, shop),
+  );
+  const judged: JudgedHistory[] = [];
+  const run = async ([name, kind]: Turn): Promise<void> => {
+    const one = await judgeOne(bench, name, { kind, isLate: world.monotonic() >= until });
+    judged.push(one);
+    plan.onJudged(one);
+  };
+  const kinds = shop.kinds.length === 0 ? (["order"] as const) : shop.kinds;
+  const turns = kinds.flatMap((kind) => names.map((name): Turn => [name, kind]));
+  const isAlone = ([name]: Turn): boolean => (HISTORIES[name] as History).isAlone === true;
+  const left = turns.filter((turn) => !isAlone(turn)).values();
+  const worker = async (): Promise<void> => {
+    for (const turn of left) await run(turn);
+  };
+  await Promise.all(Array.from({ length: WIDTH }, worker));
+  for (const turn of turns.filter(isAlone)) await run(turn);
+  return judged;
+}
+
+/** Each history once, in their order: of several runs the one that held least. */
+export function mergeRuns(judged: readonly JudgedHistory[]): readonly JudgedHistory[] {
+  const names = [PLAIN_PURCHASE, ...(Object.keys(HISTORIES) as HistoryName[]), MUCH_LATER];
+  return names.flatMap((name) => {
+    const own = judged.filter((one) => one.name === name);
+    const worst = ["broken", "not_judged", "held"].flatMap((state) =>
+      own.filter(({ verdict }) => verdict.state === state),
+    );
+    return worst.slice(0, 1);
+  });
+}
+
+/** A history, and the kind of its orders. */
+type Turn = readonly [name: HistoryName, kind: CheckoutObject];
+
+/** Waits until a shop's short-lived memory of events has expired, and late work is done. */
+export async function waitForMemories({ world, signal }: Bench, { paidAt }: PlainPurchase): Promise<void> {
+  const leftMs = paidAt + MEMORY_MS - world.monotonic();
+  if (leftMs > 0) await world.sleep(leftMs, signal);
+}
+
+/** Reads the views of all histories that held once more: a shop may book late. */
+export async function lookAgain(
+  bench: Bench,
+  judged: readonly JudgedHistory[],
+): Promise<readonly JudgedHistory[]> {
+  return Promise.all(
+    judged.map(async (one) => {
+      const { name, seen, verdict } = one;
+      if (seen === undefined || verdict.state !== "held" || bench.signal.aborted || !(name in HISTORIES))
+        return one;
+      const known = [...seen.orders].filter(([, { checkouts }]) => checkouts.length > 0);
+      const later = await Promise.all(known.map(([of, purchase]) => lookLater(bench, of, purchase)));
+      const history = HISTORIES[name as HistoryName] as History;
+      const again = judgeHistory(history, [...seen.facts, ...later], bench.shop.settleMs);
+      return again.state === "broken" ? { ...one, verdict: again } : one;
+    }),
+  );
+}
+
+function isPlanned(name: HistoryName, { parts, only }: RunPlan): boolean {
+  return only === undefined ? parts.has(HISTORIES[name].part) : only.has(name);
+}
+
+function canRun({ needs = [] }: History, shop: Bench["shop"]): boolean {
+  return needs.every((need: Need) => shop[need] !== undefined);
+}
+
+/** The rules whose break may be the delay of a busy machine: a history must break them again. */
+const TIMELY: ReadonlySet<JudgedInvariant> = new Set(["booked_when_paid", "takes_events", "client_ends"]);
+
+async function judgeOne(
+  bench: Bench,
+  name: HistoryName,
+  { kind, isLate }: { readonly kind: CheckoutObject; readonly isLate: boolean },
+): Promise<JudgedHistory> {
+  const history = HISTORIES[name] as History;
+  const { part } = history;
+  const open = (verdict: HistoryVerdict): JudgedHistory => ({
+    name,
+    part,
+    verdict,
+    reference: null,
+    story: [],
+  });
+  if (isLate) return open(notJudged(NOT_JUDGED.budget, null));
+  if (bench.signal.aborted) return open(notJudged(NOT_JUDGED.interrupted, null));
+  const play = async (): Promise<
+    NonNullable<JudgedHistory["seen"]> & { readonly verdict: HistoryVerdict }
+  > => {
+    const orders = new Map<OrderName, Purchase>();
+    const facts: Observation[] = [];
+    try {
+      await playHistory(bench, history, { orders, kind, facts });
+      return { orders, facts, verdict: judgeHistory(history, facts, bench.shop.settleMs) };
+    } catch (error) {
+      if (!(error instanceof NoOrder)) throw error;
+      const verdict = judgeHistory(history, facts, bench.shop.settleMs);
+      if (verdict.state === "broken") return { orders, facts, verdict };
+      return {
+        orders,
+        facts: [],
+        verdict: notJudged(NOT_JUDGED.unpayable(error.message), "create", error.message),
+      };
+    }
+  };
+  const first = await play();
+  if (bench.signal.aborted) return open(notJudged(NOT_JUDGED.interrupted, null));
+  if (first.verdict.state !== "broken")
+    return {
+      ...open(first.verdict),
+      reference: first.orders.get("a")?.checkouts[0]?.id ?? null,
+      seen: first,
+    };
+  const { invariant, got } = first.verdict;
+  let shown = first;
+  if (TIMELY.has(invariant)) {
+    let isAgain = false;
+    for (let run = 0; run < CONFIRMATIONS && !isAgain; run += 1) {
+      const again = await play();
+      isAgain = again.verdict.state === "broken";
+      if (isAgain) shown = again;
+    }
+    if (!isAgain) return open(notJudged(NOT_JUDGED_REASONS.not_again, null, got));
+  }
+  const subject = shown.orders.get("a")?.checkouts.at(-1);
+  const story = subject === undefined ? [] : await storyOf(bench, subject.orderId);
+  return { name, part, verdict: shown.verdict, reference: subject?.id ?? null, story };
+}
+
+const MAX_STORY = 12;
+
+/** The timeline of an order, at most this many lines. */
+async function storyOf({ call }: Bench, orderId: string): Promise<readonly string[]> {
+  const { entries } = await call({ name: "explain", body: { id: orderId } });
+  return entries.slice(-MAX_STORY).map(entryLine);
+}
+
+/**
+ * Delivers the payment of the plain purchase once more, when a short-lived memory of events has expired, and after the
+ * events of all other orders.
+ */
+export async function tellMuchLater(bench: Bench, { purchase }: PlainPurchase): Promise<JudgedHistory> {
+  const steps: History["steps"] = [
+    { act: "look", of: "a" },
+    { act: "tell", of: "a", statuses: ["succeeded"] },
+    { act: "look", of: "a" },
+  ];
+  const history: History = {
+    part: "duplicates",
+    title: ["", ""],
+    steps,
+    causes: { booked_once: JUDGE_CAUSES.forgets },
+  };
+  const facts = await playHistory(bench, history, {
+    orders: new Map([["a", { ...purchase, isTold: true }]]),
+  });
+  const verdict = bench.signal.aborted
+    ? notJudged(NOT_JUDGED.interrupted, null)
+    : judgeHistory(history, facts, bench.shop.settleMs);
+  return { name: MUCH_LATER, part: "duplicates", verdict, reference: lastCheckout(purchase).id, story: [] };
+}
+
+/** The plain purchase as a history. */
+export function plainHistory({ verdict, reference }: PlainPurchase): JudgedHistory {
+  return { name: PLAIN_PURCHASE, part: "duplicates", verdict, reference, story: [] };
+}
+
+/** Creates a function that runs one piece of work after the other. */
+export function oneAtATime(): <Value>(work: () => Promise<Value>) => Promise<Value> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const next = last.then(work, work);
+    last = next.catch(() => undefined);
+    return next;
+  };
+}

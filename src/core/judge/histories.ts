@@ -1,0 +1,493 @@
+// The histories of the launch checklist, as data. Their steps: core/judge/step.ts; how they are judged:
+// core/judge/judge.ts. A step of a drill has the name of its history.
+import { JUDGE_CAUSES as C } from "../readiness/drills/judge-causes.ts";
+import type { StepTitles } from "../readiness/drills/drill.ts";
+import { MISSING_FIELDS, missingStepName } from "../readiness/drills/judge-sentences.ts";
+import type { Act, History, ReturnForm, Step } from "./step.ts";
+
+const create: Step = { act: "create", of: "a" };
+/** The event of the creation, which a service delivers long before a payment. */
+const known: Step = { act: "tell", of: "a", statuses: ["created"] };
+/** The neighbour, which the shop knows like its subject. */
+const BESIDE_IT: readonly Step[] = [
+  { act: "create", of: "b" },
+  { act: "tell", of: "b", statuses: ["created"] },
+];
+const pay: Step = { act: "pay", of: "a", outcome: "succeeded" };
+const tell: Step = { act: "tell", of: "a" };
+const look: Step = { act: "look", of: "a" };
+const visit: Step = { act: "visit", of: "a" };
+const payment: Step = { act: "tell", of: "a", statuses: ["succeeded"] };
+const API_AGAIN: Step = { act: "api", answers: "again", of: "a" };
+
+/** Queries that report success, with the parameters of several services. */
+export const PAID_QUERY = "&status=succeeded&paid=true&redirect_status=succeeded&trade_status=TRADE_SUCCESS";
+const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
+const THIRD_QUERY = "&status=success&state=completed&success=1&paid=1";
+
+function returning(form: ReturnForm): Step {
+  return { act: "visit", of: "a", form };
+}
+
+function ended(outcome: "failed" | "expired" | "cancelled"): readonly Step[] {
+  return [create, { act: "pay", of: "a", outcome }, tell, look];
+}
+
+/** Buys again after an end; then events of the first checkout arrive late. */
+function secondAttempt(outcome: "failed" | "expired" | "cancelled"): readonly Step[] {
+  const late: Step = { act: "tell", of: "a", first: true };
+  return [create, { act: "pay", of: "a", outcome }, tell, look, create, pay, tell, look, late, look];
+}
+
+/** The orders b and c are created beside a, all are paid, and their payments arrive at the same moment. */
+const THREE_AT_ONCE: readonly Step[] = [
+  create,
+  known,
+  ...BESIDE_IT,
+  { act: "create", of: "c" },
+  { act: "tell", of: "c", statuses: ["created"] },
+  pay,
+  { act: "pay", of: "b", outcome: "succeeded" },
+  { act: "pay", of: "c", outcome: "succeeded" },
+  { act: "at_once", acts: [{ tell: "a" }, { tell: "b" }, { tell: "c" }] },
+  look,
+  { act: "look", of: "b" },
+  { act: "look", of: "c" },
+];
+
+/** Only a is paid; b must stay unpaid, also when its customer returns with the session of a. */
+const BESIDE: readonly Step[] = [create, known, ...BESIDE_IT, pay, tell, look, { act: "look", of: "b" }];
+const BESIDE_WITH_SESSION: readonly Step[] = [
+  ...BESIDE.slice(0, 6),
+  { act: "visit", of: "b", form: { session: "a" } },
+  { act: "look", of: "b" },
+];
+
+const MIXED = {
+  causes: { never_unpaid: C.mixes_up, booked_when_paid: C.mixes_up, booked_once: C.mixes_up },
+} as const;
+const AT_ONCE = {
+  causes: { booked_once: C.lost_at_once, booked_when_paid: C.lost_at_once, never_unpaid: C.mixes_up },
+} as const;
+
+/** Payment event and two returns at the same moment: the webhook first, or the customer first. */
+function moment(webhookMs: number, returnMs: number): Step {
+  const acts: readonly Act[] = [
+    { tell: "a", afterMs: webhookMs },
+    { visit: "a", afterMs: returnMs },
+    { visit: "a", afterMs: returnMs },
+  ];
+  return { act: "at_once", acts };
+}
+
+function sameMoment(
+  webhookMs: number,
+  returnMs: number,
+): Pick<History, "part" | "needs" | "steps" | "causes"> {
+  return {
+    part: "browser_return",
+    needs: ["returnUrl"],
+    steps: [create, known, pay, moment(webhookMs, returnMs), look, tell, look],
+    causes: { booked_once: C.books_by_both, booked_when_paid: C.books_by_both },
+  };
+}
+
+const BELIEVES = { never_unpaid: C.believes_return, booked_when_paid: C.gives_up } as const;
+const returnsOf = { part: "browser_return", needs: ["returnUrl"] } as const;
+
+/** All histories, in the order in which they start: what breaks most shops comes first. */
+export const HISTORIES = {
+  payment_again: {
+    part: "duplicates",
+    title: [
+      "all events again, late and with another id in the header",
+      "所有事件再次、迟到推送，并改换请求头中的 id",
+    ],
+    steps: [
+      create,
+      pay,
+      tell,
+      look,
+      tell,
+      payment,
+      { act: "tell", of: "a", statuses: ["succeeded"], how: "other_id" },
+      look,
+    ],
+    causes: { booked_once: C.books_again, final_stays: C.goes_back },
+  },
+  payment_first: {
+    part: "duplicates",
+    title: ["the payment before all other events, which arrive late", "支付事件先于其他事件，其他事件迟到"],
+    steps: [create, pay, payment, payment, { act: "tell", of: "a", statuses: ["created", "pending"] }, look],
+    causes: { booked_once: C.books_again, booked_when_paid: C.lost_early, final_stays: C.goes_back },
+  },
+  return_same_moment: {
+    ...sameMoment(0, 0),
+    title: ["the webhook and two returns at the same moment", "webhook 与两次返回同时到达"],
+  },
+  burst: {
+    part: "duplicates",
+    title: ["a payment ten times at the same moment", "同一支付同时推送十次"],
+    steps: [create, known, pay, { act: "at_once", acts: [{ tell: "a", copies: 10 }] }, look],
+    causes: { booked_once: C.books_at_once },
+  },
+  orders_at_once: {
+    part: "duplicates",
+    title: ["payments of three orders at the same moment", "三个订单的支付同时到达"],
+    needs: ["names"],
+    neighbours: "last_digit",
+    steps: THREE_AT_ONCE,
+    ...AT_ONCE,
+  },
+  forged_payment: {
+    part: "duplicates",
+    title: ["a forged payment, badly signed", "伪造的支付，签名错误"],
+    steps: [create, { act: "tell", of: "a", how: "forged", statuses: ["created"] }, look],
+    causes: { never_unpaid: C.books_unverified },
+  },
+  return_without_payment: {
+    ...returnsOf,
+    title: ["return without a payment, which then comes", "未支付就返回，之后才支付"],
+    steps: [create, known, visit, look, pay, tell, look],
+    causes: BELIEVES,
+  },
+  return_otherwise: {
+    ...returnsOf,
+    title: [
+      "return with a status, by POST, from your site, without a session, again and again",
+      "带状态、用 POST、从您的网站、不带会话、反复返回",
+    ],
+    steps: [
+      create,
+      known,
+      visit,
+      returning({ query: PAID_QUERY }),
+      returning({ query: OTHER_QUERY }),
+      returning({ method: "POST" }),
+      returning({ query: THIRD_QUERY, from: "shop" }),
+      returning({ from: "nowhere" }),
+      returning({ session: null }),
+      look,
+    ],
+    causes: BELIEVES,
+  },
+  return_before_webhook: {
+    ...returnsOf,
+    title: [
+      "two returns at once after the payment, before the webhook, and again after it",
+      "支付后、webhook 之前同时返回两次，之后再次返回",
+    ],
+    steps: [
+      create,
+      known,
+      pay,
+      { act: "at_once", acts: [{ visit: "a" }, { visit: "a" }] },
+      look,
+      tell,
+      look,
+      visit,
+      look,
+    ],
+    causes: { never_unpaid: C.paid_without_asking, booked_once: C.books_by_both },
+  },
+  return_pending: {
+    ...returnsOf,
+    title: ["return while the payment is pending", "支付处于 pending 时返回"],
+    steps: [create, known, { act: "pay", of: "a", outcome: "declined" }, visit, look],
+    causes: BELIEVES,
+  },
+  return_cancelled: {
+    ...returnsOf,
+    title: ["return after the payer has cancelled", "付款人取消后返回"],
+    steps: [create, known, { act: "pay", of: "a", outcome: "cancelled" }, visit, look],
+    causes: BELIEVES,
+  },
+  return_without_api: {
+    ...returnsOf,
+    title: ["return while the API answers 503, or nothing", "API 返回 503 或没有响应时返回"],
+    steps: [
+      create,
+      known,
+      { act: "api", answers: "503", of: "a" },
+      visit,
+      look,
+      { act: "api", answers: "nothing", of: "a" },
+      visit,
+      look,
+      API_AGAIN,
+      pay,
+      tell,
+      look,
+    ],
+    causes: { never_unpaid: C.believes_without_api, booked_when_paid: C.gives_up },
+  },
+  return_other_session: {
+    ...returnsOf,
+    needs: ["returnUrl"],
+    title: ["return with the session of another, paid order", "使用另一个已支付订单的会话返回"],
+    steps: [
+      create,
+      known,
+      ...BESIDE_IT,
+      { act: "pay", of: "b", outcome: "succeeded" },
+      { act: "visit", of: "a", form: { session: "b" } },
+      look,
+    ],
+    causes: { never_unpaid: C.mixes_orders },
+  },
+  return_longer_session: {
+    ...returnsOf,
+    needs: ["returnUrl", "names"],
+    title: [
+      "return with the session of a paid order whose order_id is longer",
+      "使用 order_id 更长的已支付订单的会话返回",
+    ],
+    neighbours: "shorter",
+    steps: BESIDE_WITH_SESSION,
+    causes: { never_unpaid: C.mixes_orders },
+  },
+  return_soon_after: {
+    ...sameMoment(0, 20),
+    title: ["returns 20 ms after the webhook", "webhook 之后 20 毫秒返回"],
+  },
+  return_after: {
+    ...sameMoment(0, 60),
+    title: ["returns 60 ms after the webhook", "webhook 之后 60 毫秒返回"],
+  },
+  return_late: {
+    ...sameMoment(0, 140),
+    title: ["returns 140 ms after the webhook", "webhook 之后 140 毫秒返回"],
+  },
+  return_soon_before: {
+    ...sameMoment(30, 0),
+    title: ["returns 30 ms before the webhook", "webhook 之前 30 毫秒返回"],
+  },
+  return_before: {
+    ...sameMoment(100, 0),
+    title: ["returns 100 ms before the webhook", "webhook 之前 100 毫秒返回"],
+  },
+  return_early: {
+    ...sameMoment(200, 0),
+    title: ["returns 200 ms before the webhook", "webhook 之前 200 毫秒返回"],
+  },
+  declined_attempt: {
+    part: "duplicates",
+    title: ["an attempt that was declined, and a payment after it", "支付被拒，之后支付成功"],
+    steps: [create, { act: "pay", of: "a", outcome: "declined" }, tell, look, pay, tell, look],
+    causes: { never_unpaid: C.books_pending },
+  },
+  payment_failed: {
+    part: "duplicates",
+    title: ["a payment that failed", "支付失败"],
+    steps: ended("failed"),
+    causes: { never_unpaid: C.books_every_end },
+  },
+  order_expired: {
+    part: "duplicates",
+    title: ["an order that expired", "订单过期"],
+    steps: ended("expired"),
+    causes: { never_unpaid: C.books_every_end },
+  },
+  order_cancelled: {
+    part: "duplicates",
+    title: ["an order that was cancelled", "订单取消"],
+    steps: ended("cancelled"),
+    causes: { never_unpaid: C.books_every_end },
+  },
+  unknown_type: {
+    part: "duplicates",
+    title: ["an event of a type that comes later", "以后才有的事件类型"],
+    steps: [create, { act: "tell", of: "a", how: "unknown_type", statuses: ["created"] }, look],
+    causes: { never_unpaid: C.books_unknown_type },
+  },
+  twin_case: {
+    part: "duplicates",
+    title: ["an order whose order_id differs in case", "order_id 仅大小写不同的订单"],
+    needs: ["names"],
+    neighbours: "other_case",
+    steps: BESIDE,
+    ...MIXED,
+  },
+  twin_longer: {
+    part: "duplicates",
+    title: ["an order whose order_id is longer", "order_id 更长的订单"],
+    needs: ["names"],
+    neighbours: "longer",
+    steps: BESIDE,
+    ...MIXED,
+  },
+  twin_shorter: {
+    part: "duplicates",
+    title: ["an order whose order_id is shorter", "order_id 更短的订单"],
+    needs: ["names"],
+    neighbours: "shorter",
+    steps: BESIDE,
+    ...MIXED,
+  },
+  twin_end: {
+    part: "duplicates",
+    title: ["an order whose order_id has the same end", "order_id 结尾相同的订单"],
+    needs: ["names"],
+    neighbours: "same_end",
+    steps: BESIDE,
+    ...MIXED,
+  },
+  twin_head: {
+    part: "duplicates",
+    title: ["an order with a long order_id and the same beginning", "order_id 很长且开头相同的订单"],
+    needs: ["names"],
+    neighbours: "same_head",
+    steps: BESIDE,
+    ...MIXED,
+  },
+  other_amount: {
+    part: "duplicates",
+    title: ["a payment of another amount with the same order_id", "同一 order_id 的另一金额的支付"],
+    needs: ["create"],
+    steps: [
+      create,
+      { act: "pay", of: "a", outcome: "cancelled" },
+      tell,
+      { act: "create_elsewhere", of: "a" },
+      pay,
+      tell,
+      look,
+    ],
+    causes: { never_unpaid: C.other_amount },
+  },
+  webhook_without_api: {
+    part: "duplicates",
+    title: ["a payment while the API answers 503", "API 返回 503 时的支付"],
+    steps: [create, known, pay, { act: "api", answers: "503", of: "a" }, payment, API_AGAIN, tell, look],
+    causes: { booked_when_paid: C.lost_without_api, booked_once: C.books_again },
+  },
+  second_cancelled: {
+    part: "duplicates",
+    title: ["bought again after it was cancelled", "取消后再次下单"],
+    needs: ["create"],
+    steps: secondAttempt("cancelled"),
+    causes: {
+      booked_when_paid: C.second_attempt,
+      final_stays: C.second_attempt,
+      booked_once: C.second_attempt,
+    },
+  },
+  second_failed: {
+    part: "duplicates",
+    title: ["bought again after its payment failed", "支付失败后再次下单"],
+    needs: ["create"],
+    steps: secondAttempt("failed"),
+    causes: {
+      booked_when_paid: C.second_attempt,
+      final_stays: C.second_attempt,
+      booked_once: C.second_attempt,
+    },
+  },
+  second_expired: {
+    part: "duplicates",
+    title: ["bought again after it expired", "过期后再次下单"],
+    needs: ["create"],
+    steps: secondAttempt("expired"),
+    causes: {
+      booked_when_paid: C.second_attempt,
+      final_stays: C.second_attempt,
+      booked_once: C.second_attempt,
+    },
+  },
+  bought_again_paid: {
+    part: "idempotency",
+    title: ["bought again after the payment", "支付后再次下单"],
+    needs: ["create"],
+    steps: [create, pay, tell, look, create, look],
+    causes: { final_stays: C.create_resets },
+  },
+  bought_at_once: {
+    part: "idempotency",
+    title: ["bought four times at once", "同时下单四次"],
+    needs: ["create"],
+    steps: [
+      { act: "create", of: "a", times: 4 },
+      { act: "create", of: "b", times: 4 },
+    ],
+    causes: { one_order: C.double_click, client_ends: C.double_click },
+  },
+  conflict: {
+    part: "idempotency",
+    title: ["a create that gets 409, and once more", "创建收到 409，然后再次发起"],
+    needs: ["create"],
+    isAlone: true,
+    steps: [
+      { act: "refuse_creates", status: 409, times: 1 },
+      create,
+      { act: "refuse_creates", status: 409, times: 0 },
+      create,
+    ],
+    causes: { one_order: C.conflict_new_order },
+  },
+  refused_for_good: {
+    part: "idempotency",
+    title: ["creates that are refused for good", "创建一直被拒绝"],
+    needs: ["create"],
+    isAlone: true,
+    steps: [
+      { act: "refuse_creates", status: 403, times: null },
+      create,
+      { act: "refuse_creates", status: 403, times: 0 },
+    ],
+    causes: { client_ends: C.never_gives_up },
+  },
+  restart_at_event: {
+    part: "duplicates",
+    title: ["a restart 60 ms after the payment event", "收到支付事件 60 毫秒后重启"],
+    needs: ["restart"],
+    isAlone: true,
+    steps: [create, known, pay, { act: "restart", during: "a", afterMs: 60 }, tell, look],
+    causes: {
+      booked_when_paid: C.lost_at_restart,
+      booked_once: C.lost_at_restart,
+      final_stays: C.lost_at_restart,
+    },
+  },
+  restart_after_answer: {
+    part: "duplicates",
+    title: ["a restart right after the answer to the payment event", "返回支付事件的响应后立即重启"],
+    needs: ["restart"],
+    isAlone: true,
+    steps: [create, known, pay, payment, { act: "restart" }, look, payment, look],
+    causes: {
+      booked_when_paid: C.lost_at_restart,
+      booked_once: C.lost_at_restart,
+      final_stays: C.lost_at_restart,
+    },
+  },
+} as const satisfies Readonly<Record<string, History>>;
+
+/** The name of a history. */
+export type HistoryName = keyof typeof HISTORIES;
+
+/** The first history, before all others: a purchase as a customer makes it, over the service's own deliveries. */
+export const PLAIN_PURCHASE = "plain_purchase";
+/** The last one: the payment of the first purchase, delivered again. */
+export const MUCH_LATER = "much_later";
+
+/** The titles of all histories of a run. */
+export const HISTORY_TITLES = {
+  [PLAIN_PURCHASE]: {
+    title: ["a plain purchase: create, pay, all events", "普通购买：下单、支付、全部事件"],
+  },
+  ...HISTORIES,
+  [MUCH_LATER]: {
+    title: [
+      "the first payment again, after more than 30 s and all other events",
+      "超过 30 秒、在所有其他事件之后再次推送首个支付",
+    ],
+  },
+} as const;
+
+/** The titles of the steps that a run records: its histories, and the fields that its description leaves out. */
+export const RUN_STEPS: StepTitles = {
+  ...HISTORY_TITLES,
+  ...Object.fromEntries(
+    Object.entries(MISSING_FIELDS).map(([field, { title }]) => [missingStepName(field), { title }]),
+  ),
+};

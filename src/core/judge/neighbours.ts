@@ -1,0 +1,45 @@
+import { MAX_ORDER_ID } from "../checkout/create-request.ts";
+
+/** How an order_id resembles another: each catches shops that look up orders by a part of the id. */
+export type Neighbour = "other_case" | "longer" | "shorter" | "last_digit" | "same_end" | "same_head";
+
+/** The order_ids of a history's orders: the subject's, and two that resemble it in this way. */
+export function neighbourIds(id: string, how: Neighbour): readonly [a: string, b: string, c: string] {
+  switch (how) {
+    case "other_case": {
+      const twin = /[A-Za-z]/.test(id) ? id : `a${id}`;
+      return [twin, switchCase(twin), `0${twin}`].map(fit) as [string, string, string];
+    }
+    case "longer":
+      return [fit(id, 2), `${fit(id, 2)}0`, `${fit(id, 2)}00`];
+    case "shorter":
+      return [`${fit(id, 2)}0`, fit(id, 2), `${fit(id, 2)}1`];
+    case "last_digit":
+      return [id, changeDigit(id, /\d(?=\D*$)/, 1), changeDigit(id, /\d(?=\D*$)/, 2)];
+    case "same_end":
+      return [id, changeDigit(id, /[1-9](?=.{4})/, 1), changeDigit(id, /[1-9](?=.{4})/, 2)];
+    case "same_head": {
+      const head = `${id}${"0".repeat(MAX_ORDER_ID)}`.slice(0, MAX_ORDER_ID - 3);
+      return [`${head}101`, `${head}102`, `${head}103`];
+    }
+  }
+}
+
+function fit(id: string, room = 1): string {
+  return Array.from(id)
+    .slice(0, MAX_ORDER_ID - room)
+    .join("");
+}
+
+function switchCase(id: string): string {
+  return id.replace(/[A-Za-z]/, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  );
+}
+
+/** The id with one digit changed, which stays from 1 to 9; with more digits if there is none. */
+function changeDigit(id: string, one: RegExp, by: number): string {
+  return one.test(id)
+    ? id.replace(one, (digit) => String(((Number(digit) + by) % 9) + 1))
+    : `${fit(id)}${by}`;
+}

@@ -1,0 +1,75 @@
+// The description of a shop: the section `shop` of checkout.config.json, and the same names as options of `checklist run`
+// and `explore`. A new field needs a row here, in cli/judge/options.ts, and a question in cli/judge/shop.ts.
+import { hash } from "node:crypto";
+import * as z from "zod/mini";
+import { textUpTo, type DomainOf } from "../shape/fields.ts";
+import { parseDurationText } from "../duration.ts";
+
+const MAX_TEXT = 2000;
+/** How late a view may show a payment, in milliseconds. */
+export const DEFAULT_SETTLE_MS = 3000;
+export const MAX_SETTLE_MS = 60_000;
+
+const text = textUpTo(MAX_TEXT);
+const pattern = text.check(z.refine(isPattern, "must be a regular expression"));
+const span = z.codec(
+  z
+    .string()
+    .check(z.refine((given) => isSettle(given), "must be a duration such as 3s or 30s, from 0s to 60s")),
+  z.number(),
+  { decode: (given) => parseDurationText(given) ?? 0, encode: (milliseconds) => `${milliseconds}ms` },
+);
+
+/** A request to a page of the shop; the values of the form may contain `{order_id}`. */
+const post = z.strictObject({ post: text, form: z.optional(z.record(z.string(), text)) });
+
+/** The fields of the section `shop`; a shop leaves out what it does not have. */
+export const shopSection = z.strictObject({
+  /** The address, or with `serve` the path, that receives webhooks. */
+  endpoint: z.optional(text),
+  /** Creates the order CHECKOUT_ORDER_ID: a command, or a POST to a page. */
+  create: z.optional(z.union([text, post])),
+  /** Where the shop shows an order: an address with `{order_id}` or `{session_id}`, or a command. */
+  orderView: z.optional(text),
+  orderViewCommand: z.optional(text),
+  /** Matches the view of a paid order. Default: the field `paid` of a JSON view. */
+  paidWhen: z.optional(pattern),
+  /** How often the order was booked, and the booked amount: a field of a JSON view, or a pattern with one group. */
+  bookings: z.optional(text),
+  amount: z.optional(text),
+  /** The page that customers return to. */
+  returnUrl: z.optional(text),
+  /** A pattern with one group that finds the order_id in the output of `create`, if the shop draws its own. */
+  orderIdOf: z.optional(pattern),
+  /** Serves the shop on the port in PORT. */
+  serve: z.optional(text),
+  /** Tells a supervisor to restart the shop. */
+  restart: z.optional(text),
+  /** The variable with the `Cookie` header of a signed-in customer. */
+  cookie: z.optional(z.strictObject({ env: text })),
+  settle: z.optional(span),
+});
+/** What a merchant says of a shop. */
+export type ShopSection = DomainOf<typeof shopSection>;
+/** A field of the section. */
+export type ShopField = keyof ShopSection;
+
+/** Identifies a section: another one has another sum. */
+export function sectionSum(section: ShopSection): string {
+  return hash("sha256", JSON.stringify(section), "hex");
+}
+
+/** Whether a text is a regular expression. */
+export function isPattern(given: string): boolean {
+  try {
+    return new RegExp(given) instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a text is a duration that a view may be late. */
+export function isSettle(given: string): boolean {
+  const milliseconds = parseDurationText(given);
+  return milliseconds !== undefined && milliseconds >= 0 && milliseconds <= MAX_SETTLE_MS;
+}

@@ -1,0 +1,70 @@
+// A history is a list of steps over one purchase and its neighbours. A new kind of step: its row here, its run in
+// client/judge/play.ts.
+import type { SimulatedOutcome } from "../checkout/reserved-order-id.ts";
+import type { Status } from "../checkout/checkout.ts";
+import type { Words } from "../language.ts";
+import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
+import type { DrillKind } from "../readiness/names.ts";
+import type { Neighbour } from "./neighbours.ts";
+import type { ShopField } from "./shop.ts";
+
+/** The orders of a history: the subject `a`, and its neighbours. */
+export type OrderName = "a" | "b" | "c";
+
+/** How a customer returns. */
+export type ReturnForm = {
+  /** The order whose session is in the address; null: none. Default: the order itself. */
+  readonly session?: OrderName | null;
+  readonly query?: string;
+  readonly method?: "GET" | "POST";
+  /** Default: the payment page. */
+  readonly from?: "shop" | "nowhere";
+};
+
+/** A part of a moment: a delivery of the payment, or a return, some milliseconds after the beginning. */
+export type Act =
+  | { readonly tell: OrderName; readonly copies?: number; readonly afterMs?: number }
+  | { readonly visit: OrderName; readonly afterMs?: number };
+
+/** One step. */
+export type Step =
+  /** The shop creates the order, `times` at once; again: the customer buys once more. */
+  | { readonly act: "create"; readonly of: OrderName; readonly times?: number }
+  /** Another system creates a checkout with the same order_id and another amount. */
+  | { readonly act: "create_elsewhere"; readonly of: OrderName }
+  | { readonly act: "pay"; readonly of: OrderName; readonly outcome: SimulatedOutcome }
+  /**
+   * Delivers events of the order's last checkout, one after the other: those with these statuses in this order, default
+   * all. `first`: those of its first checkout. What gets no 2xx is delivered again at the end.
+   */
+  | {
+      readonly act: "tell";
+      readonly of: OrderName;
+      readonly statuses?: readonly Status[];
+      readonly first?: true;
+      readonly how?: "forged" | "other_id" | "unknown_type";
+    }
+  | { readonly act: "at_once"; readonly acts: readonly Act[] }
+  | { readonly act: "visit"; readonly of: OrderName; readonly form?: ReturnForm }
+  /** How v1 answers: with 503, not at all, or as usual; `creates`: a status for creates. */
+  | { readonly act: "api"; readonly answers: "503" | "nothing" | "again"; readonly of: OrderName }
+  | { readonly act: "refuse_creates"; readonly status: 403 | 409; readonly times: number | null }
+  | { readonly act: "restart"; readonly during?: OrderName; readonly afterMs?: number }
+  | { readonly act: "look"; readonly of: OrderName };
+
+/** The capabilities of a shop that a history can need; `names`: its order_ids can be chosen. */
+export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "names";
+
+/** A history of a part of the checklist. */
+export type History = {
+  readonly part: Extract<DrillKind, "duplicates" | "browser_return" | "idempotency">;
+  readonly title: Words;
+  readonly steps: readonly Step[];
+  readonly needs?: readonly Need[];
+  /** How the order_ids of the neighbours resemble that of the subject. */
+  readonly neighbours?: Neighbour;
+  /** Whether no other history may run at the same time. */
+  readonly isAlone?: true;
+  /** The likely mistake, for each invariant that this history breaks in a special way. */
+  readonly causes?: Readonly<Partial<Record<JudgedInvariant, Words>>>;
+};

@@ -1,0 +1,109 @@
+import type { Words } from "../../language.ts";
+
+/** Likely mistakes, for histories that show more than the rule that they break. The list is closed. */
+export const JUDGE_CAUSES = {
+  loses_plain: [
+    "An ordinary payment is lost: the shop answered 2xx to its event and does not show the order as paid. Compare events by sequence within one data.id, not by created_at or the time of the last write, and check that --paid-when matches a paid order.",
+    "普通支付丢失：对支付事件返回了 2xx，订单却没有显示已支付。请在同一 data.id 内比较 sequence，而不要比较 created_at 或最后写入时间；并检查 --paid-when 是否匹配已支付的订单。",
+  ],
+  books_unverified: [
+    "The order is booked after a badly signed event: the shop acts on an event before, or without, verifying it. Verify first, and ignore an event that is not valid.",
+    "收到签名错误的事件后就入账：在验签之前处理了事件，或没有验签。请先验签，对无效的事件不做任何处理。",
+  ],
+  books_pending: [
+    "The order is booked although its only attempt was declined and its status is pending. Book only order.succeeded and checkout_session.succeeded, or a status of succeeded from GET /v1/checkout-sessions/{id}.",
+    "唯一一次支付尝试被拒，状态为 pending，却已入账。只能依据 order.succeeded 和 checkout_session.succeeded，或 GET /v1/checkout-sessions/{id} 返回的 succeeded 状态入账。",
+  ],
+  books_every_end: [
+    "The order is booked although its checkout ended without a payment: the shop most likely books every end. Book only order.succeeded and checkout_session.succeeded, or a status of succeeded from GET /v1/checkout-sessions/{id}.",
+    "收款单未支付就已结束，却已入账：很可能无论如何结束都会入账。只能依据 order.succeeded 和 checkout_session.succeeded，或 GET /v1/checkout-sessions/{id} 返回的 succeeded 状态入账。",
+  ],
+  books_unknown_type: [
+    "The order is booked by an event of a type that this version does not have: the shop takes every type that it does not know for a payment. Ignore unknown types, and answer 2xx.",
+    "收到本版本没有的事件类型就入账：商店把不认识的类型都当作支付。请忽略未知类型，并返回 2xx。",
+  ],
+  lost_early: [
+    "The payment event arrived before the event of the order's creation; the shop answered 2xx and did nothing, and after a 2xx the event is not sent again. Process each event regardless of earlier ones, store it for later, or answer 5xx.",
+    "支付事件先于订单的创建事件到达，返回了 2xx 却没有处理；之后不会再推送。无论之前收到过什么，都应处理该事件，或保存起来稍后处理，或返回 5xx。",
+  ],
+  books_again: [
+    "The order is booked again when its payment is delivered again: store the event_id of each event, in the same transaction as the booking, and answer 2xx to a known event without booking. The id of the signed body counts, not the header Checkout-Event-Id, which is not signed.",
+    "再次推送支付事件时重复入账：请在入账的同一事务中保存每个事件的 event_id，对已知的事件返回 2xx，不再入账。以已签名的请求体中的 id 为准，而不是没有签名的请求头 Checkout-Event-Id。",
+  ],
+  goes_back: [
+    "The order is no longer paid after an older event arrived late: never go back from a final status. Compare the sequence of events with the same data.id, or ask GET /v1/checkout-sessions/{id}.",
+    "较早的事件迟到之后，订单不再是已支付：最终状态不可回退。请比较同一 data.id 的事件的 sequence，或查询 GET /v1/checkout-sessions/{id}。",
+  ],
+  books_at_once: [
+    "Deliveries of one payment at the same moment are booked more than once: the shop most likely looks up the event first and stores it later. Insert the event_id into a column with a unique index, in the same transaction as the booking.",
+    "同一笔支付的多次推送同时到达时重复入账：很可能先查事件是否已知，之后才写入。请在入账的同一事务中，把 event_id 插入带唯一索引的列。",
+  ],
+  lost_at_once: [
+    "Payments of several orders arrived at the same moment, and one was answered with 2xx and not booked: the shop most likely drops events while it is busy, or reads all orders and writes them back. Change one order in one transaction, identify events by event_id alone, and answer 5xx to an event that was not processed.",
+    "多个订单的支付同时到达，其中一个返回了 2xx 却没有入账：很可能在忙时丢弃事件，或读出全部订单再全部写回。请在一个事务中只修改一个订单，只用 event_id 识别事件，没有处理的事件应返回 5xx。",
+  ],
+  mixes_up: [
+    "An event of one order changes another order whose order_id resembles it: the shop finds orders by a part of the id, without regard to case, or takes the newest one. Find the order by its whole, unchanged order_id.",
+    "一个订单的事件改变了另一个 order_id 相似的订单：很可能只比较 id 的一部分、不区分大小写，或取最新的订单。请用完整且未改动的 order_id 查找订单。",
+  ],
+  other_amount: [
+    "A payment of another amount and currency is booked as this order: compare amount_minor and currency of the event with the order before booking it.",
+    "另一金额和币种的支付被当作本订单入账：入账前请把事件的 amount_minor 和 currency 与订单比较。",
+  ],
+  lost_without_api: [
+    "The API did not answer while the shop handled the payment event; the shop answered 2xx and never booked the payment. Answer 5xx if an event could not be processed, so that it is sent again.",
+    "商店处理支付事件时 API 没有响应，商店返回了 2xx，此后一直没有入账。无法处理事件时请返回 5xx，以便重新推送。",
+  ],
+  forgets: [
+    "The payment is booked again when its event arrives much later, after many other events: the shop most likely remembers events for a short time, or only the last few. Keep the event_id of every event for at least 120 hours.",
+    "很久之后，在许多其他事件之后再次收到支付事件时重复入账：对事件的记忆很可能会过期，或只记住最近几个。请保存每个事件的 event_id 至少 120 小时。",
+  ],
+  lost_at_restart: [
+    "The payment was lost or booked again because the shop was restarted at the moment of its event: store the event and the booking in one transaction before you answer 2xx.",
+    "商店在收到支付事件的时刻重启，支付因此丢失或重复入账：请在返回 2xx 之前，在一个事务中保存事件和入账。",
+  ],
+  second_attempt: [
+    "The customer bought the order again after its first checkout had ended, and paid the second one: it must be booked once, and stay booked when events of the first one arrive late. Keep a state for each data.id: sequence counts the events of one checkout.",
+    "首个收款单结束后顾客再次下单并支付：应入账一次，首个收款单的事件迟到时也不应改变。请为每个 data.id 分别保存状态：sequence 只在一个收款单内计数。",
+  ],
+  create_resets: [
+    "The customer went back and bought a paid order again, and the order is no longer paid: creating must not write a paid order anew.",
+    "顾客返回并再次购买已支付的订单，订单不再是已支付：创建时不得重写已支付的订单。",
+  ],
+  double_click: [
+    "The purchase was started several times at once, and made more than one checkout or failed: draw and store the Idempotency-Key of a purchase in one statement, and repeat a create that is answered with idempotency_in_progress.",
+    "同时多次发起同一购买，产生了多个收款单或失败：请用一条语句生成并保存该次购买的 Idempotency-Key，并在收到 idempotency_in_progress 后重试。",
+  ],
+  conflict_new_order: [
+    "A create was answered with 409, and the shop took another order_id: report the conflict, or repeat the same request.",
+    "创建请求收到 409 后，商店换用了另一个 order_id：请报告冲突，或重复相同的请求。",
+  ],
+  never_gives_up: [
+    "Every create was refused with 403, and the command did not end with a failure: 400, 401, 403 and 409 do not pass by themselves. Stop, and report them.",
+    "每次创建都被 403 拒绝，命令却没有以失败结束：400、401、403 和 409 不会自行消失。请停止并报告。",
+  ],
+  believes_return: [
+    "The order is booked because the customer returned. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}, and take only succeeded for paid.",
+    "因为顾客返回就入账。返回不能证明任何事，任何人都能打开该地址：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}，只有 succeeded 才是已支付。",
+  ],
+  gives_up: [
+    "The customer returned before the payment was final, and the shop gave the order up: the payment that followed was not booked. A return must not end an order; leave it open until its webhook arrives.",
+    "支付完成之前顾客返回，商店就放弃了该订单：之后的支付没有入账。返回不得结束订单；请保持未完成，直到收到 webhook。",
+  ],
+  mixes_orders: [
+    "The customer returned with the session of another, paid order, and this order is booked: ask about the session that you have stored with the order, and compare the whole order_id of the answer.",
+    "顾客返回时使用了另一个已支付订单的会话，本订单因此入账：请查询与订单一起保存的会话，并比较响应中完整的 order_id。",
+  ],
+  books_by_both: [
+    "Return page and webhook book the same payment: each looks whether the order is paid and books it afterwards. Let both call one function that books only an unpaid order, in one transaction or by one conditional UPDATE.",
+    "返回页面和 webhook 为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
+  ],
+  believes_without_api: [
+    "The API did not answer when the customer returned, and the order is booked: without an answer nothing is proven. Leave the order open until its webhook arrives.",
+    "顾客返回时 API 没有响应，订单却已入账：没有响应就没有证明。请保持未完成，直到收到 webhook。",
+  ],
+  paid_without_asking: [
+    "The order is booked after the customer's return, before any webhook, and the shop has not asked the API: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (A view that asks the service shows the service's records, not your shop's.)",
+    "顾客返回后、任何 webhook 推送之前就已入账，而商店没有查询 API：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。（查询本服务的视图显示的是本服务的记录，而不是您的商店的。）",
+  ],
+} as const satisfies Readonly<Record<string, Words>>;

@@ -1,0 +1,108 @@
+import type { Words } from "../../language.ts";
+import type { DrillSentence } from "../drill-sentences.ts";
+
+/** Why a history was not judged. */
+export const NOT_JUDGED = {
+  unreadable: [
+    "the view of the order could not be read: it must answer 2xx, or 404 for an unknown order; a command must exit with 0",
+    "无法读取订单视图：视图必须返回 2xx，订单不存在时返回 404；如果是命令，退出码必须为 0",
+  ],
+  late: (seconds) => [
+    `the view showed the payment after ${seconds} s: set settle, how late your view may be, to more than that`,
+    `视图在 ${seconds} 秒之后才显示支付：请把 settle（视图最多延迟多久）设得更大`,
+  ],
+  unreached: (where) => [
+    `no visit reached your return page, only ${where}: let it be opened without a sign-in, or set cookie`,
+    `没有一次访问到达返回页面，只到达 ${where}：请允许不登录访问，或设置 cookie`,
+  ],
+  unknown_order: [
+    "the view answers 404 for an order that your shop did not create: let your shop create the orders (create), or name unpaid orders of it with --checkout",
+    "对不是您的商店创建的订单，视图返回 404：请让商店创建订单（create），或用 --checkout 指定它的未支付订单",
+  ],
+  no_order: (why) => [`the order could not be created: ${why}`, `无法创建订单：${why}`],
+  budget: ["the budget was used up before it was run", "预算用完，没有运行"],
+  interrupted: ["the run was interrupted before", "运行在此之前被中断"],
+  unpayable: (why) => [`it could not be played: ${why}`, `无法运行：${why}`],
+} as const satisfies Readonly<Record<string, DrillSentence>>;
+
+/** The expected amount of a booking. */
+export function amountWords(amount: string): Words {
+  return [`the amount ${amount}`, `金额 ${amount}`];
+}
+
+/** A broken rule without a special cause. */
+export function ruleWords({ rule, remedy }: { readonly rule: Words; readonly remedy: Words }): Words {
+  return [`${rule[0]}: ${remedy[0]}`, `${rule[1]}：${remedy[1]}`];
+}
+
+/** Notes of histories that held. */
+export const NOTES = {
+  dead_page: [
+    "Buying again after the end leads to the same ended checkout: an order of this shop can be bought only once. If that is not what you want, send a new Idempotency-Key after a checkout that failed, expired or was cancelled.",
+    "收款单结束后再次下单会得到同一个已结束的收款单：该商店的订单只能购买一次。如果并非有意，请在收款单失败、过期或取消后使用新的 Idempotency-Key。",
+  ],
+} as const satisfies Readonly<Record<string, Words>>;
+
+/** What a run cannot judge because the section `shop` has no such field; a risk only where it says so. */
+export const MISSING_FIELDS = {
+  bookings: {
+    isRisk: true,
+    title: ["the number of bookings in the view", "视图显示的入账次数"],
+    note: [
+      "the view shows only a status, which cannot reveal a second booking: let it show how often the order was booked, as times in JSON, or name it with bookings",
+      "视图只显示状态，无法看出是否重复入账：请显示订单入账次数（JSON 字段 times），或用 bookings 指定",
+    ],
+  },
+  create: {
+    isRisk: true,
+    title: ["orders that your shop creates", "由您的商店创建的订单"],
+    note: [
+      "the shop created no orders for this run, so the purchase again, neighbours and payments at the same moment were not tried: set create",
+      "本次运行没有由商店创建订单，因此没有检查再次下单、相邻订单和同时到达的支付：请设置 create",
+    ],
+  },
+  amount: {
+    isRisk: false,
+    title: ["the booked amount", "入账金额"],
+    note: [
+      "the view shows no amount, so the booked amount was not compared: set amount",
+      "视图不显示金额，因此没有比较入账金额：请设置 amount",
+    ],
+  },
+  restart: {
+    isRisk: false,
+    title: ["a restart of the shop", "商店重启"],
+    note: [
+      "the shop was not restarted, so events that it keeps only in memory were not lost: set restart or serve",
+      "没有重启商店，因此不会发现只保存在内存中的事件：请设置 restart 或 serve",
+    ],
+  },
+  quick: {
+    isRisk: true,
+    title: ["a payment again, after more than 30 s", "超过 30 秒后再次推送支付"],
+    note: [
+      "the run used --quick: it did not show whether the shop forgets events after 30 s",
+      "运行使用了 --quick：没有检查对事件的记忆是否在 30 秒后过期",
+    ],
+  },
+} as const satisfies Readonly<
+  Record<string, { readonly isRisk: boolean; readonly title: Words; readonly note: Words }>
+>;
+/** A field whose absence leaves something unjudged. */
+export type MissingField = keyof typeof MISSING_FIELDS;
+
+/** The risks in the steps of a part. */
+export function risksIn(
+  steps: readonly { readonly name: string; readonly cause: string | null }[],
+): readonly string[] {
+  return steps.flatMap(({ name, cause }) => (cause !== null && RISKS.has(name) ? [cause] : []));
+}
+
+const RISKS: ReadonlySet<string> = new Set(
+  Object.entries(MISSING_FIELDS).flatMap(([field, { isRisk }]) => (isRisk ? [missingStepName(field)] : [])),
+);
+
+/** The name of the step that tells of a missing field. */
+export function missingStepName(field: string): string {
+  return `no_${field}`;
+}

@@ -1,0 +1,137 @@
+import { expect, test } from "vitest";
+import { parseView } from "../../src/core/explore/view.ts";
+import { HISTORIES } from "../../src/core/judge/histories.ts";
+import {
+  judgeHistory,
+  stepOf,
+  type CreateFact,
+  type LookFact,
+  type Truth,
+} from "../../src/core/judge/judge.ts";
+import { neighbourIds } from "../../src/core/judge/neighbours.ts";
+import { isPattern, isSettle } from "../../src/core/judge/shop.ts";
+import { withShopSection } from "../../src/core/judge/section-text.ts";
+import type { History, Step } from "../../src/core/judge/step.ts";
+
+const UNPAID: Truth = { paid: false, told: false, asked: false, amountMinor: 1999 };
+const TOLD: Truth = { paid: true, told: true, asked: true, amountMinor: 1999 };
+const HELD_BACK: Truth = { ...TOLD, told: false, asked: false };
+
+function look(
+  paid: boolean,
+  truth: Truth,
+  more: Partial<LookFact["view"] & { waitedMs: number }> = {},
+): LookFact {
+  const { waitedMs = 0, ...shown } = more;
+  const view = { paid, times: null, amountMinor: null, ...shown };
+  return { kind: "look", of: "a", view, got: "shown", truth, waitedMs };
+}
+
+function create(more: Partial<CreateFact> = {}): CreateFact {
+  const runs = [{ hasEnded: true, isDone: true, got: "exit code 0" }];
+  return {
+    kind: "create",
+    of: "a",
+    runs,
+    isRefused: false,
+    isAgain: false,
+    live: 1,
+    hasOtherId: false,
+    ...more,
+  };
+}
+
+function verdict(...facts: Parameters<typeof judgeHistory>[1]): string {
+  const judged = judgeHistory({}, facts, undefined);
+  if (judged.state === "broken") return judged.invariant;
+  return judged.state === "held" ? "held" : `not judged: ${judged.field}`;
+}
+
+test("each rule is broken by what breaks it, and by nothing else", () => {
+  const failed = [{ hasEnded: true, isDone: false, got: "exit code 1" }];
+  const endless = [{ hasEnded: false, isDone: false, got: "" }];
+  const rows: readonly (readonly [expected: string, ...facts: Parameters<typeof judgeHistory>[1]])[] = [
+    ["held", create(), look(false, UNPAID), look(true, TOLD, { times: 1, amountMinor: 1999 })],
+    ["never_unpaid", look(true, UNPAID)],
+    ["never_unpaid", look(false, UNPAID, { times: 1 })],
+    ["never_unpaid", look(true, HELD_BACK)],
+    ["held", look(true, { ...HELD_BACK, asked: true })],
+    ["held", look(false, HELD_BACK)],
+    ["booked_when_paid", look(false, TOLD)],
+    ["booked_when_paid", look(true, TOLD, { times: 0 })],
+    ["booked_once", look(true, TOLD, { times: 2 })],
+    ["right_amount", look(true, TOLD, { times: 1, amountMinor: 19.99 })],
+    ["final_stays", look(true, TOLD), look(false, TOLD)],
+    ["takes_events", { kind: "refused", of: "a", type: "order.created", got: "409" }],
+    ["one_order", create({ live: 2 })],
+    ["one_order", create({ hasOtherId: true })],
+    ["client_ends", create({ runs: failed })],
+    ["client_ends", create({ runs: endless })],
+    ["client_ends", create({ live: 0 })],
+    ["held", create({ runs: failed, isRefused: true, live: 0 })],
+    ["client_ends", create({ isRefused: true, live: 0 })],
+    ["held", create({ runs: failed, isAgain: true })],
+  ];
+  for (const [expected, ...facts] of rows)
+    expect([expected, verdict(...facts)]).toEqual([expected, expected]);
+});
+
+test("what is late, unreadable or never reached is not judged, and names its field", () => {
+  expect(verdict(look(true, TOLD, { waitedMs: 30_000 }))).toBe("not judged: settle");
+  expect(judgeHistory({}, [look(true, TOLD, { waitedMs: 30_000 })], 60_000).state).toBe("held");
+  expect(verdict({ ...look(false, UNPAID), view: null })).toBe("not judged: orderView");
+  const login = { kind: "visit", hasArrived: false, got: "/login (200)" } as const;
+  expect(verdict(login, look(false, UNPAID))).toBe("not judged: returnUrl");
+  expect(verdict(login, { ...login, hasArrived: true }, look(false, UNPAID))).toBe("held");
+  const dead = judgeHistory({}, [{ kind: "note", note: "dead_page" }], undefined);
+  expect(stepOf("second_failed", dead, null)).toMatchObject({
+    passed: true,
+    cause: expect.stringContaining("only once"),
+  });
+});
+
+test("a history uses only orders that it has created, and needs what its steps use", () => {
+  for (const [name, history] of Object.entries<History>(HISTORIES)) {
+    const created = new Set(history.steps.flatMap((step) => (step.act === "create" ? [step.of] : [])));
+    const used = history.steps.flatMap((step: Step) => ("of" in step ? [step.of] : []));
+    expect([name, used.filter((of) => !created.has(of))]).toEqual([name, []]);
+    const visits = history.steps.some((step) =>
+      step.act === "at_once" ? step.acts.some((act) => "visit" in act) : step.act === "visit",
+    );
+    const needs = history.needs ?? [];
+    expect([name, visits && !needs.includes("returnUrl")]).toEqual([name, false]);
+    const restarts = history.steps.some(({ act }) => act === "restart");
+    expect([name, restarts && !needs.includes("restart")]).toEqual([name, false]);
+  }
+});
+
+test("neighbours differ, and each fits into an order_id", () => {
+  for (const id of ["order-1001", "1001", "a", "x".repeat(32)])
+    for (const how of ["other_case", "longer", "shorter", "last_digit", "same_end", "same_head"] as const) {
+      const ids = neighbourIds(id, how);
+      expect([id, how, new Set(ids).size, ids.every((one) => one.length <= 32)]).toEqual([id, how, 3, true]);
+    }
+});
+
+test("a view shows bookings and amount in fields or by patterns", () => {
+  const xml = "<status>paid</status><parcels>2</parcels>";
+  const shown = parseView(xml, { paidWhen: /paid/, bookings: String.raw`<parcels>(\d+)`, amount: "amount" });
+  expect(shown).toEqual({ paid: true, times: 2, amountMinor: null });
+  const json = '{"paid":false,"count":0,"amount_minor":"19.99"}';
+  expect(parseView(json, { paidWhen: undefined, bookings: "count" })).toEqual({
+    paid: false,
+    times: 0,
+    amountMinor: 19.99,
+  });
+  expect(parseView("no JSON", { paidWhen: undefined })).toBeUndefined();
+});
+
+test("the section of a shop keeps the rest of a file, and its values are checked", () => {
+  const before = '{\n  // a comment\n  "sandbox": { "port": 4242 }\n}\n';
+  const after = withShopSection(before, { create: "node buy.js", paidWhen: "paid", returnUrl: "" });
+  expect(after).toContain("// a comment");
+  expect(after).toContain('"paid_when": "paid"');
+  expect(after).not.toContain("return_url");
+  expect([isPattern("("), isPattern("a+")]).toEqual([false, true]);
+  expect(["3s", "60s", "61s", "soon"].map(isSettle)).toEqual([true, true, false, false]);
+});
