@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
 import Database from "better-sqlite3";
 import { parseCredentials } from "../../src/core/state-files.ts";
 import { expect, onTestFinished, test } from "vitest";
@@ -41,20 +42,29 @@ const CLIENT = `
   await step("replayed");
 `;
 
-/** A shop whose answers can be kept back: what it is asked is kept, and the answer at `pauseAt` never comes. */
+/** The event of an order, as far as the shop reads it. */
+type Told = { readonly type: string; readonly data?: { readonly order_id?: string } };
+
+/** A right shop whose answers can be kept back: what it is asked is kept, and the answer at `pauseAt` never comes. */
 async function openShop() {
   const asked: string[] = [];
   const pids = new Set<number>();
   const state = { pauseAt: "", open: [] as ServerResponse[] };
-  const server = createServer((request, response) => {
-    const path = (request.url ?? "").replace(/\?.*/, "");
+  const paid = new Set<string>();
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const [path = "", query = ""] = (request.url ?? "").split("?");
     asked.push(path);
-    if (path.startsWith("/step/")) pids.add(Number(request.url?.replace(/.*\?/, "")));
+    if (path.startsWith("/step/")) pids.add(Number(query));
     const count = asked.filter((one) => one === path).length;
-    request.resume();
-    if (`${path} ${count}` === state.pauseAt) state.open.push(response);
-    else response.end("open");
-  }).listen(0, "127.0.0.1");
+    const body = await textOf(request);
+    if (`${path} ${count}` === state.pauseAt) return void state.open.push(response);
+    if (path === "/hooks") {
+      const { type, data } = JSON.parse(body) as Told;
+      if (type.endsWith(".succeeded")) paid.add(data?.order_id ?? "");
+    }
+    response.end(paid.has(query) ? "paid" : "open");
+  };
+  const server = createServer((request, response) => void answer(request, response)).listen(0, "127.0.0.1");
   const letGo = (): void => state.open.splice(0).forEach((response) => void response.end("open"));
   onTestFinished(() => {
     letGo();
@@ -97,7 +107,7 @@ async function openLaboratory<Sandbox extends Pick<SandboxProcess, "ready" | "po
   const script = join(cwd, "client.mjs");
   writeFileSync(script, CLIENT);
   const client = ["--client-command", `SHOP="${shop.url}" "${process.execPath}" "${script}"`];
-  const view = ["--order-view", `${shop.url}/orders`, "--paid-when", "never"];
+  const view = ["--order-view", `${shop.url}/orders?{order_id}`, "--paid-when", "^paid$"];
   const lines = {
     idempotency: ["idempotency", ...client],
     browser_return: ["browser-return", "--return-url", `${shop.url}/thanks`, ...view],
@@ -132,11 +142,13 @@ const STEPS = [
   ["browser_return", "/orders", 1],
   ["browser_return", "/thanks", 1],
   ["browser_return", "/thanks", 3],
-  ["browser_return", "/orders", 3],
+  // Past the plain purchase, which has no lease.
+  ["browser_return", "/orders", 12],
   ["webhook", "/hooks", 1],
   ["webhook", "/hooks", 5],
   ["duplicates", "/orders", 1],
   ["duplicates", "/hooks", 2],
+  ["duplicates", "/hooks", 12],
 ] as const;
 
 /** So many laboratories work side by side: what is waited for there leaves the processors alone. */
@@ -166,7 +178,7 @@ test("a drill that is killed leaves nothing armed, paused or half shown", async 
 });
 
 test("a sandbox that is killed while a drill holds something forgets it", async () => {
-  const kills = [STEPS[0], STEPS[7], STEPS[10], STEPS[12]];
+  const kills = [STEPS[0], STEPS[7], STEPS[10], STEPS[13]];
   const laboratories = await openLaboratories(kills.length, () => openLaboratory(startSandbox));
   await sideBySide(kills, laboratories, async ([kind, path, nth], laboratory) => {
     const { shop, cwd, current, drillHere, restart } = laboratory;
