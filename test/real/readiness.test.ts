@@ -711,6 +711,7 @@ test("the report is a table for people, one line of JSON, JUnit XML and Markdown
   await done("return-origins add http://localhost:3000");
   const added = JSON.parse(await done(`endpoints add ${HOOKS} --json`)) as Record<string, string>;
   receive(shop, () => added["signing_secret"] ?? "");
+  installClient(harness, rightClient);
   await done(RETURN);
   const hostile = `</failure>&<b>]]>\`@team|"'[x](http://evil.example)\u202e`;
   expect((await harness.run(["production", "request", "--note", hostile])).code).toBe(0);

@@ -53,8 +53,11 @@ export async function runHistories(
     (name) => isPlanned(name, plan) && canRun(HISTORIES[name] as History, shop),
   );
   const judged: JudgedHistory[] = [];
+  const failing = new AbortController();
+  const ownBench = { ...bench, signal: AbortSignal.any([bench.signal, failing.signal]) };
   const run = async ([name, kind]: Turn): Promise<void> => {
-    const one = await judgeOne(bench, name, { kind, isLate: world.monotonic() >= until });
+    const one = await judgeOne(ownBench, name, { kind, isLate: world.monotonic() >= until });
+    if (failing.signal.aborted) return;
     judged.push(one);
     plan.onJudged(one);
   };
@@ -63,9 +66,17 @@ export async function runHistories(
   const isAlone = ([name]: Turn): boolean => (HISTORIES[name] as History).isAlone === true;
   const left = turns.filter((turn) => !isAlone(turn)).values();
   const worker = async (): Promise<void> => {
-    for (const turn of left) await run(turn);
+    try {
+      for (const turn of left) await run(turn);
+    } catch (error) {
+      // Without its lease, for example, nothing more may be done to the shop.
+      failing.abort();
+      throw error;
+    }
   };
-  await Promise.all(Array.from({ length: WIDTH }, worker));
+  const lanes = await Promise.allSettled(Array.from({ length: WIDTH }, worker));
+  const failed = lanes.find((lane) => lane.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
   for (const turn of turns.filter(isAlone)) await run(turn);
   return judged;
 }
