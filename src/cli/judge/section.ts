@@ -24,7 +24,15 @@ const COMMANDS = ["create", "orderViewCommand", "serve", "restart"] as const;
 
 /** The description of the shop. Refuses commands of a file that nobody has confirmed. */
 export async function describeShop(context: Context, options: ShopOptions): Promise<ShopDescription> {
-  const section = await readSection(context, options);
+  return describeSection(context, await readSection(context, options), options);
+}
+
+/** The description that a section and options give; options win. */
+export async function describeSection(
+  context: Context,
+  section: ShopSection,
+  options: ShopOptions,
+): Promise<ShopDescription> {
   const { endpoint, create, orderView, orderViewCommand, paidWhen, bookings, amount } = options;
   const { returnUrl, orderIdOf, serve, restart, settle } = options;
   const isOtherView = orderView !== undefined || orderViewCommand !== undefined;

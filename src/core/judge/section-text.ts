@@ -3,10 +3,15 @@ import { snakeCase } from "../text.ts";
 
 const FORMAT = { formattingOptions: { insertSpaces: true, tabSize: 2, eol: "\n" } } as const;
 
+/** The section in its names of the file; what is not set is left out. */
+export function shopRow(section: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const rows = Object.entries(section).filter(([, value]) => value !== undefined && value !== "");
+  return Object.fromEntries(rows.map(([name, value]) => [snakeCase(name), value]));
+}
+
 /** The text of a configuration with this section `shop`; comments and all other sections stay. */
 export function withShopSection(text: string, section: Readonly<Record<string, unknown>>): string {
-  const rows = Object.entries(section).filter(([, value]) => value !== undefined && value !== "");
-  const shop = Object.fromEntries(rows.map(([name, value]) => [snakeCase(name), value]));
+  const shop = shopRow(section);
   const before = text.trim() === "" ? "{}\n" : text;
   const edited = applyEdits(before, modify(before, ["shop"], shop, FORMAT));
   return edited.endsWith("\n") ? edited : `${edited}\n`;

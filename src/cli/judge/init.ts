@@ -1,0 +1,207 @@
+// `checkout shop init`: a question for each field of the section; a new field needs a row in QUESTIONS.
+import { join } from "node:path";
+import type { ControlTarget } from "../../client/control/control.ts";
+import { parseCommandLine } from "../../client/merchant-command.ts";
+import { CONFIG_FILE } from "../../core/config/file-name.ts";
+import { parseDurationText } from "../../core/duration.ts";
+import { shopRow, withShopSection } from "../../core/judge/section-text.ts";
+import { isPattern, isSettle, type ShopField, type ShopSection } from "../../core/judge/shop.ts";
+import { printable } from "../../core/text.ts";
+import { findNearestConfig } from "../../host/config/find.ts";
+import { loadConfig } from "../../host/config/load.ts";
+import type { Context } from "../command.ts";
+import { catchRefusal, EXIT, refuseUsage, unwrap } from "../problem.ts";
+import { unlessInterrupted, type Questions } from "../prompts.ts";
+import { controlTarget } from "../target/control.ts";
+import { describeSection, trustWritten } from "./section.ts";
+import { tryCreating, tryShop, type Trial } from "./trials.ts";
+
+/** The answers so far; `form` belongs to `create`. */
+type Answers = Partial<Record<ShopField | "form", string>>;
+type Question = {
+  readonly message: string;
+  readonly suggested?: string;
+  readonly validate?: (answer: string, world: Context["world"]) => true | string;
+  /** Whether the question is asked, after these answers; default: always. */
+  readonly isAsked?: (answers: Answers) => boolean;
+};
+
+/** An answer to `create` that is a page instead of a command. */
+const POST = /^POST\s+(\S+)$/;
+const PATTERN = "must be a regular expression";
+const NEEDED = "needed: only your shop can tell whether it treats an order as paid";
+const isCommand = (answer: string): true | string => {
+  const parsed = parseCommandLine(answer);
+  return parsed.ok || parsed.refusal.message;
+};
+
+const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
+  serve: {
+    message: "Command that serves your shop on the port in PORT (empty: it is running)",
+    validate: isCommand,
+  },
+  endpoint: {
+    message: "URL at which your shop receives webhooks, or its path with a command that serves",
+    suggested: "/hooks",
+    isAsked: ({ serve = "" }) => serve !== "",
+  },
+  cookie: {
+    message: "Variable with the Cookie header of a signed-in customer (empty: no sign-in is needed)",
+    validate: (answer, { env }) =>
+      answer === "" || Boolean(env[answer]) || "must be the name of a variable that is set, not the cookie",
+  },
+  create: {
+    message:
+      "Command that creates the order CHECKOUT_ORDER_ID, or POST and the address of a page (empty: your shop has none)",
+    validate: isCommandOrPage,
+  },
+  form: {
+    message: "Fields of the form of that page",
+    suggested: "order_id={order_id}",
+    isAsked: ({ create = "" }) => POST.test(create),
+  },
+  orderIdOf: {
+    message:
+      "Pattern with one group that finds the order_id in the answer, if your shop draws its own (empty: it does not)",
+    validate: (answer) => isPattern(answer) || PATTERN,
+    isAsked: ({ create }) => create !== "",
+  },
+  orderView: {
+    message: "URL or path that shows an order, with {order_id} or {session_id} (empty: a command shows it)",
+  },
+  orderViewCommand: {
+    message: "Command that shows the order CHECKOUT_ORDER_ID",
+    validate: (answer) => (answer === "" ? NEEDED : isCommand(answer)),
+    isAsked: ({ orderView }) => orderView === "",
+  },
+  paidWhen: {
+    message: "Pattern that matches the view of a paid order",
+    suggested: '"status": *"paid"',
+    validate: (answer) => isPattern(answer) || PATTERN,
+  },
+  bookings: {
+    message: "How often it was booked: a JSON field or a pattern with one group",
+    suggested: "times",
+  },
+  amount: {
+    message: "The booked amount: a JSON field or a pattern with one group",
+    suggested: "amount_minor",
+  },
+  returnUrl: { message: "URL or path of the page that customers return to (empty: none)" },
+  restart: {
+    message: "Command that restarts your shop (empty: none)",
+    validate: isCommand,
+    isAsked: ({ serve }) => serve === "",
+  },
+  settle: {
+    message: "How late the view may show a payment",
+    suggested: "3s",
+    validate: (answer) => isSettle(answer) || "must be a duration from 0s to 60s",
+  },
+};
+
+function isCommandOrPage(answer: string): true | string {
+  return POST.test(answer) || isCommand(answer);
+}
+
+const FIELDS = Object.keys(QUESTIONS) as readonly (keyof Answers)[];
+
+/** Asks, tries each answer, and writes the section. */
+export async function runInit(context: Context): Promise<number> {
+  const { world, printer } = context;
+  if (!world.isInteractive())
+    throw refuseUsage(
+      "checkout shop init asks questions, which needs a terminal",
+      "write the section shop by hand: docs/launch.md",
+    );
+  // A file with a mistake is refused before the questions.
+  unwrap(await loadConfig(world, {}));
+  const control = await controlTarget(context);
+  const answers = await unlessInterrupted(
+    world,
+    (questions) => askAll(context, questions, control),
+    "; nothing was written",
+  );
+  const shop = { ...sectionOf(answers), settle: answers.settle };
+  const path = findNearestConfig(world) ?? join(world.cwd, CONFIG_FILE);
+  const before = world.files.exists(path) ? (world.files.read(path) ?? "") : "";
+  world.files.write(path, withShopSection(before, shop));
+  await trustWritten(context);
+  await printer.result({ file: path, shop: shopRow(shop) }, () =>
+    [
+      `${printer.style.green("✓")} wrote the section shop of ${printable(path)}`,
+      `  ${printer.style.cyan("→")} checkout checklist run`,
+    ].join("\n"),
+  );
+  return EXIT.done;
+}
+
+async function askAll(context: Context, questions: Questions, control: ControlTarget): Promise<Answers> {
+  const answers: Answers = {};
+  const { world, printer } = context;
+  for (let at = 0; at < FIELDS.length; at += 1) {
+    const field = FIELDS[at] ?? "settle";
+    const { message, suggested, validate = () => true, isAsked = () => true } = QUESTIONS[field];
+    if (!isAsked(answers)) continue;
+    const asked = {
+      message,
+      validate: (answer: string) => validate(answer.trim(), world),
+      ...(suggested === undefined ? {} : { suggested }),
+    };
+    answers[field] = (await questions.text(asked)).trim();
+    const trials = await tryAnswer(context, control, { field, answers });
+    for (const { ok, text } of trials)
+      printer.talk(`${ok ? printer.style.green("✓") : printer.style.red("✗")} ${printable(text)}`);
+    const wrong = trials.find(({ ok }) => !ok);
+    if (wrong !== undefined) at = Math.min(at, FIELDS.indexOf(wrong.field)) - 1;
+  }
+  return answers;
+}
+
+/** The answers whose trial needs more than themselves, and what is tried after them. */
+const TRIED_LATER: ReadonlySet<keyof Answers> = new Set([
+  "serve",
+  "cookie",
+  "orderView",
+  "orderViewCommand",
+  "settle",
+]);
+
+/** What trying an answer has shown of it, and everything that does not work. */
+async function tryAnswer(
+  context: Context,
+  control: ControlTarget,
+  { field, answers }: { readonly field: keyof Answers; readonly answers: Answers },
+): Promise<readonly Trial[]> {
+  const { create = "" } = answers;
+  const isPage = POST.test(create);
+  if (answers[field] === "" || TRIED_LATER.has(field) || (field === "create" && isPage)) return [];
+  const parts = PARTS[field] ?? [field === "form" ? "create" : field];
+  const trying = describeSection(context, sectionOf(answers), {}).then((described) =>
+    described.orderView === undefined && described.orderViewCommand === undefined
+      ? tryCreating(context, control, described)
+      : tryShop(context, control, described),
+  );
+  const tried = await catchRefusal(trying);
+  if (!tried.ok) return [{ field: parts[0] ?? "serve", ok: false, text: tried.refusal.message }];
+  return tried.value.filter((one) => !one.ok || parts.includes(one.field));
+}
+
+/** Answers that are tried together with those before them. */
+const PARTS: Partial<Record<keyof Answers, readonly ShopField[]>> = {
+  endpoint: ["serve"],
+  paidWhen: ["orderView", "paidWhen"],
+};
+
+/** The section of these answers; an empty one is left out. */
+function sectionOf({ create = "", form = "", cookie = "", settle, ...others }: Answers): ShopSection {
+  const [, page] = POST.exec(create) ?? [];
+  const post =
+    page === undefined ? create : { post: page, form: Object.fromEntries(new URLSearchParams(form)) };
+  return {
+    ...Object.fromEntries(Object.entries(others).filter(([, answer]) => answer !== "")),
+    ...(create === "" ? {} : { create: post }),
+    ...(cookie === "" ? {} : { cookie: { env: cookie } }),
+    ...(settle === undefined ? {} : { settle: parseDurationText(settle) }),
+  };
+}

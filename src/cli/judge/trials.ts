@@ -1,0 +1,171 @@
+// The trials of a description, for `checkout shop init` and `check`: an order, its view, the return page, a restart.
+import type { ControlTarget } from "../../client/control/control.ts";
+import {
+  createOrders,
+  newPurchase,
+  viewedCheckout,
+  type Bench,
+  type Purchase,
+} from "../../client/judge/bench.ts";
+import { openReturnPage } from "../../client/judge/returns.ts";
+import { oneAtATime } from "../../client/judge/run.ts";
+import { readView } from "../../client/judge/view.ts";
+import { poll } from "../../client/poll.ts";
+import type { ShopField } from "../../core/judge/shop.ts";
+import { printable } from "../../core/text.ts";
+import type { Context } from "../command.ts";
+import { catchRefusal } from "../problem.ts";
+import { callAt } from "../target/call.ts";
+import { runWithSpinner } from "../target/waiting.ts";
+import { orderIdsOfShop } from "./orders.ts";
+import type { ShopDescription } from "./section.ts";
+import { bindShop, type BoundShop } from "./shop.ts";
+
+/** A tried field: whether it works, and what was seen. */
+export type Trial = { readonly field: ShopField; readonly ok: boolean; readonly text: string };
+
+/** Creates an order, reads its view, opens the return page and restarts the shop, as far as the description goes. */
+export function tryShop(
+  context: Context,
+  control: ControlTarget,
+  described: ShopDescription,
+): Promise<readonly Trial[]> {
+  return withBench(context, control, described, async (bench) => {
+    const { shop } = bench;
+    const purchase = newPurchase(bench.newId());
+    const trials = [...tryServing(described), ...(await tryCreate(bench, purchase))];
+    if (trials.some(({ ok }) => !ok)) return trials;
+    trials.push(...(await tryView(bench, purchase)));
+    if (shop.returnUrl !== undefined && purchase.checkouts.length > 0)
+      trials.push(await tryReturn(bench, purchase, shop.returnUrl));
+    if (described.restart !== undefined && shop.restart !== undefined)
+      trials.push(await tryRestart(shop.restart));
+    return trials;
+  });
+}
+
+/** Starts the shop and creates an order, of a description that has no view yet. */
+export function tryCreating(
+  context: Context,
+  control: ControlTarget,
+  described: ShopDescription,
+): Promise<readonly Trial[]> {
+  return withBench(context, control, { ...described, ...UNREAD }, async (bench) => [
+    ...tryServing(described),
+    ...(await tryCreate(bench, newPurchase(bench.newId()))),
+  ]);
+}
+
+/** A view that is not read: a shop is bound only with one. */
+const UNREAD = { orderViewCommand: "exit 1" } as const;
+
+function withBench(
+  context: Context,
+  control: ControlTarget,
+  described: ShopDescription,
+  use: (bench: Bench) => Promise<readonly Trial[]>,
+): Promise<readonly Trial[]> {
+  const { world } = context;
+  return runWithSpinner(context, async ({ signal }) => {
+    await using shop = await bindShop(context, { control, described, options: {}, signal });
+    const newId = await orderIdsOfShop(context, control, world.freshId());
+    const bench: Bench = {
+      world,
+      target: control,
+      call: ({ storeId: _store, ...call }) => callAt(context, control, call),
+      leaseId: "",
+      shop: { ...shop, takeOrder: undefined, names: undefined, kinds: [] },
+      newId,
+      signal,
+      recording: { hasSameId: false, suffix: "", kind: "order", slowestMs: 0 },
+      alone: oneAtATime(),
+      noted: { subject: undefined },
+    };
+    // Awaited here: the shop ends with this block.
+    return await use(bench);
+  });
+}
+
+/** A served shop listens once it is bound. */
+function tryServing({ serve }: ShopDescription): readonly Trial[] {
+  return serve === undefined
+    ? []
+    : [{ field: "serve", ok: true, text: "your shop listens on the port in PORT" }];
+}
+
+async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Trial[]> {
+  if (bench.shop.create === undefined) return [];
+  const [run] = await createOrders(bench, purchase, { times: 1 });
+  const [made] = purchase.checkouts;
+  if (made === undefined)
+    return [{ field: "create", ok: false, text: `create made no order: ${run?.got ?? "it did not run"}` }];
+  const created: Trial = {
+    field: "create",
+    ok: run?.isDone === true,
+    text: `create made ${printable(made.orderId)}: ${run?.got ?? ""}`,
+  };
+  const { orderIdOf } = bench.shop;
+  if (orderIdOf === undefined) return [created];
+  const [, found] = orderIdOf.exec(run?.text ?? "") ?? [];
+  const text = `order_id_of finds ${found === undefined ? "nothing" : printable(found)} in the output of create`;
+  return [created, { field: "orderIdOf", ok: found === made.orderId, text }];
+}
+
+/** Time for the shop to know a new order, in milliseconds. */
+const KNOWN_MS = 1500;
+const LOOK_AGAIN_MS = 150;
+
+async function tryView(bench: Bench, purchase: Purchase): Promise<readonly Trial[]> {
+  const { world, target, shop, signal } = bench;
+  const checkout = viewedCheckout(purchase);
+  const look = { target, checkout, view: shop.view, env: shop.env, signal };
+  const { order, got, isMissing } = await poll(world, () => readView(world, look), {
+    isEnough: (reading) => reading.order !== null && (!reading.isMissing || purchase.checkouts.length === 0),
+    waitMs: KNOWN_MS,
+    firstPauseMs: LOOK_AGAIN_MS,
+    signal,
+  });
+  const name = `the view of ${printable(checkout.orderId)}`;
+  if (order === null)
+    return [{ field: "orderView", ok: false, text: `${name} cannot be read: ${printable(got)}` }];
+  if (isMissing && purchase.checkouts.length > 0)
+    return [
+      { field: "orderView", ok: false, text: `${name} answers 404 for an order that your shop created` },
+    ];
+  const says = order.paid ? "paid, but nobody has paid: correct paid_when" : "unpaid";
+  const shown = (field: ShopField, value: number | null, none: string): Trial => ({
+    field,
+    ok: true,
+    text: value === null ? `${field}: ${none}` : `${field}: ${value}`,
+  });
+  return [
+    { field: "paidWhen", ok: !order.paid, text: `${name} shows ${says}` },
+    shown("bookings", order.times, "not shown, so a second booking cannot be judged"),
+    shown("amount", order.amountMinor, "not shown, so the booked amount cannot be judged"),
+  ];
+}
+
+async function tryReturn(
+  { world, target, shop, signal }: Bench,
+  purchase: Purchase,
+  page: string,
+): Promise<Trial> {
+  const checkout = viewedCheckout(purchase);
+  const { hasArrived, got } = await openReturnPage(world, {
+    target,
+    page,
+    checkout,
+    form: {},
+    session: checkout.id,
+    cookies: purchase.cookies,
+    cookie: shop.view.cookie,
+    signal,
+  });
+  return { field: "returnUrl", ok: hasArrived, text: `the return page answered ${printable(got)}` };
+}
+
+async function tryRestart(restart: NonNullable<BoundShop["restart"]>): Promise<Trial> {
+  const restarted = await catchRefusal(restart());
+  const text = restarted.ok ? "the restart command ended with 0" : printable(restarted.refusal.message);
+  return { field: "restart", ok: restarted.ok, text };
+}

@@ -1,0 +1,118 @@
+import { verifyWebhook } from "../../src/core/webhook/verify.ts";
+import type { HttpRequest, HttpResponse, ShellCommand, ShellResult } from "../../src/world.ts";
+import type { HookEvent } from "./order-shops.ts";
+import type { openWebhookSite } from "./webhook-site.ts";
+
+type Site = Awaited<ReturnType<typeof openWebhookSite>>;
+
+/** How a shop differs from a plain one. */
+type ShopKind = {
+  /** The `Cookie` header that its pages need. */
+  readonly cookie?: string;
+  /** The order_id that it draws for a purchase; default: the purchase's own. */
+  readonly orderIdOf?: (cartId: string) => string;
+  /** Time from an event to its booking, in milliseconds. */
+  readonly late?: number;
+};
+
+const OK: HttpResponse = { status: 200, headers: {}, body: "" };
+const NOT_FOUND: HttpResponse = { status: 404, headers: {}, body: "" };
+
+/**
+ * A right shop: a page that buys, a command `create-order`, a receiver, a view of orders in JSON and a return page. Its
+ * command `serve` opens it on the port in PORT until it is ended; `open` opens it on port 3000.
+ */
+export function describedShop(
+  { harness, sandbox, told }: Pick<Site, "harness" | "sandbox" | "told">,
+  { cookie, orderIdOf = (cartId) => cartId, late = 0 }: ShopKind = {},
+) {
+  const orders = new Map<string, { id: string; status: string; times: number; amount: number }>();
+  const seen = new Set<string>();
+  const requests: HttpRequest[] = [];
+  const served: number[] = [];
+
+  const buy = async (cartId: string): Promise<string> => {
+    const orderId = orderIdOf(cartId);
+    const answer = await sandbox().request({
+      path: "/v1/orders",
+      headers: { "Idempotency-Key": `shop-${orderId}` },
+      body: JSON.stringify({ order_id: orderId, price_id: "price_coffee" }),
+    });
+    const { data } = JSON.parse(String(answer.body)) as { data: { id: string; amount_minor: number } };
+    const known = orders.get(orderId);
+    orders.set(orderId, known ?? { id: data.id, status: "open", times: 0, amount: data.amount_minor });
+    return orderId;
+  };
+
+  const book = ({ event_id: eventId, type, data }: HookEvent): void => {
+    const order = orders.get(data.order_id);
+    if (seen.has(eventId) || order === undefined || order.id !== data.id) return;
+    seen.add(eventId);
+    const pay = (): void => void Object.assign(order, { status: "paid", times: order.times + 1 });
+    if (type.endsWith(".succeeded")) return late === 0 ? pay() : harness.clock.after(late, pay);
+  };
+
+  const hook = ({ body, rawHeaders: headers }: HttpRequest): HttpResponse => {
+    const secrets = [sandbox().ready.signing_secret];
+    if (!verifyWebhook({ rawBody: body, headers, secrets, now: harness.clock.now() }).ok)
+      return { ...OK, status: 400 };
+    const event = JSON.parse(Buffer.from(body).toString("utf8")) as HookEvent;
+    if (event.data.order_id !== undefined) book(event);
+    return OK;
+  };
+
+  const isSignedIn = ({ rawHeaders }: HttpRequest): boolean =>
+    cookie === undefined ||
+    rawHeaders.some((value, at) => value === cookie && rawHeaders[at - 1] === "Cookie");
+
+  const answer = async (request: HttpRequest): Promise<HttpResponse> => {
+    requests.push(request);
+    const { pathname, searchParams } = new URL(request.target, "http://localhost");
+    if (pathname === "/hooks") return hook(request);
+    if (!isSignedIn(request)) return { status: 302, headers: { Location: "/login" }, body: "" };
+    if (pathname === "/buy" && request.method === "POST") {
+      const form = new URLSearchParams(Buffer.from(request.body).toString("utf8"));
+      const orderId = await buy(form.get("cart") ?? "");
+      return { status: 303, headers: { Location: `/orders/${orderId}` }, body: "" };
+    }
+    if (pathname === "/thanks") {
+      const order = orders.get(searchParams.get("order_id") ?? "");
+      return { ...OK, body: order === undefined ? "unknown" : (await told(order.id)).status };
+    }
+    const order = orders.get(pathname.slice("/orders/".length));
+    if (order === undefined) return NOT_FOUND;
+    const { status, times, amount } = order;
+    return { ...OK, body: JSON.stringify({ status, times, amount_minor: amount }) };
+  };
+
+  const program = { answer, refuse: () => NOT_FOUND };
+  const exited = (exitCode: number, stdout = ""): ShellResult => ({
+    ending: "exited",
+    exitCode,
+    stdout,
+    stderr: "",
+  });
+  const serve = async (port: number, signal: AbortSignal | undefined): Promise<ShellResult> => {
+    served.push(port);
+    harness.occupy(port, program);
+    const ended = Promise.withResolvers<void>();
+    signal?.addEventListener("abort", () => ended.resolve());
+    await ended.promise;
+    harness.vacate(port);
+    return { ...exited(0), ending: "aborted", exitCode: null };
+  };
+  const run = async ({ commandLine, env, signal }: ShellCommand): Promise<ShellResult> => {
+    if (commandLine === "create-order")
+      return exited(0, `created ${await buy(env["CHECKOUT_ORDER_ID"] ?? "")}\n`);
+    if (commandLine === "serve") return serve(Number(env["PORT"]), signal);
+    return exited(commandLine === "restart" ? 0 : 127);
+  };
+  harness.setShell(run);
+  return {
+    open: () => harness.occupy(3000, program),
+    orders,
+    requests: requests as readonly HttpRequest[],
+    /** The ports on which it was served, in their order. */
+    served: served as readonly number[],
+  };
+}
