@@ -6,7 +6,7 @@ import type { openWebhookSite } from "./webhook-site.ts";
 type Site = Awaited<ReturnType<typeof openWebhookSite>>;
 
 /** How a shop differs from a plain one. */
-type ShopKind = {
+export type ShopKind = {
   /** The `Cookie` header that its pages need. */
   readonly cookie?: string;
   /** The order_id that it draws for a purchase; default: the purchase's own. */

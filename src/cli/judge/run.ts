@@ -139,7 +139,8 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
   const described = await describeShop(context, options);
   const report = await runWithSpinner(context, async ({ signal }) => {
     await using shop = await bindShop(context, { control, options, described, signal });
-    return runAll(context, options, { control, described, shop, parts, signal });
+    // Awaited here: a served shop ends with this block.
+    return await runAll(context, options, { control, described, shop, parts, signal });
   });
   await context.printer.result(runJson(report), () =>
     runText(report, { ...context.printer, all: options.all === true }),

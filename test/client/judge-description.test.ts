@@ -1,0 +1,101 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { describedShop, type ShopKind } from "../support/described-shop.ts";
+import { EPHEMERAL } from "../support/harness.ts";
+import { openWebhookSite } from "../support/webhook-site.ts";
+
+const SHOP = "http://localhost:3000";
+const COOKIE = "session=merchant-7";
+const VIEW = ["--order-view", `${SHOP}/orders/{order_id}`, "--paid-when", '"paid"'];
+/** Waits that go on side by side add up on the clock of a harness. */
+const PATIENT = ["--settle", "60s", "--budget", "1h", "--json"];
+
+type Report = {
+  readonly ok: boolean;
+  readonly histories: number;
+  readonly broken: readonly { readonly history: string }[];
+  readonly not_judged: readonly { readonly history: string | null; readonly reason: string; field: string }[];
+};
+
+/** Judges the duplicates of a shop that is described by a section or by options. */
+async function judge({
+  kind = {},
+  section,
+  options = [],
+  env = {},
+}: {
+  readonly kind?: ShopKind;
+  readonly section?: object;
+  readonly options?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}) {
+  const site = await openWebhookSite(EPHEMERAL);
+  const shop = describedShop(site, kind);
+  shop.open();
+  const { harness } = site;
+  if (section !== undefined)
+    writeFileSync(join(harness.cwd, "checkout.config.json"), JSON.stringify({ shop: section }));
+  else await site.addEndpoint(`${SHOP}/hooks`);
+  const line = ["checklist", "run", "duplicates", ...options];
+  const { code, stdout, stderr } = await harness.run(line, { env });
+  const report = JSON.parse(stdout === "" ? "{}" : stdout) as Report;
+  const findings = [...(report.broken ?? []), ...(report.not_judged ?? [])].filter(
+    ({ history }) => history !== null,
+  );
+  return { site, shop, harness, code, stdout, stderr, report, findings };
+}
+
+test("a shop of a section is served on the port in PORT, bought from by its page, and judged by its own order_ids", async () => {
+  const { shop, code, stdout, stderr, report, findings, harness } = await judge({
+    kind: { cookie: COOKIE, orderIdOf: (cart) => `W-${cart.slice(-20)}` },
+    section: {
+      serve: "serve",
+      endpoint: "/hooks",
+      create: { post: "/buy", form: { cart: "{order_id}" } },
+      order_id_of: "/orders/(W-\\S+)",
+      order_view: "/orders/{order_id}",
+      paid_when: '"paid"',
+      cookie: { env: "SHOP_COOKIE" },
+    },
+    options: ["--trust-config", ...PATIENT],
+    env: { SHOP_COOKIE: COOKIE },
+  });
+  expect([stderr, findings, code]).toEqual([stderr, [], 0]);
+  expect(report.histories).toBeGreaterThan(5);
+  expect(shop.served.length).toBeGreaterThan(0);
+  expect(harness.programOn(shop.served[0] ?? 0)).toBeUndefined();
+  // Who reads the run, its record or a story does not read the cookie.
+  const recorded = await harness.run(["checklist", "--json"]);
+  const page = await harness.run(["requests", "list", "--json"]);
+  expect([stdout, stderr, recorded.stdout, page.stdout].filter((text) => text.includes(COOKIE))).toEqual([]);
+});
+
+test("a cookie comes from a file or a variable; without it nothing is judged", async () => {
+  const kind = { cookie: COOKIE };
+  const site = await openWebhookSite(EPHEMERAL);
+  const shop = describedShop(site, kind);
+  shop.open();
+  await site.addEndpoint(`${SHOP}/hooks`);
+  writeFileSync(join(site.harness.cwd, "cookie.txt"), `${COOKIE}\n`);
+  const line = ["checklist", "run", "duplicates", "--create", "create-order", ...VIEW, ...PATIENT];
+  const signedIn = await site.harness.run([...line, "--cookie-file", "cookie.txt"]);
+  expect([signedIn.code, signedIn.stderr]).toEqual([0, signedIn.stderr]);
+  const without = await site.harness.run(line);
+  expect(without.code).not.toBe(0);
+  expect(without.stdout).not.toContain("booked_when_paid");
+  const typed = await site.harness.run([...line, "--cookie", COOKIE]);
+  expect([typed.code, typed.stderr]).toEqual([2, expect.stringContaining("unknown option")]);
+});
+
+test("a view that is late is judged with the settle that it needs, and not judged with another", async () => {
+  const late = { kind: { late: 20_000 } };
+  const options = ["--create", "create-order", ...VIEW, "--budget", "1h", "--json"];
+  const impatient = await judge({ ...late, options });
+  expect([impatient.code, impatient.report.broken]).toEqual([3, []]);
+  expect(impatient.report.not_judged.map(({ field }) => field)).toContain("settle");
+  const patient = await judge({ ...late, options: [...options, "--settle", "60s"] });
+  expect([patient.findings, patient.code]).toEqual([[], 0]);
+  const endless = await judge({ ...late, options: [...options, "--settle", "61s"] });
+  expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining("at most 60s")]);
+});
