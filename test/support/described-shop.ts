@@ -104,6 +104,8 @@ export function describedShop(
   const run = async ({ commandLine, env, signal }: ShellCommand): Promise<ShellResult> => {
     if (commandLine === "create-order")
       return exited(0, `created ${await buy(env["CHECKOUT_ORDER_ID"] ?? "")}\n`);
+    if (commandLine === "view")
+      return exited(0, orders.get(env["CHECKOUT_ORDER_ID"] ?? "")?.status ?? "none");
     if (commandLine === "serve") return serve(Number(env["PORT"]), signal);
     return exited(commandLine === "restart" ? 0 : 127);
   };

@@ -305,6 +305,8 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
 
   return {
     cwd,
+    /** The folder of the person's settings. */
+    settings,
     clock,
     run: runCommand,
     launch,

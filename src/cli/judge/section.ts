@@ -1,11 +1,12 @@
 // The description of a shop: options first, then the section `shop` of checkout.config.json, whose commands run only
 // after the person has confirmed that section of that file.
 import { dirname, join } from "node:path";
+import { parseCommandLine } from "../../client/merchant-command.ts";
 import { loadConfig } from "../../host/config/load.ts";
 import { whyUntrusted } from "../../host/folder/trust.ts";
-import { sectionSum, type ShopSection } from "../../core/judge/shop.ts";
+import { sectionSum, type ShopField, type ShopSection } from "../../core/judge/shop.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
-import { printable } from "../../core/text.ts";
+import { printable, snakeCase } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { EXIT, Refused, refuseUsage, unwrap } from "../problem.ts";
 import { confirm } from "../prompts.ts";
@@ -63,13 +64,22 @@ async function readSection(context: Context, options: ShopOptions): Promise<Shop
   const loaded = unwrap(await loadConfig(context.world, {}));
   const shop = loaded?.config.shop;
   if (loaded === undefined || shop === undefined) return {};
-  const commands = COMMANDS.flatMap((name) => {
+  const lines = COMMANDS.flatMap((name): readonly (readonly [typeof name, string])[] => {
     const line = shop[name];
-    const isOverridden = options[name] !== undefined;
-    return typeof line === "string" && !isOverridden ? [`${name}: ${line}`] : [];
+    return typeof line === "string" ? [[name, line]] : [];
   });
-  if (commands.length > 0) await trustSection(context, options, { path: loaded.path, shop, commands });
+  for (const [name, line] of lines) checkCommand(loaded.path, name, line);
+  // A command of the file that an option replaces does not run, but the confirmation is of all of them.
+  const commands = lines.map(([name, line]) => `${snakeCase(name)}: ${line}`);
+  if (lines.some(([name]) => options[name] === undefined))
+    await trustSection(context, options, { path: loaded.path, shop, commands });
   return shop;
+}
+
+function checkCommand(path: string, name: ShopField, line: string): void {
+  const parsed = parseCommandLine(line);
+  if (!parsed.ok)
+    throw refuseUsage(`${printable(path)}: shop.${snakeCase(name)}: ${parsed.refusal.message}`, "correct it");
 }
 
 const TRUST_FILE = "trusted-shops.json";
