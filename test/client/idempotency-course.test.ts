@@ -304,7 +304,7 @@ const ROWS: readonly Row[] = [
       "exited 1",
       ...LAST,
     ],
-    "20.1 restarted",
+    "22.3 restarted",
   ],
   [
     "ends with 0 although it has no answer",

@@ -358,12 +358,10 @@ export const BROKEN: {
       busy_ended: BLIND,
     },
     "keeps its key for two seconds": AFTER_CRASH,
-    "waits a millisecond after a 429": { same_key_busy: "does not wait after a 42" },
     "takes a 429 for an answer": { busy_ended: BLIND },
     "a new key after a 503": { same_key_busy: "creates a new key after " },
     "a new key after a 429": { same_key_busy: "creates a new key after " },
     "a new key after silence": { same_key: "creates a new key for ea" },
-    "does not wait after a 429": { same_key_busy: "does not wait after a 42" },
     "takes a 503 for a refusal, and reports success": {
       same_key_busy: "takes a 503 for a refusa",
       busy_ended: BLIND,

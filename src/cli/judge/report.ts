@@ -113,7 +113,8 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
       .map(async ({ part, verdict, steps: rows }) => {
         const own = rows.filter(({ name }) => !judged.some((one) => one.name === name));
         const head = `${verdictMark(verdict, style)} ${PART_TEXTS[part]}`;
-        return verdict === "passed" && !look.all
+        const hasNote = own.some(({ passed, cause }) => passed && cause !== null);
+        return verdict === "passed" && !hasNote && !look.all
           ? `${head}: ${rows.length} steps`
           : `${head}\n${await drillLines(own, { titles: TITLES, ...look })}`;
       }),

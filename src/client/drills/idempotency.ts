@@ -131,6 +131,8 @@ async function runUntilAnswered(
     const { client, hasLost, isAnswered } = ran.value;
     const isOpen = hasLost && !isAnswered && client.ending === "exited" && client.exitCode !== 0;
     if (!isOpen || start === MAX_STARTS) return ran;
+    // A command that gave up during the pause of a 429 is not started within it.
+    if (run.run === "between") await world.sleep(RESTART_PAUSE_MS, watched.signal);
   }
 }
 

@@ -118,8 +118,8 @@ export const IDEMPOTENCY_CAUSES = {
     "被终止后没有继续已开始的购买：订单已存在，而商店并不知道；请在首次尝试之前保存购买及其幂等键，之后继续完成",
   ],
   hammers: [
-    "does not wait after a 429: its next attempts arrive before the time in Retry-After has passed, so the limit stays in effect; wait for Retry-After, then continue with the same key",
-    "收到 429 后没有等待：在 Retry-After 规定的时间结束之前就继续尝试，使限制一直生效；请等待 Retry-After，然后使用相同的幂等键继续",
+    "does not wait after a 429: its next attempts arrive before the time in Retry-After has passed, so the limit may stay in effect; no order is doubled, so this is a note, not a failure; better wait for Retry-After, then continue with the same key",
+    "收到 429 后没有等待：在 Retry-After 规定的时间结束之前就继续尝试，限制可能因此一直生效；没有重复下单，所以这是提示而不是失败；最好等待 Retry-After，然后使用相同的幂等键继续",
   ],
   took_503: [
     "takes a 503 for a refusal: the order was created before the 503, but the shop does not know it; send the same request with the same key again",

@@ -44,8 +44,13 @@ const KEY_FAULTS: ReadonlySet<ObservedCreate["result"]> = new Set([
   "idempotency_key_reused",
 ]);
 
-/** The observation of a step, and the cause if it fails. */
-type StepOutcome = { readonly got: string; readonly reference?: string | null; readonly cause?: Words };
+/** The observation of a step, and the cause if it fails, or a note if it passes. */
+type StepOutcome = {
+  readonly got: string;
+  readonly reference?: string | null;
+  readonly cause?: Words;
+  readonly note?: Words;
+};
 
 /** The input of the steps that follow a lost answer. */
 type StepFacts = {
@@ -169,10 +174,17 @@ type StepName = keyof typeof IDEMPOTENCY_STEPS;
 
 const STEP_NAMES = Object.keys(IDEMPOTENCY_STEPS) as readonly StepName[];
 
-function stepOf(name: StepName, { got, reference = null, cause }: StepOutcome): DrillStep {
+function stepOf(name: StepName, { got, reference = null, cause, note }: StepOutcome): DrillStep {
   const { expected } = IDEMPOTENCY_STEPS[name];
-  const text = cause === undefined ? null : english(cause);
-  return { name, passed: text === null, expected: english(expected), got, cause: text, reference };
+  const text = cause ?? note;
+  return {
+    name,
+    passed: cause === undefined,
+    expected: english(expected),
+    got,
+    cause: text === undefined ? null : english(text),
+    reference,
+  };
 }
 
 function stepFactsOf(facts: IdempotencyFacts, { lost, later }: Pick<StepFacts, "lost" | "later">): StepFacts {
@@ -262,10 +274,13 @@ function judgeKeyAfter503(facts: IdempotencyFacts): StepOutcome | undefined {
   const early = later.filter((create) => create.early);
   if (found.cause !== undefined || early.length === 0) return found;
   const got = english(STEP_RESULTS.early(found.got, String(early.length)));
-  return early.length > MAX_EARLY ? { ...found, got, cause: IDEMPOTENCY_CAUSES.hammers } : { ...found, got };
+  return early.length > MAX_EARLY ? { ...found, got, note: IDEMPOTENCY_CAUSES.hammers } : { ...found, got };
 }
 
-/** Maximum number of early requests with which the step passes: the client may have its own clock or backoff. */
+/**
+ * Maximum number of early requests without a note: the client may have its own clock or backoff. More are no failure
+ * either: the interface states no number, and no order is doubled.
+ */
 const MAX_EARLY = 2;
 
 /** Purchases with similar order_ids must have different keys, and each must be created. */
