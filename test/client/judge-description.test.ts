@@ -14,7 +14,7 @@ const PATIENT = ["--settle", "60s", "--budget", "1h", "--json"];
 type Report = {
   readonly ok: boolean;
   readonly histories: number;
-  readonly broken: readonly { readonly history: string }[];
+  readonly broken: readonly { readonly history: string; readonly rerun: string }[];
   readonly not_judged: readonly { readonly history: string | null; readonly reason: string; field: string }[];
 };
 
@@ -98,4 +98,34 @@ test("a view that is late is judged with the settle that it needs, and not judge
   expect([patient.findings, patient.code]).toEqual([[], 0]);
   const endless = await judge({ ...late, options: [...options, "--settle", "61s"] });
   expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining("at most 60s")]);
+});
+
+test("a finding is repeated by the line that it names, with the options of its run", async () => {
+  const options = ["--create", "create-order", ...VIEW, "--settle", "10s", "--budget", "1h", "--json"];
+  const { report, code } = await judge({ kind: { books: 2 }, options });
+  expect(code).toBe(1);
+  const [{ rerun } = { rerun: "" }] = report.broken;
+  expect(rerun).toMatch(
+    /^checkout checklist run (--only \w+ )?--seed \w+ --create create-order --order-view /,
+  );
+  expect(rerun).toContain("--settle 10s");
+  expect(rerun).toContain(`--paid-when '"paid"'`);
+});
+
+test("the parts on webhooks and lost answers read the section too", async () => {
+  const { harness, site } = await judge({
+    section: { create: "create-order", endpoint: `${SHOP}/hooks`, order_view: `${SHOP}/orders/{order_id}` },
+    options: ["--only", "no_such_history"],
+  });
+  await site.addEndpoint(`${SHOP}/hooks`);
+  await site.addEndpoint("http://localhost:3001/other");
+  const hooks = await harness.run(["checklist", "run", "webhooks", "--json"]);
+  const { drills } = JSON.parse(hooks.stdout) as { drills: readonly { url: string }[] };
+  expect(drills.map(({ url }) => url)).toEqual([`${SHOP}/hooks`]);
+  const client = ["checklist", "run", "idempotency", "--json"];
+  const refused = await harness.run(client);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("create: create-order")]);
+  expect(harness.commands).toEqual([]);
+  const run = await harness.run([...client, "--trust-config"]);
+  expect([run.stderr, harness.commands[0]?.commandLine]).toEqual([run.stderr, "create-order"]);
 });

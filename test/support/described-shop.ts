@@ -13,6 +13,8 @@ export type ShopKind = {
   readonly orderIdOf?: (cartId: string) => string;
   /** Time from an event to its booking, in milliseconds. */
   readonly late?: number;
+  /** How often it books a payment, default 1. */
+  readonly books?: number;
 };
 
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
@@ -24,7 +26,7 @@ const NOT_FOUND: HttpResponse = { status: 404, headers: {}, body: "" };
  */
 export function describedShop(
   { harness, sandbox, told }: Pick<Site, "harness" | "sandbox" | "told">,
-  { cookie, orderIdOf = (cartId) => cartId, late = 0 }: ShopKind = {},
+  { cookie, orderIdOf = (cartId) => cartId, late = 0, books = 1 }: ShopKind = {},
 ) {
   const orders = new Map<string, { id: string; status: string; times: number; amount: number }>();
   const seen = new Set<string>();
@@ -48,7 +50,7 @@ export function describedShop(
     const order = orders.get(data.order_id);
     if (seen.has(eventId) || order === undefined || order.id !== data.id) return;
     seen.add(eventId);
-    const pay = (): void => void Object.assign(order, { status: "paid", times: order.times + 1 });
+    const pay = (): void => void Object.assign(order, { status: "paid", times: order.times + books });
     if (type.endsWith(".succeeded")) return late === 0 ? pay() : harness.clock.after(late, pay);
   };
 

@@ -2,7 +2,9 @@
 import type { Option } from "commander";
 import { parseCommandLine } from "../../client/merchant-command.ts";
 import { DEFAULT_SETTLE_MS, isPattern, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
+import { durationText } from "../../core/duration.ts";
 import { accept } from "../../core/outcome.ts";
+import { optionToCopy, shellOf } from "../../core/shell/quote.ts";
 import {
   invalidOption,
   repeatedOption,
@@ -10,7 +12,9 @@ import {
   toOptionParser,
   valueOption,
   type CommandSpec,
+  type Context,
 } from "../command.ts";
+import { isTyped } from "../option-rules.ts";
 import { parseDuration } from "../parsers.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
@@ -97,11 +101,16 @@ export function shopOptions(): readonly Option[] {
       `how late a view may show a payment, at most ${MAX_SETTLE_MS / 1000}s (default: ${DEFAULT_SETTLE_MS / 1000}s)`,
       parseSettle,
     ),
-    switchOption(
-      "--trust-config",
-      "run the commands in the section shop of checkout.config.json without a confirmation, as in CI",
-    ),
+    trustOption(),
   ];
+}
+
+/** Lets commands of the section run without a confirmation. */
+export function trustOption(): Option {
+  return switchOption(
+    "--trust-config",
+    "run the commands in the section shop of checkout.config.json without a confirmation, as in CI",
+  );
 }
 
 /** The options of a run. */
@@ -169,4 +178,41 @@ function parseSettle(text: string): number {
 /** A pattern of the section. */
 export function patternOf(text: string | undefined): RegExp | undefined {
   return text === undefined || !isPattern(text) ? undefined : new RegExp(text);
+}
+
+/** The options that a repeated run needs too: all but those that choose histories. */
+const KEPT = {
+  store: "--store",
+  endpoint: "--endpoint",
+  create: "--create",
+  orderView: "--order-view",
+  orderViewCommand: "--order-view-command",
+  paidWhen: "--paid-when",
+  bookings: "--bookings",
+  amount: "--amount",
+  returnUrl: "--return-url",
+  orderIdOf: "--order-id-of",
+  serve: "--serve",
+  restart: "--restart",
+  cookieFile: "--cookie-file",
+  settle: "--settle",
+  checkout: "--checkout",
+  trustConfig: "--trust-config",
+} as const satisfies Partial<Record<keyof RunOptions, string>>;
+
+/** The given options as a person copies them; what the section has is left to it. */
+export function keptOptions(world: Context["world"], options: RunOptions): string {
+  const shell = shellOf(world.env);
+  const one = (flag: string, value: unknown): string => {
+    if (value === true) return flag;
+    const text = value instanceof RegExp ? value.source : String(value);
+    return optionToCopy(flag, text, shell) ?? `${flag} <value>`;
+  };
+  const words = Object.entries(KEPT).flatMap(([name, flag]) => {
+    const value = options[name as keyof typeof KEPT];
+    if (value === undefined || (name === "store" && !isTyped(world, name))) return [];
+    if (typeof value === "number") return [one(flag, durationText(value))];
+    return Array.isArray(value) ? value.map((each: string) => one(flag, each)) : [one(flag, value)];
+  });
+  return words.map((word) => ` ${word}`).join("");
 }

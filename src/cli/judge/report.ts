@@ -1,5 +1,5 @@
 import type { JudgedHistory } from "../../client/judge/run.ts";
-import { HISTORY_TITLES } from "../../core/judge/histories.ts";
+import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories.ts";
 import { MISSING_FIELDS, type MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import { english } from "../../core/language.ts";
 import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
@@ -13,6 +13,8 @@ import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts
 /** The result of a run. */
 export type RunReport = {
   readonly seed: string;
+  /** The options of the run, for the command that repeats a history. */
+  readonly kept: string;
   readonly missing: readonly MissingField[];
   readonly judged: readonly JudgedHistory[];
   readonly held: number;
@@ -78,10 +80,11 @@ export function runJson(report: RunReport): object {
   };
 }
 
-function rerunOf({ seed }: RunReport, name: JudgedHistory["name"]): string {
-  return name in HISTORY_TITLES
-    ? `checkout checklist run --only ${name} --seed ${seed}`
-    : "checkout checklist run";
+/** The command that repeats a history: whole, with the options of this run. */
+function rerunOf({ seed, kept }: RunReport, name: JudgedHistory["name"]): string {
+  return name in HISTORIES
+    ? `checkout checklist run --only ${name} --seed ${seed}${kept}`
+    : `checkout checklist run --seed ${seed}${kept}`;
 }
 
 const TITLES = { ...WEBHOOK_STEPS, ...IDEMPOTENCY_STEPS, ...HISTORY_TITLES };

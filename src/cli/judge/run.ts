@@ -26,7 +26,6 @@ import type { History } from "../../core/judge/step.ts";
 import { durationText } from "../../core/duration.ts";
 import { english } from "../../core/language.ts";
 import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
-import { printable } from "../../core/text.ts";
 import { register, registerAction, type Context, type Group } from "../command.ts";
 import { EXIT, refuseUsage, unwrap } from "../problem.ts";
 import { runWebhookDrill, worstProof } from "../readiness/drill-webhooks.ts";
@@ -34,7 +33,8 @@ import { answered, callAt } from "../target/call.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import { controlTarget } from "../target/control.ts";
 import { runWithSpinner } from "../target/waiting.ts";
-import { runOptions, SHOP_RULES, type RunOptions } from "./options.ts";
+import { endpointOf } from "./endpoint.ts";
+import { keptOptions, runOptions, SHOP_RULES, type RunOptions } from "./options.ts";
 import { orderIdsOfShop, orderSource } from "./orders.ts";
 import { runJson, runText, type RunReport } from "./report.ts";
 import { describeShop, type ShopDescription } from "./section.ts";
@@ -190,7 +190,11 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const plain = await purchasePlainly(plainBench);
   const first = plainHistory(plain);
   onJudged(first);
-  const base = { seed, missing: missingFields(described, { shop, options, plain }) };
+  const base = {
+    seed,
+    kept: keptOptions(world, options),
+    missing: missingFields(described, { shop, options, plain }),
+  };
   if (plain.verdict.state !== "held") return toReport(base, { judged: [first], records: [] });
   const timeoutMs = (options.budget ?? BUDGET_MS) + LEASE_REST_MS;
   const leased = await withLease(
@@ -215,7 +219,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
 type LeasedRun = Run & {
   readonly bench: Bench;
   readonly plain: PlainPurchase;
-  readonly base: Pick<RunReport, "seed" | "missing">;
+  readonly base: Pick<RunReport, "seed" | "kept" | "missing">;
   readonly onJudged: (judged: JudgedHistory) => void;
   readonly started: number;
 };
@@ -334,21 +338,6 @@ async function drillWebhooks(
   return { part: "webhook", verdict: worstProof(drills), drillId: first?.id ?? null, steps };
 }
 
-async function endpointOf(
-  context: Context,
-  control: ControlTarget,
-  { endpoint, serve }: ShopDescription,
-): Promise<string | undefined> {
-  if (endpoint === undefined || serve !== undefined) return undefined;
-  const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
-  const found = endpoints.find(({ url, id }) => url === endpoint || id === endpoint);
-  if (found !== undefined) return found.id;
-  throw refuseUsage(
-    `the store has no endpoint ${printable(endpoint)}`,
-    `checkout endpoints add ${printable(endpoint)}`,
-  );
-}
-
 /** The drill of lost answers, with the histories of the client as further steps. */
 async function drillClient(
   context: Context,
@@ -394,13 +383,14 @@ function missingFields(
 }
 
 function toReport(
-  { seed, missing }: Pick<RunReport, "seed" | "missing">,
+  { seed, kept, missing }: Pick<RunReport, "seed" | "kept" | "missing">,
   { judged, records }: { readonly judged: readonly JudgedHistory[]; readonly records: readonly PartRecord[] },
 ): RunReport {
   const of = (state: JudgedHistory["verdict"]["state"]): readonly JudgedHistory[] =>
     judged.filter(({ verdict }) => verdict.state === state);
   return {
     seed,
+    kept,
     missing,
     judged,
     held: of("held").length,

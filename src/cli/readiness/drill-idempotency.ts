@@ -15,7 +15,8 @@ import type { Printer } from "../printer.ts";
 import { shortId, table } from "../table.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type PreparedDrill } from "./drill.ts";
-import { commandOption } from "../judge/options.ts";
+import { commandOption, trustOption } from "../judge/options.ts";
+import { describeShop } from "../judge/section.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { IDEMPOTENCY_STEPS } from "../../core/readiness/drills/idempotency.ts";
 import { callAt, answered } from "../target/call.ts";
@@ -27,6 +28,7 @@ import { unwrap } from "../problem.ts";
 type IdempotencyOptions = CommonOptions & {
   readonly clientCommand?: string;
   readonly commandTimeout?: number;
+  readonly trustConfig?: boolean;
 };
 
 /** Default timeout of the merchant's command, in milliseconds. */
@@ -50,18 +52,24 @@ export function registerChecklistIdempotency(group: Group): void {
     options: [
       commandOption(
         "--client-command <command>",
-        `command that creates one order for CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY, and exits; it is run ${MIN_RUNS} to ${MAX_RUNS} times, for ${PURCHASE_COUNT} orders (default: run no command, only show the log)`,
+        `command that creates one order for CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY, and exits; it is run ${MIN_RUNS} to ${MAX_RUNS} times, for ${PURCHASE_COUNT} orders (default: create of the section shop, otherwise run no command, only show the log)`,
       ),
       valueOption(
         "--command-timeout <duration>",
         `timeout of each run of the command (default: ${durationText(COMMAND_TIMEOUT_MS)})`,
         parseDuration,
       ),
+      trustOption(),
     ],
-    prepare: (context, options, control) =>
-      options.clientCommand === undefined
-        ? () => evidence(context, control)
-        : prepareDrill(context, options, { control, commandLine: options.clientCommand }),
+    prepare: async (context, options, control) => {
+      const { clientCommand, trustConfig } = options;
+      const commandLine =
+        clientCommand ?? (await describeShop(context, { ...(trustConfig && { trustConfig }) })).create;
+      // A page of the shop is no command whose process could be killed.
+      return typeof commandLine === "string"
+        ? prepareDrill(context, options, { control, commandLine })
+        : () => evidence(context, control);
+    },
   });
 }
 

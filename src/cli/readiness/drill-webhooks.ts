@@ -4,6 +4,8 @@ import { callControl, type ControlTarget } from "../../client/control/control.ts
 import { withLease } from "../../client/control/lease.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
+import { loadConfig } from "../../host/config/load.ts";
+import { endpointOf } from "../judge/endpoint.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
 import { drillLines, registerDrill, verdictMark, type DrillLayout } from "./drill.ts";
 import { parseId } from "../parsers.ts";
@@ -34,9 +36,11 @@ export function registerChecklistWebhooks(group: Group): void {
         "URL or command that shows you whether an order changed; allows the drill to also send events of your newest order, including forged ones of every type (default: send webhook.test only)",
       ),
     ],
-    prepare:
-      (context, { endpoint, orderView }, control) =>
-      async (signal) => {
+    prepare: async (context, options, control) => {
+      const shop = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
+      const { orderView = shop.orderView ?? shop.orderViewCommand } = options;
+      const endpoint = options.endpoint ?? (await endpointOf(context, control, shop));
+      return async (signal) => {
         const body = {
           ...(endpoint === undefined ? {} : { endpointId: endpoint }),
           ...(orderView === undefined ? {} : { orderEvents: true }),
@@ -50,7 +54,8 @@ export function registerChecklistWebhooks(group: Group): void {
           text: async (look) =>
             (await Promise.all(drills.map((drill) => report(drill, orderView, look)))).join("\n\n"),
         };
-      },
+      };
+    },
   });
 }
 
