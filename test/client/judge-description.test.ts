@@ -129,3 +129,26 @@ test("the parts on webhooks and lost answers read the section too", async () => 
   const run = await harness.run([...client, "--trust-config"]);
   expect([run.stderr, harness.commands[0]?.commandLine]).toEqual([run.stderr, "create-order"]);
 });
+
+test("explore takes the view and the served shop of the section, and asks before it runs a command of it", async () => {
+  const site = await openWebhookSite();
+  const { harness } = site;
+  describedShop(site).open();
+  await site.addEndpoint(`${SHOP}/hooks`);
+  const write = (shop: object): void =>
+    writeFileSync(join(harness.cwd, "checkout.config.json"), JSON.stringify({ shop }));
+  const view = { order_view: `${SHOP}/orders/{order_id}`, paid_when: '"paid"' };
+  // `create` is not used here, so nobody has to confirm it.
+  write({ ...view, create: "rm -r everything" });
+  const line = ["explore", "--budget", "1s", "--depth", "1", "--json"];
+  const running = await harness.run([...line, "--receiver", `${SHOP}/hooks`, "--", "create-order"]);
+  expect([running.code, running.stderr]).toEqual([0, running.stderr]);
+  expect(harness.commands.map(({ commandLine }) => commandLine)).not.toContain("rm -r everything");
+  const count = harness.commands.length;
+  write({ ...view, order_view: "/orders/{order_id}", serve: "serve --all" });
+  const refused = await harness.run([...line, "--", "create-order"]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("serve: serve --all")]);
+  expect(harness.commands.length).toBe(count);
+  const served = await harness.run([...line, "--trust-config", "--", "create-order"]);
+  expect([served.code, harness.commands[count]?.commandLine]).toEqual([3, "serve --all"]);
+});

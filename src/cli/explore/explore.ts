@@ -14,8 +14,10 @@ import { isKill, scheduleLine, type Schedule } from "../../core/explore/schedule
 import type { KillsByPlace } from "../../core/explore/search.ts";
 import { quote } from "../../core/shell/quote.ts";
 import { printableLiteral } from "../../core/text.ts";
+import { loadConfig } from "../../host/config/load.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { register, type Context, type Group } from "../command.ts";
+import { describeShop } from "../judge/section.ts";
 import { EXIT, unwrap, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
 import { prepareJunitFile } from "../readiness/junit-file.ts";
 import { abortOnStop } from "../stopping.ts";
@@ -62,10 +64,11 @@ export function registerExplore(group: Group): void {
 
 async function runExplore(
   context: Context,
-  options: ExploreCommandOptions,
+  given: ExploreCommandOptions,
   words: readonly string[],
 ): Promise<number> {
   const { world } = context;
+  const options = await withSection(context, given);
   const only =
     options.only === undefined ? undefined : parseExploreSchedule(options.only, options.payer ?? "succeeded");
   const view = viewOf(options);
@@ -91,6 +94,33 @@ async function runExplore(
   await context.printer.result(exploreJson(result), () => exploreText(result, context));
   junit?.write(exploreJunit(result));
   return result.broken.length === 0 ? EXIT.done : EXIT.failed;
+}
+
+/**
+ * The options, with the section `shop` for those that were not given: its `serve`, unless a running shop is explored,
+ * and its view, which needs a shop.
+ */
+async function withSection(context: Context, options: ExploreCommandOptions): Promise<ExploreCommandOptions> {
+  const { receiver, trustConfig, serve: givenServe } = options;
+  const section = unwrap(await loadConfig(context.world, {}))?.config.shop;
+  const isServed = receiver === undefined && (givenServe ?? section?.serve) !== undefined;
+  if (section === undefined || (receiver === undefined && !isServed)) return options;
+  const hasView = options.orderView !== undefined || options.orderViewCommand !== undefined;
+  const trust = { ...(trustConfig && { trustConfig }) };
+  const described = await describeShop(context, trust, [
+    ...(isServed && givenServe === undefined ? (["serve"] as const) : []),
+    ...(hasView ? [] : (["orderViewCommand"] as const)),
+  ]);
+  const { serve, endpoint, orderView, orderViewCommand, paidWhen, bookings, amount } = described;
+  const path = endpoint === undefined || !URL.canParse(endpoint) ? endpoint : new URL(endpoint).pathname;
+  const known = {
+    ...(isServed && { serve, receiverPath: path ?? "/hooks" }),
+    ...(!hasView && { orderView, orderViewCommand, paidWhen }),
+    bookings,
+    amount,
+  };
+  const set = Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined));
+  return { ...set, ...options };
 }
 
 /**

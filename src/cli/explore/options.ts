@@ -2,7 +2,7 @@ import type { Option } from "commander";
 import { PAYER_OUTCOMES, type PayerOutcome } from "../../core/explore/schedule.ts";
 import { invalidOption, valueOption, type CommandSpec } from "../command.ts";
 import { choiceParser, parseDuration, wholeNumberParser } from "../parsers.ts";
-import { commandOption, parsePattern } from "../judge/options.ts";
+import { commandOption, parsePattern, trustOption } from "../judge/options.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
 
@@ -24,6 +24,7 @@ export type ExploreCommandOptions = CommonOptions & {
   readonly write?: string;
   readonly junit?: string;
   readonly commandTimeout?: number;
+  readonly trustConfig?: boolean;
 };
 
 /** Defaults of the options. */
@@ -97,6 +98,7 @@ function applicationOptions(): readonly Option[] {
       "--receiver <url>",
       "endpoint of your running shop: explores its store in the running sandbox, one schedule at a time",
     ),
+    trustOption(),
   ];
 }
 

@@ -22,10 +22,18 @@ export type ShopDescription = Omit<ShopSection, "paidWhen" | "orderIdOf" | "cook
 
 /** The fields of the section that are command lines. */
 const COMMANDS = ["create", "orderViewCommand", "serve", "restart"] as const;
+type CommandField = (typeof COMMANDS)[number];
 
-/** The description of the shop. Refuses commands of a file that nobody has confirmed. */
-export async function describeShop(context: Context, options: ShopOptions): Promise<ShopDescription> {
-  return describeSection(context, await readSection(context, options), options);
+/**
+ * The description of the shop. Refuses commands of a file that nobody has confirmed, if one of them would be used:
+ * `uses`, by default all.
+ */
+export async function describeShop(
+  context: Context,
+  options: ShopOptions,
+  uses: readonly CommandField[] = COMMANDS,
+): Promise<ShopDescription> {
+  return describeSection(context, await readSection(context, options, uses), options);
 }
 
 /** The description that a section and options give; options win. */
@@ -60,7 +68,11 @@ export async function describeSection(
   };
 }
 
-async function readSection(context: Context, options: ShopOptions): Promise<ShopSection> {
+async function readSection(
+  context: Context,
+  options: ShopOptions,
+  uses: readonly CommandField[],
+): Promise<ShopSection> {
   const loaded = unwrap(await loadConfig(context.world, {}));
   const shop = loaded?.config.shop;
   if (loaded === undefined || shop === undefined) return {};
@@ -71,7 +83,7 @@ async function readSection(context: Context, options: ShopOptions): Promise<Shop
   for (const [name, line] of lines) checkCommand(loaded.path, name, line);
   // A command of the file that an option replaces does not run, but the confirmation is of all of them.
   const commands = lines.map(([name, line]) => `${snakeCase(name)}: ${line}`);
-  if (lines.some(([name]) => options[name] === undefined))
+  if (lines.some(([name]) => uses.includes(name) && options[name] === undefined))
     await trustSection(context, options, { path: loaded.path, shop, commands });
   return shop;
 }

@@ -64,7 +64,8 @@ export function registerChecklistIdempotency(group: Group): void {
     prepare: async (context, options, control) => {
       const { clientCommand, trustConfig } = options;
       const commandLine =
-        clientCommand ?? (await describeShop(context, { ...(trustConfig && { trustConfig }) })).create;
+        clientCommand ??
+        (await describeShop(context, { ...(trustConfig && { trustConfig }) }, ["create"])).create;
       // A page of the shop is no command whose process could be killed.
       return typeof commandLine === "string"
         ? prepareDrill(context, options, { control, commandLine })
