@@ -326,7 +326,7 @@ const BROKEN: readonly Broken[] = [
     check: "endpoints",
     status: "problem",
     found:
-      status === undefined ? /unreachable.*next attempt/ : /attempt 1 of order\.created: 500.*next attempt/,
+      status === undefined ? /unreachable.*next attempt/ : /attempt 1 of order\.created: 500; next attempt/,
     next: /then: checkout events replay /,
     remedy: async (one, next) => {
       one.harness.occupy(RECEIVER, receiver(204));

@@ -1,7 +1,7 @@
 import { callControl } from "../../client/control/control.ts";
 import { toIso } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { causeText, outcomeOf } from "../../core/explain/delivery.ts";
+import { causeText, outcomeOf, textSaid } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
@@ -167,7 +167,7 @@ function endOf({ attempts }: DeliveryEntry): number {
 function failureText(delivery: DeliveryEntry): string {
   const last = delivery.attempts.at(-1);
   const then = delivery.nextAt === null ? "given up" : `next attempt ${toIso(delivery.nextAt)}`;
-  const text = last?.answer ?? last?.facts?.message;
+  const text = last && textSaid(last.answer, last.facts?.message);
   const told = text === undefined ? "" : ` ${JSON.stringify(excerpt(text))}`;
   return `attempt ${delivery.tries} of ${delivery.type}: ${lastResult(delivery) ?? "none"}${told}; ${then}`;
 }

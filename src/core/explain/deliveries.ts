@@ -1,7 +1,14 @@
 import type { Translator } from "../language.ts";
 import { excerpt } from "../text.ts";
 import { toIso } from "../clock.ts";
-import { causeText, holdingFault, isSuccess, type StoryDelivery, type StoryAttempt } from "./delivery.ts";
+import {
+  causeText,
+  holdingFault,
+  isSuccess,
+  textSaid,
+  type StoryDelivery,
+  type StoryAttempt,
+} from "./delivery.ts";
 import type { PendingEntry, StoryEntry } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
@@ -286,8 +293,7 @@ function tookText({ milliseconds }: StoryAttempt): string {
 
 /** The beginning of an unsuccessful answer, or the text of the error. */
 function quoteAnswer({ answer, status, facts }: StoryAttempt): string {
-  const text = answer === null ? (facts?.message ?? "") : Buffer.from(answer).toString("utf8");
-  const said = isSuccess(status) ? "" : excerpt(text);
+  const said = isSuccess(status) ? "" : excerpt(textSaid(answer, facts?.message) ?? "");
   return said === "" ? "" : `, "${said}"`;
 }
 

@@ -49,6 +49,15 @@ export function likelyCause({ fault, ...attempt }: CauseMaterial): LikelyCause |
   return { code: "injected", values: [fault], cause, next: "checkout faults list" };
 }
 
+/** What an attempt was told: the text of its answer, otherwise of its error; undefined if there is none. */
+export function textSaid(
+  answer: string | Uint8Array | null,
+  message: string | null | undefined,
+): string | undefined {
+  const text = typeof answer === "object" && answer !== null ? Buffer.from(answer).toString("utf8") : answer;
+  return (text ?? message) || undefined;
+}
+
 /** The beginning of an error's own text; undefined if there is none. */
 export function errorText({ facts }: Pick<AttemptOutcome, "facts">): string | undefined {
   const text = excerpt(facts?.message ?? "");

@@ -2,6 +2,7 @@ import { appliedFault } from "../../core/fault/shapes.ts";
 import { delivery, loggedRequest } from "../shapes.ts";
 import type { Delivery, Event, EventType, Log, LoggedRequest } from "../types.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
+import { textSaid } from "../../core/explain/delivery.ts";
 import { parseJson } from "../../core/json.ts";
 import { decodeWith } from "../../core/shape/fields.ts";
 import { EVENT_TYPES } from "../../core/checkout/event-types.ts";
@@ -146,8 +147,8 @@ export function requestSummary({ method, path, status, code, message }: LoggedRe
 /** A delivery as a line of text, with its endpoint, its faults and the result of its last finished attempt. */
 export function deliverySummary({ type, endpointId, state, tries, attempts, fault }: Delivery): string {
   const last = attempts.findLast(({ finishedAt }) => finishedAt !== null);
-  const text = last?.answer ?? last?.message ?? "";
-  const answer = text === "" ? "" : ` ${printableLiteral(text)}`;
+  const text = last && textSaid(last.answer, last.message);
+  const answer = text === undefined ? "" : ` ${printableLiteral(text)}`;
   const said = last === undefined ? "" : `, the last: ${last.status ?? last.error ?? "no answer"}${answer}`;
   const actions = new Set([fault?.action, ...attempts.map((one) => one.fault)].filter((action) => action));
   const by = actions.size === 0 ? "" : `, fault ${[...actions].join(", ")}`;
