@@ -1,4 +1,5 @@
 import { mkdtempSync, realpathSync } from "node:fs";
+import type { SourceMap } from "node:module";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Machine, TemporaryFile } from "../world.ts";
 import { discardFile, files } from "./files.ts";
@@ -77,21 +78,30 @@ export function nameSources(): void {
 
 function inSource(site: string): string {
   return site.replace(PLACE, (place, file: string, line: string, column: string) => {
-    const map = readMap(`${file}.map`);
-    if (map === undefined) return place;
-    const { SourceMap } = process.getBuiltinModule("node:module");
-    const origin = new SourceMap(JSON.parse(map)).findOrigin(Number(line), Number(column));
-    if (!("fileName" in origin)) return place;
+    const map = mapAt(`${file}.map`);
+    const origin = map?.findOrigin(Number(line), Number(column));
+    if (origin === undefined || !("fileName" in origin)) return place;
     return `${origin.fileName.replace(/^(?:\.\.\/)+/, "")}:${origin.lineNumber}:${origin.columnNumber}`;
   });
 }
 
+/** The source maps by path: one has megabytes, and each line of a trace asks for it. */
+const maps = new Map<string, SourceMap | undefined>();
+
+function mapAt(path: string): SourceMap | undefined {
+  if (!maps.has(path)) maps.set(path, readMap(path));
+  return maps.get(path);
+}
+
 /** The source map at a path, in the executable an asset; undefined for files that have none, such as Node's. */
-function readMap(path: string): string | undefined {
+function readMap(path: string): SourceMap | undefined {
   const folder = `${process.execPath}/`;
   try {
-    if (!path.startsWith(folder)) return isAbsolute(path) ? readText(path) : undefined;
-    return sea().getAsset(path.slice(folder.length), "utf8");
+    const asset = path.startsWith(folder) ? sea().getAsset(path.slice(folder.length), "utf8") : undefined;
+    const text = asset ?? (isAbsolute(path) ? readText(path) : undefined);
+    if (text === undefined) return undefined;
+    const { SourceMap } = process.getBuiltinModule("node:module");
+    return new SourceMap(JSON.parse(text));
   } catch {
     // A trace is shown as it is rather than not at all.
     return undefined;
