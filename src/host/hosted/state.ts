@@ -46,9 +46,9 @@ const ALARMS = "metadata.sqlite";
 export const START = "checkout hosted dev";
 
 /**
- * Reads the state of a hosted service, and writes nothing. Refuses a state whose index, a store in it, an alarm,
- * the master key or `credentials.json` was lost or damaged, and names the file to restore: the runtime would create each of them again,
- * empty.
+ * Reads the state of a hosted service, and writes nothing. Refuses a state whose index, a store in it, an alarm, the
+ * master key or `credentials.json` was lost or damaged, and names the file to restore: the runtime would create each of
+ * them again, empty.
  */
 export function readHostedState(world: StateWorld, folder: string): Outcome<HostedState, HostFailure> {
   const trusted = checkObjectFiles(world, folder);

@@ -41,7 +41,8 @@ const MAX_REPLAYED = 100_000;
 
 /**
  * Adds an endpoint for a store's events. Refuses with `invalid_parameter` a forbidden address, patterns that match no
- * event type and CA certificates that cannot be trusted, and with `state_conflict` an address that already exists, or too many endpoints.
+ * event type and CA certificates that cannot be trusted, and with `state_conflict` an address that already exists, or
+ * too many endpoints.
  */
 export function addEndpoint(
   context: EndpointsContext,

@@ -20,8 +20,8 @@ export async function takeSnapshotOf(running: InProcessSandbox, scope: Scope): P
 
 /**
  * Restores a snapshot of a store, or of the whole sandbox, and returns the ids of its stores; `forget` clears the
- * received webhooks, and the log of requests is cleared too. Later ids come from another seed, because the snapshot may contain ids of this one. Throws a
- * CheckoutError.
+ * received webhooks, and the log of requests is cleared too. Later ids come from another seed, because the snapshot may
+ * contain ids of this one. Throws a CheckoutError.
  */
 export async function restoreInto(
   running: InProcessSandbox,
