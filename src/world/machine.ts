@@ -1,5 +1,4 @@
 import { mkdtempSync, realpathSync } from "node:fs";
-import type { SourceMap } from "node:module";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Machine, TemporaryFile } from "../world.ts";
 import { discardFile, files } from "./files.ts";
@@ -86,15 +85,15 @@ function inSource(site: string): string {
 }
 
 /** The source maps by path: one has megabytes, and each line of a trace asks for it. */
-const maps = new Map<string, SourceMap | undefined>();
+const maps = new Map<string, ReturnType<typeof readMap>>();
 
-function mapAt(path: string): SourceMap | undefined {
+function mapAt(path: string): ReturnType<typeof readMap> {
   if (!maps.has(path)) maps.set(path, readMap(path));
   return maps.get(path);
 }
 
 /** The source map at a path, in the executable an asset; undefined for files that have none, such as Node's. */
-function readMap(path: string): SourceMap | undefined {
+function readMap(path: string) {
   const folder = `${process.execPath}/`;
   try {
     const asset = path.startsWith(folder) ? sea().getAsset(path.slice(folder.length), "utf8") : undefined;

@@ -5,7 +5,7 @@ import { nameSources } from "../../src/world/machine.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 test("a trace is shown as it is where a source map cannot be parsed", () => {
-  const { prepareStackTrace } = Error;
+  const prepareStackTrace: unknown = Reflect.get(Error, "prepareStackTrace");
   onTestFinished(() => void Object.assign(Error, { prepareStackTrace }));
   nameSources();
   for (const map of ["{", "null", '{"version":3}']) {
