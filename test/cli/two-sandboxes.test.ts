@@ -39,6 +39,7 @@ const NO_DOUBT = new Set([
   "keys generate",
   "env",
   "mcp config",
+  "shop init",
 ]);
 
 const ADDRESS_ALONE = { CHECKOUT_API_KEY: "", CHECKOUT_STORE_ID: "", CHECKOUT_SIGNING_SECRET: "" };

@@ -83,8 +83,13 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "sandbox.rate_limt:3:5",
     /did you mean rate_limit\?/,
   ],
-  ["an unknown key at the top", '{ "shops": [] }', "shops:1:3", /did you mean stores\?|fields: /],
-  ["a key of nothing", '{ "zzzzzzzzzz": 1 }', "zzzzzzzzzz:1:3", /fields: \$schema, sandbox, stores, targets/],
+  ["an unknown key at the top", '{ "shops": [] }', "shops:1:3", /did you mean shop\?/],
+  [
+    "a key of nothing",
+    '{ "zzzzzzzzzz": 1 }',
+    "zzzzzzzzzz:1:3",
+    /fields: \$schema, sandbox, shop, stores, targets/,
+  ],
   ["__proto__", '{ "__proto__": {} }', "__proto__:1:3", /is not a field here/],
   ["camelCase", '{ "sandbox": { "rateLimit": "5/s" } }', "sandbox.rateLimit:1:16", /did you mean rate_limit/],
   [

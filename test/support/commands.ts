@@ -83,6 +83,8 @@ export const ALONE: readonly string[] = [
   ...["bash", "zsh", "fish", "powershell", "uninstall"].map((a) => `completion ${a}`),
   "completion install ksh",
   "mcp config",
+  "shop init",
+  "shop check",
 ];
 
 /** The words of a row. */

@@ -27,7 +27,7 @@ import { durationText } from "../../core/duration.ts";
 import { english } from "../../core/language.ts";
 import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
 import { register, registerAction, type Context, type Group } from "../command.ts";
-import { EXIT, refuseUsage, unwrap } from "../problem.ts";
+import { EXIT, Refused, refuseUsage, START_SANDBOX, unwrap } from "../problem.ts";
 import { runWebhookDrill, worstProof } from "../readiness/drill-webhooks.ts";
 import { answered, callAt } from "../target/call.ts";
 import { connectToSandbox } from "../target/connect.ts";
@@ -128,6 +128,20 @@ function partSpec({
   };
 }
 
+/** Refuses a store for which nothing is delivered, such as one of a copied folder: only there has an enabled endpoint a reason. */
+async function refuseHeld(context: Context, control: ControlTarget): Promise<void> {
+  const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
+  const held = endpoints.find(({ state, reason }) => state === "enabled" && reason !== null);
+  if (held === undefined) return;
+  const message = `nothing is delivered: ${held.reason ?? ""}`;
+  throw new Refused({
+    exitCode: EXIT.conflict,
+    code: "state_conflict",
+    message,
+    next: `${START_SANDBOX} --adopt`,
+  });
+}
+
 async function runChecked(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {
   const unknown = options.only?.find((name) => !Object.hasOwn(HISTORIES, name));
   if (unknown !== undefined)
@@ -136,6 +150,7 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
       `histories: ${Object.keys(HISTORIES).join(", ")}`,
     );
   const control = await controlTarget(context);
+  await refuseHeld(context, control);
   const described = await describeShop(context, options);
   const report = await runWithSpinner(context, async ({ signal }) => {
     await using shop = await bindShop(context, { control, options, described, signal });
