@@ -39,6 +39,8 @@ type Slot = keyof Shop;
 
 const SHOP = "http://localhost:3000";
 const VIEW = `--order-view ${SHOP}/orders/{order_id}`;
+/** A description that leaves no risk: a receiver may be limited to a few requests a second. */
+const WHOLE = String.raw`${VIEW} --paid-when \bpaid\b --bookings book(?:ings":|ed\s)(\d+) --create client --settle 60s`;
 const BEFORE = [
   `endpoints add ${SHOP}/hooks`,
   "return-origins add https://shop.example",
@@ -49,8 +51,8 @@ const BEFORE = [
 /** What drills a part, and the item that a wrong part keeps open. */
 const DRILLS: Readonly<Record<Slot, readonly [line: string, item: ItemName]>> = {
   client: ["idempotency --client-command client", "idempotency_replay"],
-  plan: [`duplicates ${VIEW} --paid-when \\bpaid\\b`, "webhook_verification"],
-  page: [`browser-return --return-url ${SHOP}/thanks ${VIEW} --paid-when \\bpaid\\b`, "return_origins"],
+  plan: [`duplicates ${WHOLE}`, "webhook_verification"],
+  page: [`browser-return --return-url ${SHOP}/thanks ${WHOLE}`, "return_origins"],
   receiver: [`webhooks ${VIEW}`, "webhook_verification"],
 };
 /** Of which kind the part is that changes, of 20 of them: a drill of a client takes a tenth of one of duplicates. */

@@ -1,7 +1,7 @@
 import type { ItemName } from "../../src/core/readiness/names.ts";
 import type { Make } from "../support/shops.ts";
 
-/** A mistake of a shop, the item that it keeps open, and what its drill says of it: parts of the causes, no others. */
+/** A mistake of a shop, the item that it keeps open, and what the run says of it: parts of causes. */
 export type Breakage = {
   readonly make: Make;
   readonly name: string;
@@ -12,7 +12,7 @@ export type Breakage = {
 };
 
 const FAILS_LOUDLY = "reports a failure although the order exists";
-const FORGED_PAYMENT = "paid after a badly signed event";
+const FORGED_PAYMENT = "booked after a badly signed event";
 const NEW_KEY_AGAIN = "creates a new key when it is started again";
 
 /** Every breakage of the shops in this folder that the drills find. */
@@ -41,13 +41,19 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "express",
     name: "books_each_delivery",
     item: "webhook_verification",
-    causes: ["most likely books each delivery"],
+    causes: ["booked again when its payment is delivered again"],
   },
   {
     make: "python",
     name: "takes_late_events",
     item: "webhook_verification",
     causes: ["no longer paid after an older event arrived late"],
+  },
+  {
+    make: "python",
+    name: "takes_other_amounts",
+    item: "webhook_verification",
+    causes: ["payment of another amount and currency is booked as this order"],
   },
   {
     make: "python",
@@ -135,7 +141,7 @@ export const BREAKAGES: readonly Breakage[] = [
     item: "webhook_verification",
     causes: [
       "refuses an event that it has already received",
-      "does not answer 2xx to an event that it has already received",
+      "every genuine event ends with a 2xx",
       "refuses an event of an order that it accepted before",
     ],
   },

@@ -366,6 +366,7 @@ type Clock = Pick<World, "now" | "monotonic" | "sleep" | "after"> & {
 function createClock(start: number): Clock {
   let now = start;
   let timers: { readonly at: number; readonly run: () => void }[] = [];
+  const sleepers = new Set<{ readonly until: number }>();
   const advance = (milliseconds: number): void => {
     const until = now + milliseconds;
     for (;;) {
@@ -386,16 +387,17 @@ function createClock(start: number): Clock {
       timers.push({ at: now + milliseconds, run });
     },
     sleep: async (milliseconds, signal) => {
-      const until = now + milliseconds;
-      // One timer at a time, because what it does may end this sleep.
-      for (;;) {
-        const next = Math.min(...timers.map(({ at }) => at));
-        if (signal === undefined || next > until) break;
+      const own = { until: now + milliseconds };
+      sleepers.add(own);
+      // One timer at a time, because what it does may end this sleep; and to the end of the shortest sleep, because what
+      // sleeps at the same time sleeps through the same time.
+      while (now < own.until && signal?.aborted !== true) {
+        const ends = [...sleepers].map(({ until }) => until);
+        const next = Math.min(...ends, ...(signal === undefined ? [] : timers.map(({ at }) => at)));
         advance(Math.max(0, next - now));
         await turns();
-        if (signal.aborted) return;
       }
-      advance(Math.max(0, until - now));
+      sleepers.delete(own);
       await turns();
     },
     advance,

@@ -94,6 +94,7 @@ const OK: HttpResponse = { status: 200, headers: {}, body: "" };
 export function createOrderBooks({ clock, statusOf }: Pick<ShopWorld, "clock" | "statusOf">) {
   const orders = new Map<string, Order>();
   const sessions = new Map<string, string>();
+  const amounts = new Map<string, number>();
   const life = new Set<string>();
   const orderOf = (id: string): Order => {
     const order = orders.get(id) ?? { status: "open", bookings: 0, sequence: 0, seen: [] };
@@ -106,6 +107,10 @@ export function createOrderBooks({ clock, statusOf }: Pick<ShopWorld, "clock" | 
   };
   const act = async (plan: ShopPlan, event: HookEvent, count: number): Promise<number> => {
     const order = orderOf(event.data.order_id);
+    // Another system may use the order_id for another amount, which is no payment of this order.
+    const amount = amounts.get(event.data.order_id) ?? event.data.amount_minor;
+    if (amount !== event.data.amount_minor) return 200;
+    amounts.set(event.data.order_id, amount);
     sessions.set(event.data.order_id, event.data.id);
     const status = event.type.split(".")[1] ?? "";
     const said = await plan.onEvent({

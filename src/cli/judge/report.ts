@@ -76,6 +76,7 @@ export function runJson(report: RunReport): object {
       drill_id: drillId,
       steps: rows.length,
       failed: rows.filter(({ passed }) => !passed).length,
+      failures: rows.flatMap(({ name, got, cause, passed }) => (passed ? [] : [{ name, got, cause }])),
     })),
   };
 }

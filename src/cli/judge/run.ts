@@ -25,6 +25,7 @@ import {
 import type { History } from "../../core/judge/step.ts";
 import { durationText } from "../../core/duration.ts";
 import { english } from "../../core/language.ts";
+import { duplicatesSubject } from "../../core/readiness/drills/drill.ts";
 import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
 import { register, registerAction, type Context, type Group } from "../command.ts";
 import { EXIT, Refused, refuseUsage, START_SANDBOX, unwrap } from "../problem.ts";
@@ -210,7 +211,11 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
     kept: keptOptions(world, options),
     missing: missingFields(described, { shop, options, plain }),
   };
-  if (plain.verdict.state !== "held") return toReport(base, { judged: [first], records: [] });
+  if (plain.verdict.state !== "held")
+    return toReport(base, {
+      judged: [first],
+      records: await recordPlain(context, options, { ...run, first, base }),
+    });
   const timeoutMs = (options.budget ?? BUDGET_MS) + LEASE_REST_MS;
   const leased = await withLease(
     world,
@@ -229,6 +234,32 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
         "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>",
     }),
   );
+}
+
+/** Records a plain purchase that is broken: an earlier record must not keep such a shop ready. */
+async function recordPlain(
+  context: Context,
+  { only }: RunOptions,
+  { control, parts, signal, first, base }: Run & { readonly first: JudgedHistory } & Pick<LeasedRun, "base">,
+): Promise<readonly PartRecord[]> {
+  if (first.verdict.state !== "broken" || !parts.has("duplicates") || only !== undefined) return [];
+  const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
+  const subject = duplicatesSubject(
+    endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled"),
+  );
+  if (subject === "") return [];
+  const steps = stepsOf([first], "duplicates", base);
+  const leased = await withLease(
+    context.world,
+    control,
+    { drill: "duplicates", timeoutMs: LEASE_REST_MS, signal },
+    async ({ id: leaseId }) => {
+      const body = { leaseId, subject, steps };
+      return wrapAnswer(await callAt(context, control, { name: "recordDuplicates", body }));
+    },
+  );
+  const { id } = unwrap(answered(leased));
+  return [{ part: "duplicates", verdict: "failed", drillId: id, steps }];
 }
 
 type LeasedRun = Run & {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { has } from "./breakage.js";
+import { AMOUNT_MINOR } from "./service.js";
 
 const TABLES = `
   CREATE TABLE IF NOT EXISTS purchases (order_id TEXT PRIMARY KEY, idempotency_key TEXT NOT NULL) STRICT;
@@ -40,7 +41,8 @@ export function openBooks(folder) {
     book: db.transaction(({ event_id: eventId, type, data }) => {
       const isNew = insertEvent.run(eventId).changes === 1;
       if (!isNew && !has("books_each_delivery")) return;
-      if (data.status === undefined) return;
+      // Another system may use the order_id for another amount.
+      if (data.status === undefined || data.amount_minor !== AMOUNT_MINOR) return;
       setStatus(data.order_id, data.status);
       if (type.endsWith(".succeeded")) fulfil.run(data.order_id);
     }),
@@ -49,7 +51,7 @@ export function openBooks(folder) {
       const status = selectStatus.get(orderId);
       if (status === undefined && selectKey.get(orderId) === undefined) return undefined;
       const shown = status === "succeeded" ? "paid" : (status ?? "created");
-      return { order_id: orderId, status: shown, fulfilled: countFulfilments.get(orderId) };
+      return { order_id: orderId, status: shown, times: countFulfilments.get(orderId) };
     },
   };
 }

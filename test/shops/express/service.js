@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fetch } from "../../support/light-fetch.cjs";
 import { has } from "./breakage.js";
 
+export const AMOUNT_MINOR = 1999;
 const TIMEOUT_MS = 10_000;
 const MAX_TRIES = 6;
 const FIRST_PAUSE_MS = 100;
@@ -31,7 +32,7 @@ function wrongKey() {
 async function postOrder(orderId, { key, tries }) {
   const order = {
     order_id: orderId,
-    amount_minor: 1999,
+    amount_minor: AMOUNT_MINOR,
     currency: "EUR",
     payment_method: "alipay_plus",
     description: has("describes_the_try") ? `Two tickets (try ${tries})` : "Two tickets",
