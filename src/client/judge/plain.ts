@@ -35,6 +35,9 @@ const DELIVERED_MS = 10_000;
 /** Time for the shop to know a new order, in milliseconds. */
 const KNOWN_MS = 1500;
 const LOOK_AGAIN_MS = 150;
+/** Statuses that ask to come again later, and the pause before, in milliseconds: most limits are for a second. */
+const BUSY = new Set([429, 503]);
+const BUSY_PAUSE_MS = 1100;
 /** How long the plain purchase is watched after its booking, in milliseconds: nothing is known of the shop yet. */
 const PLAIN_QUIET_MS = 2500;
 const NOTHING_KNOWN: Recording = { hasSameId: false, suffix: "", kind: "order", slowestMs: 0 };
@@ -66,7 +69,7 @@ export async function purchasePlainly(given: Omit<Bench, "recording" | "leaseId"
   const hasSameId = shop.create === undefined || orderId === cartId;
   const suffix = orderId.startsWith(cartId) ? orderId.slice(cartId.length) : "";
   const recording = { hasSameId, suffix, kind, slowestMs: 0 };
-  await awaitDeliveries(bench, id);
+  await awaitDeliveries(bench, lastCheckout(purchase));
   const before = await awaitKnown(bench, purchase);
   if (before.isMissing && shop.create === undefined)
     return end(recording, 0, notJudged(NOT_JUDGED.unknown_order, "create", before.got));
@@ -75,7 +78,7 @@ export async function purchasePlainly(given: Omit<Bench, "recording" | "leaseId"
   const paidAt = await payOnPage(bench, purchase);
   const seen = await awaitBooked(bench, purchase);
   const slowestMs = bench.world.monotonic() - paidAt;
-  await awaitDeliveries(bench, id);
+  await awaitDeliveries(bench, lastCheckout(purchase));
   purchase.isTold = await isAccepted(bench, id, facts);
   const measured = { ...recording, slowestMs };
   if (!isBooked(seen)) facts.push(lookFact(purchase, seen, { isPaid: true, waitedMs: 0 }));
@@ -153,14 +156,22 @@ async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Pr
   return world.monotonic();
 }
 
-/** Waits until the service has delivered the events of a checkout. */
+/** Waits until the service has delivered the events of a checkout; a shop that says that it is busy gets them again. */
 async function awaitDeliveries(
   { world, call, signal }: Pick<Bench, "world" | "call" | "signal">,
-  checkoutId: string,
+  { id: checkoutId, orderId }: { readonly id: string; readonly orderId: string },
 ): Promise<void> {
-  const list = () => call({ name: "listDeliveries", body: { checkoutId, state: "due" } });
+  const list = async () => {
+    const { deliveries } = await call({ name: "listDeliveries", body: { checkoutId, state: "due" } });
+    const isBusy = deliveries.some(({ attempts }) => BUSY.has(attempts.at(-1)?.status ?? 0));
+    if (isBusy) {
+      await world.sleep(BUSY_PAUSE_MS, signal);
+      await call({ name: "retryDeliveries", body: { orderId } });
+    }
+    return { deliveries, isBusy };
+  };
   await poll(world, list, {
-    isEnough: ({ deliveries }) => deliveries.every(({ attempts }) => attempts.length > 1),
+    isEnough: ({ deliveries, isBusy }) => !isBusy && deliveries.every(({ attempts }) => attempts.length > 1),
     waitMs: DELIVERED_MS,
     firstPauseMs: LOOK_AGAIN_MS,
     signal,
