@@ -388,10 +388,11 @@ function createClock(start: number): Clock {
     },
     sleep: async (milliseconds, signal) => {
       const own = { until: now + milliseconds };
+      const isEnded = (): boolean => now >= own.until || signal?.aborted === true;
       sleepers.add(own);
       // One timer at a time, because what it does may end this sleep; and to the end of the shortest sleep, because what
       // sleeps at the same time sleeps through the same time.
-      while (now < own.until && signal?.aborted !== true) {
+      while (!isEnded()) {
         const ends = [...sleepers].map(({ until }) => until);
         const next = Math.min(...ends, ...(signal === undefined ? [] : timers.map(({ at }) => at)));
         advance(Math.max(0, next - now));
