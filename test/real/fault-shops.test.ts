@@ -3,7 +3,7 @@ import { API_ACTIONS, DELIVERY_ACTIONS } from "../../src/core/fault/actions.ts";
 import { eventually } from "../support/eventually.ts";
 import { HAS_PYTHON, serveShop, type Make, type ServedShop } from "../support/shops.ts";
 
-type ShownOrder = { readonly status: string; readonly fulfilled: number };
+type ShownOrder = { readonly status: string; readonly times: number };
 type Listed = { readonly checkouts: readonly { readonly order_id: string; readonly id: string }[] };
 type Delivered = {
   readonly deliveries: readonly {
@@ -88,13 +88,13 @@ async function payThroughDeliveryFaults({ shop, fault, order, pay, settle, contr
   await settle();
   for (const action of DELIVERY_ACTIONS) {
     const expected =
-      action === "drop" ? { status: "pending", fulfilled: 0 } : { status: "paid", fulfilled: 1 };
+      action === "drop" ? { status: "pending", times: 0 } : { status: "paid", times: 1 };
     expect([action, await order(`hook-${action}`)]).toMatchObject([action, expected]);
   }
   const [dropped] = (await control<Delivered>("/deliveries?state=dropped")).deliveries;
   await control(`/events/${dropped?.event_id ?? ""}/replay`, {});
   await settle();
-  expect(await order("hook-drop")).toMatchObject({ status: "paid", fulfilled: 1 });
+  expect(await order("hook-drop")).toMatchObject({ status: "paid", times: 1 });
   const { deliveries } = await control<Delivered>("/deliveries?limit=100");
   const told = deliveries.flatMap(({ attempts }) =>
     attempts.flatMap(({ fault: met, status }) => (met === null ? [] : [[met, status === 400]])),

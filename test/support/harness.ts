@@ -388,17 +388,20 @@ function createClock(start: number): Clock {
     },
     sleep: async (milliseconds, signal) => {
       const own = { until: now + milliseconds };
-      const isEnded = (): boolean => now >= own.until || signal?.aborted === true;
-      sleepers.add(own);
+      if (signal !== undefined) sleepers.add(own);
       // One timer at a time, because what it does may end this sleep; and to the end of the shortest sleep, because what
       // sleeps at the same time sleeps through the same time.
-      while (!isEnded()) {
+      for (;;) {
         const ends = [...sleepers].map(({ until }) => until);
-        const next = Math.min(...ends, ...(signal === undefined ? [] : timers.map(({ at }) => at)));
+        const next = Math.min(...ends, ...timers.map(({ at }) => at));
+        if (signal === undefined || next >= own.until) break;
         advance(Math.max(0, next - now));
         await turns();
+        if (signal.aborted) break;
       }
       sleepers.delete(own);
+      if (signal?.aborted === true) return;
+      advance(Math.max(0, own.until - now));
       await turns();
     },
     advance,

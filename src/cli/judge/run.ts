@@ -151,7 +151,6 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
       `histories: ${Object.keys(HISTORIES).join(", ")}`,
     );
   const control = await controlTarget(context);
-  await refuseHeld(context, control);
   const described = await describeShop(context, options);
   const report = await runWithSpinner(context, async ({ signal }) => {
     await using shop = await bindShop(context, { control, options, described, signal });
@@ -179,6 +178,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const { control, described, shop, signal } = run;
   const seed = options.seed ?? world.freshId().slice(-8);
   const source = shop.create === undefined ? await orderSource(context, options, control) : undefined;
+  await refuseHeld(context, control);
   const newId = await orderIdsOfShop(context, control, seed);
   const plainBench = {
     world,
