@@ -70,13 +70,13 @@ export async function runHistories(
       for (const turn of left) await run(turn);
     } catch (error) {
       // Without its lease, for example, nothing more may be done to the shop.
-      failing.abort();
+      failing.abort(error);
       throw error;
     }
   };
-  const lanes = await Promise.allSettled(Array.from({ length: WIDTH }, worker));
-  const failed = lanes.find((lane) => lane.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
+  await Promise.allSettled(Array.from({ length: WIDTH }, worker));
+  // The first error: the other lanes only say that they were stopped.
+  failing.signal.throwIfAborted();
   for (const turn of turns.filter(isAlone)) await run(turn);
   return judged;
 }
