@@ -307,7 +307,8 @@ test("every command takes --store, and acts in that store alone", async () => {
     expect([line, asked.length + sent.length > 0 || ASKS_NOTHING.test(line)]).toEqual([line, true]);
   }
   for (const line of ALONE.filter(
-    (alone) => !/^(exec|explore|whoami|shop (init|check)|sandbox reset|snapshots (create|restore) one)$/.test(alone),
+    (alone) =>
+      !/^(exec|explore|whoami|shop (init|check)|sandbox reset|snapshots (create|restore) one)$/.test(alone),
   )) {
     const help = await harness.run([...line.split(" "), "--help"]);
     expect([line, help.stdout.includes("--store")]).toEqual([line, false]);

@@ -87,8 +87,7 @@ async function payThroughDeliveryFaults({ shop, fault, order, pay, settle, contr
   }
   await settle();
   for (const action of DELIVERY_ACTIONS) {
-    const expected =
-      action === "drop" ? { status: "pending", times: 0 } : { status: "paid", times: 1 };
+    const expected = action === "drop" ? { status: "pending", times: 0 } : { status: "paid", times: 1 };
     expect([action, await order(`hook-${action}`)]).toMatchObject([action, expected]);
   }
   const [dropped] = (await control<Delivered>("/deliveries?state=dropped")).deliveries;
