@@ -84,20 +84,6 @@ const admin = () => z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,
 /** Parses `admin.json`, the token of the administrator (decision 49); undefined if the text is invalid. */
 export const parseAdmin = reader(admin);
 
-const allowed = () =>
-  z.object({
-    variables: z.array(z.object({ name: z.string(), folder: z.string(), origin: z.string() })),
-  });
-
-/**
- * `allowed.json` of a user: variables whose values may be sent as API keys, each for the folder of a configuration and
- * the origin of a service (decision 85). The file contains names, never values.
- */
-export type AllowedVariables = z.infer<ReturnType<typeof allowed>>;
-
-/** Parses `allowed.json`; undefined if the text is invalid. */
-export const parseAllowed = reader(allowed);
-
 /** Parses `credentials.json`; undefined if the text is invalid. */
 export const parseCredentials: (text: string) => Credentials | undefined = reader(() =>
   z.union([credentials(), oldCredentials()]),

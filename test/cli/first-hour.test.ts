@@ -90,6 +90,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ],
   ["checklist run all", 2, /too many arguments.*all\.\n.*checkout checklist run --help/],
   ["doctor --fix", 2, /unknown option '--fix'\n.*checkout doctor changes nothing/],
+  ["whoami --allow-env KEY", 2, /unknown option '--allow-env'\n.*CHECKOUT_TARGET_<NAME>_API_KEY/],
   // A group in the singular.
   ["store ls", 2, /\(Did you mean stores list\?\)/],
   ["webhook nonsense", 2, /\(Did you mean webhooks\?\)/],

@@ -300,7 +300,7 @@ async function checkTaken(
 test("another service is asked by a whole id alone, and nothing else is sent to it", async () => {
   const { harness, sandbox, create, run } = await open();
   const id = await create("order-1");
-  const target = { base_url: "https://pay.example/v1", api_key: { env: "CHECKOUT_TARGET_STAGING_API_KEY" } };
+  const target = { base_url: "https://pay.example/v1" };
   writeFileSync(join(harness.cwd, "checkout.config.json"), JSON.stringify({ targets: { staging: target } }));
   const asked: string[] = [];
   harness.setFault((request, deliver) => {

@@ -5,8 +5,6 @@ import { expect, test } from "vitest";
 import { environmentVariableOf } from "../../src/cli/option-rules.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { OTHER_VARIABLES } from "../../src/cli/variables.ts";
-import { parseConfig } from "../../src/core/config/read.ts";
-import { targetVariable } from "../../src/core/config/secrets.ts";
 import { REAL } from "../support/real.ts";
 import { createHarness } from "../support/harness.ts";
 
@@ -64,22 +62,6 @@ test("only settings have a variable, and one of the sandbox is not one of a clie
     }
   }
   expect([...variables].toSorted()).toEqual(SETTINGS.toSorted());
-});
-
-test("no configuration has the key of a target in a variable of another use", () => {
-  const faultsOf = (env: string): string[] => {
-    const targets = { shop: { base_url: "https://pay.example/v1", api_key: { env } } };
-    const read = parseConfig(JSON.stringify({ targets }));
-    return read.ok ? [] : read.refusal.map(({ field, message }) => `${field}: ${message}`);
-  };
-  const odd = ["checkout_api_key", "Checkout_Target_Live_Api_Key", "CHECKOUT_X", "https_proxy", "NO_PROXY"];
-  for (const env of [...SETTINGS, ...OTHER_VARIABLES.keys(), ...odd, targetVariable("other")])
-    expect(faultsOf(env)).toEqual([
-      `targets.shop.api_key.env: must not be ${env}, which contains a setting or the key of another target; the variable of this target is CHECKOUT_TARGET_SHOP_API_KEY`,
-    ]);
-  for (const env of ["SHOP_KEY", "CHECKOUTS_KEY", "MY_PROXY", "CHECKOUT_TARGET_SHOP_API_KEY"])
-    expect(faultsOf(env)).toEqual([]);
-  for (const env of ["A B", "A-B", "A=B", "", "1A", "A\u0000", "Ä"]) expect(faultsOf(env)).toHaveLength(1);
 });
 
 test("the page of settings names every variable, and no other", () => {

@@ -8,6 +8,7 @@ import { deriveIdempotencyKey, LOCAL_SANDBOX } from "../../src/core/checkout/ide
 import { environmentVariableOf } from "../../src/cli/option-rules.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { parseConfig } from "../../src/core/config/read.ts";
+import { targetVariable } from "../../src/core/config/secrets.ts";
 import { configJsonSchema } from "../../src/core/config/schema.ts";
 import { formatTestKey } from "../../src/core/credential.ts";
 import { REAL } from "../support/real.ts";
@@ -812,13 +813,13 @@ test("the variable names the file of every command: whoami, --target, config and
   const harness = createHarness();
   const variable = "CHECKOUT_TARGET_STAGING_API_KEY";
   save(harness.cwd, {
-    targets: { staging: { base_url: "https://a.example/v1", api_key: { env: variable } } },
+    targets: { staging: { base_url: "https://a.example/v1" } },
   });
   const other = save(
     tempFolder(),
     {
       sandbox: { rate_limit: "7/s" },
-      targets: { staging: { base_url: "https://b.example/v1", api_key: { env: variable } } },
+      targets: { staging: { base_url: "https://b.example/v1" } },
     },
     "other.json",
   );
@@ -887,19 +888,18 @@ test("--target takes address, key and patience from the file, and its key goes n
     targets: {
       staging: {
         base_url: "https://pay.example/v1/",
-        api_key: { env: "STAGING_KEY" },
         store_id: FIRST,
         retries: 0,
         timeout: "2s",
       },
-      live: { base_url: "https://live.example/v1", api_key: { env: "LIVE_KEY" } },
+      live: { base_url: "https://live.example/v1" },
     },
   });
-  const env = { STAGING_KEY: "staging-key", CHECKOUT_API_KEY: "other-key" };
-  const who = await ask(harness, "whoami --target staging --allow-env STAGING_KEY", { env });
+  const env = { CHECKOUT_TARGET_STAGING_API_KEY: "staging-key", CHECKOUT_API_KEY: "other-key" };
+  const who = await ask(harness, "whoami --target staging", { env });
   expect(who.said).toMatchObject({
     base_url: { value: "https://pay.example/v1", source: `target staging of ${FILE}` },
-    api_key: { source: "STAGING_KEY" },
+    api_key: { source: "CHECKOUT_TARGET_STAGING_API_KEY" },
     store_id: { value: FIRST },
     timeout_ms: { value: 2000 },
     retries: { value: 0 },
@@ -930,7 +930,7 @@ test("--target takes address, key and patience from the file, and its key goes n
       `${get} --target staging`,
       {},
       4,
-      /credential_missing.*:1:\d+: targets\.staging\.api_key\.env: the environment variable STAGING_KEY is not set.*set CHECKOUT_TARGET_STAGING_API_KEY to a key of that service/,
+      /credential_missing.*:1:\d+: targets\.staging: the environment variable CHECKOUT_TARGET_STAGING_API_KEY is not set.*set CHECKOUT_TARGET_STAGING_API_KEY to a key of that service/,
     ],
     [
       `${get} --target staging --base-url http://127.0.0.1:9/v1`,
@@ -968,7 +968,7 @@ test("what a target leaves open is by default, a flag wins over it, and there is
   save(harness.cwd, {});
   expect((await whoami("")).stderr).toMatch(/has no target .*live.*; it has none/);
   save(harness.cwd, {
-    targets: { live: { base_url: "https://live.example/v1", api_key: { env: LIVE_KEY } } },
+    targets: { live: { base_url: "https://live.example/v1" } },
   });
   const other = { CHECKOUT_STORE_ID: SECOND };
   expect((await whoami("", other)).said).toMatchObject({
@@ -1004,14 +1004,14 @@ test("a create at a target has the key of its service: a sandbox of this machine
     ["any", here, undefined, here],
     ["pay", there, FIRST, there],
   ] as const;
-  const target = { api_key: { env: "LIVE_KEY" }, retries: 0 };
   const targets = rows.map(
-    ([name, url, store_id]) => [name, { ...target, base_url: url, store_id }] as const,
+    ([name, url, store_id]) => [name, { base_url: url, store_id, retries: 0 }] as const,
   );
   save(harness.cwd, { targets: Object.fromEntries(targets) });
   for (const [name] of rows) {
-    const create = `orders create --order-id o-1 --price-id p-1 --target ${name} --allow-env LIVE_KEY`;
-    expect((await ask(harness, create, { env: { LIVE_KEY: "live-key" } })).code).toBe(7);
+    const create = `orders create --order-id o-1 --price-id p-1 --target ${name}`;
+    const variable = targetVariable(name);
+    expect((await ask(harness, create, { env: { [variable]: "live-key" } })).code).toBe(7);
   }
   const once = { endpoint: "orders", orderId: "o-1", attempt: 1 };
   expect(keys).toEqual(

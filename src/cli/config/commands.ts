@@ -70,8 +70,10 @@ function pruneOption(effect: string) {
 }
 
 async function runValidate({ world, printer }: Context, options: FileOptions): Promise<number> {
-  const { path, config, stores } = await load({ world }, options);
+  const { path, config, stores, problem } = await load({ world }, options);
   const resolved = unwrap(await stores());
+  const { unreadVariables } = await import("../../core/config/secrets.ts");
+  for (const fault of unreadVariables(config)) printer.trace(`warning: ${problem(fault).message}`);
   const shown = { file: path, stores: resolved.length, targets: Object.keys(config.targets ?? {}) };
   return printer.result(shown, () => `✓ ${shortPath(world, path)} is valid`);
 }

@@ -44,6 +44,8 @@ const EQUIVALENTS = {
     "config set":
       "edit checkout.config.json and run checkout config apply; checkout config export prints such a file",
     "faults add timeout": ["faults add latency --latency 30s", "faults add lose_answer"],
+    "--allow-env":
+      "put the key of the target into CHECKOUT_TARGET_<NAME>_API_KEY, the only variable that is read",
     "doctor --fix": "checkout doctor changes nothing; it prints what to type for each finding",
   },
   subcommands: {

@@ -64,7 +64,9 @@ async function suggestionFor({ code, message }: CommanderError, line: TypedLine)
   if (code !== UNKNOWN_OPTION) return [];
   const [, typed = ""] = /unknown option '(--?[^'=]+)/.exec(message) ?? [];
   if (longs.includes(typed)) return [typed];
-  return equivalentCommands([...words, typed]) ?? similarOptions(longs, typed, argv);
+  return (
+    equivalentCommands([...words, typed]) ?? equivalentCommands([typed]) ?? similarOptions(longs, typed, argv)
+  );
 }
 
 async function suggestedCommand({ program, words: known, argv, world }: TypedLine): Promise<Suggestion> {

@@ -4,7 +4,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
-import { catchRefusal, refuseUsage } from "../problem.ts";
+import { catchRefusal } from "../problem.ts";
 import { withoutOwnStore } from "./surroundings.ts";
 import { type ServiceSettings, type TargetSettings, serviceSettings, serviceTargetOf } from "./service.ts";
 import { awaitSandbox } from "./waiting.ts";
@@ -51,11 +51,8 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
  * given.
  */
 export async function loadNamedTarget(context: Context): Promise<TargetSettings | undefined> {
-  const { target, allowEnv } = context.around.options;
-  if (target === undefined) {
-    if (allowEnv === undefined) return undefined;
-    throw refuseUsage("--allow-env needs --target", "add --target <name>, or leave out --allow-env");
-  }
+  const { target } = context.around.options;
+  if (target === undefined) return undefined;
   const { findNamedTarget } = await import("./named-target.ts");
   return findNamedTarget(context, target);
 }

@@ -1,8 +1,7 @@
 import { DEFAULT_RETRY_POLICY } from "../../client/api/retry.ts";
 import type { Option } from "commander";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
-import { readVariable, repeatedOption, switchOption, valueOption } from "../command.ts";
+import { readVariable, switchOption, valueOption } from "../command.ts";
 import { toSetting } from "../option-rules.ts";
 import { parseDuration, wholeNumberParser } from "../parsers.ts";
 import { durationText } from "../../core/duration.ts";
@@ -22,20 +21,7 @@ export function targetOptions(): Option[] {
       wholeNumberParser(0, 100),
     ),
   ];
-  return [...serviceOptions(), allowEnvOption(), ...options.map((option) => toSetting("CHECKOUT", option))];
-}
-
-function allowEnvOption(): Option {
-  return repeatedOption(
-    "--allow-env <name>",
-    "variable that may be sent to --target as the API key; remembered for this folder and that address (repeatable)",
-    parseVariableName,
-  );
-}
-
-function parseVariableName(text: string): Outcome<string> {
-  if (/^[A-Za-z_]\w*$/.test(text)) return accept(text);
-  return refuse("invalid_parameter", "Expected the name of a variable: letters, digits and _");
+  return [...serviceOptions(), ...options.map((option) => toSetting("CHECKOUT", option))];
 }
 
 /** The options that name the service. */

@@ -34,8 +34,6 @@ export type ServiceOptions = CommonOptions & {
   readonly retries?: number;
   readonly showHeaders?: boolean;
   readonly target?: string;
-  /** Variables whose values may be sent as the target's API key. */
-  readonly allowEnv?: readonly string[];
 };
 
 /** A value and its source. */

@@ -40,41 +40,26 @@ function conflictsInStore(store: Store, path: FieldPath): FieldFault[] {
 }
 
 /**
- * Finds targets whose API key could leak (decision 85): over plain http to another machine, or from a variable that is
- * not the target's own. Two targets cannot share a variable.
+ * Finds targets whose API key would go over plain http to another machine, or whose variable is the variable of another
+ * target too (decision 85).
  */
 export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>): FieldFault[] {
   const names = new Map<string, string>();
-  return Object.entries(targets).flatMap(([name, target]) => {
+  return Object.entries(targets).flatMap(([name, { baseUrl }]) => {
     const variable = targetVariable(name);
     const other = names.get(variable);
     names.set(variable, other ?? name);
     const message = `has the same variable as ${other}, ${variable}; rename one of the two targets`;
-    const faults = [addressFault(name, target), variableFault(name, target)];
-    return [other === undefined ? undefined : { path: ["targets", name], message }, ...faults].filter(
-      (fault) => fault !== undefined,
-    );
+    const { protocol, hostname } = new URL(baseUrl);
+    const isSafe = protocol === "https:" || isLoopback(hostname);
+    const shared = other === undefined ? [] : [{ path: ["targets", name], message }];
+    const plain = isSafe ? [] : [{ path: ["targets", name, "base_url"], message: PLAIN_HTTP }];
+    return shared.concat(plain);
   });
-}
-
-function addressFault(name: string, { baseUrl }: NamedTarget): FieldFault | undefined {
-  const { protocol, hostname } = new URL(baseUrl);
-  if (protocol === "https:" || isLoopback(hostname)) return undefined;
-  return { path: ["targets", name, "base_url"], message: PLAIN_HTTP };
-}
-
-function variableFault(name: string, { apiKey: { env } }: NamedTarget): FieldFault | undefined {
-  const own = targetVariable(name);
-  if (env === own || !OUR_VARIABLE.test(env)) return undefined;
-  const message = `must not be ${env}, which contains a setting or the key of another target; the variable of this target is ${own}`;
-  return { path: ["targets", name, "api_key", "env"], message };
 }
 
 const PLAIN_HTTP =
   "must begin with https: an API key is sent over plain http only to this machine (127.0.0.1, localhost, [::1])";
-
-/** Every variable that this program reads as a setting or a secret. Windows ignores the case of names. */
-const OUR_VARIABLE = /^(CHECKOUT_.*|(HTTPS?|ALL|NO)_PROXY)$/i;
 
 /** All entries of one merchant must have the same name. */
 function merchantConflicts(stores: readonly Store[]): FieldFault[] {

@@ -1,6 +1,5 @@
 // Decides whether the text of a configuration is refused. Changes that no sandbox can make: core/config/plan.ts. The
-// choice of the file: host/config/find.ts; `--target`: cli/target/named-target.ts; variables that may be sent:
-// cli/config/allowed.ts.
+// choice of the file: host/config/find.ts; `--target`: cli/target/named-target.ts.
 import {
   createScanner,
   findNodeAtLocation,

@@ -198,7 +198,8 @@ const target = z.strictObject({
         "must be an address such as https://pay.example/v1, without user name, password or query",
       ),
     ),
-  apiKey: secret,
+  /** Files of 0.1.0 have it. It is not read: the key is in the variable of `targetVariable` (decision 85). */
+  apiKey: z.optional(secret),
   storeId: z.optional(givenId),
   timeout: z.optional(duration(1, DAY_MS)),
   retries: z.optional(wholeNumber(0, MAX_RETRIES)),

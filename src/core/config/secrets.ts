@@ -55,6 +55,15 @@ export function targetVariable(target: string): string {
   return `CHECKOUT_TARGET_${target.toUpperCase().replaceAll("-", "_")}_API_KEY`;
 }
 
+/** The fields `api_key` of targets, which name variables that are no longer read, each with the variable to set. */
+export function unreadVariables({ targets = {} }: Pick<ConfigFile, "targets">): FieldFault[] {
+  return Object.entries(targets).flatMap(([name, { apiKey }]) => {
+    const own = targetVariable(name);
+    if (apiKey === undefined || apiKey.env === own) return [];
+    return [{ path: ["targets", name, "api_key"], message: `is no longer read; put the key into ${own}` }];
+  });
+}
+
 /** Whether a variable can contain the API key of a target. */
 export function isTargetVariable(name: string): boolean {
   return /^CHECKOUT_TARGET_[A-Z0-9_]+_API_KEY$/.test(name);

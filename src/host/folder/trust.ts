@@ -87,7 +87,7 @@ function whyNotOurs(files: World["files"], path: string, kind: "file" | "folder"
 }
 
 /**
- * Why a path that determines where keys are sent is not trusted: it must have the right kind, not be a link, belong to
+ * Why a path that determines which commands run is not trusted: it must have the right kind, not be a link, belong to
  * this user, and be closed to others. Undefined if it is trusted, or does not exist.
  */
 export function whyUntrusted(

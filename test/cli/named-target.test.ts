@@ -1,0 +1,125 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parseConfig } from "../../src/core/config/read.ts";
+import { isTargetVariable, targetVariable } from "../../src/core/config/secrets.ts";
+import { createHarness, type CommandOptions } from "../support/harness.ts";
+
+const FILE = "checkout.config.json";
+const GET = "sessions get 0199a3c4-5d00-7000-8000-000000000001 --retries 0 --target shop";
+const KEY = "live-key-of-the-person";
+const OWN = { CHECKOUT_TARGET_SHOP_API_KEY: KEY };
+
+test("a target's key is read from the variable of its name and from no other", async () => {
+  const { ask, save } = open();
+  save();
+  const own = await ask(GET, { env: { ...OWN, CHECKOUT_API_KEY: "other-key" } });
+  expect([own.code, own.sent]).toEqual([7, [`https://pay.example ${KEY}`]]);
+  const others = { CHECKOUT_API_KEY: "x", SHOP_KEY: "x", CHECKOUT_TARGET_SHOPS_API_KEY: "x" };
+  const unset = await ask(`${GET} --json`, { env: others });
+  expect([unset.code, unset.sent]).toEqual([4, []]);
+  expect(unset.stderr).toMatch(
+    /credential_missing.*:1:\d+: targets\.shop: the environment variable CHECKOUT_TARGET_SHOP_API_KEY is not set.*set CHECKOUT_TARGET_SHOP_API_KEY to a key of that service/,
+  );
+});
+
+test("the field api_key of an older file is valid and has no effect, and says which variable to set", async () => {
+  const { ask, save } = open();
+  const text = `${FILE}:1:67: targets.shop.api_key: is no longer read; put the key into CHECKOUT_TARGET_SHOP_API_KEY`;
+  for (const env of ["SHOP_KEY", "CHECKOUT_API_KEY", "constructor", "__proto__"]) {
+    save({ api_key: { env } });
+    const checked = await ask("config validate", {});
+    expect([env, checked.code, checked.stderr]).toEqual([env, 0, `warning: ${text}\n`]);
+    const refused = await ask(GET, { env: { SHOP_KEY: KEY, CHECKOUT_API_KEY: KEY } });
+    expect([env, refused.code, refused.sent]).toEqual([env, 4, []]);
+    expect(refused.stderr).toContain(text);
+    expect((await ask(GET, { env: OWN })).sent).toEqual([`https://pay.example ${KEY}`]);
+  }
+  save({ api_key: { env: "CHECKOUT_TARGET_SHOP_API_KEY" } });
+  expect(await ask("config validate", {})).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("--allow-env is an unknown option, and the hint names the variable to set", async () => {
+  const { ask, save } = open();
+  save({ api_key: { env: "SHOP_KEY" } });
+  const old = await ask(`${GET} --allow-env SHOP_KEY`, { env: { SHOP_KEY: KEY } });
+  expect([old.code, old.sent]).toEqual([2, []]);
+  expect(old.stderr).toMatch(
+    /unknown option '--allow-env'.*put the key of the target into CHECKOUT_TARGET_<NAME>_API_KEY/s,
+  );
+});
+
+test("each target has a variable of its own", () => {
+  const target = { base_url: "https://pay.example/v1" };
+  expect(faultsOf({ "eu-shop": target, eu_shop: target, eu: target })).toEqual([
+    "targets.eu_shop: has the same variable as eu-shop, CHECKOUT_TARGET_EU_SHOP_API_KEY; rename one of the two targets",
+  ]);
+  for (const name of ["a", "eu-shop", "0_1", "constructor"])
+    expect(isTargetVariable(targetVariable(name))).toBe(true);
+});
+
+test("a key goes over plain http to this machine alone", () => {
+  const faults = (address: string) => faultsOf({ shop: { base_url: address } });
+  for (const here of [
+    "http://127.0.0.1:9/v1",
+    "http://localhost/v1",
+    "http://[::1]:80/v1",
+    "https://pay.example/v1",
+  ])
+    expect(faults(here)).toEqual([]);
+  for (const elsewhere of [
+    "http://pay.example/v1",
+    "http://10.0.0.1/v1",
+    "http://localhost.example/v1",
+    "HTTP://127.0.0.1.nip.io/v1",
+  ])
+    expect(faults(elsewhere)).toEqual([
+      expect.stringMatching(/^targets\.shop\.base_url: must begin with https: /),
+    ]);
+});
+
+test("whoami shows which variable the key comes from, and takes a real service's key as it is", async () => {
+  const { ask, save } = open();
+  save();
+  const { code, stdout, stderr } = await ask("whoami --target shop --json", { env: OWN });
+  expect([code, JSON.parse(stdout)]).toMatchObject([
+    0,
+    { api_key: { value: "…", source: "CHECKOUT_TARGET_SHOP_API_KEY" } },
+  ]);
+  expect(stderr).not.toContain("warning");
+  expect(`${stdout}${stderr}`).not.toContain(KEY);
+});
+
+test("doctor knows the variable of a target, and does not show its value", async () => {
+  const { ask } = open();
+  const { stdout } = await ask("doctor --json", { env: OWN });
+  expect(stdout).toContain("CHECKOUT_TARGET_SHOP_API_KEY (secret)");
+  expect(stdout).not.toContain(KEY);
+});
+
+/** A harness, whose requests are noted by origin and key and never answered. */
+function open() {
+  const harness = createHarness();
+  const { cwd } = harness;
+  let sent: string[] = [];
+  harness.setFault(({ url, headers }) => {
+    const key = String(headers["Authorization"]).replace("Bearer ", "");
+    sent.push(`${new URL(url).origin} ${key}`);
+    return Promise.resolve({ ok: false, failure: "unreachable", message: "no" });
+  });
+  const ask = async (line: string, options: CommandOptions) => {
+    sent = [];
+    return { ...(await harness.run(line.split(" "), options)), sent };
+  };
+  const save = (fields: Readonly<Record<string, unknown>> = {}): void =>
+    writeFileSync(
+      join(cwd, FILE),
+      JSON.stringify({ targets: { shop: { base_url: "https://pay.example/v1", ...fields } } }),
+    );
+  return { ask, save };
+}
+
+function faultsOf(targets: unknown): string[] {
+  const read = parseConfig(JSON.stringify({ targets }));
+  return read.ok ? [] : read.refusal.map(({ field, message }) => `${field}: ${message}`);
+}
