@@ -1,22 +1,36 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printable } from "../core/text.ts";
-import { areCertificates } from "../core/webhook/certificates.ts";
+import { areCertificates, parseCertificates } from "../core/webhook/certificates.ts";
 import type { TlsTrust, World } from "../world.ts";
 import { usageFailure, type HostFailure } from "./failure.ts";
 import { readNamedText } from "./named-file.ts";
 
-/** The certificates of a PEM file, for endpoints with https; undefined without a file: the system's. */
+/**
+ * The CA certificates of a PEM file. Refuses with the reason, which continues a sentence after the path. An endpoint
+ * keeps its certificates: `isKept` refuses a private key, and more than `MAX_CERTIFICATES_LENGTH` characters.
+ */
+export function readCertificates(
+  world: Pick<World, "cwd" | "files">,
+  file: string,
+  { isKept = false }: { readonly isKept?: boolean } = {},
+): Outcome<string, string> {
+  const text = readNamedText(world, file);
+  if (!text.ok) return { ok: false, refusal: text.refusal.why };
+  if (!areCertificates(text.value)) return { ok: false, refusal: "contains no PEM certificates" };
+  const kept = isKept ? parseCertificates(text.value) : accept(text.value);
+  return kept.ok ? kept : { ok: false, refusal: kept.refusal.message };
+}
+
+/** The certificates of the file of the setting `ca`, for endpoints with https; undefined without a file: the system's. */
 export function readTrustedCertificates(
   world: Pick<World, "cwd" | "files">,
   file: string | undefined,
 ): Outcome<TlsTrust | undefined, HostFailure> {
   if (file === undefined) return accept(undefined);
-  const refuse = (why: string): Outcome<never, HostFailure> =>
-    usageFailure(
-      `the setting ca names ${printable(file)}, which ${why}`,
-      "name a file with -----BEGIN CERTIFICATE-----, or remove the setting: --ca, CHECKOUT_SANDBOX_CA, or sandbox.ca of the configuration file",
-    );
-  const text = readNamedText(world, file);
-  if (!text.ok) return refuse(text.refusal.why);
-  return areCertificates(text.value) ? accept({ ca: text.value }) : refuse("contains no PEM certificates");
+  const read = readCertificates(world, file);
+  if (read.ok) return accept({ ca: read.value });
+  return usageFailure(
+    `the setting ca names ${printable(file)}, which ${read.refusal}`,
+    "name a file with -----BEGIN CERTIFICATE-----, or remove the setting: --ca, CHECKOUT_SANDBOX_CA, or sandbox.ca of the configuration file",
+  );
 }

@@ -1,5 +1,5 @@
 import type { Option } from "commander";
-import { readCertificates } from "../webhook/certificates-option.ts";
+import { certificatesOfOption } from "../webhook/certificates-option.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/checkout/event-types.ts";
 import {
   parseAddedHeader,
@@ -189,7 +189,7 @@ async function trustOf(
     return { unchecked: true };
   }
   if (ca === undefined) return undefined;
-  return { ca: await readCertificates(world, ca) };
+  return { ca: certificatesOfOption(world, ca) };
 }
 
 function parseType(text: string): string {

@@ -4,7 +4,7 @@ import { ALL_EVENTS, parseEventTypes } from "../../core/checkout/event-types.ts"
 import { causeText, errorText, outcomeOf } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
 import { printable } from "../../core/text.ts";
-import { readKeptCertificates } from "./certificates-option.ts";
+import { certificatesOfOption } from "./certificates-option.ts";
 import { runnerFor } from "../calling.ts";
 import { listOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { lastResult } from "./report.ts";
@@ -130,7 +130,8 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   const next = "correct it; no endpoint was added";
   const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);
   if (!patterns.ok) throw refuseUsage(patterns.refusal.message, next);
-  const ca = options.ca === undefined ? undefined : await readKeptCertificates(context.world, options.ca);
+  const { ca: file } = options;
+  const ca = file === undefined ? undefined : certificatesOfOption(context.world, file, { isKept: true });
   const adding = callSandbox(context, {
     name: "addEndpoint",
     body: { url, eventTypes: patterns.value, inOrder: options.inOrder, ca },

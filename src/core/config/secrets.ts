@@ -2,17 +2,16 @@ import { isTestKey } from "../credential.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { isSigningSecret } from "../sealed-secret.ts";
 import { printableLiteral } from "../text.ts";
-import { parseCertificates } from "../webhook/certificates.ts";
 import type { FieldFault, FieldPath } from "./field.ts";
 import type { ConfigFile, RequestedStore } from "./schema.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 type StoreInFile = NonNullable<ConfigFile["stores"]>[number];
 
-/** Where the values are that the file only names: variables, and the texts of files. */
+/** Where the values are that the file only names: variables, and files of CA certificates. */
 type Sources = {
   readonly env: Variables;
-  readonly readText: (path: string) => Outcome<string, { readonly why: string }>;
+  readonly readCertificates: (path: string) => Outcome<string, string>;
 };
 
 /**
@@ -21,9 +20,11 @@ type Sources = {
  */
 export function resolveStores(
   { stores = [] }: ConfigFile,
-  { env, readText }: Sources,
+  { env, readCertificates }: Sources,
 ): Outcome<readonly RequestedStore[], readonly FieldFault[]> {
-  const trusted = stores.map(({ endpoints = [] }) => endpoints.map(({ ca }) => certificatesOf(ca, readText)));
+  const trusted = stores.map(({ endpoints = [] }) =>
+    endpoints.map(({ ca }) => certificatesOf(ca, readCertificates)),
+  );
   const faults = stores.flatMap((store, at) => [
     ...faultsOf(store, ["stores", at], env),
     ...(trusted[at] ?? []).flatMap((ca, index) =>
@@ -79,17 +80,14 @@ export function missingVariableReason(name: string, env: Variables): string | un
   return valueOfVariable(name, env) === "" ? `the environment variable ${name} is not set` : undefined;
 }
 
-/** The text of an endpoint's CA certificates; undefined if it names none. Refuses with the reason. */
+/** The text of an endpoint's CA certificates, which the file contains or names; undefined if it has none. */
 function certificatesOf(
   ca: string | undefined,
-  readText: Sources["readText"],
+  readCertificates: Sources["readCertificates"],
 ): Outcome<string | undefined, string> {
   if (ca === undefined || ca.includes("-----BEGIN")) return accept(ca);
-  const name = printableLiteral(ca);
-  const text = readText(ca);
-  if (!text.ok) return { ok: false, refusal: `${name} ${text.refusal.why}` };
-  const parsed = parseCertificates(text.value);
-  return parsed.ok ? parsed : { ok: false, refusal: `${name} ${parsed.refusal.message}` };
+  const read = readCertificates(ca);
+  return read.ok ? read : { ok: false, refusal: `${printableLiteral(ca)} ${read.refusal}` };
 }
 
 function faultsOf(

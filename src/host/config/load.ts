@@ -24,8 +24,6 @@ export type LoadedConfig = {
 
 /** The largest configuration file, in bytes; a sandbox does not accept larger ones either. */
 const LARGEST_CONFIG_BYTES = 2 * 1024 * 1024;
-/** The largest file of CA certificates, in bytes. */
-const MAX_CERTIFICATES_BYTES = 64 * 1024;
 /** Maximum number of faults listed in addition to the first. */
 const MAX_FURTHER = 9;
 
@@ -72,8 +70,11 @@ function createLoadedConfig(
     problem,
     stores: async () => {
       const { resolveStores } = await import("../../core/config/secrets.ts");
-      const readText = (file: string) => readNamedText(world, file, { maxBytes: MAX_CERTIFICATES_BYTES });
-      const resolved = resolveStores(config, { env: world.env, readText });
+      const { readCertificates } = await import("../trusted-certificates.ts");
+      const resolved = resolveStores(config, {
+        env: world.env,
+        readCertificates: (file) => readCertificates(world, file, { isKept: true }),
+      });
       return resolved.ok ? resolved : refuseConfig(faultsFailure(name, resolved.refusal.map(locate)));
     },
     refused: ({ code, message }) => {
