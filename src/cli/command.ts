@@ -122,7 +122,7 @@ async function withHolder(context: Context, problem: Problem): Promise<Problem> 
   const { unseenHolder } = await import("../host/folder/hold.ts");
   const holder = await unseenHolder(world, around.location());
   if (holder === undefined) return started;
-  return { ...problem, message: `${problem.message}; ${holder}, serves this folder`, next: USE_IT_THERE };
+  return { ...problem, message: `${problem.message}; ${holder} serves this folder`, next: USE_IT_THERE };
 }
 
 /** The problem; in a folder with the state of a hosted service, the next step starts that service. */

@@ -143,7 +143,7 @@ export const USE_IT_THERE = "run the command there";
 
 /** The problem of a stop that cannot reach the process of the folder. */
 export function unseenProblem(holder: string): Problem {
-  const message = `the sandbox cannot be stopped from here: ${holder}, serves this folder`;
+  const message = `the sandbox cannot be stopped from here: ${holder} serves this folder`;
   return { exitCode: EXIT.failed, code: "sandbox_unseen", message, next: USE_IT_THERE };
 }
 

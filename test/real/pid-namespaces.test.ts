@@ -25,7 +25,7 @@ async function startInNamespace(cwd: string) {
   return { child, ended, isReady: stdout.includes("\n"), error: () => stderr };
 }
 
-const UNSEEN = /process 1 on \S+, in another container or PID namespace/;
+const UNSEEN = /a process that cannot be seen from here \(run\.json names process 1 on \S+\)/;
 
 test("of two starts in different PID namespaces on one folder, one is refused; commands from outside name its holder", async ({
   annotate,

@@ -88,7 +88,7 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
   };
   if (run === undefined) {
     const holder = await unseenHolder(context.world, folder);
-    const problem = holder === undefined ? null : `${holder}, serves it`;
+    const problem = holder === undefined ? null : `${holder} serves it`;
     return { status: { ...unknown, state: "stopped", problem } };
   }
   const { pid, version = null } = run;

@@ -60,30 +60,30 @@ export async function unseenHolder(
   world: Pick<World, "files" | "processStart" | "isFileLocked">,
   folder: string,
 ): Promise<string | undefined> {
-  const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
-  if (run === undefined || isVisible(world, folder, run)) return undefined;
+  const run = unseenRun(world, folder);
+  if (run === undefined) return undefined;
   return (await world.isFileLocked?.(stateFile(folder, "lock"))) === true ? unseenProcess(run) : undefined;
 }
 
-function isVisible(
-  world: Pick<World, "files" | "processStart">,
-  folder: string,
-  run: RunRecord | undefined,
-): boolean {
-  return run !== undefined && isRunningOwner(world, run, world.files.look(folder)?.id);
+/** The process in `run.json`, if it does not run here: it runs in another PID namespace, or has ended. */
+function unseenRun(world: Pick<World, "files" | "processStart">, folder: string): RunRecord | undefined {
+  const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
+  if (run === undefined || isRunningOwner(world, run, world.files.look(folder)?.id)) return undefined;
+  return run;
 }
 
+/** Says of the lock's holder only what is known: `run.json` may be an older process's. */
 function unseenProcess({ pid, host }: RunRecord): string {
   const where = host === undefined ? "" : ` on ${printable(host)}`;
-  return `process ${pid}${where}, in another container or PID namespace`;
+  return `a process that cannot be seen from here (run.json names process ${pid}${where})`;
 }
 
 function refuseHeld(
   world: Pick<World, "files" | "processStart">,
   folder: string,
 ): Outcome<never, HostFailure> {
-  const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
-  if (run === undefined || isVisible(world, folder, run)) return alreadyServed(world, folder, run?.pid);
+  const run = unseenRun(world, folder);
+  if (run === undefined) return alreadyServed(world, folder);
   return stateFailure({
     code: "already_running",
     message: `a sandbox already serves ${folder}: ${unseenProcess(run)}`,

@@ -259,14 +259,15 @@ export function claimFolder(
   return alreadyServed(world, folder, claim.pid);
 }
 
-/** Refuses a folder that another process holds; `pid` is unknown while that process has not named itself. */
+/** Refuses a folder that another process holds; its pid is unknown while that process has not named itself. */
 export function alreadyServed(
   { files }: Pick<World, "files">,
   folder: string,
-  pid: number | undefined,
+  claimedBy?: number,
 ): Outcome<never, HostFailure> {
   const text = files.read(stateFile(folder, "run"));
   const serving = text === undefined ? undefined : parseRunRecord(text);
+  const pid = claimedBy ?? serving?.pid;
   const where = serving === undefined ? undefined : baseUrlOf(serving);
   const isOther = text !== undefined && serving === undefined;
   const how = where ?? (isOther ? "another version of checkout" : "starting");
