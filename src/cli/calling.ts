@@ -8,7 +8,7 @@ import type { ControlTarget } from "../client/control/control.ts";
 import type { CommandSpec, Context } from "./command.ts";
 import type { Printer } from "./printer.ts";
 import { callAt, type Remedies } from "./target/call.ts";
-import { callOptionalTarget } from "./target/control.ts";
+import { callSandbox } from "./target/control.ts";
 import { findId, hintForIds, type IdKind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
 import { withSandbox } from "./target/with-sandbox.ts";
@@ -97,7 +97,7 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
     };
     const answer = await (orStopped === true
       ? withSandbox(context, (sandbox) => callAt(context, sandbox, call))
-      : callOptionalTarget(context, target, call));
+      : callSandbox(context, call, target));
     const { printer } = context;
     return printer.result(json(encodeAnswer(name, answer), answer, given), () =>
       text(answer, printer, given),

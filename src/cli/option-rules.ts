@@ -1,5 +1,5 @@
 // Defaults: of --timeout and --retries in client/api/retry.ts, of the client's other settings in
-// cli/target/service.ts, of `sandbox start` in cli/sandbox/serving-options.ts. `toSetting` makes the variable of an
+// cli/target/resolve.ts, of `sandbox start` in cli/sandbox/serving-options.ts. `toSetting` makes the variable of an
 // option.
 import type { Command, Option } from "commander";
 import { refuseUsage } from "./problem.ts";

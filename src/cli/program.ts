@@ -1,5 +1,5 @@
 // To add a command: a file in its subject's folder with register(…), a row here, an example in
-// test/support/commands.ts. Calls to the sandbox: calling.ts; the service: target/service.ts; suggestions for mistyped
+// test/support/commands.ts. Calls to the sandbox: calling.ts; the service: target/resolve.ts; suggestions for mistyped
 // commands: hints/.
 import { Command } from "commander";
 import { ITEM_COUNT_WORD } from "../core/readiness/names.ts";

@@ -8,7 +8,7 @@ import { loadNamedTarget } from "./target/connect.ts";
 import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderHint } from "../host/folder/state-folder.ts";
 import type { ValueWithSource, ServiceOptions } from "./target/surroundings.ts";
-import { serviceSettings } from "./target/service.ts";
+import { resolveTarget } from "./target/resolve.ts";
 import { targetOptions } from "./target/options.ts";
 
 /** `checkout whoami`. */
@@ -26,7 +26,7 @@ export function registerWhoami(group: Group): void {
 async function runWhoami(context: Context): Promise<number> {
   const { world, printer } = context;
   const named = await loadNamedTarget(context);
-  const resolved = serviceSettings(context, named);
+  const resolved = resolveTarget(context, named);
   const { folder, baseUrl, apiKey, storeId, storeName, proxy, timeoutMs, retries } = resolved;
   const { contradiction, lacksStore } = resolved;
   if (baseUrl.value !== null) noteTarget(context, { url: baseUrl.value });

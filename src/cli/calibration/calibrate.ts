@@ -23,7 +23,7 @@ import { resolvePath } from "../snapshot/place.ts";
 import { abortOnStop } from "../stopping.ts";
 import { connectToService } from "../target/connect.ts";
 import { targetOptions } from "../target/options.ts";
-import { retryPolicyOf } from "../target/service.ts";
+import { retryPolicyOf } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
 type CalibrateOptions = ServiceOptions &

@@ -11,7 +11,7 @@ import { findingOfProblem } from "./folder.ts";
 import type { KnownVariables } from "../variables.ts";
 import { catchRefusal, START_SANDBOX, type Problem } from "../problem.ts";
 import type { CheckSubjects } from "./check-subjects.ts";
-import { serviceSettings, type ServiceSettings } from "../target/service.ts";
+import { resolveTarget, type ResolvedTarget } from "../target/resolve.ts";
 
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 /** The largest edit distance that counts as a misspelling. */
@@ -43,8 +43,8 @@ export function checkService(subjects: CheckSubjects): DoctorFinding {
 }
 
 /** The settings of the service, as commands resolve them. */
-function settingsOf({ context }: CheckSubjects): Outcome<ServiceSettings, Problem> {
-  return catchRefusal(() => serviceSettings(context, undefined));
+function settingsOf({ context }: CheckSubjects): Outcome<ResolvedTarget, Problem> {
+  return catchRefusal(() => resolveTarget(context, undefined));
 }
 
 /** Checks which proxies the environment names, and whether commands would use one for their service. */

@@ -16,7 +16,7 @@ import { noteTarget } from "../target/notes.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import { EVENT_REMEDIES } from "../webhook/wait.ts";
 import { callAt } from "../target/call.ts";
-import { callSandbox, controlTarget, findSandbox, resolveStore, momentFromNow } from "../target/control.ts";
+import { callSandbox, controlTarget, findSandbox, findTarget, momentFromNow } from "../target/control.ts";
 import { fileFailure } from "../../host/failure.ts";
 
 /** `checkout listen`. */
@@ -67,8 +67,9 @@ async function senderOf(context: Context, options: ListenCommandOptions): Promis
   if (options.secretFile !== undefined) return serviceOf(context, options);
   const given = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
   // With a secret in the environment, the user may mean a service, so the command does not wait for a sandbox.
-  const target = given ? await targetIfThere(context) : await controlTarget(context);
+  const target = given ? await findTarget(context) : await controlTarget(context);
   if (target === undefined) return serviceOf(context, options);
+  noteTarget(context, { url: target.origin });
   if (options.headerNames !== undefined) throw new Refused(OWN_NAMES);
   // The store stays the same while the command listens, even if the sandbox gets another address.
   const { storeId } = target;
@@ -80,13 +81,6 @@ async function senderOf(context: Context, options: ListenCommandOptions): Promis
   };
   const since = await sinceOf(context, options, target);
   return { kind: "sandbox", locate, since };
-}
-
-async function targetIfThere(context: Context): Promise<ControlTarget | undefined> {
-  const found = findSandbox(context);
-  if (found === undefined) return undefined;
-  noteTarget(context, { url: found.origin });
-  return resolveStore(context, found);
 }
 
 /** A service that does not offer registration: only its secrets are known. */

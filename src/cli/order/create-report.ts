@@ -10,7 +10,7 @@ import { printable, printableLiteral } from "../../core/text.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
 import type { Context } from "../command.ts";
 import { checkoutFields, exchangeProblem, addExplanation } from "./exchange-report.ts";
-import type { ServiceSettings } from "../target/service.ts";
+import type { ResolvedTarget } from "../target/resolve.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
 /** Labels of the two create commands. */
@@ -43,7 +43,7 @@ type CreateReport = {
   readonly result: CreateResult;
   /** Flags that name the service and the folder, for the command that resumes the create. */
   readonly where: Readonly<Record<string, string>>;
-  readonly settings: ServiceSettings;
+  readonly settings: ResolvedTarget;
 };
 
 /** The result of a create: the checkout, its key, and how it was obtained. */

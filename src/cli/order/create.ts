@@ -34,7 +34,7 @@ import { promptForMissingFields, buildCreateBody, type CreateFields } from "../p
 import { stateFile } from "../../host/folder/files.ts";
 import { pollPolicy, waitForStatus, waitOptions, type WaitOptions } from "./wait.ts";
 import { connectToService } from "../target/connect.ts";
-import { retryPolicyOf, type ServiceSettings } from "../target/service.ts";
+import { retryPolicyOf, type ResolvedTarget } from "../target/resolve.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
 import { redactRequest } from "../target/waiting.ts";
 
@@ -134,7 +134,7 @@ async function printCreated(
   made: {
     readonly created: CreatedCheckout;
     readonly target: ServiceTarget;
-    readonly settings: ServiceSettings;
+    readonly settings: ResolvedTarget;
   },
 ): Promise<number> {
   const { created, target, settings } = made;
@@ -155,7 +155,7 @@ async function retrieveCurrent(
   made: {
     readonly created: CreatedCheckout;
     readonly target: ServiceTarget;
-    readonly settings: ServiceSettings;
+    readonly settings: ResolvedTarget;
   },
 ): Promise<CreatedCheckout> {
   const { created, target, settings } = made;
@@ -230,7 +230,7 @@ async function dryRun(
   wanted: {
     readonly intent: RequestedCreate;
     readonly target: ServiceTarget;
-    readonly settings: ServiceSettings;
+    readonly settings: ResolvedTarget;
   },
 ): Promise<number> {
   const { world, printer } = context;

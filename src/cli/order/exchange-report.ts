@@ -6,7 +6,7 @@ import type { CheckoutWire } from "../../core/checkout/wire.ts";
 import { quote } from "../../core/shell/quote.ts";
 import { fieldLines } from "../printer.ts";
 import { exitCodeOfStatus, interruptedProblem, type Problem } from "../problem.ts";
-import type { ServiceSettings } from "../target/service.ts";
+import type { ResolvedTarget } from "../target/resolve.ts";
 
 /** Why an exchange returned no checkout, without the parts that depend on the command. */
 export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>): Omit<Problem, "next"> {
@@ -36,7 +36,7 @@ export function addExplanation(
     baseUrl,
     apiKey,
     storeId: { value, source },
-  }: Pick<ServiceSettings, "isExplained" | "baseUrl" | "apiKey" | "storeId">,
+  }: Pick<ResolvedTarget, "isExplained" | "baseUrl" | "apiKey" | "storeId">,
 ): Problem {
   if (problem.code === "unreachable" && baseUrl.value !== null)
     return { ...problem, message: `${problem.message}; ${originOf(baseUrl.value, baseUrl.source)}` };

@@ -1,6 +1,6 @@
 import { isLoopback } from "../../core/loopback.ts";
 import type { World } from "../../world.ts";
-import type { ServiceSettings } from "../target/service.ts";
+import type { ResolvedTarget } from "../target/resolve.ts";
 
 /**
  * Timeout for the answer of a process on this machine, in milliseconds; without an answer the journal is used
@@ -14,7 +14,7 @@ const TIMEOUT_MS = 1000;
  */
 export async function resolveInstance(
   world: Pick<World, "env" | "send">,
-  { sandbox, baseUrl }: Pick<ServiceSettings, "sandbox" | "baseUrl">,
+  { sandbox, baseUrl }: Pick<ResolvedTarget, "sandbox" | "baseUrl">,
 ): Promise<string | null> {
   if (sandbox?.instance_id !== undefined) return sandbox.instance_id;
   const token = world.env["CHECKOUT_CONTROL_TOKEN"] ?? "";

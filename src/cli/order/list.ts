@@ -8,11 +8,12 @@ import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { choiceParser, wholeNumberParser } from "../parsers.ts";
 import { programName } from "../printer.ts";
-import { findOptionalId, requireSandbox, refuseListing, type NamedService } from "../target/ids.ts";
+import { findOptionalId, requireSandbox, refuseListing } from "../target/ids.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
-type ListOptions = NamedService & {
+type ListOptions = ServiceOptions & {
   readonly status?: Status;
   readonly orderId?: string;
   readonly limit?: number;

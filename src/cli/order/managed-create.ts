@@ -8,7 +8,7 @@ import { journalFolder, openFolderJournal } from "./folder-journal.ts";
 import { resolveInstance } from "./instance.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import type { ServiceSettings } from "../target/service.ts";
+import type { ResolvedTarget } from "../target/resolve.ts";
 import { runWithSpinner } from "../target/waiting.ts";
 
 /** A create, and the labels of its command. */
@@ -16,7 +16,7 @@ type ManagedCreate = { readonly noun: CheckoutKind; readonly intent: RequestedCr
 /** The service that receives creates. */
 type Service = {
   readonly target: ServiceTarget;
-  readonly settings: ServiceSettings;
+  readonly settings: ResolvedTarget;
   readonly policy: RetryPolicy;
 };
 

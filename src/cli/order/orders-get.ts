@@ -5,13 +5,14 @@ import { formatAmount } from "../../core/money.ts";
 import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { fieldLines, type Field } from "../printer.ts";
-import { requireSandbox, hintForIds, refuseListing, type NamedService } from "../target/ids.ts";
+import { requireSandbox, hintForIds, refuseListing } from "../target/ids.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
 import { shortId, table } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
 /** `checkout orders get`. */
 export function registerOrdersGet(group: Group): void {
-  register<NamedService>(group, {
+  register<ServiceOptions>(group, {
     name: "get <id|order_id>",
     summary: "show an order or a session of the sandbox, with its events",
     examples: [

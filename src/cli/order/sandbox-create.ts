@@ -7,7 +7,7 @@ import { createAllWithManagedKeys } from "./managed-create.ts";
 import { refuseUsage } from "../problem.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { retryPolicyOf } from "../target/service.ts";
+import { retryPolicyOf } from "../target/resolve.ts";
 
 /** The catalog price of an order or session that is created without `--price-id`. */
 export const DEFAULT_PRICE = "price_coffee";

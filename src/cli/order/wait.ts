@@ -10,7 +10,7 @@ import { exchangeProblem, addExplanation } from "./exchange-report.ts";
 import { choiceParser } from "../parsers.ts";
 import { EXIT, Refused } from "../problem.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { type ServiceSettings, retryPolicyOf } from "../target/service.ts";
+import { type ResolvedTarget, retryPolicyOf } from "../target/resolve.ts";
 import { runWithSpinner } from "../target/waiting.ts";
 import { durationText } from "../../core/duration.ts";
 
@@ -41,7 +41,7 @@ export function waitOptions(): Option[] {
 }
 
 /** The policy of each request. In a command that waits, `--timeout` limits the whole wait instead. */
-export function pollPolicy(settings: ServiceSettings, { wait }: WaitOptions): RetryPolicy {
+export function pollPolicy(settings: ResolvedTarget, { wait }: WaitOptions): RetryPolicy {
   const policy = retryPolicyOf(settings);
   if (wait !== true) return policy;
   return { ...policy, timeoutMs: Math.min(policy.timeoutMs, DEFAULT_RETRY_POLICY.timeoutMs) };
@@ -51,7 +51,7 @@ export function pollPolicy(settings: ServiceSettings, { wait }: WaitOptions): Re
 export async function waitForStatus(
   context: Context,
   options: WaitOptions,
-  asked: { readonly target: ServiceTarget; readonly settings: ServiceSettings; readonly id: string },
+  asked: { readonly target: ServiceTarget; readonly settings: ResolvedTarget; readonly id: string },
 ): Promise<CheckoutResponse> {
   const { target, settings, id } = asked;
   const goal = options.until ?? "final";
@@ -65,11 +65,7 @@ export async function waitForStatus(
 
 function report(
   result: WaitResult,
-  {
-    goal,
-    id,
-    settings,
-  }: { readonly goal: WaitGoal; readonly id: string; readonly settings: ServiceSettings },
+  { goal, id, settings }: { readonly goal: WaitGoal; readonly id: string; readonly settings: ResolvedTarget },
 ): CheckoutResponse {
   if (result.end === "reached") return result.response;
   if (result.end === "failed") {

@@ -16,7 +16,7 @@ import { isStoreTyped } from "../target/named-store.ts";
 import { callAt } from "../target/call.ts";
 import { controlTarget, findSandbox } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { type ServiceSettings, serviceSettings } from "../target/service.ts";
+import { type ResolvedTarget, resolveTarget } from "../target/resolve.ts";
 
 /** Options of the judgement: the judged service, and whether to watch or probe it. */
 export type JudgeOptions = ServiceOptions & {
@@ -30,7 +30,7 @@ export type Judge = (signal: AbortSignal) => Promise<ChecklistReport>;
 /** The folder's sandbox, judged by its facts, or another service, judged by its v1 answers. */
 type JudgedService =
   | { readonly source: "sandbox"; readonly control: ControlTarget }
-  | { readonly source: "service"; readonly service: string; readonly settings: ServiceSettings };
+  | { readonly source: "service"; readonly service: string; readonly settings: ResolvedTarget };
 
 type OtherService = Extract<JudgedService, { source: "service" }>;
 
@@ -43,7 +43,7 @@ export async function createJudge(context: Context, options: JudgeOptions): Prom
 }
 
 async function placeOf(context: Context, options: JudgeOptions): Promise<JudgedService> {
-  const settings = serviceSettings(context, undefined);
+  const settings = resolveTarget(context, undefined);
   const { value: service } = settings.baseUrl;
   if (options.baseUrl !== undefined && service !== null) {
     const own = catchRefusal(() => findSandbox(context)).value;

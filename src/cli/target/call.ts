@@ -8,7 +8,7 @@ import { nextWithoutPart } from "../../core/control/hosted-missing-parts.ts";
 import { NO_STORE } from "../../core/control/protocol.ts";
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { errorRow, type ErrorCode } from "../../core/errors.ts";
+import type { ErrorCode } from "../../core/errors.ts";
 import type { Context } from "../command.ts";
 import {
   EXIT,
@@ -60,12 +60,25 @@ function problemOfCall(
   switch (result.end) {
     case "interrupted":
       return interruptedProblem();
-    case "other_version":
-      return otherVersionProblem(result);
     case "unreachable":
       return unreachableProblem(result.message);
-    case "refusal":
-      return refusedProblem(result.error, nextAfter, result.status);
+    case "other_version": {
+      const theirs = printableVersion(result.sandboxVersion);
+      return {
+        exitCode: EXIT.failed,
+        code: "other_version",
+        message: `the sandbox is ${theirs}, this command needs ${result.neededVersion}: restart it`,
+        next: "stop the sandbox; checkout sandbox start",
+        details: { sandbox_version: theirs, version: result.neededVersion },
+      };
+    }
+    case "refusal": {
+      const { code, message } = result.error;
+      const hints = new Map(Object.entries({ ...NEXT_AFTER_TOKEN, ...nextAfter }));
+      const hint = message.startsWith(NO_STORE) ? STORES_HINT : nextWithoutPart(message);
+      const next = hint ?? hints.get(code) ?? "correct the error and run the command again";
+      return { exitCode: exitCodeOfStatus(result.status), code, message, next };
+    }
   }
 }
 
@@ -82,27 +95,3 @@ const NEXT_AFTER_TOKEN: Remedies = {
   credential_invalid: CHECK_TOKEN,
   scope_missing: CHECK_TOKEN,
 };
-
-/** The problem for a refusal by the sandbox. */
-function refusedProblem(
-  { code, message }: { readonly code: string; readonly message: string },
-  nextAfter: Remedies = {},
-  status = errorRow(code)?.status,
-): Problem {
-  const hints = new Map(Object.entries({ ...NEXT_AFTER_TOKEN, ...nextAfter }));
-  const hint = message.startsWith(NO_STORE) ? STORES_HINT : (nextWithoutPart(message) ?? hints.get(code));
-  const next = hint ?? "correct the error and run the command again";
-  return { exitCode: exitCodeOfStatus(status), code, message, next };
-}
-
-/** The problem if the sandbox has an incompatible version of an operation. */
-function otherVersionProblem(versions: Extract<ControlResult<never>, { end: "other_version" }>): Problem {
-  const theirs = printableVersion(versions.sandboxVersion);
-  return {
-    exitCode: EXIT.failed,
-    code: "other_version",
-    message: `the sandbox is ${theirs}, this command needs ${versions.neededVersion}: restart it`,
-    next: "stop the sandbox; checkout sandbox start",
-    details: { sandbox_version: theirs, version: versions.neededVersion },
-  };
-}

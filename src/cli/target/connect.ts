@@ -5,16 +5,16 @@ import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
 import { catchRefusal } from "../problem.ts";
+import { requireService, resolveTarget, type NamedService, type ResolvedTarget } from "./resolve.ts";
 import { withoutOwnStore } from "./surroundings.ts";
-import { type ServiceSettings, type TargetSettings, serviceSettings, serviceTargetOf } from "./service.ts";
 import { awaitSandbox } from "./waiting.ts";
 
 /**
  * The service of a command as a target of requests. Redacts the key in all output, and warns if the key is sent over
  * plain HTTP to another machine.
  */
-export function connectWithSettings({ printer }: Context, settings: ServiceSettings): ServiceTarget {
-  const target = serviceTargetOf(settings);
+export function connectWithSettings({ printer }: Context, settings: ResolvedTarget): ServiceTarget {
+  const target = requireService(settings);
   const { baseUrl, apiKey, proxy } = target;
   printer.hide(apiKey);
   if (proxy !== undefined) printer.hidePassword(new URL(proxy).password);
@@ -25,7 +25,7 @@ export function connectWithSettings({ printer }: Context, settings: ServiceSetti
 }
 
 /** A service to send requests to, and the settings that name it. */
-export type ServiceConnection = { readonly target: ServiceTarget; readonly settings: ServiceSettings };
+export type ServiceConnection = { readonly target: ServiceTarget; readonly settings: ResolvedTarget };
 
 /** The service of the command; if that is the folder's sandbox, waits until it is running. */
 export async function connectToService(context: Context): Promise<ServiceConnection> {
@@ -37,7 +37,7 @@ export async function connectToService(context: Context): Promise<ServiceConnect
 async function connectIn(context: Context): Promise<ServiceConnection> {
   const named = await loadNamedTarget(context);
   const settings = await awaitSandbox(context, {
-    look: () => serviceSettings(context, named),
+    look: () => resolveTarget(context, named),
     // Does not wait if the settings contradict each other, because that does not depend on the sandbox.
     isThere: ({ lacksSandbox, contradiction }) => lacksSandbox === undefined || contradiction !== undefined,
   });
@@ -46,11 +46,8 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
   return { target: connectWithSettings(context, settings), settings };
 }
 
-/**
- * The target named by `--target`; undefined without `--target`. The configuration is loaded only if the option is
- * given.
- */
-export async function loadNamedTarget(context: Context): Promise<TargetSettings | undefined> {
+/** The service that `--target` names; the configuration is loaded only if the option is given. */
+export async function loadNamedTarget(context: Context): Promise<NamedService | undefined> {
   const { target } = context.around.options;
   if (target === undefined) return undefined;
   const { findNamedTarget } = await import("./named-target.ts");

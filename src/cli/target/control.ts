@@ -2,38 +2,25 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../../core/control/operations.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
 import { isLoopback, isSameServer, localOrigin } from "../../core/loopback.ts";
-import { printable, printableLiteral } from "../../core/text.ts";
+import { isUuid, printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { stateFolderHint } from "../../host/folder/state-folder.ts";
-import {
-  catchRefusal,
-  EXIT,
-  noSandboxProblem,
-  Refused,
-  refuseUsage,
-  usageProblem,
-  type Problem,
-} from "../problem.ts";
-import {
-  isStoreId,
-  findNamedStore,
-  requireOneStore,
-  STORES_HINT,
-  unknownStoreProblem,
-  type NamedStore,
-} from "./named-store.ts";
+import { catchRefusal, EXIT, noSandboxProblem, Refused, refuseUsage, type Problem } from "../problem.ts";
+import { findNamedStore, requireOneStore, STORES_HINT, unknownStoreProblem } from "./named-store.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
 import { NO_CREDENTIALS, TOKEN_VARIABLES, type ValueWithSource, isOwnSandbox } from "./surroundings.ts";
 import { callAt, type CallWithRemedies } from "./call.ts";
 import { limitFromVariable, misspellingHint } from "./options.ts";
 import { awaitSandbox } from "./waiting.ts";
 
-/** Calls an operation of the command's sandbox, with the token of the operation's role. */
+/** Calls an operation of the given target; without one, of the command's sandbox, with the token of its role. */
 export async function callSandbox<Name extends OperationName>(
   context: Context,
   call: CallWithRemedies<Name>,
+  target?: ControlTarget,
 ): Promise<AnswerOf<Name>> {
+  if (target !== undefined) return callAt(context, target, call);
   const { role, path } = CONTROL_OPERATIONS[call.name];
   const find = path.includes("{store_id}") ? controlTarget : sandboxTarget;
   return callAt(context, await find(context, role), call);
@@ -45,17 +32,8 @@ export async function momentFromNow(
   spanMs: number,
   target?: ControlTarget,
 ): Promise<number> {
-  const clock = await callOptionalTarget(context, target, { name: "showClock", body: undefined });
+  const clock = await callSandbox(context, { name: "showClock", body: undefined }, target);
   return Math.max(0, clock.now + spanMs);
-}
-
-/** Calls an operation of the given target; without a target, of the command's sandbox. */
-export function callOptionalTarget<Name extends OperationName>(
-  context: Context,
-  target: ControlTarget | undefined,
-  call: CallWithRemedies<Name>,
-): Promise<AnswerOf<Name>> {
-  return target === undefined ? callSandbox(context, call) : callAt(context, target, call);
 }
 
 /** The command's sandbox and store. */
@@ -68,12 +46,27 @@ export async function controlTarget(context: Context, role: ControlRole = "contr
  * about the first store. Only the name of a store needs a request.
  */
 export async function resolveStore(context: Context, target: ControlTarget): Promise<ControlTarget> {
-  const named = storeOfFolder(context, target);
+  const { around } = context;
+  const { origin, send } = target;
+  // The store of the environment belongs to the service of the environment, even if a flag names another service.
+  const address = catchRefusal(around.addressOfKey).value;
+  const named = findNamedStore(context, {
+    credentials: catchRefusal(around.folder).ok ? around.credentials() : NO_CREDENTIALS,
+    // In-process calls are to the folder's sandbox, which is not running.
+    isOwn: send !== undefined || isOwnSandbox(around, origin),
+    isElsewhere: address !== undefined && !isSameServer(address.value, origin),
+  });
   if (named === undefined) return target;
   const { text, by, source } = named;
-  if (by !== "flag" && !isStoreId(text))
+  if (by !== "flag" && !isUuid(text))
     throw refuseUsage(`${source} must be the id of a store; got ${printableLiteral(text)}`, STORES_HINT);
   return targetWithStore(context, target, text);
+}
+
+/** The command's sandbox and store, without waiting; undefined if no sandbox is running. */
+export async function findTarget(context: Context): Promise<ControlTarget | undefined> {
+  const found = findSandbox(context);
+  return found && resolveStore(context, found);
 }
 
 /** A sandbox with the store that an argument names by id or name. */
@@ -86,7 +79,7 @@ async function targetWithStore(
   target: ControlTarget,
   text: string,
 ): Promise<ControlTarget> {
-  if (isStoreId(text)) return { ...target, storeId: text.toLowerCase() };
+  if (isUuid(text)) return { ...target, storeId: text.toLowerCase() };
   // Only the control token may list stores; an administrator may not have it.
   const sandbox = target.send === undefined ? catchRefusal(() => findSandbox(context)).value : target;
   if (sandbox?.origin !== target.origin) throw new Refused(unknownStoreProblem(text, []));
@@ -96,21 +89,6 @@ async function targetWithStore(
     text,
   );
   return { ...target, storeId: found.id };
-}
-
-/** The store named for a sandbox. The folder's default store counts only for the folder's own sandbox. */
-function storeOfFolder(
-  context: Pick<Context, "around" | "world">,
-  { origin, send }: ControlTarget,
-): NamedStore | undefined {
-  const { around } = context;
-  // The store of the environment belongs to the service of the environment, even if a flag names another service.
-  const named = catchRefusal(around.addressOfKey).value;
-  const isElsewhere = named !== undefined && !isSameServer(named.value, origin);
-  const credentials = catchRefusal(around.folder).ok ? around.credentials() : NO_CREDENTIALS;
-  // In-process calls are to the folder's sandbox, which is not running.
-  const isFolders = send !== undefined || isOwnSandbox(around, origin);
-  return findNamedStore(context, { credentials, isOwn: isFolders, isElsewhere });
 }
 
 /**
@@ -199,7 +177,11 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
     throw new Refused(otherSandboxProblem(named, { folder: around.shownFolder(), origin: own.origin, role }));
   }
   printer.hide(token);
-  if (!isHere) throw new Refused(notASandboxProblem(named.source));
+  if (!isHere) {
+    // Another service has no control API, and must not receive the token.
+    const message = `${named.source} names another machine, but only a sandbox on this machine can be controlled`;
+    throw refuseUsage(message, "unset it, or point it at the sandbox: http://127.0.0.1:<port>/v1");
+  }
   return targetAt(context, new URL(url).origin, token);
 }
 
@@ -242,12 +224,6 @@ function adminTokenIn({ world, around }: Context): string {
 
 /** How to get the admin token that `checkout exec` withholds. */
 const EXEC_ADMIN = "within checkout exec: checkout exec --admin gives it";
-
-/** The refusal for a service that is not a sandbox: it has no control API, and must not receive the token. */
-function notASandboxProblem(source: string): Problem {
-  const message = `${source} names another machine, but only a sandbox on this machine can be controlled`;
-  return usageProblem(message, "unset it, or point it at the sandbox: http://127.0.0.1:<port>/v1");
-}
 
 /** The refusal if the named sandbox cannot be controlled from here, and the folder has another sandbox. */
 function otherSandboxProblem(

@@ -10,8 +10,8 @@ import type { Context } from "../command.ts";
 import { parseUuid, isShortId } from "../parsers.ts";
 import { EXIT, Refused, refuseUsage, usageProblem, type Candidate, type Problem } from "../problem.ts";
 import { selectStoreOfKey } from "./store-of-key.ts";
-import { controlTarget, callOptionalTarget } from "./control.ts";
-import type { CommonOptions } from "./surroundings.ts";
+import { controlTarget, callSandbox } from "./control.ts";
+import type { ServiceOptions } from "./surroundings.ts";
 
 /** Number of a store's newest items among which a short id is searched for. */
 const MAX_SEARCHED = 1000;
@@ -20,67 +20,40 @@ const MAX_CHECKOUTS = 200;
 /** Maximum number of candidates in a message. */
 const MAX_CHOICES = 10;
 
+const CHECKOUT = {
+  noun: "order or session",
+  shownBy: "checkout orders list and checkout sessions list show the ids",
+  newest: createLister("listCheckouts", (ending) => ({ q: ending, limit: MAX_CHECKOUTS }), checkoutsOf),
+  ofOrder: createLister("listCheckouts", ofOrder, checkoutsOf),
+};
+
 /**
  * The kinds of ids that commands accept: the name, the command that shows the ids, and how to list the newest items.
  */
 const KINDS = {
-  checkout: {
-    noun: "order or session",
-    shownBy: "checkout orders list and checkout sessions list show the ids",
-    newest: createLister("listCheckouts", (ending) => ({ q: ending, limit: MAX_CHECKOUTS }), checkoutsOf),
-    ofOrder: createLister("listCheckouts", (orderId) => ({ orderId, limit: MAX_CHOICES + 1 }), checkoutsOf),
-  },
+  checkout: CHECKOUT,
   /** A checkout to act on as its payer: of several of an order_id, the only one that can still be paid. */
-  payable: {
-    noun: "order or session",
-    shownBy: "checkout orders list and checkout sessions list show the ids",
-    newest: createLister("listCheckouts", (ending) => ({ q: ending, limit: MAX_CHECKOUTS }), checkoutsOf),
-    ofOrder: createLister("listCheckouts", (orderId) => ({ orderId, limit: MAX_CHOICES + 1 }), payableOf),
-  },
-  event: {
-    noun: "event",
-    shownBy: "checkout events list shows the events",
-    newest: createLister("listEvents", newestPage, ({ events }) =>
-      events.map(({ eventId: id, type: about }) => ({ id, about })),
-    ),
-  },
-  delivery: {
-    noun: "delivery",
-    shownBy: "checkout deliveries list shows the deliveries",
-    newest: createLister("listDeliveries", newestPage, ({ deliveries }) =>
-      deliveries.map(({ id, type: about }) => ({ id, about })),
-    ),
-  },
-  request: {
-    noun: "request",
-    shownBy: "checkout requests list shows the requests",
-    newest: createLister("listRequests", newestPage, ({ requests }) => {
-      const known = requests.map(({ requestId, method, path }) => [requestId, `${method} ${path}`] as const);
-      // A replay has the id of the request that it replays.
-      return Array.from(new Map(known), ([id, about]) => ({ id, about }));
-    }),
-  },
-  endpoint: {
-    noun: "endpoint",
-    shownBy: "checkout endpoints list shows the endpoints",
-    newest: createLister("listEndpoints", emptyBody, ({ endpoints }) =>
-      endpoints.map(({ id, url: about }) => ({ id, about })),
-    ),
-  },
-  fault: {
-    noun: "fault",
-    shownBy: "checkout faults list shows the faults",
-    newest: createLister("listFaults", emptyBody, ({ faults }) =>
-      faults.map(({ id, action: about }) => ({ id, about })),
-    ),
-  },
-  key: {
-    noun: "API key",
-    shownBy: "checkout keys list shows the keys",
-    newest: createLister("listKeys", emptyBody, ({ keys }) =>
-      keys.map(({ keyId: id, lastFour }) => ({ id, about: `…${lastFour}` })),
-    ),
-  },
+  payable: { ...CHECKOUT, ofOrder: createLister("listCheckouts", ofOrder, payableOf) },
+  event: kindOf("event", "events", "listEvents", newestPage, ({ events }) =>
+    events.map(({ eventId: id, type: about }) => ({ id, about })),
+  ),
+  delivery: kindOf("delivery", "deliveries", "listDeliveries", newestPage, ({ deliveries }) =>
+    deliveries.map(({ id, type: about }) => ({ id, about })),
+  ),
+  request: kindOf("request", "requests", "listRequests", newestPage, ({ requests }) => {
+    const known = requests.map(({ requestId, method, path }) => [requestId, `${method} ${path}`] as const);
+    // A replay has the id of the request that it replays.
+    return Array.from(new Map(known), ([id, about]) => ({ id, about }));
+  }),
+  endpoint: kindOf("endpoint", "endpoints", "listEndpoints", emptyBody, ({ endpoints }) =>
+    endpoints.map(({ id, url: about }) => ({ id, about })),
+  ),
+  fault: kindOf("fault", "faults", "listFaults", emptyBody, ({ faults }) =>
+    faults.map(({ id, action: about }) => ({ id, about })),
+  ),
+  key: kindOf("API key", "keys", "listKeys", emptyBody, ({ keys }) =>
+    keys.map(({ keyId: id, lastFour }) => ({ id, about: `…${lastFour}` })),
+  ),
 };
 
 /** A kind of id. */
@@ -201,6 +174,15 @@ function isOrderId(text: string): boolean {
   return fieldFault("order_id", text) === undefined;
 }
 
+/** A kind of id whose items `checkout <group> list` shows. */
+function kindOf<Name extends OperationName>(
+  noun: string,
+  group: string,
+  ...list: Parameters<typeof createLister<Name>>
+) {
+  return { noun, shownBy: `checkout ${group} list shows the ${group}`, newest: createLister(...list) };
+}
+
 /** Lists candidates with an operation of the control API; `text` is the value of its filter, if it has one. */
 function createLister<Name extends OperationName>(
   name: Name,
@@ -208,8 +190,12 @@ function createLister<Name extends OperationName>(
   candidates: (answer: AnswerOf<Name>) => readonly Candidate[],
 ) {
   return async ({ context, target }: SearchScope, text: string): Promise<readonly Candidate[]> => {
-    return candidates(await callOptionalTarget(context, target, { name, body: body(text) }));
+    return candidates(await callSandbox(context, { name, body: body(text) }, target));
   };
+}
+
+function ofOrder(orderId: string) {
+  return { orderId, limit: MAX_CHOICES + 1 };
 }
 
 function newestPage() {
@@ -236,16 +222,13 @@ function checkoutsOf({ checkouts }: AnswerOf<"listCheckouts">): readonly Candida
   });
 }
 
-/** The options that name a service. */
-export type NamedService = CommonOptions & { readonly baseUrl?: string; readonly target?: string };
-
 /**
  * The sandbox, for a command that has no counterpart in v1. If the options or the environment name another service,
  * throws `refusal` of that service, with exit 2.
  */
 export async function requireSandbox(
   context: Context,
-  options: NamedService,
+  options: ServiceOptions,
   refusal: (service: string) => Refused,
 ): Promise<ControlTarget> {
   const { baseUrl, target: name } = options;

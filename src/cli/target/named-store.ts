@@ -1,4 +1,4 @@
-// The store that a command is about, and its sources by rank. Its key: cli/target/identity.ts; the control API:
+// The store that a command is about, and its sources by rank. Its key: cli/target/resolve.ts; the control API:
 // `resolveStore` in cli/target/control.ts.
 import { ownerOf, matchingStores, type Credentials } from "../../core/state-files.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -7,7 +7,6 @@ import { isTyped } from "../option-rules.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { Context } from "../command.ts";
 import { STORE_VARIABLE } from "./surroundings.ts";
-import { parseUuid } from "../parsers.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
 /** A store and the source that names it: a flag by id or name, other sources by id. */
@@ -62,44 +61,32 @@ export function requireOneStore<Named extends { readonly id: string; readonly na
   const meant = matchingStores(stores, text);
   const [only, second] = meant;
   if (only === undefined) throw new Refused(unknownStoreProblem(text, stores));
-  if (second !== undefined) throw new Refused(ambiguousStore(text, meant));
-  return only;
+  if (second === undefined) return only;
+  throw new Refused({
+    exitCode: EXIT.usage,
+    code: "store_ambiguous",
+    message: `${meant.length} stores have the name ${printableLiteral(text)}: ${firstOf(meant.map(({ id }) => id))}`,
+    next: "name the store by its id",
+  });
 }
 
 /** The problem of an unknown store: exit 2. */
-export function unknownStoreProblem(
-  text: string,
-  known: readonly { readonly id: string; readonly name: string }[],
-): Problem {
-  const shown = known.slice(0, MAX_SHOWN).map(({ name }) => printableLiteral(name));
-  const rest = known.length > MAX_SHOWN ? ", …" : "";
-  const there = known.length === 0 ? "" : `; known stores: ${shown.join(", ")}${rest}`;
+export function unknownStoreProblem(text: string, known: readonly { readonly name: string }[]): Problem {
+  const names = firstOf(known.map(({ name }) => printableLiteral(name)));
   return {
     exitCode: EXIT.usage,
     code: "store_unknown",
-    message: `there is no store ${printableLiteral(text)}${there}`,
+    message: `there is no store ${printableLiteral(text)}${names === "" ? "" : `; known stores: ${names}`}`,
     next: "checkout stores list shows the stores; use the id of a store whose name is not known here",
   };
 }
 
-function ambiguousStore(text: string, meant: readonly { readonly id: string }[]): Problem {
-  const ids = meant.slice(0, MAX_SHOWN).map(({ id }) => id);
-  const rest = meant.length > MAX_SHOWN ? ", …" : "";
-  return {
-    exitCode: EXIT.usage,
-    code: "store_ambiguous",
-    message: `${meant.length} stores have the name ${printableLiteral(text)}: ${ids.join(", ")}${rest}`,
-    next: "name the store by its id",
-  };
+/** Maximum number of stores that a message names. */
+const MAX_SHOWN = 10;
+
+function firstOf(stores: readonly string[]): string {
+  return [...stores.slice(0, MAX_SHOWN), ...(stores.length > MAX_SHOWN ? ["…"] : [])].join(", ");
 }
 
 /** The hint after an unknown store. */
 export const STORES_HINT = "checkout stores list shows the stores";
-
-/** Maximum number of stores that a message names. */
-const MAX_SHOWN = 10;
-
-/** Whether a text is the id of a store, not a name to look up. */
-export function isStoreId(text: string): boolean {
-  return parseUuid(text) !== undefined;
-}

@@ -1,4 +1,5 @@
 import type { NamedTarget } from "../../core/config/schema.ts";
+import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
@@ -7,14 +8,14 @@ import { isTyped } from "../option-rules.ts";
 import { EXIT, unwrap, Refused, refuseUsage } from "../problem.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import type { ValueWithSource } from "./surroundings.ts";
-import type { TargetSettings } from "./service.ts";
+import type { NamedService } from "./resolve.ts";
 
 /**
  * The service that `--target` names in the configuration (decision 85). A flag overrides a variable: `--base-url`
  * overrides CHECKOUT_TARGET (then the result is undefined), and `--target` overrides CHECKOUT_BASE_URL. Refuses two
  * flags, and two variables.
  */
-export async function findNamedTarget(context: Context, name: string): Promise<TargetSettings | undefined> {
+export async function findNamedTarget(context: Context, name: string): Promise<NamedService | undefined> {
   const { world, around } = context;
   const { options } = around;
   if (options.baseUrl !== undefined) {
@@ -28,9 +29,10 @@ export async function findNamedTarget(context: Context, name: string): Promise<T
   const loaded = unwrap(await loadConfig(world, options));
   const named = targetIn(world, loaded, name);
   const { file, target } = named;
+  const address = parseBaseUrl(target.baseUrl) ?? target.baseUrl;
   return {
-    source: `target ${name} of ${shortPath(world, file.path)}`,
-    baseUrl: target.baseUrl,
+    name,
+    baseUrl: { value: address, source: `target ${name} of ${shortPath(world, file.path)}` },
     apiKey: await keyOf(world, named),
     storeId: target.storeId,
     timeoutMs: target.timeout,

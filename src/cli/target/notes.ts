@@ -1,8 +1,6 @@
 import { dirname } from "node:path";
 import { isSameServer } from "../../core/loopback.ts";
-import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import { cutText, printable, printableLiteral } from "../../core/text.ts";
-import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { isTyped } from "../option-rules.ts";
 import { catchRefusal } from "../problem.ts";
@@ -15,14 +13,17 @@ export function noteTarget(
   { world, printer, around }: Context,
   about: { readonly url: string } | "folder",
 ): void {
-  const named = findEnvironmentSandbox(world);
-  if (named === undefined || !catchRefusal(around.folder).ok) return;
+  if (isTyped(world, "base-url") || isTyped(world, "target")) return;
+  const url = catchRefusal(around.addressOfKey).value?.value;
+  const target = world.env["CHECKOUT_TARGET"] || undefined;
+  if ((url ?? target) === undefined || !catchRefusal(around.folder).ok) return;
   const own = around.ownUrl();
-  const isOwn = (url: string | undefined): boolean =>
-    own !== undefined && url !== undefined && isSameServer(url, own);
-  if (isOwn(named.url)) return;
+  const isOwn = (one: string | undefined): boolean =>
+    own !== undefined && one !== undefined && isSameServer(one, own);
+  if (isOwn(url)) return;
   const folder = printable(around.shownFolder());
-  const { variable, shown } = named;
+  const [variable, shown] =
+    url === undefined ? ["CHECKOUT_TARGET", printableLiteral(target)] : ["CHECKOUT_BASE_URL", printable(url)];
   if (about === "folder" || isOwn(about.url)) {
     const where = own === undefined ? "" : ` (${own})`;
     printer.traceOnce(
@@ -44,18 +45,6 @@ export function noteFolderAbove({ world, printer, around }: Context): void {
   printer.talk(
     `note: the state folder belongs to a parent folder, ${printable(folder)}; --dir .checkout creates a new one here`,
   );
-}
-
-/** The sandbox that a variable names instead of the folder's; undefined if there is none, or if a flag names one. */
-function findEnvironmentSandbox(
-  world: Pick<World, "argv" | "env">,
-): { readonly variable: string; readonly shown: string; readonly url?: string } | undefined {
-  const { env } = world;
-  if (isTyped(world, "base-url") || isTyped(world, "target")) return undefined;
-  const url = parseBaseUrl(env["CHECKOUT_BASE_URL"] ?? "");
-  if (url !== undefined) return { variable: "CHECKOUT_BASE_URL", shown: printable(url), url };
-  const target = env["CHECKOUT_TARGET"] ?? "";
-  return target === "" ? undefined : { variable: "CHECKOUT_TARGET", shown: printableLiteral(target) };
 }
 
 /**

@@ -1,10 +1,10 @@
-// Reads the target of a command, once. v1: `serviceSettings` in cli/target/service.ts; the control API: `findSandbox`
+// Reads the target of a command, once. v1: `resolveTarget` in cli/target/resolve.ts; the control API: `findSandbox`
 // in cli/target/control.ts; notes about a difference between environment and folder: cli/target/notes.ts.
 import type { Outcome } from "../../core/outcome.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
-import type { Credentials, RunRecord } from "../../core/state-files.ts";
+import type { Credentials } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { isTyped, settingVariable } from "../option-rules.ts";
 import { catchRefusal, unwrap, Refused, refuseUsage, type Problem } from "../problem.ts";
@@ -39,43 +39,6 @@ export type ServiceOptions = CommonOptions & {
 /** A value and its source. */
 export type ValueWithSource<Value> = { readonly value: Value; readonly source: string };
 
-/**
- * The local information about a command's target: the state folder, its running sandbox, its keys, and the named
- * service and store. Each part is read when it is first used and then kept, so that all parts of a command see the same
- * values; `reload` clears them. A part that cannot or must not be read is refused at every use. The targets of v1
- * commands and of control commands are computed from it (`service.ts`, `control.ts`).
- */
-export type Surroundings = {
-  readonly options: ServiceOptions;
-  /** The path of the state folder, which may not exist. The folder is not checked. */
-  readonly location: () => string;
-  /** The path of the state folder relative to the current folder, for messages. */
-  readonly shownFolder: () => string;
-  /** The state folder, which may not exist. Refuses a folder that another user could have filled. */
-  readonly folder: () => string;
-  /** The running sandbox of the folder; undefined if none is running. */
-  readonly run: () => RunRecord | undefined;
-  /** The base URL of the folder's running sandbox; undefined if it is not running, or is still starting. */
-  readonly ownUrl: () => string | undefined;
-  /** The merchant's copy of the keys of the folder's sandbox; without stores if there is none. */
-  readonly credentials: () => Credentials;
-  /** The id of the folder's default store, set by `checkout stores use`. */
-  readonly chosenStore: () => string | undefined;
-  /** The administrator's token in the folder. */
-  readonly adminToken: () => string | undefined;
-  /** The address of the service that a flag or the environment names. */
-  readonly address: () => ValueWithSource<string> | undefined;
-  /** The address in the environment, even if a flag names another: the environment's store and key belong to it. */
-  readonly addressOfKey: () => ValueWithSource<string> | undefined;
-  /** The API key in the environment. */
-  readonly apiKey: string | undefined;
-  /** The store in the environment. */
-  readonly storeId: string | undefined;
-  /** The id of a store that was already resolved; it takes precedence over every other source. */
-  readonly foundStore?: string;
-  readonly reload: () => void;
-};
-
 /** The variable of `--store`. */
 export const STORE_VARIABLE = "CHECKOUT_STORE_ID";
 
@@ -85,8 +48,13 @@ export const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
   administrator: "CHECKOUT_ADMIN_TOKEN",
 };
 
-/** The surroundings of a command; reads nothing yet. */
-export function surroundingsOf(world: World, options: ServiceOptions): Surroundings {
+/**
+ * The local information about a command's target: the state folder, its running sandbox, its keys, and the named
+ * service and store. Each part is read when it is first used and then kept, so that all parts of a command see the same
+ * values. A part that cannot or must not be read is refused at every use. The targets of v1 commands and of control
+ * commands are computed from it (`resolve.ts`, `control.ts`).
+ */
+export function surroundingsOf(world: World, options: ServiceOptions) {
   let forget: (() => void)[] = [];
   const once = <Value>(read: () => Value): (() => Value) => {
     let kept: Outcome<Value, Problem> | undefined;
@@ -105,27 +73,42 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
   const kept = inFolder((path) => unwrap(readCredentials(world, path)));
   return {
     options,
+    /** The path of the state folder, which may not exist. The folder is not checked. */
     location,
-    shownFolder: () => shortPath(world, location()),
+    /** The path of the state folder relative to the current folder, for messages. */
+    shownFolder: (): string => shortPath(world, location()),
+    /** The state folder, which may not exist. Refuses a folder that another user could have filled. */
     folder,
+    /** The running sandbox of the folder; undefined if none is running. */
     run,
-    ownUrl: () => {
+    /** The base URL of the folder's running sandbox; undefined if it is not running, or is still starting. */
+    ownUrl: (): string | undefined => {
       const live = catchRefusal(run).value;
       return live && baseUrlOf(live);
     },
-    credentials: () => kept() ?? NO_CREDENTIALS,
+    /** The merchant's copy of the keys of the folder's sandbox; without stores if there is none. */
+    credentials: (): Credentials => kept() ?? NO_CREDENTIALS,
+    /** The id of the folder's default store, set by `checkout stores use`. */
     chosenStore: inFolder((path) => unwrap(readChosenStore(world, path))),
     adminToken: inFolder((path) => unwrap(readAdminToken(world, path))),
+    /** The address of the service that a flag or the environment names. */
     address: once(() => readAddress(world, options.baseUrl)),
+    /** The address in the environment, even if a flag names another: the environment's store and key belong to it. */
     addressOfKey: once(() => readAddress(world, undefined)),
+    /** The API key in the environment. */
     apiKey: world.env["CHECKOUT_API_KEY"] || undefined,
+    /** The store in the environment. */
     storeId: world.env[STORE_VARIABLE] || undefined,
-    reload: () => {
+    /** Clears the parts that were read. */
+    reload: (): void => {
       for (const one of forget) one();
       forget = [];
     },
   };
 }
+
+/** The surroundings of a command; `foundStore`, a store that was already resolved, precedes every other source. */
+export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & { readonly foundStore?: string };
 
 /** Whether an address is the address of the folder's running sandbox. */
 export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean {

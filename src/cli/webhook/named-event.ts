@@ -3,7 +3,7 @@ import { compareWithEvent, idsIn } from "../../core/webhook/diagnosis/event-comp
 import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
 import { callAt } from "../target/call.ts";
-import { findSandbox, resolveStore } from "../target/control.ts";
+import { findTarget } from "../target/control.ts";
 
 /** How a body differs from the event of the running sandbox that it names; undefined if there is no such event. */
 export async function compareWithNamedEvent(
@@ -15,10 +15,9 @@ export async function compareWithNamedEvent(
 }
 
 async function findAndCompare(context: Context, rawBody: Uint8Array): Promise<Diagnosis | undefined> {
-  const sandbox = findSandbox(context);
   const ids = idsIn(rawBody);
-  if (sandbox === undefined || ids.length === 0) return undefined;
-  const target = await resolveStore(context, sandbox);
+  const target = ids.length === 0 ? undefined : await findTarget(context);
+  if (target === undefined) return undefined;
   for (const id of ids) {
     const event = await catchRefusal(callAt(context, target, { name: "showEvent", id, body: undefined }));
     if (event.ok) return addMessage(compareWithEvent(rawBody, event.value), true);

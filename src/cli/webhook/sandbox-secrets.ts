@@ -1,6 +1,6 @@
 import type { Context } from "../command.ts";
 import { callAt } from "../target/call.ts";
-import { findSandbox, resolveStore } from "../target/control.ts";
+import { findTarget } from "../target/control.ts";
 
 /** The signing secrets of one owner, for example `the endpoint http://localhost:3000/hooks`. */
 export type OwnerSecrets = {
@@ -16,9 +16,8 @@ export type OwnerSecrets = {
  * also its first endpoint's; undefined if no sandbox is running. From now on the printer redacts all of them.
  */
 export async function sandboxSecrets(context: Context): Promise<readonly OwnerSecrets[] | undefined> {
-  const sandbox = findSandbox(context);
-  if (sandbox === undefined) return undefined;
-  const target = await resolveStore(context, sandbox);
+  const target = await findTarget(context);
+  if (target === undefined) return undefined;
   const { signingSecret, name } = await callAt(context, target, { name: "storeAccess", body: undefined });
   const found: OwnerSecrets[] = [];
   const listed = await callAt(context, target, { name: "listEndpoints", body: undefined });
