@@ -40,6 +40,8 @@ export type Printer = {
   /** Prints requested details or warnings on stderr, each text once. */
   readonly traceOnce: (text: string) => void;
   readonly problem: (problem: Problem) => void;
+  /** A text without hidden secrets, without texts in the form of a secret, and without passwords in addresses. */
+  readonly redact: (text: string) => string;
   /** Redacts a secret in all later output, because a service may echo it. */
   readonly hide: (secret: string) => void;
   /** Stops redacting a secret, because the user asked this command for it. */
@@ -73,15 +75,18 @@ export async function createPrinter(
   const hidden: string[] = [];
   const traced = new Set<string>();
   const hide = (text: string): string => redactValues(text, hidden);
+  const redact = (text: string): string => redactSecrets(hide(text));
   const hideAll = (secret: string): void => {
     if (!hidden.includes(secret)) hidden.push(secret);
+    // A secret may contain another one.
+    hidden.sort((one, other) => other.length - one.length);
   };
   const style = !json && hasColour(world.stdout, world) ? await coloured() : PLAIN;
   const talkStyle = !json && hasColour(world.stderr, world) ? await coloured() : PLAIN;
   const resultLine = (text: string): void => void world.stdout.write(`${hide(text)}\n`);
   const wrap = wrapFor(world.stdout);
   const shown = (text: string, wrapLine = wrap): string => hintsAsTyped(text, world, wrapLine);
-  const errorLine = (text: string): void => void world.stderr.write(`${redactSecrets(hide(text))}\n`);
+  const errorLine = (text: string): void => void world.stderr.write(`${redact(text)}\n`);
   return {
     style,
     width: widthOf(world.stdout) || USUAL_WIDTH,
@@ -109,6 +114,7 @@ export async function createPrinter(
       const typed = { ...problem, next: hintAsTyped(problem.next, world) };
       errorLine(json ? problemJson(typed) : problemText(typed, talkStyle, wrapFor(world.stderr)));
     },
+    redact,
     hide: (secret) => {
       if (secret.length >= MIN_SECRET) hideAll(secret);
     },

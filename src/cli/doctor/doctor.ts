@@ -5,37 +5,43 @@ import { printable } from "../../core/text.ts";
 import { register, startCommand, type Context, type Group } from "../command.ts";
 import { hintAsTyped, type Style } from "../printer.ts";
 import { EXIT, START_SANDBOX } from "../problem.ts";
+import { checkNode, checkProxies, checkService, checkSystem, checkVariables } from "./environment.ts";
+import { checkClock, checkDisk, checkFiles, checkFolder, checkLog, databaseCheck } from "./folder.ts";
+import {
+  checkEndpoints,
+  checkHealth,
+  checkLock,
+  checkPort,
+  checkStoreClock,
+  checkVersion,
+} from "./sandbox.ts";
 import { wrapText } from "../wrap.ts";
-import { unknownFinding, type DoctorCheck, type DoctorFinding, type FindingStatus } from "./check.ts";
-import { checkProxies, checkService, checkVariables } from "./environment.ts";
-import { DATABASE_CHECKS, checkClock, checkDisk, checkFiles, checkFolder } from "./folder.ts";
-import { checkNode, checkSystem, checkVersion } from "./installation.ts";
-import { checkLog } from "./log.ts";
-import { createRedactor } from "./redaction.ts";
-import { checkEndpoints, checkHealth, checkLock, checkPort, checkStoreClock } from "./sandbox.ts";
-import { createCheckSubjects, type CheckSubjects } from "./check-subjects.ts";
+import { knownSecrets } from "./secrets.ts";
+import { createCheckSubjects, type Check, type CheckSubjects, type Finding } from "./subjects.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** Every check, in the order of the report. */
-const CHECKS: readonly DoctorCheck[] = [
-  { name: "version", run: checkVersion },
-  { name: "node", run: checkNode },
-  { name: "system", run: checkSystem },
-  { name: "folder", run: checkFolder },
-  { name: "files", run: checkFiles },
-  ...DATABASE_CHECKS,
-  { name: "disk", run: checkDisk },
-  { name: "clock", run: checkClock },
-  { name: "lock", run: checkLock },
-  { name: "port", run: checkPort },
-  { name: "health", run: checkHealth },
-  { name: "store_clock", run: checkStoreClock },
-  { name: "endpoints", run: checkEndpoints },
-  { name: "service", run: checkService },
-  { name: "proxies", run: checkProxies },
-  { name: "variables", run: checkVariables },
-  { name: "log", run: checkLog },
-];
+const CHECKS: Readonly<Record<string, Check>> = {
+  version: checkVersion,
+  node: checkNode,
+  system: checkSystem,
+  folder: checkFolder,
+  files: checkFiles,
+  "sandbox.db": databaseCheck("database"),
+  "journal.db": databaseCheck("journal"),
+  "requests.db": databaseCheck("requests"),
+  disk: checkDisk,
+  clock: checkClock,
+  lock: checkLock,
+  port: checkPort,
+  health: checkHealth,
+  store_clock: checkStoreClock,
+  endpoints: checkEndpoints,
+  service: checkService,
+  proxies: checkProxies,
+  variables: checkVariables,
+  log: checkLog,
+};
 
 /** `checkout doctor`; `variables` are the variables that the program reads. */
 export function registerDoctor(variables: CheckSubjects["variables"]) {
@@ -50,7 +56,12 @@ export function registerDoctor(variables: CheckSubjects["variables"]) {
     });
 }
 
-type Row = { readonly check: string } & DoctorFinding;
+type Row = {
+  readonly check: string;
+  readonly status: Finding[0];
+  readonly found: string;
+  readonly next: string | null;
+};
 
 /** Runs all checks. Exits with 1 if one of them finds a problem; a warning or an unknown state is not a failure. */
 async function runDoctor(
@@ -60,72 +71,56 @@ async function runDoctor(
 ): Promise<number> {
   const { world, printer, version } = context;
   const subjects = createCheckSubjects(context, options, variables);
-  const redact = createRedactor(subjects);
-  const clean = (text: string): string => printable(redact(text));
+  for (const secret of knownSecrets(subjects)) printer.hide(secret);
+  // The path of the home folder names a person.
+  const home = world.env["HOME"] || "/";
+  const clean = (text: string): string => {
+    const line = printable(printer.redact(text)).trim().replace(/\s+/g, " ");
+    return home === "/" ? line : line.replaceAll(`${home}/`, "~/");
+  };
   const start = startCommand(world, subjects.folder);
   const rows: Row[] = [];
   // In sequence: other checks must not slow down the measured answer of the sandbox.
-  for (const check of CHECKS) {
-    const { status, found, next } = await runCheck(check, subjects);
-    const typed = next === null ? null : clean(hintAsTyped(next.replaceAll(START_SANDBOX, start), world));
-    rows.push({ check: check.name, status, found: clean(found), next: typed });
+  for (const [check, run] of Object.entries(CHECKS)) {
+    const [status, found, next] = await runCheck(run, subjects);
+    const typed = next === undefined ? null : hintAsTyped(next.replaceAll(START_SANDBOX, start), world);
+    rows.push({ check, status, found: clean(found), next: typed && clean(typed) });
   }
   const at = toIso(world.now());
   const isWell = rows.every(({ status }) => status !== "problem");
   const head = `checkout doctor ${version}, ${at}`;
-  const shown = { version, at, ok: isWell, checks: rows };
-  await printer.result(shown, () => reportText(head, rows, printer.style));
+  await printer.result({ version, at, ok: isWell, checks: rows }, () =>
+    reportText(head, rows, printer.style),
+  );
   return isWell ? EXIT.done : EXIT.failed;
 }
 
 /** Runs a check. If the check itself fails, its failure is a finding. */
-async function runCheck(check: DoctorCheck, subjects: CheckSubjects): Promise<DoctorFinding> {
+async function runCheck(check: Check, subjects: CheckSubjects): Promise<Finding> {
   try {
-    return await check.run(subjects);
+    return await check(subjects);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return unknownFinding(
-      `cannot be determined: ${why}`,
-      "correct the cause, then run checkout doctor again",
-    );
+    return ["unknown", `cannot be determined: ${why}`, "correct the cause, then run checkout doctor again"];
   }
 }
+
+const COLOURS = { ok: "green", warning: "cyan", problem: "red", unknown: "dim" } as const;
 
 /** Width of a report in columns, at any terminal, because reports are pasted into issue forms. */
 const COLUMNS = 80;
 
-const COLOURS: Readonly<Record<FindingStatus, "green" | "cyan" | "red" | "dim">> = {
-  ok: "green",
-  warning: "cyan",
-  problem: "red",
-  unknown: "dim",
-};
-
 function reportText(head: string, rows: readonly Row[], style: Style): string {
+  const wrap = (line: string, indent: number): string => wrapText(line, { places: COLUMNS, indent });
   const width = Math.max(...rows.map(({ check }) => check.length));
-  const indent = " ".repeat("problem  ".length + width + 2);
-  const lines = rows.flatMap(({ check, status, found, next }) => {
-    const mark = style[COLOURS[status]](status.padEnd("problem  ".length));
-    const places = COLUMNS - indent.length;
-    const [first = "", ...rest] = linesOf(found, places);
-    const remedy = next === null ? [] : linesOf(`-> ${next}`, places);
-    return [
-      `${mark}${check.padEnd(width + 2)}${first}`,
-      ...[...rest, ...remedy].map((line) => indent + line),
-    ];
-  });
-  const counted = (status: FindingStatus, many: string): string => {
+  const lines = rows.flatMap(({ check, status, found, next }) => [
+    wrap(`${style[COLOURS[status]](status.padEnd(7))}  ${check.padEnd(width)}  ${found}`, width + 11),
+    ...(next === null ? [] : [wrap(`  → ${next}`, 4)]),
+  ]);
+  const counted = (status: Finding[0], many: string): string => {
     const count = rows.filter((row) => row.status === status).length;
     return `${count} ${count === 1 ? status : many}`;
   };
-  const foot = [
-    counted("problem", "problems"),
-    counted("warning", "warnings"),
-    counted("unknown", "unknown"),
-  ].join(", ");
+  const foot = `${counted("problem", "problems")}, ${counted("warning", "warnings")}, ${counted("unknown", "unknown")}`;
   return [head, "", ...lines, "", foot].join("\n");
-}
-
-function linesOf(text: string, places: number): readonly string[] {
-  return wrapText(text.trim().replace(/\s+/g, " "), { places }).split("\n");
 }

@@ -1,17 +1,15 @@
 import { closestMatch } from "leven";
 import { isTargetVariable } from "../../core/config/secrets.ts";
 import { isLoopback } from "../../core/loopback.ts";
-import type { Outcome } from "../../core/outcome.ts";
-import { proxyFor, displayProxy } from "../../core/network/proxy.ts";
+import { displayProxy } from "../../core/network/proxy.ts";
 import { excerpt } from "../../core/text.ts";
+import { NEEDED_NODE } from "../../version.ts";
 import type { World } from "../../world.ts";
-import { isSecretName } from "./redaction.ts";
-import { okFinding, problemFinding, warningFinding, type DoctorFinding } from "./check.ts";
-import { findingOfProblem } from "./folder.ts";
+import { catchRefusal, START_SANDBOX } from "../problem.ts";
+import { resolveTarget } from "../target/resolve.ts";
 import type { KnownVariables } from "../variables.ts";
-import { catchRefusal, START_SANDBOX, type Problem } from "../problem.ts";
-import type { CheckSubjects } from "./check-subjects.ts";
-import { resolveTarget, type ResolvedTarget } from "../target/resolve.ts";
+import { isSecretName } from "./secrets.ts";
+import { findingOf, type CheckSubjects, type Finding } from "./subjects.ts";
 
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 /** The largest edit distance that counts as a misspelling. */
@@ -20,61 +18,57 @@ const MAX_DISTANCE = 4;
 const PLAIN_VALUE = /^[a-z0-9][a-z0-9.:,-]{0,40}$/i;
 const HIDDEN_VARIABLES = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 
+/** Checks the version and the path of Node. */
+export function checkNode({ context: { world } }: CheckSubjects): Finding {
+  const { nodeVersion, node } = world.machine();
+  const found = `Node ${nodeVersion} (${node.isInside ? "inside " : ""}${node.path}); needed: ${NEEDED_NODE}`;
+  const [left, right] = [nodeVersion, NEEDED_NODE.replace(/^\D+/, "")].map((text) =>
+    text.split(".").map(Number),
+  );
+  const at = [0, 1, 2].find((index) => left?.[index] !== right?.[index]);
+  if (at === undefined || (left?.[at] ?? 0) >= (right?.[at] ?? 0)) return ["ok", found];
+  return ["problem", found, "run it with npx in its project (npx --no -- checkout), or install a newer Node"];
+}
+
+/** Reports the operating system. */
+export function checkSystem({ context: { world } }: CheckSubjects): Finding {
+  return ["ok", world.machine().system];
+}
+
 /** Checks which service the commands use, and whether there is an API key for it. */
-export function checkService(subjects: CheckSubjects): DoctorFinding {
-  const resolved = settingsOf(subjects);
-  if (!resolved.ok) return findingOfProblem(resolved.refusal);
+export function checkService({ context }: CheckSubjects): Finding {
+  const resolved = catchRefusal(() => resolveTarget(context));
+  if (!resolved.ok) return findingOf(resolved.refusal);
   const { baseUrl, apiKey, lacksSandbox, otherSandbox } = resolved.value;
   if (baseUrl.value === null || lacksSandbox !== undefined)
-    return warningFinding(
-      `commands have no service to call: ${lacksSandbox ?? baseUrl.source}`,
-      START_SANDBOX,
-    );
+    return ["warning", `commands have no service to call: ${lacksSandbox ?? baseUrl.source}`, START_SANDBOX];
   const where = `${new URL(baseUrl.value).origin} (${baseUrl.source})`;
   const other = otherSandbox === undefined ? "" : `; this folder has another sandbox: ${otherSandbox}`;
   if (apiKey.value === null)
-    return problemFinding(`${where}; there is no API key for it${other}`, "set CHECKOUT_API_KEY");
-  if (other !== "")
-    return warningFinding(
-      `${where}${other}`,
-      `to use this folder's sandbox, unset ${baseUrl.source}, or eval "$(checkout env)"`,
-    );
-  return okFinding(`${where}; API key of ${apiKey.source}`);
-}
-
-/** The settings of the service, as commands resolve them. */
-function settingsOf({ context }: CheckSubjects): Outcome<ResolvedTarget, Problem> {
-  return catchRefusal(() => resolveTarget(context, undefined));
+    return ["problem", `${where}; there is no API key for it${other}`, "set CHECKOUT_API_KEY"];
+  if (other === "") return ["ok", `${where}; API key of ${apiKey.source}`];
+  const next = `to use this folder's sandbox, unset ${baseUrl.source}, or eval "$(checkout env)"`;
+  return ["warning", `${where}${other}`, next];
 }
 
 /** Checks which proxies the environment names, and whether commands would use one for their service. */
-export function checkProxies(subjects: CheckSubjects): DoctorFinding {
-  const { world } = subjects.context;
+export function checkProxies({ context }: CheckSubjects): Finding {
+  const { env } = context.world;
   const named = PROXIES.flatMap((name) => [name, name.toLowerCase()]).flatMap((name) => {
-    const value = world.env[name];
-    if (value === undefined || value === "") return [];
-    return [name.toUpperCase() === "NO_PROXY" ? `${name} ${excerpt(value)}` : `${name} ${proxyHost(value)}`];
+    const value = env[name] ?? "";
+    if (value === "") return [];
+    return [`${name} ${name.toUpperCase() === "NO_PROXY" ? excerpt(value) : proxyHost(value)}`];
   });
-  if (named.length === 0) return okFinding("none");
-  const resolved = settingsOf(subjects);
-  const address = resolved.ok ? resolved.value.baseUrl.value : null;
-  const isLocal = address === null || isLoopback(new URL(address).hostname);
+  if (named.length === 0) return ["ok", "none"];
   const shown = named.join(", ");
-  if (isLocal) return okFinding(`${shown}; calls on this machine, and webhooks, do not use them`);
-  const proxy = proxyFor(address, world.env);
-  const { origin } = new URL(address);
-  if (!proxy.ok) {
-    const { variable } = proxy.refusal;
-    return problemFinding(
-      `${shown}; ${variable} does not name a proxy`,
-      `correct ${variable}: http://HOST:PORT`,
-    );
-  }
-  if (proxy.value === undefined)
-    return okFinding(`${shown}; not used for ${origin}: commands connect directly`);
-  return okFinding(
-    `${shown}; ${origin} is reached through ${displayProxy(proxy.value.url)} (${proxy.value.source})`,
-  );
+  // A proxy that is not an address is refused with the service.
+  const { baseUrl, proxy } = catchRefusal(() => resolveTarget(context)).value ?? {};
+  const url = new URL(baseUrl?.value ?? "http://localhost");
+  if (isLoopback(url.hostname))
+    return ["ok", `${shown}; calls on this machine, and webhooks, do not use them`];
+  if (proxy === undefined || proxy.value === null)
+    return ["ok", `${shown}; not used for ${url.origin}: commands connect directly`];
+  return ["ok", `${shown}; ${url.origin} is reached through ${displayProxy(proxy.value)} (${proxy.source})`];
 }
 
 /** The host of a proxy, without user, password or path. */
@@ -84,39 +78,28 @@ function proxyHost(value: string): string {
 }
 
 /** Checks the variables of checkout: set variables, unknown variables, and invalid values. */
-export async function checkVariables({
-  context: { world },
-  variables,
-}: CheckSubjects): Promise<DoctorFinding> {
+export async function checkVariables({ context, variables }: CheckSubjects): Promise<Finding> {
+  const { env } = context.world;
   const known = await variables();
-  const set = Object.keys(world.env).filter((name) => name.startsWith("CHECKOUT_") && world.env[name] !== "");
-  if (set.length === 0) return okFinding("none");
-  const judged = set.toSorted().map((name) => judgeVariable(name, known, world.env));
-  const status = (["problem", "warning", "ok"] as const).find((one) =>
-    judged.some((finding) => finding.status === one),
-  );
-  const next = judged.flatMap((finding) => finding.next ?? []);
-  return {
-    status: status ?? "ok",
-    found: judged.map(({ found }) => found).join(", "),
-    next: next.length === 0 ? null : next.join("; "),
-  };
+  const set = Object.keys(env).filter((name) => name.startsWith("CHECKOUT_") && env[name] !== "");
+  if (set.length === 0) return ["ok", "none"];
+  const judged = set.toSorted().map((name) => judgeVariable(name, known, env));
+  const status = (["problem", "warning"] as const).find((one) => judged.some(([found]) => found === one));
+  const next = judged.flatMap(([, , one]) => one ?? []);
+  return [status ?? "ok", judged.map(([, found]) => found).join(", "), next.join("; ") || undefined];
 }
 
-function judgeVariable(name: string, known: KnownVariables, env: World["env"]): DoctorFinding {
-  const refuses = known.get(name);
-  if (refuses !== undefined) {
-    if (refuses(env[name] ?? "") === undefined) return okFinding(displayValue(name, env));
-    return problemFinding(`${name} (refused)`, `correct ${name}: the help of its command shows its values`);
-  }
-  if (isTargetVariable(name)) return okFinding(displayValue(name, env));
-  const meant = closestMatch(name, [...known.keys()], { maxDistance: MAX_DISTANCE });
-  const hint = meant === undefined ? "no command reads it" : `did you mean ${meant}?`;
-  return warningFinding(`${name} (unknown)`, `unset ${name}: ${hint}`);
-}
-
-function displayValue(name: string, env: World["env"]): string {
+function judgeVariable(name: string, known: KnownVariables, env: World["env"]): Finding {
   const value = env[name] ?? "";
-  if (isSecretName(name)) return `${name} (secret)`;
-  return PLAIN_VALUE.test(value) && !HIDDEN_VARIABLES.test(name) ? `${name}=${value}` : `${name} (set)`;
+  const refuses = known.get(name);
+  if (refuses?.(value) !== undefined)
+    return ["problem", `${name} (refused)`, `correct ${name}: the help of its command shows its values`];
+  if (refuses === undefined && !isTargetVariable(name)) {
+    const meant = closestMatch(name, [...known.keys()], { maxDistance: MAX_DISTANCE });
+    const hint = meant === undefined ? "no command reads it" : `did you mean ${meant}?`;
+    return ["warning", `${name} (unknown)`, `unset ${name}: ${hint}`];
+  }
+  if (isSecretName(name)) return ["ok", `${name} (secret)`];
+  const isPlain = PLAIN_VALUE.test(value) && !HIDDEN_VARIABLES.test(name);
+  return ["ok", isPlain ? `${name}=${value}` : `${name} (set)`];
 }

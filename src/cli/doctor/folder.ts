@@ -1,9 +1,10 @@
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
+import { excerpt } from "../../core/text.ts";
 import { SANDBOX_FILE } from "../../store/schema.ts";
 import { JOURNAL_FILE } from "../../store/journal/journal.ts";
 import { mustBeSetAside, REQUESTS_FILE } from "../../store/request/request-file.ts";
 import { countUnreadable } from "../../store/request/requests.ts";
-import { checkDatabase, type CheckOptions } from "../../store/connection/database-check.ts";
+import { checkDatabase } from "../../store/connection/database-check.ts";
 import type { World } from "../../world.ts";
 import { ownerOfName, stateFile } from "../../host/folder/files.ts";
 import {
@@ -15,16 +16,8 @@ import {
 } from "../../host/folder/state-folder.ts";
 import { readHostedState } from "../../host/hosted/state.ts";
 import { checkContents } from "../../host/folder/trust.ts";
-import type { Problem } from "../problem.ts";
-import {
-  okFinding,
-  problemFinding,
-  unknownFinding,
-  warningFinding,
-  type DoctorCheck,
-  type DoctorFinding,
-} from "./check.ts";
-import type { CheckSubjects } from "./check-subjects.ts";
+import { isTyped } from "../option-rules.ts";
+import { findingOf, SKIPPED_FOLDER, type Check, type CheckSubjects, type Finding } from "./subjects.ts";
 
 const MIB = 1024 * 1024;
 /** Free space in bytes below which a day of tests can fill the disk. Below `MIN_SPACE_BYTES`, a start can fill it. */
@@ -35,40 +28,30 @@ const CLOCK_TOLERANCE_MS = 5000;
 /** File systems that are shared with other machines. SQLite's locks do not work on them. */
 const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 
-/** The finding about everything in a state folder that is not trusted. */
-const SKIPPED_FOLDER_TEXT = "the state folder is not read";
-
 /** Checks the path of the state folder, the source of the path, and whether the folder is trusted. */
-export function checkFolder(subjects: CheckSubjects): DoctorFinding {
-  const { context, folder, trusted } = subjects;
-  const named = `${folder} (${sourceOf(subjects)})`;
+export function checkFolder({ context: { world }, options, folder, trusted }: CheckSubjects): Finding {
   const checked = trusted();
-  if (!checked.ok) return findingOfProblem(checked.refusal);
-  if (checked.value === "nothing") return okFinding(`${named}: missing; the first start creates it`);
-  const contents = checkContents(context.world, folder);
-  if (!contents.ok) return findingOfProblem(contents.refusal);
-  const { fileSystem } = context.world.files.disk(folder);
+  if (!checked.ok) return findingOf(checked.refusal);
+  const found = dirname(folder) === world.cwd ? "in this folder" : "found in a parent folder";
+  const source = isTyped(world, "dir") ? "--dir" : options.dir === undefined ? found : "CHECKOUT_DIR";
+  const named = `${folder} (${source})`;
+  if (checked.value === "nothing") return ["ok", `${named}: missing; the first start creates it`];
+  const contents = checkContents(world, folder);
+  if (!contents.ok) return findingOf(contents.refusal);
+  const { fileSystem } = world.files.disk(folder);
   const on = `${named}, on ${fileSystem ?? "an unknown file system"}`;
-  if (fileSystem === undefined || !SHARED_FILE_SYSTEMS.has(fileSystem)) return okFinding(on);
-  return warningFinding(
-    `${on}: file locks do not work there`,
-    "name a folder on a disk of this machine with --dir",
-  );
-}
-
-function sourceOf({ context: { world }, options, folder }: CheckSubjects): string {
-  const isFlag = world.argv.some((argument) => argument === "--dir" || argument.startsWith("--dir="));
-  if (isFlag) return "--dir";
-  if (options.dir !== undefined) return "CHECKOUT_DIR";
-  if (dirname(folder) === world.cwd) return "in this folder";
-  return "found in a parent folder";
+  if (fileSystem === undefined || !SHARED_FILE_SYSTEMS.has(fileSystem)) return ["ok", on];
+  const next = "name a folder on a disk of this machine with --dir";
+  return ["warning", `${on}: file locks do not work there`, next];
 }
 
 /** Checks the contents of the files next to the databases. */
-export function checkFiles({ context: { world }, folder, trusted }: CheckSubjects): DoctorFinding {
+export function checkFiles(subjects: CheckSubjects): Finding {
+  const { context, folder, trusted } = subjects;
+  const { world } = context;
   const checked = trusted();
-  if (!checked.ok) return unknownFinding(SKIPPED_FOLDER_TEXT);
-  if (checked.value !== "used") return okFinding("none yet");
+  if (!checked.ok) return SKIPPED_FOLDER;
+  if (checked.value !== "used") return ["ok", "none yet"];
   const isSeeded = world.files.exists(stateFile(folder, "database"));
   const refused = [
     readCredentials(world, folder),
@@ -77,65 +60,42 @@ export function checkFiles({ context: { world }, folder, trusted }: CheckSubject
     // If there is a database, its key is only read; no key is created.
     ...(isSeeded ? [readOrCreateMasterKey(world, folder, "filled")] : []),
   ].find((read) => !read.ok);
-  if (refused !== undefined && !refused.ok) return findingOfProblem(refused.refusal);
-  return okFinding(
-    world.files
-      .list(folder)
-      .filter((name) => ownerOfName(name) === "checkout")
-      .toSorted()
-      .join(", "),
-  );
+  if (refused?.ok === false) return findingOf(refused.refusal);
+  return ["ok", ownFiles(subjects).toSorted().join(", ")];
 }
 
-/** Checks of the folder's databases. */
-export const DATABASE_CHECKS: readonly DoctorCheck[] = [
-  {
-    name: "sandbox.db",
-    run: (subjects) => checkStateDatabase(subjects, { file: "database", kind: SANDBOX_FILE }),
-  },
-  {
-    name: "journal.db",
-    run: (subjects) => checkStateDatabase(subjects, { file: "journal", kind: JOURNAL_FILE }),
-  },
-  { name: "requests.db", run: checkRequests },
-];
-
-/** Checks that `explain` can read the request log; a damaged log repairs itself. */
-function checkRequests(subjects: CheckSubjects): DoctorFinding {
-  return checkStateDatabase(subjects, { file: "requests", kind: REQUESTS_FILE, countUnreadable });
+function ownFiles({ context, folder }: CheckSubjects): string[] {
+  return context.world.files.list(folder).filter((name) => ownerOfName(name) === "checkout");
 }
 
-function checkStateDatabase(
-  { context: { world }, folder, trusted }: CheckSubjects,
-  {
-    file,
-    ...options
-  }: Pick<CheckOptions, "kind" | "countUnreadable"> & {
-    readonly file: "database" | "journal" | "requests";
-  },
-): DoctorFinding {
-  if (!trusted().ok) return unknownFinding(SKIPPED_FOLDER_TEXT);
-  const read = checkDatabase(stateFile(folder, file), { ...options, nativeBinding: world.sqliteAddon() });
-  if (!read.ok) {
-    const { message, remedy } = read.refusal;
-    const isMended = file === "requests" && mustBeSetAside(read.refusal);
-    return isMended ? warningFinding(message, DAMAGED_LOG_REMEDY) : problemFinding(message, remedy);
-  }
-  if (read.value === undefined) return okFinding("missing; created on first use");
-  const { bytes, checked, format, unreadable } = read.value;
-  const size = `${(bytes / MIB).toFixed(1)} MiB with its log`;
-  if (unreadable > 0)
-    return warningFinding(
-      `${size}; ${unreadable} rows are not valid requests, and are omitted from every list`,
-      "no action is needed; to start a new log, move the file away",
-    );
-  if (checked === "whole") return okFinding(`format ${format}, ${size}; every page is valid`);
-  if (checked === "head")
-    return okFinding(`${size}; too large to check every page; the header and the log belong to this file`);
-  return unknownFinding(
-    `${size}; the file changed during every read`,
-    "run checkout doctor again when the sandbox is idle",
-  );
+/** Checks a database of the folder: `explain` must be able to read the request log, which repairs itself. */
+export function databaseCheck(file: "database" | "journal" | "requests"): Check {
+  const kind = { database: SANDBOX_FILE, journal: JOURNAL_FILE, requests: REQUESTS_FILE }[file];
+  return ({ context: { world }, folder, trusted }) => {
+    if (!trusted().ok) return SKIPPED_FOLDER;
+    const read = checkDatabase(stateFile(folder, file), {
+      kind,
+      nativeBinding: world.sqliteAddon(),
+      ...(file === "requests" ? { countUnreadable } : {}),
+    });
+    if (!read.ok) {
+      const { message, remedy } = read.refusal;
+      const isMended = file === "requests" && mustBeSetAside(read.refusal);
+      return isMended ? ["warning", message, DAMAGED_LOG_REMEDY] : ["problem", message, remedy];
+    }
+    if (read.value === undefined) return ["ok", "missing; created on first use"];
+    const { bytes, checked, format, unreadable } = read.value;
+    const size = `${(bytes / MIB).toFixed(1)} MiB with its log`;
+    if (unreadable > 0) {
+      const found = `${size}; ${unreadable} rows are not valid requests, and are omitted from every list`;
+      return ["warning", found, "no action is needed; to start a new log, move the file away"];
+    }
+    if (checked === "whole") return ["ok", `format ${format}, ${size}; every page is valid`];
+    const head = "too large to check every page; the header and the log belong to this file";
+    if (checked === "head") return ["ok", `${size}; ${head}`];
+    const next = "run checkout doctor again when the sandbox is idle";
+    return ["unknown", `${size}; the file changed during every read`, next];
+  };
 }
 
 /** The remedy for a damaged request log. */
@@ -143,17 +103,14 @@ const DAMAGED_LOG_REMEDY =
   "no action is needed: at the next use, the sandbox moves the file aside and starts a new log";
 
 /** Checks the free space of the disk, and whether this user may write there. */
-export function checkDisk({ context: { world }, folder }: CheckSubjects): DoctorFinding {
+export function checkDisk({ context: { world }, folder }: CheckSubjects): Finding {
   const place = findExisting(world, folder);
   const { freeBytes, isWritable } = world.files.disk(place);
+  const next = "check its owner and mode, or name another folder with --dir";
+  if (!isWritable) return ["problem", `${place} is not writable`, next];
   const found = `${Math.floor(freeBytes / MIB)} MiB free at ${place}`;
-  if (!isWritable)
-    return problemFinding(
-      `${place} is not writable`,
-      "check its owner and mode, or name another folder with --dir",
-    );
-  if (freeBytes < MIN_SPACE_BYTES) return problemFinding(found, "free some disk space");
-  return freeBytes < LOW_SPACE_BYTES ? warningFinding(found, "free some disk space") : okFinding(found);
+  if (freeBytes >= LOW_SPACE_BYTES) return ["ok", found];
+  return [freeBytes < MIN_SPACE_BYTES ? "problem" : "warning", found, "free some disk space"];
 }
 
 /** A path, or the nearest parent folder that exists. */
@@ -162,22 +119,49 @@ function findExisting({ files }: Pick<World, "files">, path: string): string {
 }
 
 /** Checks whether the clock of this machine is behind the timestamps of its own files. */
-export function checkClock({ context: { world }, folder, trusted }: CheckSubjects): DoctorFinding {
-  const now = world.now();
-  const at = new Date(now).toISOString();
+export function checkClock(subjects: CheckSubjects): Finding {
+  const { context, folder, trusted } = subjects;
+  const { now, files } = context.world;
+  const at = new Date(now()).toISOString();
   const checked = trusted();
-  if (!checked.ok || checked.value !== "used") return okFinding(at);
-  const names = world.files.list(folder).filter((name) => ownerOfName(name) === "checkout");
-  const times = names.map((name) => world.files.look(`${folder}/${name}`)?.changedAt ?? 0);
-  const aheadMs = Math.max(0, ...times) - now;
-  if (aheadMs <= CLOCK_TOLERANCE_MS) return okFinding(at);
-  return warningFinding(
+  if (!checked.ok || checked.value !== "used") return ["ok", at];
+  const times = ownFiles(subjects).map((name) => files.look(join(folder, name))?.changedAt ?? 0);
+  const aheadMs = Math.max(0, ...times) - now();
+  if (aheadMs <= CLOCK_TOLERANCE_MS) return ["ok", at];
+  return [
+    "warning",
     `${at}, but a file of the state was written ${Math.round(aheadMs / 1000)} s later`,
     "set the clock of this machine; receivers refuse webhooks if it is wrong by more than 300 s",
-  );
+  ];
 }
 
-/** The problem that a command would report, as a finding. */
-export function findingOfProblem({ message, next }: Pick<Problem, "message" | "next">): DoctorFinding {
-  return problemFinding(message, next);
+/** The log file of a detached sandbox. */
+const LOG_FILE = "sandbox.log";
+/** Maximum number of errors in the finding, which has the newest ones. */
+const MAX_SHOWN_ERRORS = 3;
+/**
+ * Matches the line of an internal failure, of a request that failed because of it, of a crash, or of a problem of the
+ * command line, in both log formats.
+ */
+const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\w*Error\b|^✗|"ok":false/;
+
+/**
+ * Matches the line of a request to which a fault was applied, in both log formats, because the user asked for that
+ * answer; and of a delivery, whose status is the receiver's.
+ */
+const OTHER_LINE = /(?: {2}|, |":")fault [a-z_]+(?: {2}|")|"delivery":/;
+
+/** Reports the last errors in the log of a detached sandbox. */
+export function checkLog({ context: { world }, folder, trusted }: CheckSubjects): Finding {
+  if (!trusted().ok) return SKIPPED_FOLDER;
+  const path = join(folder, LOG_FILE);
+  const facts = world.files.look(path);
+  if (facts === undefined) return ["ok", `there is no ${LOG_FILE}`];
+  if (facts.kind !== "file" || !facts.isOwn) return ["unknown", `${path} was not created by checkout`];
+  const lines = (world.files.read(path) ?? "").split("\n");
+  const errors = lines.filter((line) => ERROR_LINE.test(line) && !OTHER_LINE.test(line));
+  if (errors.length === 0) return ["ok", `no errors in ${LOG_FILE}`];
+  const last = errors.slice(-MAX_SHOWN_ERRORS).map(excerpt).join("; ");
+  const found = `${errors.length} errors in ${LOG_FILE}, the last: ${last}`;
+  return ["warning", found, "checkout sandbox logs shows the whole log"];
 }

@@ -3,14 +3,22 @@ import { toIso } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { causeText, outcomeOf, textSaid } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import { parseRunRecord } from "../../core/state-files.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { unseenHolder } from "../../host/folder/hold.ts";
+import { isRunningOwner } from "../../host/folder/owner-file.ts";
 import { isHostedFolder } from "../../host/folder/state-folder.ts";
 import { lastResult } from "../webhook/report.ts";
-import { okFinding, problemFinding, unknownFinding, warningFinding, type DoctorFinding } from "./check.ts";
-import { REQUEST_TIMEOUT_MS, type CheckSubjects } from "./check-subjects.ts";
-import { START_SANDBOX } from "../problem.ts";
+import {
+  findingOf,
+  REQUEST_TIMEOUT_MS,
+  SKIPPED_FOLDER,
+  type CheckSubjects,
+  type Finding,
+} from "./subjects.ts";
+import { catchRefusal, START_SANDBOX } from "../problem.ts";
 import { answered } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
@@ -22,141 +30,138 @@ const CLOCK_TOLERANCE_MS = 5000;
 /** The number of newest deliveries read for each endpoint. */
 const NEWEST_DELIVERIES = 5;
 
+/** Checks whether the running sandbox has the version of this program. */
+export function checkVersion({ context: { version }, live }: CheckSubjects): Finding {
+  const run = live();
+  if (run === undefined) return ["ok", `checkout ${version}; no running sandbox to compare with`];
+  if (run.version === version) return ["ok", `checkout ${version}; the running sandbox has the same version`];
+  const theirs = run.version === undefined ? "an older version" : `version ${printable(run.version)}`;
+  const next = "restart the sandbox, so that both have the same version";
+  return ["warning", `checkout ${version}; the running sandbox has ${theirs}`, next];
+}
+
 /** Checks which process serves the folder. */
-export async function checkLock({ context: { world }, folder, lock }: CheckSubjects): Promise<DoctorFinding> {
-  const found = lock();
-  if (found === undefined) return unknownFinding("the state folder is not read");
-  if (found.kind === "none") return okFinding("no sandbox uses the folder");
+export async function checkLock({ context, folder, trusted }: CheckSubjects): Promise<Finding> {
+  const { world, around } = context;
+  if (!trusted().ok) return SKIPPED_FOLDER;
+  const live = catchRefusal(around.run);
+  if (!live.ok) return findingOf(live.refusal);
+  if (live.value !== undefined) return ["ok", `held by the running sandbox (pid ${live.value.pid})`];
   const path = stateFile(folder, "run");
-  if (found.kind === "torn")
-    return warningFinding(`${path} was not written by checkout; the next start replaces it`, START_SANDBOX);
-  if (found.kind === "unreadable")
-    return problemFinding(
-      `${path} has the format of another version of checkout, whose sandbox is running`,
-      "stop it with that version",
-    );
-  const { pid } = found.run;
-  if (found.kind === "live") return okFinding(`held by the running sandbox (pid ${pid})`);
-  const unseen = found.kind === "stale" ? await unseenHolder(world, folder) : undefined;
-  if (unseen !== undefined) return warningFinding(`held by ${unseen}`, "run the commands there");
-  if (found.kind === "stale")
-    return warningFinding(
-      `left by a sandbox that was killed (pid ${pid}); the next start takes it over`,
-      START_SANDBOX,
-    );
-  return warningFinding(`copied from another folder, which pid ${pid} serves`, START_SANDBOX);
+  const text = world.files.read(path) ?? "";
+  // A crash can leave an empty file, which names no process.
+  if (text === "") return ["ok", "no sandbox uses the folder"];
+  const run = parseRunRecord(text);
+  if (run === undefined)
+    return ["warning", `${path} was not written by checkout; the next start replaces it`, START_SANDBOX];
+  if (isRunningOwner(world, run, run.folder))
+    return ["warning", `copied from another folder, which pid ${run.pid} serves`, START_SANDBOX];
+  const unseen = await unseenHolder(world, folder);
+  if (unseen !== undefined) return ["warning", `held by ${unseen}`, "run the commands there"];
+  const left = `left by a sandbox that was killed (pid ${run.pid}); the next start takes it over`;
+  return ["warning", left, START_SANDBOX];
 }
 
 /** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
-export function checkPort({ context: { world }, lock, folder }: CheckSubjects): DoctorFinding {
-  const found = lock();
-  const live = found?.kind === "live" ? found.run : undefined;
-  if (live?.port === null)
-    return unknownFinding(`the sandbox is starting (pid ${live.pid})`, "run checkout doctor again");
+export function checkPort({ context: { world }, live, folder }: CheckSubjects): Finding {
+  const run = live();
+  if (run?.port === null)
+    return ["unknown", `the sandbox is starting (pid ${run.pid})`, "run checkout doctor again"];
   const named = world.env["CHECKOUT_SANDBOX_PORT"] || undefined;
-  const port = live?.port ?? Number(named ?? DEFAULT_PORT);
+  const port = run?.port ?? Number(named ?? DEFAULT_PORT);
   const owner = printable(world.portOwner(port) ?? "");
-  if (live !== undefined) {
+  if (run !== undefined) {
     // The port of a hosted service belongs to a separate process, workerd.
-    const isOther = owner !== "" && !owner.includes(String(live.pid)) && !isHostedFolder(world, folder);
-    if (!isOther) return okFinding(`${port}, used by the running sandbox`);
-    return warningFinding(
-      `${port}, the port of the running sandbox, is used by ${owner}`,
-      "restart the sandbox if it does not answer",
-    );
+    const isOther = owner !== "" && !owner.includes(String(run.pid)) && !isHostedFolder(world, folder);
+    if (!isOther) return ["ok", `${port}, used by the running sandbox`];
+    const found = `${port}, the port of the running sandbox, is used by ${owner}`;
+    return ["warning", found, "restart the sandbox if it does not answer"];
   }
-  if (owner === "") return okFinding(`${port} is free, as far as the system reports`);
-  if (named === undefined)
-    return warningFinding(
-      `${port} is used by ${owner}; a start uses the next free port`,
-      "stop that process if you need this port",
-    );
-  return problemFinding(
-    `${port} (CHECKOUT_SANDBOX_PORT) is used by ${owner}`,
-    "stop that process, or set another port (0 for any free port)",
-  );
+  if (owner === "") return ["ok", `${port} is free, as far as the system reports`];
+  const stop = "stop that process";
+  return named === undefined
+    ? [
+        "warning",
+        `${port} is used by ${owner}; a start uses the next free port`,
+        `${stop} if you need this port`,
+      ]
+    : [
+        "problem",
+        `${port} (CHECKOUT_SANDBOX_PORT) is used by ${owner}`,
+        `${stop}, or set another port (0 for any free port)`,
+      ];
 }
 
 /** Checks whether the running sandbox answers, and its response time. */
-export async function checkHealth({ lock, health }: CheckSubjects): Promise<DoctorFinding> {
-  const found = lock();
+export async function checkHealth({ live, health }: CheckSubjects): Promise<Finding> {
+  const run = live();
+  if (run === undefined) return ["warning", "no sandbox of this folder is running", START_SANDBOX];
   const asked = await health();
-  if (asked === undefined) {
-    if (found?.kind === "live") return unknownFinding("the sandbox is starting", "run checkout doctor again");
-    return warningFinding("no sandbox of this folder is running", START_SANDBOX);
-  }
+  if (asked === undefined) return ["unknown", "the sandbox is starting", "run checkout doctor again"];
   const { answer, ms } = asked;
-  const pid = found?.kind === "live" ? found.run.pid : "?";
-  if (!answer.ok)
-    return problemFinding(
-      `the sandbox (pid ${pid}) does not answer: ${printable(answer.message)}`,
-      `if it hangs: kill ${pid}; ${START_SANDBOX}`,
-    );
+  const { pid } = run;
+  if (!answer.ok) {
+    const found = `the sandbox (pid ${pid}) does not answer: ${printable(answer.message)}`;
+    return ["problem", found, `if it hangs: kill ${pid}; ${START_SANDBOX}`];
+  }
   const told = `/healthz: ${answer.status} in ${Math.round(ms)} ms`;
   if (answer.status !== 200)
-    return problemFinding(
+    return [
+      "problem",
       `${told}: ${excerpt(answer.body)}`,
       "follow the message; see disk and sandbox.db above",
-    );
-  return ms > SLOW_MS
-    ? warningFinding(`${told}, which is slow`, "check which other programs are busy on this machine")
-    : okFinding(told);
+    ];
+  if (ms <= SLOW_MS) return ["ok", told];
+  return ["warning", `${told}, which is slow`, "check which other programs are busy on this machine"];
 }
 
 /** Checks whether the store's clock shows real time. */
-export async function checkStoreClock(subjects: CheckSubjects): Promise<DoctorFinding> {
+export async function checkStoreClock(subjects: CheckSubjects): Promise<Finding> {
   const asked = await ask(subjects, "showClock");
-  if (!asked.ok) return asked.finding;
+  if (!asked.ok) return asked.refusal;
   const { now, frozen } = asked.value;
   const isMoved = Math.abs(now - subjects.context.world.now()) > CLOCK_TOLERANCE_MS;
-  if (!frozen && !isMoved) return okFinding("real time");
+  if (!frozen && !isMoved) return ["ok", "real time"];
   const how = frozen ? "is frozen at" : "was moved to";
-  return warningFinding(`the clock ${how} ${toIso(now)}`, "checkout sandbox clock real");
+  return ["warning", `the clock ${how} ${toIso(now)}`, "checkout sandbox clock real"];
 }
 
 /** Checks which endpoints fail, and why. */
-export async function checkEndpoints(subjects: CheckSubjects): Promise<DoctorFinding> {
+export async function checkEndpoints(subjects: CheckSubjects): Promise<Finding> {
   const listed = await ask(subjects, "listEndpoints");
-  if (!listed.ok) return listed.finding;
+  if (!listed.ok) return listed.refusal;
   const { endpoints } = listed.value;
-  if (endpoints.length === 0) return okFinding("none, so events are not delivered");
+  if (endpoints.length === 0) return ["ok", "none, so events are not delivered"];
   const judged = await Promise.all(endpoints.map((endpoint) => judge(subjects, endpoint)));
-  const bad = judged.filter(({ status }) => status !== "ok");
-  const isProblem = bad.some(({ status }) => status === "problem");
+  const bad = judged.filter(([status]) => status !== "ok");
   const [first] = bad;
   if (first === undefined)
-    return okFinding(`${endpoints.length}; the newest delivery to each was accepted, or none was due`);
-  const found = bad.map((one) => one.found).join("; ");
-  const next = [...new Set(bad.map((one) => one.next))].join("; ");
-  return { status: isProblem ? "problem" : first.status, found, next };
+    return ["ok", `${endpoints.length}; the newest delivery to each was accepted, or none was due`];
+  const worst = bad.find(([status]) => status === "problem") ?? first;
+  const next = [...new Set(bad.flatMap(([, , one]) => one ?? []))];
+  return [worst[0], bad.map(([, found]) => found).join("; "), next.join("; ")];
 }
 
-async function judge(subjects: CheckSubjects, endpoint: EndpointEntry): Promise<DoctorFinding> {
+async function judge(subjects: CheckSubjects, endpoint: EndpointEntry): Promise<Finding> {
   const { id, state, reason, pausedBy } = endpoint;
   // The path of an address can hold a secret.
   const name = `${id} (${URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "no address"})`;
-  if (state === "disabled")
-    return problemFinding(`${name} is disabled: ${excerpt(reason ?? "")}`, `checkout endpoints enable ${id}`);
+  const enable = `checkout endpoints enable ${id}`;
+  if (state === "disabled") return ["problem", `${name} is disabled: ${excerpt(reason ?? "")}`, enable];
   if (state === "paused" && pausedBy === "listener")
-    return warningFinding(`${name} waits for its listener`, "checkout listen");
-  if (state === "paused")
-    return warningFinding(`${name} is paused: ${excerpt(reason ?? "")}`, `checkout endpoints enable ${id}`);
+    return ["warning", `${name} waits for its listener`, "checkout listen"];
+  if (state === "paused") return ["warning", `${name} is paused: ${excerpt(reason ?? "")}`, enable];
   // An enabled endpoint has a reason only if its store, or the whole folder, is not adopted.
-  if (reason !== null) return warningFinding(`${name}: ${printable(reason)}`, `${START_SANDBOX} --adopt`);
+  if (reason !== null) return ["warning", `${name}: ${printable(reason)}`, `${START_SANDBOX} --adopt`];
   const asked = await ask(subjects, "listDeliveries", { endpointId: id, limit: NEWEST_DELIVERIES });
-  if (!asked.ok) return asked.finding;
+  if (!asked.ok) return asked.refusal;
   // Deliveries are listed newest first; of two that ended at the same time, the first counts.
   const [newest] = asked.value.deliveries.toSorted((left, right) => endOf(right) - endOf(left));
-  if (
-    newest === undefined ||
-    endOf(newest) === 0 ||
-    newest.state === "succeeded" ||
-    newest.state === "dropped"
-  )
-    return okFinding(name);
+  const isFine = newest?.state === "succeeded" || newest?.state === "dropped";
+  if (newest === undefined || endOf(newest) === 0 || isFine) return ["ok", name];
   const fault = newest.attempts.at(-1)?.fault ?? null;
-  if (fault !== null) return okFinding(`${name}: its newest delivery failed by the injected fault ${fault}`);
-  return problemFinding(`${name}: ${failureText(newest)}`, remedyOf(newest));
+  if (fault !== null) return ["ok", `${name}: its newest delivery failed by the injected fault ${fault}`];
+  return ["problem", `${name}: ${failureText(newest)}`, remedyOf(newest)];
 }
 
 /** The time at which the last finished attempt ended; 0 if no attempt has finished. */
@@ -182,24 +187,18 @@ function remedyOf({ eventId, attempts }: DeliveryEntry): string {
   return `${cause ?? "see the receiver's own log"}; ${again}`;
 }
 
-type ControlReply<Value> =
-  | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly finding: DoctorFinding };
-type Question = "showClock" | "listEndpoints" | "listDeliveries";
-
-/** Calls the control API of the sandbox, if a sandbox answers. */
-async function ask<Name extends Question>(
+/** Calls the control API of the sandbox, if a sandbox answers; otherwise refuses with the finding. */
+async function ask<Name extends "showClock" | "listEndpoints" | "listDeliveries">(
   { context: { world }, control, health }: CheckSubjects,
   name: Name,
   body?: { readonly endpointId: string; readonly limit: number },
-): Promise<ControlReply<AnswerOf<Name>>> {
+): Promise<Outcome<AnswerOf<Name>, Finding>> {
   const healthy = await health();
   const target = await control();
   if (target === undefined || healthy?.answer.ok === false)
-    return { ok: false, finding: unknownFinding("no sandbox answers") };
+    return { ok: false, refusal: ["unknown", "no sandbox answers"] };
   const call = { name, body, timeoutMs: REQUEST_TIMEOUT_MS };
-  const result = await callControl(world, target, call as Parameters<typeof callControl<Name>>[2]);
-  const told = answered(result);
+  const told = answered(await callControl(world, target, call as Parameters<typeof callControl<Name>>[2]));
   if (told.ok) return told;
-  return { ok: false, finding: unknownFinding(told.refusal.message, told.refusal.next) };
+  return { ok: false, refusal: ["unknown", told.refusal.message, told.refusal.next] };
 }

@@ -28,7 +28,7 @@ type CheckedFile = {
 };
 
 /** Options of a check. `countUnreadable` reads all rows as the program does. Default: rows are not read. */
-export type CheckOptions = OpenOptions & {
+type CheckOptions = OpenOptions & {
   readonly countUnreadable?: (connection: FileConnection) => number;
 };
 

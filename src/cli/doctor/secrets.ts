@@ -1,0 +1,42 @@
+import type { World } from "../../world.ts";
+import { stateFile } from "../../host/folder/files.ts";
+import type { CheckSubjects } from "./subjects.ts";
+
+const SECRET_WORD = /(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD)(S)?(_|$)/i;
+/** The value of a field with a secret's name, also in a file that was cut off. */
+const SECRET_FIELD = /"\w*(?:key|token|secret|password)"\s*:\s*"([^"]+)/gi;
+
+/** Whether a variable has the name of a secret. The path of a secret is not a secret. */
+export function isSecretName(name: string): boolean {
+  return SECRET_WORD.test(name) && !/_FILE$/i.test(name);
+}
+
+/** The secrets in the environment, users' passwords in addresses included, and in the state folder. */
+export function knownSecrets(subjects: CheckSubjects): readonly string[] {
+  return [...secretsOfEnvironment(subjects.context.world.env), ...secretsOfFolder(subjects)];
+}
+
+function secretsOfEnvironment(env: World["env"]): string[] {
+  return Object.entries(env).flatMap(([name, value = ""]) => {
+    if (isSecretName(name)) return [value];
+    const password = URL.canParse(value) ? new URL(value).password : "";
+    return [password, attempt(() => decodeURIComponent(password)) ?? password];
+  });
+}
+
+function secretsOfFolder({ context: { world }, folder, trusted }: CheckSubjects): string[] {
+  if (attempt(() => trusted().ok) !== true) return [];
+  const read = (file: Parameters<typeof stateFile>[1]): string =>
+    attempt(() => world.files.read(stateFile(folder, file))) ?? "";
+  const texts = (["credentials", "admin", "run"] as const).map(read).join("\n");
+  return [...Array.from(texts.matchAll(SECRET_FIELD), ([, value = ""]) => value), read("masterKey").trim()];
+}
+
+/** The result of `work`, or undefined if it throws: the state may be damaged, which another check reports. */
+function attempt<Value>(work: () => Value): Value | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}

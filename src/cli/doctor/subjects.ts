@@ -1,0 +1,90 @@
+import { lazyValue } from "../../core/lazy.ts";
+import { localOrigin } from "../../core/loopback.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
+import type { Context } from "../command.ts";
+import { checkFolderTrust } from "../../host/folder/trust.ts";
+import { catchRefusal, type Problem } from "../problem.ts";
+import type { KnownVariables } from "../variables.ts";
+import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
+
+/**
+ * What a check found, and the remedy, if action is needed. `warning`: it works but may surprise. `problem`: it does not
+ * work. `unknown`: it could not be determined, for the reason found.
+ */
+export type Finding = readonly [
+  status: "ok" | "warning" | "problem" | "unknown",
+  found: string,
+  next?: string | undefined,
+];
+
+/** A check. It changes nothing, and sends requests only to this machine. */
+export type Check = (subjects: CheckSubjects) => Finding | Promise<Finding>;
+
+/** The finding about everything in a state folder that is not trusted (decision 70). */
+export const SKIPPED_FOLDER: Finding = ["unknown", "the state folder is not read"];
+
+/** The problem that a command would report, as a finding. */
+export function findingOf({ message, next }: Pick<Problem, "message" | "next">): Finding {
+  return ["problem", message, next];
+}
+
+/** Timeout of each request of the doctor, in milliseconds. */
+export const REQUEST_TIMEOUT_MS = 5000;
+
+const MAX_HEALTH_BYTES = 64 * 1024;
+
+/**
+ * Returns the subjects of the checks; each is read when it is first used, and may throw then. `variables` are the
+ * variables that the program reads.
+ */
+export function createCheckSubjects(
+  context: Context,
+  options: CommonOptions,
+  variables: () => Promise<KnownVariables>,
+) {
+  const folder = context.around.location();
+  const live = lazyValue(() => catchRefusal(context.around.run).value);
+  return {
+    context,
+    options,
+    folder,
+    variables,
+    /** After a refusal, nothing is read from the folder. */
+    trusted: lazyValue(() => checkFolderTrust(context.world, folder, options)),
+    /** The running sandbox of the folder; undefined if none is running, or if the folder was skipped. */
+    live,
+    /** The control API that commands would call now, and the store; undefined if no sandbox can be called. */
+    control: () => controlOf(context),
+    /** The answer of the folder's running sandbox to /healthz, and its time; undefined if none is running. */
+    health: lazyValue(() => healthOf(context, live()?.port ?? null)),
+  };
+}
+
+/** The subjects of all checks. */
+export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
+
+async function healthOf({ world }: Context, port: number | null) {
+  if (port === null) return undefined;
+  const before = world.monotonic();
+  const answer = await world.send({
+    method: "GET",
+    url: `${localOrigin(port)}/healthz`,
+    headers: {},
+    timeoutMs: REQUEST_TIMEOUT_MS,
+    maxResponseBytes: MAX_HEALTH_BYTES,
+    larger: "cut",
+  });
+  return { answer, ms: world.monotonic() - before };
+}
+
+/**
+ * The running sandbox of the folder, otherwise the sandbox that the environment names. A separate check compares the
+ * sandbox's version.
+ */
+async function controlOf(context: Context): Promise<ControlTarget | undefined> {
+  const target =
+    catchRefusal(() => sandboxOfFolder(context)).value ?? catchRefusal(() => findSandbox(context)).value;
+  if (target === undefined) return undefined;
+  return (await catchRefusal(resolveStore(context, { ...target, onOtherVersion: () => undefined }))).value;
+}
