@@ -1,17 +1,8 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, type Plugin } from "rolldown";
 import { common, oneFile } from "./bundle.ts";
-import * as z from "zod/mini";
-import * as kitShapes from "../../src/testing/shapes.ts";
-import { SIMULATED_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
-import { checkoutWire } from "../../src/core/checkout/wire.ts";
-import { INVARIANTS } from "../../src/core/explore/invariants.ts";
-import { PAYER_OUTCOMES } from "../../src/core/explore/schedule.ts";
-import { NAMED_SHAPES } from "../../src/core/config/schema.ts";
-import { commentsOf } from "./shape-comments.ts";
-import { writtenOut, type NamedShapes } from "./shape-types.ts";
-import { declarations, typesIn, typesOf, type Typed, type Types } from "./types.ts";
+import { typesIn, typesOf, writeTypes, type Typed } from "./types.ts";
 
 /** Makes the kit report an unsupported Node, before it fails at a missing function. */
 const NODE_CHECK = `{
@@ -34,41 +25,22 @@ const TESTING_TYPES: Typed = [
   "testing/explore/types",
   "testing/testing",
 ];
-/** The shapes from which the types with these names are inferred; the package has them written out. */
-const SHAPES: NamedShapes = {
-  ...Object.fromEntries(
-    Object.entries(NAMED_SHAPES).map(([name, schema]) => [name, { schema, onWire: true }]),
-  ),
-  // The type of `addedFault` is `AddedFault`.
-  ...Object.fromEntries(
-    Object.entries(kitShapes).map(([name, schema]) => [
-      name.replace(/^./, (first) => first.toUpperCase()),
-      { schema, comments: commentsOf("src/testing/shapes.ts", name) },
-    ]),
-  ),
-  WebhookCheckout: { schema: checkoutWire },
-  WebhookStatus: { schema: checkoutWire.shape.status },
-  PayOutcome: { schema: z.enum(SIMULATED_OUTCOMES) },
-  PayerOutcome: { schema: z.enum(PAYER_OUTCOMES) },
-  Invariant: { schema: z.enum(Object.keys(INVARIANTS)) },
-};
 /** The test runners with fixtures, and the runners' modules that the fixtures import. */
 const FIXTURES = ["vitest", "jest", "node", "playwright"] as const;
 const RUNNERS = ["vitest", "@jest/globals"];
 
 /** Makes the importable libraries in a folder: for merchants, and for their test suites. */
 export async function buildLibraries(folder: string): Promise<void> {
-  const types = new Map(
-    declarations(folder, [...WEBHOOK_TYPES, ...TESTING_TYPES, ...FIXTURES.map(fixtureSource)]),
-  );
-  for (const name of TESTING_TYPES) types.set(name, writtenOut(typesIn(types, name), SHAPES));
+  const types = join(folder, "types");
+  writeTypes(types);
   await buildWebhooks(folder, types);
   await buildTesting(folder, types);
   await buildFixtures(folder, types);
+  rmSync(types, { recursive: true });
 }
 
 /** Makes `hosted-checkout/webhooks` for merchants: one file for each module system, each with its types. */
-async function buildWebhooks(folder: string, types: Types): Promise<void> {
+async function buildWebhooks(folder: string, types: string): Promise<void> {
   const shown = typesOf(types, WEBHOOK_TYPES);
   for (const [format, letter] of [
     ["esm", "m"],
@@ -83,7 +55,7 @@ async function buildWebhooks(folder: string, types: Types): Promise<void> {
 /**
  * Makes `hosted-checkout/testing` for test suites: one program for both module systems, so that they share its state.
  */
-async function buildTesting(folder: string, types: Types): Promise<void> {
+async function buildTesting(folder: string, types: string): Promise<void> {
   await build({
     ...common,
     input: "src/testing/testing.ts",
@@ -102,21 +74,22 @@ async function buildTesting(folder: string, types: Types): Promise<void> {
 }
 
 /** Makes the fixtures for test runners, `hosted-checkout/testing/…`. Each imports its runner and the built kit. */
-async function buildFixtures(folder: string, types: Types): Promise<void> {
+async function buildFixtures(folder: string, types: string): Promise<void> {
   await Promise.all(
     FIXTURES.map(async (name) => {
+      const source = `testing/fixtures/${name}`;
       // vitest itself is only an ES module.
       const format = name === "vitest" ? "esm" : "cjs";
       const kit = format === "esm" ? "./testing.mjs" : "./testing.cjs";
       const file = join(folder, `testing-${name}.${format === "esm" ? "mjs" : "cjs"}`);
       await build({
         ...common,
-        input: `src/${fixtureSource(name)}.ts`,
+        input: `src/${source}.ts`,
         plugins: [builtKit(kit), ...common.plugins],
         external: RUNNERS,
         output: { ...oneFile, file, format },
       });
-      const text = typesIn(types, fixtureSource(name)).replaceAll(/"\.\.\/\w+\.ts"/g, `"${kit}"`);
+      const text = typesIn(types, source).replaceAll(/"\.\.\/\w+\.ts"/g, `"${kit}"`);
       writeFileSync(join(folder, `testing-${name}.d.mts`), text.replaceAll("testing.cjs", "testing.mjs"));
       if (format === "esm") return;
       writeFileSync(join(folder, `testing-${name}.d.cts`), text);
@@ -125,11 +98,6 @@ async function buildFixtures(folder: string, types: Types): Promise<void> {
       writeFileSync(join(folder, `testing-${name}.mjs`), esm);
     }),
   );
-}
-
-/** The source of the fixtures for a test runner, relative to src/. */
-function fixtureSource(name: (typeof FIXTURES)[number]): string {
-  return `testing/fixtures/${name}`;
 }
 
 /** Keeps imports of the kit external, so that fixtures and tests share it. */

@@ -1,21 +1,38 @@
 import * as z from "zod/mini";
 import { snakeCase } from "../../src/core/text.ts";
-import type { Commented } from "./shape-comments.ts";
+import { NAMED_SHAPES } from "../../src/core/config/schema.ts";
+import { checkoutWire } from "../../src/core/checkout/wire.ts";
+import * as kitShapes from "../../src/testing/shapes.ts";
+import { commentsOf, type Commented } from "./shape-comments.ts";
 
 /** A shape that has a type of its own. */
-export type NamedShape = {
+type NamedShape = {
   readonly schema: z.core.$ZodType;
   /** Whether the type has the names and values of the wire. */
   readonly onWire?: boolean;
   readonly comments?: Commented;
 };
-/** The shapes that have a type of their own, by its name. */
-export type NamedShapes = Readonly<Record<string, NamedShape>>;
-/** The names of types, by their shapes. */
-type TypeNames = ReadonlyMap<z.core.$ZodType, string>;
+
+/** The shapes from which the types with these names are inferred; the package has them written out. */
+const SHAPES: Readonly<Record<string, NamedShape>> = {
+  ...Object.fromEntries(
+    Object.entries(NAMED_SHAPES).map(([name, schema]) => [name, { schema, onWire: true }]),
+  ),
+  // The type of `addedFault` is `AddedFault`.
+  ...Object.fromEntries(
+    Object.entries(kitShapes).map(([name, schema]) => [
+      name.replace(/^./, (first) => first.toUpperCase()),
+      { schema, comments: commentsOf("src/testing/shapes.ts", name) },
+    ]),
+  ),
+  WebhookCheckout: { schema: checkoutWire },
+  WebhookStatus: { schema: checkoutWire.shape.status },
+};
+const NAMES = new Map(Object.entries(SHAPES).map(([name, { schema }]) => [schema, name]));
 
 type Place = {
-  readonly names: TypeNames;
+  /** The type that is written out; other shapes with a type appear by its name. */
+  readonly type: string;
   readonly onWire: boolean;
   readonly comments: Commented | undefined;
   readonly indent: string;
@@ -25,20 +42,18 @@ type Place = {
  * The declarations of types that are inferred from shapes, written out: `export type Name = …;` of a text becomes the
  * type of the shape with this name, and keeps its comment. Comments of the fields stand above the fields.
  */
-export function writtenOut(text: string, shapes: NamedShapes): string {
-  const names = new Map(Object.entries(shapes).map(([name, { schema }]) => [schema, name]));
-  return text.replaceAll(/^export type (\w+) = .*;$/gm, (line, name: string) => {
-    const shape = shapes[name];
+export function writtenOut(text: string): string {
+  return text.replaceAll(/^export type (\w+) = .*;$/gm, (line, type: string) => {
+    const shape = SHAPES[type];
     if (shape === undefined) return line;
     const { schema, onWire = false, comments } = shape;
-    const others = new Map([...names].filter(([, other]) => other !== name));
-    return `export type ${name} = ${typeText(schema, { names: others, onWire, comments, indent: "" })};`;
+    return `export type ${type} = ${typeText(schema, { type, onWire, comments, indent: "" })};`;
   });
 }
 
 function typeText(schema: z.core.$ZodType, place: Place): string {
-  const known = place.names.get(schema);
-  if (known !== undefined) return known;
+  const known = NAMES.get(schema);
+  if (known !== undefined && known !== place.type) return known;
   const inner = (one: z.core.$ZodType): string => typeText(one, place);
   const list = (item: string): string =>
     `readonly ${item.includes(" | ") && !item.startsWith("{") ? `(${item})` : item}[]`;

@@ -1,4 +1,4 @@
-// Inferred from the schema of the file; the package has each type written out (bin/build/libraries.ts).
+// Inferred from the schema of the file; the package has each type written out (bin/build/shape-types.ts).
 import type { ConfigText } from "../core/config/schema.ts";
 
 /** A configuration, in the form of `checkout.config.json`. */

@@ -3,6 +3,8 @@
 // (bin/build/shape-types.ts).
 import * as z from "zod/mini";
 import { EVENT_TYPES } from "../core/checkout/event-types.ts";
+import { SIMULATED_OUTCOMES } from "../core/checkout/reserved-order-id.ts";
+import { finding, searchResult } from "../core/explore/shapes.ts";
 import { FAULT_PROFILES } from "../core/fault/actions.ts";
 import { pendingEntry as pendingLine, storyAttempt, storyEntry } from "../core/explain/explanation.ts";
 import { appliedFault, faultEntry, faultMatch as faultLimits, faultRequest } from "../core/fault/shapes.ts";
@@ -87,3 +89,33 @@ export const timelineEntry = z.extend(z.omit(storyEntry, { durationMs: true }), 
 
 /** A pending change of a timeline. */
 export const pendingEntry = z.extend(pendingLine, { at: time });
+
+/** The outcome of a payment. */
+export const payOutcome = z.enum(SIMULATED_OUTCOMES);
+
+export { invariant, payerOutcome } from "../core/explore/shapes.ts";
+
+/** A fault at one request or one delivery. */
+export const exploreFault = z.omit(fault, { until: true });
+
+/** A broken invariant, and the smallest schedule that breaks it. */
+export const brokenInvariant = z.object({
+  /** The faults in the form of `store.faults.add`, to be added one after the other. */
+  faults: z.array(exploreFault),
+  ...finding.shape,
+});
+
+/** The result of `explore`. */
+export const exploration = z.object({
+  ...searchResult.shape,
+  /** The number of schedules: a schedule is a history. */
+  histories: z.int(),
+  /** The places of faults, such as `POST /v1/orders 1`. */
+  places: z.array(z.string()),
+  /** The number of schedules of the last size that the budget, or `maxSchedules`, left out. */
+  notRun: z.int(),
+  /** Each cause once, with the smallest schedule that shows it, confirmed by three runs. */
+  broken: z.array(brokenInvariant),
+  /** Payments that no webhook could report. */
+  advice: z.array(z.object({ faults: z.array(exploreFault), text: z.string() })),
+});

@@ -2,7 +2,6 @@
  * Types of `hosted-checkout/testing`. Bodies of v1 and of webhooks use the names of the wire; everything else is
  * camelCase.
  */
-import type { SIMULATED_OUTCOMES } from "../core/checkout/reserved-order-id.ts";
 import type { DomainOf } from "../core/shape/fields.ts";
 import type { CheckoutConfig } from "./config-types.ts";
 import type { Faults } from "./fault-types.ts";
@@ -11,6 +10,7 @@ import type {
   deliveryAttempt,
   eventType,
   loggedRequest,
+  payOutcome,
   pendingEntry,
   timelineEntry,
 } from "./shapes.ts";
@@ -193,7 +193,7 @@ export type EventType = DomainOf<typeof eventType>;
  * The outcome of a payment. `pending`: an attempt begins and stays open. `declined`: the attempt is refused, and the
  * checkout stays pending until the fifth refusal; there is no event for a decline.
  */
-export type PayOutcome = (typeof SIMULATED_OUTCOMES)[number];
+export type PayOutcome = DomainOf<typeof payOutcome>;
 
 /** The clock of a store. Each function returns the time that the clock shows afterwards. */
 export type Clock = {

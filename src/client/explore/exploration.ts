@@ -18,17 +18,12 @@ import {
   type KnownRun,
   type StepPlace,
 } from "../../core/explore/search.ts";
-import {
-  scheduleKey,
-  NO_FAULTS,
-  scheduleSize,
-  type PayerOutcome,
-  type Schedule,
-  type ScheduledFault,
-} from "../../core/explore/schedule.ts";
+import { scheduleKey, NO_FAULTS, scheduleSize, type Schedule } from "../../core/explore/schedule.ts";
+import type { finding, searchResult } from "../../core/explore/shapes.ts";
 import { shrinkSchedule } from "../../core/explore/shrink.ts";
-import { placeTable, type PlaceResults, type ScheduleResult } from "../../core/explore/table.ts";
+import { placeTable, type ScheduleResult } from "../../core/explore/table.ts";
 import { english } from "../../core/language.ts";
+import type { DomainOf } from "../../core/shape/fields.ts";
 import type { World } from "../../world.ts";
 import type { ExploreRun } from "./run.ts";
 
@@ -57,28 +52,14 @@ type Search = {
 };
 
 /** A broken invariant, and the smallest schedule that breaks it. */
-type Finding = {
-  readonly faults: readonly ScheduledFault[];
-  readonly payer: PayerOutcome;
-  readonly invariant: Invariant;
-  readonly cause: ExploreCause;
-  readonly text: string;
-  readonly story: string;
-  readonly rerun: string;
-  readonly schedules: number;
-};
+type Finding = DomainOf<typeof finding> & Pick<Schedule, "faults">;
 
 /** The result of a search. */
-export type ExplorationResult = {
-  readonly schedules: number;
-  readonly held: number;
+export type ExplorationResult = DomainOf<typeof searchResult> & {
   /** The schedules of the last size that the budget, or the limit of schedules, left out. */
   readonly notRun: readonly Schedule[];
   readonly broken: readonly Finding[];
-  readonly notJudged: readonly { readonly invariant: Invariant; readonly reason: string }[];
-  readonly advice: readonly { readonly faults: readonly ScheduledFault[]; readonly text: string }[];
-  readonly table: readonly PlaceResults[];
-  readonly seed: string;
+  readonly advice: readonly (Pick<Schedule, "faults"> & { readonly text: string })[];
 };
 
 /** Why an application cannot be explored: it fails even without faults. */

@@ -1,16 +1,6 @@
 import { placeOfFault, scheduleSize, type Schedule } from "./schedule.ts";
 import type { StepPlace } from "./search.ts";
-
-/** The results of single faults at a place, by action; at the place `payer`, by the payer's outcome. */
-export type PlaceResults = {
-  readonly place: string;
-  readonly held: readonly string[];
-  readonly broken: readonly string[];
-  /**
-   * Not run before the budget was used up, broken once but not again, or with a payment event that was lost for good.
-   */
-  readonly notJudged: readonly string[];
-};
+import type { PlaceResults } from "./shapes.ts";
 
 /** The number of single faults without a verdict. */
 export function countNotJudged(places: readonly Pick<PlaceResults, "notJudged">[]): number {

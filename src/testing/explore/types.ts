@@ -1,7 +1,6 @@
 /** Types of `explore`. */
-import type { INVARIANTS } from "../../core/explore/invariants.ts";
-import type { PAYER_OUTCOMES } from "../../core/explore/schedule.ts";
-import type { Fault } from "../fault-types.ts";
+import type { DomainOf } from "../../core/shape/fields.ts";
+import type { brokenInvariant, exploration, exploreFault, invariant, payerOutcome } from "../shapes.ts";
 import type { Checkout, Sandbox, Store } from "../types.ts";
 
 /** Options of `explore`. */
@@ -41,7 +40,7 @@ export type ExploreOptions = {
 };
 
 /** A fault at one request or one delivery. */
-export type ExploreFault = Omit<Fault, "until">;
+export type ExploreFault = DomainOf<typeof exploreFault>;
 
 /** The state of an order in the application. */
 export type View =
@@ -56,53 +55,13 @@ export type View =
     };
 
 /** How the payer ends a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
-export type PayerOutcome = (typeof PAYER_OUTCOMES)[number];
+export type PayerOutcome = DomainOf<typeof payerOutcome>;
 
 /** A rule that holds for every purchase, whatever fails. */
-export type Invariant = keyof typeof INVARIANTS;
+export type Invariant = DomainOf<typeof invariant>;
 
 /** The result of `explore`. */
-export type Exploration = {
-  /** The number of schedules that were run, except to shrink or confirm one. */
-  readonly schedules: number;
-  /** The same number: a schedule is a history. */
-  readonly histories: number;
-  /** The places of faults, such as `POST /v1/orders 1`. */
-  readonly places: readonly string[];
-  /** The number of schedules in which no invariant was broken. */
-  readonly held: number;
-  /** The number of schedules of the last size that the budget, or `maxSchedules`, left out. */
-  readonly notRun: number;
-  /** Each cause once, with the smallest schedule that shows it, confirmed by three runs. */
-  readonly broken: readonly BrokenInvariant[];
-  /** Invariants that the exploration did not judge. */
-  readonly notJudged: readonly { readonly invariant: Invariant; readonly reason: string }[];
-  /** Payments that no webhook could report. */
-  readonly advice: readonly { readonly faults: readonly ExploreFault[]; readonly text: string }[];
-  /** Results of single faults by place; `payer` is the place of the payer's outcomes. */
-  readonly table: readonly {
-    readonly place: string;
-    readonly held: readonly string[];
-    readonly broken: readonly string[];
-    readonly notJudged: readonly string[];
-  }[];
-  readonly seed: string;
-};
+export type Exploration = DomainOf<typeof exploration>;
 
 /** A broken invariant, and the smallest schedule that breaks it. */
-export type BrokenInvariant = {
-  /** The faults in the form of `store.faults.add`, to be added one after the other. */
-  readonly faults: readonly ExploreFault[];
-  readonly payer: PayerOutcome;
-  readonly invariant: Invariant;
-  /** A code of the likely cause, such as `books_again`. */
-  readonly cause: string;
-  /** The invariant, the likely cause and the remedy, in words. */
-  readonly text: string;
-  /** The events of the run, as the timeline of the order. */
-  readonly story: string;
-  /** The call that reruns exactly this schedule. */
-  readonly rerun: string;
-  /** The number of schedules that showed this cause. */
-  readonly schedules: number;
-};
+export type BrokenInvariant = DomainOf<typeof brokenInvariant>;
