@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { SQLITE_ASSET } from "../../src/world/addon.ts";
 import { bundled } from "./bundle.ts";
 import { LICENSES, licenseTexts, nodeLicense } from "./licenses.ts";
@@ -36,17 +36,12 @@ export async function buildExecutable(folder: string): Promise<void> {
     nodeLicense: nodeLicense(),
     addon: ownAddon(),
   });
-  removeProgram(folder);
+  rmSync(join(folder, PROGRAM), { recursive: true });
 }
 
 /** Bundles the program, from which all executables of a folder are made. */
 export async function bundleProgram(folder: string): Promise<void> {
-  await buildProgram(join(folder, PROGRAM), { external: [] });
-}
-
-/** Removes the program after the executables were made. */
-export function removeProgram(folder: string): void {
-  rmSync(join(folder, PROGRAM), { recursive: true });
+  await buildProgram(join(folder, PROGRAM), []);
 }
 
 /** The path of the licence texts that belong to the executables of a folder. */
@@ -90,9 +85,8 @@ function licenseOfNode({ nodeVersion, nodeLicense: text }: Platform): string {
 
 /** The addon of better-sqlite3 for this platform. */
 function ownAddon(): string {
-  const require = createRequire(import.meta.url);
-  const binding = join(dirname(require.resolve("better-sqlite3")), "binding.js");
-  const { getPrebuildPath } = require(binding) as { getPrebuildPath: () => string | null };
+  const require = createRequire(resolve("node_modules/better-sqlite3/lib/index.js"));
+  const { getPrebuildPath } = require("./binding.js") as { getPrebuildPath: () => string | null };
   const path = getPrebuildPath();
   if (path === null) throw new Error(`better-sqlite3 has no addon for ${process.platform}-${process.arch}`);
   return path;

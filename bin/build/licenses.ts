@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { globSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { Plugin } from "rolldown";
 
@@ -42,17 +42,10 @@ export function licenseTexts(folders: Iterable<string>): string {
  * (Windows), above it (archives, images), in its npm package, and in the system's documentation.
  */
 export function nodeLicense(): string | undefined {
-  const bin = dirname(process.execPath);
-  const system = `${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
-  const platform = `${system === "darwin-arm64" ? "node-bin" : "node"}-${system}`;
-  const places = [
-    join(bin, "LICENSE"),
-    join(bin, "..", "LICENSE"),
-    join(bin, "..", "node_modules", platform, "LICENSE"),
-    join(bin, "..", "share", "doc", "nodejs", "LICENSE"),
-  ];
-  const found = places.find((path) => existsSync(path));
-  return found === undefined ? undefined : readFileSync(found, "utf8");
+  const cwd = dirname(process.execPath);
+  const places = ["LICENSE", "../LICENSE", "../node_modules/node*-*/LICENSE", "../share/doc/nodejs/LICENSE"];
+  const [found] = places.flatMap((place) => globSync(place, { cwd }));
+  return found === undefined ? undefined : readFileSync(join(cwd, found), "utf8");
 }
 
 function readPackage(folder: string): { readonly title: string; readonly text: string } {

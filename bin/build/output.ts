@@ -8,6 +8,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -21,14 +22,12 @@ export const INPUTS = [
   "README.md",
   "bin",
   "build.ts",
-  "docs/ci.md",
-  "docs/faults.md",
-  "docs/launch.md",
-  "docs/webhooks.md",
+  "docs",
   "node_modules/.package-lock.json",
   "package.json",
   "src",
   "tsconfig.json",
+  "tsconfig.types.json",
 ];
 
 /** The prefix of chunk folders. The name has the hash of the content, so that several can stay. */
@@ -36,9 +35,8 @@ export const CHUNKS = "chunks-";
 const UNFINISHED = "unfinished-";
 /** The folder in which `bin/checkout.cjs` lets Node store compiled code. */
 const COMPILED = "compile-cache";
-const DAY_MS = 86_400_000;
-/** How long replaced chunks are kept for running programs that still load them. */
-const REPLACED_KEPT_MS = 7 * DAY_MS;
+/** How long replaced chunks are kept for running programs that still load them, and the remains of killed builds. */
+const KEPT_MS = 7 * 86_400_000;
 
 /** The output of a build, and its folders. */
 export type Output = {
@@ -72,8 +70,11 @@ export async function update({ root, out, kind, make }: Output): Promise<void> {
       mkdirSync(dirname(join(out, name)), { recursive: true });
       renameSync(join(unfinished, name), join(out, name));
     }
-    for (const name of older.files.keys())
-      if (!isChunk(name) && !made.includes(name)) rmSync(join(out, name), { force: true });
+    for (const name of older.files.keys()) {
+      if (made.includes(name)) continue;
+      if (isChunk(name)) touch(dirname(join(out, name)));
+      else rmSync(join(out, name), { force: true });
+    }
   } finally {
     rmSync(unfinished, { recursive: true });
   }
@@ -117,21 +118,18 @@ function hashFile(path: string): string {
   return existsSync(path) ? createHash("sha256").update(readFileSync(path)).digest("hex") : "";
 }
 
-/**
- * Removes chunks that were replaced long ago, the remains of killed builds, and Node's compiled code of the previous
- * build.
- */
+/** Notes the time at which a folder was replaced. */
+function touch(folder: string): void {
+  if (existsSync(folder)) utimesSync(folder, new Date(), new Date());
+}
+
+/** Removes chunks that were replaced long ago, old remains of killed builds, and Node's compiled code of any build. */
 function removeOld(out: string): void {
-  const now = Date.now();
-  const folders = readdirSync(out)
-    .map((name) => ({ name, at: statSync(join(out, name), { throwIfNoEntry: false })?.mtimeMs ?? now }))
-    .toSorted((left, right) => right.at - left.at);
-  const chunks = folders.filter(({ name }) => name.startsWith(CHUNKS));
-  const old = [
-    // Each was replaced when the next younger one was made.
-    ...chunks.filter((_, index) => now - (chunks[index - 1]?.at ?? now) > REPLACED_KEPT_MS),
-    ...folders.filter(({ name, at }) => name.startsWith(UNFINISHED) && now - at > DAY_MS),
-    { name: COMPILED },
-  ];
-  for (const { name } of old) rmSync(join(out, name), { recursive: true, force: true, maxRetries: 5 });
+  const isOld = (name: string): boolean => {
+    if (!name.startsWith(CHUNKS) && !name.startsWith(UNFINISHED)) return name === COMPILED;
+    const { mtimeMs = Date.now() } = statSync(join(out, name), { throwIfNoEntry: false }) ?? {};
+    return Date.now() - mtimeMs > KEPT_MS;
+  };
+  for (const name of readdirSync(out).filter(isOld))
+    rmSync(join(out, name), { recursive: true, force: true, maxRetries: 5 });
 }

@@ -18,10 +18,7 @@ const OUTPUT = { ...output, format: "cjs", entryFileNames: ENTRY, ...MAPS } sati
  * folder named after their hash: after another build, a running program still loads the chunks of its own build. A
  * package has only the chunks of its own build.
  */
-export async function buildProgram(
-  folder: string,
-  { external = ["better-sqlite3"] }: { readonly external?: string[] } = {},
-): Promise<void> {
+export async function buildProgram(folder: string, external = ["better-sqlite3"]): Promise<void> {
   const bundle = await rolldown({ ...common, input: "bin/main.ts", external });
   const { output: files } = await bundle.generate({ ...OUTPUT, chunkFileNames: "[name].js" });
   const texts = files.map((file) => (file.type === "chunk" ? [file.fileName, file.code] : []));

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import packageJson from "../../package.json" with { type: "json" };
 import { bundled } from "../build/bundle.ts";
-import { bundleProgram, licensesFile, removeProgram } from "../build/executable.ts";
+import { bundleProgram, licensesFile } from "../build/executable.ts";
 import { compress } from "./archives.ts";
 import { readCommit, type Commit } from "./commit.ts";
 import { packDebian } from "./debian.ts";
@@ -56,7 +56,6 @@ export async function makeRelease(tell: (step: string) => void): Promise<void> {
     packDebian(RELEASE, { version, architecture, executable, licenses: licensesFile(UNPACKED), commit });
     images.push({ architecture, executable });
   }
-  removeProgram(UNPACKED);
   if (process.platform === "darwin") return;
   tell("container image");
   packImage(IMAGE, images, commit);

@@ -25,10 +25,7 @@ type Name = "bare object" | "create, one object" | "create, 16 objects" | "retri
  */
 export async function measureHosted(bench: Bench): Promise<Figure[]> {
   const bare = bench.newPath("bare-object.mjs");
-  await bundleWorker(
-    'export { BareService as default, StoreObject, IndexObject } from "./test/bench/baselines/bare-object.ts";',
-    bare,
-  );
+  await bundleWorker("test/bench/baselines/bare-object.ts", "BareService", bare);
   const [service, baseline] = [await startHosted(), await startHosted({ worker: bare })];
   try {
     const figures = await measureRounds(bench, service, baseline);
