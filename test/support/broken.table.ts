@@ -1,4 +1,5 @@
 import type { ExploreCause, Invariant } from "../../src/core/explore/invariants.ts";
+import { FORGERY_ACTIONS } from "../../src/core/fault/actions.ts";
 import type { IDEMPOTENCY_STEPS } from "../../src/core/readiness/drills/idempotency.ts";
 import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
 
@@ -19,8 +20,6 @@ type Explored = {
 const HIDDEN_ANSWERS = ["lose_answer", "empty", "truncate"];
 /** Faults after which a client has to send its create again. */
 const RETRIED = [...HIDDEN_ANSWERS, "status", "reset", "lose_request", "rate_limit", "storage_full"];
-/** Faults of webhooks that do not verify. */
-const FORGED = ["stale", "bad_signature", "changed_body", "old_secret"];
 
 const FAILURE = "reports a failure althou";
 const BLIND = "ends with exit code 0 al";
@@ -516,7 +515,7 @@ export const BROKEN: {
     "answers 200 to webhooks that do not verify": {
       invariant: "booked_when_paid",
       cause: "accepts_forged",
-      least: [FORGED],
+      least: [FORGERY_ACTIONS],
     },
     "writes whatever the last event says": {
       invariant: "final_stays",
@@ -541,7 +540,7 @@ export const BROKEN: {
     "shows its settings in the answer to a webhook that does not verify": {
       invariant: "secrets_kept",
       cause: "secret_in_answer",
-      least: [FORGED],
+      least: [FORGERY_ACTIONS],
     },
     "says its settings in the description of its second attempt": {
       invariant: "secrets_kept",
@@ -583,17 +582,17 @@ export const BROKEN: {
     "verifies the first webhook of each kind alone": {
       invariant: "right_amount",
       cause: "believes_forged",
-      least: [FORGED, ["changed_body"]],
+      least: [FORGERY_ACTIONS, ["changed_body"]],
     },
     "asks the API about a webhook that does not verify, and takes no answer for unpaid": {
       invariant: "booked_when_paid",
       cause: "accepts_forged",
-      least: [FORGED, RETRIED],
+      least: [FORGERY_ACTIONS, RETRIED],
     },
     "does not look for duplicates after a webhook that did not verify": {
       invariant: "booked_once",
       cause: "books_again",
-      least: [FORGED, ["duplicate"]],
+      least: [FORGERY_ACTIONS, ["duplicate"]],
     },
     "does not look for duplicates of an order that was made at the second attempt": {
       invariant: "booked_once",

@@ -6,6 +6,7 @@ import {
   type RunFacts,
   type ObservedDelivery,
 } from "./facts.ts";
+import { isForgery } from "../fault/actions.ts";
 import { isKill } from "./schedule.ts";
 import type { ExploreCause, Invariant } from "./invariants.ts";
 
@@ -152,13 +153,12 @@ function notBookedCause(facts: RunFacts): ExploreCause {
   if (payments.length === 0) return "not_told";
   const accepted = payments.flatMap(({ attempts }) => attempts.filter(({ status }) => isSuccess(status)));
   if (accepted.length === 0) return "refuses_payment";
-  if (accepted.every(({ fault }) => fault !== null && FORGERIES.has(fault))) return "accepts_forged";
+  if (accepted.every(({ fault }) => fault !== null && isForgery(fault))) return "accepts_forged";
   const actions = facts.schedule.faults.map(({ action }) => action);
   if (actions.includes("duplicate")) return "goes_back";
   return actions.some((action) => LATE_ACTIONS.has(action)) ? "lost_early" : "acknowledged_only";
 }
 
-const FORGERIES: ReadonlySet<string> = new Set(["stale", "bad_signature", "changed_body", "old_secret"]);
 const LATE_ACTIONS: ReadonlySet<string> = new Set(["reorder", "delay", "drop"]);
 
 function isSuccess(status: number | null): boolean {

@@ -1,6 +1,6 @@
 // To add a fault: its action here, its fields in core/fault/rules.ts; for v1: sandbox/fault/api-faults.ts; for
-// deliveries: sandbox/webhook/take-due.ts; in the portal: sandbox/pages/portal/store/texts.ts. How a fault is matched:
-// sandbox/fault/take.ts; profiles: core/fault/profiles.ts.
+// deliveries: sandbox/webhook/take-due.ts, for forgeries core/webhook/delivery-request.ts; in the portal:
+// sandbox/pages/portal/store/texts.ts. How a fault is matched: sandbox/fault/take.ts; profiles: core/fault/profiles.ts.
 
 /** Actions on a v1 request or its answer (decision 94). */
 export const API_ACTIONS = [
@@ -17,17 +17,12 @@ export const API_ACTIONS = [
 ] as const;
 export type ApiAction = (typeof API_ACTIONS)[number];
 
+/** Actions that make a delivery not genuine: a receiver that verifies refuses it. */
+export const FORGERY_ACTIONS = ["stale", "bad_signature", "changed_body", "old_secret"] as const;
+export type ForgeryAction = (typeof FORGERY_ACTIONS)[number];
+
 /** Actions on a delivery (decision 45). */
-export const DELIVERY_ACTIONS = [
-  "duplicate",
-  "reorder",
-  "delay",
-  "drop",
-  "stale",
-  "bad_signature",
-  "changed_body",
-  "old_secret",
-] as const;
+export const DELIVERY_ACTIONS = ["duplicate", "reorder", "delay", "drop", ...FORGERY_ACTIONS] as const;
 export type DeliveryAction = (typeof DELIVERY_ACTIONS)[number];
 
 /** All actions: first on v1, then on deliveries. */
@@ -39,6 +34,13 @@ const CALLED_API: ReadonlySet<string> = new Set(API_ACTIONS);
 /** Whether an action applies to v1, not to deliveries. */
 export function isApiAction(action: FaultAction): action is ApiAction {
   return CALLED_API.has(action);
+}
+
+const CALLED_FORGERY: ReadonlySet<string> = new Set(FORGERY_ACTIONS);
+
+/** Whether an action makes a delivery not genuine. */
+export function isForgery(action: string): action is ForgeryAction {
+  return CALLED_FORGERY.has(action);
 }
 
 /** Names of sets of faults (decision 94). */

@@ -1,4 +1,5 @@
 import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
+import { isForgery } from "../../core/fault/actions.ts";
 import type { DeliveryFault } from "../../core/fault/fault.ts";
 import { lazyValue } from "../../core/lazy.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
@@ -126,7 +127,9 @@ function holdBack(
 ): boolean {
   const { id, tries } = delivery;
   const nextAt = now + (fault.latencyMs ?? 0);
-  switch (fault.action) {
+  const { action } = fault;
+  if (isForgery(action)) return false;
+  switch (action) {
     case "drop":
       store.deliveries.noteFault(id, fault);
       store.deliveries.settle(delivery, { state: "dropped", tries, nextAt: now });
@@ -142,10 +145,6 @@ function holdBack(
       store.deliveries.postpone(delivery, nextAt);
       return true;
     case "duplicate":
-    case "stale":
-    case "bad_signature":
-    case "changed_body":
-    case "old_secret":
       return false;
   }
 }

@@ -1,4 +1,9 @@
-import { FAULT_ACTIONS, isApiAction, type FaultAction } from "../../../../core/fault/actions.ts";
+import {
+  FAULT_ACTIONS,
+  FORGERY_ACTIONS,
+  isApiAction,
+  type FaultAction,
+} from "../../../../core/fault/actions.ts";
 import {
   API_MATCH_FIELDS,
   DELIVERY_MATCH_FIELDS,
@@ -19,7 +24,7 @@ const ACTION_GROUPS = {
   answers: ["status", "rate_limit", "storage_full", "empty", "truncate"],
   connections: ["latency", "slow_body", "reset", "lose_answer", "lose_request"],
   deliveries: ["duplicate", "reorder", "delay", "drop"],
-  signatures: ["stale", "bad_signature", "changed_body", "old_secret"],
+  signatures: FORGERY_ACTIONS,
 } as const satisfies Readonly<Record<string, readonly FaultAction[]>>;
 
 const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;

@@ -1,5 +1,6 @@
 import { likelyCause } from "../../../../core/explain/delivery.ts";
 import { doubtOf } from "../../../../core/explain/delivery-causes.ts";
+import { isForgery } from "../../../../core/fault/actions.ts";
 import { printable } from "../../../../core/text.ts";
 import { KEPT_ANSWER_BYTES } from "../../../../core/webhook/delivery.ts";
 import { quote } from "../../../../core/shell/quote.ts";
@@ -55,7 +56,7 @@ export function attemptDetails(
 function signingWords(signing: SigningSecrets): Html {
   if (!signing.known) return html`${WEBHOOK_TEXTS.signingUnknown[signing.why]}`;
   const { owner, secrets, fault, verdict } = signing;
-  const injected = fault === null ? undefined : FAULT_SIGNATURES[fault];
+  const injected = fault !== null && isForgery(fault) ? FAULT_SIGNATURES[fault] : undefined;
   const by =
     owner === "endpoint" && secrets > 1 ? WEBHOOK_TEXTS.signedByBoth(secrets) : WEBHOOK_TEXTS.signedBy[owner];
   const found = verdict.ok ? WEBHOOK_TEXTS.verifies : WEBHOOK_TEXTS.verifiesNot(verdict.message);

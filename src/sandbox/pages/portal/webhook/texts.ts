@@ -1,4 +1,4 @@
-import type { FaultAction } from "../../../../core/fault/actions.ts";
+import type { ForgeryAction } from "../../../../core/fault/actions.ts";
 import type { Texts } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 
@@ -247,7 +247,7 @@ export const WEBHOOK_TEXTS = {
 } satisfies Texts;
 
 /** How each delivery fault changed the signature, in words. */
-export const FAULT_SIGNATURES: Readonly<Partial<Record<FaultAction, Words>>> = {
+export const FAULT_SIGNATURES: Readonly<Record<ForgeryAction, Words>> = {
   bad_signature: [
     "An injected fault signed the delivery with a secret that never existed.",
     "注入的故障用一个从未存在过的密钥签了名。",
