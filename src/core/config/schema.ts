@@ -25,7 +25,7 @@ import {
 } from "./store-fields.ts";
 import { ALL_SETTINGS, type SettingInFile, type SettingName, type SettingValue } from "./settings.ts";
 import type { Kind } from "./setting-kinds.ts";
-import { textUpTo, wholeNumber, type DomainOf } from "../shape/fields.ts";
+import { recordOf, textUpTo, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { parseDurationText, durationText } from "../duration.ts";
 
 const DAY_MS = 86_400_000;
@@ -89,7 +89,7 @@ const deliverySchedule = z.codec(
 const host = z.string().check(z.refine(isHost, "must be HOST or HOST:PORT"));
 
 /** The schema of a setting's field, by the kind of its value. */
-function settingSchema(kind: Kind): z.ZodMiniType {
+function settingSchema(kind: Kind): SettingSchemas[SettingName] {
   switch (kind.kind) {
     case "integer":
       return wholeNumber(kind.minimum, kind.maximum);
@@ -110,16 +110,13 @@ function settingSchema(kind: Kind): z.ZodMiniType {
   }
 }
 
-type SettingFields = {
-  readonly [Name in SettingName]: z.ZodMiniOptional<z.ZodMiniType<SettingValue<Name>, SettingInFile<Name>>>;
+type SettingSchemas = {
+  readonly [Name in SettingName]: z.ZodMiniType<SettingValue<Name>, SettingInFile<Name>>;
 };
 
 /** The settings of a sandbox; missing fields have defaults. */
-const sandbox = z.strictObject(
-  // Each schema has the values of its kind.
-  Object.fromEntries(
-    ALL_SETTINGS.map(({ name, kind }) => [name, z.optional(settingSchema(kind))]),
-  ) as unknown as SettingFields,
+const sandbox = z.partial(
+  z.strictObject(recordOf<SettingSchemas>(ALL_SETTINGS.map(({ name, kind }) => [name, settingSchema(kind)]))),
 );
 
 /** The name of the variable that contains a secret; the file itself never contains secrets. */

@@ -192,25 +192,29 @@ export type SettingOptions = { readonly [Name in SettingName as OptionName<Name>
 /** The settings of a running sandbox, as the sandbox reports them. */
 export type ServedSettings = { readonly [Name in SettingName as ServedName<Name>]: ServedValue<Name> };
 
-/** A setting whose values are of any kind. */
-type AnySetting = Setting & {
-  readonly name: SettingName;
-  /** The option in camelCase. */
-  readonly option: string;
-  readonly servedName: string;
-  readonly serve: (value: unknown) => unknown;
-  readonly read: (served: unknown) => unknown;
-  readonly text: (served: unknown) => string;
+/** The meaning of values of any kind. Each value is passed to the meaning of its own kind only, so these are methods. */
+type AnyMeaning = {
+  readonly unit: string;
+  serve(this: void, value: unknown): unknown;
+  read(this: void, served: unknown): unknown;
+  text(this: void, served: unknown): string;
 };
+
+/** A setting whose values are of any kind. */
+type AnySetting = Setting &
+  AnyMeaning & {
+    readonly name: SettingName;
+    /** The option in camelCase. */
+    readonly option: string;
+    readonly servedName: keyof ServedSettings;
+  };
 
 /** All settings with the meaning of their values, in the order of the file. */
 export const ALL_SETTINGS: readonly AnySetting[] = Object.entries<Setting>(SETTINGS).map(([name, row]) => {
-  // Each value is passed to the meaning of its own kind only.
-  const meaning = KINDS[row.kind.kind] as unknown as Pick<AnySetting, "serve" | "read" | "text"> & {
-    readonly unit: string;
-  };
+  const meaning: AnyMeaning = KINDS[row.kind.kind];
   const option = camelCase(row.flags.slice(2, row.flags.indexOf(" ")).replaceAll("-", "_"));
-  const names = { name: name as SettingName, option, servedName: name + meaning.unit };
+  const servedName = `${name}${meaning.unit}` as keyof ServedSettings;
+  const names = { name: name as SettingName, option, servedName };
   return Object.assign(names, row, meaning);
 });
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { price } from "../checkout/shapes.ts";
-import type { DomainOf } from "../shape/fields.ts";
+import { recordOf, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 import type { KindName, ServedOf } from "./setting-kinds.ts";
 import { ALL_SETTINGS, type ServedName, type ServedValue, type SettingName } from "./settings.ts";
@@ -21,10 +21,7 @@ type ServedShape = { readonly [Name in SettingName as ServedName<Name>]: z.ZodMi
 
 /** The settings of a running sandbox. */
 export const servedSettings = z.object(
-  // Each shape has the values of its kind.
-  Object.fromEntries(
-    ALL_SETTINGS.map(({ servedName, kind }) => [servedName, SERVED_SHAPES[kind.kind]]),
-  ) as unknown as ServedShape,
+  recordOf<ServedShape>(ALL_SETTINGS.map(({ servedName, kind }) => [servedName, SERVED_SHAPES[kind.kind]])),
 );
 
 const shown = z.nullable(z.union([z.string(), z.number(), z.boolean()]));

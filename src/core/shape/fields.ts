@@ -23,6 +23,14 @@ export function decodeWith<Schema extends z.ZodMiniType>(
   return z.decode(schema, values as z.input<Schema>) as DomainOf<Schema>;
 }
 
+/** A record of entries, of which each has the name and the value of one of the fields. */
+export function recordOf<Fields extends object>(
+  entries: readonly (readonly [keyof Fields, Fields[keyof Fields]])[],
+): Fields {
+  // All fields are among the entries.
+  return Object.fromEntries(entries) as Fields;
+}
+
 const ISO = { decode: (text: string) => Date.parse(text), encode: toIso };
 
 /** A moment in a request: ISO 8601 with a valid date on the wire; milliseconds here. */
