@@ -3,6 +3,8 @@
 import {
   createScanner,
   findNodeAtLocation,
+  getNodePath,
+  getNodeValue,
   parseTree,
   type Node,
   type ParseError,
@@ -57,12 +59,12 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
   if (secrets.length > 0) return failWith(secrets);
   const doubled = findDuplicateKeys(tree).map((node) =>
     faultAt(source, node, {
-      field: fieldText(pathOf(node)),
+      field: fieldText(getNodePath(node)),
       message: `${printableLiteral(node.value)} appears twice in this object`,
     }),
   );
   if (doubled.length > 0) return failWith(doubled);
-  const parsed = wireSchema(configFile).safeParse(valueOf(tree));
+  const parsed = wireSchema(configFile).safeParse(getNodeValue(tree));
   if (!parsed.success)
     return failWith(parsed.error.issues.flatMap((issue) => faultsOf(issue, tree)).map(locate));
   const config = parsed.data as ConfigFile;
@@ -212,29 +214,7 @@ function findDuplicateKeys(tree: Node): Node[] {
     });
 }
 
-/** The path of a key or a value. */
-function pathOf(node: Node): FieldPath {
-  const { parent } = node;
-  if (parent === undefined) return [];
-  if (parent.type === "property")
-    return [...pathOf(parent), ...(parent.children ?? []).slice(0, 1).map((key) => String(key.value))];
-  if (parent.type === "array") return [...pathOf(parent), (parent.children ?? []).indexOf(node)];
-  return pathOf(parent);
-}
-
 /** The path of a key or a value, without parts that look like secrets. */
 function plainPath(node: Node): FieldPath {
-  return pathOf(node).map((step) => (typeof step === "string" && containsSecret(step) ? "…" : step));
-}
-
-function valueOf(node: Node): unknown {
-  if (node.type === "array") return (node.children ?? []).map(valueOf);
-  if (node.type !== "object") return node.value as unknown;
-  // Even an entry with the name __proto__ becomes an own property.
-  return Object.fromEntries(
-    (node.children ?? []).map(({ children: [key, value] = [] }) => [
-      String(key?.value),
-      value === undefined ? undefined : valueOf(value),
-    ]),
-  );
+  return getNodePath(node).map((step) => (typeof step === "string" && containsSecret(step) ? "…" : step));
 }
