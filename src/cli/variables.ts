@@ -19,7 +19,10 @@ export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
   ["CHECKOUT_SIGNING_SECRET", "the signing secret to verify webhooks with"],
   ["CHECKOUT_CONTROL_TOKEN", "the control token of the sandbox that `CHECKOUT_BASE_URL` names"],
   ["CHECKOUT_ADMIN_TOKEN", "the admin token (default: `.checkout/admin.json`)"],
-  ...secretVariables(),
+  ...SECRET_VARIABLES.flatMap(([, variable, meaning]): [string, string][] => [
+    [variable, meaning],
+    [`${variable}_FILE`, `a file with ${meaning}`],
+  ]),
   ["CHECKOUT_ORDER_ID", "set for the command of a drill or of explore: the order_id to create or to show"],
   ["CHECKOUT_SESSION_ID", "set for the command of a drill or of explore: the id of the checkout to show"],
   ["CHECKOUT_EXEC_FOLDER", "set for the command of exec: the folder of the journal of its sandbox"],
@@ -29,19 +32,6 @@ export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
   ],
   ["CHECKOUT_DETACHED_LOG", "set for a detached sandbox: its log file"],
 ]);
-
-function secretVariables(): readonly (readonly [string, string])[] {
-  const meanings = {
-    apiKey: "the API key of the first store of a new sandbox",
-    signingSecret: "the signing secret of that store",
-    controlToken: "the control token of a sandbox",
-    adminToken: "the admin token of a sandbox",
-  } as const;
-  return SECRET_VARIABLES.flatMap(([name, variable]) => [
-    [variable, meanings[name]],
-    [`${variable}_FILE`, `a file with ${meanings[name]}`],
-  ]);
-}
 
 /** The variables of all options of a command and of its subcommands. */
 export function variablesBelow(command: Command): KnownVariables {

@@ -14,21 +14,25 @@ import { usageFailure, type HostFailure } from "./failure.ts";
 const SECRETS = {
   apiKey: {
     variable: "CHECKOUT_SANDBOX_API_KEY",
+    meaning: "the API key of the first store of a new sandbox",
     isValid: isTestKey,
     form: "a test key: svc_test_ and 33 letters and digits, of which the last 6 are a checksum",
   },
   signingSecret: {
     variable: "CHECKOUT_SANDBOX_SIGNING_SECRET",
+    meaning: "the signing secret of that store",
     isValid: isSigningSecret,
     form: "whsec_ and 32 to 128 letters, digits, - or _",
   },
   controlToken: {
     variable: "CHECKOUT_SANDBOX_CONTROL_TOKEN",
+    meaning: "the control token of a sandbox",
     isValid: isToken,
     form: "16 to 128 letters, digits, - or _",
   },
   adminToken: {
     variable: "CHECKOUT_SANDBOX_ADMIN_TOKEN",
+    meaning: "the admin token of a sandbox",
     isValid: isToken,
     form: "16 to 128 letters, digits, - or _",
   },
@@ -40,16 +44,13 @@ export type SecretName = keyof typeof SECRETS;
 /** A given secret, and the variable that contains it. */
 export type GivenSecret = { readonly value: string; readonly source: string };
 
-/** The given secrets; an undefined secret is generated. */
-export type GivenSecrets = Readonly<Record<SecretName, GivenSecret | undefined>>;
+/** The given secrets; a missing secret is generated. */
+export type GivenSecrets = Readonly<Partial<Record<SecretName, GivenSecret>>>;
 
-/** The variable of each secret, for the environment of a sandbox. */
-export const SECRET_VARIABLES: readonly (readonly [SecretName, string])[] = [
-  ["apiKey", SECRETS.apiKey.variable],
-  ["signingSecret", SECRETS.signingSecret.variable],
-  ["controlToken", SECRETS.controlToken.variable],
-  ["adminToken", SECRETS.adminToken.variable],
-];
+/** The name, the variable and the meaning of each secret. */
+export const SECRET_VARIABLES = Object.entries(SECRETS).map(
+  ([name, { variable, meaning }]) => [name as SecretName, variable, meaning] as const,
+);
 
 type SecretsWorld = Pick<World, "env" | "cwd" | "files">;
 
@@ -61,9 +62,8 @@ export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, Hos
     if (!read.ok) return read;
     if (read.value !== undefined) given[name] = read.value;
   }
-  const { apiKey, signingSecret, controlToken, adminToken } = given;
-  if (controlToken === undefined || controlToken.value !== adminToken?.value)
-    return accept({ apiKey, signingSecret, controlToken, adminToken });
+  const { controlToken, adminToken } = given;
+  if (controlToken === undefined || controlToken.value !== adminToken?.value) return accept(given);
   const message = `${controlToken.source} and ${adminToken.source} must differ, because they belong to different roles`;
   return usageFailure(message, `change or unset one of them; ${MAKE_NEW}`);
 }

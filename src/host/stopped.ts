@@ -5,7 +5,6 @@ import type { OutboundRequest, OutboundResult } from "../world.ts";
 import type { HostFailure } from "./failure.ts";
 import { holdFolder } from "./folder/hold.ts";
 import * as state from "./folder/state-folder.ts";
-import type { GivenSecrets } from "./given-secrets.ts";
 import type { Host } from "./hosting.ts";
 import { createSandboxOnPort } from "./listen.ts";
 import { withService } from "./with-service.ts";
@@ -16,13 +15,6 @@ type ReachableSandbox = {
   readonly origin: string;
   readonly token: string;
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
-};
-
-const NOTHING_GIVEN: GivenSecrets = {
-  apiKey: undefined,
-  signingSecret: undefined,
-  controlToken: undefined,
-  adminToken: undefined,
 };
 
 /**
@@ -45,7 +37,7 @@ export async function withStoppedFolder<Value>(
     held: { path: folder, run: hold.value.run },
     place: { folder, log: createWarningLog(context) },
     tokens: { controlToken: token, adminToken },
-    given: NOTHING_GIVEN,
+    given: {},
   };
   try {
     return await withService(context, { quiet: true }, source, async ({ service, isUsed }) => {

@@ -4,7 +4,6 @@ import {
   journalIntent,
   sendRetrieve,
   type RequestedCreate,
-  type ServiceTarget,
 } from "../../client/api/client.ts";
 import { settingVariable } from "../option-rules.ts";
 import {
@@ -33,8 +32,8 @@ import { EXIT, refuseUsage, catchRefusal, type Problem, unwrap } from "../proble
 import { promptForMissingFields, buildCreateBody, type CreateFields } from "../prompts.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { pollPolicy, waitForStatus, waitOptions, type WaitOptions } from "./wait.ts";
-import { connectToService } from "../target/connect.ts";
-import { retryPolicyOf, type ResolvedTarget } from "../target/resolve.ts";
+import { connectToService, type ServiceConnection } from "../target/connect.ts";
+import { retryPolicyOf } from "../target/resolve.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
 import { redactRequest } from "../target/waiting.ts";
 
@@ -127,16 +126,10 @@ async function runCreate(context: Context, options: CreateOptions, noun: Checkou
   return printCreated(context, options, { ...wanted, created });
 }
 
+type MadeCheckout = ServiceConnection & { readonly created: CreatedCheckout };
+
 /** Prints the created checkout; with `--wait`, only after its status is final. */
-async function printCreated(
-  context: Context,
-  options: CreateOptions,
-  made: {
-    readonly created: CreatedCheckout;
-    readonly target: ServiceTarget;
-    readonly settings: ResolvedTarget;
-  },
-): Promise<number> {
+async function printCreated(context: Context, options: CreateOptions, made: MadeCheckout): Promise<number> {
   const { created, target, settings } = made;
   const { id, checkout_url: page } = created.response.data;
   if (options.wait !== true) await printCreatedCheckout(context, await retrieveCurrent(context, made));
@@ -150,14 +143,7 @@ async function printCreated(
 }
 
 /** A replay returns the status at creation, so the current status is retrieved. */
-async function retrieveCurrent(
-  { world, printer }: Context,
-  made: {
-    readonly created: CreatedCheckout;
-    readonly target: ServiceTarget;
-    readonly settings: ResolvedTarget;
-  },
-): Promise<CreatedCheckout> {
+async function retrieveCurrent({ world, printer }: Context, made: MadeCheckout): Promise<CreatedCheckout> {
   const { created, target, settings } = made;
   if (!created.replayed) return created;
   const policy = { ...retryPolicyOf(settings), retries: 0 };
@@ -227,11 +213,7 @@ function parseFields(fields: CreateFields): CreateRequest {
 /** Prints the request without sending it; creates no journal, but reads an existing one. */
 async function dryRun(
   context: Context,
-  wanted: {
-    readonly intent: RequestedCreate;
-    readonly target: ServiceTarget;
-    readonly settings: ResolvedTarget;
-  },
+  wanted: ServiceConnection & { readonly intent: RequestedCreate },
 ): Promise<number> {
   const { world, printer } = context;
   const { intent, settings } = wanted;

@@ -115,7 +115,9 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       const stopped = stop.signal();
       if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
       using journal = journalPlace(world, baseUrl);
-      const env = { ...environmentOf(world, served, options), ...journal.variables };
+      const { ready, adminToken } = served;
+      const tokens = { control: token, admin: options.admin === true ? adminToken : undefined };
+      const env = { ...environmentOf(world, accessOf(ready), tokens), ...journal.variables };
       const end = await world.runProgram({ program, args, env });
       if (options.keep === true && stop.signal() === undefined) {
         const place = served.ready.portal_url ?? baseUrl;
@@ -169,12 +171,7 @@ async function runInStore(
   const stopped = stop.signal();
   if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
   noteOwnSecrets(context, access);
-  const env = {
-    ...programVariables(world),
-    ...accessVariables(access),
-    CHECKOUT_CONTROL_TOKEN: target.token,
-    CHECKOUT_ADMIN_TOKEN: admin?.token,
-  };
+  const env = environmentOf(world, access, { control: target.token, admin: admin?.token });
   const exitCode = endingOfProgram(program, await world.runProgram({ program, args, env }));
   faults.stay();
   noteSeed(context, exitCode, wanted);
@@ -272,21 +269,19 @@ function endingOfProgram(program: string, end: ProgramResult): number {
 }
 
 /**
- * The environment of the program: with this sandbox's variables, without the variables of other sandboxes. The admin
- * token is included only with `--admin` (decision 122).
+ * The environment of the program: with the variables of the store and the tokens of its sandbox, without the variables
+ * of other sandboxes. The admin token is included only with `--admin` (decision 122).
  */
 function environmentOf(
   world: World,
-  { ready, adminToken }: ServedSandbox,
-  { admin }: Pick<ExecOptions, "admin">,
+  access: StoreAccess,
+  { control, admin }: { readonly control: string; readonly admin: string | undefined },
 ): Record<string, string | undefined> {
-  return {
-    ...programVariables(world),
-    CHECKOUT_BASE_URL: ready.base_url,
-    CHECKOUT_API_KEY: ready.api_key ?? undefined,
-    CHECKOUT_STORE_ID: ready.store_id,
-    CHECKOUT_SIGNING_SECRET: ready.signing_secret,
-    CHECKOUT_CONTROL_TOKEN: ready.control_token,
-    CHECKOUT_ADMIN_TOKEN: admin === true ? adminToken : undefined,
-  };
+  const tokens = { CHECKOUT_CONTROL_TOKEN: control, CHECKOUT_ADMIN_TOKEN: admin };
+  return { ...programVariables(world), ...accessVariables(access), ...tokens };
+}
+
+function accessOf(ready: ServedSandbox["ready"]): StoreAccess {
+  const { base_url: baseUrl, api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = ready;
+  return { baseUrl, apiKey, storeId, signingSecret };
 }

@@ -3,6 +3,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { SCOPES, type Scope } from "../../core/credential.ts";
 import { newApiKey } from "../../sandbox/runtime/keys.ts";
 import { newSigningSecret } from "../../sandbox/runtime/seed.ts";
+import { snakeCase } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { listOption, register, type Context, type Group } from "../command.ts";
 import { newToken } from "../../host/folder/state-folder.ts";
@@ -124,13 +125,8 @@ async function runGenerate({ world, printer }: Context): Promise<number> {
     controlToken: newToken(world, "control"),
     adminToken: newToken(world, "administrator"),
   };
-  const json = {
-    api_key: made.apiKey,
-    signing_secret: made.signingSecret,
-    control_token: made.controlToken,
-    admin_token: made.adminToken,
-  };
-  return printer.result(json, () =>
+  const json = Object.entries(made).map(([name, secret]) => [snakeCase(name), secret] as const);
+  return printer.result(Object.fromEntries(json), () =>
     SECRET_VARIABLES.map(([name, variable]) => `${variable}=${made[name]}`).join("\n"),
   );
 }

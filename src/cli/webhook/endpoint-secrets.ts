@@ -7,7 +7,7 @@ import { choiceParser } from "../parsers.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
-import type { Remedies } from "../target/call.ts";
+import { ENDPOINT_REMEDIES } from "./deliveries.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { parseDurationText, durationText } from "../../core/duration.ts";
@@ -22,8 +22,6 @@ const VARIABLE = "CHECKOUT_SIGNING_SECRET";
 type Overlap = { readonly text: string; readonly milliseconds: number };
 
 const DEFAULT_OVERLAP: Overlap = { text: "24h", milliseconds: DEFAULT_OVERLAP_MS };
-
-const NEXT_AFTER: Remedies = { not_found: "checkout endpoints list shows the endpoints" };
 
 /** `checkout endpoints rotate-secret|secret`. */
 export function registerEndpointSecrets(group: Group): void {
@@ -80,7 +78,7 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
     name: "showSecret",
     id,
     body: undefined,
-    nextAfter: NEXT_AFTER,
+    nextAfter: ENDPOINT_REMEDIES,
   });
   const [secret = ""] = shown.inForce;
   const { store_time: _, ...secrets } = encodeAnswer("showSecret", shown);

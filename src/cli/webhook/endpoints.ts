@@ -13,7 +13,7 @@ import { shortId, table, type TableStyle } from "../table.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refuseUsage, catchRefusal, usageProblem, type Problem, unwrap } from "../problem.ts";
 import { waitForDelivery, waitTimeoutProblem, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
-import type { Remedies } from "../target/call.ts";
+import { ENDPOINT_REMEDIES } from "./deliveries.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
@@ -25,12 +25,6 @@ type AddOptions = CommonOptions & {
 };
 
 const NO_ENDPOINTS_TEXT = "there is no endpoint; add one: checkout endpoints add http://localhost:3000/hooks";
-
-const NEXT_AFTER: Remedies = {
-  not_found: "checkout endpoints list shows the endpoints",
-  state_conflict:
-    "checkout endpoints list shows the states; to enable an endpoint: checkout endpoints enable <id>",
-};
 
 /** `checkout endpoints add|list|remove|enable|disable|pause|test`. */
 export function registerEndpoints(group: Group): void {
@@ -77,7 +71,7 @@ export function registerEndpoints(group: Group): void {
       run: runnerFor("setEndpointState", {
         id: "endpoint",
         body: () => ({ action }),
-        nextAfter: NEXT_AFTER,
+        nextAfter: ENDPOINT_REMEDIES,
         text: ({ url }) => `${printable(url)} ${done}`,
       }),
     });
@@ -154,7 +148,12 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
 
 async function runTest(context: Context, options: WebhookWaitOptions, text = ""): Promise<number> {
   const id = await findId(context, "endpoint", text);
-  const tested = await callSandbox(context, { name: "testEndpoint", id, body: {}, nextAfter: NEXT_AFTER });
+  const tested = await callSandbox(context, {
+    name: "testEndpoint",
+    id,
+    body: {},
+    nextAfter: ENDPOINT_REMEDIES,
+  });
   const { eventId } = tested;
   if (options.wait === true) return awaitTest(context, options, eventId);
   return context.printer.result(encodeAnswer("testEndpoint", tested), () =>
