@@ -99,14 +99,6 @@ function createPainter(style: Style): (cell: string) => string {
   };
 }
 
-/**
- * An id as tables show it; commands accept it instead of the whole id. It is the end of the id, because ids of the same
- * minute begin with the same characters.
- */
-export function shortId(id: string): string {
-  return id.slice(-8);
-}
-
 /** The lines of each row. */
 function fitRow(
   cells: readonly Row[],

@@ -182,3 +182,11 @@ export function snakeCase(name: string): string {
 export function camelCase(name: string): string {
   return name.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
 }
+
+/**
+ * An id as tables show it; commands accept it instead of the whole id. It is the end of the id, because ids of the same
+ * minute begin with the same characters.
+ */
+export function shortId(id: string): string {
+  return id.slice(-8);
+}

@@ -1,6 +1,5 @@
 import type { ListenFailure, World, GuestWorld, Listener, TlsTrust } from "../world.ts";
 import { type HostFailure, usageFailure } from "./failure.ts";
-import { readTrustedCertificates } from "./trusted-certificates.ts";
 import { CONFIG_PATH } from "../core/config/file-name.ts";
 import type { LoopbackHost } from "../core/loopback.ts";
 import { isLoopbackAddress } from "../core/network/address.ts";
@@ -135,7 +134,7 @@ export async function listenOnPort(
     return made.sandbox.service;
   };
   const { world, printer } = context;
-  const trusted = readTrustedCertificates(world, options.ca);
+  const trusted = await readTrust(world, options);
   if (!trusted.ok) return trusted;
   const deliveryTls = trusted.value;
   const { port: named, listen: addresses = [], publicUrl, portalUrl } = options;
@@ -158,6 +157,16 @@ export async function listenOnPort(
     if (listener.refusal.reason === "in_use" && port < last) continue;
     return { ok: false, refusal: portFailure(world, port, listener.refusal) };
   }
+}
+
+/** The certificates of `ca`; undefined without it: the system's. */
+async function readTrust(
+  world: GuestWorld,
+  { ca }: ServeOptions,
+): Promise<Outcome<TlsTrust | undefined, HostFailure>> {
+  if (ca === undefined) return accept(undefined);
+  const { readTrustedCertificates } = await import("./trusted-certificates.ts");
+  return readTrustedCertificates(world, ca);
 }
 
 function ownerOf(world: GuestWorld, port: number): string {

@@ -3,7 +3,6 @@ import type { PlannedChange } from "../core/config/plan.ts";
 import { accept, type Outcome, type Refusal } from "../core/outcome.ts";
 import { MASTER_KEY_BYTES, parseRunRecord, type Credentials } from "../core/state-files.ts";
 import { printable } from "../core/text.ts";
-import { finishErasures } from "../sandbox/runtime/erase.ts";
 import { recordHome } from "../sandbox/runtime/home.ts";
 import {
   refusalOfFirstStore,
@@ -48,7 +47,10 @@ export async function openFirstStore(
   const { before, done } = await setUp(options, { ...maker, store });
   const made = await retryWhileLocked(async () => {
     const { world } = context;
-    await finishErasures({ ...maker, world, store, forgetStore, assumptions: NO_ASSUMPTIONS });
+    if (store.erasures.pending().length > 0) {
+      const { finishErasures } = await import("../sandbox/runtime/erase.ts");
+      await finishErasures({ ...maker, world, store, forgetStore, assumptions: NO_ASSUMPTIONS });
+    }
     return Promise.all([seed(store, maker, before), settleFolder(context, options, { held, store })]);
   });
   if (!made.ok) return made;

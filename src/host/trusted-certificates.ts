@@ -21,12 +21,11 @@ export function readCertificates(
   return kept.ok ? kept : { ok: false, refusal: kept.refusal.message };
 }
 
-/** The certificates of the file of the setting `ca`, for endpoints with https; undefined without a file: the system's. */
+/** The certificates of the file of the setting `ca`, for endpoints with https. */
 export function readTrustedCertificates(
   world: Pick<World, "cwd" | "files">,
-  file: string | undefined,
-): Outcome<TlsTrust | undefined, HostFailure> {
-  if (file === undefined) return accept(undefined);
+  file: string,
+): Outcome<TlsTrust, HostFailure> {
   const read = readCertificates(world, file);
   if (read.ok) return accept({ ca: read.value });
   return usageFailure(

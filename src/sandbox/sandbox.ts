@@ -26,7 +26,6 @@ import type { DispatchContext } from "./webhook/endpoint-queues.ts";
 import { SecretUnreadable } from "./webhook/signing-secret.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
 import { revokeDrillKeys } from "./readiness/drill-lease.ts";
-import { undoLostExplorations } from "./readiness/explore-lease.ts";
 import type { OperationContext } from "./control/handler.ts";
 import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
 import { createLeases } from "./readiness/leases.ts";
@@ -276,7 +275,9 @@ function logInto(
 /** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
 async function catchUp(context: SandboxContext): Promise<void> {
   await Promise.all([recoverDeliveries(context), revokeDrillKeys(context)]);
-  await undoLostExplorations(context);
+  if (context.store.exploreLeases.all().length > 0)
+    // A sandbox that was killed during an exploration is rare.
+    await (await import("./readiness/explore-lease.ts")).undoLostExplorations(context);
   await context.wakeStores(context.store.clocks.storeIds());
 }
 

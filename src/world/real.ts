@@ -1,6 +1,5 @@
 import type { GuestWorld, World } from "../world.ts";
 import { keepCompiledCode, unpackAddon } from "./addon.ts";
-import { openBrowser } from "./browser.ts";
 import { clock } from "./clock.ts";
 import { startDetached, takeStarter } from "./detached.ts";
 import { files, onFileLost } from "./files.ts";
@@ -10,7 +9,6 @@ import { sea } from "./node.ts";
 import { standardOutputs } from "./output.ts";
 import { onStop, portOwner, processStart, terminate, watchForUnclosed } from "./processes.ts";
 import { randomness } from "./random.ts";
-import { runInShell, runProgram } from "./shell.ts";
 import { clearTimeout, receiversNow, setTimeout } from "./clock.ts";
 
 /**
@@ -50,14 +48,14 @@ export function realWorld(): World {
     send,
     resolve: addressesOf,
     listen,
-    openBrowser,
+    openBrowser: async (url) => (await import("./browser.ts")).openBrowser(url),
     temporaryFile,
     temporaryPath,
-    run: (command) => runInShell(command, usersMask),
+    run: async (command) => (await import("./shell.ts")).runInShell(command, usersMask),
     startDetached,
     starter,
     terminate,
-    runProgram: (call) => runProgram(call, usersMask),
+    runProgram: async (call) => (await import("./shell.ts")).runProgram(call, usersMask),
     portOwner,
     processStart,
     onStop,

@@ -1,3 +1,4 @@
+import { shortId } from "../../src/core/text.ts";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
@@ -6,7 +7,6 @@ import { openRequestFile } from "../../src/store/request/request-file.ts";
 import { openStore } from "../../src/store/store.ts";
 import { deliveryLines, eventLines } from "../../src/cli/webhook/report.ts";
 import { checkoutLines } from "../../src/cli/order/list.ts";
-import { shortId } from "../../src/cli/table.ts";
 import { SEED, seededRandom } from "../support/campaign.ts";
 import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
 

@@ -8,7 +8,7 @@ import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";
 import { PROBABILITY_FORM, matchText, parametersText, parseProbabilityText } from "../../core/fault/text.ts";
-import { printableLiteral } from "../../core/text.ts";
+import { printableLiteral, shortId } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import {
@@ -20,7 +20,7 @@ import {
   wholeNumberParser,
 } from "../parsers.ts";
 import { refuseUsage } from "../problem.ts";
-import { shortId, table } from "../table.ts";
+import { table } from "../table.ts";
 import { momentFromNow } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText, type SpanOrMoment } from "../../core/duration.ts";

@@ -4,12 +4,11 @@ import type { ListenerResult, HandledDelivery, NextAttempt } from "../../client/
 import { faultReason } from "../../core/fault/fault.ts";
 import { ALL_EVENTS, EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { cutText, excerpt, printable, displayText } from "../../core/text.ts";
+import { cutText, excerpt, printable, displayText, shortId } from "../../core/text.ts";
 import { causeText, likelyCause, type CauseMaterial } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
 import { SIGNATURES_PATTERN } from "../../core/webhook/signature.ts";
 import { VERSION } from "../../version.ts";
-import { shortId } from "../table.ts";
 import { causeLine } from "../webhook/report.ts";
 import type { ListenPlan } from "./options.ts";
 import { fieldLines, type Field, type Printer, type Style } from "../printer.ts";

@@ -3,14 +3,14 @@ import { toIso } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { describeLastChange, lastChangeAge } from "../../core/explain/last.ts";
 import { formatAmount } from "../../core/money.ts";
-import { printable, displayText } from "../../core/text.ts";
+import { printable, displayText, shortId } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { choiceParser, wholeNumberParser } from "../parsers.ts";
 import { programName } from "../printer.ts";
 import { findOptionalId, requireSandbox, refuseListing } from "../target/ids.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { shortId, table, type TableStyle } from "../table.ts";
+import { table, type TableStyle } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
 type ListOptions = ServiceOptions & {

@@ -1,3 +1,4 @@
+import { shortId } from "../../core/text.ts";
 import { toIso } from "../../core/clock.ts";
 import { HIDDEN_FIELD, visibleValues, type FieldDisplay } from "../../core/checkout/wire.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
@@ -7,7 +8,7 @@ import { register, type Group } from "../command.ts";
 import { fieldLines, type Field } from "../printer.ts";
 import { requireSandbox, hintForIds, refuseListing } from "../target/ids.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { shortId, table } from "../table.ts";
+import { table } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
 /** `checkout orders get`. */

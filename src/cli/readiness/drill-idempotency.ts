@@ -8,11 +8,11 @@ import {
 } from "../../client/drills/idempotency.ts";
 import { evidenceJson, evidenceLine } from "../../core/readiness/report.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
-import { printable } from "../../core/text.ts";
+import { printable, shortId } from "../../core/text.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
 import type { Printer } from "../printer.ts";
-import { shortId, table } from "../table.ts";
+import { table } from "../table.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type PreparedDrill } from "./drill.ts";
 import { commandOption, trustOption } from "../judge/options.ts";

@@ -4,14 +4,14 @@ import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/
 import { faultReason } from "../../core/fault/fault.ts";
 import { MAX_REQUEST_WAIT_MS } from "../../core/control/operations/requests.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
-import { jsonLine, printable, displayText } from "../../core/text.ts";
+import { jsonLine, printable, displayText, shortId } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseSpanOrMoment, wholeNumberParser } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { EXIT, catchRefusal, unwrap } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
-import { shortId, table, type TableStyle } from "../table.ts";
+import { table, type TableStyle } from "../table.ts";
 import { answered } from "../target/call.ts";
 import { callSandbox, controlTarget, findSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";

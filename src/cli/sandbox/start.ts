@@ -1,6 +1,6 @@
+import { shortId } from "../../core/text.ts";
 import { folderSettings, type StartOptions } from "./serving-options.ts";
 import { isTerminal } from "../printer.ts";
-import { shortId } from "../table.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { settingsWithConfig } from "../../host/config/start-settings.ts";
 import { toSetting } from "../option-rules.ts";

@@ -3,13 +3,13 @@ import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/
 import { ALL_EVENTS, parseEventTypes } from "../../core/checkout/event-types.ts";
 import { causeText, errorText, outcomeOf } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
-import { printable } from "../../core/text.ts";
+import { printable, shortId } from "../../core/text.ts";
 import { certificatesOfOption } from "./certificates-option.ts";
 import { runnerFor } from "../calling.ts";
 import { listOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { lastResult } from "./report.ts";
 import { fieldLines, secretText } from "../printer.ts";
-import { shortId, table, type TableStyle } from "../table.ts";
+import { table, type TableStyle } from "../table.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refuseUsage, catchRefusal, usageProblem, type Problem, unwrap } from "../problem.ts";
 import { waitForDelivery, waitTimeoutProblem, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";

@@ -1,7 +1,8 @@
+import { shortId } from "../../core/text.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import type { Style } from "../printer.ts";
 import { toIso, toIsoOrNull } from "../../core/clock.ts";
-import { shortId, table, type TableStyle } from "../table.ts";
+import { table, type TableStyle } from "../table.ts";
 import { parseJson } from "../../core/json.ts";
 import { isAcceptedResult } from "../../core/webhook/delivery.ts";
 import { checkoutWire } from "../../core/checkout/wire.ts";

@@ -1,5 +1,6 @@
 import type { FaultEntry } from "./shapes.ts";
 import { durationText } from "../duration.ts";
+import { shortId } from "../text.ts";
 
 /** The parameter of an action as text; null if the action has none. */
 export function parametersText({ status, latencyMs, retryAfterS }: FaultEntry): string | null {
@@ -15,8 +16,8 @@ export function matchText({ match, seed }: FaultEntry): string | null {
     method,
     path,
     eventType,
-    eventId === null ? null : `event ${eventId.slice(-8)}`,
-    endpointId === null ? null : `to ${endpointId.slice(-8)}`,
+    eventId === null ? null : `event ${shortId(eventId)}`,
+    endpointId === null ? null : `to ${shortId(endpointId)}`,
     orderId,
     nth === 1 ? null : `from number ${nth}`,
     probability === null ? null : `${probability} by ${seed}`,

@@ -1,4 +1,4 @@
-import { displayText } from "../../../../core/text.ts";
+import { displayText, shortId } from "../../../../core/text.ts";
 import type { Status } from "../../../../core/checkout/checkout.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
@@ -85,7 +85,7 @@ function addressOf(view: View, status: Status): string {
 function deliveriesPart({ store }: PortalContext, view: View, { attempts }: ClockMove): readonly Html[] {
   return [...attempts].map(([endpointId, results]) => {
     const endpoint = store.endpoints.find(endpointId);
-    const name = endpoint === undefined ? `…${endpointId.slice(-8)}` : displayText(endpoint.url);
+    const name = endpoint === undefined ? `…${shortId(endpointId)}` : displayText(endpoint.url);
     const counts = [...results].map(([result, count]) => (count === 1 ? result : `${result} ×${count}`));
     const at = storePath(view, `/webhooks/endpoints/${endpointId}`);
     return html`<li>→ <a href="${at}">${name}</a> ${counts.join(", ")}</li>`;
