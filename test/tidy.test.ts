@@ -50,7 +50,7 @@ const LAYERS: Readonly<
   },
   sandbox: {
     folders: ["store", "web", "core", "world.ts"],
-    packages: ["htmx.org/dist/htmx.min.js?raw", "htmx.org/dist/ext/hx-sse.min.js?raw", "uqr"],
+    packages: ["htmx.org/dist/htmx.min.js?raw", "uqr"],
   },
   client: { folders: ["core", "world.ts"], packages: [] },
   host: { folders: ["sandbox", "store", "core", "world.ts"], packages: ["node:path"] },

@@ -1,8 +1,9 @@
 import type { Service, World } from "../world.ts";
+import { headerLines } from "./http.ts";
 
 /**
  * Wraps a service so that `quiet` is called once after each period of requests, when no request has arrived for
- * `quietMs`.
+ * `quietMs`. Conditional requests do not count: open pages ask all the time whether they have changed.
  */
 export function watchForQuiet(
   service: Service,
@@ -24,6 +25,7 @@ export function watchForQuiet(
   return {
     ...service,
     answer: (request) => {
+      if (headerLines(request, "if-none-match").length > 0) return service.answer(request);
       lastAt = monotonic();
       // One timer for the whole period instead of one for each request.
       if (!isWatching) after(quietMs, look);

@@ -68,7 +68,7 @@ async function openSite() {
   return { harness, sandbox, ids, merchant, administrator, path: portalPathOf(sandbox) };
 }
 
-const ADDRESS = /\s(href|action|formaction|src|hx-get|hx-post|hx-sse:connect)="([^"]*)"/g;
+const ADDRESS = /\s(href|action|formaction|src|hx-get|hx-post)="([^"]*)"/g;
 
 /** The addresses in the markup of a page of the portal; fails where anything names one without its path. */
 function addressesIn(html: string, path: string, from: string): string[] {

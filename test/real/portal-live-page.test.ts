@@ -1,17 +1,9 @@
-import type { Page, Request } from "playwright-core";
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import type { LiveTopic, View } from "../../src/sandbox/pages/portal/view.ts";
-import { liveAttributes, liveMark, liveScripts } from "../../src/sandbox/pages/portal/live/parts.ts";
-import { HTMX_SCRIPT } from "../../src/sandbox/pages/shared/assets.ts";
-import { wholePage } from "../../src/sandbox/pages/shared/layout.ts";
-import { html, trustMarkup } from "../../src/web/html.ts";
 import { axeFaults } from "../support/axe.ts";
 import { eventually } from "../support/eventually.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 import { signedInBrowser } from "../support/portal-browser.ts";
-
-/** A page of the test's own, which follows a topic of the real sandbox from when it is loaded. */
-type Shown = { readonly live: LiveTopic; readonly main: () => string };
 
 async function openPortal(by: "here" | "program" = "here") {
   const shop = await openShop([], by);
@@ -19,55 +11,16 @@ async function openPortal(by: "here" | "program" = "here") {
   return { shop, page, home };
 }
 
-/** As of the real pages. */
-const POLICY = {
-  "Content-Security-Policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'",
-};
-
-/** Shows a page under an address of the portal. */
-async function show(page: Page, address: string, { live, main }: Shown): Promise<Page> {
-  const { pathname } = new URL(address);
-  await page.route(address, (route) => {
-    const [, , key = "", storeId = ""] = pathname.split("/");
-    const view = {
-      call: { path: pathname.replace(`/${key}`, ""), query: "" },
-      storeId,
-      language: "en",
-      shownOnce: undefined,
-      position: { epoch: 0, changes: 0, written: 0 },
-    } as unknown as View;
-    const markup = wholePage({
-      title: "Test",
-      meta: html``,
-      styles: [],
-      scripts: [HTMX_SCRIPT, ...liveScripts(live)],
-      body: html`<body>
-        <header class="bar">${liveMark({ live }, view)}</header>
-        <main id="page" ${liveAttributes({ live }, view)}>${trustMarkup(main())}</main>
-      </body>`,
-    });
-    const body = String(markup("en"))
-      .replace(/&(amp;)?since=0-0/, "")
-      .replaceAll('"/portal/', `"/portal/${key}/`);
-    return route.fulfill({ contentType: "text/html", headers: POLICY, body });
-  });
-  await page.goto(address);
-  return page;
-}
-
-const isStream = (request: Request): boolean => new URL(request.url()).pathname.endsWith("/live");
-
 async function isLive(page: Page): Promise<void> {
   await page.waitForSelector("#live[data-state=live]");
 }
 
-const hide = (hidden: boolean): string =>
-  `Object.defineProperty(document, "hidden", { value: ${hidden}, configurable: true })`;
-
 /** What a browser does with a tab that is covered or shown again. */
 async function setHidden(page: Page, hidden: boolean): Promise<void> {
-  await page.evaluate(`${hide(hidden)}; document.dispatchEvent(new Event("visibilitychange"))`);
+  const property = `{ value: ${hidden}, configurable: true }`;
+  await page.evaluate(
+    `Object.defineProperty(document, "hidden", ${property}); document.dispatchEvent(new Event("visibilitychange"))`,
+  );
 }
 
 async function payFor(shop: Shop, id: string): Promise<void> {
@@ -134,75 +87,67 @@ test("a list says how many of its rows are new, and does not move; p pays the ch
   expect(shop.complaints).toEqual([]);
 });
 
-test("a page is shown anew in place: what is open, focused and typed stays, until the sandbox stops", async () => {
+test("a page is shown anew in place: what is open, focused and typed stays, also while the sandbox does not answer", async () => {
   const { shop, page, home } = await openPortal("program");
   const sold = await shop.sell();
-  let loads = 0;
-  const main = (): string => {
-    loads += 1;
-    const filler = "<p>line</p>".repeat(200);
-    return `<p id="loads">${loads}</p><details><summary>Bytes</summary><p>more</p></details>${filler}<input name="note">`;
-  };
-  await show(page, `${home}/test-page`, { live: { kind: "checkout", id: sold.id }, main });
+  await page.setViewportSize({ width: 900, height: 300 });
+  await page.goto(`${home}/checkouts/${sold.id}`);
   await isLive(page);
-  await page.click("summary");
-  await page.fill("input", "half a sen");
-  const scroll = await page.evaluate("scrollY");
-  expect(scroll).toBeGreaterThan(0);
+  await page.locator("#page details > summary").last().click();
+  await page.fill("#search", "half a sen");
+  await page.evaluate("scrollTo(0, 120)");
   await shop.sell();
   await payFor(shop, sold.id);
-  await page.waitForSelector("#loads:not(:text-is('1'))");
+  await page.waitForSelector(".checkout-head .badge.succeeded");
   // What is heard comes later, says what is otherwise now, and comes once for all that happens in ten seconds.
-  await page.waitForSelector("#changes:text-matches('^\\\\d+ changes?$')", { state: "attached" });
-  const kept = await page.evaluate(`({
-    isOpen: document.querySelector("details").open,
-    focus: document.activeElement.getAttribute("name"),
-    typed: document.querySelector("input").value,
-    scroll: scrollY,
-  })`);
-  expect(kept).toEqual({ isOpen: true, focus: "note", typed: "half a sen", scroll });
-  await shop.sandbox.stop("SIGTERM");
-  await page.waitForSelector("text=the sandbox has stopped");
-  expect(await page.locator("#loads").isVisible()).toBe(true);
+  await page.waitForSelector("#changes:text-is('The page has changed.')", { state: "attached" });
+  const kept = (): Promise<unknown> =>
+    page.evaluate(`({
+      isOpen: document.querySelector("#page details[open]") !== null,
+      focus: document.activeElement.id,
+      typed: document.querySelector("#search").value,
+      scroll: scrollY,
+    })`);
+  const inHand = { isOpen: true, focus: "search", typed: "half a sen", scroll: 120 };
+  expect(await kept()).toEqual(inHand);
   expect(shop.complaints).toEqual([]);
+  await shop.sandbox.stop("SIGTERM");
+  await page.locator(".ending[data-when=silent]").waitFor();
+  expect(await page.locator(".checkout-head .badge.succeeded").isVisible()).toBe(true);
+  expect(await kept()).toEqual(inHand);
 });
 
-test("a tab that nobody sees holds no connection, and catches up when it is seen; eight windows leave one for a ninth page", async () => {
+test("a visible page asks each second and downloads nothing while nothing changes; a hidden one does not ask, and catches up when it is seen", async () => {
   const { shop, page, home } = await openPortal();
-  const [open, opened] = [new Set<Request>(), [] as Request[]];
-  page.on("request", (request) => isStream(request) && open.add(request) && opened.push(request));
-  page.on("requestfailed", (request) => open.delete(request));
-  page.on("requestfinished", (request) => open.delete(request));
-  await show(page, `${home}/test-list`, { live: { kind: "checkouts" }, main: () => "" });
+  const sold = await shop.sell();
+  await page.clock.install();
+  await page.goto(`${home}/checkouts/${sold.id}`);
   await isLive(page);
-  expect(open.size).toBe(1);
+  const answers: number[] = [];
+  page.on("response", (response) => {
+    if (response.request().headers()["if-none-match"] !== undefined) answers.push(response.status());
+  });
+  const pass = async (seconds: number): Promise<void> => {
+    for (let count = 0; count < seconds; count += 1) await page.clock.runFor(1000);
+  };
+  // The request of the sale is logged after a moment, and the page shows it.
+  await eventually("the page shows the whole story", async () => {
+    await pass(1);
+    expect(answers.at(-1)).toBe(304);
+  });
+  await eventually("the page asks", async () => {
+    await pass(1);
+    expect(answers.length).toBeGreaterThan(3);
+  });
+  expect(answers.slice(-2)).toEqual([304, 304]);
   await setHidden(page, true);
-  await eventually("the stream is closed", () => expect(open.size).toBe(0));
-  await shop.sell();
+  answers.length = 0;
+  await payFor(shop, sold.id);
+  await pass(60);
+  expect(answers).toEqual([]);
   await setHidden(page, false);
-  await eventually("the stream is open again", () => expect(open.size).toBe(1));
-  await page.addInitScript(hide(true));
-  await page.reload();
-  expect(await page.evaluate("window.htmx !== undefined")).toBe(true);
-  opened.length = 0;
-  await setHidden(page, true);
-  expect(opened).toEqual([]);
-  await setHidden(page, false);
-  await isLive(page);
-  expect(opened).toHaveLength(1);
-
-  // Eight windows side by side, and a ninth page loads.
-  await page.goto("about:blank");
-  const pages: Page[] = [];
-  while (pages.length < 8) pages.push(await page.context().newPage());
-  for (const one of pages) {
-    await show(one, `${home}/test-page`, { live: { kind: "store" }, main: () => "" });
-    await isLive(one);
-  }
-  const states = await Promise.all(pages.map((one) => one.getAttribute("#live", "data-state")));
-  expect(states).toEqual([...Array<string>(4).fill("crowded"), ...Array<string>(4).fill("live")]);
-  const answer = await page.goto(`${home}/clock`);
-  expect(answer?.status()).toBe(200);
+  await page.waitForSelector(".checkout-head .badge.succeeded");
+  expect(answers).toEqual([200]);
   expect(shop.complaints).toEqual([]);
 });
 
@@ -226,10 +171,10 @@ test("a tab says over its page that its browser was signed out, and its icon has
   await other.click("details.end .asked > summary");
   await other.click("details.end .asked button");
   await other.waitForURL(/\/sign-in$/);
-  await page.locator(".ending[data-ending=signed_out]").waitFor();
-  expect(await page.locator(".ending[data-ending=signed_out]").innerText()).toContain(
+  await page.locator(".ending[data-when=signed_out]").waitFor();
+  expect(await page.locator(".ending[data-when=signed_out]").innerText()).toContain(
     "This browser was signed out",
   );
-  await page.click(".ending[data-ending=signed_out] a");
+  await page.click(".ending[data-when=signed_out] a");
   await page.waitForSelector("#sign-in");
 });

@@ -6,8 +6,8 @@ export type PortalIds = Readonly<Record<string, string>> & { readonly store_id: 
 /** A page of the portal, and its address in a store. */
 export type PortalPage = { readonly path: string; readonly role: string; readonly address: string };
 
-/** Paths that no page is under: streams never end. */
-const NO_PAGE = /^\/portal\/assets\/|\/live$/;
+/** Paths that no page is under. */
+const NO_PAGE = /^\/portal\/assets\//;
 
 /** Every page of the portal's table. An id that nobody has named fails, so that a new page cannot escape. */
 export function portalPages(routes: readonly Route[], ids: PortalIds): PortalPage[] {

@@ -3,7 +3,9 @@ import { watchForQuiet } from "../../src/web/quiet.ts";
 import type { HttpRequest, Service } from "../../src/world.ts";
 
 const QUIET_MS = 10_000;
-const REQUEST = {} as HttpRequest;
+const REQUEST: HttpRequest = { method: "GET", target: "/", rawHeaders: [], body: new Uint8Array() };
+/** What an open page asks. */
+const CONDITIONAL: HttpRequest = { ...REQUEST, rawHeaders: ["If-None-Match", '"store-1-2-3"'] };
 
 /** A service that counts how often it was found quiet, on a clock that is moved by hand. */
 function watched() {
@@ -51,4 +53,16 @@ test("a server is found quiet once, when nothing was asked for a while, and agai
   await service.answer(REQUEST);
   pass(QUIET_MS);
   expect([quiets(), waiting()]).toEqual([2, 0]);
+});
+
+test("a server whose pages are open is found quiet while they only ask whether they have changed", async () => {
+  const { service, asked, pass, quiets, waiting } = watched();
+  await service.answer(CONDITIONAL);
+  expect(waiting()).toBe(0);
+  await service.answer(REQUEST);
+  for (let second = 0; second < 10; second += 1) {
+    expect(await service.answer(CONDITIONAL)).toMatchObject({ status: 200 });
+    pass(1000);
+  }
+  expect([asked.length, quiets(), waiting()]).toEqual([12, 1, 0]);
 });

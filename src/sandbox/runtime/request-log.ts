@@ -54,7 +54,7 @@ export type RequestLog = {
   ) => { readonly requests: readonly RefusedLine[]; readonly isWhole: boolean };
   /** Why nothing is logged, and the remedy; undefined if requests are logged. */
   readonly failure: () => string | undefined;
-  /** The position of a store's newest request; 0 if it has none. */
+  /** The position of a store's newest answered request; 0 if it has none. */
   readonly last: (storeId: string) => number;
   /** Resolves when a request to a store was logged, the store's requests were deleted, or time is up. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
@@ -158,8 +158,7 @@ export function createRequestLog(
         }),
       ) ?? { requests: [], isWhole: true },
     failure: file.failure,
-    last: (storeId) =>
-      file.using((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),
+    last: (storeId) => reading((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),
     next: signals.next,
     follow: signals.follow,
     forget: (storeId) => {

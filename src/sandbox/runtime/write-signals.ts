@@ -2,7 +2,7 @@ import type { World } from "../../world.ts";
 import type { StoreGate } from "./store-gate.ts";
 
 /** A write of a store: an event, the end of a delivery's attempt, or another change. */
-export type WriteNotice = {
+type WriteNotice = {
   /** The id of the checkout or other object; null if the write is about the store. */
   readonly checkoutId: string | null;
 };

@@ -56,7 +56,7 @@ export async function walkPortal(site: Site): Promise<void> {
   for (const { path, role, address } of pages) {
     const page = await show(site, visitorOf(visitors, path), address);
     agree(`GET ${path} of a ${role}`, page.status, LEADS_ON[path] ?? 200);
-    if (page.status !== 200 || path.endsWith("/live")) continue;
+    if (page.status !== 200) continue;
     const markup = parse(String(page.body));
     const at = new URL(address, site.ready.portal_url ?? "");
     await fetchParts(markup, at, (part) => askPortal(asSandbox(site), part));
@@ -73,16 +73,21 @@ export async function walkPortal(site: Site): Promise<void> {
   for (const form of inOrder) await send(site, visitors, form);
 }
 
-/** Follows a page as its script does: a stream, which begins with what has happened since a position. */
+/** Number of times that a page may change while it is followed. */
+const MAX_CHANGES = 5;
+
+/** Follows a page as its script does: it asks with the page's own tag whether the page has changed. */
 async function follow(site: Site, visitor: Visitor): Promise<void> {
-  const page = String((await show(site, visitor, `/portal/${site.ready.store_id}/checkouts`)).body);
-  const [, stream = ""] = /"(\/portal\/[^"]+\/live\?[^"]+)"/.exec(page) ?? [];
-  const answer = await show(site, visitor, stream.replaceAll("&amp;", "&"));
-  agree(
-    `the stream ${stream}`,
-    [answer.status, answer.headers["Content-Type"]],
-    [200, "text/event-stream; charset=utf-8"],
-  );
+  const path = `/portal/${site.ready.store_id}/checkouts`;
+  const statuses: number[] = [];
+  let tag: Readonly<Record<string, string>> = {};
+  while (statuses.at(-1) !== 304 && statuses.length < MAX_CHANGES) {
+    const { status, body } = await show(site, visitor, path, tag);
+    const asking = parse(String(body)).querySelector("[hx-headers]")?.getAttribute("hx-headers");
+    tag = JSON.parse(asking ?? "{}") as typeof tag;
+    statuses.push(status);
+  }
+  agree("a page that asks again", [statuses[0], statuses.at(-1)], [200, 304]);
 }
 
 function visitorOf([merchant, administrator]: readonly Visitor[], path: string): Visitor {
@@ -109,9 +114,15 @@ async function signedIn(site: Site, role: Visitor["role"]): Promise<Visitor> {
   return { role, cookie };
 }
 
-function show(site: Site, { cookie }: Visitor, path: string): Promise<Answered> {
+function show(
+  site: Site,
+  { cookie }: Visitor,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answered> {
   const host = new URL(site.ready.portal_url ?? "").host;
-  return askPortal(asSandbox(site), { path, headers: { Authorization: "", Host: host, Cookie: cookie } });
+  const own = { Authorization: "", Host: host, Cookie: cookie };
+  return askPortal(asSandbox(site), { path, headers: { ...own, ...headers } });
 }
 
 /** Loads the page of a form again, fills the form, and posts it; an answer must be a page, or lead to one. */

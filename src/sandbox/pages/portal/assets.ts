@@ -1,4 +1,3 @@
-import sse from "htmx.org/dist/ext/hx-sse.min.js?raw";
 import { asset } from "../../../web/asset.ts";
 import checkoutStyle from "./checkout/checkout.css?raw";
 import { ALARM_ICON, ICON } from "./frame/icon.ts";
@@ -18,17 +17,8 @@ const STYLES = [style, checkoutStyle, readinessStyle, requestStyle, storeStyle, 
 export const PORTAL_STYLE = asset("/portal/assets/portal.css", "text/css", STYLES.join("\n"));
 /** The portal's script. */
 export const PORTAL_SCRIPT = asset("/portal/assets/portal.js", "text/javascript", script);
-/** htmx's extension for server-sent events. */
-export const SSE_SCRIPT = asset("/portal/assets/hx-sse.js", "text/javascript", sse);
-/** The behaviour of live pages that the extension does not support. */
+/** Whether the page is live, and its announcements. */
 export const LIVE_SCRIPT = asset("/portal/assets/live.js", "text/javascript", liveScript);
 
 /** All assets of the portal. */
-export const PORTAL_ASSETS = [
-  PORTAL_STYLE,
-  PORTAL_SCRIPT,
-  SSE_SCRIPT,
-  LIVE_SCRIPT,
-  ICON,
-  ALARM_ICON,
-] as const;
+export const PORTAL_ASSETS = [PORTAL_STYLE, PORTAL_SCRIPT, LIVE_SCRIPT, ICON, ALARM_ICON] as const;

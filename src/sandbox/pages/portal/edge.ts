@@ -46,7 +46,7 @@ function closedPage(refused: RefusalContext): Answer {
  * Matches an address in markup: at the beginning of an attribute that contains an address. A text from outside cannot
  * match, because its quotation marks are escaped.
  */
-const MARKUP_ADDRESS = /(?<=\s(?:href|action|formaction|src|hx-[\w:-]+)=")\/portal(?=[/?#"])/g;
+const MARKUP_ADDRESS = /(?<=\s(?:href|action|formaction|src|hx-[\w-]+)=")\/portal(?=[/?#"])/g;
 /** Addresses in headers. A redirect from another name of this machine begins with an origin. */
 const HEADER_ADDRESSES = {
   Location: /^(https?:\/\/[^/]+)?\/portal(?=[/?#]|$)/,

@@ -6,12 +6,12 @@ import { storeTime } from "../../at-store.ts";
 import type { PortalRole } from "../../runtime/portal-access.ts";
 import { HTMX_SCRIPT, BASE_STYLE } from "../shared/assets.ts";
 import { wholePage } from "../shared/layout.ts";
-import { PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
+import { LIVE_SCRIPT, PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
 import { iconLink } from "./frame/icon.ts";
 import { hasFailingEndpoint } from "./frame/menu-counts.ts";
 import { headerBar, storeMenu, signedOutBar } from "./frame/header.ts";
 import { keysHelp } from "./frame/keys-help.ts";
-import { liveAttributes, liveScripts } from "./live/parts.ts";
+import { liveAttributes } from "./live/parts.ts";
 import { copyableText, textWithMoments, listTime } from "./parts.ts";
 import { FRAME_TEXTS } from "./texts.ts";
 import type { PageContent, PortalContext, View } from "./view.ts";
@@ -28,11 +28,11 @@ export function framePage(context: PortalContext, view: View, content: PageConte
     title: html`${content.title}${store}`,
     style: `portal${isAdmin ? " admin" : ""}${isAdmin || storeId === "" ? " wide" : ""}`,
     hasKeys,
-    scripts: liveScripts(content.live),
+    scripts: view.tag === undefined ? [] : [LIVE_SCRIPT],
     fails: storeId !== "" && hasFailingEndpoint(context, storeId),
-    body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a> ${headerBar(context, view, content)}
+    body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a> ${headerBar(context, view, content.news)}
       ${isAdmin ? "" : storeMenu(context, view)} ${noticePart(context, view)}
-      ${mainPart({ ...content, main }, liveAttributes(content, view))} ${hasKeys ? keysHelp() : ""}`,
+      ${mainPart({ ...content, main }, liveAttributes(content.news, view))} ${hasKeys ? keysHelp() : ""}`,
   });
 }
 

@@ -16,7 +16,6 @@ import { ADMIN_ROUTES } from "./admin/routes.ts";
 import { PORTAL_ASSETS } from "./assets.ts";
 import { ROUTES_OF_CHECKOUTS } from "./checkout/routes.ts";
 import { translatePortalPath } from "./edge.ts";
-import { LIVE_ROUTES } from "./live/routes.ts";
 import { OVERVIEW_ROUTES } from "./overview/routes.ts";
 import { READINESS_ROUTES } from "./readiness/routes.ts";
 import { REQUEST_ROUTES } from "./request/routes.ts";
@@ -39,7 +38,6 @@ const TABLE: readonly PortalRoute[] = [
   ...REQUEST_ROUTES,
   ...READINESS_ROUTES,
   ...ADMIN_ROUTES,
-  ...LIVE_ROUTES,
   toFirstStore("/portal/{anything}"),
 ];
 

@@ -11,7 +11,8 @@ import type { Words } from "../../../core/language.ts";
 import { accept, refuse, wordsOf, type Outcome, type Refusal } from "../../../core/outcome.ts";
 import { isSameSecret } from "../../../core/credential.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
-import { pageResponse, parseForm, redirect } from "../../../web/page.ts";
+import { headerLines } from "../../../web/http.ts";
+import { emptyResponse, pageResponse, parseForm, redirect } from "../../../web/page.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, AreaRequest } from "../../area.ts";
 import { refuseUnknownStore } from "../../at-store.ts";
@@ -21,7 +22,8 @@ import { REFUSED_MARK } from "./fields.ts";
 import { storePath } from "./forms.ts";
 import { framePage, signedOutPage } from "./frame.ts";
 import { roleOfPath } from "./sign-in/session-cookie.ts";
-import { hubOf } from "./live/hub.ts";
+import { changesOf } from "./live/changes.ts";
+import { SEEN_PARAMETER } from "./live/parts.ts";
 import {
   PAGE_SEPARATOR,
   viewOf,
@@ -36,10 +38,7 @@ import {
 export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
   /** Whether the route waits while its store is being erased, as its operation does (decision 91). */
   readonly entersStore: boolean;
-  /**
-   * Whether only our own pages may request this route, such as a stream or a script. Default: links on other sites may
-   * lead here.
-   */
+  /** Whether only our own pages may request this route, such as a script. Default: links on other sites may lead here. */
   readonly onlyOwnPages?: true;
 };
 
@@ -68,16 +67,35 @@ export async function answerWithPage(
   if (!known.ok) return known;
   const short = removeEmptyFields(view);
   if (short !== undefined) return accept(redirectAfterForm(call, short));
-  const { storeId } = view;
-  // Before the page is read, so that later writes are reported to it.
-  const position = storeId === "" ? undefined : hubOf(context).positionOf(storeId);
+  const changes = changesOf(context);
+  const again = answerToPoll(changes, view);
+  if (again !== undefined) return accept(again);
+  const { storeId, shownOnce } = view;
+  // Before the page is read, so that it is shown again after later writes.
+  const position = storeId === "" ? undefined : changes.positionOf(storeId);
   const content = await show(context, view);
   if (!content.ok) return content;
-  const markup = framePage(context, { ...view, position }, content.value);
+  const { live } = content.value;
+  // A value that is shown once would be gone when the page is shown again.
+  const isLive = live !== undefined && position !== undefined && shownOnce === undefined;
+  const tag = isLive ? changes.tagOf(view, live, position) : undefined;
+  const markup = framePage(context, { ...view, tag }, content.value);
   return accept({
     ...pageResponse({ status: 200, markup, language: view.language }, call.requestId),
     unlogged: true,
   });
+}
+
+/** The answer to an open page that asks whether it has changed; undefined if the page itself is the answer. */
+function answerToPoll(changes: ReturnType<typeof changesOf>, view: View): Answer | undefined {
+  const { call, query } = view;
+  const [tag] = headerLines(call.request, "if-none-match");
+  const missed = tag === undefined ? "something" : changes.missedSince(view, tag);
+  const nothing = { ...emptyResponse(call.requestId), unlogged: true } as const;
+  if (missed === "nothing") return { ...nothing, status: 304 };
+  // A list does not change its rows, so a list whose rows were deleted is loaded again.
+  const isReloaded = missed === "erasure" && query.has(SEEN_PARAMETER);
+  return isReloaded ? { ...nothing, headers: { ...nothing.headers, "HX-Refresh": "true" } } : undefined;
 }
 
 /** The address of a page without its empty fields; undefined if no field is empty. */

@@ -39,8 +39,8 @@ export type View = {
   readonly said?: Notice | undefined;
   /** The refused form that is shown again. */
   readonly refused?: RefusedForm | undefined;
-  /** The position of the store before the page was read. */
-  readonly position?: LivePosition | undefined;
+  /** The tag with which the open page asks whether it has changed; undefined for a page that does not update. */
+  readonly tag?: string | undefined;
 };
 
 /** The result of an action, in words. Times in it are in ISO 8601. */
@@ -56,30 +56,17 @@ export type RefusedForm = {
   readonly words: Words;
 };
 
-/** The number of changes in a store since its first open page. Numbers of different epochs cannot be compared. */
-export type LivePosition = {
-  readonly epoch: number;
-  /** The number of all changes. */
-  readonly changes: number;
-  /** The number of changes, without requests. */
-  readonly written: number;
-};
-
-/** The topic of an open page: the page receives messages only about writes that concern it. */
-export type LiveTopic =
-  /** Lists: the page says how many rows are new, and does not move. */
-  | { readonly kind: "checkouts" | "requests" }
-  /** The page updates in place: open details, focus and scroll position stay. */
-  | { readonly kind: "checkout" | "delivery"; readonly id: string }
-  | { readonly kind: "webhooks" | "store" };
+/** What an open page shows: everything in its store, everything but requests, or the checkout or delivery of its id. */
+export const LIVE_TOPICS = ["store", "writes", "checkout", "delivery"] as const;
+export type LiveTopic = (typeof LIVE_TOPICS)[number];
 
 /** The content of a page, inside the frame. */
 export type PageContent = {
   readonly title: Text;
   readonly main: Html;
-  /** The topic to follow. Default: the page does not update. */
+  /** The changes after which the page is shown again in place. Default: the page does not update. */
   readonly live?: LiveTopic;
-  /** The updates of a list, which itself stays unchanged. */
+  /** The updates of a list, which says how many rows are new, and does not move. */
   readonly news?: ListUpdates;
 };
 

@@ -50,7 +50,7 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
       </div>
     </section>
     ${capabilities(view, summary.value)} ${prices(view, summary.value)} ${auditLog(acts)}`;
-  return accept({ title: displayStoreName(store.name), main, live: { kind: "store" } });
+  return accept({ title: displayStoreName(store.name), main, live: "store" });
 }
 
 /** Parses a form of the administrator; a currency may be in lower case. */

@@ -60,7 +60,7 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
             </ul>
           </section>`
     }`;
-  return accept({ title: displayText(checkout.orderId), main, live: { kind: "checkout", id: checkout.id } });
+  return accept({ title: displayText(checkout.orderId), main, live: "checkout" });
 }
 
 type Row = Facts[number];

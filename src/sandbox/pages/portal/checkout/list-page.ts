@@ -55,7 +55,7 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
     positionOf: ({ id }) => lists.positionOf(view.storeId, id) ?? 0,
     rows: ids,
   });
-  return accept({ title: FRAME_TEXTS.checkouts, main, live: { kind: "checkouts" }, news });
+  return accept({ title: FRAME_TEXTS.checkouts, main, live: "writes", news });
 }
 
 /** A GET form, so that a filtered list has an address that can be shared. */

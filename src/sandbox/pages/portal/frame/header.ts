@@ -4,17 +4,17 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { Language, Words } from "../../../../core/language.ts";
 import { tagOf } from "../../../../web/language.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
-import { liveMark, type LiveContent } from "../live/parts.ts";
+import { liveMark } from "../live/parts.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
 import { hasFinishedFirstSteps } from "../store/first-steps.ts";
 import { homeOf, SIGN_OUT_EVERYWHERE_PATH } from "../sign-in/session-cookie.ts";
 import { BRAND_MARK } from "./icon.ts";
 import { FRAME_TEXTS } from "../texts.ts";
-import type { PortalContext, View } from "../view.ts";
+import type { ListUpdates, PortalContext, View } from "../view.ts";
 
 /** The bar of a page: store, clock, search, and the settings of this browser. */
-export function headerBar(context: PortalContext, view: View, content: LiveContent): Html {
+export function headerBar(context: PortalContext, view: View, news: ListUpdates | undefined): Html {
   const role = view.call.caller?.role ?? "merchant";
   const isStore = view.storeId !== "";
   return html`<header class="bar">
@@ -23,7 +23,7 @@ export function headerBar(context: PortalContext, view: View, content: LiveConte
     <span class="test">${FRAME_TEXTS.test}</span>
     ${isStore ? clock(context, view) : ""}
     ${isStore && role === "merchant" ? search(view) : html`<span class="search"></span>`}
-    ${liveMark(content, view)} ${languageSwitch(view, role)} ${session(view, role)}
+    ${liveMark(news, view)} ${languageSwitch(view, role)} ${session(view, role)}
   </header>`;
 }
 

@@ -1,11 +1,8 @@
-// Extends htmx's extension for server-sent events: opens no stream in a hidden tab, shows whether the page is live, and
-// announces changes.
+// Shows whether the page is live, and announces changes. The element that asks each second: `askingAttributes` in
+// parts.ts.
 const live = document.querySelector("#live");
 if (live !== null) {
   const changes = document.querySelector("#changes");
-  let isAsked = false;
-  let isOver = false;
-  let isLeft = false;
 
   // Announces to a screen reader, at most every ten seconds, the parts that have changed since the last announcement.
   const TOLD_EVERY_MS = 10_000;
@@ -19,71 +16,55 @@ if (live !== null) {
   let known = partsOf();
   let toldAt = 0;
   let waits;
-  let count = "";
   const tell = () => {
     waits = undefined;
     const now = partsOf();
     const changed = [...now].filter(([name, text]) => text !== "" && known.get(name) !== text);
     known = now;
     toldAt = Date.now();
-    changes.textContent = changed.length === 0 ? count : changed.map(([, text]) => text).join("; ");
+    changes.textContent =
+      changed.length === 0 ? changes.dataset.other : changed.map(([, text]) => text).join("; ");
   };
-  const tellSoon = (data) => {
-    count = data;
-    // Runs after htmx has inserted the changed elements.
+  document.addEventListener("htmx:after:swap", () => {
     waits ??= setTimeout(tell, Math.max(1000, toldAt + TOLD_EVERY_MS - Date.now()));
-  };
+  });
 
   const say = (state) => {
     live.hidden = false;
     live.dataset.state = state;
     live.classList.toggle("lost", state !== "live");
+    for (const text of document.querySelectorAll("[data-when]")) text.hidden = text.dataset.when !== state;
   };
-  const follow = () => {
-    if (document.hidden || isAsked || isOver) return;
-    isAsked = true;
-    // Calls htmx directly: a trigger fails if htmx processed the page before the extension was loaded.
-    htmx.ajax("GET", live.getAttribute("hx-sse:connect"), { source: live });
+  // Number of requests without an answer after which a bar over the page says so.
+  const MAX_MISSED = 3;
+  let missed = 0;
+  const miss = () => {
+    missed += 1;
+    say(missed < MAX_MISSED ? "lost" : "silent");
   };
+  const ENDS = { 401: "signed_out", 404: "gone" };
+  let isOver = false;
 
-  // The tab may have been hidden while it connected.
-  live.addEventListener("htmx:sse:before:connection", (event) => {
-    if (document.hidden || isOver) event.preventDefault();
-  });
-  live.addEventListener("htmx:sse:after:connection", ({ detail }) => {
-    if (document.hidden) detail.connection.abortController.abort();
-  });
-  live.addEventListener("htmx:sse:close", () => {
-    isAsked = false;
-    if (!isOver) say("lost");
-  });
-  live.addEventListener("htmx:sse:error", ({ detail }) => {
-    isOver = detail.status >= 400 && detail.status < 500;
-    say(detail.status === 401 ? "signed_out" : "lost");
-  });
-  // The first stream was refused, or the sandbox did not answer.
-  live.addEventListener("htmx:response:error", ({ detail }) => {
-    isOver = true;
-    say(detail.ctx?.response?.status === 401 ? "signed_out" : "lost");
-  });
-  live.addEventListener("htmx:error", () => {
-    isAsked = false;
-    say("lost");
-  });
+  // A submitted form leads to the page with its result, so the page that it leaves asks nothing either.
+  let isLeft = false;
+  document.addEventListener("submit", ({ target }) => (isLeft = target.getAttribute("method") !== "dialog"));
+  window.addEventListener("pageshow", () => (isLeft = false));
 
-  live.addEventListener("follows", () => say("live"));
-  live.addEventListener("crowded", () => say("crowded"));
-  live.addEventListener("end", ({ detail }) => {
-    isOver = true;
-    if (detail.data !== "reload") say(detail.data);
-    // A reload would replace the page that shows the result of a submitted form.
-    else if (!isLeft) location.reload();
+  document.addEventListener("htmx:config:request", (event) => {
+    if (document.hidden || isOver || isLeft) event.preventDefault();
   });
-  live.addEventListener("changed", ({ detail }) => {
-    tellSoon(detail.data);
+  document.addEventListener("htmx:before:response", (event) => {
+    const { status } = event.detail.ctx.response;
+    isOver = ENDS[status] !== undefined;
+    if (isOver) say(ENDS[status]);
+    else if (status >= 400) miss();
+    else {
+      missed = 0;
+      say("live");
+    }
+    // The page stays as it is.
+    if (isLeft || status === 304 || status >= 400) event.preventDefault();
   });
-
-  document.addEventListener("submit", () => (isLeft = true));
-  document.addEventListener("visibilitychange", follow);
-  follow();
+  document.addEventListener("htmx:error", miss);
+  say("live");
 }

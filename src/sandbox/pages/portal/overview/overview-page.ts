@@ -29,7 +29,7 @@ export async function overviewPage(context: PortalContext, view: View): Promise<
   const now = storeTime(context, view.storeId);
   const main = html`${failingPart(context, view, now)} ${refusedPart(context, view, now)}
   ${due(context, view, now)} ${unpaid(context, view, now)}`;
-  return accept({ title: FRAME_TEXTS.overview, main, live: { kind: "store" } });
+  return accept({ title: FRAME_TEXTS.overview, main, live: "store" });
 }
 
 function part(title: Text, content: Html, more: Html | "" = ""): Html {

@@ -39,7 +39,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
   const main = html`<p class="hint">${LAUNCH_TEXTS.assumptionsHint}</p>
     ${calibrationNotice(record, context)} ${table(LAUNCH_TEXTS.assumptions, used, rowOf, { none })}
     <p>${linkTo(storePath(view, "/launch"), FRAME_TEXTS.launch)}</p>`;
-  return accept({ title: LAUNCH_TEXTS.assumptions, main, live: { kind: "store" } });
+  return accept({ title: LAUNCH_TEXTS.assumptions, main, live: "store" });
 }
 
 /** The verdict on a decision, with its age by this machine's clock, which also dated the calibration. */

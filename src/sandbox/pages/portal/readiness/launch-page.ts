@@ -37,7 +37,7 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
       <span class="hint">${LAUNCH_TEXTS.assumptionsShort}</span>
     </p>
     ${calibrationNotice(await context.calibration(), context)}`;
-  return accept({ title: FRAME_TEXTS.launch, main, live: { kind: "store" } });
+  return accept({ title: FRAME_TEXTS.launch, main, live: "store" });
 }
 
 function checklist(view: View, { verdict, items }: JudgedChecklist, known: ReadinessFacts): Html {

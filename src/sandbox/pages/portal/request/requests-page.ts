@@ -69,7 +69,7 @@ export async function requestsPage(context: PortalContext, view: View): Promise<
     ${pager(view, wanted.value, part)}
   </section>`;
   const news = listUpdatesOf(view, part.requests, { positionOf: ({ position }) => position });
-  return accept({ title: FRAME_TEXTS.requests, main, live: { kind: "requests" }, news });
+  return accept({ title: FRAME_TEXTS.requests, main, live: "store", news });
 }
 
 /** Reads the log backwards, up to a limit, until a page is full. */

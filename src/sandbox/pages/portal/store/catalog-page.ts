@@ -21,7 +21,7 @@ export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"stor
   );
   const list = table(FRAME_TEXTS.catalog, prices, (price) => row(view, price, active), { none });
   const main = html`${list} ${addForm(view, capabilities)}`;
-  return { title: FRAME_TEXTS.catalog, main, live: { kind: "store" } };
+  return { title: FRAME_TEXTS.catalog, main, live: "store" };
 }
 
 const FIELDS = ["price_id", "payment_method", "description"] as const;

@@ -29,7 +29,7 @@ export async function clockPage(context: PortalContext, view: View): Promise<Out
   const main = html`${movePart(context, view, now)}
     <p id="moving" class="notice" role="status" hidden>${TEXTS.moving}</p>
     ${state(context, view, { now, isBusy })} ${moves(view, { now, isBusy })} ${preview(view, due, now)}`;
-  return Promise.resolve(accept({ title: FRAME_TEXTS.clock, main, live: { kind: "store" } }));
+  return Promise.resolve(accept({ title: FRAME_TEXTS.clock, main, live: "store" }));
 }
 
 /** Parses a form of the clock. Refuses an invalid span. */

@@ -25,7 +25,7 @@ export function connectPage(
       ${steps(view, finishedFirstSteps(context, view.storeId))}
     </div>`;
   const title = hasFinishedFirstSteps(context, view.storeId) ? FRAME_TEXTS.connect : FRAME_TEXTS.start;
-  return { title, main, live: { kind: "store" } };
+  return { title, main, live: "store" };
 }
 
 /** A secret that was revealed by a click; after a reload it is gone. */

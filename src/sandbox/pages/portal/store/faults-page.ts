@@ -40,7 +40,7 @@ export function faultsPage(
         </section>`
   }
   ${addFaultForm(context, view)} ${profiles(view)}`;
-  return { title: FRAME_TEXTS.faults, main, live: { kind: "store" } };
+  return { title: FRAME_TEXTS.faults, main, live: "store" };
 }
 
 const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;

@@ -18,7 +18,7 @@ export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): PageConten
     none: noItems(TEXTS.none, "checkout keys create"),
   });
   const main = html`${revealedSecret(view)} ${list} ${createForm(view)}`;
-  return { title: FRAME_TEXTS.keys, main, live: { kind: "store" } };
+  return { title: FRAME_TEXTS.keys, main, live: "store" };
 }
 
 /** Parses the form of a new key: one checkbox for each scope. */

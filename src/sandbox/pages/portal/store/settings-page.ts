@@ -16,7 +16,7 @@ type Summary = AnswerOf<"storeSummary">;
 export function settingsPage(view: View, summary: Summary, context: PortalContext): PageContent {
   const main = html`${names(summary)} ${origins(view, summary)} ${capabilities(summary)}
   ${servedSettings(context)}`;
-  return { title: FRAME_TEXTS.settings, main, live: { kind: "store" } };
+  return { title: FRAME_TEXTS.settings, main, live: "store" };
 }
 
 /** Parses the form of a new return origin. */

@@ -51,7 +51,7 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
       ${hidden === 0 ? "" : html`<p class="hint">${TEXTS.hidden(hidden)} ${copyableText("checkout stores list")}</p>`}
     </section>
     ${createForm(view, shown)} ${snapshots.value}`;
-  return accept({ title: FRAME_TEXTS.stores, main, live: { kind: "store" } });
+  return accept({ title: FRAME_TEXTS.stores, main, live: "store" });
 }
 
 /** Parses the store that a form names, if the user typed its exact name. Refuses with `invalid_parameter` otherwise. */

@@ -52,7 +52,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
     </section>
     ${tries.toReversed()}`;
   const title = WEBHOOK_TEXTS.deliveryTitle(event.type);
-  return accept({ title, main, live: { kind: "delivery", id: delivery.id } });
+  return accept({ title, main, live: "delivery" });
 }
 
 /** The form that redelivers the event of a delivery to the same endpoint. */

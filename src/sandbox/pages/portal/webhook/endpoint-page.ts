@@ -59,7 +59,7 @@ export function endpointPage(
       ${isQuiet ? noItems(WEBHOOK_TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryList(context, view, choice)}
       <p><a href="${deliveriesPath(view, { endpoint: endpoint.id })}">${WEBHOOK_TEXTS.filterThese}</a></p>
     </section>`;
-  return { title: endpoint.url, main, live: { kind: "webhooks" } };
+  return { title: endpoint.url, main, live: "writes" };
 }
 
 function endpointActions(view: View, { id, state }: EndpointEntry): Html {

@@ -58,7 +58,7 @@ export async function eventsPage(context: PortalContext, view: View): Promise<Ou
             </p>`
       }
     </section>`;
-  return accept({ title: WEBHOOK_TEXTS.tabEvents, main, live: { kind: "webhooks" } });
+  return accept({ title: WEBHOOK_TEXTS.tabEvents, main, live: "writes" });
 }
 
 /** The page of an event: its bytes and its deliveries. */
@@ -102,7 +102,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
             ${attemptDetails(context, last, attempt)}
           </section>`
     }`;
-  return accept({ title: event.type, main, live: { kind: "webhooks" } });
+  return accept({ title: event.type, main, live: "writes" });
 }
 
 /**

@@ -45,7 +45,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
       ${replayNotice(view)} ${deliveryFilterForm(context, view, choice.value)}
       ${deliveryList(context, view, choice.value)}
     </section>`;
-  return accept({ title: FRAME_TEXTS.webhooks, main, live: { kind: "webhooks" } });
+  return accept({ title: FRAME_TEXTS.webhooks, main, live: "writes" });
 }
 
 /** The two pages about webhooks, as links. */

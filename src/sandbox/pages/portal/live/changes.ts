@@ -1,0 +1,154 @@
+// Whether an open page has changed since it was read: the page asks each second with its tag (`askingAttributes` in
+// sandbox/pages/portal/live/parts.ts). Changes come from `notify` of sandbox/runtime/write-signals.ts, and from the log.
+import { LIVE_TOPICS, type LiveTopic, type PortalContext, type View } from "../view.ts";
+
+/** A moment in the changes of a store. */
+type LivePosition = {
+  /** Increases with each start and each erasure of the store. Counts of different epochs cannot be compared. */
+  readonly epoch: number;
+  readonly count: number;
+  /** By the monotonic clock, in milliseconds. */
+  readonly at: number;
+};
+
+/** The changes of a store that has had open pages. */
+type StoreChanges = {
+  epoch: number;
+  count: number;
+  /** The count at the last change of each key of an open page. */
+  readonly lastOf: Map<string, number>;
+  /** Stops counting. */
+  readonly leave: () => void;
+};
+
+/** The changes of all stores with open pages (decision 101). Kept in memory, like the sessions. */
+type LiveChanges = {
+  /** The current position of a store, for a page that is read after this call. */
+  readonly positionOf: (storeId: string) => LivePosition;
+  /** The tag of a page that was read after a position. From now on, changes of the page's keys are kept. */
+  readonly tagOf: (view: PageId, topic: LiveTopic, position: LivePosition) => string;
+  /** What a page with this tag has missed: nothing, something, or the store's erasure. */
+  readonly missedSince: (view: PageId, tag: string) => "nothing" | "something" | "erasure";
+};
+
+type PageId = Pick<View, "storeId" | "id">;
+type ChangesContext = Pick<PortalContext, "writeSignals" | "requests" | "store" | "world">;
+
+/** Number of stores, and of keys of a store. Above that, the oldest are forgotten, and their pages are shown again. */
+const MAX_STORES = 100;
+const MAX_KEYS = 1000;
+/** Number of changes since a page about the whole store was read above which it is shown again less often. */
+const BUSY_ABOVE = 100;
+const BUSY_PACE_MS = 5000;
+
+const EVERY_WRITE = "every write";
+const EVERY_REQUEST = "every request";
+/** The key of writes that concern no checkout, such as a move of the clock. */
+const NO_CHECKOUT = "no checkout";
+
+const CHANGES = new WeakMap<object, LiveChanges>();
+
+/** The changes of a sandbox, counted from its first page, so that a start does not wait for it. */
+export function changesOf(context: ChangesContext): LiveChanges {
+  const changes = CHANGES.get(context.writeSignals) ?? createChanges(context);
+  CHANGES.set(context.writeSignals, changes);
+  return changes;
+}
+
+function createChanges(context: ChangesContext): LiveChanges {
+  const { world } = context;
+  const stores = new Map<string, StoreChanges>();
+  // Starts at the current time, so that no tag of an earlier run is valid in this run.
+  let epochs = world.now();
+  const nextEpoch = (): number => (epochs += 1);
+
+  const of = (storeId: string): StoreChanges => {
+    const known = stores.get(storeId);
+    if (known !== undefined) return known;
+    const changes = countChanges(context, storeId, nextEpoch);
+    stores.set(storeId, changes);
+    const [oldest] = stores;
+    if (stores.size > MAX_STORES && oldest !== undefined) {
+      oldest[1].leave();
+      stores.delete(oldest[0]);
+    }
+    return changes;
+  };
+
+  return {
+    positionOf: (storeId) => {
+      // Requests answered until now are logged first, because the page shows them.
+      context.requests.last(storeId);
+      const { epoch, count } = of(storeId);
+      return { epoch, count, at: Math.trunc(world.monotonic()) };
+    },
+    tagOf: (view, topic, { epoch, count, at }) => {
+      const { lastOf, count: now } = of(view.storeId);
+      for (const key of keysOf(context, view, topic)) if (!lastOf.has(key)) lastOf.set(key, now);
+      const [oldest] = lastOf.keys();
+      if (lastOf.size > MAX_KEYS && oldest !== undefined) lastOf.delete(oldest);
+      return `"${topic}-${epoch}-${count}-${at}"`;
+    },
+    missedSince: (view, tag) => {
+      const [, name, epoch, since, at] = /^"(\w+)-(\d+)-(\d+)-(\d+)"$/.exec(tag) ?? [];
+      const topic = LIVE_TOPICS.find((one) => one === name);
+      const { epoch: current, count, lastOf } = of(view.storeId);
+      if (topic === undefined || Number(epoch) !== current) return "erasure";
+      const lastChange = (key: string): number => lastOf.get(key) ?? Number.POSITIVE_INFINITY;
+      if (!keysOf(context, view, topic).some((key) => lastChange(key) > Number(since))) return "nothing";
+      const isBusy = isWide(topic) && count - Number(since) > BUSY_ABOVE;
+      return isBusy && world.monotonic() < Number(at) + BUSY_PACE_MS ? "nothing" : "something";
+    },
+  };
+}
+
+/** Counts the changes of a store. Each write and each request is counted, so counting must stay cheap. */
+function countChanges(
+  { writeSignals, requests }: ChangesContext,
+  storeId: string,
+  nextEpoch: () => number,
+): StoreChanges {
+  const lastOf = new Map<string, number>();
+  const touch = (key: string): void => {
+    if (lastOf.has(key)) lastOf.set(key, changes.count);
+  };
+  const ends = [
+    writeSignals.follow(storeId, (written) => {
+      changes.count += 1;
+      if (written === undefined) changes.epoch = nextEpoch();
+      touch(EVERY_WRITE);
+      touch(written?.checkoutId ?? NO_CHECKOUT);
+    }),
+    requests.follow(storeId, (logged = []) => {
+      changes.count += 1;
+      touch(EVERY_REQUEST);
+      for (const { orderId } of logged) if (orderId !== null) touch(orderKey(orderId));
+    }),
+  ];
+  const changes = { epoch: nextEpoch(), count: 0, lastOf, leave: () => ends.forEach((end) => end()) };
+  return changes;
+}
+
+function isWide(topic: LiveTopic): boolean {
+  return topic === "store" || topic === "writes";
+}
+
+/** The keys whose changes concern a page; the key of a checkout is its id. */
+function keysOf({ store }: ChangesContext, { storeId, id }: PageId, topic: LiveTopic): readonly string[] {
+  switch (topic) {
+    case "store":
+      return [EVERY_WRITE, EVERY_REQUEST];
+    case "writes":
+      return [EVERY_WRITE];
+    case "checkout": {
+      const orderId = store.checkouts.find(storeId, id)?.orderId;
+      return [NO_CHECKOUT, id, ...(orderId === undefined ? [] : [orderKey(orderId)])];
+    }
+    case "delivery":
+      return [NO_CHECKOUT, store.deliveries.find(id)?.checkoutId ?? NO_CHECKOUT];
+  }
+}
+
+function orderKey(orderId: string): string {
+  return `order ${orderId}`;
+}
