@@ -324,7 +324,7 @@ test("deliveries are filtered by endpoint, state and type, and read part by part
     const all = await readAll(asked);
     expect([asked, all]).toEqual([asked, await expected(query, type)]);
   }
-  expect((await portal.get(`${webhooks}?state=dropped`)).text).toContain("No delivery matches");
+  expect((await portal.get(`${webhooks}?state=dropped`)).text).toContain("Nothing matches");
   expect((await control("/endpoints")).ok).toBe(true);
 });
 

@@ -113,24 +113,6 @@ export function selectField(
   </label>`;
 }
 
-/** A filter of a list: any of its values, or one of them, each with its text. */
-export function listFilter(
-  { label, name, any }: { readonly label: Text; readonly name: string; readonly any: Text },
-  options: readonly (readonly [value: string, text: Text])[],
-  chosen: string | null,
-): Html {
-  return html`<label>
-    ${label}
-    <select name="${name}">
-      <option value="">${any}</option>
-      ${options.map(
-        ([value, text]) =>
-          html`<option value="${value}" ${value === chosen ? html`selected` : ""}>${text}</option>`,
-      )}
-    </select>
-  </label>`;
-}
-
 /** A checkbox; if checked, it sends `yes`. */
 export function checkbox(
   label: Text,

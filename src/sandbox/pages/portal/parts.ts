@@ -179,12 +179,6 @@ export function linkButton(address: string, label: Text, style: "primary" | "pla
   return html`<a class="${style}" href="${address}">${label}</a>`;
 }
 
-/** The content of a list without rows that match the filters, and the link to the list without filters. */
-export function noMatch(words: Text, all: string): Html {
-  return html`<p class="hint">${words}</p>
-    <p>${linkButton(all, COMMON_WORDS.showAll, "plain")}</p>`;
-}
-
 /** Facts with their names; null and undefined facts are omitted. */
 export type Facts = readonly (readonly [name: Text, value: Text] | null | undefined)[];
 

@@ -4,12 +4,10 @@ import { tagOf } from "../../../../web/language.ts";
 /** The texts of the pages of checkouts. The lines of a story use the words of `checkout explain`. */
 export const CHECKOUTS_TEXTS = {
   search: ["order_id, any id, or text", "订单号、任意 ID 或文字"],
-  any: ["Any", "不限"],
   kinds: {
     order: ["Order", "订单"],
     checkout_session: ["Checkout session", "结账会话"],
   },
-  clear: ["Clear", "清除"],
   columnMethod: ["Method", "支付方式"],
   answer: ["Last webhook answer", "最近一次 Webhook 响应"],
   age: ["Age", "距今"],
@@ -21,13 +19,10 @@ export const CHECKOUTS_TEXTS = {
     `${all} 个接收端中 ${failed} 个失败 ✗`,
   ],
   retries: ["retrying", "重试中"],
-  newest: ["Newest", "最新"],
-  pages: ["Pages of the list", "列表分页"],
   noCheckouts: [
     "Orders and checkout sessions will appear here when they are created.",
     "创建订单或结账会话后，会立即显示在这里。",
   ],
-  noMatch: ["No checkout matches.", "没有符合条件的订单。"],
   amongRequests: ["Search the requests, including refused ones", "在请求中查找，包括被拒绝的请求"],
   foundTitle: (text: string) => [`Search: ${text}`, `搜索：${text}`],
   refusedOrders: ["Refused orders without a checkout", "被拒绝而没有收款单的订单"],

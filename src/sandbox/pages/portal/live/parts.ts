@@ -56,19 +56,3 @@ function newRows(view: View, { newest, count, rows }: ListUpdates): Html {
     >
   </span>`;
 }
-
-/** The updates of a list with these items, newest first; `rows` are the ids of rows that can change. */
-export function listUpdatesOf<Item>(
-  { query }: Pick<View, "query">,
-  shown: readonly Item[],
-  {
-    positionOf,
-    rows = [],
-  }: { readonly positionOf: (item: Item) => number; readonly rows?: readonly string[] },
-): ListUpdates {
-  const seen = query.get(SEEN_PARAMETER);
-  const [newest] = shown;
-  // Only a page that asks again gets the number, which needs a look-up of each position.
-  const count = seen === null ? 0 : shown.filter((item) => positionOf(item) > Number(seen)).length;
-  return { newest: newest === undefined ? 0 : positionOf(newest), count, rows };
-}

@@ -33,7 +33,6 @@ export const REQUEST_TEXTS = {
     "Each v1 request of your program will appear here, newest first, with its answer.",
     "您的程序对 v1 的每个请求及其响应都会显示在这里，新的在前。",
   ],
-  noMatch: ["No request matches these filters.", "没有符合筛选条件的请求。"],
   looked: (count: number) => [
     `${count} requests were searched; no others match.`,
     `已查看 ${count} 个请求，没有更多符合条件的。`,

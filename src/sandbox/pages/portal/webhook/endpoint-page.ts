@@ -4,10 +4,10 @@ import { DEFAULT_OVERLAP_MS } from "../../../../core/control/operations/webhook.
 import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
-import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
-import { copyableText, momentWithDate, noItems, factList } from "../parts.ts";
+import { actionForm, formWithConfirmation, listAddress, storePath } from "../forms.ts";
+import { copyableText, momentWithDate, nextPartLink, noItems, factList } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
-import { deliveryList, deliveriesPath } from "./deliveries.ts";
+import { deliveryTable } from "./deliveries.ts";
 import {
   endpointPath,
   endpointState,
@@ -31,9 +31,22 @@ export function endpointPage(
   context: PortalContext,
 ): PageContent {
   const health = healthOf(context, view, endpoint.id);
-  const choice = { endpointId: endpoint.id, state: null, type: null, before: undefined };
-  const any = { storeId: view.storeId, eventId: null, checkoutId: null, limit: 1 };
-  const isQuiet = context.store.deliveries.page({ ...any, ...choice }).deliveries.length === 0;
+  const { storeId } = view;
+  const filter = {
+    storeId,
+    endpointId: endpoint.id,
+    eventId: null,
+    checkoutId: null,
+    state: null,
+    type: null,
+  };
+  const { deliveries, nextBefore } = context.store.deliveries.page({
+    ...filter,
+    before: undefined,
+    limit: 50,
+  });
+  const address = (before: string | null): string =>
+    listAddress(view, "/webhooks", { endpoint: endpoint.id, before });
   const main = html`${revealedSecrets(view)}
     <section class="panel">
       ${factList([
@@ -48,7 +61,7 @@ export function endpointPage(
         ],
         [
           WEBHOOK_TEXTS.nextAttemptColumn,
-          dueSummary(health, { state: endpoint.state, now: storeTime(context, view.storeId) }),
+          dueSummary(health, { state: endpoint.state, now: storeTime(context, storeId) }),
         ],
         [WEBHOOK_TEXTS.added, momentWithDate(endpoint.createdAt)],
       ])}
@@ -56,8 +69,11 @@ export function endpointPage(
     </section>
     <section>
       <h2>${WEBHOOK_TEXTS.deliveries}</h2>
-      ${isQuiet ? noItems(WEBHOOK_TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryList(context, view, choice)}
-      <p><a href="${deliveriesPath(view, { endpoint: endpoint.id })}">${WEBHOOK_TEXTS.filterThese}</a></p>
+      ${deliveries.length === 0 ? noItems(WEBHOOK_TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryTable(context, view, { deliveries, isOfOne: true })}
+      <p class="row">
+        ${nextBefore === null ? "" : nextPartLink(address(nextBefore), COMMON_WORDS.older)}
+        <a href="${address(null)}">${WEBHOOK_TEXTS.filterThese}</a>
+      </p>
     </section>`;
   return { title: endpoint.url, main, live: "writes" };
 }

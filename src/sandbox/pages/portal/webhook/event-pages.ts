@@ -1,8 +1,9 @@
-import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
+import { accept, mapValue, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { actionForm, listAddress, storePath, testOrderForm } from "../forms.ts";
+import { actionForm, storePath, testOrderForm } from "../forms.ts";
+import { listPage, parsePosition, type ListPart, type ListQuery } from "../list.ts";
 import { storeTime } from "../../../at-store.ts";
 import {
   rawBytes,
@@ -11,9 +12,8 @@ import {
   noItems,
   factList,
   linkTo,
-  nextPartLink,
-  table,
   listTime,
+  type TableRow,
 } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
@@ -30,17 +30,15 @@ const SHOWN_DELIVERIES = 20;
 
 /** The page of events: the newest events, and a sample body of each type. */
 export async function eventsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
-  const before = positionIn(view);
-  if (!before.ok) return before;
-  const { storeId } = view;
-  const filter = { storeId, type: null, checkoutId: null, limit: PAGE + 1 };
-  const found = context.store.events.latest({ ...filter, ...before.value }).toReversed();
-  const events = found.slice(0, PAGE);
-  const next = found.length > PAGE ? events.at(-1)?.position : undefined;
-  const list =
-    events.length === 0
-      ? noItems(WEBHOOK_TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view))
-      : eventTable(view, events, storeTime(context, storeId));
+  const list = await listPage<StoredEvent>(view, {
+    path: "/webhooks/events",
+    caption: WEBHOOK_TEXTS.newestEvents,
+    style: "events",
+    columns: (event) => eventRow(view, event, storeTime(context, view.storeId)),
+    read: (query) => readEvents(context, view.storeId, query),
+    none: noItems(WEBHOOK_TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view)),
+  });
+  if (!list.ok) return list;
   const main = html`${webhookTabs(view, "events")}
     <details class="panel">
       <summary>${WEBHOOK_TEXTS.samples}</summary>
@@ -49,14 +47,7 @@ export async function eventsPage(context: PortalContext, view: View): Promise<Ou
     </details>
     <section>
       <h2>${WEBHOOK_TEXTS.newestEvents}</h2>
-      ${list}
-      ${
-        next === undefined
-          ? ""
-          : html`<p class="pager">
-              ${nextPartLink(listAddress(view, "/webhooks/events", { before: String(next) }), COMMON_WORDS.older)}
-            </p>`
-      }
+      ${list.value.content}
     </section>`;
   return accept({ title: WEBHOOK_TEXTS.tabEvents, main, live: "writes" });
 }
@@ -131,21 +122,28 @@ function sample(context: PortalContext, view: View, type: string): Html {
   </details>`;
 }
 
-function eventTable(view: View, events: readonly StoredEvent[], now: number): Html {
-  return table(
-    WEBHOOK_TEXTS.newestEvents,
-    events,
-    (event) => [
-      [
-        COMMON_WORDS.time,
-        linkTo(storePath(view, `/webhooks/events/${event.id}`), listTime(event.createdAt, now)),
-      ],
-      [COMMON_WORDS.eventType, event.type],
-      [COMMON_WORDS.order, orderLink(view, event)],
-      [WEBHOOK_TEXTS.sequence, String(event.sequence)],
-    ],
-    { opens: true },
-  );
+/** Refuses an invalid position with `invalid_parameter`. */
+function readEvents(
+  { store }: PortalContext,
+  storeId: string,
+  query: ListQuery,
+): Outcome<ListPart<StoredEvent>> {
+  return mapValue(parsePosition(query), (before) => {
+    const filter = { storeId, type: null, checkoutId: null, limit: PAGE + 1 };
+    const found = store.events.latest(before === undefined ? filter : { ...filter, before }).toReversed();
+    const items = found.slice(0, PAGE);
+    return { items, next: found.length > PAGE ? (items.at(-1)?.position ?? null) : null };
+  });
+}
+
+function eventRow(view: View, event: StoredEvent, now: number): TableRow {
+  const page = storePath(view, `/webhooks/events/${event.id}`);
+  return [
+    [COMMON_WORDS.time, linkTo(page, listTime(event.createdAt, now))],
+    [COMMON_WORDS.eventType, event.type],
+    [COMMON_WORDS.order, orderLink(view, event)],
+    [WEBHOOK_TEXTS.sequence, String(event.sequence)],
+  ];
 }
 
 /** The form that redelivers an event: to all endpoints that subscribe to it, or to one. */
@@ -162,15 +160,4 @@ function replayAll({ store }: PortalContext, view: View, { id }: StoredEvent): H
   >`;
   const action = storePath(view, `/webhooks/events/${id}/replay`);
   return actionForm(view, { action, label: WEBHOOK_TEXTS.replay, content: field, style: "primary" });
-}
-
-/** The position in the address before which the list begins. Refuses with `invalid_parameter`. */
-function positionIn({ query }: View): Outcome<{ readonly before?: number }> {
-  const text = query.get("before") ?? "";
-  if (text === "") return accept({});
-  if (/^\d{1,15}$/.test(text)) return accept({ before: Number(text) });
-  return refuse("invalid_parameter", [
-    "before must be the position of an event, a whole number",
-    "before 是事件的位置：一个整数",
-  ]);
 }

@@ -104,7 +104,6 @@ export const WEBHOOK_TEXTS = {
     "Each delivery of an event to an endpoint will appear here, with the endpoint’s last answer.",
     "事件向接收端的每次推送都会显示在这里，并附上最后的响应。",
   ],
-  noMatch: ["No delivery matches these filters.", "没有符合筛选条件的推送。"],
   replayFailed: ["Replay failed deliveries", "重新推送所有失败的事件"],
   replayFailedAsk: [
     "Each event whose last delivery to an endpoint failed is delivered to that endpoint again, with the same event_id and bytes and a new signature; deliveries that wait after a failed attempt are sent now. At most 1000 at once.",

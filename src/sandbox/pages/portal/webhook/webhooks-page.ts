@@ -6,7 +6,7 @@ import { actionForm, formWithConfirmation, storePath, typedValues } from "../for
 import { noItems } from "../parts.ts";
 import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
-import { deliveryList, deliveryFilterForm, parseDeliveryFilter } from "./deliveries.ts";
+import { deliveryList } from "./deliveries.ts";
 import { addEndpointForm, endpointTable } from "./endpoint-parts.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
@@ -15,8 +15,8 @@ const HOUR_MS = 3_600_000;
 
 /** The page of webhooks: endpoints, their recent results, and the newest deliveries. */
 export async function webhooksPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
-  const choice = parseDeliveryFilter(context, view);
-  if (!choice.ok) return choice;
+  const deliveries = await deliveryList(context, view);
+  if (!deliveries.ok) return deliveries;
   const listed = await runAsViewer(context, "listEndpoints", { ...view, body: undefined });
   if (!listed.ok) return listed;
   const { endpoints } = listed.value;
@@ -42,8 +42,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
         <h2>${WEBHOOK_TEXTS.deliveries}</h2>
         ${endpoints.length === 0 ? "" : html`<div class="actions">${retryForm(view)} ${replayFailedForm(context, view)}</div>`}
       </div>
-      ${replayNotice(view)} ${deliveryFilterForm(context, view, choice.value)}
-      ${deliveryList(context, view, choice.value)}
+      ${replayNotice(view)} ${deliveries.value.content}
     </section>`;
   return accept({ title: FRAME_TEXTS.webhooks, main, live: "writes" });
 }
