@@ -25,10 +25,8 @@ export function setClock(clock: StoreClock, at: number, realNow: number): StoreC
 }
 
 /** The moments that callers can name: years 0 to 9999, which ISO 8601 writes with four digits. */
-const [FIRST_MOMENT, LAST_MOMENT] = [
-  Date.parse("0000-01-01T00:00:00.000Z"),
-  Date.UTC(9999, 11, 31, 23, 59, 59, 999),
-];
+export const FIRST_MOMENT = Date.parse("0000-01-01T00:00:00.000Z");
+export const LAST_MOMENT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Whether a clock can show the moment: whole milliseconds, in a year from 0 to 9999. */
 export function isMoment(at: number): boolean {

@@ -96,11 +96,6 @@ export function isTestKeyForm(text: string): boolean {
   return text.startsWith(TEST_PREFIX);
 }
 
-/** Whether a text can be the last four characters of an API key, the only part that is stored. */
-export function isEndOfKey(text: string): boolean {
-  return /^[0-9A-Za-z]{4}$/.test(text);
-}
-
 /** Why a text is not an API key, as the second half of a sentence; undefined for a live key or a valid test key. */
 export function keyFault(text: string): string | undefined {
   if (text.startsWith(LIVE_PREFIX) || isTestKey(text)) return undefined;

@@ -1,6 +1,5 @@
 // Every table with rows of a store needs a step here that deletes the rows by an index; test/store/erasure.test.ts
-// requires the step and the index. See also core/snapshot/columns.ts (columns of a foreign snapshot) and
-// store/snapshot/rows.ts (tables without a column store_id).
+// requires the step and the index. See also store/snapshot/rows.ts (tables without a column store_id).
 import type { Connection } from "./connection/connection.ts";
 
 /**

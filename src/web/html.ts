@@ -42,6 +42,11 @@ export function trustMarkup(markup: string): Html {
   return () => raw(markup);
 }
 
+/** The text of a stored name; a name that this version does not know is its own text. */
+export function knownText<Name extends string>(texts: Readonly<Record<Name, Words>>, name: Name): Text {
+  return Object.hasOwn(texts, name) ? texts[name] : name;
+}
+
 /** Texts separated by commas. */
 export function joinTexts(texts: readonly Text[]): Html {
   return html`${texts.map((text, at) => html`${at === 0 ? "" : ", "}${text}`)}`;

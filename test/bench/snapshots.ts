@@ -93,7 +93,6 @@ async function openOurs(
     forgetStore: () => undefined,
     instanceChanged: () => undefined,
     heldBack: () => undefined,
-    targets: { allowedHosts: [], ownPort: 0 },
     wakeStores: () => Promise.resolve(),
   };
   return { context, storeId };

@@ -230,7 +230,7 @@ test("a snapshot that cannot be restored is refused with its reason, and nothing
     [
       () => store.restore(withOtherSecret),
       "invalid_parameter",
-      /^the snapshot cannot be restored: a row is not valid: .*the key of the snapshot does not decrypt it$/,
+      /^the snapshot cannot be restored: its data is damaged: the signing secret \S+ cannot be read$/,
     ],
     [
       () => store.restore(withoutMerchant),

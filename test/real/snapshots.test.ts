@@ -256,7 +256,7 @@ test("a snapshot is restored by another sandbox: its first store is shown, its k
   const file = join(one.harness.cwd, "base.snapshot");
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const other = await open();
-  const line = `snapshots restore base --all --file ${file}`;
+  const line = `snapshots restore base --all --file ${file} --trust`;
   const restored = await other.harness.run(line.split(" "));
   expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining("no API key")]);
   const shown = JSON.parse(await other.run("env --format json")) as Readonly<Record<string, string>>;
@@ -337,7 +337,7 @@ test("what is no snapshot, is damaged or newer is refused, and nothing is change
     [
       "of another key",
       changed((copy) => copy.exec("UPDATE snapshot SET key = zeroblob(32)")),
-      /a row is not valid: signing_secrets.*does not decrypt/,
+      /its data is damaged: the signing secret \S+ cannot be read/,
     ],
     ...["-position", "position + 9007199254740990", "9223372036854775807 - position"].map(
       (position) =>
@@ -360,7 +360,7 @@ test("what is no snapshot, is damaged or newer is refused, and nothing is change
   const before = rowsOf(database, first);
   for (const [what, bytes, said] of cases) {
     writeFileSync(path, bytes);
-    const refused = await harness.run(["snapshots", "restore", "base"]);
+    const refused = await harness.run(["snapshots", "restore", "base", "--trust"]);
     expect([what, refused.code, refused.stderr]).toEqual([what, 1, expect.stringMatching(said)]);
     expect(rowsOf(database, first)).toEqual(before);
   }

@@ -71,13 +71,16 @@ test("what is due in a snapshot of another sandbox is not sent before it is adop
     const sandbox = await harness.start(["--port", "0"], { cwd });
     expect(await heldBackOf(harness, cwd)).toBe(null);
     listens();
-    const restore = `snapshots restore theirs --all --file ${file}`;
+    const restore = `snapshots restore theirs --all --file ${file} --trust`;
+    const untrusted = await run(restore.replace(" --trust", ""), { cwd, code: 2 });
+    expect(untrusted.stderr).toContain("another sandbox took this snapshot, or it was changed since");
+    expect(untrusted.stderr).toContain("run the command again with --trust");
     const restored = await run(`${restore} --json`, { cwd });
     expect(restored.stderr).toContain(
       "warning: no events are delivered: this store came with a snapshot of another",
     );
     expect(JSON.parse(restored.stdout)).toMatchObject({
-      held_back: expect.stringContaining("snapshots restore <name> --adopt") as string,
+      held_back: expect.stringContaining("snapshots restore <name> --trust --adopt") as string,
       stores: [{ name: expect.stringMatching(/./) as string }],
     });
     const env = { CHECKOUT_API_KEY: apiKeyOf(harness) };
@@ -99,7 +102,7 @@ test("what is due in a snapshot of another sandbox is not sent before it is adop
     expect(again.text().stderr).toContain("no events are delivered: store ");
     await isQuiet("after a start");
     if (adoption === "by a restore") {
-      const adopted = await run(`snapshots restore theirs --all --adopt --json`, { cwd });
+      const adopted = await run(`snapshots restore theirs --all --trust --adopt --json`, { cwd });
       expect([adopted.stderr.includes("no events"), JSON.parse(adopted.stdout)]).toMatchObject([
         false,
         { held_back: null },
@@ -145,7 +148,7 @@ test("a snapshot proves the sandbox that took it: not one that was changed, has 
     for (const [what, bytes] of Object.entries(foreign)) {
       const sandbox = isLive ? await harness.start(["--port", "0"]) : undefined;
       writeFileSync(file, bytes);
-      const restored = await run(`snapshots restore x --all --file ${file} --json`);
+      const restored = await run(`snapshots restore x --all --file ${file} --trust --json`);
       const heldBack = expect.stringContaining("came with") as string;
       expect([what, JSON.parse(restored.stdout)]).toMatchObject([what, { held_back: heldBack }]);
       await sandbox?.stop();
@@ -174,7 +177,7 @@ test("only the store that came from elsewhere waits; a reset, a snapshot of ours
   const database = new Database(join(cwd, ".checkout/sandbox.db"), { readonly: true });
   onTestFinished(() => void database.close());
   const held = (): unknown[] => database.prepare("SELECT store_id FROM held_stores").pluck().all();
-  const restored = await run(`snapshots restore theirs --file ${one} --json`, { cwd });
+  const restored = await run(`snapshots restore theirs --file ${one} --trust --json`, { cwd });
   const { stores } = JSON.parse(restored.stdout) as {
     readonly stores: readonly { readonly store_id: string }[];
   };
@@ -189,7 +192,7 @@ test("only the store that came from elsewhere waits; a reset, a snapshot of ours
   expect(JSON.parse(both.stdout)).toMatchObject({
     held_back: expect.stringContaining("came with") as string,
   });
-  await run("snapshots restore theirs --adopt", { cwd });
+  await run("snapshots restore theirs --trust --adopt", { cwd });
   expect(held()).toEqual([]);
   await run("snapshots restore held", { cwd });
   expect(held()).toEqual([theirs]);
@@ -242,7 +245,7 @@ test("an approval of production comes with no snapshot of another sandbox: only 
   await source.stop();
   await harness.start(["--port", "0"], { cwd });
   for (const adopt of ["", " --adopt"]) {
-    const line = `snapshots restore approved --all --file ${file}${adopt}`;
+    const line = `snapshots restore approved --all --file ${file} --trust${adopt}`;
     const { stderr } = await run(line, { cwd, code: 1 });
     expect(stderr).toContain("only an administrator of this sandbox may approve production");
   }

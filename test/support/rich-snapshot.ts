@@ -34,7 +34,11 @@ export function controlOf(sandbox: Sandbox): ControlCall {
 }
 
 /** A snapshot of two stores that acts have put at least one row into each table of, in every form that they have. */
-export async function richSnapshot(): Promise<{ readonly bytes: Uint8Array; readonly storeId: string }> {
+export async function richSnapshot(): Promise<{
+  readonly bytes: Uint8Array;
+  readonly storeId: string;
+  readonly apiKey: string;
+}> {
   const sandbox = await startSandbox({ port: null });
   onTestFinished(() => sandbox.close());
   const { store } = sandbox;
@@ -44,7 +48,8 @@ export async function richSnapshot(): Promise<{ readonly bytes: Uint8Array; read
   await second.orders.create(ordered("second-1"));
   await second.endpoints.add("http://127.0.0.1:9/second");
   const whole = await sandbox.snapshot();
-  return { bytes: changedSnapshot(whole, (copy) => addViews(copy, store.id)), storeId: store.id };
+  const bytes = changedSnapshot(whole, (copy) => addViews(copy, store.id));
+  return { bytes, storeId: store.id, apiKey: store.apiKey };
 }
 
 function ordered(order_id: string): CreateCheckout {

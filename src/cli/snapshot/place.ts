@@ -17,6 +17,7 @@ export const SNAPSHOT_REMEDIES = {
   not_found: "checkout snapshots list shows the snapshots",
   state_conflict: "checkout snapshots list shows the contents of each snapshot",
   invalid_parameter: "take a new one: checkout snapshots create <name>",
+  missing_parameter: "if you trust its author, run the command again with --trust",
 } as const;
 
 /** `--file`, a file outside the state folder. */

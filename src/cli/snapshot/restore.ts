@@ -23,7 +23,7 @@ import { resolveStore } from "../target/control.ts";
 import { readNamedFile } from "../../host/named-file.ts";
 
 type RestoreAnswer = AnswerOf<"restoreSnapshot">;
-type RestoreOptions = SnapshotOptions & { readonly adopt?: boolean };
+type RestoreOptions = SnapshotOptions & { readonly trust?: boolean; readonly adopt?: boolean };
 
 /** `checkout snapshots restore`. */
 export function registerSnapshotsRestore(group: Group): void {
@@ -32,11 +32,12 @@ export function registerSnapshotsRestore(group: Group): void {
     summary: "restore a snapshot, replacing the current state",
     examples: [
       "checkout snapshots restore before-launch",
-      "checkout snapshots restore --all --file fixtures/base.snapshot",
+      "checkout snapshots restore --all --file fixtures/base.snapshot --trust",
       "checkout snapshots restore base --store <id> --json",
     ],
     options: [
       switchOption("--all", "restore the whole sandbox; stores that are not in the snapshot are deleted"),
+      switchOption("--trust", "restore a snapshot that another sandbox took, or that was changed"),
       switchOption("--adopt", "deliver the pending events in another sandbox's snapshot"),
       fileOption("restore from this file; with a name, also keep it as a snapshot of that name"),
     ],
@@ -77,18 +78,21 @@ function restore(
     const snapshots = options.file === undefined ? undefined : snapshotFilesOf(context, folder);
     const store = isOfStore ? await resolveStore(context, target) : target;
     const all = options.all === true ? { all: true } : {};
-    const adopt = options.adopt === true ? { adopt: true } : {};
+    const rights = {
+      ...(options.trust === true && { trust: true }),
+      ...(options.adopt === true && { adopt: true }),
+    };
     const done = await restoreFrom(context, options, { name, snapshots }, (taken) =>
       isOfStore
         ? callAt(context, store, {
             name: "restoreStoreSnapshot",
-            body: { name: taken.name, ...adopt },
+            body: { name: taken.name, ...rights },
             signal: taken.signal,
             nextAfter,
           })
         : callAt(context, target, {
             name: "restoreSnapshot",
-            body: { name: taken.name, ...all, ...adopt },
+            body: { name: taken.name, ...all, ...rights },
             signal: taken.signal,
             nextAfter,
           }),

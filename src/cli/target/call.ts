@@ -77,7 +77,9 @@ function problemOfCall(
       const hints = new Map(Object.entries({ ...NEXT_AFTER_TOKEN, ...nextAfter }));
       const hint = message.startsWith(NO_STORE) ? STORES_HINT : nextWithoutPart(message);
       const next = hint ?? hints.get(code) ?? "correct the error and run the command again";
-      return { exitCode: exitCodeOfStatus(result.status), code, message, next };
+      // The sandbox misses what an option gives.
+      const exitCode = code === "missing_parameter" ? EXIT.usage : exitCodeOfStatus(result.status);
+      return { exitCode, code, message, next };
     }
   }
 }

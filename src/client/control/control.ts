@@ -137,9 +137,11 @@ function readAnswer<Name extends OperationName>(
   { status, headers, body }: ReceivedAnswer,
 ): ControlResult<AnswerOf<Name>> {
   const answer = parseJson(body);
-  const value = decodeAnswer(name, answer);
-  const refused = errorResponse.safeParse(answer).data;
   const sandboxVersion = headers[VERSION_HEADER.toLowerCase()];
+  const value = decodeAnswer(name, answer, {
+    isSameVersion: status === 200 && sandboxVersion === version,
+  });
+  const refused = errorResponse.safeParse(answer).data;
   // A refused caller does not learn the version.
   if (sandboxVersion === undefined ? value !== undefined : sandboxVersion !== version)
     onOtherVersion?.(sandboxVersion);

@@ -84,8 +84,18 @@ export function advance(
 function start(checkout: Checkout, attempts: readonly Attempt[], now: number): Outcome<Advance> {
   const open = attempts.find(({ outcome }) => outcome === null);
   if (open !== undefined && !isFinal(checkout.status)) return accept(noChange(checkout));
-  const number = attempts.length + 1;
+  const number = nextNumber(attempts);
+  if (number > MAX_PAYMENT_ATTEMPTS)
+    return refuse("state_conflict", [
+      `checkout ${checkout.id} has no payment attempt left`,
+      `收款单 ${checkout.id} 没有剩余的支付尝试`,
+    ]);
   return move(checkout, "pending", { number, startedAt: now, outcome: null, finishedAt: null });
+}
+
+/** The number of a checkout's next attempt. */
+export function nextNumber(attempts: readonly Attempt[]): number {
+  return (attempts.at(-1)?.number ?? 0) + 1;
 }
 
 function finish(

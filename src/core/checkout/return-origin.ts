@@ -156,15 +156,6 @@ export function formatReturnOrigin({ origin, path }: ReturnOrigin): string {
   return `${origin}${path === ROOT_PATH ? "" : path}`;
 }
 
-/** Whether a text is an address as `formatReturnOrigin` writes it. */
-export function isFormattedReturnOrigin(text: string): boolean {
-  const slash = text.indexOf("/", text.indexOf("://") + 3);
-  const [origin, path] = slash < 0 ? [text, ROOT_PATH] : [text.slice(0, slash), text.slice(slash)];
-  return (
-    parseReturnOrigin(origin).ok && parseReturnPath(path).ok && formatReturnOrigin({ origin, path }) === text
-  );
-}
-
 /** The origin that the user probably meant by a refused text; undefined if the text is ambiguous. */
 export function guessOrigin(text: string): string | undefined {
   const isDoubtful = /[@\\%]|[^\x21-\x7e]/.test(text);

@@ -56,20 +56,6 @@ export function checkoutJson(checkout: Checkout, checkoutOrigin: string): string
   return JSON.stringify(wireOf(checkout, checkoutOrigin));
 }
 
-/**
- * The bytes of a checkout as an older version may have written them, with only these fields. Undefined if a required
- * field of the wire is missing from `fields`.
- */
-export function checkoutJsonWith(
-  fields: readonly string[],
-  checkout: Checkout,
-  checkoutOrigin: string,
-): string | undefined {
-  const known = Object.entries(wireOf(checkout, checkoutOrigin)).filter(([field]) => fields.includes(field));
-  const wire = Object.fromEntries(known);
-  return checkoutWire.safeParse(wire).success ? JSON.stringify(wire) : undefined;
-}
-
 /** `livemode` is always false (decision 20). */
 function wireOf(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
   return {

@@ -5,6 +5,7 @@ import { chineseIn } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
 import type { Words } from "../language.ts";
+import { isRecord } from "../json.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import { checkoutOperations } from "./operations/checkout.ts";
@@ -19,7 +20,7 @@ import { sandboxOperations } from "./operations/sandbox.ts";
 import { requestOperations } from "./operations/requests.ts";
 import { storesOperations } from "./operations/stores.ts";
 import { webhookOperations } from "./operations/webhook.ts";
-import { toDomainNames, wireFieldsAt, wireSchema } from "../shape/wire-names.ts";
+import { convertUnchecked, toDomainNames, wireFieldsAt, wireSchema } from "../shape/wire-names.ts";
 import { faultOperations } from "./operations/faults.ts";
 import type { DomainOf } from "../shape/fields.ts";
 
@@ -172,14 +173,20 @@ export function isRequestOf<Name extends OperationName>(name: Name, body: Reques
   return z.safeEncode(wireSchema(CONTROL_OPERATIONS[name].request), body).success;
 }
 
-/** Parses the answer of an operation from the wire; undefined if the answer does not match. */
+/**
+ * Parses the answer of an operation from the wire; undefined if the answer does not match. `isSameVersion`: the sandbox
+ * has the same schemas, so a value that does not match was stored by another program, and stays as it is.
+ */
 export function decodeAnswer<Name extends OperationName>(
   name: Name,
   body: unknown,
+  { isSameVersion = false } = {},
 ): AnswerOf<Name> | undefined {
   const { answer, bare } = CONTROL_OPERATIONS[name];
   const said = bare ? body : envelope.safeParse(body).data?.data;
-  return wireSchema(answer).safeParse(said).data as AnswerOf<Name> | undefined;
+  const parsed = wireSchema(answer).safeParse(said);
+  const isShown = !parsed.success && isSameVersion && isRecord(said);
+  return (isShown ? convertUnchecked(answer, said, "domain") : parsed.data) as AnswerOf<Name> | undefined;
 }
 
 /** Refuses an invalid request as the sandbox would, but with the field names of the code; for untyped callers. */
@@ -196,9 +203,14 @@ export function refusalInDomain(name: OperationName, message: string): string {
   return toDomainNames(CONTROL_OPERATIONS[name].request, message);
 }
 
-/** Encodes the answer of an operation for the wire, without the envelope, as `--json` prints it. */
+/**
+ * Encodes the answer of an operation for the wire, without the envelope, as `--json` prints it. A stored value that the
+ * schema refuses is shown as it is (decision 95).
+ */
 export function encodeAnswer<Name extends OperationName>(name: Name, answer: AnswerOf<Name>): Fields {
-  return z.encode(wireSchema(CONTROL_OPERATIONS[name].answer), answer) as Fields;
+  const schema = CONTROL_OPERATIONS[name].answer;
+  const encoded = z.safeEncode(wireSchema(schema), answer);
+  return (encoded.success ? encoded.data : convertUnchecked(schema, answer, "wire")) as Fields;
 }
 
 /** The number of list entries that are encoded at a time, which takes a few milliseconds. */

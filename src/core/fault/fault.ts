@@ -1,6 +1,12 @@
 import { fractionOf } from "../fraction.ts";
 import { isUuid } from "../text.ts";
-import { FAULT_ACTIONS, isApiAction, type ApiAction, type DeliveryAction } from "./actions.ts";
+import {
+  DELIVERY_ACTIONS,
+  FAULT_ACTIONS,
+  isApiAction,
+  type ApiAction,
+  type DeliveryAction,
+} from "./actions.ts";
 import type { FaultEntry, AppliedFault } from "./shapes.ts";
 
 /** A fault of a store that can still be applied. */
@@ -18,9 +24,9 @@ export function isApiFault(fault: Fault): fault is ApiFault {
   return isApiAction(fault.action);
 }
 
-/** Whether a fault applies to deliveries. */
+/** Whether a fault applies to deliveries. An unknown action, from another sandbox's snapshot, applies to nothing. */
 export function isDeliveryFault(fault: Fault): fault is DeliveryFault {
-  return !isApiAction(fault.action);
+  return DELIVERY_ACTIONS.some((action) => action === fault.action);
 }
 
 /** The value of the header for a fault. */

@@ -189,7 +189,7 @@ function originsItem(facts: ReadinessFacts, say: Translator): ItemFinding {
 }
 
 function isOnThisMachine(origin: string): boolean {
-  return origin.startsWith("http:") || isLoopback(new URL(origin).hostname);
+  return origin.startsWith("http:") || (URL.canParse(origin) && isLoopback(new URL(origin).hostname));
 }
 
 /**

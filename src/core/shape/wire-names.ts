@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { isRecord } from "../json.ts";
 import { camelCase, snakeCase } from "../text.ts";
 import en from "zod/v4/locales/en.js";
 
@@ -100,6 +101,27 @@ function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
     schema.clone({ ...schema.def, shape: domainShape }),
     { decode: (value) => renameKeys(value, domainNames), encode: (value) => renameKeys(value, wireNames) },
   );
+}
+
+/**
+ * Converts a value that its schema refuses, such as a text that another program has stored: fields get their names of
+ * the other side, and a value that does not fit stays as it is.
+ */
+export function convertUnchecked(schema: z.core.$ZodType, value: unknown, to: "wire" | "domain"): unknown {
+  const inside = (part: z.core.$ZodType) => (item: unknown) => convertUnchecked(part, item, to);
+  if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable)
+    return value === null || value === undefined ? value : inside(schema.def.innerType)(value);
+  if (schema instanceof z.ZodMiniArray && Array.isArray(value)) return value.map(inside(schema.def.element));
+  if (schema instanceof z.ZodMiniObject && isRecord(value))
+    return Object.fromEntries(
+      Object.entries(schema.shape).flatMap(([name, field]) => {
+        const [from, at] = to === "wire" ? [name, snakeCase(name)] : [snakeCase(name), name];
+        return Object.hasOwn(value, from) ? [[at, inside(field)(value[from])]] : [];
+      }),
+    );
+  const convert = to === "wire" ? z.safeEncode : z.safeDecode;
+  const converted = convert(below(schema), value);
+  return converted.success ? converted.data : value;
 }
 
 function renameKeys(

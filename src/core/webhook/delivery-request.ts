@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { isRecord, parseJson } from "../json.ts";
 import { FAULT_HEADER, faultHeader, parseFaultHeader } from "../fault/fault.ts";
 import type { AppliedFault } from "../fault/shapes.ts";
 import { DEFAULT_HEADER_NAMES, signHeaders } from "./signature.ts";
@@ -56,7 +57,7 @@ export function reconstructDeliveryRequest(
   audited: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
   parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets">,
 ): (DeliveryRequest & Pick<DeliveryParts, "realNow" | "fault">) | undefined {
-  const headers = readAuditedHeaders(audited);
+  const headers = readAuditedHeaders(audited.auditedHeaders);
   const fault = parseFaultHeader(headers[FAULT_HEADER] ?? "") ?? null;
   const timestamp =
     Number(headers[DEFAULT_HEADER_NAMES.timestamp]) + (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
@@ -66,12 +67,11 @@ export function reconstructDeliveryRequest(
   return isSame ? { ...request, realNow, fault } : undefined;
 }
 
-/** The audited headers, as names and values. */
-export function readAuditedHeaders({
-  auditedHeaders,
-}: Pick<DeliveryRequest, "auditedHeaders">): Readonly<Record<string, string>> {
-  // `deliveryRequest` wrote it as a record of texts.
-  return JSON.parse(auditedHeaders) as Record<string, string>;
+/** The audited headers, as names and values. Stored text that is no record is the value of `(not headers)`. */
+export function readAuditedHeaders(auditedHeaders: string): Readonly<Record<string, string>> {
+  const read = parseJson(auditedHeaders);
+  if (!isRecord(read)) return { "(not headers)": auditedHeaders };
+  return Object.fromEntries(Object.entries(read).map(([name, value]) => [name, String(value)]));
 }
 
 /** The secrets to sign with: the active secrets, a retired secret, or an invented secret. */

@@ -52,10 +52,3 @@ export function effectiveEndpoint(endpoint: Endpoint, heldBy: string | undefined
   const pausedBy = reason === LISTENER_AWAY_REASON ? "listener" : "request";
   return { ...endpoint, reason: reason ?? BY_REQUEST, pausedBy };
 }
-
-/** Whether a reason is valid for a state of an endpoint. */
-export function isReasonOf(state: EndpointState, reason: string | null): boolean {
-  if (state === "enabled") return reason === null;
-  if (state === "paused") return reason === null || reason === LISTENER_AWAY_REASON;
-  return [MANUAL_REASONS.off, ...Object.values(AUTOMATIC_REASONS)].some((one) => one === reason);
-}

@@ -9,7 +9,7 @@ type OriginOfStore = { readonly storeId: string; readonly origin: string };
 type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };
 
 /** Maximum number of return origins of one store. */
-export const MAX_RETURN_ORIGINS = 20;
+const MAX_RETURN_ORIGINS = 20;
 
 /** The origins to which a store's customers may be redirected, oldest first (decision 19). */
 export function listReturnOrigins({ store }: ServiceContext, storeId: string): ReturnOrigin[] {

@@ -40,13 +40,13 @@ export const storesHandlers = {
     createSnapshot(context, name, { storeId }),
   createSnapshot: async (context, { body: { name } }) => createSnapshot(context, name, "all"),
   listSnapshots: async (context) => accept({ snapshots: listSnapshots(context, context.snapshotStorage) }),
-  restoreStoreSnapshot: (context, { storeId, body: { name, adopt } }) =>
-    restoreNamedSnapshot(context, name, { scope: { storeId }, adopt }),
-  restoreSnapshot: async (context, { body: { name, all, adopt } }) => {
+  restoreStoreSnapshot: (context, { storeId, body: { name, ...options } }) =>
+    restoreNamedSnapshot(context, name, { scope: { storeId }, ...options }),
+  restoreSnapshot: async (context, { body: { name, all, ...options } }) => {
     const before = context.store.stores.all().map(({ id }) => id);
     const restored = await restoreNamedSnapshot(context, name, {
       scope: all === true ? "all" : "as_taken",
-      adopt,
+      ...options,
     });
     if (restored.ok) await endLeasesOfGone(context, before);
     return restored;

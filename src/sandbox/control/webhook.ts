@@ -8,6 +8,7 @@ import {
   type Endpoint,
   type EffectiveEndpoint,
 } from "../../core/webhook/endpoint.ts";
+import { readAuditedHeaders } from "../../core/webhook/delivery-request.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
@@ -256,8 +257,7 @@ function attemptEntry(attempt: DeliveryAttempt): DeliveryEntry["attempts"][numbe
   return {
     ...rest,
     by,
-    // We wrote this JSON: an object of strings.
-    headers: JSON.parse(headers) as Record<string, string>,
+    headers: readAuditedHeaders(headers),
     bodySha256,
     answer: answer === null ? null : Buffer.from(answer).toString("utf8"),
   };

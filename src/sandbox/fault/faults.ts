@@ -16,7 +16,7 @@ type FaultsContext = ServiceContext & {
 };
 
 /** Maximum number of faults in a store, because every request checks all of them. */
-export const MAX_FAULTS = 100;
+const MAX_FAULTS = 100;
 const SEED_BYTES = 8;
 
 /**

@@ -130,7 +130,7 @@ function toJsonLine({ at, status, method, target, milliseconds, note, requestId 
 
 function deliveryText(entry: DeliveryAttemptEntry): string {
   const { at, url, status, error, type, milliseconds, attempt, cause } = entry;
-  const { pathname, search } = new URL(url);
+  const { pathname, search } = URL.canParse(url) ? new URL(url) : { pathname: url, search: "" };
   const sent = `POST ${displayTarget(pathname + search)} ${status ?? error} ${type}`;
   return `${toIso(at).slice(11)}  → ${printable(sent)} ${milliseconds} ms, attempt ${attempt}${cause === "event" ? "" : `, ${cause}`}\n`;
 }

@@ -3,7 +3,7 @@ import type { Store } from "../../store/store.ts";
 
 /** Why a store from another sandbox's snapshot delivers nothing, and the remedy. */
 const FOREIGN_STORE_REASON =
-  "came with a snapshot of another sandbox; to deliver its events: checkout snapshots restore <name> --adopt, or checkout sandbox start --adopt";
+  "came with a snapshot of another sandbox; to deliver its events: checkout snapshots restore <name> --trust --adopt, or checkout sandbox start --adopt";
 
 /**
  * Why nothing is delivered from a store: its folder delivers nothing, or the store was restored but not adopted

@@ -1,15 +1,21 @@
 // Takes and restores snapshots. Their rows: store/snapshot/rows.ts, store/snapshot/take.ts; checks before a restore:
-// store/snapshot/image.ts, core/snapshot/origin.ts, sandbox/snapshot/judge.ts; names and files:
+// store/snapshot/image.ts, core/snapshot/origin.ts, store/snapshot/foreign.ts; names and files:
 // sandbox/snapshot/named.ts, host/folder/snapshots.ts.
+import type { Words } from "../../core/language.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import { NONCE_BYTES, openSecret, sealSecret, type SealedSecret } from "../../core/sealed-secret.ts";
+import {
+  isSigningSecret,
+  NONCE_BYTES,
+  openSecret,
+  sealSecret,
+  type SealedSecret,
+} from "../../core/sealed-secret.ts";
 import { SNAPSHOT_KEY_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
-import type { TargetPolicy } from "../../core/webhook/target.ts";
+import { foreignFault } from "../../store/snapshot/foreign.ts";
 import type { SnapshotImage } from "../../store/snapshot/image.ts";
 import { SnapshotConflict, SnapshotDamage } from "../../store/snapshot/rows.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
-import { judgeRows } from "../snapshot/judge.ts";
 import { SecretUnreadable } from "../webhook/signing-secret.ts";
 import type { ErasureContext } from "./erase.ts";
 import type { RestoreSummary } from "../../core/snapshot/shapes.ts";
@@ -22,8 +28,6 @@ export type SnapshotContext = Omit<ErasureContext, "store"> & {
   >;
   readonly world: Pick<World, "now" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
-  /** The addresses to which this sandbox may send. */
-  readonly targets: TargetPolicy;
   /** Why nothing is delivered from a store; undefined if deliveries are sent. */
   readonly heldBack: (storeId: string) => string | undefined;
   /** Processes everything due in these stores, and sends their due deliveries. */
@@ -76,7 +80,9 @@ function planOf({ store, world, masterKey }: TakingContext, scope: SnapshotScope
 }
 
 /** Options of a restore. */
-type RestoreOptions = {
+export type RestoreOptions = {
+  /** Whether to restore a snapshot that another sandbox took, or that was changed. Default: it is refused. */
+  readonly trust?: boolean | undefined;
   /** Whether to send the due deliveries in another sandbox's snapshot. Default: they are held. */
   readonly adopt?: boolean | undefined;
   /**
@@ -88,16 +94,17 @@ type RestoreOptions = {
 /**
  * Replaces stores with the stores of a snapshot, in one transaction, after the requests to the replaced stores have
  * ended. Restores one store, which is created if it does not exist, or all stores, and then deletes the others. The
- * scope `as_taken` is the scope with which the snapshot was taken. Due work in a snapshot that another sandbox took, or
- * that was changed, is held unless the snapshot is adopted, and each row must be valid (decision 95). Refuses with
- * `invalid_parameter` a file that is not a snapshot or is too new, and with `state_conflict` a store that the snapshot
- * does not contain, an id or key that another store has, or requests to a store that do not end.
+ * scope `as_taken` is the scope with which the snapshot was taken. A snapshot that another sandbox took, or that was
+ * changed, must be trusted; its due work is held unless it is adopted, and its evidence is not restored (decision 95).
+ * Refuses with `missing_parameter` such a snapshot without `trust`, with `invalid_parameter` a file that is not a
+ * snapshot or is too new, and with `state_conflict` a store that the snapshot does not contain, an id or key that another
+ * store has, or requests to a store that do not end.
  */
 export async function restoreSnapshot(
   context: SnapshotContext,
   scope: SnapshotScope | "as_taken",
   bytes: Uint8Array,
-  { adopt = false, isAdministrator = false }: RestoreOptions = {},
+  { trust = false, adopt = false, isAdministrator = false }: RestoreOptions = {},
 ): Promise<Outcome<RestoreSummary>> {
   const { store, masterKey } = context;
   const isOwn = store.snapshots.isOwn(bytes, { masterKey, home: store.home.path() });
@@ -107,16 +114,22 @@ export async function restoreSnapshot(
   try {
     const chosen = chooseStores(image, scope);
     if (!chosen.ok) return chosen;
-    const rules = { now: context.world.now(), targets: context.targets, isAdministrator };
-    const broken = isOwn ? undefined : judgeRows(image, rules);
-    if (broken !== undefined) return unfit(`a row is not valid: ${broken}`);
+    if (!isOwn && !trust) return refuse("missing_parameter", UNTRUSTED);
+    const rules = { now: context.world.now(), isAdministrator };
+    const broken = isOwn ? undefined : foreignFault(image.connection, rules);
+    if (broken !== undefined) return unfit(broken);
     // The stores of this sandbox's own snapshot are held back if they were held back when it was taken.
     const hold = adopt ? "release" : isOwn ? "as_taken" : "hold";
-    return await replaceStores(context, image, { ...chosen.value, hold });
+    return await replaceStores(context, image, { ...chosen.value, isOwn, hold });
   } finally {
     image.connection.close();
   }
 }
+
+const UNTRUSTED: Words = [
+  "trust: another sandbox took this snapshot, or it was changed since; its endpoints, keys and rows are its author's",
+  "trust：此快照由另一个沙箱创建，或之后被改动过；其中的接收端、密钥和数据均出自其作者",
+];
 
 /** Stores of a snapshot, and whether they replace the whole sandbox. */
 type StoreSelection = { readonly storeIds: readonly string[]; readonly isAll: boolean };
@@ -143,13 +156,18 @@ function chooseStores(
 async function replaceStores(
   context: SnapshotContext,
   image: SnapshotImage,
-  { storeIds, isAll, hold }: StoreSelection & { readonly hold: "release" | "as_taken" | "hold" },
+  {
+    storeIds,
+    isAll,
+    isOwn,
+    hold,
+  }: StoreSelection & { readonly isOwn: boolean; readonly hold: "release" | "as_taken" | "hold" },
 ): Promise<Outcome<RestoreSummary>> {
   const { store, world, masterKey, storeGate, assumptions, forgetStore } = context;
   const reseal = createResealer(world, {
     from: image.key,
     to: masterKey,
-    failure: ({ id }) => new SnapshotDamage(`the signing secret ${id} cannot be decrypted`),
+    failure: ({ id }) => new SnapshotDamage(`the signing secret ${id} cannot be read`),
   });
   const [only = ""] = storeIds;
   const rows = isAll ? "all" : { storeId: only };
@@ -158,7 +176,7 @@ async function replaceStores(
     const replaced = await refusingUnfit(() =>
       store.write(() => {
         const gone = here().filter((id) => !storeIds.includes(id));
-        store.snapshots.restore(image, { rows, storeIds, gone, reseal });
+        store.snapshots.restore(image, { isOwn, rows, storeIds, gone, reseal });
         if (hold !== "as_taken") for (const id of storeIds) store.heldStores[hold](id);
         store.instance.renew(world.freshId());
         for (const id of [...storeIds, ...gone]) assumptions.forget(id);
@@ -208,7 +226,7 @@ function createResealer(
 ): (sealed: SealedSecret) => SealedSecret {
   return (sealed) => {
     const secret = openSecret(sealed, from);
-    if (secret === undefined) throw failure(sealed);
+    if (secret === undefined || !isSigningSecret(secret)) throw failure(sealed);
     const { id, storeId } = sealed;
     return sealSecret(secret, { id, storeId, nonce: randomBytes(NONCE_BYTES) }, to);
   };

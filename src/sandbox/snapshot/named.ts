@@ -3,7 +3,13 @@ import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../.
 import type { Store } from "../../store/store.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import type { SnapshotStorage } from "./storage.ts";
-import { restoreSnapshot, takeSnapshot, writeSnapshot, type SnapshotContext } from "../runtime/snapshots.ts";
+import {
+  restoreSnapshot,
+  takeSnapshot,
+  writeSnapshot,
+  type RestoreOptions,
+  type SnapshotContext,
+} from "../runtime/snapshots.ts";
 import type { NamedSnapshot, RestoreSummary, TakenSnapshot } from "../../core/snapshot/shapes.ts";
 
 /** The dependencies of named snapshots. */
@@ -72,7 +78,10 @@ export function listSnapshots(
 export async function restoreNamedSnapshot(
   context: NamedSnapshotsContext,
   name: string,
-  { scope, adopt }: { readonly scope: SnapshotScope | "as_taken"; readonly adopt?: boolean | undefined },
+  {
+    scope,
+    ...options
+  }: { readonly scope: SnapshotScope | "as_taken" } & Pick<RestoreOptions, "trust" | "adopt">,
 ): Promise<Outcome<RestoreSummary>> {
   if ((context.snapshotStorage.size(name) ?? 0) > MAX_SNAPSHOT_BYTES)
     return refuse("invalid_parameter", [
@@ -80,9 +89,7 @@ export async function restoreNamedSnapshot(
       "快照过大，无法恢复",
     ]);
   const bytes = context.snapshotStorage.read(name);
-  return bytes === undefined
-    ? refuseUnknownSnapshot(name)
-    : restoreSnapshot(context, scope, bytes, { adopt });
+  return bytes === undefined ? refuseUnknownSnapshot(name) : restoreSnapshot(context, scope, bytes, options);
 }
 
 /** Removes a named snapshot. Refuses with `not_found`. */

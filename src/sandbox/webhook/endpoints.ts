@@ -34,7 +34,7 @@ export type EndpointsContext = ServiceContext &
 type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
 
 /** Maximum number of endpoints of a store. */
-export const MAX_ENDPOINTS = 20;
+const MAX_ENDPOINTS = 20;
 
 /** Maximum number of events whose redelivery a listener can request. */
 const MAX_REPLAYED = 100_000;

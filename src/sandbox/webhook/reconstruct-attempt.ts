@@ -43,7 +43,7 @@ export function reconstructAttempt(
   attempt: Pick<DeliveryAttempt, "startedAt" | "headers" | "bodyHash">,
 ): SentAttempt {
   const audited = { auditedHeaders: attempt.headers, bodyHash: attempt.bodyHash };
-  const headers = readAuditedHeaders(audited);
+  const headers = readAuditedHeaders(attempt.headers);
   const then = endpointSecretsAt(context, { id: endpointId, storeId }, attempt.startedAt);
   const { inForce: secrets, retired: retiredSecrets, owner, isUncertain } = then;
   const body = context.store.events.find(eventId)?.body;

@@ -31,11 +31,6 @@ export function columnsOf<Row>(table: string, ddl: string): Columns<Row> {
   };
 }
 
-/** A row with camelCase names. */
-export function valuesOf(row: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(row).map(([column, value]) => [camelCase(column), value]));
-}
-
 function selectAs(name: string): string {
   const column = snakeCase(name);
   return column === name ? name : `${column} AS ${name}`;

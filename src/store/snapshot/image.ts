@@ -24,14 +24,7 @@ import {
 } from "../connection/database.ts";
 import { applyMigrations, openDatabase } from "../connection/open-database.ts";
 import { SANDBOX_FILE } from "../schema.ts";
-import {
-  tablesToCopy,
-  hasReferencesAcrossStores,
-  readRows,
-  findStrayDelivery,
-  type CopiedTable,
-  type NamedRow,
-} from "./rows.ts";
+import { hasReferencesAcrossStores } from "./rows.ts";
 
 /**
  * The kind of a snapshot: "ckSN" in its header. It has the tables and schema versions of `sandbox.db`, but is not
@@ -56,12 +49,6 @@ export type SnapshotImage = SnapshotFacts & {
   /** The key that encrypts the snapshot's signing secrets. */
   readonly key: Uint8Array;
   readonly storeIds: readonly string[];
-  /** The tables whose rows are copied. */
-  readonly tables: () => readonly CopiedTable[];
-  /** The rows of a table, in the order of `readRows`. */
-  readonly rows: (table: CopiedTable) => Iterable<NamedRow>;
-  /** The id of a delivery that does not match its event; undefined if there is none. */
-  readonly strayDelivery: () => string | undefined;
 };
 
 /** The kind of file, and the addon to open it with. */
@@ -280,15 +267,7 @@ function checkImage(
   // With a single store, no row can refer to another store.
   if (storeIds.length > 1 && hasReferencesAcrossStores(connection))
     return refuseDamaged("rows of one store refer to rows of another");
-  return accept({
-    ...about,
-    format: version,
-    connection,
-    storeIds,
-    tables: () => tablesToCopy(connection),
-    rows: (table) => readRows(connection, table),
-    strayDelivery: () => findStrayDelivery(connection),
-  });
+  return accept({ ...about, format: version, connection, storeIds });
 }
 
 function templateOf(options: ImageOptions, version: number): Template {

@@ -15,6 +15,8 @@ export class SnapshotDamage extends Error {
 export type CopiedTable = {
   readonly name: string;
   readonly columns: readonly string[];
+  /** The columns of type INTEGER. */
+  readonly integers: readonly string[];
   /** The columns of its primary key. */
   readonly key: readonly string[];
   /** Whether the order of creation of its rows matters. */
@@ -94,6 +96,7 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
       return {
         name,
         columns: columns.map((column) => column.name),
+        integers: columns.flatMap((column) => (column.type === "INTEGER" ? [column.name] : [])),
         key: columns
           .filter(({ pk }) => pk > 0)
           .toSorted((left, right) => left.pk - right.pk)
@@ -209,38 +212,6 @@ function* slicesOf<Value>(values: Iterable<Value>, atOnce: number): Generator<re
     slice = [];
   }
   yield slice;
-}
-
-/** The order in which rows are read, if it is not the order of their key: the rows of a checkout are adjacent. */
-const READ_ORDERS: ReadonlyMap<string, string> = new Map(
-  Object.entries({ events: "checkout_id, sequence", idempotency_keys: "checkout_id, key" }),
-);
-
-/** A row as an object. */
-export type NamedRow = Readonly<Record<string, unknown>>;
-
-/** Reads the rows that a snapshot copies from a table, of all stores, by key or by checkout. */
-export function readRows(
-  connection: Connection,
-  { name, columns, key }: Pick<CopiedTable, "name" | "columns" | "key">,
-): IterableIterator<NamedRow> {
-  const kept = KEPT_CONDITIONS.get(name);
-  const where = kept === undefined ? "" : `WHERE ${kept}`;
-  const order = READ_ORDERS.get(name) ?? key.join(", ");
-  return connection
-    .prepare<[], NamedRow>(`SELECT ${columns.join(", ")} FROM ${name} ${where} ORDER BY ${order}`)
-    .iterate();
-}
-
-/** The id of a delivery with another checkout or sequence than its event; undefined if there is none. */
-export function findStrayDelivery(connection: Connection): string | undefined {
-  return connection
-    .prepare<[], string>(
-      `SELECT deliveries.id FROM deliveries JOIN events ON events.id = event_id
-       WHERE deliveries.checkout_id IS NOT events.checkout_id OR deliveries.sequence <> events.sequence LIMIT 1`,
-    )
-    .pluck()
-    .get();
 }
 
 /** Inserts rows unchanged; an existing merchant is skipped. */

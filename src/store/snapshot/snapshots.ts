@@ -5,6 +5,7 @@ import { lazyValue } from "../../core/lazy.ts";
 import type { StoreClearer } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
 import { chooseHeads } from "../webhook/delivery-queues.ts";
+import { EVIDENCE_TABLES } from "./foreign.ts";
 import { hasOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage, type SnapshotRefusal } from "./image.ts";
 import { SECRETS_TABLE, createSnapshotTaker, type SnapshotSource } from "./take.ts";
 import {
@@ -21,6 +22,8 @@ import {
 
 /** The stores that a snapshot replaces. `gone`: existing stores that the snapshot does not contain. */
 type Replacement = {
+  /** Whether this sandbox took the snapshot: only then the evidence in it is restored. */
+  readonly isOwn: boolean;
   readonly rows: RowSelection;
   readonly storeIds: readonly string[];
   readonly gone: readonly string[];
@@ -69,7 +72,7 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
 function restore(
   { connection, tables, clearing, changed }: CopyContext,
   { connection: image }: SnapshotImage,
-  { rows: of, storeIds, gone, reseal }: Replacement,
+  { isOwn, rows: of, storeIds, gone, reseal }: Replacement,
 ): void {
   // References are checked at the end, when all referenced rows exist.
   connection.pragma("defer_foreign_keys = ON");
@@ -79,6 +82,7 @@ function restore(
   if (of === "all") connection.exec("DELETE FROM merchants");
   try {
     for (const table of tables()) {
+      if (!isOwn && EVIDENCE_TABLES.has(table.name)) continue;
       const rows = selectRows(image, table, of);
       insertRows(connection, table, prepareRows(connection, table, { rows, reseal }));
     }

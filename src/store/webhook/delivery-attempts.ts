@@ -1,4 +1,5 @@
-import type { AttemptFacts } from "../../core/network/connection-fault.ts";
+import { parseJson } from "../../core/json.ts";
+import { attemptFacts, type AttemptFacts } from "../../core/network/connection-fault.ts";
 import type { DeliveryState } from "../../core/webhook/delivery.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
@@ -182,7 +183,7 @@ function prepareCopy(connection: Connection) {
 function withFacts<Attempt extends { readonly facts: string | null }>(
   attempt: Attempt,
 ): Omit<Attempt, "facts"> & { readonly facts: AttemptFacts | null } {
-  const { facts } = attempt;
-  // We wrote this JSON, or a snapshot's rule has checked it.
-  return { ...attempt, facts: facts === null ? null : (JSON.parse(facts) as AttemptFacts) };
+  const facts = attemptFacts.safeParse(parseJson(attempt.facts ?? "")).data;
+  // Another sandbox's snapshot can contain any text.
+  return { ...attempt, facts: facts ?? (attempt.facts === null ? null : { message: attempt.facts }) };
 }

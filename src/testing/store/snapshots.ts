@@ -8,7 +8,7 @@ import type { Identities } from "./identities.ts";
 const NO_BYTES = refuse("invalid_parameter", "the snapshot must be a Uint8Array, as snapshot() returns it");
 
 /** The options of every restore: a test passes the bytes itself and has all rights, so no consent is needed. */
-const ADOPT_OPTIONS = { adopt: true, isAdministrator: true };
+const ALL_RIGHTS = { trust: true, adopt: true, isAdministrator: true };
 
 type Scope = Parameters<typeof takeSnapshot>[1];
 
@@ -34,9 +34,7 @@ export async function restoreInto(
 ): Promise<readonly string[]> {
   const restored = await whileOpen(running, async () =>
     // A caller without types can pass anything. In jest, a Uint8Array may be from another realm.
-    ArrayBuffer.isView(snapshot)
-      ? restoreSnapshot(running.context, scope, snapshot, ADOPT_OPTIONS)
-      : NO_BYTES,
+    ArrayBuffer.isView(snapshot) ? restoreSnapshot(running.context, scope, snapshot, ALL_RIGHTS) : NO_BYTES,
   );
   if (!restored.ok) throw new CheckoutError(answerOfRefusal(restored.refusal));
   refuseClosed(running);

@@ -13,10 +13,12 @@ const snapshotName = z
   .check(z.regex(SNAPSHOT_NAME, "must have 1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit"));
 const oneSnapshot = z.strictObject({ name: snapshotName });
 const restoreOne = z.extend(oneSnapshot, {
+  /** Restores a snapshot that another sandbox took, or that was changed (decision 95). Default: it is refused. */
+  trust: z.optional(z.boolean()),
   /** Delivers due events from another sandbox's snapshot (decision 95). Default: they are held. */
   adopt: z.optional(z.boolean()),
 });
-const ofRestore = ["invalid_parameter", "not_found", "state_conflict"] as const;
+const ofRestore = ["missing_parameter", "invalid_parameter", "not_found", "state_conflict"] as const;
 
 /** The operations on the stores of a sandbox (decision 90); `storeSummary` shows one store. */
 export const storesOperations = {
@@ -105,7 +107,7 @@ export const storesOperations = {
     path: "/snapshots/restore",
     summary: "Restores a store from a snapshot",
     description:
-      "Replaces one store with its state in a snapshot, in one transaction; other stores stay unchanged. Refuses an unknown snapshot, a damaged snapshot, and a snapshot that does not contain this store.",
+      "Replaces one store with its state in a snapshot, in one transaction; other stores stay unchanged. Refuses an unknown snapshot, a damaged snapshot, another sandbox's snapshot without `trust`, and a snapshot that does not contain this store.",
     request: () => restoreOne,
     answer: () => restoreSummary,
     entersStore: false,
@@ -116,7 +118,7 @@ export const storesOperations = {
     path: "/snapshots/restore",
     summary: "Restores a snapshot",
     description:
-      "Replaces one store, which is created if it does not exist, or all stores with their state in a snapshot, in one transaction, and returns the restored stores. Refuses an unknown or damaged snapshot, and with `all` the snapshot of a single store.",
+      "Replaces one store, which is created if it does not exist, or all stores with their state in a snapshot, in one transaction, and returns the restored stores. Refuses an unknown or damaged snapshot, another sandbox's snapshot without `trust`, and with `all` the snapshot of a single store.",
     request: () =>
       z.extend(restoreOne, {
         /** Whether to refuse a snapshot of one store. Default: false. */

@@ -161,7 +161,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   // Not below a store, as with `reset`: a restore waits until the requests of the replaced stores have ended.
   actionRoute("/portal/snapshots/restore", {
     operation: "restoreSnapshot",
-    read: nameIn,
+    read: (fields) => ({ name: fields.get("name"), ...(fields.has("trust") && { trust: true }) }),
     leadsTo: (_view, { stores }) => storesOf(stores),
     notice: restoreNotice,
     form: STORES,

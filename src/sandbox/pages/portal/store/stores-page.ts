@@ -211,6 +211,7 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Tab
     {
       action: "/portal/snapshots/restore",
       label: TEXTS.restoreNow,
+      content: html`<label><input type="checkbox" name="trust" /> ${TEXTS.trust}</label>`,
       fields: { ...fields, ...pageField(view) },
       style: "danger",
     },

@@ -311,6 +311,7 @@ export const STORES_TEXTS = {
     `${name} replaces the current state of its store, or of the whole sandbox. Everything that happened since is lost.`,
     `${name} 的内容（一个商店或整个沙箱）将取代当前状态。快照之后发生的一切都会丢失。`,
   ],
+  trust: ["Trust a snapshot that another sandbox took", "信任由其他沙箱创建的快照"],
   removeNow: ["Remove this snapshot", "移除此快照"],
   removeQuestion: (name: string) => [
     `The snapshot ${name} is deleted. Stores that were restored from it stay unchanged.`,

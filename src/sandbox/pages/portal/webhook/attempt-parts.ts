@@ -5,7 +5,7 @@ import { printable } from "../../../../core/text.ts";
 import { KEPT_ANSWER_BYTES } from "../../../../core/webhook/delivery.ts";
 import { quote } from "../../../../core/shell/quote.ts";
 import { DEFAULT_HEADER_NAMES } from "../../../../core/webhook/signature.ts";
-import { html, type Html } from "../../../../web/html.ts";
+import { html, knownText, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import {
@@ -79,8 +79,8 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
   return [
     [WEBHOOK_TEXTS.to, address === null ? url : `${url} (${address})`],
     [COMMON_WORDS.answer, result],
-    attempt.madeBy && [WEBHOOK_TEXTS.causeOf, WEBHOOK_TEXTS.causes[attempt.madeBy]],
-    fault && [COMMON_WORDS.fault, fault],
+    attempt.madeBy === null ? null : [WEBHOOK_TEXTS.causeOf, knownText(WEBHOOK_TEXTS.causes, attempt.madeBy)],
+    fault === null ? null : [COMMON_WORDS.fault, fault],
     cause && [WEBHOOK_TEXTS.cause, html`${cause.cause}`],
     cause && [COMMON_WORDS.help, copyableText(fillInIds(cause.next, delivery))],
     finishedAt === null || (nextAt === null && ended === "") ? null : [WEBHOOK_TEXTS.next, next],

@@ -1,0 +1,83 @@
+// Checks of another sandbox's snapshot, beyond those of every snapshot (store/snapshot/image.ts). Columns are checked by
+// their names and types, so a new table needs no rule; texts without a check are text wherever they are shown.
+import { FIRST_MOMENT, LAST_MOMENT } from "../../core/clock.ts";
+import type { Connection } from "../connection/connection.ts";
+import { tablesToCopy, type CopiedTable } from "./rows.ts";
+
+/**
+ * What another sandbox observed of its client: evidence for its own checklist, and requests that only its log has. Only
+ * a sandbox's own snapshots restore these rows.
+ */
+export const EVIDENCE_TABLES: ReadonlySet<string> = new Set([
+  "drills",
+  "explorations",
+  "waivers",
+  "idempotency_uses",
+  "assumption_uses",
+]);
+
+/** The time of the restore, in real milliseconds, and whether an administrator restores the snapshot. */
+type ForeignRules = { readonly now: number; readonly isAdministrator: boolean };
+
+/** Why a snapshot that another sandbox took, or that was changed, is not restored; undefined if it can be. */
+export function foreignFault(connection: Connection, rules: ForeignRules): string | undefined {
+  for (const table of tablesToCopy(connection)) {
+    const fault = columnFault(connection, table);
+    if (fault !== undefined) return `${table.name}: ${fault}`;
+  }
+  return storeFault(connection, rules);
+}
+
+/** The first column of a table with a value that is no number, time or id of the program; undefined if there is none. */
+function columnFault(connection: Connection, { name, columns, integers }: CopiedTable): string | undefined {
+  const rules = columns.flatMap((column): readonly ColumnRule[] => {
+    if (TIME_COLUMN.test(column)) return [{ column, ...TIME }];
+    if (integers.includes(column)) return [{ column, ...INTEGER }];
+    return ID_COLUMN.test(column) && name !== "prices" ? [{ column, ...ID }] : [];
+  });
+  if (rules.length === 0) return undefined;
+  const wrong = rules.map(({ column, isWrong }) => `max(${isWrong(column)})`);
+  const found = connection
+    .prepare<[], (number | null)[]>(`SELECT ${wrong.join(", ")} FROM ${name}`)
+    .raw()
+    .get();
+  const broken = rules.find((_, at) => found?.[at] === 1);
+  return broken && `${broken.column} is not ${broken.expected}`;
+}
+
+type ColumnRule = typeof INTEGER & { readonly column: string };
+
+const ID_COLUMN = /^(?:first_)?(?:request_)?id$/;
+const UUID_GLOB = [8, 4, 4, 4, 12].map((digits) => "[0-9a-f]".repeat(digits)).join("-");
+const ID = { isWrong: (column: string) => `${column} NOT GLOB '${UUID_GLOB}'`, expected: "an id" };
+const TIME_COLUMN = /^(?:at|until|failing_since|\w+_at)$/;
+const TIME = between(FIRST_MOMENT, LAST_MOMENT, "a time in the years 0 to 9999");
+const INTEGER = between(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, "an exact number in JavaScript");
+
+function between(first: number, last: number, expected: string) {
+  return { isWrong: (column: string) => `${column} NOT BETWEEN ${first} AND ${last}`, expected };
+}
+
+function storeFault(connection: Connection, { now, isAdministrator }: ForeignRules): string | undefined {
+  const isAny = (condition: string): boolean =>
+    connection.prepare<[], number>(`SELECT EXISTS (${condition})`).pluck().get() === 1;
+  if (
+    isAny(
+      `SELECT 1 FROM stores WHERE ${between(FIRST_MOMENT - now, LAST_MOMENT - now, "").isWrong("clock_offset")}`,
+    )
+  )
+    return "stores: a clock is beyond the years 0 to 9999";
+  if (
+    isAny(
+      `SELECT 1 FROM stores WHERE NOT EXISTS (SELECT 1 FROM signing_secrets
+       WHERE store_id = stores.id AND endpoint_id IS NULL AND retired_at IS NULL)`,
+    )
+  )
+    return "signing_secrets: a store has no active signing secret";
+  if (
+    !isAdministrator &&
+    isAny("SELECT 1 FROM admin_acts WHERE action IN ('approve_credential', 'open_gate')")
+  )
+    return "admin_acts: only an administrator of this sandbox may approve production or open its gate";
+  return undefined;
+}
