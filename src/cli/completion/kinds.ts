@@ -5,34 +5,18 @@ import type { Option } from "commander";
 /** A value that can be inserted, and its description. */
 export type Completion = { readonly value: string; readonly about: string };
 
-/** A kind of values of the sandbox. */
-export type ValueKind =
-  | "checkout"
-  | "orderId"
-  | "event"
-  | "request"
-  | "endpoint"
-  | "fault"
-  | "key"
-  | "price"
-  | "origin"
-  | "store"
-  | "snapshot";
+/** A kind of values of the sandbox that people type. Other ids are copied from a list. */
+export type ValueKind = "checkout" | "orderId" | "endpoint" | "fault" | "store" | "snapshot";
 
 /** The kind of the argument of a command, by its words. */
 const ARGUMENTS: ReadonlyMap<string, ValueKind> = new Map([
   ...["sandbox pay", "orders get", "sessions get", "explain", "open"].map(
     (words) => [words, "checkout"] as const,
   ),
-  ...["events get", "events replay"].map((words) => [words, "event"] as const),
-  ["requests get", "request"],
   ...["remove", "enable", "disable", "pause", "test", "secret", "rotate-secret"].map(
     (verb) => [`endpoints ${verb}`, "endpoint"] as const,
   ),
   ["faults remove", "fault"],
-  ["keys revoke", "key"],
-  ...["prices retire", "admin approve-price", "admin revoke-price"].map((words) => [words, "price"] as const),
-  ["return-origins remove", "origin"],
   ...["stores use", "stores show", "stores delete"].map((words) => [words, "store"] as const),
   ...["snapshots restore", "snapshots remove"].map((words) => [words, "snapshot"] as const),
 ]);
@@ -41,7 +25,6 @@ const OPTIONS: ReadonlyMap<string, ValueKind> = new Map([
   ["order-id", "orderId"],
   ["checkout", "checkout"],
   ["endpoint", "endpoint"],
-  ["price-id", "price"],
   ["store", "store"],
 ]);
 

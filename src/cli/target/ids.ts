@@ -125,6 +125,15 @@ export function hintForIds(kind: IdKind): string {
   return KINDS[kind].shownBy;
 }
 
+/** The newest items of a kind, with their ids. */
+export function listNewest(
+  context: Context,
+  kind: IdKind,
+  target: ControlTarget,
+): Promise<readonly Candidate[]> {
+  return KINDS[kind].newest({ context, target }, "");
+}
+
 async function findByEnding(where: SearchScope, kind: IdKind, text: string): Promise<string | undefined> {
   if (!isShortId(text)) return undefined;
   const ending = text.toLowerCase();
