@@ -55,11 +55,11 @@ const LAYERS: Readonly<
   client: { folders: ["core", "world.ts"], packages: [] },
   host: { folders: ["sandbox", "store", "core", "world.ts"], packages: ["node:path"] },
   hosted: {
-    folders: ["sandbox", "store", "web", "core", "world.ts"],
-    packages: ["cloudflare:workers", "node:buffer", "node:crypto"],
+    folders: ["host", "sandbox", "store", "web", "core", "world.ts"],
+    packages: ["cloudflare:workers", "node:buffer", "node:crypto", "node:path"],
   },
   cli: {
-    folders: ["host", "sandbox", "client", "store", "web", "core", "world.ts", "version.ts"],
+    folders: ["host", "hosted", "sandbox", "client", "store", "web", "core", "world.ts", "version.ts"],
     packages: [
       "commander",
       "@modelcontextprotocol/sdk/server/index.js",

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { build } from "rolldown";
-import { WORKER_FILE } from "../../src/core/config/hosted-settings.ts";
+import { WORKER_FILE } from "../../src/core/config/file-name.ts";
 import { common, oneFile } from "./bundle.ts";
 
 /** Makes the Worker of a hosted service in a folder. */

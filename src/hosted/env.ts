@@ -1,10 +1,10 @@
 import type { Objects } from "cloudflare:workers";
-import type { FirstStore, HostedSettings } from "../core/config/hosted-settings.ts";
+import type { FirstStore, HostedSettings } from "./shared/settings.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { NewStore } from "../sandbox/runtime/seed.ts";
 import type { StoreDetails } from "../store/stores.ts";
 import type { SandboxDescription } from "../core/sandbox/description.ts";
-import type { Mark } from "../core/hosted/marks.ts";
+import type { Mark } from "./shared/marks.ts";
 
 /** The values of a new store. */
 export type StoreInput = {

@@ -1,5 +1,5 @@
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
-import type { HostedSettings } from "../core/config/hosted-settings.ts";
+import type { HostedSettings } from "./shared/settings.ts";
 import { areaOf } from "../sandbox/areas.ts";
 import { admitToControl } from "../sandbox/control-admission.ts";
 import { hostsOf } from "../sandbox/sandbox.ts";

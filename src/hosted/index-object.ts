@@ -1,6 +1,6 @@
 import { DurableObject, type ObjectState } from "cloudflare:workers";
 import { NEW_MERCHANT } from "../core/control/operations/stores.ts";
-import type { FirstStore } from "../core/config/hosted-settings.ts";
+import type { FirstStore } from "./shared/settings.ts";
 import { accept, mapValue, refuse, type Outcome } from "../core/outcome.ts";
 import { chooseStores, finishErasures } from "../sandbox/runtime/erase.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
@@ -12,7 +12,7 @@ import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
 import { toWorkerResponse } from "./answer.ts";
 import { createConnection, toObjectFailure } from "./connection.ts";
 import type { HostedEnv, IndexCalls } from "./env.ts";
-import { markOfId, objectName, type Mark } from "../core/hosted/marks.ts";
+import { markOfId, objectName, type Mark } from "./shared/marks.ts";
 import { REFUSED_OPERATIONS, type OperationOverrides } from "./operations.ts";
 import { createHostedSandbox } from "./sandbox.ts";
 import { migrateTables, openObjectStore, type ObjectStore } from "./store.ts";

@@ -1,6 +1,6 @@
 import { parseAuthorization } from "../core/credential.ts";
 import { CONTROL_PREFIX, DEFAULT_STORE } from "../core/control/protocol.ts";
-import { markOfId, markOfKey, type Mark } from "../core/hosted/marks.ts";
+import { markOfId, markOfKey, type Mark } from "./shared/marks.ts";
 
 /**
  * The place that answers a request: the object of a store, of the first store or of the index, or the Worker itself.

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { HostedSettings } from "../core/config/hosted-settings.ts";
+import type { HostedSettings } from "./shared/settings.ts";
 import { servedSettingsOf } from "../core/config/settings.ts";
 import { SILENT_LOG } from "../sandbox/runtime/access-log.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";

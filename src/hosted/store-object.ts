@@ -1,7 +1,7 @@
 import { DurableObject, type ObjectState, type ObjectStorage } from "cloudflare:workers";
-import type { FirstStore } from "../core/config/hosted-settings.ts";
+import type { FirstStore } from "./shared/settings.ts";
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
-import { INDEX_NAME } from "../core/hosted/marks.ts";
+import { INDEX_NAME } from "./shared/marks.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { runOperation } from "../sandbox/control/handlers.ts";
 import { finishErasures, resetStores } from "../sandbox/runtime/erase.ts";

@@ -1,7 +1,7 @@
 // The Worker of a hosted service (decision 124). Routing: hosted/routing.ts; the checks before any object:
 // hosted/gate.ts; objects: hosted/store-object.ts, hosted/index-object.ts; bundling: bin/build/worker.ts.
 import { WorkerEntrypoint, type Stub } from "cloudflare:workers";
-import { INDEX_NAME, objectFileName, objectName, OBJECT_CLASSES, type Mark } from "../core/hosted/marks.ts";
+import { INDEX_NAME, objectFileName, objectName, OBJECT_CLASSES, type Mark } from "./shared/marks.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import { failedResponse, toWorkerResponse, refuseUnreadable } from "./answer.ts";
 import type { HostedEnv, ObjectCalls } from "./env.ts";

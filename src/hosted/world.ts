@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { randomBytes, randomUUID } from "node:crypto";
 import { isError } from "../core/outcome.ts";
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
-import { MARK_COUNT, markedKeyBytes, markedUuid, type Mark } from "../core/hosted/marks.ts";
+import { MARK_COUNT, markedKeyBytes, markedUuid, type Mark } from "./shared/marks.ts";
 
 /** The world of a sandbox in a Worker. */
 export type WorkerWorld = Pick<

@@ -1,5 +1,5 @@
 // Reads the databases of a hosted service while it does not run. Their tables: store/tables.ts; who writes them:
-// hosted/store.ts; what a start does with the answers: host/hosted/state.ts.
+// hosted/store.ts; what a start does with the answers: hosted/dev/state.ts.
 import Database from "better-sqlite3";
 import { accept, type Outcome } from "../core/outcome.ts";
 import {

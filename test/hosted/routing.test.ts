@@ -9,7 +9,7 @@ import {
   markOfKey,
   MARK_COUNT,
   objectName,
-} from "../../src/core/hosted/marks.ts";
+} from "../../src/hosted/shared/marks.ts";
 import { placeOf } from "../../src/hosted/routing.ts";
 
 const marks = fc.integer({ min: 0, max: MARK_COUNT - 1 });

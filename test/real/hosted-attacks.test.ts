@@ -6,7 +6,7 @@ import { connect as openSocket } from "node:net";
 import { join } from "node:path";
 import { onTestFinished, expect, test } from "vitest";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
-import { markedUuid, MARK_COUNT } from "../../src/core/hosted/marks.ts";
+import { markedUuid, MARK_COUNT } from "../../src/hosted/shared/marks.ts";
 import { NEVER_SENT_TO, PRIVATE_RANGES } from "../../src/core/network/ranges.ts";
 import { SEED, seededRandom, size, FULL } from "../support/campaign.ts";
 import { createHostedStore, databaseOf, startHosted, type HostedService } from "../support/hosted.ts";

@@ -10,8 +10,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { WORKERD_VERSION } from "../../src/host/hosted/workerd-config.ts";
-import { indexPath } from "../../src/host/hosted/state.ts";
+import { WORKERD_VERSION } from "../../src/hosted/dev/workerd-config.ts";
+import { indexPath } from "../../src/hosted/dev/state.ts";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { backUpByPage } from "../support/backup.ts";
 import { eventually } from "../support/eventually.ts";

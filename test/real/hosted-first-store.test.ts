@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { FirstStore } from "../../src/core/config/hosted-settings.ts";
+import type { FirstStore } from "../../src/hosted/shared/settings.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
-import { markedKeyBytes, markedUuid } from "../../src/core/hosted/marks.ts";
+import { markedKeyBytes, markedUuid } from "../../src/hosted/shared/marks.ts";
 import { stateFile } from "../../src/host/folder/files.ts";
 import { startHosted } from "../support/hosted.ts";
 

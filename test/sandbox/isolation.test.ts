@@ -6,7 +6,7 @@ import {
   type OperationName,
 } from "../../src/core/control/operations.ts";
 import { formatTestKey, hashKey, SCOPES, type Scope } from "../../src/core/credential.ts";
-import { markedKeyBytes, markOfId } from "../../src/core/hosted/marks.ts";
+import { markedKeyBytes, markOfId } from "../../src/hosted/shared/marks.ts";
 import { AREAS } from "../../src/sandbox/areas.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { formTokenIn } from "../support/payment-model.ts";

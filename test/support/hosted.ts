@@ -5,14 +5,15 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { markedKeyBytes, markOfId } from "../../src/core/hosted/marks.ts";
+import { markedKeyBytes, markOfId } from "../../src/hosted/shared/marks.ts";
 import { createSeeded, type Site } from "./raw-requests.ts";
 import { sendRaw } from "./send-raw.ts";
 import type { V1Sandbox } from "./v1-sandboxes.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey } from "../../src/core/credential.ts";
-import { WORKER_FILE, type FirstStore } from "../../src/core/config/hosted-settings.ts";
+import { WORKER_FILE } from "../../src/core/config/file-name.ts";
+import type { FirstStore } from "../../src/hosted/shared/settings.ts";
 import { stateFile } from "../../src/host/folder/files.ts";
-import { SECRET_BINDINGS, workerdConfig } from "../../src/host/hosted/workerd-config.ts";
+import { SECRET_BINDINGS, workerdConfig } from "../../src/hosted/dev/workerd-config.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const MAX_START_MS = 20_000;

@@ -14,7 +14,7 @@ import {
   readAdminToken,
   readCredentials,
 } from "../../host/folder/state-folder.ts";
-import { readHostedState } from "../../host/hosted/state.ts";
+import { readHostedState } from "../../hosted/dev/state.ts";
 import { checkContents } from "../../host/folder/trust.ts";
 import { isTyped } from "../option-rules.ts";
 import { findingOf, SKIPPED_FOLDER, type Check, type CheckSubjects, type Finding } from "./subjects.ts";

@@ -1,5 +1,5 @@
 import { parseTargetHost } from "../../core/webhook/target.ts";
-import { serveHosted, type HostedOptions } from "../../host/hosted/serve.ts";
+import { serveHosted, type HostedOptions } from "../../hosted/dev/serve.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import { listOption, toOptionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import { wholeNumberParser } from "../parsers.ts";

@@ -6,3 +6,6 @@ export const CONFIG_PATH = "/__sandbox/config";
  * configuration load.
  */
 export const CONFIG_FILE = "checkout.config.json";
+
+/** The Worker of a hosted service: a file of this program, which is copied next to the configuration of its runtime. */
+export const WORKER_FILE = "hosted-worker.mjs";

@@ -1,5 +1,5 @@
 // The address ranges of both editions: a sandbox checks an address itself (`core/webhook/target.ts`); a hosted service
-// gives the same table to the network of its runtime (`host/hosted/workerd-config.ts`).
+// gives the same table to the network of its runtime (`hosted/dev/workerd-config.ts`).
 import ipaddr from "ipaddr.js";
 import { lazyValue } from "../lazy.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { WORKER_FILE } from "../../core/config/hosted-settings.ts";
+import { WORKER_FILE } from "../../core/config/file-name.ts";
 import { SNAPSHOTS_FOLDER } from "../../core/snapshot/snapshot.ts";
 
 const FILES = {

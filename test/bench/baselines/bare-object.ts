@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { DurableObject, WorkerEntrypoint, type ObjectState, type Objects } from "cloudflare:workers";
-import { markedUuid } from "../../../src/core/hosted/marks.ts";
+import { markedUuid } from "../../../src/hosted/shared/marks.ts";
 import { SANDBOX_FILE } from "../../../src/store/schema.ts";
 import {
   bareCreate,

@@ -1,10 +1,10 @@
-// Finds and runs workerd. Its version and its configuration: host/hosted/workerd-config.ts.
+// Finds and runs workerd. Its version and its configuration: hosted/dev/workerd-config.ts.
 import { basename, dirname, join } from "node:path";
-import type { FirstStore } from "../../core/config/hosted-settings.ts";
+import type { FirstStore } from "../shared/settings.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { quote } from "../../core/shell/quote.ts";
 import type { ShellResult, World } from "../../world.ts";
-import { stateFile } from "../folder/files.ts";
+import { stateFile } from "../../host/folder/files.ts";
 import { SECRET_BINDINGS, WORKERD_VERSION } from "./workerd-config.ts";
 
 /** The secrets of a service, which workerd reads from its environment. */

@@ -1,6 +1,7 @@
 // The configuration of workerd for a hosted service on this machine (decision 124). The Worker: hosted/worker.ts.
-import { WORKER_FILE, type HostedSettings } from "../../core/config/hosted-settings.ts";
-import { OBJECT_CLASSES } from "../../core/hosted/marks.ts";
+import { WORKER_FILE } from "../../core/config/file-name.ts";
+import type { HostedSettings } from "../shared/settings.ts";
+import { OBJECT_CLASSES } from "../shared/marks.ts";
 import { deniedBlocks } from "../../core/network/ranges.ts";
 
 /** The version of workerd that the Worker is tested with. */

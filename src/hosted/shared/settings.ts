@@ -1,7 +1,4 @@
-import type { RateLimit } from "../request/rate-limit.ts";
-
-/** The Worker of a hosted service: a file of this program, which is copied next to the configuration of its runtime. */
-export const WORKER_FILE = "hosted-worker.mjs";
+import type { RateLimit } from "../../core/request/rate-limit.ts";
 
 /** The settings of a hosted service: the binding `SETTINGS`, in JSON. */
 export type HostedSettings = {

@@ -1,6 +1,7 @@
-// Runs a hosted service on this machine, in workerd. Its configuration: host/hosted/workerd-config.ts; the Worker:
+// Runs a hosted service on this machine, in workerd. Its configuration: hosted/dev/workerd-config.ts; the Worker:
 // hosted/worker.ts; the command: cli/hosted/dev.ts.
-import { WORKER_FILE, type HostedSettings } from "../../core/config/hosted-settings.ts";
+import { WORKER_FILE } from "../../core/config/file-name.ts";
+import type { HostedSettings } from "../shared/settings.ts";
 import { CONTROL_ROOT } from "../../core/control/protocol.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { localOrigin, LOOPBACK_NAMES } from "../../core/loopback.ts";
@@ -9,16 +10,16 @@ import { DEFAULT_RATE_LIMIT } from "../../core/request/rate-limit.ts";
 import { resolveTargetHost } from "../../core/webhook/target.ts";
 import type { RunRecord } from "../../core/state-files.ts";
 import type { ShellResult, World } from "../../world.ts";
-import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
-import { stateFile } from "../folder/files.ts";
-import { watchForLoss } from "../folder/loss.ts";
-import { holdFolder } from "../folder/hold.ts";
-import * as state from "../folder/state-folder.ts";
-import { readGivenSecrets } from "../given-secrets.ts";
-import type { Host } from "../hosting.ts";
-import { portFailure } from "../listen.ts";
+import { stateFailure, usageFailure, type HostFailure } from "../../host/failure.ts";
+import { stateFile } from "../../host/folder/files.ts";
+import { watchForLoss } from "../../host/folder/loss.ts";
+import { holdFolder } from "../../host/folder/hold.ts";
+import * as state from "../../host/folder/state-folder.ts";
+import { readGivenSecrets } from "../../host/given-secrets.ts";
+import type { Host } from "../../host/hosting.ts";
+import { portFailure } from "../../host/listen.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
-import { readyMessageOf, type ReadyMessage } from "../ready.ts";
+import { readyMessageOf, type ReadyMessage } from "../../host/ready.ts";
 import { parseDescription } from "../../core/sandbox/description.ts";
 import {
   confirmFirstStore,

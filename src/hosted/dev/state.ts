@@ -1,7 +1,7 @@
 // Decides from the files of a hosted service whether a start is its first one, and refuses a state that has lost a
 // part. The databases: store/object-files.ts; the same checks of a sandbox: host/state.ts.
 import { join } from "node:path";
-import type { FirstStore } from "../../core/config/hosted-settings.ts";
+import type { FirstStore } from "../shared/settings.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../core/credential.ts";
 import {
   INDEX_NAME,
@@ -12,7 +12,7 @@ import {
   objectFileName,
   objectName,
   OBJECT_CLASSES,
-} from "../../core/hosted/marks.ts";
+} from "../shared/marks.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Credentials } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
@@ -21,10 +21,10 @@ import { DEFAULT_STORE_NAME } from "../../sandbox/runtime/seed.ts";
 import type { FileRefusal } from "../../store/connection/database.ts";
 import { isAlarmFile, isStoreInFile, readIndexFile, type IndexRecord } from "../../store/object-files.ts";
 import type { World } from "../../world.ts";
-import { fileFailure, stateFailure, type HostFailure } from "../failure.ts";
-import { stateFile } from "../folder/files.ts";
-import * as state from "../folder/state-folder.ts";
-import { checkObjectFiles } from "../folder/trust.ts";
+import { fileFailure, stateFailure, type HostFailure } from "../../host/failure.ts";
+import { stateFile } from "../../host/folder/files.ts";
+import * as state from "../../host/folder/state-folder.ts";
+import { checkObjectFiles } from "../../host/folder/trust.ts";
 
 type StateWorld = Pick<World, "files" | "sqliteAddon" | "now" | "randomBytes">;
 

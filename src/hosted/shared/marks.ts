@@ -1,8 +1,8 @@
 // How an id or an API key names the object of its store. Marked ids and keys are created in hosted/world.ts, and read
 // in hosted/routing.ts.
 import { createHash, createHmac } from "node:crypto";
-import { API_KEY_RANDOM_BYTES, testKeyBits } from "../credential.ts";
-import { isUuid } from "../text.ts";
+import { API_KEY_RANDOM_BYTES, testKeyBits } from "../../core/credential.ts";
+import { isUuid } from "../../core/text.ts";
 
 /**
  * The mark of a store: 26 bits that every id and API key of its object contains, and that name the object. So routing a
