@@ -22,12 +22,10 @@ const HIDDEN_VARIABLES = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 export function checkNode({ context: { world } }: CheckSubjects): Finding {
   const { nodeVersion, node } = world.machine();
   const found = `Node ${nodeVersion} (${node.isInside ? "inside " : ""}${node.path}); needed: ${NEEDED_NODE}`;
-  const [left, right] = [nodeVersion, NEEDED_NODE.replace(/^\D+/, "")].map((text) =>
-    text.split(".").map(Number),
-  );
-  const at = [0, 1, 2].find((index) => left?.[index] !== right?.[index]);
-  if (at === undefined || (left?.[at] ?? 0) >= (right?.[at] ?? 0)) return ["ok", found];
-  return ["problem", found, "run it with npx in its project (npx --no -- checkout), or install a newer Node"];
+  const needed = NEEDED_NODE.replace(/^\D+/, "");
+  if (nodeVersion.localeCompare(needed, "en", { numeric: true }) >= 0) return ["ok", found];
+  const next = "run it with npx in its project (npx --no -- checkout), or install a newer Node";
+  return ["problem", found, next];
 }
 
 /** Reports the operating system. */

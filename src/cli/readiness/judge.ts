@@ -12,7 +12,7 @@ import type { Context } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
 import { interruptedProblem, Refused, refuseUsage, catchRefusal } from "../problem.ts";
 import { connectWithSettings } from "../target/connect.ts";
-import { isStoreTyped } from "../target/named-store.ts";
+import { isTyped } from "../option-rules.ts";
 import { callAt } from "../target/call.ts";
 import { controlTarget, findSandbox } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
@@ -58,7 +58,7 @@ async function placeOf(context: Context, options: JudgeOptions): Promise<JudgedS
 
 function elsewhere(context: Context, options: JudgeOptions, place: OtherService): JudgedService {
   noteTarget(context, { url: place.service });
-  if (isStoreTyped(context.world)) {
+  if (isTyped(context.world, "store")) {
     const message =
       "--store names a store of a sandbox; at another service, the API key determines the store";
     throw refuseUsage(message, "leave it out, or leave out --base-url");

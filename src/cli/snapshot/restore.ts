@@ -7,7 +7,7 @@ import { register, switchOption, type Context, type Group } from "../command.ts"
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { readCredentials } from "../../host/folder/state-folder.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
-import { isStoreTyped } from "../target/named-store.ts";
+import { isTyped } from "../option-rules.ts";
 import {
   withTemporaryName,
   checkSnapshotOptions,
@@ -73,7 +73,7 @@ function restore(
   name: string | undefined,
 ): Promise<RestoreAnswer> {
   // A store in a variable counts only for commands that need one store.
-  const isOfStore = isStoreTyped(context.world);
+  const isOfStore = isTyped(context.world, "store");
   return withSandbox<RestoreAnswer>(context, async (target, folder) => {
     const snapshots = options.file === undefined ? undefined : snapshotFilesOf(context, folder);
     const store = isOfStore ? await resolveStore(context, target) : target;

@@ -2,7 +2,6 @@
 // `resolveStore` in cli/target/control.ts.
 import { ownerOf, matchingStores, type Credentials } from "../../core/state-files.ts";
 import { printableLiteral } from "../../core/text.ts";
-import type { World } from "../../world.ts";
 import { isTyped } from "../option-rules.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { Context } from "../command.ts";
@@ -38,7 +37,7 @@ export function findNamedStore(
   const { options, storeId, apiKey, location } = around;
   if (around.foundStore !== undefined)
     return { text: around.foundStore, by: "variable", source: "the store that this command acts on" };
-  if (options.store !== undefined && isStoreTyped(world))
+  if (options.store !== undefined && isTyped(world, "store"))
     return { text: options.store, by: "flag", source: "--store" };
   if (!isElsewhere && storeId !== undefined) return { text: storeId, by: "variable", source: STORE_VARIABLE };
   const chosen = isOwn ? around.chosenStore() : undefined;
@@ -46,11 +45,6 @@ export function findNamedStore(
   const owner = isElsewhere ? undefined : ownerOf(credentials, apiKey ?? "");
   if (owner === undefined) return undefined;
   return { text: owner, by: "key", source: stateFile(location(), "credentials") };
-}
-
-/** Whether `--store` was given on the command line, not by a variable. */
-export function isStoreTyped({ argv }: Pick<World, "argv">): boolean {
-  return isTyped({ argv }, "store");
 }
 
 /** The store with an id or a name. Refuses if no store matches, or if several do, and names the candidates. */

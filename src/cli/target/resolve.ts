@@ -22,7 +22,8 @@ import {
   usageProblem,
   type Problem,
 } from "../problem.ts";
-import { findNamedStore, isStoreTyped, requireOneStore, type NamedStore } from "./named-store.ts";
+import { findNamedStore, requireOneStore, type NamedStore } from "./named-store.ts";
+import { isTyped } from "../option-rules.ts";
 import { misspellingHint } from "./options.ts";
 import {
   isOwnSandbox,
@@ -141,7 +142,7 @@ function identityOfNamed({ world, around }: Resolution, named: NamedService): Id
     named.storeId === undefined ? UNSET_VALUE : { value: named.storeId, source: named.baseUrl.source };
   return {
     apiKey: named.apiKey,
-    storeId: store !== undefined && isStoreTyped(world) ? { value: store, source: "--store" } : ofNamed,
+    storeId: store !== undefined && isTyped(world, "store") ? { value: store, source: "--store" } : ofNamed,
     storeName: UNSET_VALUE,
     contradiction: undefined,
     lacksStore: undefined,
