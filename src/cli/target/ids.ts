@@ -1,5 +1,6 @@
 // Resolves an id or an order_id of the command line: `findId`. Each kind has a row in the table below.
 import { fieldFault } from "../../core/checkout/create-request.ts";
+import type { CheckoutEntry } from "../../core/checkout/shapes.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { toIso } from "../../core/clock.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
@@ -20,46 +21,55 @@ const MAX_CHECKOUTS = 200;
 /** Maximum number of candidates in a message. */
 const MAX_CHOICES = 10;
 
-const CHECKOUT = {
-  noun: "order or session",
-  shownBy: "checkout orders list and checkout sessions list show the ids",
-  newest: createLister("listCheckouts", (ending) => ({ q: ending, limit: MAX_CHECKOUTS }), checkoutsOf),
-  ofOrder: createLister("listCheckouts", ofOrder, checkoutsOf),
+/** Calls an operation of the sandbox that is searched. */
+type Ask = <Name extends OperationName>(name: Name, body: RequestOf<Name>) => Promise<AnswerOf<Name>>;
+
+type Kind = {
+  readonly noun: string;
+  /** The command that shows the ids. */
+  readonly shownBy: string;
+  readonly newest: (ask: Ask, ending: string) => Promise<readonly Candidate[]>;
 };
 
-/**
- * The kinds of ids that commands accept: the name, the command that shows the ids, and how to list the newest items.
- */
+const PAGE = { limit: MAX_SEARCHED };
+
+const CHECKOUT: Kind = {
+  noun: "order or session",
+  shownBy: "checkout orders list and checkout sessions list show the ids",
+  newest: async (ask, q) =>
+    (await ask("listCheckouts", { q, limit: MAX_CHECKOUTS })).checkouts.map(checkoutOf),
+};
+
+/** The kinds of ids that commands accept. */
 const KINDS = {
   checkout: CHECKOUT,
   /** A checkout to act on as its payer: of several of an order_id, the only one that can still be paid. */
-  payable: { ...CHECKOUT, ofOrder: createLister("listCheckouts", ofOrder, payableOf) },
-  event: kindOf("event", "events", "listEvents", newestPage, ({ events }) =>
-    events.map(({ eventId: id, type: about }) => ({ id, about })),
+  payable: CHECKOUT,
+  event: kindOf("event", "events", async (ask) =>
+    (await ask("listEvents", PAGE)).events.map(({ eventId: id, type: about }) => ({ id, about })),
   ),
-  delivery: kindOf("delivery", "deliveries", "listDeliveries", newestPage, ({ deliveries }) =>
-    deliveries.map(({ id, type: about }) => ({ id, about })),
+  delivery: kindOf("delivery", "deliveries", async (ask) =>
+    (await ask("listDeliveries", PAGE)).deliveries.map(({ id, type: about }) => ({ id, about })),
   ),
-  request: kindOf("request", "requests", "listRequests", newestPage, ({ requests }) => {
+  request: kindOf("request", "requests", async (ask) => {
+    const { requests } = await ask("listRequests", PAGE);
     const known = requests.map(({ requestId, method, path }) => [requestId, `${method} ${path}`] as const);
     // A replay has the id of the request that it replays.
     return Array.from(new Map(known), ([id, about]) => ({ id, about }));
   }),
-  endpoint: kindOf("endpoint", "endpoints", "listEndpoints", emptyBody, ({ endpoints }) =>
-    endpoints.map(({ id, url: about }) => ({ id, about })),
+  endpoint: kindOf("endpoint", "endpoints", async (ask) =>
+    (await ask("listEndpoints", undefined)).endpoints.map(({ id, url: about }) => ({ id, about })),
   ),
-  fault: kindOf("fault", "faults", "listFaults", emptyBody, ({ faults }) =>
-    faults.map(({ id, action: about }) => ({ id, about })),
+  fault: kindOf("fault", "faults", async (ask) =>
+    (await ask("listFaults", undefined)).faults.map(({ id, action: about }) => ({ id, about })),
   ),
-  key: kindOf("API key", "keys", "listKeys", emptyBody, ({ keys }) =>
-    keys.map(({ keyId: id, lastFour }) => ({ id, about: `…${lastFour}` })),
+  key: kindOf("API key", "keys", async (ask) =>
+    (await ask("listKeys", undefined)).keys.map(({ keyId: id, lastFour }) => ({ id, about: `…${lastFour}` })),
   ),
 };
 
 /** A kind of id. */
 export type IdKind = keyof typeof KINDS;
-/** The context, and the sandbox to search. Default: the sandbox that the command is about. */
-type SearchScope = { readonly context: Context; readonly target: ControlTarget | undefined };
 
 /**
  * The id that a text names (decision 104). The text is an id, an order_id, or the last 8 characters of the id of one of
@@ -75,7 +85,7 @@ export async function findId(
   if (id !== undefined) return id;
   const found =
     (isCheckoutKind(kind) ? await findByOrderId(context, text, target, kind) : undefined) ??
-    (await findByEnding({ context, target }, kind, text));
+    (await findByEnding(asking(context, target), kind, text));
   if (found === undefined) throw new Refused(notFoundText(kind, text));
   return found;
 }
@@ -101,9 +111,12 @@ export async function findByOrderId(
   kind: "checkout" | "payable" = "checkout",
 ): Promise<string | undefined> {
   if (!isOrderId(text)) return undefined;
-  const listed = await KINDS[kind].ofOrder({ context, target }, text);
+  const body = { orderId: text, limit: MAX_CHOICES + 1 };
+  const { checkouts } = await asking(context, target)("listCheckouts", body);
+  const open = checkouts.filter(({ status }) => !isFinal(status));
+  const found = kind === "payable" && open.length === 1 ? open : checkouts;
   return requireOne(
-    listed,
+    found.map(checkoutOf),
     (count) => `${count} orders or sessions have the order_id ${printableLiteral(text)}`,
   );
 }
@@ -111,7 +124,7 @@ export async function findByOrderId(
 /** The whole id for a short id, searched in this order: requests, orders and sessions, events, deliveries. */
 export async function findAnyByEnding(context: Context, text: string): Promise<string> {
   for (const kind of ["request", "checkout", "event", "delivery"] as const) {
-    const found = await findByEnding({ context, target: undefined }, kind, text);
+    const found = await findByEnding(asking(context, undefined), kind, text);
     if (found !== undefined) return found;
   }
   const message = `no request, order, session, event or delivery ${noMatchText(text)}`;
@@ -131,13 +144,13 @@ export function listNewest(
   kind: IdKind,
   target: ControlTarget,
 ): Promise<readonly Candidate[]> {
-  return KINDS[kind].newest({ context, target }, "");
+  return KINDS[kind].newest(asking(context, target), "");
 }
 
-async function findByEnding(where: SearchScope, kind: IdKind, text: string): Promise<string | undefined> {
+async function findByEnding(ask: Ask, kind: IdKind, text: string): Promise<string | undefined> {
   if (!isShortId(text)) return undefined;
   const ending = text.toLowerCase();
-  const listed = await KINDS[kind].newest(where, ending);
+  const listed = await KINDS[kind].newest(ask, ending);
   const found = listed.filter(({ id }) => id.endsWith(ending));
   return requireOne(found, (count) => `${count} ids end with ${ending}`);
 }
@@ -184,51 +197,22 @@ function isOrderId(text: string): boolean {
 }
 
 /** A kind of id whose items `checkout <group> list` shows. */
-function kindOf<Name extends OperationName>(
-  noun: string,
-  group: string,
-  ...list: Parameters<typeof createLister<Name>>
-) {
-  return { noun, shownBy: `checkout ${group} list shows the ${group}`, newest: createLister(...list) };
+function kindOf(noun: string, group: string, newest: Kind["newest"]): Kind {
+  return { noun, shownBy: `checkout ${group} list shows the ${group}`, newest };
 }
 
-/** Lists candidates with an operation of the control API; `text` is the value of its filter, if it has one. */
-function createLister<Name extends OperationName>(
-  name: Name,
-  body: (text: string) => RequestOf<Name>,
-  candidates: (answer: AnswerOf<Name>) => readonly Candidate[],
-) {
-  return async ({ context, target }: SearchScope, text: string): Promise<readonly Candidate[]> => {
-    return candidates(await callSandbox(context, { name, body: body(text) }, target));
-  };
-}
-
-function ofOrder(orderId: string) {
-  return { orderId, limit: MAX_CHOICES + 1 };
-}
-
-function newestPage() {
-  return { limit: MAX_SEARCHED };
-}
-
-function emptyBody(): undefined {
-  return undefined;
+/** `target` is the sandbox to search. Default: the sandbox that the command is about. */
+function asking(context: Context, target: ControlTarget | undefined): Ask {
+  return (name, body) => callSandbox(context, { name, body }, target);
 }
 
 function isCheckoutKind(kind: IdKind): kind is "checkout" | "payable" {
   return kind === "checkout" || kind === "payable";
 }
 
-function payableOf(answer: AnswerOf<"listCheckouts">): readonly Candidate[] {
-  const open = answer.checkouts.filter(({ status }) => !isFinal(status));
-  return checkoutsOf(open.length === 1 ? { ...answer, checkouts: open } : answer);
-}
-
-function checkoutsOf({ checkouts }: AnswerOf<"listCheckouts">): readonly Candidate[] {
-  return checkouts.map(({ id, object, orderId, status, createdAt }) => {
-    const noun = object === "order" ? "order" : "session";
-    return { id, about: `${noun} ${printableLiteral(orderId)}, ${status}, ${toIso(createdAt)}` };
-  });
+function checkoutOf({ id, object, orderId, status, createdAt }: CheckoutEntry): Candidate {
+  const noun = object === "order" ? "order" : "session";
+  return { id, about: `${noun} ${printableLiteral(orderId)}, ${status}, ${toIso(createdAt)}` };
 }
 
 /**
