@@ -23,7 +23,7 @@ import { measureStores } from "./stores.ts";
 import { measureStalls } from "./stalls.ts";
 import { measureStartup } from "./startup.ts";
 import { measureThroughput } from "./throughput.ts";
-import { measureViewers } from "./viewers.ts";
+import { measurePages, measureViewers } from "./viewers.ts";
 import { measureWebhooks } from "./webhooks.ts";
 
 const options = new Set(process.argv.slice(2));
@@ -52,11 +52,12 @@ function measureChosen(): Promise<Figure[]> {
   if (options.has("--stalls")) return measureStalls(bench);
   if (options.has("--log")) return measureRequestLog(bench);
   if (options.has("--portal")) return measureAllOfPortal();
+  if (options.has("--viewers")) return measureViewers(bench);
   return options.has("--lists") ? measureLists(bench) : measureAll(bench);
 }
 
 async function measureAllOfPortal(): Promise<Figure[]> {
-  return [...(await measurePortal(bench)), ...(await measureViewers(bench))];
+  return [...(await measurePortal(bench)), ...(await measurePages(bench)), ...(await measureViewers(bench))];
 }
 
 async function measureAll({ newPath, startSandbox }: Bench): Promise<Figure[]> {

@@ -72,13 +72,12 @@ export async function answerWithPage(
   if (again !== undefined) return accept(again);
   const { storeId, shownOnce } = view;
   // Before the page is read, so that it is shown again after later writes.
-  const position = storeId === "" ? undefined : changes.positionOf(storeId);
+  const tagOf = storeId === "" ? undefined : changes.beginPage(view);
   const content = await show(context, view);
   if (!content.ok) return content;
   const { live } = content.value;
   // A value that is shown once would be gone when the page is shown again.
-  const isLive = live !== undefined && position !== undefined && shownOnce === undefined;
-  const tag = isLive ? changes.tagOf(view, live, position) : undefined;
+  const tag = live === undefined || shownOnce !== undefined ? undefined : tagOf?.(live);
   const markup = framePage(context, { ...view, tag }, content.value);
   return accept({
     ...pageResponse({ status: 200, markup, language: view.language }, call.requestId),

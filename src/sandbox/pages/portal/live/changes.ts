@@ -2,17 +2,9 @@
 // sandbox/pages/portal/live/parts.ts). Changes come from `notify` of sandbox/runtime/write-signals.ts, and from the log.
 import { LIVE_TOPICS, type LiveTopic, type PortalContext, type View } from "../view.ts";
 
-/** A moment in the changes of a store. */
-type LivePosition = {
-  /** Increases with each start and each erasure of the store. Counts of different epochs cannot be compared. */
-  readonly epoch: number;
-  readonly count: number;
-  /** By the monotonic clock, in milliseconds. */
-  readonly at: number;
-};
-
 /** The changes of a store that has had open pages. */
 type StoreChanges = {
+  /** Increases with each start and each erasure of the store. Counts of different epochs cannot be compared. */
   epoch: number;
   count: number;
   /** The count at the last change of each key of an open page. */
@@ -23,10 +15,8 @@ type StoreChanges = {
 
 /** The changes of all stores with open pages (decision 101). Kept in memory, like the sessions. */
 type LiveChanges = {
-  /** The current position of a store, for a page that is read after this call. */
-  readonly positionOf: (storeId: string) => LivePosition;
-  /** The tag of a page that was read after a position. From now on, changes of the page's keys are kept. */
-  readonly tagOf: (view: PageId, topic: LiveTopic, position: LivePosition) => string;
+  /** Returns the tag of a page that is read after this call; its function keeps the page's changes from then on. */
+  readonly beginPage: (view: PageId) => (topic: LiveTopic) => string;
   /** What a page with this tag has missed: nothing, something, or the store's erasure. */
   readonly missedSince: (view: PageId, tag: string) => "nothing" | "something" | "erasure";
 };
@@ -76,18 +66,20 @@ function createChanges(context: ChangesContext): LiveChanges {
   };
 
   return {
-    positionOf: (storeId) => {
+    beginPage: (view) => {
       // Requests answered until now are logged first, because the page shows them.
-      context.requests.last(storeId);
-      const { epoch, count } = of(storeId);
-      return { epoch, count, at: Math.trunc(world.monotonic()) };
-    },
-    tagOf: (view, topic, { epoch, count, at }) => {
-      const { lastOf, count: now } = of(view.storeId);
-      for (const key of keysOf(context, view, topic)) if (!lastOf.has(key)) lastOf.set(key, now);
-      const [oldest] = lastOf.keys();
-      if (lastOf.size > MAX_KEYS && oldest !== undefined) lastOf.delete(oldest);
-      return `"${topic}-${epoch}-${count}-${at}"`;
+      context.requests.last(view.storeId);
+      const { epoch, count } = of(view.storeId);
+      const at = Math.trunc(world.monotonic());
+      return (topic) => {
+        const { lastOf, count: now } = of(view.storeId);
+        for (const key of keysOf(context, view, topic)) if (!lastOf.has(key)) lastOf.set(key, now);
+        for (const oldest of lastOf.keys()) {
+          if (lastOf.size <= MAX_KEYS) break;
+          lastOf.delete(oldest);
+        }
+        return `"${topic}-${epoch}-${count}-${at}"`;
+      };
     },
     missedSince: (view, tag) => {
       const [, name, epoch, since, at] = /^"(\w+)-(\d+)-(\d+)-(\d+)"$/.exec(tag) ?? [];
@@ -96,7 +88,7 @@ function createChanges(context: ChangesContext): LiveChanges {
       if (topic === undefined || Number(epoch) !== current) return "erasure";
       const lastChange = (key: string): number => lastOf.get(key) ?? Number.POSITIVE_INFINITY;
       if (!keysOf(context, view, topic).some((key) => lastChange(key) > Number(since))) return "nothing";
-      const isBusy = isWide(topic) && count - Number(since) > BUSY_ABOVE;
+      const isBusy = ["store", "writes"].includes(topic) && count - Number(since) > BUSY_ABOVE;
       return isBusy && world.monotonic() < Number(at) + BUSY_PACE_MS ? "nothing" : "something";
     },
   };
@@ -115,7 +107,8 @@ function countChanges(
   const ends = [
     writeSignals.follow(storeId, (written) => {
       changes.count += 1;
-      if (written === undefined) changes.epoch = nextEpoch();
+      // At the end of a run nothing is erased.
+      if (written === undefined && !writeSignals.isOver()) changes.epoch = nextEpoch();
       touch(EVERY_WRITE);
       touch(written?.checkoutId ?? NO_CHECKOUT);
     }),
@@ -127,10 +120,6 @@ function countChanges(
   ];
   const changes = { epoch: nextEpoch(), count: 0, lastOf, leave: () => ends.forEach((end) => end()) };
   return changes;
-}
-
-function isWide(topic: LiveTopic): boolean {
-  return topic === "store" || topic === "writes";
 }
 
 /** The keys whose changes concern a page; the key of a checkout is its id. */
