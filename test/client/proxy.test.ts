@@ -72,7 +72,7 @@ test("v1 calls to another machine name the proxy; the control API, deliveries an
   expect((await type("stores show")).code).toBe(0);
   harness.clock.advance(1000);
   const away = { CHECKOUT_BASE_URL: SERVICE.base, CHECKOUT_API_KEY: KEY };
-  for (const line of [order, "checklist --probe --base-url https://pay.example/v1"]) {
+  for (const line of [order, "calibrate --yes --base-url https://pay.example/v1"]) {
     const { stdout, stderr } = await type(line, away);
     expect(`${stdout}${stderr}`).not.toContain(PASSWORD);
   }

@@ -1,11 +1,8 @@
 import { expect, test } from "vitest";
 import { decideAction, productionOf, type AdminAction } from "../../src/core/readiness/admin-action.ts";
 import { isReady, junitXml, reportMarkdown, type ChecklistReport } from "../../src/core/readiness/report.ts";
-import {
-  judgeService,
-  type ServiceAnswer,
-  type ServiceProbe,
-} from "../../src/core/readiness/probed-service.ts";
+import { judgeService } from "../../src/core/readiness/other-service.ts";
+import type { Calibration } from "../../src/core/calibration/calibration.ts";
 import { checklistOf, judgeItems } from "../../src/core/readiness/checklist.ts";
 import { CHECKLIST_ITEMS, ITEM_COUNT_WORD, type ItemName } from "../../src/core/readiness/names.ts";
 import { ORDER_CASE_NAMES } from "../../src/core/readiness/drills/webhook.ts";
@@ -854,103 +851,36 @@ test("acts that would change nothing, and a gate without ground, are refused", (
   expect(decideAction(inactive, { action: "deactivate", subject: null }).ok).toBe(false);
 });
 
-const COMMAND = "checkout checklist --probe --base-url https://pay.example/v1";
-const answer = (more: Partial<ServiceAnswer>): ServiceAnswer => ({
-  status: 404,
-  code: "session_not_found",
-  requestId: "r",
-  checkoutId: null,
-  live: false,
-  at: NOW,
-  ...more,
+const COMMAND = "checkout calibrate --base-url https://pay.example/v1";
+type Verdict = Calibration["assumptions"][number]["verdict"];
+const recordOf = (verdicts: Readonly<Record<number, Verdict>>): Calibration => ({
+  service: "https://pay.example/v1",
+  at: new Date(NOW).toISOString(),
+  assumptions: Object.entries(verdicts).map(([decision, verdict]) => ({
+    decision: Number(decision),
+    verdict,
+    expected: "what was expected",
+    request: { method: "POST", path: "/orders", headers: {}, body: null },
+    answer: verdict === "not_observed" ? null : { status: 201, headers: {}, body: null },
+  })),
 });
-const MADE = answer({ status: 201, code: null, checkoutId: "c-1" });
-const REUSED = answer({ status: 409, code: "idempotency_key_reused" });
-const probe = (more: Partial<NonNullable<ServiceProbe["create"]>> = {}): ServiceProbe => ({
-  retrieve: answer({}),
-  create: {
-    key: "k",
-    orderId: "o",
-    terms: "alipay_plus in CNY",
-    first: MADE,
-    repeats: { same: MADE, sameBytes: true, other: REUSED },
-    ...more,
-  },
-});
-const asked = (more: Partial<ServiceAnswer>): ServiceProbe => ({ retrieve: answer(more), create: null });
-const repeats = (same: Partial<ServiceAnswer>, other: Partial<ServiceAnswer> = {}) =>
-  probe({ repeats: { same: { ...MADE, ...same }, sameBytes: true, other: { ...REUSED, ...other } } });
 
-test("of another service nothing is claimed that v1 does not show", () => {
-  const rows: readonly (readonly [ServiceProbe | null, ItemName, string, string])[] = [
-    [null, "production_credential", "unknown", "was not asked"],
-    [null, "store_active", "unknown", "was not asked"],
-    [null, "idempotency_replay", "unknown", "was not asked"],
-    [asked({}), "production_credential", "unknown", "accepts this credential in test mode"],
-    [asked({ status: 400, code: "invalid_session_id" }), "production_credential", "unknown", "accepts"],
-    [asked({ status: 401, code: "credential_invalid" }), "production_credential", "fail", "does not accept"],
-    [asked({ status: 403, code: "production_approval_missing" }), "production_credential", "fail", "missing"],
-    [asked({ status: 403, code: "environment_not_allowed" }), "production_credential", "unknown", "refuses"],
-    [asked({ status: 403, code: "scope_missing" }), "production_credential", "unknown", "refuses"],
-    [asked({ status: 429, code: "rate_limited" }), "production_credential", "unknown", "did not say"],
-    [asked({ status: 503, code: "storage_unavailable" }), "production_credential", "unknown", "did not say"],
-    [asked({ status: 404, code: "bad_answer" }), "production_credential", "unknown", "did not say"],
-    [asked({ status: null, code: "timeout" }), "production_credential", "unknown", "did not say"],
-    [asked({ status: 401 }), "store_active", "unknown", "no order was attempted"],
-    [asked({ status: 401 }), "idempotency_replay", "unknown", "no order was attempted"],
-    [probe(), "store_active", "unknown", "active for alipay_plus in CNY; v1 does not show its other"],
-    [probe({ first: answer({ status: 403, code: "store_inactive" }) }), "store_active", "fail", "not active"],
-    [
-      probe({ first: answer({ status: 403, code: "capability_missing" }) }),
-      "store_active",
-      "fail",
-      "alipay_plus in CNY",
-    ],
-    [
-      probe({ first: answer({ status: 500, code: "internal_error" }) }),
-      "store_active",
-      "unknown",
-      "created no order",
-    ],
-    [probe(), "idempotency_replay", "pass", "same order"],
-    [probe({ repeats: null }), "idempotency_replay", "unknown", "no order that could be repeated"],
-    [
-      probe({ first: answer({ status: null, code: "timeout" }), repeats: null }),
-      "idempotency_replay",
-      "unknown",
-      "may have created it",
-    ],
-    [
-      probe({ first: { ...MADE, live: true }, repeats: null }),
-      "idempotency_replay",
-      "unknown",
-      "a live order",
-    ],
-    [repeats({ checkoutId: "c-2" }), "idempotency_replay", "fail", "created a second order"],
-    [repeats({ status: 409, checkoutId: null }), "idempotency_replay", "fail", "not answered with its order"],
-    [
-      repeats({ status: 503, checkoutId: null }),
-      "idempotency_replay",
-      "unknown",
-      "not answered with its order",
-    ],
-    [repeats({}, { status: 201, checkoutId: "c-1" }), "idempotency_replay", "fail", "was accepted"],
-    [repeats({}, { status: 201, checkoutId: "c-2" }), "idempotency_replay", "fail", "was accepted"],
-    [
-      repeats({}, { status: 400, code: "invalid_request" }),
-      "idempotency_replay",
-      "fail",
-      "the interface states 409",
-    ],
-    [
-      repeats({}, { status: null, code: "timeout" }),
-      "idempotency_replay",
-      "unknown",
-      "the interface states 409",
-    ],
+test("of another service nothing is claimed that its calibration record does not show", () => {
+  const rows: readonly (readonly [Calibration | undefined, ItemName, string, string])[] = [
+    [undefined, "production_credential", "unknown", "no calibration record"],
+    [undefined, "store_active", "unknown", "no calibration record"],
+    [undefined, "idempotency_replay", "unknown", "no calibration record"],
+    [recordOf({}), "production_credential", "unknown", "in test mode"],
+    [recordOf({}), "store_active", "unknown", "does not confirm"],
+    [recordOf({}), "idempotency_replay", "unknown", "does not confirm"],
+    [recordOf({ 20: "confirmed" }), "store_active", "unknown", "created an order; v1 does not show its other"],
+    [recordOf({ 20: "contradicted" }), "store_active", "unknown", "does not confirm"],
+    [recordOf({ 5: "confirmed" }), "idempotency_replay", "pass", "same order"],
+    [recordOf({ 5: "contradicted" }), "idempotency_replay", "unknown", "does not confirm"],
+    [recordOf({ 5: "not_observed" }), "idempotency_replay", "unknown", "does not confirm"],
   ];
-  for (const [shown, name, status, reason] of rows) {
-    const { verdict, items } = judgeService(shown, COMMAND);
+  for (const [record, name, status, reason] of rows) {
+    const { verdict, items } = judgeService(record, COMMAND);
     const found = items.find((item) => item.name === name);
     expect([found?.name, found?.status, found?.reason]).toEqual([
       name,
@@ -967,15 +897,14 @@ test("of another service nothing is claimed that v1 does not show", () => {
   }
 });
 
-test("what another service showed is never ready without a risk", () => {
-  const { items } = judgeService(probe(), COMMAND);
+test("what another service showed is never ready without a risk, and names its decision", () => {
+  const { items } = judgeService(recordOf({ 5: "confirmed", 20: "contradicted" }), COMMAND);
   const replay = items.filter(({ name }) => name === "idempotency_replay");
   expect(checklistOf(replay).verdict).toBe("ready_with_risks");
-  const other = judgeService(
-    probe({ repeats: { same: MADE, sameBytes: false, other: REUSED } }),
-    COMMAND,
-  ).items.find(({ name }) => name === "idempotency_replay");
-  expect(other?.assumptions).toHaveLength(2);
+  expect(items.flatMap(({ evidence }) => evidence.map(({ what, at }) => [what, at]))).toEqual([
+    ["decision 20 contradicted (what was expected), POST /orders: 201", NOW],
+    ["decision 5 confirmed (what was expected), POST /orders: 201", NOW],
+  ]);
 });
 
 test("nothing from outside is markup, a mention or a secret in a published report", () => {

@@ -846,70 +846,31 @@ test("--watch prints what is there, and again whatever differs, until it is stop
   expect([gone.code, gone.stderr]).toEqual([7, expect.stringContaining("cannot be reached")]);
 });
 
-type Ask = { readonly method: string; readonly path: string; readonly key: string; readonly body: string };
-
-/** Another service on a port, which notes what it is asked. */
-function occupyService(
-  harness: Harness,
-  answer: (asked: Ask, number: number) => readonly [number, object],
-): Ask[] {
-  const asked: Ask[] = [];
-  const service: Service = {
-    answer: ({ method, target, rawHeaders, body }) => {
-      const header = (name: string): string => rawHeaders[rawHeaders.indexOf(name) + 1] ?? "";
-      expect(header("Authorization")).toBe("Bearer test-key-of-the-service");
-      const ask = {
-        method,
-        path: target,
-        key: header("Idempotency-Key"),
-        body: Buffer.from(body).toString(),
-      };
-      asked.push(ask);
-      const [status, json] = answer(ask, asked.length);
-      return Promise.resolve({ status, headers: {}, body: JSON.stringify(json) });
-    },
-    refuse: () => ({ status: 400, headers: {}, body: "" }),
-  };
-  harness.vacate(9000);
-  harness.occupy(9000, service);
-  return asked;
+/** The record of a calibration of a service, with a verdict on decision 5. */
+function recordOf(service: string, verdict: string): string {
+  const answer = { status: 201, headers: {}, body: null };
+  const request = { method: "POST", path: "/orders", headers: {}, body: null };
+  const assumptions = [{ decision: 5, verdict, expected: "the same bytes", request, answer }];
+  return JSON.stringify({ service, at: "2026-01-15T00:00:00.000Z", assumptions });
 }
 
-const refusal = (status: number, code: string): readonly [number, object] => [
-  status,
-  { ok: false, request_id: "r", error: { code, message: "m" } },
-];
-const made = (id: number, { body }: Ask): readonly [number, object] => {
-  const { order_id: orderId, amount_minor: amount } = JSON.parse(body) as Record<string, unknown>;
-  const data = {
-    id: `00000000-0000-7000-8000-00000000000${id}`,
-    object: "order",
-    order_id: orderId,
-    amount_minor: amount,
-    currency: "CNY",
-    status: "created",
-    checkout_url: "https://pay.example/pay/1",
-    livemode: false,
-  };
-  return [201, { ok: true, request_id: "00000000-0000-7000-8000-0000000000aa", data }];
-};
-
-test("of another service only what v1 shows is told, and it is asked only where that was said", async () => {
+test("of another service only its calibration record is told, and nothing is sent to it", async () => {
   const shop = await openShop();
   await prepareShop(shop);
   const { harness } = shop;
   const base = "http://127.0.0.1:9000/v1";
   const env = { CHECKOUT_BASE_URL: base, CHECKOUT_API_KEY: "test-key-of-the-service" };
   const { check, type } = typist(harness, env);
-  const right = (ask: Ask, number: number): readonly [number, object] => {
-    if (ask.method === "GET") return refusal(404, "session_not_found");
-    return number === 4 ? refusal(409, "idempotency_key_reused") : made(1, ask);
-  };
-
+  const asked: string[] = [];
+  harness.occupy(9000, {
+    answer: ({ target }) => {
+      asked.push(target);
+      return Promise.resolve({ status: 404, headers: {}, body: "" });
+    },
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  });
   // The sandbox of this folder is as good as ready, and says nothing about another service.
-  const untouched = occupyService(harness, right);
   const quiet = await check();
-  expect(untouched).toEqual([]);
   expect(quiet.report).toMatchObject({
     verdict: "not_ready",
     source: "service",
@@ -918,97 +879,28 @@ test("of another service only what v1 shows is told, and it is asked only where 
   });
   expect(quiet.report.items.map(({ status }) => status)).toEqual(CHECKLIST_ITEMS.map(() => "unknown"));
   for (const { reason } of quiet.report.items) expect(reason).toContain("look in the merchant portal");
-  expect(quiet.report.items[0]?.next).toBe(`checkout checklist --probe --base-url ${base}`);
+  expect(quiet.report.items[0]?.next).toBe(`checkout calibrate --base-url ${base}`);
 
-  const asked = occupyService(harness, right);
-  const { report } = await check("checklist --probe");
+  const record = join(harness.cwd, "checkout.calibration.json");
+  writeFileSync(record, recordOf("http://127.0.0.1:9001/v1", "confirmed"));
+  expect((await check()).report.items).toEqual(quiet.report.items);
+  writeFileSync(record, recordOf(base, "confirmed"));
+  const { report } = await check();
   expect(report.verdict).toBe("not_ready");
-  expect(report.items.map(({ name, status }) => [name, status])).toEqual([
-    ["production_credential", "unknown"],
-    ["store_active", "unknown"],
-    ["return_origins", "unknown"],
-    ["webhook_verification", "unknown"],
-    ["idempotency_replay", "pass"],
-    ["production_gate", "unknown"],
-  ]);
-  expect(report.items[4]?.assumptions).toHaveLength(1);
-  const [look, first, same, other, ...more] = asked;
-  expect(more).toEqual([]);
-  expect([look?.method, look?.path]).toEqual([
-    "GET",
-    expect.stringMatching(/^\/v1\/checkout-sessions\/[0-9a-f-]{36}$/),
-  ]);
-  expect([first?.path, first]).toEqual(["/v1/orders", same]);
-  expect(first?.key).toMatch(/^[!-~]{8,128}$/);
-  expect(other?.key).toBe(first?.key);
-  expect(other?.body).not.toBe(first?.body);
-  expect(JSON.parse(first?.body ?? "")).toMatchObject({
-    order_id: expect.stringMatching(/^.{1,32}$/) as string,
-    payment_method: "alipay_plus",
-  });
-  // A flag says the same, in a human's words and with the order said beforehand.
-  occupyService(harness, right);
-  const human = await typist(harness, { CHECKOUT_API_KEY: "test-key-of-the-service" }).type(
-    `checklist --probe --base-url ${base}`,
-  );
-  expect(human.code).toBe(3);
-  expect(human.stderr).toContain("creates one order for 1.00 CNY");
+  const known = report.items.filter(({ status }) => status !== "unknown");
+  expect(known.map(({ name, status }) => [name, status])).toEqual([["idempotency_replay", "pass"]]);
+  expect(known[0]?.assumptions).toHaveLength(1);
+  const human = await type("checklist");
+  expect([human.code, human.stdout]).toEqual([3, expect.stringContaining("decision 5 confirmed")]);
   expect(human.stdout).toContain("nothing here shows that live payments work");
-  // Only the item that it can show, and even that with a risk.
-  occupyService(harness, right);
-  const one = await type("checklist --probe --item idempotency_replay --json");
+  const one = await type("checklist --item idempotency_replay --json");
   expect([one.code, (JSON.parse(one.stdout) as Report).verdict]).toEqual([3, "not_ready"]);
-
-  const rows: readonly (readonly [Parameters<typeof occupyService>[1], Record<string, string>, number])[] = [
-    [() => refusal(401, "credential_invalid"), { production_credential: "fail" }, 1],
-    [() => refusal(403, "production_approval_missing"), { production_credential: "fail" }, 1],
-    [() => refusal(500, "internal_error"), {}, 1],
-    [() => [404, { nothing: "here" }], {}, 1],
-    [
-      (ask) => (ask.method === "GET" ? refusal(404, "x") : refusal(403, "store_inactive")),
-      { store_active: "fail" },
-      2,
-    ],
-    [
-      (ask, n) => (ask.method === "GET" ? refusal(404, "x") : made(n, ask)),
-      { idempotency_replay: "fail" },
-      4,
-    ],
-    [(ask) => (ask.method === "GET" ? refusal(404, "x") : made(1, ask)), { idempotency_replay: "fail" }, 4],
-  ];
-  for (const [answer, differing, requests] of rows) {
-    const asks = occupyService(harness, answer);
-    const judged = await check("checklist --probe");
-    const known = judged.report.items.filter(({ status }) => status !== "unknown");
-    expect(Object.fromEntries(known.map(({ name, status }) => [name, status]))).toEqual(differing);
-    expect(asks).toHaveLength(requests);
-  }
-  harness.vacate(9000);
-  const gone = await check("checklist --probe");
-  expect(gone.report.items[0]?.reason).toContain("unreachable");
+  expect(asked).toEqual([]);
 });
 
-test("a live credential orders nothing, and a sandbox under another spelling is still this folder's", async () => {
+test("a sandbox under another spelling is still this folder's", async () => {
   const shop = await openShop();
   const { harness } = shop;
-  const asked: string[] = [];
-  harness.setFault((request, deliver) => {
-    asked.push(`${request.method} ${request.url}`);
-    return deliver();
-  });
-  const elsewhere = { CHECKOUT_BASE_URL: "http://127.0.0.1:9000/v1", CHECKOUT_API_KEY: "svc_live_0123" };
-  harness.occupy(9000, {
-    answer: () =>
-      Promise.resolve({
-        status: 404,
-        headers: {},
-        body: JSON.stringify(refusal(404, "session_not_found")[1]),
-      }),
-    refuse: () => ({ status: 400, headers: {}, body: "" }),
-  });
-  const { report } = await typist(harness, elsewhere).check("checklist --probe");
-  expect(asked.filter((line) => line.startsWith("POST"))).toEqual([]);
-  expect(report.items[4]?.reason).toContain("is a live credential");
   for (const spelled of ["http://localhost:4242/v1", "http://[::1]:4242/v1/"]) {
     const own = await typist(harness, { CHECKOUT_BASE_URL: spelled }).check();
     expect(own.report).toMatchObject({ source: "sandbox", store_id: shop.sandbox.ready.store_id });
@@ -1035,16 +927,13 @@ test("command lines that make no sense end with 2 or say what is missing, and ch
       ["checklist run --only everything", 2, "there is no history everything"],
       ["checklist --json run webhooks", 5, `"code":"state_conflict"`],
       ["checklist --json --markdown", 2, "exclude each other"],
-      ["checklist --watch --probe", 2, "exclude each other"],
-      ["checklist --probe", 2, "--probe is for another service"],
+      ["checklist --probe", 2, "checkout calibrate --base-url <url>"],
       [
         "checklist --watch --base-url https://pay.example/v1",
         2,
         "--watch works only with the sandbox of this folder",
       ],
       ["checklist --base-url ftp://x", 2, "--base-url must be"],
-      ["checklist --probe --base-url https://pay.example/v1", 4, "there is no API key"],
-      ["checklist --timeout 5", 2, "a duration such as"],
       [
         "checklist",
         2,

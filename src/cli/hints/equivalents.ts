@@ -46,6 +46,8 @@ const EQUIVALENTS = {
     "faults add timeout": ["faults add latency --latency 30s", "faults add lose_answer"],
     "--allow-env":
       "put the key of the target into CHECKOUT_TARGET_<NAME>_API_KEY, the only variable that is read",
+    "checklist --probe":
+      "run checkout calibrate --base-url <url>, which asks the service; checkout checklist --base-url <url> reads its record",
     "doctor --fix": "checkout doctor changes nothing; it prints what to type for each finding",
   },
   subcommands: {

@@ -18,7 +18,7 @@ import {
   type Context,
   type Group,
 } from "../command.ts";
-import { choiceParser, parseDuration } from "../parsers.ts";
+import { choiceParser } from "../parsers.ts";
 import { toSetting } from "../option-rules.ts";
 import { catchRefusal, EXIT, Refused } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
@@ -52,7 +52,7 @@ export function registerChecklist(group: Group): void {
       "checkout checklist --markdown > readiness.md",
       "checkout checklist --item webhook_verification --item idempotency_replay",
       "checkout checklist --watch",
-      "checkout checklist --base-url https://pay.example/v1 --probe",
+      "checkout checklist --base-url https://pay.example/v1",
     ],
     options: [
       listOption(
@@ -72,26 +72,13 @@ export function registerChecklist(group: Group): void {
       switchOption("--watch", "print the report again after every change, until Ctrl-C"),
       toSetting(
         "CHECKOUT",
-        valueOption("--base-url <url>", "check this service instead of the sandbox of this folder"),
-      ),
-      switchOption(
-        "--probe",
-        "with --base-url: send requests to that service, which creates one unpaid order (default: send nothing)",
-      ),
-      toSetting(
-        "CHECKOUT",
         valueOption(
-          "--timeout <duration>",
-          "with --probe: timeout of each request (default: 10s)",
-          parseDuration,
+          "--base-url <url>",
+          "judge this service by its calibration record, instead of the sandbox of this folder",
         ),
       ),
     ],
-    // With --probe, each report of a watch would create an order.
-    conflicts: [
-      ["json", "markdown"],
-      ["watch", "probe"],
-    ],
+    conflicts: [["json", "markdown"]],
     run: runChecklist,
   });
 }

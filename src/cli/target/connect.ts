@@ -13,7 +13,7 @@ import { awaitSandbox } from "./waiting.ts";
  * The service of a command as a target of requests. Redacts the key in all output, and warns if the key is sent over
  * plain HTTP to another machine.
  */
-export function connectWithSettings({ printer }: Context, settings: ResolvedTarget): ServiceTarget {
+function connectWithSettings({ printer }: Context, settings: ResolvedTarget): ServiceTarget {
   const target = requireService(settings);
   const { baseUrl, apiKey, proxy } = target;
   printer.hide(apiKey);

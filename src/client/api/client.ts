@@ -123,7 +123,7 @@ export function sendRetrieve(
 }
 
 /** Builds the request that retrieves a checkout. */
-export function buildRetrieveRequest(target: ServiceTarget, id: string): ApiRequest {
+function buildRetrieveRequest(target: ServiceTarget, id: string): ApiRequest {
   const path = `/checkout-sessions/${encodeURIComponent(id)}`;
   return { method: "GET", ...addressOf(target, path), headers: authorization(target) };
 }

@@ -1,5 +1,5 @@
 // Decides whether an item passes. A new item needs its name and title in core/readiness/names.ts. The facts come from
-// sandbox/readiness/facts.ts, and for other services from core/readiness/probed-service.ts.
+// sandbox/readiness/facts.ts, and for other services from core/readiness/other-service.ts.
 import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen } from "./admin-action.ts";
 import type { Capability } from "../checkout/checkout.ts";

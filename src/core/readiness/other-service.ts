@@ -1,0 +1,72 @@
+import { verdictOn, type CalibratedAssumption, type Calibration } from "../calibration/calibration.ts";
+import { checklistOf, itemOf, type ItemFinding } from "./checklist.ts";
+import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
+import type { Checklist, Evidence } from "./shapes.ts";
+
+const PORTAL_HINT = "look in the merchant portal of that service";
+const OWN_REQUESTS =
+  "shown by requests of checkout itself; a run in the sandbox shows whether your client repeats its keys";
+/** Decisions whose answers show an item: repeated keys, and the fields of a created order. */
+const IDEMPOTENCY_DECISION = 5;
+const CREATE_DECISION = 20;
+
+/**
+ * Judges the items for a service that is not a sandbox by its calibration record, which is undefined if there is none.
+ * Facts that v1 does not show are `unknown`, always including the production gate. `calibrateCommand` is the command
+ * that writes the record.
+ */
+export function judgeService(record: Calibration | undefined, calibrateCommand: string): Checklist {
+  const open = (what: string, next = calibrateCommand): ItemFinding => ({
+    status: "unknown",
+    reason: `${what}; ${PORTAL_HINT}`,
+    next,
+  });
+  const unrecorded = open("there is no calibration record of this service");
+  const findings = {
+    production_credential:
+      record === undefined
+        ? unrecorded
+        : open("the calibration record says only that the service accepted a credential in test mode"),
+    store_active: record === undefined ? unrecorded : storeItem(record, open),
+    return_origins: open("v1 does not show return origins", "checkout return-origins list"),
+    webhook_verification: open("v1 does not show webhook endpoints", "checkout checklist run webhooks"),
+    idempotency_replay: record === undefined ? unrecorded : idempotencyItem(record, open),
+    production_gate: open("v1 does not show the production gate", "checkout whoami"),
+  } satisfies Record<ItemName, ItemFinding>;
+  return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, findings[name])));
+}
+
+type OpenFinding = (what: string) => ItemFinding;
+
+function storeItem(record: Calibration, open: OpenFinding): ItemFinding {
+  const isActive = verdictOn(record, CREATE_DECISION) === "confirmed";
+  const what = isActive
+    ? "the store created an order; v1 does not show its other capabilities"
+    : "the calibration record does not confirm that the store creates orders";
+  return { ...open(what), evidence: evidenceOf(record, CREATE_DECISION) };
+}
+
+/** A difference is no failure: the record also compares codes and bytes, which the interface does not state. */
+function idempotencyItem(record: Calibration, open: OpenFinding): ItemFinding {
+  const evidence = evidenceOf(record, IDEMPOTENCY_DECISION);
+  if (verdictOn(record, IDEMPOTENCY_DECISION) !== "confirmed")
+    return { ...open("the calibration record does not confirm that a key is used for one order"), evidence };
+  return {
+    status: "pass",
+    reason: "the service answered a repeated create with the same order, and refused its key for another",
+    evidence,
+    assumptions: [OWN_REQUESTS],
+    next: "checkout checklist run idempotency",
+  };
+}
+
+function evidenceOf({ assumptions, at }: Calibration, decision: number): Evidence[] {
+  const found = assumptions.find((one) => one.decision === decision);
+  return found === undefined ? [] : [{ what: assumptionLine(found), reference: null, at: Date.parse(at) }];
+}
+
+function assumptionLine({ decision, verdict, expected, request, answer }: CalibratedAssumption): string {
+  const asked = request === null ? "" : `, ${request.method} ${request.path}`;
+  const got = answer === null ? "" : `: ${answer.status}`;
+  return `decision ${decision} ${verdict.replace("_", " ")} (${expected})${asked}${got}`;
+}
