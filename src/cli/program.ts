@@ -141,7 +141,6 @@ const GROUPS: Readonly<Record<string, Entry>> = {
       (await import("./judge/run.ts")).registerChecklistRun,
       (await import("./readiness/drill-webhooks.ts")).registerChecklistWebhooks,
       (await import("./judge/run.ts")).registerChecklistParts,
-      (await import("./readiness/drill-idempotency.ts")).registerChecklistIdempotency,
     ],
   },
   shop: {

@@ -1,6 +1,5 @@
 // A new error code needs a row here and a row in decision 4; a test compares both, and `npm run docs` writes
 // docs/errors.md.
-import type { Words } from "./language.ts";
 
 /** The fixed properties of an error code. */
 type ErrorRow = {
@@ -16,8 +15,6 @@ type ErrorRow = {
    * (decision 3), and would have answered with the stored response.
    */
   readonly provesKeyUnused?: true;
-  /** The client's mistake if the idempotency drill encounters this code. */
-  readonly cause?: Words;
 };
 
 const CHECK_KEY = "check CHECKOUT_API_KEY and --base-url; checkout whoami shows both";
@@ -49,31 +46,21 @@ export const ERRORS = {
   idempotency_key_missing: {
     meaning: "a create has no Idempotency-Key",
     status: 400,
-    cause: [
-      "sends no Idempotency-Key, and the service refuses a create without one",
-      "没有发送 Idempotency-Key，本服务拒绝没有它的创建请求",
-    ],
   },
   idempotency_key_invalid: {
     meaning: "the Idempotency-Key is malformed or repeated",
     status: 400,
-    cause: [
-      "sends an invalid key: a key has 8 to 128 printable ASCII characters, in one header line",
-      "发送的幂等键无效：应为一行请求头中的 8 到 128 个可打印 ASCII 字符",
-    ],
   },
   invalid_session_id: { meaning: "the session id in the path is not a UUID", status: 400 },
   credential_missing: {
     meaning: "the request has no API key",
     status: 401,
     next: CHECK_KEY,
-    cause: ["sends no API key; it is in CHECKOUT_API_KEY", "没有发送 API 密钥；密钥在 CHECKOUT_API_KEY 中"],
   },
   credential_invalid: {
     meaning: "the API key is malformed, unknown or revoked",
     status: 401,
     next: CHECK_KEY,
-    cause: ["sends an API key other than CHECKOUT_API_KEY", "发送的 API 密钥与 CHECKOUT_API_KEY 中的不同"],
   },
   environment_not_allowed: {
     meaning: "a live credential on a test-only endpoint",
@@ -107,10 +94,6 @@ export const ERRORS = {
     meaning: "the key belongs to another request",
     status: 409,
     decision: 5,
-    cause: [
-      "uses one key for different requests; a new purchase needs a new key",
-      "不同的请求使用同一个幂等键；新的购买需要新的幂等键",
-    ],
   },
   idempotency_in_progress: { meaning: "the first request with the key is still running", status: 409 },
   order_conflict: {
@@ -118,10 +101,6 @@ export const ERRORS = {
     status: 409,
     decision: 8,
     provesKeyUnused: true,
-    cause: [
-      "creates an order that already exists, with another key; let it create a new order each time, with the order_id in CHECKOUT_ORDER_ID",
-      "用另一个幂等键创建已存在的订单；请每次创建新的订单，例如使用 CHECKOUT_ORDER_ID 中的 order_id",
-    ],
   },
   state_conflict: { meaning: "the state does not allow the change", status: 409 },
   body_too_large: { meaning: "the body is over the limit", status: 413 },

@@ -27,7 +27,6 @@ import { SecretUnreadable } from "./webhook/signing-secret.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
 import { revokeDrillKeys } from "./readiness/drill-lease.ts";
 import type { OperationContext } from "./control/handler.ts";
-import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
 import { createLeases } from "./readiness/leases.ts";
 import { createRateLimiter } from "./api/caller.ts";
 import { createRetrieveWatch } from "./readiness/retrieve-watch.ts";
@@ -129,7 +128,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     portal,
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     pageViews: createPageViews({ store: options.store, world, writeSignals }, report("page views")),
-    ...drillsOf(world, options.store, { report: report("lease"), writeSignals }),
+    ...drillsOf(world, { report: report("lease"), writeSignals }),
     writeSignals,
     expectDue: (storeId, realTime) => timekeeper.expect(storeId, realTime),
     wakeDispatcher: (endpointId) => dispatcher.wake(endpointId),
@@ -234,7 +233,6 @@ const TOO_MANY_COOKIES =
 /** The state of running drills, in memory; changes notify the followers of their store. */
 function drillsOf(
   world: SandboxWorld,
-  store: SandboxOptions["store"],
   {
     report,
     writeSignals,
@@ -242,7 +240,6 @@ function drillsOf(
 ) {
   const changed = (storeId: string): void => writeSignals.notify(storeId, { checkoutId: null });
   return {
-    idempotencyWatch: createIdempotencyWatch(store, world),
     retrieveWatch: createRetrieveWatch(),
     webhookWatch: createWebhookWatch(changed),
     listenerTargets: new Map<string, string>(),

@@ -19,8 +19,6 @@ type NewCredential = Credential & {
   readonly keyHash: string;
   readonly lastFour: string;
   readonly createdAt: number;
-  /** Whether it is valid only while a drill runs. */
-  readonly forDrill?: boolean;
 };
 /** A credential as stored: the scopes are joined by spaces. */
 type Row<Value> = Omit<Value, "scopes"> & { readonly scopes: string };
@@ -43,9 +41,9 @@ CREATE INDEX credentials_of_store ON credentials (store_id);
 
 /** API keys, as hashes (interface 24). */
 export function credentialsTable(connection: Connection, scheduler: Scheduler) {
-  const insert = connection.prepare<Row<Omit<NewCredential, "forDrill">> & { readonly forDrill: number }>(
-    `INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at, for_drill)
-     VALUES (@id, @storeId, @keyHash, @lastFour, @scopes, @createdAt, @forDrill)`,
+  const insert = connection.prepare<Row<NewCredential>>(
+    `INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at)
+     VALUES (@id, @storeId, @keyHash, @lastFour, @scopes, @createdAt)`,
   );
   const selectByHash = connection.prepare<
     [string],
@@ -78,8 +76,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
 
   return {
     insert: (credential: NewCredential): void => {
-      const { scopes, forDrill = false } = credential;
-      insert.run({ ...credential, scopes: scopes.join(" "), forDrill: Number(forDrill) });
+      insert.run({ ...credential, scopes: credential.scopes.join(" ") });
     },
 
     /** The credential of an API key with its store; undefined for an unknown or revoked key. */
@@ -97,7 +94,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       byApiKey.forget();
     },
 
-    /** Revokes all keys of drills. */
+    /** Revokes all keys of drills of an older version. */
     revokeDrills: (at: number): void => {
       revokeDrills.run(at);
       byApiKey.forget();

@@ -310,10 +310,8 @@ test("what acts on the sandbox of the folder sends it no key of another service"
   const note = `note: CHECKOUT_BASE_URL names https://pay.example/v1; this command is about the sandbox of .checkout (${ready.base_url})\n`;
   expect([triggered.code, triggered.stderr]).toEqual([0, note]);
   await harness.run(words("checklist run idempotency --client-command true"), { env });
-  // The drill has a key of its own, of the same sandbox.
-  const [given] = harness.commands.map(({ env: command }) => command["CHECKOUT_API_KEY"]);
-  expect(given).toMatch(/^svc_test_/);
-  expect([ready.api_key, theirs]).not.toContain(given);
+  const given = harness.commands.map(({ env: command }) => command["CHECKOUT_API_KEY"]);
+  expect(new Set(given)).toEqual(new Set([ready.api_key]));
   expect(new Set(sent.map(({ key }) => key))).toEqual(new Set([ready.api_key, token]));
 });
 

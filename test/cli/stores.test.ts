@@ -452,38 +452,6 @@ test("a store that gets another name is found by it, and no more by the one befo
   expect(storeOf(harness, "o-1")).toEqual([tea.store_id]);
 });
 
-test("two drills of idempotency in two stores watch each its own", async () => {
-  const harness = createHarness();
-  const sandbox = await harness.start();
-  const tea = await make(harness, "--name Tea");
-  const call = async (storeId: string, path: string, body: object): Promise<Record<string, unknown>> => {
-    const headers = { Authorization: `Bearer ${sandbox.ready.control_token}` };
-    const sent = { path: `/__sandbox/stores/${storeId}${path}`, headers, body: JSON.stringify(body) };
-    const answer = JSON.parse(String((await sandbox.request(sent)).body)) as {
-      data: Record<string, unknown>;
-    };
-    return answer.data;
-  };
-  const lost: unknown[] = [];
-  const drills = [];
-  for (const store of [sandbox.ready.store_id, tea.store_id]) {
-    const lease = await call(store, "/leases", { drill: "idempotency", timeout_ms: 60_000 });
-    drills.push({ store, id: String(lease["id"]), key: String(lease["api_key"]) });
-  }
-  for (const { store, id } of drills)
-    await call(store, `/drills/idempotency/${id}/runs`, { run: "first", order_id: "o-1" });
-  for (const { key } of drills) {
-    const headers = { Authorization: `Bearer ${key}`, "Idempotency-Key": "one-purchase" };
-    const body = '{"order_id":"o-1","price_id":"price_coffee"}';
-    lost.push((await sandbox.request({ path: "/v1/orders", headers, body })).dropped);
-  }
-  for (const { store, id } of drills) {
-    const ended = await call(store, `/drills/idempotency/${id}/runs/end`, { ending: "exited", exit_code: 0 });
-    expect(ended).toEqual({ came: true, lost: true, answered: false });
-  }
-  expect(lost).toEqual([true, true]);
-});
-
 test("stores that are made at once each have their key in the file, whatever they share", async () => {
   const harness = createHarness();
   const { ready, request } = await harness.start();

@@ -48,7 +48,6 @@ const COMMANDS: readonly string[] = [
   "keys list",
   "whoami",
   "checklist run webhooks",
-  "checklist run idempotency --all --client-command client",
   'explore --only [{"action":"lose_answer"}] -- client',
   "snapshots list",
 ];

@@ -109,7 +109,7 @@ test.for([
   ["listen", "registerListener"],
   ["trigger order.succeeded", "pay"],
   ["checklist", "checklist"],
-  ["checklist run idempotency --client-command true", "openLease"],
+  ["checklist run webhooks", "openLease"],
 ] as const)("an operation that the sandbox does not have: %s", async ([line, name]) => {
   const harness = createHarness();
   await harness.start([], { version: "0.2.0" });

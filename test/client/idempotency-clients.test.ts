@@ -1,9 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { createOrderIds, orderIdLike } from "../../src/core/readiness/drilled-order-ids.ts";
-import { english } from "../../src/core/language.ts";
-import { IDEMPOTENCY_CAUSES } from "../../src/core/readiness/idempotency-causes.ts";
-import { TOTAL_WAIT_MS } from "../../src/client/drills/idempotency.ts";
+import { orderIdLike } from "../../src/core/readiness/drilled-order-ids.ts";
 import { BROKEN, UNSEEN } from "../support/broken.table.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { createHarness, EPHEMERAL, type Harness } from "../support/harness.ts";
@@ -21,132 +18,95 @@ import {
 } from "../support/shop-clients.ts";
 import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
 
-type Judged = { readonly drill_id: string | null; readonly steps: readonly DrillStep[] };
+type Report = {
+  readonly broken: readonly { readonly history: string; readonly invariant: string }[];
+  readonly not_judged: readonly { readonly history: string | null; readonly reason: string }[];
+  readonly drill_id?: string | null;
+  readonly steps?: readonly DrillStep[];
+};
+const LINE = "checklist run idempotency --client-command client --budget 1h --json".split(" ");
 
-/** Drills a client in process: its exit code, and the beginning of the cause of each step that failed. */
+/** Judges a client in process: its exit code, the invariant of each history that is broken, and the report. */
 async function drill(
   harness: Harness,
   client: Client,
-): Promise<readonly [code: number, faults: Record<string, string>]> {
+): Promise<readonly [code: number, faults: Record<string, string>, report: Report]> {
   installClient(harness, client);
-  const { code, stdout } = await harness.run([
-    "checklist",
-    "run",
-    "idempotency",
-    "--client-command",
-    "client",
-    "--json",
-  ]);
-  const { steps } = JSON.parse(stdout) as Judged;
-  const failed = steps.filter(({ passed }) => !passed);
-  return [code, Object.fromEntries(failed.map(({ name, cause }) => [name, cause?.slice(0, 24) ?? ""]))];
+  const { code, stdout, stderr } = await harness.run(LINE);
+  expect([stdout === "" ? stderr : ""]).toEqual([""]);
+  const report = JSON.parse(stdout) as Report;
+  return [
+    code,
+    Object.fromEntries(report.broken.map(({ history, invariant }) => [history, invariant])),
+    report,
+  ];
 }
 
-test("no broken client passes, no right one is refused, and each cause is the right one", async () => {
-  const harness = createHarness();
-  await harness.start();
-  const found = [];
-  for (const { name, client } of [...GOOD_CLIENTS, ...BROKEN_CLIENTS])
-    found.push([name, ...(await drill(harness, client))]);
-  expect(found).toEqual([
-    ...GOOD_CLIENTS.map(({ name }) => [name, 0, {}]),
-    ...Object.entries(BROKEN.idempotency).map(([name, faults]) => [name, 1, faults]),
-  ]);
-});
-
-test("wrong clients that no drill can see are those of the list, which the documents have", async () => {
+test("no broken client passes, no right one is refused, and each breaks the right rules", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const found = [];
-  for (const { name, client } of UNSEEN_CLIENTS) found.push([name, ...(await drill(harness, client))]);
+  for (const { name, client } of [...GOOD_CLIENTS, ...BROKEN_CLIENTS])
+    found.push([name, ...(await drill(harness, client)).slice(0, 2)]);
+  expect(found).toEqual([
+    ...GOOD_CLIENTS.map(({ name }) => [name, 0, {}]),
+    ...Object.entries(BROKEN.idempotency).map(([name, faults]) => [name, 1, expect.objectContaining(faults)]),
+  ]);
+});
+
+test("wrong clients that no run can see are those of the list, which the documents have", async () => {
+  const harness = createHarness();
+  await harness.start(EPHEMERAL);
+  const found = [];
+  for (const { name, client } of UNSEEN_CLIENTS)
+    found.push([name, ...(await drill(harness, client)).slice(0, 2)]);
   expect(found).toEqual(Object.keys(UNSEEN.idempotency).map((name) => [name, 0, {}]));
 });
 
-test("a command that ends before its create is sent is named as a queue, and shows nothing", async () => {
+test.each([
+  ["ends before its create is sent", 0, true],
+  ["sends nothing", 0, false],
+  ["is no command", 127, false],
+] as const)("a command that %s shows nothing", async (_what, exitCode, isLate) => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
-  installClient(harness, ({ later, post, orderId }) => {
-    later(1000, () => void post(`order:${orderId}`));
-    return Promise.resolve(0);
+  const [code, faults, report] = await drill(harness, ({ later, post, orderId }) => {
+    if (isLate) later(1000, () => void post(`order:${orderId}`));
+    return Promise.resolve(exitCode);
   });
-  const { code, stdout } = await harness.run([
-    "checklist",
-    "run",
-    "idempotency",
-    "--client-command",
-    "client",
-    "--json",
-  ]);
-  const { drill_id: id, steps } = JSON.parse(stdout) as Judged;
-  expect([code, id, steps.map(({ cause }) => cause?.slice(0, 31))]).toEqual([
-    3,
-    null,
-    ["ends before its create is sent,"],
-  ]);
+  expect([code, faults]).toEqual([3, {}]);
+  expect(report.not_judged[0]).toMatchObject({
+    history: "plain_purchase",
+    reason: `the order could not be created: exit code ${exitCode}`,
+  });
 });
 
-test("the drill of a client that makes no mistake takes no longer than it says", async () => {
+test("a cause is named by the answer that shows it, and the record has it", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
-  installClient(harness, rightClient);
-  const since = harness.clock.now();
-  await harness.run("checklist run idempotency --json --client-command client".split(" "));
-  // A silence of 3 s, a second after the 429, and the pause before the restart.
-  expect([harness.clock.now() - since, TOTAL_WAIT_MS]).toEqual([3000 + 1000 + 1100, 5000]);
+  const rows = [
+    ["a new key for each try", "answer_lost", "A retry gets 409 order_conflict"],
+    ["the number of the try in the body", "answer_lost", "A retry gets 409 idempotency_key_reused"],
+    ["the order id in lower case is the key", "keys_case", "The first create of an order gets 409"],
+    ["gives up, and reports success", "answer_lost", "The command ends with exit code 0 although"],
+    ["no key from the second try on", "answer_lost", "A create has no Idempotency-Key"],
+    ["no key", "plain_purchase", "A create has no Idempotency-Key"],
+  ] as const;
+  for (const [name, history, cause] of rows) {
+    const found = BROKEN_CLIENTS.find((one) => one.name === name);
+    const [, , { steps = [], drill_id: id }] = await drill(harness, found?.client ?? rightClient);
+    const step = steps.find((one) => one.name === history);
+    expect([name, id, step?.cause]).toEqual([name, expect.any(String), expect.stringContaining(cause)]);
+  }
 });
 
-test("it is said whether the other attempts came when the command was run again", async () => {
+test("a client that does not wait after a 429 gets a note, and passes", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
-  const said = async (client: Client) => {
-    installClient(harness, client);
-    const line = "checklist run idempotency --json --client-command client".split(" ");
-    const { steps } = JSON.parse((await harness.run(line)).stdout) as Judged;
-    return steps.find(({ name }) => name === "tried_again")?.got;
-  };
-  expect(await said(rightClient)).toBe("2 more");
-  expect(await said(async ({ post, orderId }) => Number((await post(`order:${orderId}`)) !== 201))).toBe(
-    "2 more, when the command was run again",
-  );
-});
-
-test("what it did not come to is no step", async () => {
-  const harness = createHarness();
-  await harness.start(EPHEMERAL);
-  installClient(harness, ({ post }) => post("one-key-for-all").then((status) => Number(status !== 201)));
-  const line = "checklist run idempotency --json --client-command client".split(" ");
-  const { stdout } = await harness.run(line);
-  const names = (JSON.parse(stdout) as Judged).steps.map(({ name }) => name);
-  expect(names).toEqual(expect.arrayContaining(["answer_lost", "own_key"]));
-  expect(names).not.toContain("alike_keys");
-});
-
-test("a command that there is not is named as such", async () => {
-  const harness = createHarness();
-  await harness.start(EPHEMERAL);
-  installClient(harness, () => Promise.resolve(127));
-  const line = "checklist run idempotency --json --client-command client".split(" ");
-  const { code, stdout } = await harness.run(line);
-  const { steps } = JSON.parse(stdout) as Judged;
-  const { unknown_command: cause } = IDEMPOTENCY_CAUSES;
-  expect([code, steps.map((step) => step.cause)]).toEqual([3, [english(cause)]]);
-});
-
-test("a command that ends with 0 and sends nothing may have left its create to a queue, which is said", async () => {
-  const harness = createHarness();
-  await harness.start(EPHEMERAL);
-  installClient(harness, () => Promise.resolve(0));
-  const line = "checklist run idempotency --json --client-command client".split(" ");
-  const { code, stdout } = await harness.run(line);
-  const { steps } = JSON.parse(stdout) as Judged;
-  expect([code, steps.map(({ cause }) => cause)]).toEqual([
-    3,
-    [
-      expect.stringMatching(
-        /^sends its creates elsewhere, or sends none: .*hands them to a queue or a daemon/,
-      ),
-    ],
-  ]);
+  const hasty = GOOD_CLIENTS.find(({ name }) => name === "does not wait after a 429");
+  const [code, , { steps = [] }] = await drill(harness, hasty?.client ?? rightClient);
+  const notes = steps.flatMap(({ name, cause }) => (cause === null ? [] : [[name, cause.slice(0, 40)]]));
+  expect([code, notes]).toEqual([0, [["create_429", "The client does not wait after a 429: it"]]]);
 });
 
 const drawn = <Name extends keyof Parts>(name: Name): fc.Arbitrary<readonly [string, Parts[Name]]> =>
@@ -197,39 +157,12 @@ test("a client of right parts passes, and with one wrong part among them never",
   await harness.start(EPHEMERAL);
   await fc.assert(
     fc.asyncProperty(right, wrong, async (parts, { name, part }) => {
-      expect(await drill(harness, clientOf(partsOf(parts)))).toEqual([0, {}]);
+      expect((await drill(harness, clientOf(partsOf(parts)))).slice(0, 2)).toEqual([0, {}]);
       const [code] = await drill(harness, clientOf({ ...partsOf(parts), ...part }));
       expect([name, code]).toEqual([name, 1]);
     }),
     { seed: SEED, numRuns: size(20, 1000) },
   );
-});
-
-test("order_ids of a drill look like the store's own, differ in little, and fit", () => {
-  fc.assert(
-    fc.property(
-      fc.option(fc.string({ maxLength: 32 }), { nil: undefined }),
-      fc.uint8Array({ minLength: 10, maxLength: 10 }),
-      (like, random) => {
-        const { first, second, third, alike } = createOrderIds(like, random);
-        const all = [first, second, third, ...alike];
-        expect(new Set(all).size).toBe(all.length);
-        for (const one of all) {
-          expect(Array.from(one).length).toBeLessThanOrEqual(32);
-          expect(all.filter((other) => other !== one && other.startsWith(one))).toEqual([]);
-        }
-        expect(Array.from(second).toSorted()).toEqual(Array.from(first).toSorted());
-        expect(second.slice(-4)).toBe(first.slice(-4));
-        expect(third.slice(0, -1)).toBe(first.slice(0, -1));
-        expect(alike[0]?.toLowerCase()).toBe(first.toLowerCase());
-        expect(Number(alike[1]?.replaceAll(/\D/g, ""))).toBe(Number(first.replaceAll(/\D/g, "")));
-      },
-    ),
-    { seed: SEED },
-  );
-  expect(createOrderIds("order-1001", new Uint8Array(10)).first).toBe("order-1500000000");
-  expect(createOrderIds(undefined, new Uint8Array(10)).first).toMatch(/^order-\d{10}$/);
-  expect(createOrderIds("SO-2026-17", new Uint8Array(10)).first).toMatch(/^SO-\d{10}$/);
 });
 
 test("an order_id of a merchant's shape has other digits, and fits", () => {

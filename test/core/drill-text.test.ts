@@ -13,10 +13,9 @@ import { JUDGE_CAUSES } from "../../src/core/readiness/drills/judge-causes.ts";
 import { RUN_STEPS } from "../../src/core/judge/histories.ts";
 import { NOT_JUDGED, NOTES } from "../../src/core/readiness/drills/judge-sentences.ts";
 import { stepTitle } from "../../src/core/readiness/drills/drill.ts";
-import { IDEMPOTENCY_STEPS } from "../../src/core/readiness/drills/idempotency.ts";
 import { adviceSentences } from "../../src/core/readiness/drills/webhook-advice.ts";
 import { WEBHOOK_STEPS } from "../../src/core/readiness/drills/webhook.ts";
-import { IDEMPOTENCY_CAUSES } from "../../src/core/readiness/idempotency-causes.ts";
+import { CLIENT_CAUSES } from "../../src/core/readiness/drills/client-causes.ts";
 
 /** A sentence with values that are words of nobody. */
 function filled(row: DrillSentence): Words {
@@ -36,14 +35,14 @@ test("each sentence of a drill is read back from its English, and has a Chinese 
       JUDGE_CAUSES,
       NOTES,
       NOT_JUDGED,
-      IDEMPOTENCY_CAUSES,
+      CLIENT_CAUSES,
     ].flatMap(filledIn),
     ...adviceSentences().map(filled),
   ];
   expect(all.map(([english]) => drillWords(english))).toEqual(all);
   const failures = filledIn(FAILURE_SENTENCES);
   expect(failures.map(([english]) => failureWords(english))).toEqual(failures);
-  const titles = [WEBHOOK_STEPS, IDEMPOTENCY_STEPS, RUN_STEPS].flatMap((steps) =>
+  const titles = [WEBHOOK_STEPS, RUN_STEPS].flatMap((steps) =>
     Object.keys(steps).map((name) => stepTitle(steps, name)),
   );
   const isEnglish = /[A-Za-z]+ [A-Za-z]+ [A-Za-z]+/;
@@ -65,7 +64,6 @@ test.each([
     "视图在 30 秒之后才显示支付：请把 settle（视图最多延迟多久）设得更大",
   ],
   ["400 after 3 ms: go away now", "400，耗时 3 毫秒：go away now"],
-  ["the same key: replayed; 2 before Retry-After", "相同的幂等键：replayed；其中 2 次早于 Retry-After"],
   ["something that an older version said", "something that an older version said"],
 ])("%s", (english, chinese) => {
   expect(drillWords(english)).toEqual([english, chinese]);

@@ -68,14 +68,12 @@ test("an answer is what its schema states, in its order, whatever else its value
   expect(JSON.stringify(encodeAnswer("showSecret", secrets))).toBe(
     '{"in_force":["whsec_a"],"retired":[],"store_time":null}',
   );
-  const reuse = { path: "/v1/orders", idempotencyKey: "key-of-order", body: { order_id: "a", orderId: "b" } };
-  const encoded = encodeAnswer("closeIdempotencyDrill", { reuse });
-  expect(encoded).toEqual({
-    reuse: { path: "/v1/orders", idempotency_key: "key-of-order", body: { order_id: "a", orderId: "b" } },
-  });
-  expect(decodeAnswer("closeIdempotencyDrill", { ok: true, data: encoded })).toEqual({ reuse });
-  expect(decodeAnswer("closeIdempotencyDrill", { ok: true, data: { reuse } })).toBeUndefined();
-  expect(decodeAnswer("closeIdempotencyDrill", encoded)).toBeUndefined();
+  const lease = { id: ID, storeId: ID };
+  const encoded = encodeAnswer("openLease", lease);
+  expect(encoded).toEqual({ id: ID, store_id: ID });
+  expect(decodeAnswer("openLease", { ok: true, data: encoded })).toEqual(lease);
+  expect(decodeAnswer("openLease", { ok: true, data: lease })).toBeUndefined();
+  expect(decodeAnswer("openLease", encoded)).toBeUndefined();
 });
 
 test("a refused request names the field as the wire has it", () => {

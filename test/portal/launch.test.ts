@@ -205,7 +205,7 @@ test("there is nothing to drill without an endpoint", async () => {
   expect([status, text]).toEqual([409, expect.stringContaining("there is nothing to drill")]);
 });
 
-test("a drill that runs is on the page with what it has seen so far, until its command ends", async () => {
+test("a drill that runs is on the page until its command ends", async () => {
   const { sandbox, get } = await openPage();
   const { control_token: token } = sandbox.ready;
   const control = async <Data>(path: string, body: object): Promise<Data> => {
@@ -216,25 +216,11 @@ test("a drill that runs is on the page with what it has seen so far, until its c
     });
     return (JSON.parse(String(answer.body)) as { data: Data }).data;
   };
-  type Lease = { id: string; api_key: string };
-  const { id, api_key: key } = await control<Lease>("/leases", { drill: "idempotency", timeout_ms: 60_000 });
-  await control(`/drills/idempotency/${id}/runs`, { run: "first", order_id: "order-1" });
-  expect((await get()).text).toContain("Creates seen: none yet");
-  await sandbox.request({
-    path: "/v1/orders",
-    headers: { Authorization: `Bearer ${key}`, "Idempotency-Key": "the-key-of-the-client" },
-    body: JSON.stringify({ order_id: "order-1", price_id: "price_coffee" }),
-  });
-  const page = await get();
-  expect(page.text).toContain("Idempotency drill running");
-  expect(page.text).toContain("Creates seen: 1 order-1 the-key-of-the-client created, answer dropped");
-  expect(page.html).not.toContain(key);
-  await control(`/leases/${id}/end`, {});
-  expect((await get()).text).not.toContain("Creates seen");
-
+  type Lease = { id: string };
   const other = await control<Lease>("/leases", { drill: "duplicates", timeout_ms: 60_000 });
   expect((await get()).text).toContain("The webhooks of this store are held until the drill ends.");
   await control(`/leases/${other.id}/end`, {});
+  expect((await get()).text).not.toContain("The webhooks of this store are held");
 });
 
 test("the assumptions that the store relied on are told, with the first time", async () => {

@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { ASSUMPTIONS } from "../../src/core/calibration/assumptions.ts";
 import type { Answered } from "../support/harness.ts";
+import { installClient, rightClient } from "../support/shop-clients.ts";
 import { createHarness, type ApiCall, type Harness } from "../support/harness.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
 
@@ -317,25 +318,9 @@ test("people see what was chosen, what changes it, and who relied on it", async 
   expect((await harness.run(["assumptions"])).code).toBe(7);
 });
 
-test("the drill's own request is nobody's reliance", async () => {
-  const { harness, create } = await shop();
-  harness.setShell(async ({ env, signal }) => {
-    const { CHECKOUT_ORDER_ID: orderId = "", CHECKOUT_API_KEY: apiKey = "" } = env;
-    const headers = { "Idempotency-Key": `key-of-${orderId}`, Authorization: `Bearer ${apiKey}` };
-    /** Sends until an answer is there, and waits where it is told to. */
-    const buy = async (): Promise<void> => {
-      for (;;) {
-        const { status, dropped } = await create({ order_id: orderId, ...AMOUNT }, headers);
-        if (signal?.aborted === true || (status === 201 && dropped !== true)) return;
-        if (status === 429) await harness.clock.sleep(1000);
-      }
-    };
-    const killed = new Promise<"killed">((resolve) =>
-      signal?.addEventListener("abort", () => resolve("killed")),
-    );
-    const isKilled = (await Promise.race([buy(), killed])) === "killed";
-    return { ending: isKilled ? "aborted" : "exited", exitCode: isKilled ? null : 0, stdout: "", stderr: "" };
-  });
+test("an answer that a fault of a run produced is nobody's reliance", async () => {
+  const { harness } = await shop();
+  installClient(harness, rightClient);
   const drilled = await harness.run(["checklist", "run", "idempotency", "--client-command", "client"]);
   expect(drilled.code).toBe(0);
   expect(Object.keys(await used(harness))).toEqual(["5"]);

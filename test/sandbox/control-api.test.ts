@@ -222,10 +222,6 @@ const BODIES: Readonly<Partial<Record<OperationName, object>>> = {
   rotateSecret: { overlap_ms: 1000 },
   testEndpoint: {},
   replayEvent: {},
-  beginClientRun: { run: "first", order_id: "order-1" },
-  endClientRun: { ending: "exited", exit_code: 0 },
-  closeIdempotencyDrill: {},
-  judgeIdempotencyDrill: {},
   endLease: {},
   revokeKey: {},
 };

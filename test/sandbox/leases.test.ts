@@ -20,6 +20,7 @@ const DRILLS = {
   browser_return: `checklist run browser-return ${RETURN}`,
   webhook: "checklist run webhooks",
 };
+const MAX_ATTEMPTS = 5;
 type Kind = keyof typeof DRILLS;
 const KINDS = Object.keys(DRILLS) as readonly Kind[];
 
@@ -67,9 +68,13 @@ async function openSite(start = EPHEMERAL) {
     });
     const buy = () => create(`client-${orderId}`, { orderId, apiKey });
     const buying = (async () => {
-      for (let bought = await buy(); bought.dropped === true || bought.status !== 201; bought = await buy())
-        if (bought.status === 429) await site.harness.clock.sleep(1000);
-      return end("exited");
+      for (let attempts = 1; ; attempts += 1) {
+        const { status, dropped, body } = await buy();
+        if (status === 201 && dropped !== true && typeof body === "string" && body !== "")
+          return end("exited");
+        if (attempts === MAX_ATTEMPTS) return { ...end("exited"), exitCode: 1 };
+        if (status === 429) await site.harness.clock.sleep(1000);
+      }
     })();
     const killed = new Promise<ShellResult>((resolve) =>
       signal?.addEventListener("abort", () => resolve(end("aborted"))),
@@ -112,7 +117,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 /** The number of steps of a whole drill of each kind. */
 const STEPS: Readonly<Record<DrillKind, number>> = {
   duplicates: 22,
-  idempotency: 14,
+  idempotency: 12,
   browser_return: 15,
   webhook: CASE_NAMES.length,
 };
@@ -325,20 +330,13 @@ test("a drill whose lease has ended before its end shows nothing", async () => {
   expect(await site.drills()).toEqual([]);
 });
 
-test("a drill that runs is shown by the checklist, and ends when its time is over although its command is there", async () => {
+test("a drill ends when its time is over although its command is there", async () => {
   const site = await openSite();
-  site.harness.setShell(() => new Promise(() => undefined));
-  void site.harness.run([...DRILLS.idempotency.split(" "), "--command-timeout", "1s"]);
-  await eventually("the drill runs", async () =>
-    expect((await site.readiness()).underway).toMatchObject([{ drill: "idempotency" }]),
-  );
-  const item = ["checklist", "--item", "idempotency_replay"];
-  const line = "an idempotency drill is running: the answer of one create is dropped";
-  expect((await site.harness.run(item)).stdout).toContain(line);
-  // Ten runs of a second, and a minute.
-  site.harness.clock.advance(71_000);
+  await holdWebhooks(site);
+  expect((await site.readiness()).underway).toMatchObject([{ drill: "duplicates" }]);
+  // The budget, and half an hour.
+  site.harness.clock.advance(32 * 60_000);
   await expectNothingLeft(site, "timeout");
-  expect((await site.harness.run(item)).stdout).not.toContain(line);
 });
 
 test("a sandbox that stops ends its drills first, and lets what they held go after its next start", async () => {

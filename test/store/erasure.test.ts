@@ -472,16 +472,13 @@ test("while a store is erased its own requests wait, those of other stores are a
 
 test("a merchant's command can reset the store of the drill that runs it, and a deletion ends the drill", async () => {
   const { control } = await openTwo();
-  const answer = await control(`stores/${TEA}/leases`, { drill: "idempotency", timeout_ms: 60_000 });
+  const answer = await control(`stores/${TEA}/leases`, { drill: "duplicates", timeout_ms: 60_000 });
   const { data } = JSON.parse(String(answer.body)) as { readonly data: { readonly id: string } };
-  const runs = `stores/${TEA}/drills/idempotency/${data.id}/runs`;
-  expect((await control(runs, { run: "first", order_id: "o-1" })).status).toBe(200);
-  let waits = true;
-  const run = control(`${runs}/current`).finally(() => (waits = false));
+  const retrieves = `stores/${TEA}/leases/${data.id}/retrieves`;
   expect((await control("reset", { store: TEA })).status).toBe(200);
-  expect(waits).toBe(true);
+  expect((await control(retrieves)).status).toBe(200);
   expect((await control(`stores/${TEA}/delete`, {})).status).toBe(200);
-  expect((await run).status).toBe(404);
+  expect((await control(retrieves)).status).toBe(404);
 });
 
 test("an erasure that was interrupted is ended by the next start, and until then nothing of the store is answered", async () => {

@@ -34,14 +34,14 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
     language: "python",
     client: `${CURL}create | tee order.json`,
     drill: IDEMPOTENCY,
-    cause: "takes a lost connection for an answer",
+    cause: "The command ends with exit code 0 although",
   },
   {
     name: "a client in Python whose key is hash(), which each process salts",
     language: "python",
     changes: [[HASH, "{hash(order_id)}"]],
     drill: IDEMPOTENCY,
-    cause: "creates a new key when it is started again",
+    cause: "A retry gets 409 order_conflict",
   },
   {
     name: "a receiver in Python that looks at the age of created_at",

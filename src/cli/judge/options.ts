@@ -39,6 +39,8 @@ export type ShopOptions = ServiceOptions & {
 /** The options of a run of histories. */
 export type RunOptions = ShopOptions & {
   readonly checkout?: readonly string[];
+  readonly clientCommand?: string;
+  readonly commandTimeout?: number;
   readonly budget?: number;
   readonly seed?: string;
   readonly only?: readonly string[];
@@ -117,6 +119,11 @@ export function trustOption(): Option {
 export function runOptions(budget: string): readonly Option[] {
   return [
     ...shopOptions(),
+    valueOption(
+      "--command-timeout <duration>",
+      "timeout of each run of --create (default: 2m)",
+      parseDuration,
+    ),
     repeatedOption(
       "--checkout <id|order_id>",
       `unpaid checkout that your shop created, if it has no --create; repeatable, up to ${MAX_NAMED}`,
@@ -142,6 +149,11 @@ export function runOptions(budget: string): readonly Option[] {
     ),
     switchOption("--all", "also show the steps that passed"),
   ];
+}
+
+/** The older name of `--create`, in the part on creates. */
+export function clientCommandOption(): Option {
+  return commandOption("--client-command <command>", "the same as --create");
 }
 
 /** The rules of these options. */
@@ -197,6 +209,7 @@ const KEPT = {
   cookieFile: "--cookie-file",
   settle: "--settle",
   checkout: "--checkout",
+  commandTimeout: "--command-timeout",
   trustConfig: "--trust-config",
 } as const satisfies Partial<Record<keyof RunOptions, string>>;
 

@@ -4,7 +4,6 @@ import { MISSING_FIELDS, type MissingField } from "../../core/readiness/drills/j
 import { english } from "../../core/language.ts";
 import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
 import { stepTitle } from "../../core/readiness/drills/drill.ts";
-import { IDEMPOTENCY_STEPS } from "../../core/readiness/drills/idempotency.ts";
 import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
 import { printable } from "../../core/text.ts";
@@ -88,8 +87,6 @@ function rerunOf({ seed, kept }: RunReport, name: JudgedHistory["name"]): string
     : `checkout checklist run --seed ${seed}${kept}`;
 }
 
-const TITLES = { ...WEBHOOK_STEPS, ...IDEMPOTENCY_STEPS, ...HISTORY_TITLES };
-
 /** The result for people: each finding with its story and the command that repeats it, then the parts. */
 export async function runText(report: RunReport, look: DrillLayout): Promise<string> {
   const { style } = look;
@@ -113,14 +110,13 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
   );
   const others = await Promise.all(
     steps
-      .filter(({ part }) => part === "webhook" || part === "idempotency")
-      .map(async ({ part, verdict, steps: rows }) => {
-        const own = rows.filter(({ name }) => !judged.some((one) => one.name === name));
-        const head = `${verdictMark(verdict, style)} ${PART_TEXTS[part]}`;
-        const hasNote = own.some(({ passed, cause }) => passed && cause !== null);
+      .filter(({ part }) => part === "webhook")
+      .map(async ({ verdict, steps: rows }) => {
+        const head = `${verdictMark(verdict, style)} forged and genuine webhooks`;
+        const hasNote = rows.some(({ passed, cause }) => passed && cause !== null);
         return verdict === "passed" && !hasNote && !look.all
           ? `${head}: ${rows.length} steps`
-          : `${head}\n${await drillLines(own, { titles: TITLES, ...look })}`;
+          : `${head}\n${await drillLines(rows, { titles: WEBHOOK_STEPS, ...look })}`;
       }),
   );
   const all = look.all
@@ -128,6 +124,11 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
         .filter(({ verdict }) => verdict.state === "held")
         .map(({ name }) => `  ${style.green("✓")} ${english(stepTitle(HISTORY_TITLES, name))}`)
     : [];
+  const hints = judged.flatMap(({ name, verdict }) =>
+    verdict.state === "held" && verdict.note !== null
+      ? [`  ${style.cyan("→")} ${english(HISTORY_TITLES[name].title)}: ${english(verdict.note)}`]
+      : [],
+  );
   const notes = missing.map((field) => `  ${style.cyan("→")} ${english(MISSING_FIELDS[field].note)}`);
   const mark = broken.length > 0 ? style.red("✗") : notJudged.length > 0 ? style.bold("?") : style.green("✓");
   const last = `${mark} ${judged.length} histories: ${held} held, ${broken.length} broken, ${notJudged.length} not judged (seed ${printable(seed)})`;
@@ -135,13 +136,6 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
     ...findings,
     ...(open.length > 0 ? [open.join("\n")] : []),
     ...others,
-    [...all, ...notes, last].join("\n"),
+    [...all, ...hints, ...notes, last].join("\n"),
   ].join("\n\n");
 }
-
-const PART_TEXTS: Readonly<Record<DrillKind, string>> = {
-  webhook: "forged and genuine webhooks",
-  idempotency: "lost answers, and the purchase again",
-  duplicates: "events",
-  browser_return: "customers who return",
-};

@@ -1,6 +1,5 @@
 // `checkout checklist run`: a plain purchase, the histories, and the drills of webhooks and idempotency; with a name, a
 // part of it. The histories: core/judge/histories.ts; how they are played: client/judge/.
-import { drillIdempotency } from "../../client/drills/idempotency.ts";
 import { wrapAnswer, type ControlTarget } from "../../client/control/control.ts";
 import { withLease } from "../../client/control/lease.ts";
 import {
@@ -22,6 +21,7 @@ import {
   missingStepName,
   type MissingField,
 } from "../../core/readiness/drills/judge-sentences.ts";
+import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
 import type { History } from "../../core/judge/step.ts";
 import { durationText } from "../../core/duration.ts";
 import { english } from "../../core/language.ts";
@@ -31,11 +31,10 @@ import { register, registerAction, type Context, type Group } from "../command.t
 import { EXIT, Refused, refuseUsage, START_SANDBOX, unwrap } from "../problem.ts";
 import { runWebhookDrill, worstProof } from "../readiness/drill-webhooks.ts";
 import { answered, callAt } from "../target/call.ts";
-import { connectToSandbox } from "../target/connect.ts";
 import { controlTarget } from "../target/control.ts";
 import { runWithSpinner } from "../target/waiting.ts";
 import { endpointOf } from "./endpoint.ts";
-import { keptOptions, runOptions, SHOP_RULES, type RunOptions } from "./options.ts";
+import { clientCommandOption, keptOptions, runOptions, SHOP_RULES, type RunOptions } from "./options.ts";
 import { orderIdsOfShop, orderSource } from "./orders.ts";
 import { runJson, runText, type RunReport } from "./report.ts";
 import { describeShop, type ShopDescription } from "./section.ts";
@@ -45,7 +44,6 @@ import { bindShop, type BoundShop } from "./shop.ts";
 const BUDGET_MS = 60_000;
 /** Maximum time of the lease in addition to the budget, in milliseconds. */
 const LEASE_REST_MS = 30 * 60_000;
-const COMMAND_TIMEOUT_MS = 120_000;
 
 type Part = History["part"] | "webhook";
 
@@ -77,34 +75,43 @@ export function registerChecklistRun(group: Group): void {
   );
 }
 
-/** `checkout checklist run duplicates` and `browser-return`: parts of the run. */
+/** `checkout checklist run duplicates`, `browser-return` and `idempotency`: parts of the run. */
 export function registerChecklistParts(group: Group): void {
   const command = group.command.commands.find((one) => one.name() === "run") ?? group.command;
-  register<RunOptions>(
-    { ...group, command },
-    partSpec({
-      name: "duplicates",
-      part: "duplicates",
-      summary:
-        "run the part on events: repeated, late, out of order, at the same moment, of other orders and attempts",
-      examples: [
-        `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
-        `checkout checklist run duplicates --order-view-command 'bin/order-status "$CHECKOUT_ORDER_ID"' --paid-when '^paid' --checkout order-1001 --checkout order-1002 --quick`,
-      ],
-    }),
-  );
-  register<RunOptions>(
-    { ...group, command },
-    partSpec({
-      name: "browser-return",
-      part: "browser_return",
-      summary:
-        "run the part on customers who return: before, at and after the webhook, with other sessions, without the API",
-      examples: [
-        `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
-      ],
-    }),
-  );
+  const parts = { ...group, command };
+  registerPart(parts, {
+    name: "duplicates",
+    part: "duplicates",
+    summary:
+      "run the part on events: repeated, late, out of order, at the same moment, of other orders and attempts",
+    examples: [
+      `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
+      `checkout checklist run duplicates --order-view-command 'bin/order-status "$CHECKOUT_ORDER_ID"' --paid-when '^paid' --checkout order-1001 --checkout order-1002 --quick`,
+    ],
+  });
+  registerPart(parts, {
+    name: "browser-return",
+    part: "browser_return",
+    summary:
+      "run the part on customers who return: before, at and after the webhook, with other sessions, without the API",
+    examples: [
+      `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
+    ],
+  });
+  registerPart(parts, {
+    name: "idempotency",
+    part: "idempotency",
+    summary:
+      "run the part on creates: lose their answers, kill your client during one, and buy similar orders and again",
+    examples: [
+      'checkout checklist run idempotency --create "node create-order.js"',
+      'checkout checklist run idempotency --create "npm run checkout-once" --command-timeout 5m',
+    ],
+  });
+}
+
+function registerPart(group: Group, part: Parameters<typeof partSpec>[0]): void {
+  register<RunOptions>(group, partSpec(part));
 }
 
 function partSpec({
@@ -118,14 +125,20 @@ function partSpec({
   readonly summary: string;
   readonly examples: readonly string[];
 }) {
+  const isOfClient = part === "idempotency";
   return {
     name,
     summary,
     exitCodes: EXIT_CODES,
     examples,
-    options: runOptions(durationText(BUDGET_MS)),
-    ...SHOP_RULES,
-    run: (context: Context, options: RunOptions) => runChecked(context, options, new Set([part])),
+    options: [...runOptions(durationText(BUDGET_MS)), ...(isOfClient ? [clientCommandOption()] : [])],
+    conflicts: [...SHOP_RULES.conflicts, ...(isOfClient ? ([["clientCommand", "create"]] as const) : [])],
+    run: (context: Context, { clientCommand, ...options }: RunOptions) =>
+      runChecked(
+        context,
+        clientCommand === undefined ? options : { ...options, create: clientCommand },
+        new Set([part]),
+      ),
   };
 }
 
@@ -152,8 +165,14 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
     );
   const control = await controlTarget(context);
   const described = await describeShop(context, options);
+  const isRead = parts.size > 1 || !parts.has("idempotency");
+  if (!isRead && described.create === undefined)
+    throw refuseUsage(
+      "the part on creates needs a command or a page of your shop that creates an order",
+      'add --create "node create-order.js"; checkout checklist --item idempotency_replay shows the log',
+    );
   const report = await runWithSpinner(context, async ({ signal }) => {
-    await using shop = await bindShop(context, { control, options, described, signal });
+    await using shop = await bindShop(context, { control, options, described, isRead, signal });
     // Awaited here: a served shop ends with this block.
     return await runAll(context, options, { control, described, shop, parts, signal });
   });
@@ -236,13 +255,23 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   );
 }
 
-/** Records a plain purchase that is broken: an earlier record must not keep such a shop ready. */
+/**
+ * Records a plain purchase that is broken: an earlier record must not keep such a shop ready. A create that breaks a rule
+ * belongs to the part on creates.
+ */
 async function recordPlain(
   context: Context,
   { only }: RunOptions,
   { control, parts, signal, first, base }: Run & { readonly first: JudgedHistory } & Pick<LeasedRun, "base">,
 ): Promise<readonly PartRecord[]> {
-  if (first.verdict.state !== "broken" || !parts.has("duplicates") || only !== undefined) return [];
+  const { verdict } = first;
+  if (verdict.state !== "broken" || only !== undefined) return [];
+  if (OF_CLIENT.has(verdict.invariant) && parts.has("idempotency")) {
+    const steps = [stepOf(first.name, verdict, first.reference)];
+    const { id } = await callAt(context, control, { name: "recordIdempotency", body: { steps } });
+    return [{ part: "idempotency", verdict: "failed", drillId: id, steps }];
+  }
+  if (!parts.has("duplicates")) return [];
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
   const subject = duplicatesSubject(
     endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled"),
@@ -261,6 +290,9 @@ async function recordPlain(
   const { id } = unwrap(answered(leased));
   return [{ part: "duplicates", verdict: "failed", drillId: id, steps }];
 }
+
+/** The rules that a create can break. */
+const OF_CLIENT: ReadonlySet<JudgedInvariant> = new Set(["one_key", "one_order", "client_ends"]);
 
 type LeasedRun = Run & {
   readonly bench: Bench;
@@ -286,13 +318,10 @@ async function underLease(context: Context, options: RunOptions, run: LeasedRun)
   const isWhole = only === undefined && !signal.aborted;
   const others: PartRecord[] = [];
   if (isWhole) {
-    const drills = [
-      ...(parts.has("webhook") ? [drillWebhooks(context, run)] : []),
-      ...(parts.has("idempotency") ? [drillClient(context, run, mergeRuns(judged))] : []),
-    ];
-    others.push(...(await Promise.all(drills)).filter((one) => one !== undefined));
+    if (parts.has("webhook")) others.push(await drillWebhooks(context, run));
   }
-  if (isWhole && options.quick !== true) {
+  const isPatient = historyParts.has("duplicates") || historyParts.has("browser_return");
+  if (isWhole && isPatient && options.quick !== true) {
     printer.talk("what a shop does late, after more than 30 s");
     await waitForMemories(bench, plain);
     // Forged payments of that order have been sent: a shop that believes them has nothing more to show.
@@ -338,9 +367,9 @@ async function recordParts(
   run: LeasedRun,
   judged: readonly JudgedHistory[],
 ): Promise<readonly PartRecord[]> {
-  const { parts, base, bench, control, shop } = run;
+  const { parts, base, control } = run;
   const records: PartRecord[] = [];
-  for (const part of ["duplicates", "browser_return"] as const) {
+  for (const part of ["duplicates", "browser_return", "idempotency"] as const) {
     if (!parts.has(part)) continue;
     const steps = stepsOf(judged, part, base);
     const verdict = verdictOf(judged.filter((one) => one.part === part));
@@ -349,19 +378,27 @@ async function recordParts(
       records.push({ part, verdict: steps.length === 0 ? "unknown" : verdict, drillId: null, steps });
       continue;
     }
-    const recorded =
-      part === "duplicates"
-        ? await callAt(context, control, {
-            name: "recordDuplicates",
-            body: { leaseId: bench.leaseId, subject: bench.noted.subject ?? "", steps },
-          })
-        : await callAt(context, control, {
-            name: "recordBrowserReturn",
-            body: { returnUrl: shop.returnUrl ?? "", steps },
-          });
+    const recorded = await callAt(context, control, recordCall(part, run, steps));
     records.push({ part, verdict, drillId: recorded.id, steps });
   }
   return records;
+}
+
+function recordCall(
+  part: History["part"],
+  { bench, shop }: Pick<LeasedRun, "bench" | "shop">,
+  steps: readonly DrillStep[],
+) {
+  switch (part) {
+    case "duplicates": {
+      const body = { leaseId: bench.leaseId, subject: bench.noted.subject ?? "", steps };
+      return { name: "recordDuplicates", body } as const;
+    }
+    case "browser_return":
+      return { name: "recordBrowserReturn", body: { returnUrl: shop.returnUrl ?? "", steps } } as const;
+    case "idempotency":
+      return { name: "recordIdempotency", body: { steps } } as const;
+  }
 }
 
 function verdictOf(judged: readonly JudgedHistory[]): PartRecord["verdict"] {
@@ -384,30 +421,6 @@ async function drillWebhooks(
   return { part: "webhook", verdict: worstProof(drills), drillId: first?.id ?? null, steps };
 }
 
-/** The drill of lost answers, with the histories of the client as further steps. */
-async function drillClient(
-  context: Context,
-  { control, shop, base, signal }: LeasedRun,
-  judged: readonly JudgedHistory[],
-): Promise<PartRecord | undefined> {
-  const own = judged.filter((one) => one.part === "idempotency");
-  const more = stepsOf(judged, "idempotency", base);
-  if (shop.create === undefined || !("commandLine" in shop.create)) return undefined;
-  context.printer.talk("lost answers to creates, and a killed client");
-  const { target } = await connectToSandbox(context, control);
-  const drilled = await drillIdempotency(context.world, control, {
-    commandLine: shop.create.commandLine,
-    commandTimeoutMs: COMMAND_TIMEOUT_MS,
-    target,
-    signal,
-    steps: verdictOf(own) === "unknown" ? [] : more,
-  });
-  const { drill } = unwrap(answered(drilled));
-  const verdict =
-    own.length > 0 && verdictOf(own) === "unknown" && drill.verdict === "passed" ? "unknown" : drill.verdict;
-  return { part: "idempotency", verdict, drillId: drill.drillId, steps: drill.steps };
-}
-
 /** The fields that the description leaves out, and whose absence leaves something unjudged. */
 function missingFields(
   { restart, serve }: ShopDescription,
@@ -422,7 +435,7 @@ function missingFields(
     bookings: shown !== null && shown.times === null,
     amount: shown !== null && shown.amountMinor === null,
     create: shop.create === undefined,
-    restart: restart === undefined && serve === undefined,
+    restart: shop.hasView === true && restart === undefined && serve === undefined,
     quick: options.quick === true,
   } satisfies Record<MissingField, boolean>;
   return (Object.keys(isMissing) as MissingField[]).filter((field) => isMissing[field]);

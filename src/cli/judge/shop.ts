@@ -18,13 +18,18 @@ type Binding = {
   readonly control: ControlTarget;
   readonly options: RunOptions;
   readonly described: ShopDescription;
+  /** Whether the run reads orders; without a view it is refused then. */
+  readonly isRead: boolean;
   readonly signal: AbortSignal;
 };
+
+/** Default timeout of the command that creates an order, in milliseconds. */
+const COMMAND_TIMEOUT_MS = 120_000;
 
 /** Checks the description of a shop, and starts the shop if it is to be served. Refuses what cannot be used. */
 export async function bindShop(
   context: Context,
-  { control, described, signal }: Binding,
+  { control, options, described, isRead, signal }: Binding,
 ): Promise<BoundShop> {
   const { bookings, amount, paidWhen, cookie, settle, orderIdOf } = described;
   const { target, settings } = await connectToSandbox(context, control);
@@ -34,20 +39,28 @@ export async function bindShop(
     CHECKOUT_STORE_ID: settings.storeId.value ?? undefined,
   };
   const place = viewPlace(described);
+  if (place === undefined && isRead) throw refuseUnread();
   const served = await serveShop(context, { control, described, access, signal });
   const base = served === undefined ? described.endpoint : served.origin;
   const addressOf = (flag: string, text: string): string => checkAddress(control, { flag, text, base });
   const view: OrderViewSource = {
-    from: "url" in place ? { url: addressOf("--order-view", place.url) } : place,
+    from:
+      place !== undefined && "url" in place
+        ? { url: addressOf("--order-view", place.url) }
+        : (place ?? UNREAD),
     paidWhen,
     bookings,
     amount,
     cookie,
   };
   const { returnUrl } = described;
+  const create = createOf(described, addressOf);
   return {
-    create: createOf(described, addressOf),
+    create,
+    command: create !== undefined && "commandLine" in create ? true : undefined,
+    commandTimeoutMs: options.commandTimeout ?? COMMAND_TIMEOUT_MS,
     view,
+    hasView: place === undefined ? undefined : true,
     returnUrl: returnUrl === undefined ? undefined : addressOf("--return-url", returnUrl),
     restart: restartOf(context, { described, served, signal }),
     orderIdOf,
@@ -59,10 +72,16 @@ export async function bindShop(
 
 const ADD_VIEW = "add --order-view URL, or --order-view-command CMD, and --paid-when REGEX";
 
-function viewPlace({ orderView, orderViewCommand }: ShopDescription): OrderViewSource["from"] {
+/** The place of a view that is not read. */
+const UNREAD = { commandLine: "exit 1" } as const;
+
+function viewPlace({ orderView, orderViewCommand }: ShopDescription): OrderViewSource["from"] | undefined {
   if (orderViewCommand !== undefined) return { commandLine: orderViewCommand };
-  if (orderView !== undefined) return { url: orderView };
-  throw new Refused({
+  return orderView === undefined ? undefined : { url: orderView };
+}
+
+function refuseUnread(): Refused {
+  return new Refused({
     exitCode: EXIT.notReady,
     code: "not_judged",
     message: "only your shop can tell whether it treats an order as paid; nothing was done",

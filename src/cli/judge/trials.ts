@@ -30,7 +30,7 @@ export function tryShop(
   control: ControlTarget,
   described: ShopDescription,
 ): Promise<readonly Trial[]> {
-  return withBench(context, control, described, async (bench) => {
+  return withBench(context, control, { described, isRead: true }, async (bench) => {
     const { shop } = bench;
     const purchase = newPurchase(bench.newId());
     const trials = [...tryServing(described), ...(await tryCreate(bench, purchase))];
@@ -50,24 +50,21 @@ export function tryCreating(
   control: ControlTarget,
   described: ShopDescription,
 ): Promise<readonly Trial[]> {
-  return withBench(context, control, { ...described, ...UNREAD }, async (bench) => [
+  return withBench(context, control, { described, isRead: false }, async (bench) => [
     ...tryServing(described),
     ...(await tryCreate(bench, newPurchase(bench.newId()))),
   ]);
 }
 
-/** A view that is not read: a shop is bound only with one. */
-const UNREAD = { orderViewCommand: "exit 1" } as const;
-
 function withBench(
   context: Context,
   control: ControlTarget,
-  described: ShopDescription,
+  bound: { readonly described: ShopDescription; readonly isRead: boolean },
   use: (bench: Bench) => Promise<readonly Trial[]>,
 ): Promise<readonly Trial[]> {
   const { world } = context;
   return runWithSpinner(context, async ({ signal }) => {
-    await using shop = await bindShop(context, { control, described, options: {}, signal });
+    await using shop = await bindShop(context, { control, ...bound, options: {}, signal });
     const newId = await orderIdsOfShop(context, control, world.freshId());
     const bench: Bench = {
       world,

@@ -6,57 +6,79 @@ import { printable, printableLiteral } from "../../core/text.ts";
 import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { loadConfig } from "../../host/config/load.ts";
 import { endpointOf } from "../judge/endpoint.ts";
-import { valueOption, type Context, type Group } from "../command.ts";
-import { drillLines, registerDrill, verdictMark, type DrillLayout } from "./drill.ts";
+import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
+import { drillLines, verdictMark, type DrillLayout } from "./drill.ts";
 import { parseId } from "../parsers.ts";
 import { answered, type Remedies } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { EndpointDrill } from "../../core/readiness/drill-shapes.ts";
-import { unwrap } from "../problem.ts";
+import { EXIT, unwrap } from "../problem.ts";
+import { controlTarget } from "../target/control.ts";
+import { runWithSpinner } from "../target/waiting.ts";
 
-type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string; readonly orderView?: string };
+type WebhookDrillOptions = CommonOptions & {
+  readonly endpoint?: string;
+  readonly orderView?: string;
+  readonly all?: boolean;
+};
 
 /** Timeout of the whole drill, in milliseconds: an endpoint may answer each request slowly. */
 const TIMEOUT_MS = Object.keys(WEBHOOK_STEPS).length * 30_000;
 
-/** `checkout checklist run webhooks`. */
+const EXIT_CODES = { passed: EXIT.done, failed: EXIT.failed, unknown: EXIT.notReady } as const;
+
+/** `checkout checklist run webhooks`, below the command that runs everything. */
 export function registerChecklistWebhooks(group: Group): void {
-  registerDrill<WebhookDrillOptions>(group, {
-    name: "webhooks",
-    summary: "send valid and invalid webhooks to your endpoint, and check which ones it accepts",
-    examples: [
-      "checkout checklist run webhooks --order-view http://localhost:3000/orders/{order_id}",
-      "checkout checklist run webhooks",
-      "checkout checklist run webhooks --endpoint 0199a3c4-5d00-7000-8000-000000000001 --json",
-    ],
-    options: [
-      valueOption("--endpoint <id>", "only this endpoint (default: all enabled endpoints)", parseId),
-      valueOption(
-        "--order-view <view>",
-        "URL or command that shows you whether an order changed; allows the drill to also send events of your newest order, including forged ones of every type (default: send webhook.test only)",
-      ),
-    ],
-    prepare: async (context, options, control) => {
-      const shop = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
-      const { orderView = shop.orderView ?? shop.orderViewCommand } = options;
-      const endpoint = options.endpoint ?? (await endpointOf(context, control, shop));
-      return async (signal) => {
-        const body = {
-          ...(endpoint === undefined ? {} : { endpointId: endpoint }),
-          ...(orderView === undefined ? {} : { orderEvents: true }),
-        };
-        const run = await runWebhookDrill(context, control, { body, signal });
-        const { drills } = run;
-        const verdict = worstProof(drills);
-        return {
-          verdict,
-          json: { verdict, passed: verdict === "passed", ...encodeAnswer("runWebhookDrill", run) },
-          text: async (look) =>
-            (await Promise.all(drills.map((drill) => report(drill, orderView, look)))).join("\n\n"),
-        };
-      };
+  const command = group.command.commands.find((one) => one.name() === "run") ?? group.command;
+  register<WebhookDrillOptions>(
+    { ...group, command },
+    {
+      name: "webhooks",
+      summary: "send valid and invalid webhooks to your endpoint, and check which ones it accepts",
+      exitCodes: {
+        0: "passed",
+        1: "failed: each failed step has a cause",
+        3: "unknown: an answer that the drill needs is missing",
+      },
+      examples: [
+        "checkout checklist run webhooks --order-view http://localhost:3000/orders/{order_id}",
+        "checkout checklist run webhooks",
+        "checkout checklist run webhooks --endpoint 0199a3c4-5d00-7000-8000-000000000001 --json",
+      ],
+      options: [
+        valueOption("--endpoint <id>", "only this endpoint (default: all enabled endpoints)", parseId),
+        valueOption(
+          "--order-view <view>",
+          "URL or command that shows you whether an order changed; allows the drill to also send events of your newest order, including forged ones of every type (default: send webhook.test only)",
+        ),
+        switchOption("--all", "also show the steps that passed"),
+      ],
+      run: runWebhooks,
     },
-  });
+  );
+}
+
+/** A failed drill is a result, not a failure of the command: it is printed, and the exit code is 1. */
+async function runWebhooks(context: Context, options: WebhookDrillOptions): Promise<number> {
+  const control = await controlTarget(context);
+  const shop = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
+  const { orderView = shop.orderView ?? shop.orderViewCommand } = options;
+  const endpoint = options.endpoint ?? (await endpointOf(context, control, shop));
+  const body = {
+    ...(endpoint === undefined ? {} : { endpointId: endpoint }),
+    ...(orderView === undefined ? {} : { orderEvents: true }),
+  };
+  const run = await runWithSpinner(context, ({ signal }) =>
+    runWebhookDrill(context, control, { body, signal }),
+  );
+  const { drills } = run;
+  const verdict = worstProof(drills);
+  const look = { ...context.printer, all: options.all === true };
+  const json = { verdict, passed: verdict === "passed", ...encodeAnswer("runWebhookDrill", run) };
+  await context.printer.result(json, async () =>
+    (await Promise.all(drills.map((drill) => report(drill, orderView, look)))).join("\n\n"),
+  );
+  return EXIT_CODES[verdict];
 }
 
 /** Runs under a lease, so that the sandbox stops the drill when this command ends. */

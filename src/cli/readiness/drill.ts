@@ -1,80 +1,12 @@
-import type { ControlTarget } from "../../client/control/control.ts";
 import { english } from "../../core/language.ts";
 import { stepTitle, type JudgedDrill, type StepTitles } from "../../core/readiness/drills/drill.ts";
 import { printable } from "../../core/text.ts";
-import { register, switchOption, type CommandSpec, type Context, type Group } from "../command.ts";
 import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
-import { EXIT } from "../problem.ts";
-import { controlTarget } from "../target/control.ts";
-import type { ServiceOptions } from "../target/surroundings.ts";
-import { runWithSpinner } from "../target/waiting.ts";
 import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
-
-/** The result of a drill: its verdict, and its report in JSON and as text. */
-export type DrillResult = {
-  readonly verdict: JudgedDrill["verdict"];
-  readonly json: object;
-  readonly text: (look: DrillLayout) => string | Promise<string>;
-  /** The last lines of the merchant's command's output; printed to stderr before the report. */
-  readonly output?: readonly string[];
-};
 
 /** The layout of a drill's report; `all` lists each passed step instead of their number. */
 export type DrillLayout = Pick<Printer, "style" | "width"> & { readonly all: boolean };
-
-/** A drill with all its input; `signal` stops it. */
-export type PreparedDrill = (signal: AbortSignal) => Promise<DrillResult>;
-
-/** The command of a drill: `prepare` checks the options and returns the drill. */
-type DrillSpec<Options> = Omit<CommandSpec<Options>, "run"> & {
-  readonly prepare: (
-    context: Context,
-    options: Options,
-    control: ControlTarget,
-  ) => PreparedDrill | Promise<PreparedDrill>;
-};
-
-type ReportOptions = { readonly all?: boolean };
-
-const EXIT_CODES = { passed: EXIT.done, failed: EXIT.failed, unknown: EXIT.notReady } as const;
-
-/** Adds a drill below `checkout checklist run`, which the first drill creates. */
-export function registerDrill<Options extends ServiceOptions>(group: Group, spec: DrillSpec<Options>): void {
-  const { command: checklist } = group;
-  const command =
-    checklist.commands.find((one) => one.name() === "run") ??
-    checklist.command("run").description("run a drill against your own code, and record its result");
-  register<Options & ReportOptions>(
-    { ...group, command },
-    {
-      ...spec,
-      exitCodes: {
-        0: "passed",
-        1: "failed: each failed step has a cause",
-        3: "unknown: an answer that the drill needs is missing",
-      },
-      options: [...(spec.options ?? []), switchOption("--all", "also show the steps that passed")],
-      run: (context, options) => runDrill(context, options, spec.prepare),
-    },
-  );
-}
-
-/** A failed drill is a result, not a failure of the command: it is printed, and the exit code is 1. */
-async function runDrill<Options extends ServiceOptions>(
-  context: Context,
-  options: Options & ReportOptions,
-  prepare: DrillSpec<Options>["prepare"],
-): Promise<number> {
-  const control = await controlTarget(context);
-  const ready = await prepare(context, options, control);
-  const { verdict, json, text, output = [] } = await runWithSpinner(context, ({ signal }) => ready(signal));
-  const { printer } = context;
-  for (const line of output) printer.talk(printer.style.dim(`  | ${line}`));
-  const { style, width } = printer;
-  await printer.result(json, () => text({ style, width, all: options.all === true }));
-  return EXIT_CODES[verdict];
-}
 
 /** The mark at the beginning of a verdict's line. */
 export function verdictMark(verdict: JudgedDrill["verdict"], style: Style): string {

@@ -62,10 +62,7 @@ function judgeOtherService(context: Context, options: JudgeOptions, service: str
   }
   const { calibration } = withCalibration(context);
   const record = calibration?.record.service === service ? calibration.record : undefined;
-  const judged = judgeService(
-    record,
-    `checkout calibrate --base-url ${quote(service, shellOf(world.env))}`,
-  );
+  const judged = judgeService(record, `checkout calibrate --base-url ${quote(service, shellOf(world.env))}`);
   const report = { ...judged, source: "service", service, storeId: null, calibration } as const;
   return () => Promise.resolve({ ...report, judgedAt: world.now() });
 }

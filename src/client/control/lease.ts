@@ -10,7 +10,7 @@ import {
 } from "./control.ts";
 
 /** A held lease, with its id and its store. */
-export type HeldLease = AnswerOf<"openLease">;
+type HeldLease = AnswerOf<"openLease">;
 
 /** The drill of a lease, the lease's timeout, and the signal that interrupts its opening. */
 type LeaseRequest = RequestOf<"openLease"> & { readonly signal: AbortSignal };

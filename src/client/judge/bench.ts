@@ -32,9 +32,15 @@ export type JudgedShop = {
     | undefined;
   /** Set if the run chooses the order_ids. */
   readonly names: true | undefined;
+  /** Set if a command creates the orders, which can be killed. */
+  readonly command: true | undefined;
+  /** Timeout of that command, in milliseconds. */
+  readonly commandTimeoutMs: number;
   /** The kinds of the orders that the run creates; empty if the shop creates its own. */
   readonly kinds: readonly CheckoutObject[];
   readonly view: OrderViewSource;
+  /** Set if the view can be read; without one only the orders are judged. */
+  readonly hasView: true | undefined;
   readonly returnUrl: string | undefined;
   readonly restart: (() => Promise<void>) | undefined;
   readonly orderIdOf: RegExp | undefined;
@@ -103,7 +109,6 @@ type CreateRun = {
   readonly text: string;
 };
 
-const CREATE_TIMEOUT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 16_384;
 const NEWEST = 100;
 
@@ -146,12 +151,15 @@ export async function createOrders(
   purchase: Purchase,
   {
     times,
-    timeoutMs = CREATE_TIMEOUT_MS,
+    timeoutMs = bench.shop.commandTimeoutMs,
     isAlone = false,
+    kill,
   }: {
     readonly times: number;
     readonly timeoutMs?: number | undefined;
     readonly isAlone?: boolean;
+    /** Kills the command. */
+    readonly kill?: AbortSignal | undefined;
   },
 ): Promise<readonly CreateRun[]> {
   const { shop, recording, call } = bench;
@@ -163,9 +171,11 @@ export async function createOrders(
     purchase.checkouts = await listed(call, { orderId: taken.orderId });
     return [{ hasEnded: true, isDone: true, got: "", text: "" }];
   }
+  const signal = kill === undefined ? bench.signal : AbortSignal.any([bench.signal, kill]);
+  const { cartId } = purchase;
   const runs = (): Promise<readonly CreateRun[]> =>
     Promise.all(
-      Array.from({ length: times }, () => runCreate(bench, create, { cartId: purchase.cartId, timeoutMs })),
+      Array.from({ length: times }, () => runCreate({ ...bench, signal }, create, { cartId, timeoutMs })),
     );
   if (recording.hasSameId && !isAlone) {
     const ran = await runs();

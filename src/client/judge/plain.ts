@@ -14,6 +14,7 @@ import {
   type Purchase,
   type Recording,
 } from "./bench.ts";
+import { logOf } from "./buy.ts";
 import { lookAt, read } from "./play.ts";
 import type { ViewReading } from "./view.ts";
 
@@ -62,13 +63,13 @@ export async function purchasePlainly(given: Omit<Bench, "recording" | "leaseId"
   });
   const runs = await createOrders(bench, purchase, { times: 1 });
   facts.push(firstCreate(runs, purchase));
-  if (purchase.checkouts.length === 0)
-    return end(NOTHING_KNOWN, 0, notJudged(NOT_JUDGED.no_order(runs[0]?.got ?? ""), "create"));
+  if (purchase.checkouts.length === 0) return end(NOTHING_KNOWN, 0, await whyNoOrder(bench, purchase, runs));
   const { orderId, object: kind, id } = lastCheckout(purchase);
   const { cartId } = purchase;
   const hasSameId = shop.create === undefined || orderId === cartId;
   const suffix = orderId.startsWith(cartId) ? orderId.slice(cartId.length) : "";
   const recording = { hasSameId, suffix, kind, slowestMs: 0 };
+  if (shop.hasView === undefined) return end(recording, bench.world.monotonic());
   await awaitDeliveries(bench, lastCheckout(purchase));
   const before = await awaitKnown(bench, purchase);
   if (before.isMissing && shop.create === undefined)
@@ -92,6 +93,24 @@ export async function purchasePlainly(given: Omit<Bench, "recording" | "leaseId"
     facts.push(lookFact(purchase, { order: view, got }, { isPaid: true, waitedMs: slowestMs }));
   }
   return end(measured, paidAt);
+}
+
+/** Without an order nothing is judged, unless the service refused the purchase's key. */
+async function whyNoOrder(
+  bench: Bench,
+  { cartId }: Purchase,
+  runs: CreateFact["runs"],
+): Promise<HistoryVerdict> {
+  const log = await logOf(bench, cartId);
+  const watched = runs.map((run) => ({ ...run, isKilled: null, log }));
+  const verdict = judgeHistory(
+    {},
+    [{ kind: "client", purchase: { runs: watched, live: 0, hasOtherId: false } }],
+    undefined,
+  );
+  return verdict.state === "broken" && verdict.invariant === "one_key"
+    ? verdict
+    : notJudged(NOT_JUDGED.no_order(runs[0]?.got ?? ""), "create");
 }
 
 function firstCreate(runs: CreateFact["runs"], { checkouts }: Purchase): CreateFact {

@@ -6,12 +6,9 @@ import type { Observation, Truth, LookFact } from "../../core/judge/judge.ts";
 import { neighbourIds } from "../../core/judge/neighbours.ts";
 import { DEFAULT_SETTLE_MS, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import type { Act, History, OrderName, Step } from "../../core/judge/step.ts";
-import { DRILL_AGENT } from "../../core/network/headers.ts";
 import { poll } from "../poll.ts";
 import {
-  createOrders,
   lastCheckout,
-  liveCheckouts,
   newPurchase,
   NoOrder,
   refresh,
@@ -20,6 +17,8 @@ import {
   type Purchase,
   type Purchases,
 } from "./bench.ts";
+import { buy, createElsewhere } from "./buy.ts";
+import { purchaseOf, removeFaults, setFaults, type Play } from "./faults.ts";
 import { openReturnPage } from "./returns.ts";
 import { readView, type ViewReading } from "./view.ts";
 
@@ -32,22 +31,6 @@ const LEAST_QUIET_MS = 500;
 const AGAIN_MS = [200, 500, 1100, 2500, 5000];
 /** Timeout of sending events to all endpoints, in milliseconds: receivers may be slow. */
 const DELIVER_TIMEOUT_MS = 120_000;
-/** Timeout of a create that is refused for good, in milliseconds. */
-const REFUSED_TIMEOUT_MS = 20_000;
-/** Maximum number of requests to which a fault applies. */
-const ALWAYS = 10_000;
-
-/** A history being played. */
-type Play = {
-  readonly bench: Bench;
-  readonly history: Pick<History, "neighbours" | "isAlone">;
-  readonly orders: Purchases;
-  readonly facts: Observation[];
-  /** The faults that this history has added, by their subject. */
-  readonly faults: Map<string, string>;
-  refusal: 403 | 409 | null;
-};
-
 /** Plays all steps of a history. Throws NoOrder if the shop created no order, and removes its faults in any case. */
 export async function playHistory(
   bench: Bench,
@@ -63,7 +46,7 @@ export async function playHistory(
     readonly facts?: Observation[];
   },
 ): Promise<readonly Observation[]> {
-  const play: Play = { bench, history, orders, facts, faults: new Map(), refusal: null };
+  const play: Play = { bench, history, orders, facts, faults: [] };
   nameOrders(play, kind);
   try {
     for (const step of history.steps) {
@@ -71,7 +54,7 @@ export async function playHistory(
     }
     return play.facts;
   } finally {
-    for (const name of play.faults.keys()) await removeFault(play, name);
+    await removeFaults(play);
   }
 }
 
@@ -81,12 +64,6 @@ function nameOrders({ bench, history: { neighbours }, orders }: Play, kind: Chec
   const names = ["a", "b", "c"] as const;
   const ids = neighbours === undefined ? [id, bench.newId(), bench.newId()] : neighbourIds(id, neighbours);
   names.forEach((name, at) => orders.set(name, newPurchase(ids[at] ?? bench.newId(), kind)));
-}
-
-function purchaseOf({ orders }: Play, name: OrderName): Purchase {
-  const purchase = orders.get(name);
-  if (purchase === undefined) throw new Error(`a history has no order ${name}`);
-  return purchase;
 }
 
 /** Plays a step; returns false if the rest of the history cannot follow. */
@@ -108,11 +85,8 @@ async function playStep(play: Play, step: Step): Promise<boolean> {
     case "visit":
       await visit(play, step.of, step.form);
       return true;
-    case "api":
-      await setApi(play, step);
-      return true;
-    case "refuse_creates":
-      await refuseCreates(play, step);
+    case "faults":
+      await setFaults(play, step);
       return true;
     case "restart":
       await restart(play, step);
@@ -122,61 +96,6 @@ async function playStep(play: Play, step: Step): Promise<boolean> {
       play.facts.push(await lookAt(bench, step.of, purchaseOf(play, step.of)));
       return true;
   }
-}
-
-async function buy(play: Play, { of, times = 1 }: Extract<Step, { act: "create" }>): Promise<boolean> {
-  const { bench, refusal, history } = play;
-  const purchase = purchaseOf(play, of);
-  const isAgain = purchase.creates > 0;
-  const known = purchase.checkouts.length;
-  const timeoutMs = refusal === 403 ? REFUSED_TIMEOUT_MS : undefined;
-  const runs = await createOrders(bench, purchase, { times, timeoutMs, isAlone: history.isAlone === true });
-  if (isAgain) await refresh(bench, purchase);
-  const { hasSameId, suffix } = bench.recording;
-  const expected = `${purchase.cartId}${suffix}`;
-  const isRefused = refusal !== null;
-  const hasOtherId =
-    history.isAlone === true && hasSameId && purchase.checkouts.some(({ orderId }) => orderId !== expected);
-  const fact = { isRefused, isAgain, hasOtherId, live: liveCheckouts(purchase).length };
-  play.facts.push({ kind: "create", of, runs, ...fact });
-  if (isRefused) return true;
-  const isDead = isAgain && purchase.paid === undefined && purchase.checkouts.length === known;
-  if (isDead && fact.live === 0) play.facts.push({ kind: "note", note: "dead_page" });
-  else if (purchase.checkouts.length === 0) throw new NoOrder(runs[0]?.got ?? "no create");
-  return !(isDead && fact.live === 0);
-}
-
-/** Another system, with the same key, creates a checkout of the order_id for another amount. */
-async function createElsewhere({ bench }: Play, purchase: Purchase): Promise<boolean> {
-  const { world, shop, call, signal, target } = bench;
-  const { orderId, currency, paymentMethod, amountMinor } = lastCheckout(purchase);
-  const body = {
-    order_id: orderId,
-    amount_minor: amountMinor === 1 ? 2 : 1,
-    currency,
-    payment_method: paymentMethod,
-  };
-  const answer = await world.send({
-    method: "POST",
-    url: `${target.origin}/v1/orders`,
-    headers: {
-      Authorization: `Bearer ${shop.env["CHECKOUT_API_KEY"] ?? ""}`,
-      "Content-Type": "application/json",
-      "Idempotency-Key": `elsewhere-${purchase.cartId}`.slice(0, 128),
-      "User-Agent": DRILL_AGENT,
-    },
-    body: JSON.stringify(body),
-    timeoutMs: DELIVER_TIMEOUT_MS,
-    maxResponseBytes: ALWAYS,
-    signal,
-  });
-  if (!answer.ok || answer.status !== 201) return false;
-  const before = new Set(purchase.checkouts.map(({ id }) => id));
-  const { checkouts } = await call({ name: "listCheckouts", body: { orderId } });
-  const made = checkouts.filter(({ id }) => !before.has(id));
-  purchase.checkouts = [...purchase.checkouts, ...made];
-  purchase.foreign = new Set(made.map(({ id }) => id));
-  return made.length > 0;
 }
 
 async function pay(play: Play, { of, outcome }: Extract<Step, { act: "pay" }>): Promise<boolean> {
@@ -268,7 +187,7 @@ function noteAnswers(purchase: Purchase, event: Omit<EventRef, "status">, answer
 async function deliverOpen(play: Play, of: OrderName): Promise<void> {
   const { bench, facts } = play;
   const purchase = purchaseOf(play, of);
-  if (play.faults.size > 0) return;
+  if (play.faults.length > 0) return;
   for (const pauseMs of [0, ...AGAIN_MS]) {
     if (purchase.open.length === 0) return;
     if (pauseMs > 0) await bench.world.sleep(pauseMs, bench.signal);
@@ -352,54 +271,6 @@ async function visit(
     signal,
   });
   facts.push({ kind: "visit", ...visited });
-}
-
-async function setApi(play: Play, { answers, of }: Extract<Step, { act: "api" }>): Promise<void> {
-  await removeFault(play, of);
-  if (answers === "again") return;
-  const { orderId } = lastCheckout(purchaseOf(play, of));
-  const match = { method: "GET", path: "/v1/checkout-sessions/*", orderId } as const;
-  const action =
-    answers === "503" ? ({ action: "status", status: 503 } as const) : ({ action: "lose_request" } as const);
-  await addFault(play, of, { ...action, match });
-}
-
-async function refuseCreates(
-  play: Play,
-  { status, times }: Extract<Step, { act: "refuse_creates" }>,
-): Promise<void> {
-  await removeFault(play, CREATES);
-  play.refusal = times === 0 ? null : status;
-  if (times === 0) return;
-  await addFault(play, CREATES, {
-    action: "status",
-    status,
-    match: { method: "POST" },
-    times: times ?? ALWAYS,
-  });
-}
-
-const CREATES = "creates";
-
-type FaultBody = {
-  readonly action: "status" | "lose_request";
-  readonly status?: number;
-  readonly match: { readonly method: "GET" | "POST"; readonly path?: string; readonly orderId?: string };
-  readonly times?: number;
-};
-
-async function addFault({ bench, faults }: Play, name: string, body: FaultBody): Promise<void> {
-  const { fault } = await bench.call({ name: "addFault", body: { times: ALWAYS, ...body } });
-  faults.set(name, fault.id);
-}
-
-async function removeFault({ bench: { call }, faults }: Play, name: string): Promise<void> {
-  const id = faults.get(name);
-  if (id === undefined) return;
-  faults.delete(name);
-  const { faults: left } = await call({ name: "listFaults", body: undefined });
-  // A fault that was applied as often as it should be is gone.
-  if (left.some((one) => one.id === id)) await call({ name: "removeFault", id, body: undefined });
 }
 
 /** Restarts the shop, possibly while it handles a payment event, and waits until its view answers. */

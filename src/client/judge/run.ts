@@ -125,8 +125,9 @@ function isPlanned(name: HistoryName, { parts, only }: RunPlan): boolean {
   return only === undefined ? parts.has(HISTORIES[name].part) : only.has(name);
 }
 
-function canRun({ needs = [] }: History, shop: Bench["shop"]): boolean {
-  return needs.every((need: Need) => shop[need] !== undefined);
+function canRun({ needs = [], steps }: History, shop: Bench["shop"]): boolean {
+  const isSeen = shop.hasView !== undefined || steps.every(({ act }) => act !== "look");
+  return isSeen && needs.every((need: Need) => shop[need] !== undefined);
 }
 
 /** The rules whose break may be the delay of a busy machine: a history must break them again. */

@@ -3,7 +3,8 @@
 import { JUDGE_CAUSES as C } from "../readiness/drills/judge-causes.ts";
 import type { StepTitles } from "../readiness/drills/drill.ts";
 import { MISSING_FIELDS, missingStepName } from "../readiness/drills/judge-sentences.ts";
-import type { Act, History, ReturnForm, Step } from "./step.ts";
+import { CLIENT_HISTORIES } from "./client-histories.ts";
+import { ALWAYS, type Act, type History, type ReturnForm, type Step } from "./step.ts";
 
 const create: Step = { act: "create", of: "a" };
 /** The event of the creation, which a service delivers long before a payment. */
@@ -18,7 +19,18 @@ const tell: Step = { act: "tell", of: "a" };
 const look: Step = { act: "look", of: "a" };
 const visit: Step = { act: "visit", of: "a" };
 const payment: Step = { act: "tell", of: "a", statuses: ["succeeded"] };
-const API_AGAIN: Step = { act: "api", answers: "again", of: "a" };
+const API_AGAIN: Step = { act: "faults", of: "a", faults: [] };
+const RETRIEVES = { method: "GET", path: "/v1/checkout-sessions/*" } as const;
+const API_BUSY: Step = {
+  act: "faults",
+  of: "a",
+  faults: [{ action: "status", status: 503, match: RETRIEVES, times: ALWAYS }],
+};
+const API_SILENT: Step = {
+  act: "faults",
+  of: "a",
+  faults: [{ action: "lose_request", match: RETRIEVES, times: ALWAYS }],
+};
 
 /** Queries that report success, with the parameters of several services. */
 export const PAID_QUERY = "&status=succeeded&paid=true&redirect_status=succeeded&trade_status=TRADE_SUCCESS";
@@ -205,20 +217,7 @@ export const HISTORIES = {
   return_without_api: {
     ...returnsOf,
     title: ["return while the API answers 503, or nothing", "API 返回 503 或没有响应时返回"],
-    steps: [
-      create,
-      known,
-      { act: "api", answers: "503", of: "a" },
-      visit,
-      look,
-      { act: "api", answers: "nothing", of: "a" },
-      visit,
-      look,
-      API_AGAIN,
-      pay,
-      tell,
-      look,
-    ],
+    steps: [create, known, API_BUSY, visit, look, API_SILENT, visit, look, API_AGAIN, pay, tell, look],
     causes: { never_unpaid: C.believes_without_api, booked_when_paid: C.gives_up },
   },
   return_other_session: {
@@ -358,7 +357,7 @@ export const HISTORIES = {
   webhook_without_api: {
     part: "duplicates",
     title: ["a payment while the API answers 503", "API 返回 503 时的支付"],
-    steps: [create, known, pay, { act: "api", answers: "503", of: "a" }, payment, API_AGAIN, tell, look],
+    steps: [create, known, pay, API_BUSY, payment, API_AGAIN, tell, look],
     causes: { booked_when_paid: C.lost_without_api, booked_once: C.books_again },
   },
   second_cancelled: {
@@ -394,48 +393,7 @@ export const HISTORIES = {
       booked_once: C.second_attempt,
     },
   },
-  bought_again_paid: {
-    part: "idempotency",
-    title: ["bought again after the payment", "支付后再次下单"],
-    needs: ["create"],
-    steps: [create, pay, tell, look, create, look],
-    causes: { final_stays: C.create_resets },
-  },
-  bought_at_once: {
-    part: "idempotency",
-    title: ["bought four times at once", "同时下单四次"],
-    needs: ["create"],
-    steps: [
-      { act: "create", of: "a", times: 4 },
-      { act: "create", of: "b", times: 4 },
-    ],
-    causes: { one_order: C.double_click, client_ends: C.double_click },
-  },
-  conflict: {
-    part: "idempotency",
-    title: ["a create that gets 409, and once more", "创建收到 409，然后再次发起"],
-    needs: ["create"],
-    isAlone: true,
-    steps: [
-      { act: "refuse_creates", status: 409, times: 1 },
-      create,
-      { act: "refuse_creates", status: 409, times: 0 },
-      create,
-    ],
-    causes: { one_order: C.conflict_new_order },
-  },
-  refused_for_good: {
-    part: "idempotency",
-    title: ["creates that are refused for good", "创建一直被拒绝"],
-    needs: ["create"],
-    isAlone: true,
-    steps: [
-      { act: "refuse_creates", status: 403, times: null },
-      create,
-      { act: "refuse_creates", status: 403, times: 0 },
-    ],
-    causes: { client_ends: C.never_gives_up },
-  },
+  ...CLIENT_HISTORIES,
   restart_at_event: {
     part: "duplicates",
     title: ["a restart 60 ms after the payment event", "收到支付事件 60 毫秒后重启"],

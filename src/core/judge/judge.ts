@@ -4,6 +4,7 @@ import { english, type Words } from "../language.ts";
 import { EXPECTED_RESULTS, QUOTING_RESULTS, STEP_RESULTS } from "../readiness/drill-sentences.ts";
 import { JUDGED_INVARIANTS, type JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import { amountWords, NOT_JUDGED, NOTES, ruleWords } from "../readiness/drills/judge-sentences.ts";
+import { brokenByClient, type WatchedPurchase } from "./client.ts";
 import { DEFAULT_SETTLE_MS, type ShopField } from "./shop.ts";
 import type { History, OrderName } from "./step.ts";
 import type { ShownOrder } from "../explore/view.ts";
@@ -42,6 +43,9 @@ export type CreateFact = {
   readonly hasOtherId: boolean;
 };
 
+/** A purchase under faults, with the service's log of it. */
+type ClientFact = { readonly kind: "client"; readonly purchase: WatchedPurchase };
+
 /** A genuine event that got no 2xx in the end. */
 type RefusedFact = {
   readonly kind: "refused";
@@ -53,11 +57,11 @@ type RefusedFact = {
 /** A visit of the return page. */
 type VisitFact = { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: string };
 
-/** A note about a history that ended early without a verdict against the shop. */
+/** A note about a history, which is no verdict against the shop. */
 type NoteFact = { readonly kind: "note"; readonly note: keyof typeof NOTES };
 
 /** Something that was seen. */
-export type Observation = LookFact | CreateFact | RefusedFact | VisitFact | NoteFact;
+export type Observation = LookFact | CreateFact | ClientFact | RefusedFact | VisitFact | NoteFact;
 
 /** The verdict on a history. */
 export type HistoryVerdict =
@@ -76,7 +80,10 @@ export type HistoryVerdict =
       readonly got: string;
     };
 
-type Broken = Pick<Extract<HistoryVerdict, { state: "broken" }>, "invariant" | "expected" | "got">;
+type Broken = Pick<Extract<HistoryVerdict, { state: "broken" }>, "invariant" | "expected" | "got"> & {
+  /** The cause that an answer shows. */
+  readonly cause?: Words | undefined;
+};
 type Unclear = Pick<Extract<HistoryVerdict, { state: "not_judged" }>, "reason" | "field" | "got">;
 
 /** Judges a history. `settleMs`: how late the merchant says that a view may be. */
@@ -90,7 +97,8 @@ export function judgeHistory(
   for (const fact of facts) {
     const broken = brokenBy(fact, before);
     if (broken !== undefined) {
-      const cause = causes[broken.invariant] ?? ruleWords(JUDGED_INVARIANTS[broken.invariant]);
+      const cause =
+        broken.cause ?? causes[broken.invariant] ?? ruleWords(JUDGED_INVARIANTS[broken.invariant]);
       return { state: "broken", ...broken, cause };
     }
     unclear ??= unclearBy(fact, settleMs);
@@ -109,6 +117,8 @@ function brokenBy(fact: Observation, before: ReadonlySet<OrderName>): Broken | u
       return brokenByLook(fact, before.has(fact.of));
     case "create":
       return brokenByCreate(fact);
+    case "client":
+      return brokenByClient(fact.purchase);
     case "refused":
       return {
         invariant: "takes_events",

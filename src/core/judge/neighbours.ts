@@ -1,7 +1,14 @@
 import { MAX_ORDER_ID } from "../checkout/create-request.ts";
 
 /** How an order_id resembles another: each catches shops that look up orders by a part of the id. */
-export type Neighbour = "other_case" | "longer" | "shorter" | "last_digit" | "same_end" | "same_head";
+export type Neighbour =
+  | "other_case"
+  | "longer"
+  | "shorter"
+  | "last_digit"
+  | "same_end"
+  | "same_head"
+  | "digits";
 
 /** The order_ids of a history's orders: the subject's, and two that resemble it in this way. */
 export function neighbourIds(id: string, how: Neighbour): readonly [a: string, b: string, c: string] {
@@ -18,6 +25,8 @@ export function neighbourIds(id: string, how: Neighbour): readonly [a: string, b
       return [id, changeDigit(id, /\d(?=\D*$)/, 1), changeDigit(id, /\d(?=\D*$)/, 2)];
     case "same_end":
       return [id, changeDigit(id, /[1-9](?=.{4})/, 1), changeDigit(id, /[1-9](?=.{4})/, 2)];
+    case "digits":
+      return [id, swapDigits(id), changeDigit(id, /\d(?=\D*$)/, 1)];
     case "same_head": {
       const head = `${id}${"0".repeat(MAX_ORDER_ID)}`.slice(0, MAX_ORDER_ID - 3);
       return [`${head}101`, `${head}102`, `${head}103`];
@@ -35,6 +44,12 @@ function switchCase(id: string): string {
   return id.replace(/[A-Za-z]/, (letter) =>
     letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
   );
+}
+
+/** The id with two different digits before its last four characters swapped. */
+function swapDigits(id: string): string {
+  const swapped = id.replace(/([1-9])(?!\1)([1-9])(?=.{4})/, "$2$1");
+  return swapped === id ? changeDigit(id, /[1-9](?=.{4})/, 2) : swapped;
 }
 
 /** The id with one digit changed, which stays from 1 to 9; with more digits if there is none. */

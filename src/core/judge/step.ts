@@ -2,11 +2,15 @@
 // client/judge/play.ts.
 import type { SimulatedOutcome } from "../checkout/reserved-order-id.ts";
 import type { Status } from "../checkout/checkout.ts";
+import type { ScheduledFault } from "../explore/schedule.ts";
 import type { Words } from "../language.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import type { DrillKind } from "../readiness/names.ts";
 import type { Neighbour } from "./neighbours.ts";
 import type { ShopField } from "./shop.ts";
+
+/** Maximum number of requests to which a fault applies. */
+export const ALWAYS = 10_000;
 
 /** The orders of a history: the subject `a`, and its neighbours. */
 export type OrderName = "a" | "b" | "c";
@@ -28,8 +32,16 @@ export type Act =
 
 /** One step. */
 export type Step =
-  /** The shop creates the order, `times` at once; again: the customer buys once more. */
-  | { readonly act: "create"; readonly of: OrderName; readonly times?: number }
+  /**
+   * The shop creates the order, `times` at once; again: the customer buys once more. `expects`: a refusal for good, or an
+   * answer, for which the customer tries again and by which the purchase is judged from the service's log.
+   */
+  | {
+      readonly act: "create";
+      readonly of: OrderName;
+      readonly times?: number;
+      readonly expects?: "refusal" | "answer";
+    }
   /** Another system creates a checkout with the same order_id and another amount. */
   | { readonly act: "create_elsewhere"; readonly of: OrderName }
   | { readonly act: "pay"; readonly of: OrderName; readonly outcome: SimulatedOutcome }
@@ -46,14 +58,16 @@ export type Step =
     }
   | { readonly act: "at_once"; readonly acts: readonly Act[] }
   | { readonly act: "visit"; readonly of: OrderName; readonly form?: ReturnForm }
-  /** How v1 answers: with 503, not at all, or as usual; `creates`: a status for creates. */
-  | { readonly act: "api"; readonly answers: "503" | "nothing" | "again"; readonly of: OrderName }
-  | { readonly act: "refuse_creates"; readonly status: 403 | 409; readonly times: number | null }
+  /** From now on these faults, in place of those before, apply to v1 requests about the order. */
+  | { readonly act: "faults"; readonly of: OrderName; readonly faults: readonly ScheduledFault[] }
   | { readonly act: "restart"; readonly during?: OrderName; readonly afterMs?: number }
   | { readonly act: "look"; readonly of: OrderName };
 
-/** The capabilities of a shop that a history can need; `names`: its order_ids can be chosen. */
-export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "names";
+/**
+ * The capabilities of a shop that a history can need. `names`: its order_ids can be chosen; `command`: a command creates
+ * its orders, which can be killed.
+ */
+export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "names" | "command";
 
 /** A history of a part of the checklist. */
 export type History = {

@@ -22,7 +22,6 @@ import type {
   ReadinessFacts,
   RecordedAction,
 } from "./shapes.ts";
-import type { RunningDrill } from "./drill-shapes.ts";
 
 const REQUEST_COMMAND = "checkout production request";
 const APPROVE_COMMAND = "checkout admin approve-credential";
@@ -253,7 +252,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
  * have sent them, and a reused key is refused even for a client that confuses its keys.
  */
 function idempotencyItem(facts: ReadinessFacts, say: Translator): ItemFinding {
-  const { storeId, idempotency, underway } = facts;
+  const { storeId, idempotency } = facts;
   const { replayed, refused, drill } = idempotency;
   const claim = {
     kind: "idempotency",
@@ -265,7 +264,6 @@ function idempotencyItem(facts: ReadinessFacts, say: Translator): ItemFinding {
   const also = [
     ...keyUse(replayed, READINESS_SENTENCES.keyReplayed, say),
     ...keyUse(refused, READINESS_SENTENCES.keyRefused, say),
-    ...underway.filter((one) => one.drill === "idempotency").map((one) => runningDrill(one, say)),
   ];
   const passed = say(READINESS_SENTENCES.idempotencyPassed);
   return judgeByProofs([proofOf(claim, facts, say)], { passed, also });
@@ -286,10 +284,6 @@ function judgeByProofs(
   const reason = proofs.find((proof) => proof.reason !== "")?.reason ?? passed;
   const next = (proofs.find(({ risks }) => risks.length > 0) ?? proofs[0])?.next ?? "";
   return { status: "pass", reason, evidence, assumptions, next };
-}
-
-function runningDrill({ since }: RunningDrill, say: Translator): Evidence {
-  return { what: say(READINESS_SENTENCES.idempotencyRunning), reference: null, at: since };
 }
 
 function keyUse(use: KeyUseFact | null, what: (key: string) => Words, say: Translator): Evidence[] {

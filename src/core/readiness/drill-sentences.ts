@@ -15,18 +15,13 @@ export const EXPECTED_RESULTS = {
   refused: ["4xx", "4xx"],
   notAccepted: ["not 2xx", "非 2xx"],
   either: ["2xx or 4xx", "2xx 或 4xx"],
-  create: ["a create that succeeds", "创建成功"],
   another: ["another attempt", "再次尝试"],
   sameKey: ["the same key", "相同的幂等键"],
-  sameKeyLater: ["the same key, after Retry-After", "相同的幂等键，在 Retry-After 之后"],
   one: ["1", "1"],
   endsWell: [
     "exit code 0 once its order is known to exist, and not before",
     "得知订单已存在后退出码为 0，而不是在此之前",
   ],
-  second: ["a second purchase, with another key", "第二次购买，使用不同的幂等键"],
-  keyEach: ["a key for each", "各用各的幂等键"],
-  reused: ["409 idempotency_key_reused", "409 idempotency_key_reused"],
 } as const satisfies Readonly<Record<string, Words>>;
 
 /** Results of steps, with translatable values. Longer sentences come first. */
@@ -38,29 +33,13 @@ export const STEP_RESULTS = {
   ],
   redirects: (count) => [`more than ${count} redirects`, `重定向超过 ${count} 次`],
   otherId: ["another order_id", "另一个 order_id"],
-  dropped: (result) => [`${result}, and its answer dropped`, `${result}，响应已丢弃`],
   noCreate: ["no create was received", "没有收到创建请求"],
-  none: ["none", "无"],
-  noAttempt: ["no other attempt", "没有再次尝试"],
-  moreRunAgain: (count) => [
-    `${count} more, when the command was run again`,
-    `再次运行命令时又有 ${count} 次`,
-  ],
-  more: (count) => [`${count} more`, `又有 ${count} 次`],
-  early: (got, count) => [`${got}; ${count} before Retry-After`, `${got}；其中 ${count} 次早于 Retry-After`],
-  noRefusal: ["no refusal", "没有被拒绝"],
   blind: ["exit code 0, and no answer", "退出码 0，且没有响应"],
   timeUp: ["killed at the timeout", "超时被终止"],
-  exitCode: (code) => [`exit code ${code}`, `退出码 ${code}`],
-  signal: ["ended by a signal", "被信号终止"],
-  noKey: (result) => [`no key: ${result}`, `没有幂等键：${result}`],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
 /** Results of steps with the merchant's own text, which stays unchanged. */
 export const QUOTING_RESULTS = {
-  sameKey: (result) => [`the same key: ${result}`, `相同的幂等键：${result}`],
-  otherKey: (key, result) => [`another key, ${key}: ${result}`, `另一个幂等键 ${key}：${result}`],
-  oneKeyFor: (order, other) => [`one key for ${order} and ${other}`, `${order} 和 ${other} 共用一个幂等键`],
   paid: (got) => [`paid: ${got}`, `已支付：${got}`],
   unpaid: (got) => [`not paid: ${got}`, `未支付：${got}`],
   exited: (code, text) => [`exit code ${code}: ${text}`, `退出码 ${code}：${text}`],

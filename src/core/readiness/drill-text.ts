@@ -1,4 +1,3 @@
-import { ERRORS } from "../errors.ts";
 import type { Words } from "../language.ts";
 import {
   EXPECTED_RESULTS,
@@ -9,18 +8,12 @@ import {
   QUOTING_RESULTS,
   type DrillSentence,
 } from "./drill-sentences.ts";
+import { CLIENT_CAUSES } from "./drills/client-causes.ts";
 import { JUDGE_CAUSES } from "./drills/judge-causes.ts";
 import { JUDGED_INVARIANTS } from "./drills/judged-invariants.ts";
 import { amountWords, MISSING_FIELDS, NOT_JUDGED, NOTES, ruleWords } from "./drills/judge-sentences.ts";
 import { NOT_JUDGED_REASONS } from "../explore/invariants.ts";
 import { adviceSentences } from "./drills/webhook-advice.ts";
-import {
-  BUSY_CAUSES,
-  CRASH_CAUSES,
-  LOSS_CAUSES,
-  IDEMPOTENCY_CAUSES,
-  OWN_ORDER_ID_CAUSES,
-} from "./idempotency-causes.ts";
 
 /**
  * A text of a drill's step (expected result, result or cause) in both languages. Steps are stored and sent in English;
@@ -89,21 +82,11 @@ const INNER_SENTENCES: Sentences = [
 ].reduce(mergeSentences);
 
 const CAUSES = [
-  ...[
-    LOSS_CAUSES,
-    CRASH_CAUSES,
-    BUSY_CAUSES,
-    OWN_ORDER_ID_CAUSES,
-    JUDGE_CAUSES,
-    NOTES,
-    NOT_JUDGED_REASONS,
-  ].flatMap(rowsOf),
+  ...[CLIENT_CAUSES, JUDGE_CAUSES, NOTES, NOT_JUDGED_REASONS].flatMap(rowsOf),
   ...Object.values(JUDGED_INVARIANTS).map(ruleWords),
   ...Object.values(MISSING_FIELDS).map(({ note }) => note),
   ...rowsOf(NOT_JUDGED),
   amountWords,
-  ...rowsOf(IDEMPOTENCY_CAUSES),
-  ...Object.values(ERRORS).flatMap((row) => ("cause" in row ? [row.cause] : [])),
   ...adviceSentences(),
 ];
 const ALL_SENTENCES = [

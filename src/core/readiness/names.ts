@@ -35,20 +35,6 @@ export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];
 export const LEASE_KINDS = [...DRILL_KINDS, "explore"] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 
-/**
- * The purchases for which the idempotency drill runs the merchant's command. `first`: its answer is lost. `killed`: the
- * command is killed after its order was created; `restarted`: the command runs again for that order. `between`: a
- * purchase between `killed` and `restarted`, whose answer is replaced by a 503. `alike`: purchases with similar
- * order_ids.
- */
-export const CLIENT_RUNS = ["first", "killed", "between", "restarted", "alike"] as const;
-export type ClientRun = (typeof CLIENT_RUNS)[number];
-
-/** The ways in which the idempotency drill drops an answer to a client, in the order of a run. */
-export const ANSWER_LOSSES = ["reset", "silence", "kill", "unavailable", "rate_limited"] as const;
-/** A way in which an answer to a client is dropped. */
-export type AnswerLoss = (typeof ANSWER_LOSSES)[number];
-
 /** Actions of an administrator on a store (decision 49). */
 export const ADMINISTRATOR_ACTIONS = [
   "approve_credential",

@@ -91,7 +91,7 @@ export function explorationLine({ exploration = null, judgedAt }: ChecklistRepor
 }
 
 /** The JSON form of a piece of evidence. */
-export function evidenceJson({ at, ...rest }: Evidence) {
+function evidenceJson({ at, ...rest }: Evidence) {
   return { ...rest, at: at === null ? null : toIso(at) };
 }
 

@@ -109,10 +109,6 @@ export const READINESS_SENTENCES = {
     "the drill passed: it showed that a retry repeats its key",
     "演练通过：演练显示重试时沿用原幂等键",
   ],
-  idempotencyRunning: [
-    "an idempotency drill is running: the answer of one create is dropped",
-    "幂等演练进行中：会丢弃一次创建的响应",
-  ],
   notRun: ["was not run", "尚未运行"],
   waived: (what: string) => [`${what} is skipped`, `${what}已跳过`],
   waivedUntil: (drill: string, until: string, reason: string) => [

@@ -22,7 +22,6 @@ import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer, type LogFields } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
 import { callerOf, isDrillRequest, isOwnCommand, type RateLimiter } from "./caller.ts";
-import type { IdempotencyWatch } from "../readiness/idempotency-watch.ts";
 import type { RetrieveWatch } from "../readiness/retrieve-watch.ts";
 import type { ServiceContext } from "../context.ts";
 import { createCheckout, retrieveCheckout } from "../checkout/create.ts";
@@ -36,7 +35,6 @@ const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 export type ApiContext = ServiceContext &
   ApiFaultContext & {
     readonly rateLimiter: RateLimiter;
-    readonly idempotencyWatch: Pick<IdempotencyWatch, "look">;
     readonly retrieveWatch: Pick<RetrieveWatch, "look">;
     /** The tokens of this sandbox, to recognise them in a create: a token from the environment can have any form. */
     readonly controlToken: string;
@@ -104,13 +102,9 @@ function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<
     path,
     role: scope,
     answer: async (context, call) => {
-      const { request, requestId } = call;
-      const look = (outcome: Outcome<Answer>): Outcome<Answer> | Promise<Outcome<Answer>> =>
-        context.idempotencyWatch.look(request, { requestId, outcome });
-      const caller = authorize(context, request, scope);
-      if (!caller.ok) return look(caller);
-      const work = async (): Promise<Outcome<Answer>> =>
-        look(await create(context, call, { ...caller.value, object }));
+      const caller = authorize(context, call.request, scope);
+      if (!caller.ok) return caller;
+      const work = (): Promise<Outcome<Answer>> => create(context, call, { ...caller.value, object });
       return answerWithFaults(context, {
         call,
         caller: caller.value,

@@ -20,8 +20,6 @@ type KeyInput = {
   readonly apiKey?: string;
   /** Default: every scope. */
   readonly scopes?: readonly Scope[];
-  /** Whether the key is active only while a drill runs. */
-  readonly forDrill?: boolean;
 };
 
 /** A new key with its plaintext, which is not stored. */
@@ -30,7 +28,7 @@ type MadeKey = Pick<KeySummary, "id" | "lastFour" | "scopes"> & { readonly apiKe
 /** Gives a store an API key, within a transaction; only its hash is stored (interface 24). */
 export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
-  { storeId, apiKey = newApiKey(world), scopes = SCOPES, forDrill = false }: KeyInput,
+  { storeId, apiKey = newApiKey(world), scopes = SCOPES }: KeyInput,
 ): MadeKey {
   // Stores that are created at the same time draw their ids before their transactions, so keys draw from another
   // stream.
@@ -40,7 +38,6 @@ export function createKey(
     storeId,
     keyHash: hashKey(apiKey),
     createdAt: storeTime({ store, world }, storeId),
-    forDrill,
   });
   return { ...made, apiKey };
 }

@@ -1,15 +1,5 @@
 import * as z from "zod/mini";
-import {
-  clientExit,
-  clientRun,
-  drillResult,
-  drillStep,
-  drillText,
-  drillVerdict,
-  endpointDrill,
-  keyReuse,
-  observedCreate,
-} from "../../readiness/drill-shapes.ts";
+import { drillResult, drillStep, drillText, endpointDrill } from "../../readiness/drill-shapes.ts";
 import { DRILL_KINDS, LEASE_KINDS } from "../../readiness/names.ts";
 import { wholeNumber, wholeNumberInQuery } from "../../shape/fields.ts";
 import { DELIVERY_ERRORS } from "../../webhook/delivery.ts";
@@ -26,16 +16,14 @@ const MAX_TOGETHER = 10;
 /** The steps that a command has run. */
 const doneSteps = z.array(drillStep).check(z.minLength(1), z.maxLength(MAX_STEPS));
 
-/**
- * The operations on drills (decisions 50, 66); the operations on the idempotency drill are in the order of their calls.
- */
+/** The operations on drills (decisions 50, 66). */
 export const drillOperations = {
   openLease: storeOperation({
     method: "POST",
     path: "/leases",
     summary: "Begins a drill",
     description:
-      "Prepares the store for a drill, and returns the lease as the first line of a body that stays open. For `idempotency`, the answer to the next successful create is dropped after its commit, and the following creates are watched; for `duplicates` and `browser_return`, the store's webhooks are held and retrieves are watched; for `explore`, the end of the lease removes all faults and returns the clock to real time. Everything is undone when the connection closes, the time is up or the lease is ended. Refuses, for `explore`, a store with faults, a moved clock or another lease.",
+      "Prepares the store for a drill, and returns the lease as the first line of a body that stays open. For `duplicates` and `browser_return`, the store's webhooks are held and retrieves are watched; for `explore`, the end of the lease removes all faults and returns the clock to real time. Everything is undone when the connection closes, the time is up or the lease is ended. Refuses, for `explore`, a store with faults, a moved clock or another lease.",
     request: () =>
       z.strictObject({
         drill: z.enum(LEASE_KINDS),
@@ -45,8 +33,6 @@ export const drillOperations = {
       z.object({
         id: z.uuid(),
         storeId: z.uuid(),
-        /** The drill's own API key, which is revoked when the lease ends; null if the drill needs none. */
-        apiKey: z.nullable(z.string()),
       }),
     refusals: ["state_conflict"],
     lasting: true,
@@ -88,36 +74,14 @@ export const drillOperations = {
     request: () => z.strictObject({ returnUrl: drillText, steps: doneSteps }),
     answer: () => drillResult,
   }),
-  beginClientRun: storeOperation({
+  recordIdempotency: storeOperation({
     method: "POST",
-    path: "/drills/idempotency/{id}/runs",
-    summary: "Begins a run of the merchant's command",
+    path: "/drills/idempotency",
+    summary: "Records the result of an idempotency drill",
     description:
-      "Begins a run of the merchant's command under a lease of the idempotency drill; later creates are assigned to this run. Refuses a lease that has ended.",
-    request: () => clientRun,
-    answer: () => z.object({}),
-  }),
-  endClientRun: storeOperation({
-    method: "POST",
-    path: "/drills/idempotency/{id}/runs/end",
-    summary: "Ends the run of the merchant's command",
-    description:
-      "Ends the current run under a lease, drops an answer that is still held, and returns whether a create arrived, whether its answer was lost, and whether the client received an answer. Refuses a lease that has ended.",
-    request: () => clientExit,
-    /**
-     * `came`: a create arrived that may be the client's. `lost`: an answer was dropped. `answered`: the client received
-     * an answer that proves its order exists.
-     */
-    answer: () => z.object({ came: z.boolean(), lost: z.boolean(), answered: z.boolean() }),
-  }),
-  awaitClientRun: storeOperation({
-    path: "/drills/idempotency/{id}/runs/current",
-    summary: "Waits for the lost answer of a run",
-    description:
-      "Waits until the answer to a create of the run was dropped, or the run has ended, and returns which of the two happened. Refuses a lease that has ended.",
-    answer: () => z.object({ lost: z.boolean() }),
-    // The merchant's command may reset the store while it runs.
-    entersStore: false,
+      "Stores the steps of an idempotency drill that ran on the command line, and returns the result.",
+    request: () => z.strictObject({ steps: doneSteps }),
+    answer: () => drillResult,
   }),
   listRetrieves: storeOperation({
     path: "/leases/{id}/retrieves",
@@ -171,38 +135,12 @@ export const drillOperations = {
     answer: () => drillResult,
     refusals: ["state_conflict"],
   }),
-  closeIdempotencyDrill: storeOperation({
-    method: "POST",
-    path: "/drills/idempotency/{id}/close",
-    summary: "Stops watching the client",
-    description:
-      "Stops watching the client, and returns a request that reuses the key of the lost create for another body. The request is null if no answer was lost.",
-    request: () => z.strictObject({}),
-    /** Null if no answer was dropped. */
-    answer: () => z.object({ reuse: z.nullable(keyReuse) }),
-  }),
-  judgeIdempotencyDrill: storeOperation({
-    method: "POST",
-    path: "/drills/idempotency/{id}/judge",
-    summary: "Judges the idempotency drill",
-    description:
-      "Judges the drill's creates by the service's own log and tables, records the result if it proves something, and returns each step and each create. Steps that the command has judged are added. Refuses a lease that has ended.",
-    request: () => z.strictObject({ steps: z.optional(doneSteps) }),
-    answer: () =>
-      z.object({
-        verdict: drillVerdict,
-        /** Null if the drill proved nothing and was not recorded. */
-        drillId: z.nullable(z.uuid()),
-        steps: drillResult.shape.steps,
-        creates: z.array(observedCreate),
-      }),
-  }),
   endLease: storeOperation({
     method: "POST",
     path: "/leases/{id}/end",
     summary: "Ends a lease",
     description:
-      "Ends a lease early and undoes its effects: held webhooks are sent, and the drill's API key is revoked. Refuses a lease that has already ended.",
+      "Ends a lease early and undoes its effects: held webhooks are sent. Refuses a lease that has already ended.",
     request: () => z.strictObject({}),
     answer: () => z.object({}),
   }),

@@ -37,6 +37,10 @@ export function ruleWords({ rule, remedy }: { readonly rule: Words; readonly rem
 
 /** Notes of histories that held. */
 export const NOTES = {
+  hasty: [
+    "The client does not wait after a 429: its next attempt comes before the time in Retry-After has passed, so the limit may stay in effect. No order is doubled, so this is a note, not a failure; better wait, then continue with the same key.",
+    "收到 429 后没有等待：在 Retry-After 规定的时间结束之前就继续尝试，限制可能因此一直生效。没有重复下单，所以这是提示而不是失败；最好先等待，然后使用相同的幂等键继续。",
+  ],
   dead_page: [
     "Buying again after the end leads to the same ended checkout: an order of this shop can be bought only once. If that is not what you want, send a new Idempotency-Key after a checkout that failed, expired or was cancelled.",
     "收款单结束后再次下单会得到同一个已结束的收款单：该商店的订单只能购买一次。如果并非有意，请在收款单失败、过期或取消后使用新的 Idempotency-Key。",

@@ -1,9 +1,16 @@
-import { INVARIANTS, type Invariant } from "../../explore/invariants.ts";
+import { INVARIANTS } from "../../explore/invariants.ts";
 import type { Words } from "../../language.ts";
 
-/** The rules by which histories are judged, each with its remedy: those of `explore`, and one about answers. */
+/** The rules by which histories are judged, each with its remedy: those of `explore`, and on keys and answers. */
 export const JUDGED_INVARIANTS = {
   ...INVARIANTS,
+  one_key: {
+    rule: ["each purchase has one key of its own", "每次购买都有自己的一个幂等键"],
+    remedy: [
+      "Store the Idempotency-Key of a purchase before its first request, or derive it from the whole order_id and the attempt, and send it with every request of that purchase.",
+      "在首次请求之前保存该次购买的 Idempotency-Key，或由完整的 order_id 和次数推导，该次购买的每个请求都使用它。",
+    ],
+  },
   takes_events: {
     rule: ["every genuine event ends with a 2xx", "每个真实的事件最终都得到 2xx"],
     remedy: [
@@ -13,4 +20,4 @@ export const JUDGED_INVARIANTS = {
   },
 } as const satisfies Readonly<Record<string, { readonly rule: Words; readonly remedy: Words }>>;
 /** The name of such a rule. */
-export type JudgedInvariant = Invariant | "takes_events";
+export type JudgedInvariant = keyof typeof JUDGED_INVARIANTS;

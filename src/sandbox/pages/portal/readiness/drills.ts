@@ -1,10 +1,8 @@
-import { displayText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
 import { drillWords, failureWords } from "../../../../core/readiness/drill-text.ts";
 import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/drill.ts";
 import { RUN_STEPS } from "../../../../core/judge/histories.ts";
-import { IDEMPOTENCY_STEPS } from "../../../../core/readiness/drills/idempotency.ts";
 import { CASE_NAMES, WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_VALIDITY_MS } from "../../../../core/readiness/proof.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -46,7 +44,7 @@ const DRILLS: Readonly<
     results: ({ duplicates: drill }) => [{ drill, of: "" }],
   },
   idempotency: {
-    steps: { ...IDEMPOTENCY_STEPS, ...RUN_STEPS },
+    steps: RUN_STEPS,
     command: RUN,
     results: ({ idempotency: { drill } }) => [{ drill, of: "" }],
   },
@@ -86,7 +84,7 @@ function foundLine(line: string): Html {
 
 /** The running drills, with their progress. */
 export function runningDrills(
-  context: Pick<PortalContext, "idempotencyWatch" | "retrieveWatch" | "webhookWatch">,
+  context: Pick<PortalContext, "retrieveWatch" | "webhookWatch">,
   view: View,
   { underway, now }: ReadinessFacts,
 ): Html {
@@ -99,8 +97,8 @@ export function runningDrills(
           ${LAUNCH_TEXTS.drillKinds[drill]} <span class="badge warn">${LAUNCH_TEXTS.running}</span>
           <span class="hint">${LAUNCH_TEXTS.since} ${ageOf(since, now)}</span>
         </h2>
-        <p>${drill === "idempotency" ? LAUNCH_TEXTS.dropped : LAUNCH_TEXTS.heldBack}</p>
-        ${seenSoFar(context, view, { drill, id })}
+        <p>${LAUNCH_TEXTS.heldBack}</p>
+        <p>${LAUNCH_TEXTS.retrieved(context.retrieveWatch.of({ storeId: view.storeId, id }).length)}</p>
       </section>`,
   )}`;
 }
@@ -120,29 +118,6 @@ function runningWebhooks({ endpoint, total, results }: WebhookProgress): Html {
       })}
     </ol>
   </section>`;
-}
-
-function seenSoFar(
-  { idempotencyWatch, retrieveWatch }: Pick<PortalContext, "idempotencyWatch" | "retrieveWatch">,
-  { storeId }: View,
-  { drill, id }: { readonly drill: DrillKind; readonly id: string },
-): Html {
-  if (drill !== "idempotency") {
-    return html`<p>${LAUNCH_TEXTS.retrieved(retrieveWatch.of({ storeId, id }).length)}</p>`;
-  }
-  const seen = idempotencyWatch.seen({ storeId, id });
-  const lines = seen.map(
-    ({ orderId, idempotencyKey, result, lost }) =>
-      html`<li>
-        <code>${orderId === null ? "–" : displayText(orderId)}</code>
-        <code>${idempotencyKey ?? "–"}</code>
-        ${result === "created" || result === "replayed" ? LAUNCH_TEXTS.results[result] : result}${lost ? html`, ${LAUNCH_TEXTS.answerDropped}` : ""}
-      </li>`,
-  );
-  return html`<p>${LAUNCH_TEXTS.seen}: ${seen.length === 0 ? LAUNCH_TEXTS.noneSeen : String(seen.length)}</p>
-    <ul class="evidence">
-      ${lines}
-    </ul>`;
 }
 
 /** All drills of which the store has a result. */

@@ -43,8 +43,6 @@ export const LAUNCH_TEXTS = {
     "The webhooks of this store are held until the drill ends.",
     "在演练结束前，此商店的 Webhook 会暂停发送。",
   ],
-  dropped: ["The answer of one create is dropped.", "一次创建请求的响应会被丢弃。"],
-  seen: ["Creates seen", "已观察到的创建请求"],
   sent: (answered: number, all: number) => [
     `${answered} of ${all} requests were answered`,
     `${all} 个请求中 ${answered} 个已有响应`,
@@ -53,9 +51,6 @@ export const LAUNCH_TEXTS = {
     `Paid checkouts that were retrieved meanwhile: ${count}`,
     `期间查询过的已支付订单：${count}`,
   ],
-  noneSeen: ["none yet", "暂无"],
-  results: { created: ["created", "已创建"], replayed: ["replayed", "已重放"] },
-  answerDropped: ["answer dropped", "响应已丢弃"],
   neverRun: ["never run", "从未运行"],
   drillPassed: ["passed", "通过"],
   drillFailed: ["failed", "未通过"],

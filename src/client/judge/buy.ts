@@ -1,0 +1,151 @@
+// Lets the shop create orders in a history, and reads what the service has logged of them.
+import {
+  hasArrived,
+  isHasty,
+  mayBeDone,
+  type LoggedCreate,
+  type WatchedRun,
+} from "../../core/judge/client.ts";
+import type { Step } from "../../core/judge/step.ts";
+import { DRILL_AGENT } from "../../core/network/headers.ts";
+import {
+  createOrders,
+  lastCheckout,
+  liveCheckouts,
+  NoOrder,
+  refresh,
+  type Bench,
+  type Purchase,
+} from "./bench.ts";
+import { expectedOrderId, purchaseOf, watchKill, type Play } from "./faults.ts";
+
+/** Timeout of a create that is refused for good, in milliseconds. */
+const REFUSED_TIMEOUT_MS = 20_000;
+/** Maximum number of times that a customer makes a purchase whose answer has not arrived. */
+const MAX_RUNS = 4;
+/**
+ * Pause before the purchase is made again, in milliseconds: a key that is derived from the time in seconds, or kept for
+ * two of them, then differs.
+ */
+const AGAIN_MS = 2500;
+/** Part of a `Retry-After` after which a client may come back: clocks differ. */
+const EARLY_MS = 500;
+/** Faults after which a client has seen the status of its answer. */
+const CUT: ReadonlySet<string> = new Set(["truncate", "empty"]);
+const MAX_LOGGED = 1000;
+const MAX_ANSWER_BYTES = 10_000;
+const CREATE_TIMEOUT_MS = 120_000;
+
+type CreateStep = Extract<Step, { act: "create" }>;
+
+/** Creates an order; returns false if the rest of the history cannot follow. */
+export function buy(play: Play, step: CreateStep): Promise<boolean> {
+  return step.expects === "answer" ? buyUntilAnswered(play, step) : buyOnce(play, step);
+}
+
+async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Promise<boolean> {
+  const { bench, history } = play;
+  const purchase = purchaseOf(play, of);
+  const isRefused = expects === "refusal";
+  const isAgain = purchase.creates > 0;
+  const known = purchase.checkouts.length;
+  const timeoutMs = isRefused ? REFUSED_TIMEOUT_MS : undefined;
+  const runs = await createOrders(bench, purchase, { times, timeoutMs, isAlone: history.isAlone === true });
+  if (isAgain) await refresh(bench, purchase);
+  const fact = {
+    isRefused,
+    isAgain,
+    hasOtherId: history.isAlone === true && hasOtherId(bench, purchase),
+    live: liveCheckouts(purchase).length,
+  };
+  play.facts.push({ kind: "create", of, runs, ...fact });
+  if (isRefused) return true;
+  const isDead = isAgain && purchase.paid === undefined && purchase.checkouts.length === known;
+  if (isDead && fact.live === 0) play.facts.push({ kind: "note", note: "dead_page" });
+  else if (purchase.checkouts.length === 0) throw new NoOrder(runs[0]?.got ?? "no create");
+  return !(isDead && fact.live === 0);
+}
+
+function hasOtherId({ recording }: Bench, { cartId, checkouts }: Purchase): boolean {
+  const { hasSameId, suffix } = recording;
+  return hasSameId && checkouts.some(({ orderId }) => orderId !== `${cartId}${suffix}`);
+}
+
+/** Makes a purchase until its answer has arrived, as a customer tries again, and judges it by the service's log. */
+async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean> {
+  const { bench, facts } = play;
+  const purchase = purchaseOf(play, of);
+  const { create } = bench.shop;
+  const isCommand = create !== undefined && "commandLine" in create;
+  const runs: WatchedRun[] = [];
+  for (let count = 1; count <= MAX_RUNS && !bench.signal.aborted; count += 1) {
+    if (count > 1) await bench.world.sleep(AGAIN_MS, bench.signal);
+    const killer = watchKill(play);
+    const [ran] = await createOrders(bench, purchase, { times: 1, isAlone: true, kill: killer?.signal });
+    await killer?.end();
+    const log = await logOf(bench, expectedOrderId(bench, purchase));
+    const isKilled = isCommand ? killer?.signal.aborted === true : null;
+    if (ran !== undefined) runs.push({ ...ran, isKilled, log });
+    const last = runs.at(-1);
+    if (last === undefined || hasArrived(log) || mayBeDone(last) || !last.hasEnded) break;
+  }
+  const made = { runs, live: liveCheckouts(purchase).length, hasOtherId: hasOtherId(bench, purchase) };
+  facts.push({ kind: "client", purchase: made });
+  if (isHasty(made)) facts.push({ kind: "note", note: "hasty" });
+  return true;
+}
+
+/** The creates of an order in the service's log, oldest first. */
+export async function logOf(
+  { call }: Pick<Bench, "call">,
+  orderId: string | undefined,
+): Promise<readonly LoggedCreate[]> {
+  if (orderId === undefined) return [];
+  const { requests } = await call({
+    name: "listRequests",
+    body: { method: "POST", path: "/v1/", orderId, by: "merchant", limit: MAX_LOGGED },
+  });
+  return requests.map(({ status, code, fault, realAt }, at) => {
+    const before = requests[at - 1];
+    const isLimited = before?.fault?.action === "rate_limit";
+    return {
+      status,
+      code,
+      arrival: fault === null ? "whole" : CUT.has(fault.action) ? "cut" : "hidden",
+      isEarly: isLimited && before !== undefined && realAt - before.realAt < EARLY_MS,
+    };
+  });
+}
+
+/** Another system, with the same key, creates a checkout of the order_id for another amount. */
+export async function createElsewhere({ bench }: Play, purchase: Purchase): Promise<boolean> {
+  const { world, shop, call, signal, target } = bench;
+  const { orderId, currency, paymentMethod, amountMinor } = lastCheckout(purchase);
+  const body = {
+    order_id: orderId,
+    amount_minor: amountMinor === 1 ? 2 : 1,
+    currency,
+    payment_method: paymentMethod,
+  };
+  const answer = await world.send({
+    method: "POST",
+    url: `${target.origin}/v1/orders`,
+    headers: {
+      Authorization: `Bearer ${shop.env["CHECKOUT_API_KEY"] ?? ""}`,
+      "Content-Type": "application/json",
+      "Idempotency-Key": `elsewhere-${purchase.cartId}`.slice(0, 128),
+      "User-Agent": DRILL_AGENT,
+    },
+    body: JSON.stringify(body),
+    timeoutMs: CREATE_TIMEOUT_MS,
+    maxResponseBytes: MAX_ANSWER_BYTES,
+    signal,
+  });
+  if (!answer.ok || answer.status !== 201) return false;
+  const before = new Set(purchase.checkouts.map(({ id }) => id));
+  const { checkouts } = await call({ name: "listCheckouts", body: { orderId } });
+  const made = checkouts.filter(({ id }) => !before.has(id));
+  purchase.checkouts = [...purchase.checkouts, ...made];
+  purchase.foreign = new Set(made.map(({ id }) => id));
+  return made.length > 0;
+}

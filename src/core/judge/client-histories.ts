@@ -1,0 +1,127 @@
+// The histories of a shop's create: every fault of its requests, a kill, keys of orders that resemble each other, the
+// purchase again. How they are judged: core/judge/client.ts.
+import { faultAt, type ScheduledFault } from "../explore/schedule.ts";
+import { JUDGE_CAUSES as C } from "../readiness/drills/judge-causes.ts";
+import { ALWAYS, type History, type OrderName, type Step } from "./step.ts";
+
+const create: Step = { act: "create", of: "a" };
+const pay: Step = { act: "pay", of: "a", outcome: "succeeded" };
+const tell: Step = { act: "tell", of: "a" };
+const look: Step = { act: "look", of: "a" };
+const ENDED: Step = { act: "faults", of: "a", faults: [] };
+
+/** A create that the customer makes again until its answer has arrived. */
+function answered(of: OrderName): Step {
+  return { act: "create", of, expects: "answer" };
+}
+
+/** A fault at a create of the purchase, counted from 1. */
+function at(nth: number, action: ScheduledFault["action"]): ScheduledFault {
+  return faultAt({ method: "POST", nth }, action);
+}
+
+function refused(status: number): Step {
+  const fault = { action: "status", status, match: { method: "POST" }, times: ALWAYS } as const;
+  return { act: "faults", of: "a", faults: [fault] };
+}
+
+/** A create under faults at its requests. */
+function underFaults(
+  ...faults: readonly ScheduledFault[]
+): Pick<History, "part" | "needs" | "isAlone" | "steps"> {
+  return {
+    part: "idempotency",
+    needs: ["create"],
+    isAlone: true,
+    steps: [{ act: "faults", of: "a", faults }, answered("a")],
+  };
+}
+
+/** Creates of three orders whose order_ids resemble each other. */
+const THREE_ALIKE = {
+  part: "idempotency",
+  needs: ["create", "names"],
+  isAlone: true,
+  steps: [answered("a"), answered("b"), answered("c")],
+} as const;
+
+/** The answer before the fault is lost, so that the order exists and another key for it is refused. */
+const LOST = at(1, "lose_answer");
+
+/** The histories of the client, in the order in which they start. */
+export const CLIENT_HISTORIES = {
+  answer_lost: { ...underFaults(LOST), title: ["a create whose answer is lost", "创建的响应丢失"] },
+  answer_lost_twice: {
+    ...underFaults(LOST, at(2, "lose_answer")),
+    title: ["a create whose answer is lost twice", "创建的响应丢失两次"],
+  },
+  answer_cut: {
+    ...underFaults(at(1, "truncate"), at(2, "empty")),
+    title: ["a create whose answer is cut off, then empty", "创建的响应被截断，之后为空"],
+  },
+  create_unsent: {
+    ...underFaults(at(1, "lose_request"), at(2, "reset")),
+    title: ["a create that is lost on its way, then reset", "创建请求在途中丢失，之后连接被重置"],
+  },
+  create_5xx: {
+    ...underFaults(LOST, { ...at(2, "status"), status: 503 }, at(3, "status")),
+    title: ["a create whose answer is lost, then 503, then 502", "创建的响应丢失，之后返回 503，再返回 502"],
+  },
+  create_429: {
+    ...underFaults(LOST, at(2, "rate_limit")),
+    title: ["a create whose answer is lost, then 429", "创建的响应丢失，之后返回 429"],
+  },
+  client_killed: {
+    ...underFaults(at(1, "kill")),
+    needs: ["create", "command"],
+    title: ["killed when the order was created, run again", "订单创建时被终止，再次运行"],
+  },
+  keys_case: {
+    ...THREE_ALIKE,
+    neighbours: "other_case",
+    title: ["creates of order_ids that differ in case or a zero", "order_id 仅大小写或一个零不同的创建"],
+  },
+  keys_digits: {
+    ...THREE_ALIKE,
+    neighbours: "digits",
+    title: ["creates of order_ids whose digits are similar", "order_id 数字相似的创建"],
+  },
+  bought_again_paid: {
+    part: "idempotency",
+    title: ["bought again after the payment", "支付后再次下单"],
+    needs: ["create"],
+    steps: [create, pay, tell, look, create, look],
+    causes: { final_stays: C.create_resets },
+  },
+  bought_at_once: {
+    part: "idempotency",
+    title: ["bought four times at once", "同时下单四次"],
+    needs: ["create"],
+    steps: [
+      { act: "create", of: "a", times: 4 },
+      { act: "create", of: "b", times: 4 },
+    ],
+    causes: { one_order: C.double_click, client_ends: C.double_click },
+  },
+  conflict: {
+    part: "idempotency",
+    title: ["a create that gets 409, and once more", "创建收到 409，然后再次发起"],
+    needs: ["create"],
+    isAlone: true,
+    steps: [
+      { act: "faults", of: "a", faults: [{ action: "status", status: 409, match: { method: "POST" } }] },
+      { act: "create", of: "a", expects: "refusal" },
+      ENDED,
+      create,
+    ],
+    causes: { one_order: C.conflict_new_order },
+  },
+  refused_for_good: {
+    part: "idempotency",
+    title: ["creates that are refused for good", "创建一直被拒绝"],
+    needs: ["create"],
+    isAlone: true,
+    steps: [refused(403), { act: "create", of: "a", expects: "refusal" }, ENDED],
+    causes: { client_ends: C.never_gives_up },
+  },
+} as const satisfies Readonly<Record<string, History>>;

@@ -1,0 +1,128 @@
+// Judges how the shop's create behaves under faults, by the service's log of its requests. A cause is named only where an
+// answer in the log shows it.
+import type { ErrorCode } from "../errors.ts";
+import { english, type Words } from "../language.ts";
+import { EXPECTED_RESULTS, STEP_RESULTS } from "../readiness/drill-sentences.ts";
+import { CLIENT_CAUSES as C } from "../readiness/drills/client-causes.ts";
+import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
+
+/** A create in the service's log. */
+export type LoggedCreate = {
+  readonly status: number;
+  readonly code: ErrorCode | null;
+  /** `cut`: a fault cut off the body of the answer. `hidden`: a fault replaced or lost the answer. */
+  readonly arrival: "whole" | "cut" | "hidden";
+  /** Whether it came well before the time that the answer before it had named. */
+  readonly isEarly: boolean;
+};
+
+/** A run of the shop's create, and what the log had of the order after it. */
+export type WatchedRun = {
+  readonly hasEnded: boolean;
+  readonly isDone: boolean;
+  readonly got: string;
+  /** Null for a page, whose status says nothing about the purchase. */
+  readonly isKilled: boolean | null;
+  readonly log: readonly LoggedCreate[];
+};
+
+/** A purchase under faults, in its runs, and its checkouts that may still be paid, or are. */
+export type WatchedPurchase = {
+  readonly runs: readonly WatchedRun[];
+  readonly live: number;
+  readonly hasOtherId: boolean;
+};
+
+type BrokenClient = {
+  readonly invariant: JudgedInvariant;
+  readonly expected: Words;
+  readonly got: string;
+  readonly cause: Words | undefined;
+};
+
+/** Whether the client received an answer that names its order. */
+export function hasArrived(log: readonly LoggedCreate[]): boolean {
+  return log.some(({ status, arrival }) => status === 201 && arrival === "whole");
+}
+
+/** Whether a run may end with success: an answer has arrived, or its status, which is all that some clients look at. */
+export function mayBeDone({ isDone, log }: Pick<WatchedRun, "isDone" | "log">): boolean {
+  return isDone && log.some(({ status, arrival }) => status === 201 && arrival !== "hidden");
+}
+
+/** The rule that a purchase under faults breaks; undefined if it breaks none. */
+export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): BrokenClient | undefined {
+  const last = runs.at(-1);
+  const log = last?.log ?? [];
+  const broken = brokenKey(log);
+  if (broken !== undefined) return broken;
+  if (live > 1 || hasOtherId)
+    return {
+      invariant: "one_order",
+      expected: EXPECTED_RESULTS.one,
+      got: english(hasOtherId ? STEP_RESULTS.otherId : [`${live}`, `${live}`]),
+      cause: C.more_orders,
+    };
+  const changed = changedBody(log);
+  if (changed !== undefined) return changed;
+  const ended = runs.flatMap((run) => brokenEnd(run) ?? [])[0];
+  if (ended !== undefined) return ended;
+  if (last === undefined || hasArrived(log) || mayBeDone(last)) return undefined;
+  const before = runs.at(-2)?.log ?? [];
+  return {
+    invariant: "recovery",
+    expected: EXPECTED_RESULTS.another,
+    got: log.length === before.length ? english(STEP_RESULTS.noCreate) : (log.at(-1)?.code ?? last.got),
+    cause: log.length === before.length ? C.forgotten : undefined,
+  };
+}
+
+/** A refusal that only a wrong key causes. */
+function brokenKey(log: readonly LoggedCreate[]): BrokenClient | undefined {
+  const at = log.findIndex(({ code, arrival }) => arrival === "whole" && KEY_CAUSES.has(code));
+  const code = log[at]?.code ?? null;
+  const cause = KEY_CAUSES.get(code)?.(log.slice(0, at));
+  return code === null
+    ? undefined
+    : { invariant: "one_key", expected: EXPECTED_RESULTS.sameKey, got: code, cause };
+}
+
+function isMade(log: readonly LoggedCreate[]): boolean {
+  return log.some(({ status }) => status === 201);
+}
+
+/** The cause of each such refusal, from the answers before it. */
+const KEY_CAUSES = new Map<ErrorCode | null, (before: readonly LoggedCreate[]) => Words>([
+  ["idempotency_key_missing", () => C.no_key],
+  ["idempotency_key_invalid", () => C.invalid_key],
+  ["idempotency_key_reused", (before) => (isMade(before) ? C.other_body : C.alike)],
+  ["order_conflict", (before) => (hasArrived(before) ? C.second_create : C.new_key)],
+]);
+
+/** A retry that is refused as invalid although the service accepted the create before: its body differs. */
+function changedBody(log: readonly LoggedCreate[]): BrokenClient | undefined {
+  const made = log.findIndex(({ status }) => status === 201);
+  const refused = log.slice(made + 1).find(({ status, arrival }) => arrival === "whole" && status === 400);
+  if (made < 0 || refused === undefined) return undefined;
+  return {
+    invariant: "recovery",
+    expected: EXPECTED_RESULTS.sameKey,
+    got: refused.code ?? String(refused.status),
+    cause: C.changed_body,
+  };
+}
+
+/** How a run of a command ended, in view of the answers that had arrived. */
+function brokenEnd(run: WatchedRun): BrokenClient | undefined {
+  const { hasEnded, isDone, got, isKilled, log } = run;
+  const ends = { invariant: "client_ends", expected: EXPECTED_RESULTS.endsWell } as const;
+  if (!hasEnded) return { ...ends, got: english(STEP_RESULTS.timeUp), cause: C.endless };
+  if (isKilled !== false) return undefined;
+  if (isDone && !mayBeDone(run)) return { ...ends, got: english(STEP_RESULTS.blind), cause: C.blind };
+  return !isDone && hasArrived(log) ? { ...ends, got, cause: C.reports_failure } : undefined;
+}
+
+/** Whether the client came back before the time in `Retry-After`: a note, because no order is doubled. */
+export function isHasty({ runs }: WatchedPurchase): boolean {
+  return runs.at(-1)?.log.some(({ isEarly }) => isEarly) === true;
+}

@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import { brokenByClient, isHasty, type LoggedCreate, type WatchedRun } from "../../src/core/judge/client.ts";
+import { CLIENT_CAUSES } from "../../src/core/readiness/drills/client-causes.ts";
+
+const create = (more: Partial<LoggedCreate> = {}): LoggedCreate => ({
+  status: 201,
+  code: null,
+  arrival: "whole",
+  isEarly: false,
+  ...more,
+});
+const MADE = create();
+const LOST = create({ arrival: "hidden" });
+const CUT = create({ arrival: "cut" });
+const refused = (code: LoggedCreate["code"], status = 409): LoggedCreate => create({ status, code });
+const run = (log: readonly LoggedCreate[], more: Partial<WatchedRun> = {}): WatchedRun => ({
+  hasEnded: true,
+  isDone: true,
+  got: "exit code",
+  isKilled: false,
+  log,
+  ...more,
+});
+const FAILED = { isDone: false };
+
+test("a purchase under faults breaks the rule, and has the cause, that the log of its creates shows", () => {
+  const rows: readonly (readonly [
+    what: string,
+    runs: readonly WatchedRun[],
+    found: string | undefined,
+    cause?: keyof typeof CLIENT_CAUSES,
+  ])[] = [
+    ["an answer", [run([MADE])], undefined],
+    ["a lost answer, then the answer", [run([LOST, MADE])], undefined],
+    ["a failure, then the answer", [run([LOST], FAILED), run([LOST, MADE])], undefined],
+    ["a kill, then the answer", [run([LOST], { ...FAILED, isKilled: true }), run([LOST, MADE])], undefined],
+    ["success by the status of a cut answer", [run([CUT])], undefined],
+    ["no key", [run([refused("idempotency_key_missing", 400)], FAILED)], "one_key", "no_key"],
+    ["a bad key", [run([refused("idempotency_key_invalid", 400)], FAILED)], "one_key", "invalid_key"],
+    ["a key of another order", [run([refused("idempotency_key_reused")], FAILED)], "one_key", "alike"],
+    ["another body", [run([LOST, refused("idempotency_key_reused")], FAILED)], "one_key", "other_body"],
+    ["a new key", [run([LOST, refused("order_conflict")], FAILED)], "one_key", "new_key"],
+    ["a second create", [run([MADE, refused("order_conflict")])], "one_key", "second_create"],
+    [
+      "an invalid retry",
+      [run([LOST, refused("invalid_parameter", 400)], FAILED)],
+      "recovery",
+      "changed_body",
+    ],
+    ["no end", [run([LOST], { ...FAILED, hasEnded: false })], "client_ends", "endless"],
+    ["success without an answer", [run([LOST])], "client_ends", "blind"],
+    ["success without a create", [run([])], "client_ends", "blind"],
+    ["a failure with an answer", [run([MADE], FAILED)], "client_ends", "reports_failure"],
+    ["nothing when made again", [run([LOST], FAILED), run([LOST], FAILED)], "recovery", "forgotten"],
+    ["refused in the end", [run([], FAILED), run([refused("scope_missing", 403)], FAILED)], "recovery"],
+    ["a page that shows an error", [run([LOST, MADE], { ...FAILED, isKilled: null })], undefined],
+  ];
+  for (const [what, runs, invariant, cause] of rows) {
+    const found = brokenByClient({ runs, live: 1, hasOtherId: false });
+    expect([what, found?.invariant]).toEqual([what, invariant]);
+    if (invariant !== undefined)
+      expect([what, found?.cause]).toEqual([what, cause === undefined ? undefined : CLIENT_CAUSES[cause]]);
+  }
+});
+
+test("a refusal that a fault made is no finding", () => {
+  const faulty = create({ status: 409, code: "order_conflict", arrival: "hidden" });
+  expect(brokenByClient({ runs: [run([LOST, faulty, MADE])], live: 1, hasOtherId: false })).toBeUndefined();
+});
+
+test("more than one order of a purchase, or an order with another order_id, breaks one_order", () => {
+  const runs = [run([LOST, MADE])];
+  expect(brokenByClient({ runs, live: 2, hasOtherId: false })).toMatchObject({
+    invariant: "one_order",
+    got: "2",
+    cause: CLIENT_CAUSES.more_orders,
+  });
+  expect(brokenByClient({ runs, live: 1, hasOtherId: true })).toMatchObject({ got: "another order_id" });
+});
+
+test("a client is hasty if a create of its last run came early", () => {
+  const early = create({ isEarly: true });
+  const hasty = (log: readonly LoggedCreate[]): boolean =>
+    isHasty({ runs: [run(log)], live: 1, hasOtherId: false });
+  expect([hasty([LOST, MADE]), hasty([LOST, early])]).toEqual([false, true]);
+});
