@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { EDITIONS, serve, type Edition, type Served } from "../support/editions.ts";
 import { eventually } from "../support/eventually.ts";
+import { codeOf } from "../support/portal-sign-in.ts";
 import { openHttpReceiver } from "../support/http-receiver.ts";
 import { digestsOf, putFolder } from "../support/hosted-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -26,6 +27,20 @@ async function createOrder({ request }: Served, description?: string): Promise<s
   const answer = await request("/v1/orders", { headers, body });
   expect([answer.status, answer.body]).toEqual([201, expect.stringContaining('"id"')]);
   return (JSON.parse(answer.body) as { readonly data: { readonly id: string } }).data.id;
+}
+
+/** Follows a link to the portal, as a browser does; returns its code. The hosted edition has no portal. */
+async function signInByLink({ control, ready }: Served): Promise<{ readonly sign_in_code?: string }> {
+  const link = await control.attempt("createSignIn", { body: {} });
+  expect([link.end, ready.portal_url === null]).toEqual([link.end, link.end !== "success"]);
+  if (link.end !== "success") return {};
+  const url = link.value.signInUrl;
+  expect((await fetch(url)).status).toBe(200);
+  const body = new URLSearchParams({ code: codeOf(url) });
+  const headers = { Origin: new URL(url).origin, "Sec-Fetch-Site": "same-origin" };
+  const answer = await fetch(url, { method: "POST", body, headers, redirect: "manual" });
+  expect(answer.status).toBe(303);
+  return { sign_in_code: codeOf(url) };
 }
 
 /** Requests that must be refused or change nothing. */
@@ -91,20 +106,42 @@ const RULES: readonly Rule[] = [
     rule: "No database, log, command line or error contains an API key",
     holds: async (edition) => {
       const served = await serve(edition);
-      await createOrder(served);
-      await served.request(`/v1/orders?key=${served.ready.api_key}`);
+      const id = await createOrder(served);
+      const { ready, request } = served;
+      const { api_key, control_token, signing_secret } = ready;
+      const canaries = { api_key, control_token, signing_secret, ...(await signInByLink(served)) };
+      const secrets = Object.entries(canaries).map(([name, secret]) => [name, String(secret)] as const);
+      for (const [name, secret] of secrets.filter(([name]) => name !== "sign_in_code")) {
+        for (const path of [`/v1/orders?key=${secret}`, `/v1/${secret}`, `/pay/${secret}`, `/${secret}`])
+          expect([name, path, (await request(path)).status < 500]).toEqual([name, path, true]);
+        for (const header of ["Host", "User-Agent", "Referer", "Cookie", "Idempotency-Key", "X-Note"])
+          await request(`/v1/checkout-sessions/${id}`, { headers: { [header]: secret } });
+        const url = `http://127.0.0.1:9/hooks?key=${secret}`;
+        const typed = [
+          [`/stores/${ready.store_id}/endpoints`, { url }] as const,
+          ["/stores", { name: secret }] as const,
+        ];
+        for (const [path, body] of typed) {
+          const headers = { Authorization: `Bearer ${control_token}` };
+          const { status } = await request(`/__sandbox${path}`, { headers, body });
+          expect([name, path, status]).toEqual([name, path, 400]);
+        }
+        const body = { order_id: "order-secret", price_id: "price_coffee", description: `note: ${secret}` };
+        const headers = { "Idempotency-Key": `always-${name}` };
+        expect([name, (await request("/v1/orders", { headers, body })).status]).toEqual([name, 400]);
+      }
       await served.stop("SIGTERM");
-      const key = String(served.ready.api_key);
       const files = (readdirSync(served.folder, { recursive: true }) as string[]).filter(
-        (name) => name !== "credentials.json" && statSync(join(served.folder, name)).isFile(),
+        (name) => !/^(?:credentials|run)\.json$/.test(name) && statSync(join(served.folder, name)).isFile(),
       );
       expect(files.length).toBeGreaterThan(3);
-      for (const name of files)
-        expect([name, readFileSync(join(served.folder, name), "latin1").includes(key)]).toEqual([
-          name,
-          false,
-        ]);
-      expect(served.output.stderr).not.toContain(key);
+      for (const [name, secret] of secrets) {
+        for (const file of files) {
+          const text = readFileSync(join(served.folder, file), "latin1");
+          expect([file, name, text.includes(secret)]).toEqual([file, name, false]);
+        }
+        expect([name, served.output.stderr.includes(secret)]).toEqual([name, false]);
+      }
     },
   },
   {
