@@ -47,7 +47,8 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
     "## Secrets",
     wrapped(
       "Secrets have a variable and no option, so that they are in no process list. Each variable of the sandbox may end " +
-        "with `_FILE` instead and then names a file with the secret.",
+        "with `_FILE` instead and then names a file with the secret. The API key of a target of `checkout.config.json` is in " +
+        "`CHECKOUT_TARGET_<NAME>_API_KEY`.",
     ),
     secretRows(),
   ]);
