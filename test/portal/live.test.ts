@@ -140,6 +140,21 @@ test("a tag of another run shows the page again, and loads a list anew", async (
   }
 });
 
+test("of more pages than are remembered the first is shown again, and then remembered again", async () => {
+  const { open, create, pass, ask, portal } = await openPortal();
+  const ids = [await create("first"), await create("second")];
+  await pass(1000);
+  const [first = "", second = ""] = ids;
+  const [page, other] = [await open(`/checkouts/${first}`), await open(`/checkouts/${second}`)];
+  expect([await page.ask(), await other.ask()]).toEqual([304, 304]);
+  // The keys of a page about a checkout are those of all acts, of its id, and of its order.
+  for (let count = 0; count < 500; count += 1) {
+    const { location = "" } = await portal.post(`${portal.home}/checkouts/test-orders`);
+    await ask(location.replace(/\?.*/, ""));
+  }
+  expect([await page.ask(), await page.ask()]).toEqual([200, 304]);
+});
+
 test("an act changes the pages of its store, and one of another store does not", async () => {
   const { open, harness } = await openPortal();
   await harness.run(["stores", "create", "--name", "Other"]);

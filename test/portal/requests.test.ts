@@ -62,6 +62,9 @@ test("the log says what it will show, lists newest first, and goes on where it e
       const shown = [...html.matchAll(/requests\/([\da-f-]{36})"/g)].map(([, id = ""]) => id);
       expect(shown.length).toBeLessThanOrEqual(50);
       found.push(...shown);
+      // A later part leads back to the first, with the same filters.
+      const [, newest] = /<a class="plain" href="([^"]+)">Newest</.exec(html) ?? [];
+      expect([path, newest?.includes("before")]).toEqual([path, path.includes("before") ? false : undefined]);
       path = /<a href="([^"]+)"\s+rel="next"/.exec(html)?.[1]?.replaceAll("&amp;", "&");
     }
     return found;
