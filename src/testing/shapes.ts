@@ -93,6 +93,7 @@ export const pendingEntry = z.extend(pendingLine, { at: time });
 /** The outcome of a payment. */
 export const payOutcome = z.enum(SIMULATED_OUTCOMES);
 
+export { createRequest as createCheckout } from "../core/checkout/create-request.ts";
 export { invariant, payerOutcome } from "../core/explore/shapes.ts";
 
 /** A fault at one request or one delivery. */

@@ -6,6 +6,7 @@ import type { DomainOf } from "../core/shape/fields.ts";
 import type { CheckoutConfig } from "./config-types.ts";
 import type { Faults } from "./fault-types.ts";
 import type {
+  createCheckout,
   delivery,
   deliveryAttempt,
   eventType,
@@ -170,15 +171,7 @@ export type Checkouts = {
 };
 
 /** The body of a create, with an amount or with a price of the catalog. */
-export type CreateCheckout =
-  | {
-      readonly order_id: string;
-      readonly amount_minor: number;
-      readonly currency: string;
-      readonly payment_method: "alipay_plus" | "wechat_pay";
-      readonly description?: string | undefined;
-    }
-  | { readonly order_id: string; readonly price_id: string; readonly description?: string | undefined };
+export type CreateCheckout = DomainOf<typeof createCheckout>;
 
 /** An order or a checkout session, in the form of v1. */
 export type Checkout = WebhookCheckout;

@@ -4,22 +4,17 @@ import { createServer } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { expect, expectTypeOf, onTestFinished, test } from "vitest";
-import type { CreateRequest } from "../../src/core/checkout/create-request.ts";
-import type { CheckoutWire } from "../../src/core/checkout/wire.ts";
+import { expect, onTestFinished, test } from "vitest";
 import {
   CheckoutError,
   startSandbox,
-  type Checkout,
   type CheckoutConfig,
-  type CreateCheckout,
   type Sandbox,
   type SandboxOptions,
 } from "../../src/testing/testing.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { createHarness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import type { OnWire } from "../../src/core/shape/wire-names.ts";
 
 async function start(options: SandboxOptions = {}): Promise<Sandbox> {
   const sandbox = await startSandbox(options);
@@ -274,8 +269,6 @@ test("what cannot be an option is refused before anything is made", async () => 
 });
 
 test("a configuration sets up stores and settings, as an object and as a file", async () => {
-  expectTypeOf<Checkout>().toEqualTypeOf<Readonly<CheckoutWire>>();
-  expectTypeOf<CreateCheckout>().toEqualTypeOf<OnWire<CreateRequest>>();
   const config: CheckoutConfig = {
     sandbox: { checkout_lifetime: "5m", allow_hosts: ["shop.test"] },
     stores: [

@@ -51,7 +51,8 @@ const byPrice = z.strictObject({
 const SET_BY_PRICE = ["amount_minor", "currency", "payment_method"] as const;
 
 /** The body of a create, in either of its two forms (interface 9, 10; decision 7). */
-export type CreateRequest = z.infer<typeof bySum> | z.infer<typeof byPrice>;
+export const createRequest = z.union([bySum, byPrice]);
+export type CreateRequest = z.infer<typeof createRequest>;
 
 /**
  * Parses the body of a create. Refuses with `conflicting_parameters`, `unknown_parameter`, `missing_parameter` or
