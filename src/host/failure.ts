@@ -37,3 +37,8 @@ export function fileFailure(
   const code = isStorageFailureCode(reason) ? reason : `${what}_${reason}`;
   return { kind: "failed", code, message, next: remedy };
 }
+
+/** The warning that the log beside a database was moved aside (decision 69). */
+export function movedLogWarning(database: string, log: string): string {
+  return `warning: the log beside ${database} belongs to another database; it was moved to ${log}, and nothing of it was used`;
+}

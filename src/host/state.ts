@@ -20,7 +20,7 @@ import { stateFile } from "./folder/files.ts";
 import { isRunningOwner } from "./folder/owner-file.ts";
 import * as state from "./folder/state-folder.ts";
 import { refuseOtherSecret, type GivenSecrets } from "./given-secrets.ts";
-import { stateFailure, type HostFailure, fileFailure } from "./failure.ts";
+import { fileFailure, movedLogWarning, stateFailure, type HostFailure } from "./failure.ts";
 import type { HeldFolder, Host } from "./hosting.ts";
 import type { ServeOptions, StoreSetup } from "./options.ts";
 import { DEFAULT_PORT } from "../core/config/settings.ts";
@@ -97,7 +97,14 @@ export function openState(
     printer.trace(
       `note: ${path} was migrated from schema version ${from} to ${to}; the older file is ${backup}`,
     );
-  const options = { nativeBinding: world.sqliteAddon(), pid: world.pid, scheduler: world, migrated };
+  const movedAside = (log: string): void => printer.trace(movedLogWarning(path, log));
+  const options = {
+    nativeBinding: world.sqliteAddon(),
+    pid: world.pid,
+    scheduler: world,
+    migrated,
+    movedAside,
+  };
   const opened = openStore(path, options);
   if (!opened.ok) return { ok: false, refusal: fileFailure("database", opened.refusal) };
   const store = opened.value;

@@ -8,7 +8,7 @@ import { PRICES_DDL } from "./checkout/prices.ts";
 import { RETURN_ORIGINS_DDL } from "./checkout/return-origins.ts";
 import { SETTLEMENTS_DDL } from "./checkout/settlements.ts";
 import type { FileKind } from "./connection/database.ts";
-import { LOG_MARK_DDL } from "./connection/log-mark.ts";
+import { LOG_MARK_DDL, LOG_OPENINGS_MIGRATION } from "./connection/opening.ts";
 import { CREDENTIALS_DDL } from "./credentials.ts";
 import { ERASURES_DDL } from "./erasures.ts";
 import { FAULTS_DDL } from "./fault/faults.ts";
@@ -84,6 +84,7 @@ export const SANDBOX_FILE: FileKind = {
     REPLAYED_ATTEMPTS_DDL,
     ATTEMPT_FACTS_DDL,
     ENDPOINT_CA_DDL,
+    LOG_OPENINGS_MIGRATION,
   ],
   filesToMoveAway: "all but journal.db* in its folder",
 };

@@ -1,6 +1,5 @@
 import { accept, type Outcome } from "../core/outcome.ts";
-import { IN_MEMORY, type FileRefusal, type OpenOptions } from "./connection/database.ts";
-import { createMarker } from "./connection/log-mark.ts";
+import type { FileRefusal, OpenOptions } from "./connection/database.ts";
 import { checkpoint } from "./connection/checkpoint.ts";
 import { createGroupCommit, filesLostError, type Scheduler } from "./connection/group-commit.ts";
 import type { StorageUnavailable } from "./connection/storage-failure.ts";
@@ -34,9 +33,8 @@ export function openStore(
   const { nativeBinding } = ofFile;
   const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE, ...ofFile });
   if (!opened.ok) return opened;
-  const { connection, watch, close, leave } = opened.value;
+  const { connection, watch, tie, close, leave } = opened.value;
   connection.pragma("busy_timeout = 0");
-  const mark = path === IN_MEMORY ? () => undefined : createMarker(connection);
   let lastFailure: StorageUnavailable | undefined;
   const ended = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
   const ofTables = createTables(connection, {
@@ -49,17 +47,16 @@ export function openStore(
         pause: () => new Promise((resolve) => scheduler.soon(resolve)),
       }),
   });
-  const endWith = (closing: () => void): void => {
-    // Otherwise the connection of a snapshot in progress would be the last connection to the file.
-    ofTables.snapshots.end();
-    closing();
-  };
   return accept({
     ...ofTables,
-    write: createGroupCommit(connection, { ...scheduler, watch, ended, mark }),
+    write: createGroupCommit(connection, { ...scheduler, watch, ended, tie }),
     checkpoint: () => checkpoint(opened.value, scheduler),
     failure: () => (watch.isIntact() ? lastFailure : filesLostError()),
-    close: () => endWith(close),
-    leave: () => endWith(leave),
+    close: () => {
+      // Otherwise the connection of a snapshot in progress would be the last connection to the file.
+      ofTables.snapshots.end();
+      close();
+    },
+    leave,
   });
 }

@@ -97,7 +97,7 @@ async function hasBegun(database: Database.Database, ended: Promise<void>): Prom
   while (!over.signal.aborted && pending.get() === 0) await sleep(0);
 }
 
-/** Orders of a day, each with its key and its event; marked as each commit of the program is (decision 69). */
+/** Orders of a day, each with its key and its event. */
 function fill(database: Database.Database, storeId: string, name: string): void {
   const tag = Buffer.from(name).toString("hex").padEnd(8, "0").slice(-8);
   const id = `printf('${tag}-${storeId.slice(-4)}-7000-8000-%012d', n)`;
@@ -105,7 +105,6 @@ function fill(database: Database.Database, storeId: string, name: string): void 
   database.exec(`
     BEGIN IMMEDIATE;
     ${manyOrders({ storeId, count: CHECKOUTS, id, checkout: ended })}
-    UPDATE log_mark SET before = opening, opening = randomblob(16);
     COMMIT;`);
 }
 

@@ -81,13 +81,14 @@ const REFUSED: readonly Refused[] = [
     },
   },
   {
-    what: "the log of another database",
+    what: "the log of another database with its file of openings",
     code: "database_foreign_log",
     spoil: (file) => {
       const other = new Database(join(tempFolder(), "other.db"));
       other.pragma("journal_mode = WAL");
       other.exec("CREATE TABLE a (x)");
       writeFileSync(file("sandbox.db-wal"), readFileSync(`${other.name}-wal`));
+      writeFileSync(file("sandbox.db-opening"), `4096 4096 1 ${"5a".repeat(32)}\n`);
       other.close();
     },
   },

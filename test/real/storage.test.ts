@@ -59,34 +59,60 @@ test("a server whose files are removed acknowledges nothing more, and says so", 
   expect(sandbox.output.stderr).not.toMatch(/\n\s+at |bug in checkout/);
 });
 
-test("a log that was written over costs no older order, however the sandbox ends", async () => {
-  const otherCwd = tempFolder();
-  const other = await startSandboxHere({ cwd: otherCwd, args: ["--quiet", "--dir", "state"] });
-  for (let order = 1; order <= 5; order += 1) await create(other, `other-${order}`);
-  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-    const cwd = tempFolder();
-    const options = { cwd, args: ["--quiet", "--dir", "state"] };
-    const first = await startSandboxHere(options);
-    const old = await create(first, "old");
-    await first.stop();
-    const second = await startSandbox(options);
-    await create(second, "new");
-    const log = join("state", "sandbox.db-wal");
-    writeFileSync(join(cwd, log), readFileSync(join(otherCwd, log)));
-    expect([signal, (await create(second, "after"))?.status]).toEqual([signal, 503]);
-    await second.stop(signal);
-    const refused = await runHere(["sandbox", "start", "--json", "--port", "0", ...options.args], { cwd });
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("database_foreign_log")]);
-    rmSync(join(cwd, log));
-    const third = await startSandboxHere(options);
-    expect(await create(third, "old")).toMatchObject({ status: 201, body: old?.body });
-    await third.stop();
+/** A folder with an order, whose second sandbox was killed after another order; and its database as it was between. */
+async function killedFolder() {
+  const cwd = tempFolder();
+  const options = { cwd, args: ["--quiet", "--dir", "state"] };
+  const first = await startSandboxHere(options);
+  const old = await create(first, "old");
+  await first.stop();
+  const [database, before] = [join(cwd, "state/sandbox.db"), join(tempFolder(), "sandbox.db")];
+  copyFileSync(database, before);
+  const second = await startSandbox(options);
+  const recent = await create(second, "recent");
+  await second.stop("SIGKILL");
+  return { options, database, before, old, recent };
+}
+
+test("another sandbox's log laid beside a killed one's database is moved aside and named, and costs no older order", async () => {
+  const [other, { options, database, old }] = [await killedFolder(), await killedFolder()];
+  copyFileSync(`${other.database}-wal`, `${database}-wal`);
+  const sandbox = await startSandbox(options);
+  expect(await create(sandbox, "old")).toMatchObject({ status: 201, body: old?.body });
+  await sandbox.stop("SIGTERM");
+  expect(sandbox.output.stderr).toMatch(
+    /belongs to another database; it was moved to \S+sandbox\.db-wal\.aside-1,/,
+  );
+  expect(readFileSync(`${database}-wal.aside-1`).equals(readFileSync(`${other.database}-wal`))).toBe(true);
+});
+
+test("a backup laid over a killed folder with its log is refused with the two ways out, and both lead out", async () => {
+  for (const way of ["restores the database", "moves the log away"] as const) {
+    const { options, database, before, old, recent } = await killedFolder();
+    const killed = join(tempFolder(), "killed.db");
+    copyFileSync(database, killed);
+    copyFileSync(before, database);
+    const start = ["sandbox", "start", "--json", "--port", "0", ...options.args];
+    for (let times = 0; times < 2; times += 1) {
+      const refused = await runHere(start, { cwd: options.cwd });
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("database_foreign_log")]);
+      expect(refused.stderr).toContain("restore the database to which the log belongs");
+      expect(refused.stderr).toContain("sandbox.db-wal away to open the database without it");
+    }
+    if (way === "restores the database") copyFileSync(killed, database);
+    else rmSync(`${database}-wal`);
+    const sandbox = await startSandboxHere(options);
+    expect(await create(sandbox, "old")).toMatchObject({ status: 201, body: old?.body });
+    const again = await create(sandbox, "recent");
+    expect([way, again?.body === recent?.body]).toEqual([way, way === "restores the database"]);
+    await sandbox.stop();
   }
 });
 
 const OPEN = join(import.meta.dirname, "../support/open-program.ts");
 
 const FILES = ["", "-wal", "-shm"] as const;
+const ALL_FILES = [...FILES, "-opening"] as const;
 
 /** A database with its log, as it is left where a process is killed, so that all three files are opened. */
 async function killedDatabase(): Promise<string> {
@@ -99,7 +125,7 @@ async function killedDatabase(): Promise<string> {
 }
 
 /** A copy of a database, of all its files or of some. */
-function copyOf(database: string, files: readonly (typeof FILES)[number][] = FILES): string {
+function copyOf(database: string, files: readonly (typeof ALL_FILES)[number][] = ALL_FILES): string {
   const path = join(tempFolder(), "sandbox.db");
   for (const ending of files) copyFileSync(database + ending, path + ending);
   return path;
@@ -145,7 +171,7 @@ test("a read that fails is never called damage, whichever it is, once or for goo
   const killed = await killedDatabase();
   const tried = async (strace: readonly string[]): Promise<string> => {
     // Each run ends with a database whose log is gone.
-    const path = copyOf(killed, ["", "-wal"]);
+    const path = copyOf(killed, ["", "-wal", "-opening"]);
     const files = ["", "-wal"].flatMap((ending) => ["-P", path + ending]);
     return (
       await runTraced([path], { cwd: dirname(path), strace: [...strace, ...files], program: OPEN }).ended
@@ -180,7 +206,9 @@ test("bytes that are damaged are still called damaged, by an opening, a read and
   spoiled.value.close();
   const again = openWatchedDatabase(path, { kind: SANDBOX_FILE });
   expect(again.ok ? "opened" : again.refusal.reason).toBe("damaged");
-  expect(checkDatabase(path, { kind: SANDBOX_FILE })).toMatchObject({ refusal: { reason: "damaged" } });
+  expect(checkDatabase(path, { kind: SANDBOX_FILE, scratch: join(tempFolder(), "scratch") })).toMatchObject({
+    refusal: { reason: "damaged" },
+  });
 });
 
 test("no error of the system about a file is a bug: it is 503, and a problem that names the error", async () => {

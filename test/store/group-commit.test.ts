@@ -157,25 +157,30 @@ test("all that wait for a lock hear of it together, none of them runs later, and
   expect([rows(), settled, ended]).toEqual([[1], ["done 1"], ["on disk"]]);
 });
 
-test("the mark is set in each transaction, behind its work; files that are gone get no work, and none is believed", async () => {
+test("the log is tied before the first commit; files that are gone get no work, and none is believed", async () => {
   const seen: unknown[] = [];
-  const files = { isIntact: true, wasWritten: true };
+  const answers = [true, true, true, false, false];
+  const rows = (): number[] => commits.rows();
   const commits = openCommits({
-    mark: () => void seen.push([commits.connection.inTransaction, commits.insert.run(0).changes]),
-    watch: { isIntact: () => files.isIntact, noteWritten: () => files.wasWritten },
+    tie: {
+      isDue: () => seen.length === 0,
+      make: (inTransaction) => {
+        seen.push(commits.connection.inTransaction, rows().length);
+        return inTransaction(() => void seen.push(commits.connection.inTransaction));
+      },
+    },
+    watch: { isIntact: () => answers.shift() ?? false },
   });
-  const { insert, note, settled, turn, rows, ended } = commits;
+  const { insert, note, settled, turn, ended } = commits;
   note(() => insert.run(1) && 1);
   await turn();
-  expect([rows(), seen]).toEqual([[1, 0], [[true, 1]]]);
-  files.wasWritten = false;
+  expect([rows(), seen]).toEqual([[1], [false, 0, true]]);
   note(() => insert.run(2));
   await turn();
-  files.isIntact = false;
   note(() => insert.run(3));
   await turn();
   expect([rows(), settled, ended]).toEqual([
-    [1, 0, 2, 0],
+    [1, 2],
     ["done 1", "database_changed", "database_changed"],
     ["on disk", "database_changed", "database_changed"],
   ]);
@@ -202,7 +207,7 @@ test("a disk that cannot say whether the files are there fails the write that as
     () => true,
   ];
   const { note, insert, turn, settled, rows } = openCommits({
-    watch: { isIntact: () => answers.shift()?.() ?? true, noteWritten: () => true },
+    watch: { isIntact: () => answers.shift()?.() ?? true },
   });
   note(() => insert.run(1));
   await turn();

@@ -57,8 +57,10 @@ test("a journal of each format keeps its entries and its events, and is what a n
       ["event é", "older", "other"].map((eventId) => seen.value.has({ eventId, instance: null })),
     ).toEqual([true, true, false]);
     seen.value.close();
-    const backups = format === newest ? [] : [`journal.db.v${format}.backup`];
-    expect(readdirSync(join(path, "..")).toSorted()).toEqual(["journal.db", ...backups]);
+    // Before a migration the log is tied, from the format on that has a row for it.
+    const tied = format > 10 && format < newest ? ["journal.db-opening"] : [];
+    const made = format === newest ? [] : [...tied, `journal.db.v${format}.backup`];
+    expect(readdirSync(join(path, "..")).toSorted()).toEqual(["journal.db", ...made]);
     const migrated = openDatabase(path, { kind: JOURNAL_FILE });
     if (!migrated.ok) throw new Error(migrated.refusal.message);
     expect(schemaVersion(migrated.value)).toBe(newest);

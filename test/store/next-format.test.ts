@@ -4,7 +4,7 @@ import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { currentSchemaVersion, schemaVersion, type FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
-import { createMarker } from "../../src/store/connection/log-mark.ts";
+import { createTie } from "../../src/store/connection/opening.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { REQUESTS_FILE } from "../../src/store/request/request-file.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
@@ -33,17 +33,22 @@ function withNext(kind: FileKind, migration = "CREATE TABLE planted (x INTEGER) 
   return { ...kind, migrations: [...kind.migrations, migration] };
 }
 
+/** Runs work in a transaction of its own, as a tie needs it. */
+function inTransactionOf(connection: Database.Database) {
+  return (work: () => void): boolean => {
+    connection.transaction(work).immediate();
+    return true;
+  };
+}
+
 /** A `sandbox.db` of the present format with rows, closed; or its copy with its log, as a killed process left it. */
 function sandboxFile({ killed = false } = {}): string {
   const path = join(tempFolder(), "sandbox.db");
   const file = open(path, SANDBOX_FILE);
-  const mark = createMarker(file);
-  file.transaction(() => {
-    file.exec(ROWS);
-    mark();
-  })();
+  createTie(file, path, {}).make(inTransactionOf(file));
+  file.transaction(() => file.exec(ROWS))();
   const copy = join(tempFolder(), "sandbox.db");
-  if (killed) for (const end of ["", "-wal"]) copyFileSync(path + end, copy + end);
+  if (killed) for (const end of ["", "-wal", "-opening"]) copyFileSync(path + end, copy + end);
   file.close();
   return killed ? copy : path;
 }
@@ -54,10 +59,10 @@ test("the formats are what they are", () => {
     currentSchemaVersion(kind),
   ]);
   expect(formats).toEqual([
-    [30, 36],
+    [30, 37],
     [30, 30],
-    [30, 36],
-    [10, 13],
+    [30, 37],
+    [10, 14],
   ]);
 });
 
@@ -72,7 +77,11 @@ test("the next formats are applied once, with a backup of the one before, also t
       expect(migrated.pragma("integrity_check", { simple: true })).toBe("ok");
       migrated.close();
     }
-    expect(readdirSync(join(path, "..")).toSorted()).toEqual(["sandbox.db", `sandbox.db.v${PRESENT}.backup`]);
+    expect(readdirSync(join(path, "..")).toSorted()).toEqual([
+      "sandbox.db",
+      "sandbox.db-opening",
+      `sandbox.db.v${PRESENT}.backup`,
+    ]);
     const backup = open(`${path}.v${PRESENT}.backup`, SANDBOX_FILE);
     expect([schemaVersion(backup), backup.prepare("SELECT order_id FROM checkouts").pluck().all()]).toEqual([
       PRESENT,
@@ -170,7 +179,8 @@ test("a program refuses each file of a later format as a newer version's, and do
     open(log, kind).close();
     const writer = open(log, withNext(kind));
     const killed = join(tempFolder(), "later.db");
-    for (const end of ["", "-wal"]) copyFileSync(log + end, killed + end);
+    for (const end of ["", "-wal", "-opening"])
+      if (existsSync(log + end)) copyFileSync(log + end, killed + end);
     writer.close();
     expect(readFileSync(killed).readInt32BE(60)).toBe(format - 1);
     for (const file of [path, killed]) {

@@ -78,7 +78,7 @@ test("a database or backup of an older format is refused as a development versio
     const openers = [
       () => openDatabase(path, { kind }),
       // As doctor does.
-      () => checkDatabase(path, { kind }),
+      () => checkDatabase(path, { kind, scratch: join(tempFolder(), "scratch") }),
       () => (isLog ? openRequestFile(path, {}) : openStore(path, { nativeBinding: undefined, scheduler })),
     ];
     for (const open of openers) {

@@ -210,6 +210,8 @@ test("a format stays as it is: a change of a schema is one more migration, noted
     "2caabfe857304709",
     // The CA certificates of an endpoint.
     "4e6cc12ebc250e7a",
+    // The file of openings beside a log.
+    "4fb204237d10cf26",
   ]);
   expect(digests(REQUESTS_FILE)).toEqual(["e42b38f512779c7b"]);
   expect(digests(JOURNAL_FILE)).toEqual([
@@ -217,5 +219,6 @@ test("a format stays as it is: a change of a schema is one more migration, noted
     "d86f3bb97423337b",
     "26d044b90b6a8f9c",
     "1be28265a8cd309e",
+    "4fb204237d10cf26",
   ]);
 });

@@ -76,6 +76,7 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
     const read = checkDatabase(stateFile(folder, file), {
       kind,
       nativeBinding: world.sqliteAddon(),
+      scratch: world.temporaryPath().path,
       ...(file === "requests" ? { countUnreadable } : {}),
     });
     if (!read.ok) {

@@ -17,7 +17,7 @@ import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import { EVENT_REMEDIES } from "../webhook/wait.ts";
 import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget, findSandbox, findTarget, momentFromNow } from "../target/control.ts";
-import { fileFailure } from "../../host/failure.ts";
+import { fileFailure, movedLogWarning } from "../../host/failure.ts";
 
 /** `checkout listen`. */
 export function registerListen(group: Group): void {
@@ -140,6 +140,7 @@ function openSeen(
     now: world.now(),
     nativeBinding: world.sqliteAddon(),
     pid: world.pid,
+    movedAside: (log) => printer.trace(movedLogWarning(path, log)),
   });
   if (!opened.ok) throw new Refused(problemOf(fileFailure("journal", opened.refusal)));
   const report = (error: unknown): void =>

@@ -219,7 +219,7 @@ async function dryRun(
   const { intent, settings } = wanted;
   const target = { ...wanted.target, instance: await resolveInstance(world, settings) };
   const meant = journalIntent(target, intent);
-  const latest = findLatestAttempt(world, journalFolder(context, settings.target), meant);
+  const latest = findLatestAttempt(context, journalFolder(context, settings.target), meant);
   const { key } = chooseKey(meant, latest);
   const request = buildCreateRequest(target, {
     endpoint: intent.endpoint,
@@ -237,8 +237,8 @@ async function dryRun(
   return printer.result(json, () => shown.text);
 }
 
-function findLatestAttempt(world: World, folder: string, meant: CreateIntent): LatestAttempt | undefined {
-  if (!world.files.exists(stateFile(folder, "journal"))) return undefined;
-  using journal = openFolderJournal(world, folder);
+function findLatestAttempt(context: Context, folder: string, meant: CreateIntent): LatestAttempt | undefined {
+  if (!context.world.files.exists(stateFile(folder, "journal"))) return undefined;
+  using journal = openFolderJournal(context, folder);
   return journal.latestAttempt(meant);
 }

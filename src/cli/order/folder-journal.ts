@@ -1,9 +1,10 @@
 import type { Journal } from "../../core/checkout/journal.ts";
 import { isSameServer } from "../../core/loopback.ts";
-import { fileFailure } from "../../host/failure.ts";
+import { fileFailure, movedLogWarning } from "../../host/failure.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { openJournal } from "../../store/journal/journal.ts";
 import type { World } from "../../world.ts";
+import type { Context } from "../command.ts";
 import type { Surroundings } from "../target/surroundings.ts";
 import { problemOf, Refused } from "../problem.ts";
 
@@ -22,9 +23,16 @@ export function journalFolder(
 }
 
 /** Opens the journal of an existing state folder; the end of the enclosing block closes it. */
-export function openFolderJournal(world: World, folder: string): Journal & Disposable {
+export function openFolderJournal(
+  { world, printer }: Pick<Context, "world" | "printer">,
+  folder: string,
+): Journal & Disposable {
   const path = stateFile(folder, "journal");
-  const journal = openJournal(path, { nativeBinding: world.sqliteAddon(), pid: world.pid });
+  const journal = openJournal(path, {
+    nativeBinding: world.sqliteAddon(),
+    pid: world.pid,
+    movedAside: (log) => printer.trace(movedLogWarning(path, log)),
+  });
   if (!journal.ok) throw new Refused(problemOf(fileFailure("journal", journal.refusal)));
   return { ...journal.value, [Symbol.dispose]: journal.value.close };
 }

@@ -39,7 +39,7 @@ async function withJournal(
   const { world } = context;
   const folder = journalFolder(context);
   if (!world.files.exists(stateFile(folder, "journal"))) return run(undefined);
-  using journal = openFolderJournal(world, folder);
+  using journal = openFolderJournal(context, folder);
   return await run(journal);
 }
 

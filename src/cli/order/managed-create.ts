@@ -45,7 +45,7 @@ export async function createAllWithManagedKeys(
   const target = { ...service.target, instance: await resolveInstance(world, settings) };
   const folder = journalFolder(context, settings.target);
   unwrap(makeStateFolder(world, folder, options));
-  using journal = openFolderJournal(world, folder);
+  using journal = openFolderJournal(context, folder);
   const created: CreatedCheckout[] = [];
   for (const one of wanted)
     created.push(await createWith(context, options, { ...service, ...one, target, journal }));

@@ -1,6 +1,6 @@
 // Decides whether a state folder is trusted, and why it is refused. Checks for missing files:
 // host/folder/state-folder.ts; for the database: store/connection/database.ts; for the database's log:
-// store/connection/log-mark.ts.
+// store/connection/opening.ts.
 import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote } from "../../core/shell/quote.ts";

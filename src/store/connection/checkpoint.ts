@@ -30,7 +30,7 @@ function isCopied({ connection, watch, findingCause }: WatchedDatabase): boolean
     if (!watch.isIntact()) throw filesLostError();
     // The pragma returns a busy flag, which is 0 if no lock stopped the copying.
     const isWhole = findingCause(() => connection.pragma("wal_checkpoint(FULL)", { simple: true }) === 0);
-    if (!watch.noteWritten()) throw filesLostError();
+    if (!watch.isIntact()) throw filesLostError();
     return isWhole;
   } catch (error) {
     throw toStorageUnavailable(error);

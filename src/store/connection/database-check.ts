@@ -1,18 +1,20 @@
-import Database from "better-sqlite3";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import {
-  schemaVersion,
+  firstTiedVersion,
   inspectContent,
   inspectHead,
+  openToRead,
   refuseOrphanedLog,
   checkForDamage,
+  schemaVersion,
   withFileRefusal,
   type FileConnection,
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
-import { applyLog } from "./log.ts";
+import { judgeLog } from "./opening.ts";
 
 /** A usable database file: its size including its log, and its schema version if the whole file was checked. */
 type CheckedFile = {
@@ -29,22 +31,21 @@ type CheckedFile = {
 
 /** Options of a check. `countUnreadable` reads all rows as the program does. Default: rows are not read. */
 type CheckOptions = OpenOptions & {
+  /** The path of a folder for the checked copy; the check makes and removes it. */
+  readonly scratch: string;
   readonly countUnreadable?: (connection: FileConnection) => number;
 };
 
-/**
- * Maximum size of a file that is checked page by page, in bytes: in memory it takes twice its size, and a check takes 2
- * ms per MiB.
- */
-const MAX_IMAGE_BYTES = 128 * 1024 * 1024;
+/** Maximum size of a file that is checked page by page, in bytes; a check takes 2 ms per MiB. */
+const MAX_COPY_BYTES = 128 * 1024 * 1024;
 
-/** Maximum number of reads of a file that another process is writing to. */
+/** Maximum number of copies of a file that another process is writing to. */
 const MAX_LOOKS = 20;
 
 /**
- * Checks a database file as a start does, and more thoroughly, but without opening it in SQLite: even a read-only
- * connection creates and changes files next to it. The file and its log are read into memory and checked there, even
- * while a sandbox writes to them. Undefined if there is no file.
+ * Checks a database file as a start does, and more thoroughly, but on a copy of the file and its log: even a read-only
+ * connection creates and changes files next to it. A sandbox may write to the file meanwhile. Undefined if there is no
+ * file.
  */
 export function checkDatabase(
   path: string,
@@ -58,33 +59,42 @@ export function checkDatabase(
     const head = inspectHead(path, options.kind);
     if (head !== undefined) return { ok: false, refusal: head };
     const bytes = sizeOf(path) + sizeOf(`${path}-wal`);
-    if (bytes > MAX_IMAGE_BYTES) return accept({ bytes, checked: "head", format: null, unreadable: 0 });
-    const image = readImage(path);
-    if (image === undefined) return accept({ bytes, checked: "busy", format: null, unreadable: 0 });
-    let [format, unreadable] = [0, 0];
-    const refusal = checkForDamage(path, options.kind, () => {
-      const opened = (): FileConnection => {
-        const connection = openImage(image, options);
-        format = schemaVersion(connection);
-        return connection;
-      };
-      const refused = inspectContent(path, options, opened);
-      if (refused === undefined && options.countUnreadable !== undefined)
-        unreadable = inImage(opened(), options.countUnreadable);
-      return refused;
-    });
-    return refusal === undefined
-      ? accept({ bytes, checked: "whole", format, unreadable })
-      : { ok: false, refusal };
+    if (bytes > MAX_COPY_BYTES) return accept({ bytes, checked: "head", format: null, unreadable: 0 });
+    try {
+      mkdirSync(options.scratch, { mode: 0o700 });
+      const copy = copyWhole(path, options);
+      if (copy === undefined) return accept({ bytes, checked: "busy", format: null, unreadable: 0 });
+      return checkCopy(path, copy, options, bytes);
+    } finally {
+      rmSync(options.scratch, { recursive: true, force: true });
+    }
   });
 }
 
-function inImage<Value>(connection: FileConnection, read: (connection: FileConnection) => Value): Value {
-  try {
-    return read(connection);
-  } finally {
-    connection.close();
-  }
+/** Checks the pages and rows of a copy; refusals name the path of the original. */
+function checkCopy(
+  path: string,
+  copy: string,
+  options: CheckOptions,
+  bytes: number,
+): Outcome<CheckedFile, FileRefusal> {
+  let [format, unreadable] = [0, 0];
+  const open = (): FileConnection => openToRead(copy, options);
+  const refusal = checkForDamage(path, options.kind, () => {
+    const refused = inspectContent(path, options, { open, checksPages: true });
+    if (refused !== undefined) return refused;
+    const connection = open();
+    try {
+      format = schemaVersion(connection);
+      unreadable = options.countUnreadable?.(connection) ?? 0;
+    } finally {
+      connection.close();
+    }
+    return undefined;
+  });
+  return refusal === undefined
+    ? accept({ bytes, checked: "whole", format, unreadable })
+    : { ok: false, refusal };
 }
 
 function sizeOf(path: string): number {
@@ -92,36 +102,25 @@ function sizeOf(path: string): number {
 }
 
 /**
- * The content of a database with its log, at one moment. While the log keeps its header, it only grows, and contains
- * every page that may be copied into the file meanwhile. So a file that was read before its log is complete together
- * with the log. Undefined if the log was restarted at every read.
+ * A copy of a database with its own log, at one moment. While the log keeps its header, it only grows, and contains
+ * every page that may be copied into the file meanwhile. So a file that was copied before its log is complete together
+ * with the log. Undefined if the log was begun anew at every look.
  */
-function readImage(path: string): Buffer | undefined {
+function copyWhole(path: string, { scratch, kind }: CheckOptions): string | undefined {
+  const copy = join(scratch, "copy.db");
+  const log = `${path}-wal`;
   for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
-    const before = headerOf(readLog(path));
-    const file = readFileSync(path);
-    const log = readLog(path);
-    if (headerOf(log) === before && headerOf(readLog(path)) === before) return applyLog(file, log);
+    rmSync(`${copy}-wal`, { force: true });
+    const before = headerOf(log);
+    copyFileSync(path, copy);
+    if (existsSync(log) && judgeLog(path, firstTiedVersion(kind)) === "own") copyFileSync(log, `${copy}-wal`);
+    if (headerOf(log) === before) return copy;
   }
   return undefined;
 }
 
-/** The log of a database; empty if there is none. */
-function readLog(path: string): Buffer {
-  const log = `${path}-wal`;
-  return existsSync(log) ? readFileSync(log) : Buffer.alloc(0);
-}
-
 const LOG_HEADER_BYTES = 32;
 
-function headerOf(log: Buffer): string {
-  return log.toString("hex", 0, LOG_HEADER_BYTES);
-}
-
-/** The header's offset of the journal mode. A database in memory has no log, so it needs 1: a rollback journal. */
-const WRITE_VERSION_OFFSET = 18;
-
-function openImage(image: Buffer, { nativeBinding }: OpenOptions): Database.Database {
-  image.fill(1, WRITE_VERSION_OFFSET, WRITE_VERSION_OFFSET + 2);
-  return new Database(image, { nativeBinding });
+function headerOf(log: string): string {
+  return existsSync(log) ? readFileSync(log).toString("hex", 0, LOG_HEADER_BYTES) : "";
 }

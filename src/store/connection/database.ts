@@ -2,8 +2,7 @@ import Database, { type Statement } from "better-sqlite3";
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { isError, type Outcome } from "../../core/outcome.ts";
 import { causeOfFailureIn, causeOf, causeOfMisread, readWithoutSqlite } from "./cause.ts";
-import { hasForeignLog, LOG_MARK_DDL } from "./log-mark.ts";
-import { hasCommitsOnlyInLog } from "./log.ts";
+import { judgeLog, LOG_OPENINGS_MIGRATION } from "./opening.ts";
 import {
   failureInVerdict,
   isSqliteError,
@@ -53,6 +52,8 @@ export type OpenOptions = {
   readonly pid?: number | undefined;
   /** Called after the migration of an older file. */
   readonly migrated?: ((file: MigratedFile) => void) | undefined;
+  /** Called with the new path of a log that was moved aside, because it belongs to another database. */
+  readonly movedAside?: ((log: string) => void) | undefined;
 };
 
 /** The schema versions of a file before and after its migration, and the path of its backup. */
@@ -88,14 +89,9 @@ export function withFileRefusal<Value>(
   }
 }
 
-/**
- * Whether the log of an unclosed database was removed or emptied, so that commits may be lost. The index shows whether
- * there were commits only in the log; without an index, a missing log counts as lost, and an empty log does not.
- */
+/** Whether the log of a killed process was removed or emptied, so that commits may be lost. */
 export function hasLostLog(path: string): boolean {
-  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
-  if (!existsSync(path) || (log?.size ?? 0) > 0) return false;
-  return hasCommitsOnlyInLog(`${path}-shm`) ?? log === undefined;
+  return existsSync(path) && (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
 /**
@@ -160,21 +156,12 @@ function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">):
 /** Whether SQLite finds every page of a file intact; opens the file for that. */
 export function isSoundFile(path: string, options: Pick<OpenOptions, "nativeBinding">): boolean {
   try {
-    const connection = new Database(path, { ...databaseOptions(options), readonly: true });
+    const connection = openToRead(path, options);
     try {
-      return isSound(connection);
+      return connection.pragma("quick_check(1)", { simple: true }) === "ok";
     } finally {
       connection.close();
     }
-  } catch {
-    return false;
-  }
-}
-
-/** Whether SQLite finds every page of a database intact. */
-export function isSound(connection: FileConnection): boolean {
-  try {
-    return connection.pragma("quick_check(1)", { simple: true }) === "ok";
   } catch {
     // The database cannot be read.
     return false;
@@ -183,16 +170,21 @@ export function isSound(connection: FileConnection): boolean {
 
 /** Checks a file without writing to it. */
 export function inspectFile(path: string, options: OpenOptions): FileRefusal | undefined {
-  return (
-    inspectHead(path, options.kind) ??
-    checkForDamage(path, options.kind, () =>
-      inspectContent(
-        path,
-        options,
-        () => new Database(path, { ...databaseOptions(options), readonly: true }),
-      ),
-    )
+  return inspectHead(path, options.kind) ?? inspectPages(path, options);
+}
+
+/** Checks the content of a file whose head was checked; SQLite reads its log too. */
+export function inspectPages(path: string, options: OpenOptions): FileRefusal | undefined {
+  const open = (): FileConnection => openToRead(path, options);
+  const isLarge = statSync(path).size > MAX_CHECKED_BYTES;
+  return checkForDamage(path, options.kind, () =>
+    inspectContent(path, options, { open, checksPages: !isLarge }),
   );
+}
+
+/** Opens a file with its log, for reading only. */
+export function openToRead(path: string, options: Pick<OpenOptions, "nativeBinding">): FileConnection {
+  return new Database(path, { ...databaseOptions(options), readonly: true });
 }
 
 /** Checks a file as far as possible without SQLite: its kind, its schema version, and whether the log is its own. */
@@ -217,7 +209,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   // Checked before the log, because another version may write the log differently.
   const refused = inspectSchemaVersion(header.readInt32BE(SCHEMA_VERSION_OFFSET), path, kind);
   if (refused !== undefined) return refused;
-  return hasForeignLog(path, isMarked(kind)) ? foreignLog(path) : undefined;
+  return judgeLog(path, firstTiedVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;
 }
 
 /**
@@ -255,11 +247,11 @@ export function isMalformed(error: unknown): boolean {
   return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }
 
-/** Opens a database, checks its schema version and its pages, and closes it. */
+/** Opens a database, checks its schema version and by choice its pages, and closes it. */
 export function inspectContent(
   path: string,
   options: OpenOptions,
-  open: () => FileConnection,
+  { open, checksPages }: { readonly open: () => FileConnection; readonly checksPages: boolean },
 ): FileRefusal | undefined {
   const { kind } = options;
   let connection: FileConnection | undefined;
@@ -267,7 +259,7 @@ export function inspectContent(
     connection = open();
     const refused = inspectSchemaVersion(schemaVersion(connection), path, kind);
     if (refused !== undefined) return refused;
-    if (!connection.memory && statSync(path).size > MAX_CHECKED_BYTES) return undefined;
+    if (!checksPages) return undefined;
     const verdict = String(connection.pragma("quick_check(1)", { simple: true }));
     if (verdict === "ok") return undefined;
     const failure = failureInVerdict(verdict);
@@ -314,23 +306,17 @@ function refuseDamaged(path: string, kind: FileKind, what: string): FileRefusal 
   return refusal("damaged", path, { kind, what });
 }
 
-function foreignLog(path: string): FileRefusal {
+function refuseUnknownLog(path: string): FileRefusal {
   return {
     reason: "foreign_log",
-    message: `${path}-wal belongs to another database, or to another copy of ${path}. Using it would overwrite data in ${path}. Nothing was written to ${path}.`,
-    remedy: `restore the database to which it belongs, or move ${path}-wal away to open the database without it`,
+    message: `${path}-wal belongs to another database, or to another copy of ${path}: ${path}-opening, which is beside each log, does not name this file. Using the log would overwrite data in ${path}. Nothing was written to ${path}.`,
+    remedy: `restore the database to which the log belongs (a copy needs ${path}, -wal and -opening), or move ${path}-wal away to open the database without it`,
   };
 }
 
-/** Whether the databases of a schema version carry a mark of their log. */
-export function isMarked(kind: FileKind): (version: number) => boolean {
-  const from = firstMarkedVersion(kind);
-  return (version) => version >= from;
-}
-
-/** The first schema version whose databases carry a mark of their log; Infinity for a kind without marks. */
-export function firstMarkedVersion({ firstVersion, migrations }: FileKind): number {
-  const index = migrations.findIndex((migration) => migration.includes(LOG_MARK_DDL));
+/** The first schema version whose logs are tied to their database; Infinity for a kind without ties. */
+export function firstTiedVersion({ firstVersion, migrations }: FileKind): number {
+  const index = migrations.findIndex((migration) => migration.includes(LOG_OPENINGS_MIGRATION));
   return index < 0 ? Infinity : firstVersion + index;
 }
 

@@ -1,5 +1,6 @@
 import type { FileConnection } from "./database.ts";
 import { NO_FILE_WATCH, type FileWatch } from "./file-watch.ts";
+import { NO_TIE, Untied, type Tie } from "./opening.ts";
 import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
 /** Schedules work; passed in, so that tests can control it. */
@@ -10,12 +11,12 @@ export type Scheduler = {
 };
 
 /**
- * The watch of a group commit, the action at the end of each transaction, and the listener for the end of a batch,
- * which is called with undefined after a successful commit.
+ * The watch of a group commit, the tie of its log, and the listener for the end of a batch, which is called with
+ * undefined after a successful commit.
  */
 type Observers = {
-  readonly mark?: () => void;
-  readonly watch?: Pick<FileWatch, "isIntact" | "noteWritten">;
+  readonly tie?: Tie;
+  readonly watch?: Pick<FileWatch, "isIntact">;
   readonly ended?: (failure: StorageUnavailable | undefined) => void;
 };
 
@@ -52,8 +53,8 @@ type Result =
  * again with a savepoint around each job, which costs two statements per job and is therefore not the default.
  */
 export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & Observers): Write {
-  const { watch = NO_FILE_WATCH, ended, mark = () => undefined } = scheduler;
-  const statements = { ...prepare(connection), mark };
+  const { watch = NO_FILE_WATCH, ended, tie = NO_TIE } = scheduler;
+  const statements = { ...prepare(connection), isUntied: tie.isDue };
   let queue: Job[] = [];
   let scheduled = false;
   let isLockedOut: (() => boolean) | undefined;
@@ -108,8 +109,8 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   function commitWatched(batch: readonly Job[]): Result[] | "locked" {
     try {
       if (!watch.isIntact()) return failAll(batch, filesLostError());
-      const results = commitTogether(statements, connection, batch);
-      return watch.noteWritten() ? results : failAll(batch, filesLostError());
+      const results = commitTied(statements, connection, { batch, tie });
+      return watch.isIntact() ? results : failAll(batch, filesLostError());
     } catch (error) {
       // If the files cannot be checked, no write is acknowledged.
       return failAll(batch, error);
@@ -127,7 +128,7 @@ export function lockError(detail?: string): StorageUnavailable {
   return new StorageUnavailable(storageFailure("file_locked"), { detail });
 }
 
-type Statements = ReturnType<typeof prepare> & { readonly mark: () => void };
+type Statements = ReturnType<typeof prepare> & { readonly isUntied: () => boolean };
 
 function prepare(connection: FileConnection) {
   return {
@@ -140,22 +141,37 @@ function prepare(connection: FileConnection) {
   };
 }
 
+/** Runs a batch. The first one that changes a row is rolled back, and runs again after the log was tied. */
+function commitTied(
+  statements: Statements,
+  connection: FileConnection,
+  { batch, tie }: { readonly batch: readonly Job[]; readonly tie: Tie },
+): Result[] | "locked" {
+  const first = commitTogether(statements, connection, batch);
+  if (first !== "untied") return first;
+  const alone = { ...statements, isUntied: () => false };
+  if (!tie.make((work) => inTransaction(alone, connection, () => [work()]) !== undefined)) return "locked";
+  const again = commitTogether(alone, connection, batch);
+  return again === "untied" ? "locked" : again;
+}
+
 /** Runs a batch in one transaction. The results count only after the commit has returned. */
 function commitTogether(
   statements: Statements,
   connection: FileConnection,
   batch: readonly Job[],
-): Result[] | "locked" {
+): Result[] | "locked" | "untied" {
   const alone = (job: Job): Result => runInSavepoint(statements, connection, job);
   try {
     return inTransaction(statements, connection, () => batch.map(runBare)) ?? "locked";
   } catch (error) {
+    if (error instanceof Untied) return "untied";
     if (!(error instanceof JobFailure)) return failAll(batch, error);
   }
   try {
     return inTransaction(statements, connection, () => batch.map(alone)) ?? "locked";
   } catch (error) {
-    return failAll(batch, error);
+    return error instanceof Untied ? "untied" : failAll(batch, error);
   }
 }
 
@@ -172,7 +188,7 @@ function inTransaction<Value>(
   try {
     statements.begin.run();
     const value = run();
-    statements.mark();
+    if (statements.isUntied()) throw new Untied();
     statements.commit.run();
     return value;
   } catch (error) {

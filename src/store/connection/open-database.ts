@@ -1,24 +1,15 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
-import { accept, isError, type Outcome } from "../../core/outcome.ts";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import {
   currentSchemaVersion,
+  firstTiedVersion,
   schemaVersion,
   IN_MEMORY,
   inspectFile,
+  inspectHead,
+  inspectPages,
   refuseOrphanedLog,
-  firstMarkedVersion,
   openConnection,
   withFileRefusal,
   unusableFile,
@@ -27,7 +18,8 @@ import {
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
-import { createMarker, renewMark } from "./log-mark.ts";
+import { flush, flushFolder, inFolderBeside, nameOnce } from "./durable-files.ts";
+import { createTie, hasMark, judgeLog, moveLogAside, renewMark } from "./opening.ts";
 import { storageFailure } from "./storage-failure.ts";
 
 const SYNCHRONOUS_FULL = 2;
@@ -46,10 +38,21 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<FileCo
   if (path === IN_MEMORY) return accept(openInMemory(options));
   return withFileRefusal(path, options, () => {
     const refused = existsSync(path)
-      ? inspectFile(path, options)
+      ? inspectOwn(path, options)
       : (refuseOrphanedLog(path) ?? createWhole(path, options));
     return refused === undefined ? accept(openWhole(path, options)) : { ok: false, refusal: refused };
   });
+}
+
+/** Checks a file, and moves a log that does not belong to it aside before SQLite can use it (decision 69). */
+function inspectOwn(path: string, options: OpenOptions): FileRefusal | undefined {
+  const refused = inspectHead(path, options.kind);
+  if (refused !== undefined) return refused;
+  if (judgeLog(path, firstTiedVersion(options.kind)) === "other") {
+    const aside = moveLogAside(path);
+    options.movedAside?.(aside);
+  }
+  return inspectPages(path, options);
 }
 
 function openWhole(path: string, options: OpenOptions): FileConnection {
@@ -79,47 +82,6 @@ function createWhole(path: string, options: OpenOptions): FileRefusal | undefine
     flushFolder(dirname(path));
     return undefined;
   });
-}
-
-/** Runs work with a path in a new folder next to a file, and removes the folder at the end. */
-function inFolderBeside<Value>(
-  path: string,
-  { pid = 0 }: Pick<OpenOptions, "pid">,
-  make: (unfinished: string) => Value,
-): Value {
-  const folder = mkdtempSync(`${path}.${pid}.new-`);
-  const unfinished = join(folder, "whole.db");
-  try {
-    // SQLite would create the file with the umask of the process. Its log and index get the mode of the file.
-    closeSync(openSync(unfinished, "wx", 0o600));
-    return make(unfinished);
-  } finally {
-    discard(folder);
-  }
-}
-
-/**
- * Removes a temporary folder; false if that fails. Such a failure must not hide another failure, and a later command
- * removes the folder, because its name contains the pid of its owner.
- */
-function discard(folder: string): boolean {
-  try {
-    rmSync(folder, { recursive: true, force: true });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function nameOnce(unfinished: string, path: string): void {
-  try {
-    linkSync(unfinished, path);
-  } catch (error) {
-    if (existsSync(path)) return;
-    // Some file systems have no hard links: there the last process wins.
-    if (!isError(error)) throw error;
-    renameSync(unfinished, path);
-  }
 }
 
 /**
@@ -163,38 +125,23 @@ function withoutFiles(connection: FileConnection): void {
   connection.pragma("synchronous = OFF");
 }
 
-function flush(path: string): void {
-  const file = openSync(path, "r+");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Makes a file name survive a power failure. Windows has no such call, and some file systems refuse it. */
-function flushFolder(folder: string): void {
-  let file: number | undefined;
-  try {
-    file = openSync(folder, "r");
-    fsyncSync(file);
-  } catch (error) {
-    const refused = isError(error) && "code" in error && REFUSED_FLUSH_CODES.has(error.code);
-    if (!refused) throw error;
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
-}
-
-const REFUSED_FLUSH_CODES: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
-
 function migrate(connection: FileConnection, path: string, options: OpenOptions): void {
   const [from, to] = [schemaVersion(connection), currentSchemaVersion(options.kind)];
   if (from === to) return;
   const backup = `${path}.v${from}.backup`;
   backUp(connection, path, { ...options, backup });
+  tieAlone(connection, path, options);
   applyMigrations(connection, options.kind);
   options.migrated?.({ from, to, backup });
+}
+
+/** Ties the log that a migration will write; before its first migration, a journal may have no mark yet. */
+function tieAlone(connection: FileConnection, path: string, options: OpenOptions): void {
+  if (!hasMark(connection)) return;
+  createTie(connection, path, options).make((work) => {
+    connection.transaction(work).immediate();
+    return true;
+  });
 }
 
 /** Thrown if the disk returned bytes that differ from the written bytes. */
@@ -229,8 +176,6 @@ export function applyMigrations(connection: FileConnection, kind: FileKind): voi
       if (schemaVersion(connection) >= version) return;
       connection.exec(migration);
       connection.pragma(`user_version = ${version}`);
-      // The commit of the migration may be the only commit in the log.
-      if (version > firstMarkedVersion(kind)) createMarker(connection)("always");
     });
     step.immediate();
   }

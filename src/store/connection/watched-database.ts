@@ -1,29 +1,28 @@
-import Database from "better-sqlite3";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { causeOf, type DatabaseFiles } from "./cause.ts";
 import {
   IN_MEMORY,
-  isMarked,
-  isSound,
+  isSoundFile,
+  openToRead,
   withFileRefusal,
   type FileConnection,
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
-import { openDatabase } from "./open-database.ts";
 import { NO_FILE_WATCH, watchFiles, type FileWatch } from "./file-watch.ts";
 import { filesLostError } from "./group-commit.ts";
-import { createMarker } from "./log-mark.ts";
+import { openDatabase } from "./open-database.ts";
+import { createTie, NO_TIE, Untied, type Tie } from "./opening.ts";
 
 /** An open database with the watch over its files. It must be closed through this object. */
 export type WatchedDatabase = {
   readonly connection: FileConnection;
   readonly watch: FileWatch;
+  readonly tie: Tie;
   /** Runs work on the connection without a statement, such as a pragma, and stores the cause of an error. */
   readonly findingCause: <Value>(work: () => Value) => Value;
-  /** Closes it; the log stays unchanged if another program has written to the files (decision 63). */
   readonly close: () => void;
-  /** Closes it and leaves the log unchanged, for a start that is refused. */
+  /** Closes it and leaves the log of a killed process unchanged, for a start that is refused. */
   readonly leave: () => void;
 };
 
@@ -37,7 +36,14 @@ export function openWatchedDatabase(
   const connection = opened.value;
   if (path === IN_MEMORY) {
     const close = (): void => void connection.close();
-    return accept({ connection, watch: NO_FILE_WATCH, findingCause: (work) => work(), close, leave: close });
+    return accept({
+      connection,
+      watch: NO_FILE_WATCH,
+      tie: NO_TIE,
+      findingCause: (work) => work(),
+      close,
+      leave: close,
+    });
   }
   // The cause is determined while the database is open, because the limit of open files is only exceeded then.
   const outcome = withFileRefusal(path, options, () => accept(watchConnection(connection, path, options)));
@@ -45,46 +51,37 @@ export function openWatchedDatabase(
   return outcome;
 }
 
-/**
- * Watches a connection. SQLite writes the log into the database when the last connection is closed, and better-sqlite3
- * does not expose the setting for that. A read-only connection cannot do it, so the connection that is closed last
- * decides.
- */
-function watchConnection(
-  connection: FileConnection,
-  path: string,
-  { nativeBinding, kind }: OpenOptions,
-): WatchedDatabase {
-  const reader = new Database(path, { readonly: true, nativeBinding });
-  const watch = closeIfFailed(reader, () => {
-    // The reader holds its lock on the database from its first read on.
-    reader.pragma("user_version");
-    return watchFiles(path, isMarked(kind));
-  });
+function watchConnection(connection: FileConnection, path: string, options: OpenOptions): WatchedDatabase {
+  // SQLite has its log open from its first read on.
+  connection.pragma("user_version");
+  const watch = watchFiles(path);
+  let isDamaged = false;
   const files: DatabaseFiles = {
     path,
     readAll: watch.readAll,
     isOpen: true,
-    isSound: createSoundnessCheck(reader),
+    // A damaged database is not read again for each of its errors.
+    isSound: () => {
+      isDamaged ||= !isSoundFile(path, options);
+      return !isDamaged;
+    },
   };
   findCauses(connection, files);
-  const closeWith = (last: FileConnection): void => {
-    for (const one of [connection, reader]) if (one !== last) one.close();
-    last.close();
+  const tie = createTie(connection, path, options);
+  const close = (): void => {
+    connection.close();
     watch.close();
   };
-  const close = (): void => closeWith(holdsOwn(watch) ? connection : reader);
-  const leave = (): void => closeWith(reader);
-  return { connection, watch, findingCause: (work) => findingCause(files, work), close, leave };
-}
-
-/** Whether SQLite finds every page intact. A damaged database is not read again for each of its errors. */
-function createSoundnessCheck(reader: FileConnection): () => boolean {
-  let isDamaged = false;
-  return () => {
-    isDamaged ||= !isSound(reader);
-    return !isDamaged;
+  const leave = (): void => {
+    // SQLite copies the log into the database when the last connection is closed, unless that can only read.
+    const reader = openToRead(path, options);
+    reader.pragma("user_version");
+    close();
+    reader.close();
   };
+  const finding = <Value>(work: () => Value): Value => findingCause(files, work);
+  const make: Tie["make"] = (run) => finding(() => tie.make(run));
+  return { connection, watch, tie: { ...tie, make }, findingCause: finding, close, leave };
 }
 
 /**
@@ -133,46 +130,41 @@ function findingCause<Value>(files: DatabaseFiles, work: () => Value): Value {
   }
 }
 
-function closeIfFailed<Value>(connection: FileConnection, work: () => Value): Value {
-  try {
-    return work();
-  } catch (error) {
-    connection.close();
-    throw error;
-  }
-}
-
-/**
- * Whether the files still have the content that this process wrote. False if that cannot be checked: the log is then
- * left for the next start, which uses it.
- */
-function holdsOwn(watch: FileWatch): boolean {
-  try {
-    return watch.holdsOwn();
-  } catch {
-    return false;
-  }
-}
-
 /**
  * Runs work in a transaction that is on disk when the call returns; throws `StorageUnavailable` if the files were
  * replaced.
  */
 type Transact = <Value>(work: () => Value) => Value;
 
-/** Creates a `Transact` on a database; each transaction changes the log mark at its end. */
-export function createTransactor({ connection, watch, findingCause: finding }: WatchedDatabase): Transact {
-  const mark = createMarker(connection);
+/** Creates a `Transact` on a database, which waits for other processes' locks. */
+export function createTransactor({
+  connection,
+  watch,
+  tie,
+  findingCause: finding,
+}: WatchedDatabase): Transact {
+  const inTransaction = (work: () => void): boolean => {
+    connection.transaction(work).immediate();
+    return true;
+  };
   return <Value>(work: () => Value): Value => {
     if (!watch.isIntact()) throw filesLostError();
     const run = connection.transaction(() => {
       const value = work();
-      mark();
+      if (tie.isDue()) throw new Untied();
       return value;
     });
     // `finding` also covers BEGIN and COMMIT, which better-sqlite3 runs itself.
-    const value = finding(() => run.immediate());
-    if (!watch.noteWritten()) throw filesLostError();
+    const value = finding(() => {
+      try {
+        return run.immediate();
+      } catch (error) {
+        if (!(error instanceof Untied)) throw error;
+        tie.make(inTransaction);
+        return run.immediate();
+      }
+    });
+    if (!watch.isIntact()) throw filesLostError();
     return value;
   };
 }

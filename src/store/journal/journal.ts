@@ -2,7 +2,7 @@ import type { Journal } from "../../core/checkout/journal.ts";
 import { mapValue, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import type { FileKind, FileRefusal, OpenOptions } from "../connection/database.ts";
-import { LOG_MARK_DDL } from "../connection/log-mark.ts";
+import { LOG_MARK_DDL, LOG_OPENINGS_MIGRATION } from "../connection/opening.ts";
 import { openWatchedDatabase } from "../connection/watched-database.ts";
 import { ENTRIES_DDL, ENTRIES_INSTANCE_MIGRATION, entriesTable } from "./entries.ts";
 import {
@@ -26,6 +26,7 @@ export const JOURNAL_FILE: FileKind = {
     LOG_MARK_DDL,
     ENTRIES_INSTANCE_MIGRATION + SEEN_EVENTS_INSTANCE_MIGRATION,
     SEEN_EVENTS_CHECK_MIGRATION,
+    LOG_OPENINGS_MIGRATION,
   ],
   filesToMoveAway: "the file",
 };

@@ -1,0 +1,94 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { isError } from "../../core/outcome.ts";
+
+/** The process whose id is in the names of its unfinished files, so that a later process can remove them; default: 0. */
+type Owner = { readonly pid?: number | undefined };
+
+/** Replaces a small file atomically; it is on disk when this returns. */
+export function replaceFile(path: string, text: string, owner: Owner): void {
+  inFolderBeside(path, owner, (unfinished) => {
+    writeFileSync(unfinished, text);
+    flush(unfinished);
+    renameSync(unfinished, path);
+    flushFolder(dirname(path));
+  });
+}
+
+/** Runs work with a path in a new folder next to a file, and removes the folder at the end. */
+export function inFolderBeside<Value>(
+  path: string,
+  { pid = 0 }: Owner,
+  make: (unfinished: string) => Value,
+): Value {
+  const folder = mkdtempSync(`${path}.${pid}.new-`);
+  const unfinished = join(folder, "whole.db");
+  try {
+    // SQLite would create the file with the umask of the process. Its log and index get the mode of the file.
+    closeSync(openSync(unfinished, "wx", 0o600));
+    return make(unfinished);
+  } finally {
+    discard(folder);
+  }
+}
+
+/**
+ * Removes a temporary folder; false if that fails. Such a failure must not hide another failure, and a later command
+ * removes the folder, because its name contains the pid of its owner.
+ */
+function discard(folder: string): boolean {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Gives a finished file its name, unless another process was faster. */
+export function nameOnce(unfinished: string, path: string): void {
+  try {
+    linkSync(unfinished, path);
+  } catch (error) {
+    if (existsSync(path)) return;
+    // Some file systems have no hard links: there the last process wins.
+    if (!isError(error)) throw error;
+    renameSync(unfinished, path);
+  }
+}
+
+/** Waits until the content of a file is on disk. */
+export function flush(path: string): void {
+  const file = openSync(path, "r+");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Makes a file name survive a power failure. Windows has no such call, and some file systems refuse it. */
+export function flushFolder(folder: string): void {
+  let file: number | undefined;
+  try {
+    file = openSync(folder, "r");
+    fsyncSync(file);
+  } catch (error) {
+    const refused = isError(error) && "code" in error && REFUSED_FLUSH_CODES.has(error.code);
+    if (!refused) throw error;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+const REFUSED_FLUSH_CODES: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);

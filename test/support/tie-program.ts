@@ -1,0 +1,16 @@
+import { openStore } from "../../src/store/store.ts";
+
+// Opens a sandbox's database, writes three rows one after the other, prints each once it is acknowledged, and closes.
+const [path = "", run = ""] = process.argv.slice(2);
+const opened = openStore(path, {
+  pid: process.pid,
+  scheduler: { soon: setImmediate, after: (ms, go) => void setTimeout(go, ms) },
+});
+if (!opened.ok) throw new Error(opened.refusal.message);
+const { stores, write, close } = opened.value;
+for (const row of [1, 2, 3]) {
+  const id = `${run}-${row}`;
+  await write(() => stores.insertMerchant({ id, name: "m".repeat(5000), createdAt: 1 }));
+  process.stdout.write(`${id}\n`);
+}
+close();
