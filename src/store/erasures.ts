@@ -27,59 +27,36 @@ CREATE TABLE event_floor (
 /** A store whose rows are being deleted. `reset`: its history; `delete`: also the store itself. */
 export type Erasure = { readonly storeId: string; readonly kind: "reset" | "delete" };
 
-/** A deletion of rows of a store: `some` takes a store id and a limit, `all` a store id. */
-type Deletion = { readonly some: string; readonly all: string };
-
-/** Deletes rows of a table, and first the rows that depend on them (`parts`). */
-type Step = { readonly parts: readonly Deletion[]; readonly own: Deletion };
-
-/** The deletion of a statement with a limit. */
-function deletion(some: string): Deletion {
-  return { some, all: some.replace(/( ORDER BY rowid)? LIMIT \?/, "") };
+/** Deletes rows of a table; takes a store id and a number of rows, -1 for all. */
+function rowsOf(table: string, order = ""): string {
+  return `DELETE FROM ${table} WHERE store_id = ? ${order} LIMIT ?`;
 }
 
-/** A step for a table whose rows have no dependent rows. */
-function stepWithoutParts(table: string): Step {
-  return { parts: [], own: deletion(`DELETE FROM ${table} WHERE store_id = ? LIMIT ?`) };
+/** Deletes the rows that depend on the next rows of `owner`; takes a store id and a number of rows of `owner`. */
+function partsOf(owner: string, by: string, table: string): string {
+  return `DELETE FROM ${table} WHERE ${by} IN (SELECT id FROM ${owner} WHERE store_id = ? ${IN_ORDER} LIMIT ?)`;
 }
+
+/** The order of rows that have dependent rows: both statements then mean the same rows. */
+const IN_ORDER = "ORDER BY rowid";
 
 /**
- * The deletion of rows of a store's checkouts. The scalar subquery of `all` skips an empty table; SQLite would turn
- * EXISTS into a join. SQLite compares it for each checkout of the store, so `some` does without.
+ * The steps that delete the history of a store, each table before the tables that it refers to. The last statement of a
+ * step deletes its rows, the others first delete the rows that depend on them.
  */
-function deletionOfCheckouts(table: string): Deletion {
-  const before = `DELETE FROM ${table} WHERE checkout_id IN`;
-  const checkouts = "SELECT id FROM checkouts WHERE store_id = ?";
-  const isFilled = `(SELECT 1 FROM ${table} WHERE checkout_id >= '' LIMIT 1) IS NOT NULL`;
-  return {
-    some: `${before} (${checkouts} ORDER BY rowid LIMIT ?)`,
-    all: `${before} (${checkouts} AND ${isFilled})`,
-  };
-}
-
-/**
- * The steps that delete the history of a store, each table before the tables that it refers to. A step deletes at
- * most the given number of its rows, and first the rows that depend on them.
- */
-export const HISTORY_STEPS: readonly Step[] = [
-  ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map(stepWithoutParts),
-  {
-    parts: [
-      deletion(
-        `DELETE FROM delivery_attempts WHERE delivery_id IN
-         (SELECT id FROM deliveries WHERE store_id = ? ORDER BY rowid LIMIT ?)`,
-      ),
-    ],
-    own: deletion("DELETE FROM deliveries WHERE store_id = ? ORDER BY rowid LIMIT ?"),
-  },
-  stepWithoutParts("events"),
-  {
+export const HISTORY_STEPS: readonly (readonly string[])[] = [
+  ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map((table) => [rowsOf(table)]),
+  [partsOf("deliveries", "delivery_id", "delivery_attempts"), rowsOf("deliveries", IN_ORDER)],
+  [rowsOf("events")],
+  [
     // In the order of their index, idempotency keys are scattered over all pages; in the order of their checkouts, they
     // are deleted page by page.
-    parts: ["late_results", "page_views", "attempts", "idempotency_keys"].map(deletionOfCheckouts),
-    own: deletion("DELETE FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?"),
-  },
-  ...["drills", "waivers", "explorations", "admin_acts"].map(stepWithoutParts),
+    ...["late_results", "page_views", "attempts", "idempotency_keys"].map((table) =>
+      partsOf("checkouts", "checkout_id", table),
+    ),
+    rowsOf("checkouts", IN_ORDER),
+  ],
+  ...["drills", "waivers", "explorations", "admin_acts"].map((table) => [rowsOf(table)]),
 ];
 
 /** Statements for the transaction that deletes the last row of the history; each takes a store id. */
@@ -120,16 +97,9 @@ export type StoreClearer = {
 
 type DrillKey = Readonly<Record<string, unknown>>;
 
-/** The approximate number of rows deleted in one transaction; other writes wait for the transaction. */
-const ROWS_AT_ONCE = 2500;
-/**
- * Number of rows with dependent rows that are deleted at a time; each delivery, for example, has a row for each
- * attempt.
- */
-const ROWS_WITH_PARTS_AT_ONCE = 100;
-const ROWS_WITHOUT_PARTS_AT_ONCE = 500;
-/** If a step has at most this many rows, they are deleted without a LIMIT, in two thirds of the time. */
-const FEW_ROWS = 500;
+/** The number of rows of a step that are deleted at a time; each may have a few dependent rows. */
+const ROWS_AT_ONCE = 200;
+const ALL_ROWS = -1;
 
 /** The stores that are being erased. `changed` is called after each change. */
 export function erasuresTable(connection: Connection, changed: () => void) {
@@ -150,16 +120,9 @@ export function erasuresTable(connection: Connection, changed: () => void) {
       changed();
     },
 
-    /**
-     * Deletes rows of these stores, until `isEnough` returns true or the limit of a transaction is reached. Returns the
-     * unfinished erasures.
-     */
+    /** Deletes rows of these stores until `isEnough` returns true. Returns the unfinished erasures. */
     eraseSome: (erasures: readonly Erasure[], isEnough = (): boolean => false): readonly Erasure[] => {
-      let left = ROWS_AT_ONCE;
-      const unfinished = erasures.filter((erasure) => {
-        if (left > 0) left = eraseFrom(statements, erasure, { most: left, isEnough });
-        return left <= 0;
-      });
+      const unfinished = erasures.filter((erasure) => !eraseFrom(statements, erasure, isEnough));
       changed();
       return unfinished;
     },
@@ -183,7 +146,7 @@ export function createStoreClearer(connection: Connection): StoreClearer {
       const drillKeys = kind === "replaced" ? selectDrillKeys.all(storeId) : [];
       keepPositions.run();
       allowDeletion.run(storeId);
-      for (const { few } of history) for (const step of few.steps) step.run(storeId);
+      for (const deletion of history.flat()) deletion.run(storeId, ALL_ROWS);
       for (const last of final.delete) last.run(storeId);
       forbidDeletion.run(storeId);
       return drillKeys;
@@ -198,58 +161,24 @@ const CREDENTIAL_COLUMNS = "id, store_id, key_hash, last_four, scopes, created_a
 
 type Statements = ReturnType<typeof prepare>;
 
-/**
- * Deletes rows of a store, and ends its erasure after the last row. Returns how many more rows the transaction may
- * delete; 0 or less if the erasure has not ended.
- */
-function eraseFrom(
-  statements: Statements,
-  { storeId, kind }: Erasure,
-  { most, isEnough }: { readonly most: number; readonly isEnough: () => boolean },
-): number {
-  let left = most;
-  const leftAfter = (gone: number): number => (isEnough() ? 0 : left - gone);
+/** Deletes rows of a store until `isEnough`, and ends its erasure after the last row. Returns whether it has ended. */
+function eraseFrom(statements: Statements, { storeId, kind }: Erasure, isEnough: () => boolean): boolean {
   statements.allowDeletion.run(storeId);
-  for (const { parts, erase, few } of statements.history) {
-    if (left <= 0) break;
-    const atOnce = Math.min(left, FEW_ROWS);
-    if (few.count(storeId, atOnce) <= atOnce) {
-      left = leftAfter(few.steps.reduce((sum, step) => sum + step.run(storeId).changes, 0));
-      continue;
-    }
-    for (let gone = 0, wanted = 0; gone === wanted && left > 0;) {
-      wanted = Math.min(left, parts.length === 0 ? ROWS_WITHOUT_PARTS_AT_ONCE : ROWS_WITH_PARTS_AT_ONCE);
-      const ofOthers = parts.reduce((sum, part) => sum + part.run(storeId, wanted).changes, 0);
-      gone = erase.run(storeId, wanted).changes;
-      left = leftAfter(gone + ofOthers);
-    }
-  }
-  if (left > 0) {
+  let isOver = isEnough();
+  for (const step of statements.history)
+    for (let gone = ROWS_AT_ONCE; gone === ROWS_AT_ONCE && !isOver; isOver = gone > 0 && isEnough())
+      for (const deletion of step) gone = deletion.run(storeId, ROWS_AT_ONCE).changes;
+  if (!isOver) {
     const merchantId = statements.merchantOf.get(storeId);
     for (const last of statements.final[kind]) last.run(storeId);
     if (kind === "delete" && merchantId !== undefined) statements.loneMerchant.run(merchantId);
   }
   statements.forbidDeletion.run(storeId);
-  return left;
-}
-
-/** The statements of a step without their limits, for a store with few rows; `count` stops at one above its limit. */
-function fewOf(connection: Connection, { parts, own }: Step) {
-  const [, table = ""] = /^DELETE FROM (\w+)/.exec(own.all) ?? [];
-  const select = connection
-    .prepare<[string, number], number>(
-      `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE store_id = ? LIMIT ?)`,
-    )
-    .pluck();
-  return {
-    count: (storeId: string, most: number): number => select.get(storeId, most + 1) ?? 0,
-    steps: [...parts, own].map(({ all }) => connection.prepare<[string]>(all)),
-  };
+  return !isOver;
 }
 
 function prepare(connection: Connection) {
   const ofStore = (sql: string) => connection.prepare<[string]>(sql);
-  const some = (sql: string) => connection.prepare<[string, number]>(sql);
   return {
     begin: connection.prepare<Erasure>(
       `INSERT INTO erasures (store_id, kind) VALUES (@storeId, @kind)
@@ -261,11 +190,7 @@ function prepare(connection: Connection) {
     ),
     allowDeletion: ofStore("INSERT INTO resets (store_id) VALUES (?)"),
     forbidDeletion: ofStore("DELETE FROM resets WHERE store_id = ?"),
-    history: HISTORY_STEPS.map((step) => ({
-      parts: step.parts.map((part) => some(part.some)),
-      erase: some(step.own.some),
-      few: fewOf(connection, step),
-    })),
+    history: HISTORY_STEPS.map((step) => step.map((sql) => connection.prepare<[string, number]>(sql))),
     merchantOf: connection.prepare<[string], string>("SELECT merchant_id FROM stores WHERE id = ?").pluck(),
     final: { reset: FINAL_STATEMENTS.reset.map(ofStore), delete: FINAL_STATEMENTS.delete.map(ofStore) },
     loneMerchant: ofStore(LONE_MERCHANT),

@@ -13,7 +13,7 @@ const ORDERS = 50;
 const ROUNDS = 30;
 /** Beside the bare work: every check of a snapshot, references, triggers, secrets that are sealed anew, and the commit. */
 const MAX_RATIO = { take: 2.5, restore: 3.5 };
-const MAX_IN_MEMORY_MS = 300;
+const MAX_IN_MEMORY_MS = 600;
 const BODY = "x".repeat(500);
 
 /** A snapshot of a small store in memory, and its restore, against the same rows copied by bare SQLite into an image. */

@@ -103,7 +103,9 @@ export async function finishErasures(
     const some = left;
     left = await store.write(() => {
       const until = world.monotonic() + MAX_TRANSACTION_MS;
-      const unfinished = store.erasures.eraseSome(some, () => world.monotonic() >= until);
+      let deletions = 0;
+      const isEnough = (): boolean => (deletions += 1) > MAX_DELETIONS || world.monotonic() >= until;
+      const unfinished = store.erasures.eraseSome(some, isEnough);
       for (const { storeId } of some) assumptions.forget(storeId);
       for (const erasure of some)
         if (startClock !== undefined && erasure.kind === "reset" && !unfinished.includes(erasure))
@@ -115,6 +117,8 @@ export async function finishErasures(
 
 /** Maximum duration of a transaction that deletes rows, in milliseconds: requests to other stores wait for it. */
 const MAX_TRANSACTION_MS = 15;
+/** Maximum number of deletions in one transaction, each of some rows. */
+const MAX_DELETIONS = 12;
 
 /** The store with this id or name; default: all. Refuses with `not_found`, or `state_conflict` if it is not unique. */
 export function chooseStores(

@@ -100,36 +100,6 @@ const FILE_PRAGMAS = [
   "cache_size = -8000",
 ];
 
-/**
- * Returns the SQL that creates a snapshot in an attached database. `tables` runs before the rows are inserted, and
- * `rest` afterwards, because building an index from all rows takes a fraction of the time.
- */
-export function createAttachedImage(
-  options: ImageOptions,
-  name: string,
-): { readonly tables: string; readonly rest: string } {
-  const { kind } = options;
-  const version = currentSchemaVersion(kind);
-  const parts = JSON.parse(templateOf(options, version).schema) as readonly [
-    string,
-    string,
-    string,
-    string | null,
-  ][];
-  const made = parts.flatMap(([type, , , sql]) => (sql === null ? [] : [{ type, sql }]));
-  const script = (isWanted: (type: string) => boolean): string =>
-    made
-      .filter(({ type }) => isWanted(type))
-      .map(({ sql }) => `${sql.replace(/^CREATE (UNIQUE )?(TABLE|INDEX|TRIGGER) /, `$&${name}.`)};`)
-      .join("\n");
-  return {
-    tables: `PRAGMA ${name}.application_id = ${kind.applicationId}; PRAGMA ${name}.user_version = ${version};
-      ${script((type) => type === "table")}
-      INSERT INTO ${name}.log_mark SELECT id, zeroblob(16), zeroblob(16), commits FROM main.log_mark;`,
-    rest: script((type) => type !== "table"),
-  };
-}
-
 /** Writes proof and checksum into the file of a snapshot, reading one part at a time so that other work can run. */
 export async function sealFile(path: string, origin: SnapshotOrigin): Promise<void> {
   const file = await promises.open(path, "r+");

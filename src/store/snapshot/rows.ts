@@ -66,8 +66,6 @@ const STORE_CONDITIONS: ReadonlyMap<string, string> = new Map(
 
 /** The number of rows that are read, and written to a snapshot, before other work can run. */
 const ROWS_AT_ONCE = 200;
-/** The number of row positions that are read, from an index, before other work can run. */
-const PLACES_AT_ONCE = 5000;
 
 /** Conditions that exclude temporary rows: keys that are revoked with their drill, and attempts in flight. */
 const KEPT_CONDITIONS: ReadonlyMap<string, string> = new Map(
@@ -140,20 +138,9 @@ export function selectRows(
   return select.raw().iterate(...parametersOf(of));
 }
 
-/** Copies the same rows, in the same order, into the table of this name in an attached database. */
-export function copyRows(
-  connection: Connection,
-  table: CopiedTable,
-  { of, into }: { readonly of: RowSelection; readonly into: string },
-): void {
-  const { name, columns } = table;
-  const sql = `INSERT INTO ${into}.${name} (${columns.join(", ")}) ${selectSql(table, of)}`;
-  connection.prepare(sql).run(...parametersOf(of));
-}
-
-function selectSql({ name, columns, isOrdered }: CopiedTable, of: RowSelection): string {
+function selectSql({ name, columns, isOrdered }: CopiedTable, of: RowSelection, how = ""): string {
   const where = whereOf(KEPT_CONDITIONS.get(name), of === "all" ? undefined : storeCondition(name));
-  return `SELECT ${columns.join(", ")} FROM main.${name} ${where} ${isOrdered ? "ORDER BY rowid" : ""}`;
+  return `SELECT ${columns.join(", ")} FROM ${name} ${how} ${where} ${isOrdered ? "ORDER BY rowid" : ""}`;
 }
 
 function parametersOf(of: RowSelection): readonly string[] {
@@ -172,42 +159,19 @@ function storeCondition(name: string): string {
 }
 
 /**
- * Reads rows a few at a time, so that other work can run in between; a slice may be empty. Rows of a store are looked
- * up one by one, because SQLite would sort all of them before returning the first.
+ * Reads rows a few at a time, so that other work can run in between. Reads an ordered table from its first row, because
+ * SQLite would otherwise sort all rows of a store before it returns the first.
  */
 export function* selectRowsInSteps(
   connection: Connection,
   table: CopiedTable,
   of: RowSelection,
 ): Generator<readonly Row[]> {
-  const { name, columns, key, isOrdered } = table;
-  const owned = OWNED_TABLES.get(name);
-  if (of === "all" || (owned === undefined && !isOrdered)) {
-    yield* slicesOf(selectRows(connection, table, of), ROWS_AT_ONCE);
-    return;
-  }
-  const keeper = owned?.owner ?? name;
-  const places = connection
-    .prepare<[string], number>(`SELECT rowid FROM ${keeper} WHERE ${storeCondition(keeper)}`)
-    .pluck();
-  const found: number[] = [];
-  for (const some of slicesOf(places.iterate(of.storeId), PLACES_AT_ONCE)) {
-    found.push(...some);
-    yield [];
-  }
-  const isOfPlace =
-    owned === undefined ? "rowid = ?" : `${owned.by} = (SELECT id FROM ${keeper} WHERE rowid = ?)`;
-  const sql = `SELECT ${columns.join(", ")} FROM ${name} ${whereOf(isOfPlace, KEPT_CONDITIONS.get(name))} ORDER BY ${key.join(", ")}`;
-  const select = connection.prepare<[number], Row>(sql).raw();
-  for (const some of slicesOf(Float64Array.from(found).toSorted(), ROWS_AT_ONCE))
-    yield some.flatMap((place) => select.all(place));
-}
-
-/** Splits values into small arrays. */
-function* slicesOf<Value>(values: Iterable<Value>, atOnce: number): Generator<readonly Value[]> {
-  let slice: Value[] = [];
-  for (const value of values) {
-    if (slice.push(value) < atOnce) continue;
+  const sql = selectSql(table, of, table.isOrdered ? "NOT INDEXED" : "");
+  const select = connection.prepare<unknown[], Row>(sql).raw();
+  let slice: Row[] = [];
+  for (const row of select.iterate(...parametersOf(of))) {
+    if (slice.push(row) < ROWS_AT_ONCE) continue;
     yield slice;
     slice = [];
   }
@@ -223,7 +187,8 @@ export function insertRows(
   const places = columns.map(() => "?").join(", ");
   const unlessThere = name === "merchants" ? "ON CONFLICT (id) DO NOTHING" : "";
   const sql = `INSERT INTO ${name} (${columns.join(", ")}) VALUES (${places}) ${unlessThere}`;
-  for (const row of rows) statementOf(connection, sql).run(...row);
+  const statement = statementOf(connection, sql);
+  for (const row of rows) statement.run(...row);
 }
 
 /** The statements of a connection, prepared once: preparing them would be half of the work for a small store. */

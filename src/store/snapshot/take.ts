@@ -4,7 +4,7 @@ import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
 import type { FileConnection } from "../connection/database.ts";
 import { filesLostError } from "../connection/group-commit.ts";
 import {
-  createAttachedImage,
+  createImage,
   createImageFile,
   sealFile,
   SNAPSHOT_FILE,
@@ -13,14 +13,11 @@ import {
 } from "./image.ts";
 import {
   tablesToCopy,
-  copyRows,
   insertRows,
   resealRows,
   selectRows,
   selectRowsInSteps,
-  type CopiedTable,
   type Resealer,
-  type RowSelection,
 } from "./rows.ts";
 
 /** The table whose rows are encrypted with another key in each copy. */
@@ -50,15 +47,15 @@ export function createSnapshotTaker({ connection, nativeBinding, isIntact, pause
   return {
     /** The bytes of a snapshot of one store or all, taken in one synchronous step. */
     take: (plan: SnapshotPlan): Uint8Array => {
-      const bytes = inAttached(connection, () => {
-        const { tables, rest } = createAttachedImage(options, IMAGE);
-        connection.exec(tables);
+      const image = createImage(options);
+      try {
         // In one transaction, because another process may write meanwhile.
-        connection.transaction(() => fillAtOnce(connection, plan))();
-        connection.exec(rest);
-        return connection.serialize({ attached: IMAGE });
-      });
-      return writeChecksum(writeOrigin(bytes, plan.origin));
+        const copying = copyTables(connection, image, { plan, select: allAtOnce });
+        connection.transaction(() => Array.from(copying))();
+        return writeChecksum(writeOrigin(image.serialize(), plan.origin));
+      } finally {
+        image.close();
+      }
     },
 
     /**
@@ -91,21 +88,12 @@ type Options = SnapshotPlan & Parameters<typeof createImageFile>[1];
 
 /** Copies rows into the file of a snapshot, on a separate connection whose transaction sees the state at one moment. */
 function* writeRows(state: string, path: string, options: Options): Generator<void, boolean> {
-  const { reseal, nativeBinding } = options;
-  const view = new Database(state, { readonly: true, timeout: 0, nativeBinding });
+  const view = new Database(state, { readonly: true, timeout: 0, nativeBinding: options.nativeBinding });
   let image: FileConnection | undefined;
   try {
     view.exec("BEGIN");
-    const tables = tablesToCopy(view);
     image = createImageFile(path, options);
-    image.exec("BEGIN");
-    for (const table of tables)
-      for (const rows of selectRowsInSteps(view, table, rowsOf(options))) {
-        insertRows(image, table, table.name === SECRETS_TABLE ? resealRows(table, rows, reseal) : rows);
-        yield;
-      }
-    noteFacts(image, "main", options);
-    image.exec("COMMIT");
+    yield* copyTables(view, image, { plan: options, select: selectRowsInSteps });
     return true;
   } finally {
     image?.close();
@@ -113,47 +101,28 @@ function* writeRows(state: string, path: string, options: Options): Generator<vo
   }
 }
 
-/** The name under which the image of a snapshot is attached. */
-const IMAGE = "image";
+type RowReader = typeof selectRowsInSteps;
 
-/** Runs work with an empty database in memory attached to the state; detaches it at the end. */
-function inAttached<Value>(connection: FileConnection, work: () => Value): Value {
-  connection.exec(`ATTACH ':memory:' AS ${IMAGE}`);
-  try {
-    connection.pragma(`${IMAGE}.journal_mode = OFF`);
-    // All referenced rows exist at the end, and checking each reference takes as long as copying the row.
-    connection.pragma("foreign_keys = OFF");
-    return work();
-  } finally {
-    connection.pragma("foreign_keys = ON");
-    connection.exec(`DETACH ${IMAGE}`);
-  }
+/** Reads all rows of a table in one step. */
+function* allAtOnce(...wanted: Parameters<RowReader>): ReturnType<RowReader> {
+  yield [...selectRows(...wanted)];
 }
 
-function fillAtOnce(connection: FileConnection, plan: SnapshotPlan): void {
-  const of = rowsOf(plan);
-  for (const table of tablesToCopy(connection))
-    if (table.name === SECRETS_TABLE) copySecrets(connection, table, plan);
-    else copyRows(connection, table, { of, into: IMAGE });
-  noteFacts(connection, IMAGE, plan);
-}
-
-/** Copies the signing secrets, not by SQL, because they must be encrypted with another key. */
-function copySecrets(connection: FileConnection, table: CopiedTable, plan: SnapshotPlan): void {
-  const rows = [...selectRows(connection, table, rowsOf(plan))];
-  insertRows(connection, { ...table, name: `${IMAGE}.${table.name}` }, resealRows(table, rows, plan.reseal));
-}
-
-function noteFacts(
-  connection: FileConnection,
-  database: string,
-  { storeId, takenAt, key }: SnapshotPlan,
-): void {
-  connection
-    .prepare(`INSERT INTO ${database}.snapshot (id, store_id, taken_at, key) VALUES (1, ?, ?, ?)`)
+/** Copies the rows of a snapshot into an empty image; signing secrets are encrypted with the key of the snapshot. */
+function* copyTables(
+  from: FileConnection,
+  image: FileConnection,
+  { plan, select }: { readonly plan: SnapshotPlan; readonly select: RowReader },
+): Generator<void> {
+  const { storeId, takenAt, key, reseal } = plan;
+  image.exec("BEGIN");
+  for (const table of tablesToCopy(from))
+    for (const rows of select(from, table, storeId === null ? "all" : { storeId })) {
+      insertRows(image, table, table.name === SECRETS_TABLE ? resealRows(table, rows, reseal) : rows);
+      yield;
+    }
+  image
+    .prepare("INSERT INTO snapshot (id, store_id, taken_at, key) VALUES (1, ?, ?, ?)")
     .run(storeId, takenAt, key);
-}
-
-function rowsOf({ storeId }: Pick<SnapshotPlan, "storeId">): RowSelection {
-  return storeId === null ? "all" : { storeId };
+  image.exec("COMMIT");
 }
