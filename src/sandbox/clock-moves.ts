@@ -17,12 +17,11 @@ export type ClockMove = {
   readonly attempts: ReadonlyMap<string, ReadonlyMap<string, number>>;
 };
 
-/** A move in progress. */
-export type MoveInProgress = {
+/** A move in progress; it ends when it is disposed of. */
+type MoveInProgress = Disposable & {
   readonly heads: (to: number) => void;
   readonly fire: (moves: readonly StatusChangeEntry[]) => void;
   readonly deliver: (attempts: readonly FinishedAttemptEntry[]) => void;
-  readonly end: () => void;
 };
 
 /** The last clock move of each store, for pages that show its progress and result. Kept in memory. */
@@ -66,7 +65,7 @@ export function createClockMoves(): ClockMoves {
             attempts.set(endpointId, results.set(result, (results.get(result) ?? 0) + 1));
           }
         },
-        end: () => keep({ isOver: true }),
+        [Symbol.dispose]: () => keep({ isOver: true }),
       };
     },
   };

@@ -1,10 +1,10 @@
 import { CLOCK_DECISIONS } from "../../core/readiness/relied.ts";
-import { moveClock } from "../runtime/clock.ts";
+import { moveClock, showClock } from "../runtime/clock.ts";
 import type { HandlersOf } from "./handler.ts";
 
 /** The handlers of operations on a store's clock. */
 export const clockHandlers = {
-  showClock: (context, { storeId }) => moveClock(context, storeId, { action: "show" }),
+  showClock: async (context, { storeId }) => showClock(context, storeId),
   moveClock: async (context, { storeId, requestId, body }) => {
     const moved = await moveClock(context, storeId, body);
     if (!moved.ok) return moved;

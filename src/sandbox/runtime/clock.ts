@@ -3,7 +3,7 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
 import { applyDueItems } from "../checkout/payments.ts";
 import { refuseUnknownStore } from "../at-store.ts";
-import type { ClockMoves, MoveInProgress } from "../clock-moves.ts";
+import type { ClockMoves } from "../clock-moves.ts";
 import type { ServiceContext } from "../context.ts";
 import type { World } from "../../world.ts";
 import type { Mutex } from "../../core/mutex.ts";
@@ -12,7 +12,7 @@ import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 
 /** The moves of a store's clock (decision 18). Times and spans in milliseconds. */
 type ClockAction =
-  | { readonly action: "show" | "freeze" | "real" }
+  | { readonly action: "freeze" | "real" }
   | { readonly action: "advance"; readonly byMs: number }
   | { readonly action: "set"; readonly to: number };
 
@@ -39,6 +39,14 @@ export type ClockContext = ServiceContext & {
   readonly clockMoves: ClockMoves;
 };
 
+/** The time of a store. Refuses with `not_found`. */
+export function showClock({ store, world }: ClockContext, storeId: string): Outcome<ClockState> {
+  const clock = store.clocks.of(storeId);
+  if (clock === undefined) return refuseUnknownStore(storeId);
+  const now = storeNow(clock, world.now());
+  return accept({ now, frozen: clock.frozenAt !== null, fired: [], delivered: [], undelivered: 0 });
+}
+
 /**
  * Moves a store's clock. A move forward processes everything that becomes due, each item at its own time, and sends due
  * deliveries before it returns. A move back undoes nothing. Refuses with `not_found` if there is no such store, and a
@@ -49,18 +57,21 @@ export function moveClock(
   storeId: string,
   act: ClockAction,
 ): Promise<Outcome<ClockState>> {
-  return act.action === "show"
-    ? move(context, storeId, act)
-    : context.clockMutex(storeId, () => move(context, storeId, act));
+  return context.clockMutex(storeId, () => move(context, storeId, act));
 }
 
 async function move(context: ClockContext, storeId: string, act: ClockAction): Promise<Outcome<ClockState>> {
-  const { store, world } = context;
-  if (store.clocks.of(storeId) === undefined) return refuseUnknownStore(storeId);
+  const { store, world, clockMoves } = context;
+  const first = store.clocks.of(storeId);
+  if (first === undefined) return refuseUnknownStore(storeId);
+  const shown = (clock: StoreClock): number => storeNow(clock, world.now());
+  using progress = clockMoves.begin(storeId, {
+    from: shown(first),
+    to: shown(moveStoreClock(first, act, world.now())),
+  });
   const movesOn = act.action === "advance" || act.action === "set";
   const until = world.monotonic() + DRAIN_BUDGET_MS;
   const delivered: FinishedAttemptEntry[] = [];
-  using progress = progressOf(context, storeId, act);
   const drain = async (): Promise<void> => {
     const budgetMs = until - world.monotonic();
     if (!movesOn || budgetMs <= 0) return;
@@ -74,42 +85,28 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
   const before = store.clocks.of(storeId) ?? REAL_CLOCK;
   const after = moveStoreClock(before, act, realNow);
   const now = storeNow(after, realNow);
-  if (act.action !== "show" && !isMoment(now))
+  if (!isMoment(now))
     return refuse("invalid_parameter", [
       "a clock can show only the years 0 to 9999",
       "时钟只能在公元 0 至 9999 年之间",
     ]);
   const fired: StatusChangeEntry[] = [];
-  let reached = storeNow(before, realNow);
   progress.heads(now);
-  for (let arrived = act.action === "show"; !arrived;) {
+  const clockAt = (at: number): StoreClock => setClock(before, at, realNow);
+  for (let [reached, isOver] = [storeNow(before, realNow), false]; !isOver;) {
     // The clock stops at each time at which something is sent, because the delay of a retry counts from there.
     const stop = nextStop(context, storeId, reached) ?? now;
-    arrived = stop >= now || world.monotonic() >= until;
-    const clockAt = (at: number): StoreClock => setClock(before, at, realNow);
-    const clock = arrived ? after : clockAt(stop);
-    const { fire } = progress;
-    fired.push(...(await moveTo(context, { storeId, clock, clockAt, fire }, arrived ? now : stop)));
+    const isLast = stop >= now || world.monotonic() >= until;
+    const target = isLast ? { at: now, clock: after } : { at: stop, clock: clockAt(stop) };
+    const { moves, more } = await store.write(() => moveTo(context, { storeId, ...target, clockAt }));
+    fired.push(...moves);
+    progress.fire(moves);
+    if (more) continue;
     await drain();
-    reached = stop;
+    [reached, isOver] = [stop, isLast];
   }
   const undelivered = movesOn ? countDue(context, storeId, now) : 0;
   return accept({ now, frozen: after.frozenAt !== null, fired, delivered, undelivered });
-}
-
-/** Reports the progress of a clock move to the pages until the move ends. Showing the clock is not a move. */
-function progressOf(
-  { store, world, clockMoves }: ClockContext,
-  storeId: string,
-  act: ClockAction,
-): Disposable & Omit<MoveInProgress, "end"> {
-  const nothing = (): void => undefined;
-  if (act.action === "show")
-    return { heads: nothing, fire: nothing, deliver: nothing, [Symbol.dispose]: nothing };
-  const [clock, realNow] = [store.clocks.of(storeId) ?? REAL_CLOCK, world.now()];
-  const [from, to] = [storeNow(clock, realNow), storeNow(moveStoreClock(clock, act, realNow), realNow)];
-  const { end, ...progress } = clockMoves.begin(storeId, { from, to });
-  return { ...progress, [Symbol.dispose]: end };
 }
 
 /** Number of due deliveries of a store to enabled endpoints. */
@@ -119,39 +116,28 @@ export function countDue({ store }: Pick<ServiceContext, "store">, storeId: stri
 }
 
 /**
- * Processes everything that is due by a time, a part in each write. The same write moves the clock: to the last
+ * Processes a part of everything that is due by a time, within a write. The same write moves the clock: to the last
  * processed item, and finally to the new time. So even after a crash, nothing has happened later than the store's time.
  */
-async function moveTo(
+function moveTo(
   context: ServiceContext,
   {
     storeId,
+    at,
     clock,
     clockAt,
-    fire,
   }: {
     readonly storeId: string;
+    readonly at: number;
     readonly clock: StoreClock;
     readonly clockAt: (at: number) => StoreClock;
-    readonly fire: MoveInProgress["fire"];
   },
-  until: number,
-): Promise<readonly StatusChangeEntry[]> {
-  const { store } = context;
-  const fired: StatusChangeEntry[] = [];
-  for (let more = true; more;) {
-    const step = await store.write(() => {
-      const due = applyDueItems(context, storeId, { until });
-      const last = due.moves.at(-1);
-      if (!due.more) store.clocks.set(storeId, clock);
-      else if (last !== undefined) store.clocks.set(storeId, clockAt(last.at));
-      return due;
-    });
-    fired.push(...step.moves);
-    fire(step.moves);
-    more = step.more;
-  }
-  return fired;
+): ReturnType<typeof applyDueItems> {
+  const due = applyDueItems(context, storeId, { until: at });
+  const last = due.moves.at(-1);
+  if (!due.more) context.store.clocks.set(storeId, clock);
+  else if (last !== undefined) context.store.clocks.set(storeId, clockAt(last.at));
+  return due;
 }
 
 /**
@@ -169,8 +155,6 @@ function nextStop({ store }: ServiceContext, storeId: string, after: number): nu
 
 function moveStoreClock(clock: StoreClock, act: ClockAction, realNow: number): StoreClock {
   switch (act.action) {
-    case "show":
-      return clock;
     case "freeze":
       return freezeClock(clock, realNow);
     case "real":

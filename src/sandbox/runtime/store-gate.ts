@@ -48,7 +48,8 @@ export function createStoreGate(
   const open = new Set<OpenRequest>();
   /** The closed stores, each with a promise that resolves when it reopens. */
   const closed = new Map<string, Promise<void>>();
-  const watchers = new Set<(visit: OpenRequest) => void>();
+  /** Called when an open request leaves for which an erasure waits. */
+  const leaving = new Map<OpenRequest, () => void>();
 
   const opening = ({ storeOf }: OpenRequest): Promise<void> | undefined => {
     const storeId = closed.size === 0 ? undefined : storeOf();
@@ -69,28 +70,19 @@ export function createStoreGate(
     return accept(undefined);
   }
 
-  /** Resolves when the open requests of these stores have ended; false if some take too long. */
-  async function emptied(storeIds: ReadonlySet<string>): Promise<boolean> {
-    const inside = new Set([...open].filter(({ storeOf }) => storeIds.has(storeOf() ?? "")));
-    if (inside.size === 0) return true;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const watch = (visit: OpenRequest): void => {
-      inside.delete(visit);
-      if (inside.size === 0) resolve();
-    };
-    watchers.add(watch);
-    try {
-      return await resolvesWithin(world, MAX_WAIT_MS, promise);
-    } finally {
-      watchers.delete(watch);
-    }
+  /** Waits until the open requests of these stores have ended; false if some take too long. */
+  async function emptied(storeIds: readonly string[]): Promise<boolean> {
+    const inside = [...open].filter(({ storeOf }) => storeIds.includes(storeOf() ?? ""));
+    const left = inside.map((visit) => new Promise<void>((resolve) => leaving.set(visit, resolve)));
+    return left.length === 0 || resolvesWithin(world, MAX_WAIT_MS, Promise.all(left));
   }
 
   return {
     enter,
     leave: (visit) => {
       open.delete(visit);
-      for (const watch of watchers) watch(visit);
+      leaving.get(visit)?.();
+      leaving.delete(visit);
     },
     isClosed: (storeId) => closed.has(storeId),
     alone: async (storeIds, work) => {
@@ -100,7 +92,7 @@ export function createStoreGate(
       for (const storeId of storeIds) closed.set(storeId, promise);
       storeIds.forEach(closes);
       try {
-        return (await emptied(new Set(storeIds))) ? await work() : refuseBusy();
+        return (await emptied(storeIds)) ? await work() : refuseBusy();
       } finally {
         for (const storeId of storeIds) closed.delete(storeId);
         resolve();
@@ -120,7 +112,7 @@ function firstOf(
 export function resolvesWithin(
   { after }: Pick<World, "after">,
   milliseconds: number,
-  event: Promise<void>,
+  event: Promise<unknown>,
 ): Promise<boolean> {
   const timeIsUp = new Promise<false>((resolve) => after(Math.max(0, milliseconds), () => resolve(false)));
   return Promise.race([event.then(() => true), timeIsUp]);
