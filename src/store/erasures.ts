@@ -27,7 +27,7 @@ CREATE TABLE event_floor (
 /** A store whose rows are being deleted. `reset`: its history; `delete`: also the store itself. */
 export type Erasure = { readonly storeId: string; readonly kind: "reset" | "delete" };
 
-/** Deletes rows of a table; takes a store id and a number of rows, -1 for all. */
+/** Deletes rows of a table; takes a store id and a number of rows. */
 function rowsOf(table: string, order = ""): string {
   return `DELETE FROM ${table} WHERE store_id = ? ${order} LIMIT ?`;
 }
@@ -59,47 +59,41 @@ export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ...["drills", "waivers", "explorations", "admin_acts"].map((table) => [rowsOf(table)]),
 ];
 
+/** `replace`: everything except the keys of its drills, which continue, for a caller that then writes the store anew. */
+type Ending = Erasure["kind"] | "replace";
+
+const SET_UP_TABLES = [
+  "signing_secrets",
+  "endpoints",
+  "credentials",
+  "prices",
+  "capabilities",
+  "return_origins",
+  "held_stores",
+  "erasures",
+];
+const SET_UP = [
+  ...SET_UP_TABLES.map((table) => `DELETE FROM ${table} WHERE store_id = ?`),
+  "DELETE FROM stores WHERE id = ?",
+];
+
 /** Statements for the transaction that deletes the last row of the history; each takes a store id. */
-export const FINAL_STATEMENTS: Readonly<Record<Erasure["kind"], readonly string[]>> = {
+export const FINAL_STATEMENTS: Readonly<Record<Ending, readonly string[]>> = {
   reset: [
     "UPDATE endpoints SET failing_since = NULL WHERE store_id = ?",
     "UPDATE stores SET clock_offset = 0, clock_frozen_at = NULL WHERE id = ?",
     "DELETE FROM erasures WHERE store_id = ?",
   ],
-  delete: [
-    ...[
-      "signing_secrets",
-      "endpoints",
-      "credentials",
-      "prices",
-      "capabilities",
-      "return_origins",
-      "held_stores",
-      "erasures",
-    ].map((table) => `DELETE FROM ${table} WHERE store_id = ?`),
-    "DELETE FROM stores WHERE id = ?",
-  ],
+  delete: SET_UP,
+  replace: SET_UP.map((sql) => (sql.includes(" credentials ") ? `${sql} AND for_drill = 0` : sql)),
 };
 
 /** Deletes the merchant of a deleted store, if it was the merchant's last store. */
 export const LONE_MERCHANT =
   "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
 
-/** The deletion of all rows of a store within one transaction, for a caller that then writes new rows. */
-export type StoreClearer = {
-  /**
-   * Deletes the rows. If the store is replaced, its drills continue: returns their API keys, for `putBack`. Otherwise
-   * returns none.
-   */
-  readonly clear: (storeId: string, kind: "replaced" | "gone") => readonly DrillKey[];
-  readonly putBack: (keys: readonly DrillKey[]) => void;
-};
-
-type DrillKey = Readonly<Record<string, unknown>>;
-
 /** The number of rows of a step that are deleted at a time; each may have a few dependent rows. */
 const ROWS_AT_ONCE = 200;
-const ALL_ROWS = -1;
 
 /** The stores that are being erased. `changed` is called after each change. */
 export function erasuresTable(connection: Connection, changed: () => void) {
@@ -126,43 +120,23 @@ export function erasuresTable(connection: Connection, changed: () => void) {
       changed();
       return unfinished;
     },
-  };
-}
 
-/** Prepares the statements that delete all rows of a store within the caller's transaction. */
-export function createStoreClearer(connection: Connection): StoreClearer {
-  const statements = {
-    ...prepare(connection),
-    selectDrillKeys: connection.prepare<[string], DrillKey>(
-      `SELECT ${CREDENTIAL_COLUMNS} FROM credentials WHERE store_id = ? AND for_drill = 1`,
-    ),
-    insertDrillKey: connection.prepare<DrillKey>(
-      `INSERT INTO credentials (${CREDENTIAL_COLUMNS}) VALUES (${CREDENTIAL_COLUMNS.replaceAll(/\w+/g, "@$&")})`,
-    ),
-  };
-  return {
-    clear: (storeId, kind) => {
-      const { keepPositions, allowDeletion, forbidDeletion, history, final, selectDrillKeys } = statements;
-      const drillKeys = kind === "replaced" ? selectDrillKeys.all(storeId) : [];
-      keepPositions.run();
-      allowDeletion.run(storeId);
-      for (const deletion of history.flat()) deletion.run(storeId, ALL_ROWS);
-      for (const last of final.delete) last.run(storeId);
-      forbidDeletion.run(storeId);
-      return drillKeys;
-    },
-    putBack: (keys) => {
-      for (const key of keys) statements.insertDrillKey.run(key);
+    /** Deletes all rows of a store within the caller's transaction. */
+    clear: (storeId: string, kind: "delete" | "replace"): void => {
+      statements.keepPositions.run();
+      eraseFrom(statements, { storeId, kind }, () => false);
     },
   };
 }
-
-const CREDENTIAL_COLUMNS = "id, store_id, key_hash, last_four, scopes, created_at, revoked_at, for_drill";
 
 type Statements = ReturnType<typeof prepare>;
 
 /** Deletes rows of a store until `isEnough`, and ends its erasure after the last row. Returns whether it has ended. */
-function eraseFrom(statements: Statements, { storeId, kind }: Erasure, isEnough: () => boolean): boolean {
+function eraseFrom(
+  statements: Statements,
+  { storeId, kind }: { readonly storeId: string; readonly kind: Ending },
+  isEnough: () => boolean,
+): boolean {
   statements.allowDeletion.run(storeId);
   let isOver = isEnough();
   for (const step of statements.history)
@@ -192,7 +166,11 @@ function prepare(connection: Connection) {
     forbidDeletion: ofStore("DELETE FROM resets WHERE store_id = ?"),
     history: HISTORY_STEPS.map((step) => step.map((sql) => connection.prepare<[string, number]>(sql))),
     merchantOf: connection.prepare<[string], string>("SELECT merchant_id FROM stores WHERE id = ?").pluck(),
-    final: { reset: FINAL_STATEMENTS.reset.map(ofStore), delete: FINAL_STATEMENTS.delete.map(ofStore) },
+    final: {
+      reset: FINAL_STATEMENTS.reset.map(ofStore),
+      delete: FINAL_STATEMENTS.delete.map(ofStore),
+      replace: FINAL_STATEMENTS.replace.map(ofStore),
+    },
     loneMerchant: ofStore(LONE_MERCHANT),
   };
 }

@@ -26,7 +26,7 @@ import { pricesTable } from "./checkout/prices.ts";
 import { returnOriginsTable } from "./checkout/return-origins.ts";
 import { signingSecretsTable } from "./webhook/signing-secrets.ts";
 import { settlementsTable } from "./checkout/settlements.ts";
-import { createStoreClearer, erasuresTable } from "./erasures.ts";
+import { erasuresTable } from "./erasures.ts";
 import type { RestoreHooks, Snapshots } from "./snapshot/snapshots.ts";
 import { storesTable } from "./stores.ts";
 import { faultsTable } from "./fault/faults.ts";
@@ -59,10 +59,11 @@ export function createTables(
     faults.of.forget();
     signingSecrets.forget();
   };
+  const erasures = erasuresTable(connection, forgetAll);
   return {
     stores,
     credentials,
-    erasures: erasuresTable(connection, forgetAll),
+    erasures,
     capabilities: capabilitiesTable(connection, stores.facts.forget),
     clocks: clocksTable(connection, forgetClocks),
     signingSecrets,
@@ -90,6 +91,6 @@ export function createTables(
     home: homeTable(connection),
     heldStores,
     instance: instanceTable(connection),
-    snapshots: snapshots({ clearing: createStoreClearer(connection), changed: forgetAll }),
+    snapshots: snapshots({ clear: erasures.clear, changed: forgetAll }),
   };
 }

@@ -635,3 +635,16 @@ test("a delivery that is under way at a reset or a deletion leaves no trace afte
   }
   expect((await sandbox.stop()).stderr).not.toMatch(STACK);
 });
+
+test("a restored store keeps the keys of its drills, which continue", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  onTestFinished(() => void database.close());
+  const own = { store_id: ready.store_id, id: uuid("d", 1), key_hash: "d".repeat(64), for_drill: 1 };
+  database.exec(insertion("credentials", own));
+  const keys = (): unknown[] =>
+    database.prepare("SELECT for_drill FROM credentials ORDER BY for_drill").pluck().all();
+  for (const line of ["snapshots create one", "snapshots restore one", "snapshots restore one"])
+    expect([line, (await harness.run(line.split(" "))).code, keys()]).toEqual([line, 0, [0, 1]]);
+});

@@ -2,7 +2,7 @@ import type { Outcome } from "../../core/outcome.ts";
 import type { Connection } from "../connection/connection.ts";
 import { currentSchemaVersion, type FileConnection } from "../connection/database.ts";
 import { lazyValue } from "../../core/lazy.ts";
-import type { StoreClearer } from "../erasures.ts";
+import type { erasuresTable } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
 import { chooseHeads } from "../webhook/delivery-queues.ts";
 import { EVIDENCE_TABLES } from "./foreign.ts";
@@ -30,8 +30,8 @@ type Replacement = {
   readonly reseal: Resealer;
 };
 
-/** Functions that a restore calls: `clearing` deletes all rows of a store; `changed` runs after each change. */
-export type RestoreHooks = { readonly clearing: StoreClearer; readonly changed: () => void };
+/** Functions that a restore calls; `changed` runs after each change. */
+export type RestoreHooks = Pick<ReturnType<typeof erasuresTable>, "clear"> & { readonly changed: () => void };
 
 /** Snapshots of the stores of a database. */
 export type Snapshots = ReturnType<typeof snapshotsTable>;
@@ -70,15 +70,15 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
 }
 
 function restore(
-  { connection, tables, clearing, changed }: CopyContext,
+  { connection, tables, clear, changed }: CopyContext,
   { connection: image }: SnapshotImage,
   { isOwn, rows: of, storeIds, gone, reseal }: Replacement,
 ): void {
   // References are checked at the end, when all referenced rows exist.
   connection.pragma("defer_foreign_keys = ON");
   const places = new Map(storeIds.map((id) => [id, of === "all" ? undefined : placeOf(connection, id)]));
-  const drillKeys = storeIds.flatMap((id) => clearing.clear(id, "replaced"));
-  for (const id of gone) clearing.clear(id, "gone");
+  for (const id of storeIds) clear(id, "replace");
+  for (const id of gone) clear(id, "delete");
   if (of === "all") connection.exec("DELETE FROM merchants");
   try {
     for (const table of tables()) {
@@ -86,7 +86,6 @@ function restore(
       const rows = selectRows(image, table, of);
       insertRows(connection, table, prepareRows(connection, table, { rows, reseal }));
     }
-    clearing.putBack(drillKeys);
     for (const id of storeIds) chooseHeads(connection, id);
   } catch (error) {
     if (!isSqliteError(error) || storageFailureOf(error) !== undefined) throw error;
