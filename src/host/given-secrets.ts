@@ -1,7 +1,7 @@
 import { isToken } from "../core/control/protocol.ts";
 import { isTestKey } from "../core/credential.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
-import { isSigningSecret } from "../core/sealed-secret.ts";
+import { isSigningSecret } from "../core/webhook/sealed-secret.ts";
 import { printable } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { readNamedText } from "./named-file.ts";

@@ -21,7 +21,7 @@ import {
 import { chooseKey, type CreateIntent } from "../../src/core/checkout/journal.ts";
 import { formatAmount, isCurrency, parseDecimalAmount } from "../../src/core/money.ts";
 import { takeToken, type Bucket } from "../../src/core/request/rate-limit.ts";
-import { formatSigningSecret, openSecret, sealSecret } from "../../src/core/sealed-secret.ts";
+import { formatSigningSecret, openSecret, sealSecret } from "../../src/core/webhook/sealed-secret.ts";
 import { decodePrintable, isSecretInAddress, printable, printableLiteral } from "../../src/core/text.ts";
 import { pastedForms } from "../../src/core/webhook/diagnosis/pasted-secrets.ts";
 import { retryDelayMs } from "../../src/client/api/retry.ts";

@@ -13,7 +13,7 @@ import { parse } from "yaml";
 import * as z from "zod/mini";
 import { listKnownVariables } from "../../src/cli/program.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
-import { formatSigningSecret, SIGNING_SECRET_BYTES } from "../../src/core/sealed-secret.ts";
+import { formatSigningSecret, SIGNING_SECRET_BYTES } from "../../src/core/webhook/sealed-secret.ts";
 import { REAL } from "../support/real.ts";
 import { eventually } from "../support/eventually.ts";
 import { listenUntilEnd } from "../support/http-receiver.ts";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
-import { formatSigningSecret, SIGNING_SECRET_BYTES } from "../../src/core/sealed-secret.ts";
+import { formatSigningSecret, SIGNING_SECRET_BYTES } from "../../src/core/webhook/sealed-secret.ts";
 import { redactSecrets } from "../../src/core/text.ts";
 import { createHarness } from "../support/harness.ts";
 

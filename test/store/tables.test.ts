@@ -5,7 +5,7 @@ import type { PageView } from "../../src/core/checkout/page-view.ts";
 import type { Credential } from "../../src/core/credential.ts";
 import type { AdminAction } from "../../src/core/readiness/admin-action.ts";
 import type { RecordedDrill } from "../../src/core/readiness/drills/drill.ts";
-import type { SealedSecret } from "../../src/core/sealed-secret.ts";
+import type { SealedSecret } from "../../src/core/webhook/sealed-secret.ts";
 import type { Endpoint } from "../../src/core/webhook/endpoint.ts";
 import type { Fault } from "../../src/core/fault/fault.ts";
 import type { StoredEvent } from "../../src/store/checkout/events.ts";

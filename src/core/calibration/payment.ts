@@ -2,7 +2,7 @@
 // client/calibration/receiver.ts.
 import { STATUSES } from "../checkout/checkout.ts";
 import { decodeUtf8, isRecord, parseJson } from "../json.ts";
-import { isSigningSecret } from "../sealed-secret.ts";
+import { isSigningSecret } from "../webhook/sealed-secret.ts";
 import {
   DEFAULT_TOLERANCE_SECONDS,
   DEFAULT_HEADER_NAMES,

@@ -4,7 +4,7 @@ import { errorWords } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { PAYMENT_METHODS, type PaymentMethod, MAX_PRICES } from "../checkout/checkout.ts";
 import { isTestKey, TEST_KEY_SCHEMA } from "../credential.ts";
-import { isSigningSecret, SIGNING_SECRET_SCHEMA } from "../sealed-secret.ts";
+import { isSigningSecret, SIGNING_SECRET_SCHEMA } from "../webhook/sealed-secret.ts";
 import { wireSchema, type OnWire } from "../shape/wire-names.ts";
 import { shopSection } from "../judge/shop.ts";
 import type { Outcome } from "../outcome.ts";

@@ -1,6 +1,6 @@
 import { isTestKey } from "../credential.ts";
 import { accept, type Outcome } from "../outcome.ts";
-import { isSigningSecret } from "../sealed-secret.ts";
+import { isSigningSecret } from "../webhook/sealed-secret.ts";
 import { printableLiteral } from "../text.ts";
 import type { FieldFault, FieldPath } from "./field.ts";
 import type { ConfigFile, RequestedStore } from "./schema.ts";

@@ -1,6 +1,6 @@
 import type { ConfigState, StoreState } from "../../core/config/plan.ts";
 import { hashKey } from "../../core/credential.ts";
-import { openSecret } from "../../core/sealed-secret.ts";
+import { openSecret } from "../../core/webhook/sealed-secret.ts";
 import type { Store } from "../../store/store.ts";
 
 /** The tables and the key from which a configuration is read. */

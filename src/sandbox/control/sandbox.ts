@@ -1,5 +1,5 @@
 import { accept, refuse } from "../../core/outcome.ts";
-import { openSecret } from "../../core/sealed-secret.ts";
+import { openSecret } from "../../core/webhook/sealed-secret.ts";
 import { countFaults } from "../fault/active.ts";
 import { countOwnSecrets } from "../webhook/endpoint-secrets.ts";
 import { holdOfSandbox } from "../runtime/home.ts";

@@ -6,7 +6,7 @@ import {
   openSecret,
   sealSecret,
   SIGNING_SECRET_BYTES,
-} from "../../core/sealed-secret.ts";
+} from "../../core/webhook/sealed-secret.ts";
 import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoreWithMerchant } from "../../store/stores.ts";

@@ -9,7 +9,7 @@ import {
   openSecret,
   sealSecret,
   type SealedSecret,
-} from "../../core/sealed-secret.ts";
+} from "../../core/webhook/sealed-secret.ts";
 import { SNAPSHOT_KEY_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import { foreignFault } from "../../store/snapshot/foreign.ts";
 import type { SnapshotImage } from "../../store/snapshot/image.ts";

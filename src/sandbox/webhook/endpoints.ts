@@ -12,7 +12,7 @@ import {
   NONCE_BYTES,
   sealSecret,
   SIGNING_SECRET_BYTES,
-} from "../../core/sealed-secret.ts";
+} from "../../core/webhook/sealed-secret.ts";
 import { isSecretInAddress, SECRET_DESCRIPTION, SECRET_DESCRIPTION_ZH } from "../../core/text.ts";
 import { checkTrust, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";

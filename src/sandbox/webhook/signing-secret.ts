@@ -1,6 +1,6 @@
 import type { Words } from "../../core/language.ts";
 import type { Refusal } from "../../core/outcome.ts";
-import { openSecret, type SealedSecret } from "../../core/sealed-secret.ts";
+import { openSecret, type SealedSecret } from "../../core/webhook/sealed-secret.ts";
 
 /**
  * Thrown if the master key does not decrypt a stored signing secret: another program has changed the row or the key.

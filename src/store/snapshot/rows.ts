@@ -1,4 +1,4 @@
-import type { SealedSecret } from "../../core/sealed-secret.ts";
+import type { SealedSecret } from "../../core/webhook/sealed-secret.ts";
 import type { Connection, Statement } from "../connection/connection.ts";
 
 /** Thrown if another store of the sandbox has an id or a key from the snapshot. */

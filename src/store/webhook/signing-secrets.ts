@@ -1,4 +1,4 @@
-import type { SealedSecret } from "../../core/sealed-secret.ts";
+import type { SealedSecret } from "../../core/webhook/sealed-secret.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
