@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { AttemptFacts } from "./core/network/connection-fault.ts";
+import type { Refusal } from "./core/outcome.ts";
 
 /** An HTTP request as received: raw headers in order, with alternating names and values, including duplicates. */
 export type HttpRequest = {
@@ -37,10 +38,8 @@ export type Service = {
   readonly refuse: (refusal: UnreadableRequest) => HttpResponse | Promise<HttpResponse>;
 };
 
-/** Why bytes on a connection are not a request: a code from the closed list, and a message. */
-export type UnreadableRequest = {
-  readonly code: "invalid_request" | "request_timeout" | "body_too_large" | "headers_too_large";
-  readonly message: string;
+/** Why bytes on a connection are not a request. */
+export type UnreadableRequest = Refusal & {
   /** Method, target and headers, as far as they were read. */
   readonly method: string;
   readonly target: string;

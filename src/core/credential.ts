@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import { accept, refuse, type Outcome } from "./outcome.ts";
+import { accept, refuseFact, type Outcome } from "./outcome.ts";
+import { KEY_FAULTS } from "./refusals.ts";
 
 /** The scopes of API keys (decision 15). */
 export const SCOPES = ["orders:write", "checkout_sessions:write", "checkout_sessions:read"] as const;
@@ -28,8 +29,6 @@ export const TEST_KEY_SCHEMA = {
   pattern: TEST_KEY.source,
   description: "A test key. Its last six characters are a checksum, which is checked too.",
 };
-const NO_KEY = `does not have the form ${TEST_PREFIX}… of a test key`;
-const MISTYPED_KEY = "has a wrong checksum: it was cut off or mistyped";
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 
 /** Formats 160 random bits as a test key: prefix, 27 base62 digits, 6 digits of checksum (decision 15). */
@@ -62,18 +61,18 @@ type PresentedKey = { readonly kind: "test"; readonly apiKey: string } | { reado
 export function parseAuthorization(values: readonly string[]): Outcome<PresentedKey> {
   const [value] = values;
   if (value === undefined) {
-    return refuse("credential_missing", "the header Authorization: Bearer <API key> is missing");
+    return refuseFact("credential_missing", {});
   }
   if (values.length > 1) {
-    return refuse("credential_invalid", `one Authorization header was expected; got ${values.length}`);
+    return refuseFact("credential_lines", { received: String(values.length) });
   }
   const [, apiKey] = BEARER.exec(value) ?? [];
   if (apiKey === undefined) {
-    return refuse("credential_invalid", "Authorization must be: Bearer <API key>");
+    return refuseFact("not_bearer", {});
   }
   if (apiKey.startsWith(LIVE_PREFIX)) return accept({ kind: "live" });
   if (TEST_KEY.test(apiKey)) return accept({ kind: "test", apiKey });
-  return refuse("credential_invalid", `the API key ${NO_KEY}`);
+  return refuseFact("not_a_key", {});
 }
 
 /** Whether a text is a test key with a valid checksum (decision 15). */
@@ -99,21 +98,18 @@ export function isTestKeyForm(text: string): boolean {
 /** Why a text is not an API key, as the second half of a sentence; undefined for a live key or a valid test key. */
 export function keyFault(text: string): string | undefined {
   if (text.startsWith(LIVE_PREFIX) || isTestKey(text)) return undefined;
-  return TEST_KEY.test(text) ? MISTYPED_KEY : NO_KEY;
+  return KEY_FAULTS[TEST_KEY.test(text) ? "mistyped_key" : "not_a_key"];
 }
 
 /** Refuses a well-formed but unknown key; a wrong checksum means that the key was mistyped. */
 export function refuseUnknownKey(apiKey: string): Outcome<never> {
-  return isTestKey(apiKey)
-    ? refuse("credential_invalid", "the API key is unknown here, or was revoked")
-    : refuse("credential_invalid", `the API key ${MISTYPED_KEY}`);
+  return refuseFact(isTestKey(apiKey) ? "unknown_key" : "mistyped_key", {});
 }
 
 /** Refuses with `scope_missing` unless the credential has the scope (interface 27). */
 export function requireScope(credential: Credential, scope: Scope): Outcome<Credential> {
   if (credential.scopes.includes(scope)) return accept(credential);
-  const granted = credential.scopes.length === 0 ? "none" : credential.scopes.join(", ");
-  return refuse("scope_missing", `this operation needs the scope ${scope}; the API key has: ${granted}`);
+  return refuseFact("scope_missing", { scope, granted: credential.scopes });
 }
 
 function checksum(secret: string): string {

@@ -1,5 +1,4 @@
-import { accept, type Outcome } from "./outcome.ts";
-import { refuseValue } from "./text.ts";
+import { accept, refuseValue, type Outcome } from "./outcome.ts";
 
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 

@@ -121,17 +121,6 @@ export function errorRow(code: string): ErrorRow | undefined {
   return isErrorCode(code) ? ERRORS[code] : undefined;
 }
 
-/**
- * The next step after a refusal by the service, with the name from its message; undefined if the row has no next step.
- */
-export function nextAfterError({
-  code,
-  message,
-}: Readonly<Record<"code" | "message", string>>): string | undefined {
-  const [, name = "<name>"] = /^\w+ (\w+) is not active for this store;/.exec(message) ?? [];
-  return errorRow(code)?.next?.replace("<name>", name);
-}
-
 function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);
 }

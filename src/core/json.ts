@@ -1,6 +1,6 @@
 import { TextDecoder } from "node:util";
-import { isError, accept, refuse, type Outcome } from "./outcome.ts";
-import { printable, printableLiteral } from "./text.ts";
+import { isError, accept, refuseFact, type Outcome } from "./outcome.ts";
+import { printable, printableLiteral, printableName } from "./text.ts";
 
 /** Maximum nesting depth of arrays and objects in a request body (decision 6). */
 const MAX_JSON_DEPTH = 8;
@@ -47,7 +47,7 @@ function parseText(text: string): Outcome<unknown> {
 }
 
 /** Finds a fault that `JSON.parse` accepts. The text is known to be JSON, so the tokens can be read one by one. */
-function findFault(text: string): ReturnType<typeof refuse> | undefined {
+function findFault(text: string): ReturnType<typeof refuseFact> | undefined {
   const open: (Set<string> | undefined)[] = [];
   let field = "a value";
   for (const [token, quoted, colon] of text.matchAll(TOKEN)) {
@@ -67,10 +67,7 @@ function findFault(text: string): ReturnType<typeof refuse> | undefined {
     } else if (token === "}" || token === "]") {
       open.pop();
     } else if (!isKeptExactly(token)) {
-      return refuse(
-        "invalid_parameter",
-        `${printableLiteral(field)} has the number ${token.slice(0, 40)}, which cannot be kept exactly; integers may reach ±${Number.MAX_SAFE_INTEGER}`,
-      );
+      return refuseFact("inexact_number", { field: printableName(field), received: token.slice(0, 40) });
     }
   }
   return undefined;
@@ -108,6 +105,6 @@ export function decodeUtf8(bytes: Uint8Array | undefined): string | undefined {
   }
 }
 
-function invalid(message: string): ReturnType<typeof refuse> {
-  return refuse("invalid_json", `the body is not strict JSON: ${message}`);
+function invalid(message: string): ReturnType<typeof refuseFact> {
+  return refuseFact("invalid_json", { received: message });
 }

@@ -1,4 +1,4 @@
-import { accept, refuse, type Outcome } from "./outcome.ts";
+import { accept, refuseFact, type Outcome } from "./outcome.ts";
 import { printableLiteral } from "./text.ts";
 
 /** The names of a server on this machine, as they appear in a URL and in a Host header. */
@@ -33,16 +33,15 @@ export function allowedHosts(
 export function checkHost(hosts: readonly string[], { names, flag }: AllowedHosts): Outcome<void> {
   const [host] = hosts;
   if (host === undefined || hosts.length > 1)
-    return refuse("invalid_request", `exactly one Host header was expected; got ${hosts.length}`);
+    return refuseFact("host_lines", { received: String(hosts.length) });
   if (names.has(host.toLowerCase())) return accept(undefined);
   // A tunnel or a port mapping changes the port.
-  const hasPort = /:\d+$/.test(host);
-  const form = hasPort ? "HOST:PORT" : "HOST";
-  const ports = hasPort ? `; HOST without a port allows no port, or the server's port` : "";
-  return refuse(
-    "host_not_allowed",
-    `Host ${printableLiteral(host.replace(/^.*@/, "…@"))} is not a name of this server; ${flag} ${form} adds it where the server is started${ports}`,
-  );
+  const form = /:\d+$/.test(host) ? "HOST:PORT" : "HOST";
+  return refuseFact("host_not_allowed", {
+    host: printableLiteral(host.replace(/^.*@/, "…@")),
+    flag,
+    form,
+  });
 }
 
 /**

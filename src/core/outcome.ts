@@ -1,5 +1,7 @@
 import type { ErrorCode } from "./errors.ts";
 import type { Words } from "./language.ts";
+import { factText, REFUSALS, type FactName, type RefusalFact, type ValuesOf } from "./refusals.ts";
+import { printableLiteral } from "./text.ts";
 
 /**
  * An expected refusal: a code of the closed list, and a message with the expected and the received value (decision 4).
@@ -15,8 +17,14 @@ export type Refusal = {
   readonly allow?: string;
   /** The wire name of the refused field; a form shows the message next to the field. */
   readonly field?: string | undefined;
+  /** The message without the name of the field with which it begins. */
+  readonly withoutField?: Words;
+  /** What helps; sent by the control API, and never by v1. */
+  readonly next?: string;
   /** The id of the checkout that a create conflicts with; only the request log stores it. */
   readonly conflictingCheckoutId?: string | undefined;
+  /** What was refused, without words; undefined for refusals that `explain` never shows. */
+  readonly told?: RefusalFact;
 };
 
 /** A value, or the reason why there is none. Expected refusals are values; only unexpected failures are thrown. */
@@ -38,6 +46,30 @@ export function refuse(
   if (typeof said === "string") return { ok: false, refusal: { code, message: said, ...hints } };
   const [message, chinese] = said;
   return { ok: false, refusal: { code, message, chinese, ...hints } };
+}
+
+/** Refuses a field of a request with `invalid_parameter`; the message begins with the field's name. */
+export function refuseField(field: string, withoutField: Words): ReturnType<typeof refuse> {
+  const [english, chinese] = withoutField;
+  const words: Words = [`${field}: ${english}`, `${field}：${chinese}`];
+  return refuse("invalid_parameter", words, { field, withoutField });
+}
+
+/** Refuses by a fact, whose row has the code and the message. */
+export function refuseFact<Name extends FactName>(
+  fact: Name,
+  values: ValuesOf<Name>,
+  hints: Omit<Refusal, "code" | "message" | "chinese" | "told"> = {},
+): ReturnType<typeof refuse> {
+  const told = { fact, values };
+  return refuse(REFUSALS[fact].code, factText(told), { told, ...hints });
+}
+
+/** Refuses a value from outside with `invalid_parameter`; the message contains the expected form and the value. */
+export function refuseValue(expected: string | Words, value: unknown): ReturnType<typeof refuse> {
+  const got = printableLiteral(value);
+  if (typeof expected === "string") return refuse("invalid_parameter", `${expected}; got ${got}`);
+  return refuse("invalid_parameter", [`${expected[0]}; got ${got}`, `${expected[1]}；收到 ${got}`]);
 }
 
 /** The message of a refusal in both languages; the English message twice if there is no Chinese message. */

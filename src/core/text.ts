@@ -1,6 +1,3 @@
-import type { Words } from "./language.ts";
-import { refuse } from "./outcome.ts";
-
 /**
  * Control, bidi and invisible characters, without the variation selectors that emoji need: ranges of a character class
  * that every dialect of regular expressions accepts.
@@ -131,11 +128,9 @@ export function printableLiteral(value: unknown): string {
   return `${codePoints.slice(0, MAX_LITERAL_CODE_POINTS).join("")}… (${codePoints.length} characters)`;
 }
 
-/** Refuses a value from outside with `invalid_parameter`; the message contains the expected form and the value. */
-export function refuseValue(expected: string | Words, value: unknown): ReturnType<typeof refuse> {
-  const got = printableLiteral(value);
-  if (typeof expected === "string") return refuse("invalid_parameter", `${expected}; got ${got}`);
-  return refuse("invalid_parameter", [`${expected[0]}; got ${got}`, `${expected[1]}；收到 ${got}`]);
+/** As `printableLiteral`, without the quotation marks. */
+export function printableName(name: string): string {
+  return printableLiteral(name).replace(/^"|"$/g, "");
 }
 
 /** The beginning of a text from outside, made safe for one line: escaped, redacted, at most 60 characters. */

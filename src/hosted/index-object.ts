@@ -2,6 +2,7 @@ import { DurableObject, type ObjectState } from "cloudflare:workers";
 import { NEW_MERCHANT } from "../core/control/operations/stores.ts";
 import type { FirstStore } from "./shared/settings.ts";
 import { accept, mapValue, refuse, type Outcome } from "../core/outcome.ts";
+import { refuseNoStore } from "../sandbox/at-store.ts";
 import { chooseStores, finishErasures } from "../sandbox/runtime/erase.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -149,7 +150,7 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
     },
     describeSandbox: (): Promise<Outcome<never>> | ReturnType<ReturnType<typeof objectOf>["describe"]> => {
       const first = store.stores.first();
-      if (first === undefined) return Promise.resolve(refuse("not_found", "there is no store yet"));
+      if (first === undefined) return Promise.resolve(refuseNoStore());
       return objectOf(env, first.id).describe().catch(throwObjectFailure);
     },
   };

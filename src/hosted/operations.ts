@@ -1,4 +1,4 @@
-import { HOSTED_MISSING_PARTS, missingPartMessage } from "../core/control/hosted-missing-parts.ts";
+import { HOSTED_MISSING_PARTS } from "../core/control/hosted-missing-parts.ts";
 import { refuse } from "../core/outcome.ts";
 import type { SandboxContext } from "../sandbox/sandbox.ts";
 
@@ -7,8 +7,9 @@ export type OperationOverrides = SandboxContext["operations"] & {};
 
 /** The operations that a hosted service does not have. */
 export const REFUSED_OPERATIONS: OperationOverrides = Object.fromEntries(
-  HOSTED_MISSING_PARTS.flatMap((part) => {
-    const refuseHere = () => Promise.resolve(refuse("state_conflict", missingPartMessage(part)));
-    return part.operations.map((name) => [name, refuseHere]);
+  HOSTED_MISSING_PARTS.flatMap(({ what: [english, chinese], operations, next }) => {
+    const words = [`a hosted service has no ${english}`, `托管服务没有${chinese}`] as const;
+    const refuseHere = () => Promise.resolve(refuse("state_conflict", words, { next }));
+    return operations.map((name) => [name, refuseHere]);
   }),
 );

@@ -3,6 +3,7 @@ import type { FirstStore } from "./shared/settings.ts";
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
 import { INDEX_NAME } from "./shared/marks.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { refuseNoStore } from "../sandbox/at-store.ts";
 import { runOperation } from "../sandbox/control/handlers.ts";
 import { finishErasures, resetStores } from "../sandbox/runtime/erase.ts";
 import { insertStore, type NewStore } from "../sandbox/runtime/seed.ts";
@@ -97,7 +98,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
 
   async describe(): Promise<Outcome<SandboxDescription>> {
     const { open } = this;
-    if (open === undefined) return refuse("not_found", "there is no store yet");
+    if (open === undefined) return refuseNoStore();
     const call = { storeId: open.storeId, id: "", requestId: "", body: undefined };
     return runOperation(open.sandbox.context, "describeSandbox", call);
   }

@@ -1,4 +1,4 @@
-import { NO_STORE } from "../core/control/protocol.ts";
+import { STORES_HINT } from "../core/control/protocol.ts";
 import type { Checkout } from "../core/checkout/checkout.ts";
 import { storeNow } from "../core/clock.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
@@ -87,7 +87,12 @@ export function findCheckout(
 
 /** The refusal of a store that does not exist. */
 export function refuseUnknownStore(storeId: string): Outcome<never> {
-  return refuse("not_found", [`${NO_STORE} ${storeId}`, `没有商店 ${storeId}`]);
+  return refuse("not_found", [`there is no store ${storeId}`, `没有商店 ${storeId}`], { next: STORES_HINT });
+}
+
+/** The refusal of a sandbox that has no store. */
+export function refuseNoStore(): Outcome<never> {
+  return refuse("not_found", "there is no store yet", { next: STORES_HINT });
 }
 
 /** The time by a store's clock, in milliseconds; real time if there is no such store. */

@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { HttpBody, ServerLimits, Service } from "../world.ts";
 import { isWholeBody } from "./http.ts";
-import { bodyLimit, bodyTooLargeError, LATE_REQUEST_ERROR, type RequestError } from "./server/requests.ts";
+import { bodyLimit, bodyTooLargeError, LATE_REQUEST_ERROR } from "./server/requests.ts";
 
 /** Statuses whose answers have no body. */
 const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -80,7 +80,7 @@ async function unlessAborted<Value>(request: Request, work: Value | Promise<Valu
 async function readBody(
   { body }: Request,
   { maxBytes, whenLate }: { readonly maxBytes: number } & Pick<Required<FetchOptions>, "whenLate">,
-): Promise<Outcome<Uint8Array, RequestError>> {
+): Promise<Outcome<Uint8Array>> {
   if (body === null) return accept(new Uint8Array());
   const reader = body.getReader();
   const done = new AbortController();

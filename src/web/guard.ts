@@ -2,7 +2,7 @@
 // core/network/proxy.ts, web/proxy.ts.
 import { checkHost, type AllowedHosts } from "../core/loopback.ts";
 import { hostHeaders } from "../core/network/public-url.ts";
-import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { accept, refuse, refuseFact, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
@@ -23,13 +23,10 @@ export function guardRequest(
   }
   const expectation = headerLines(request, "expect").find((value) => value.toLowerCase() !== "100-continue");
   if (expectation !== undefined) {
-    return refuse("invalid_request", `Expect may only be 100-continue; got ${printableLiteral(expectation)}`);
+    return refuseFact("expectation", { received: printableLiteral(expectation) });
   }
   if (!request.target.startsWith("/")) {
-    return refuse(
-      "invalid_request",
-      `the request target must be a path; got ${printableLiteral(request.target)}`,
-    );
+    return refuseFact("no_path", { received: printableLiteral(request.target) });
   }
   return accept(undefined);
 }
@@ -38,10 +35,7 @@ export function guardRequest(
 export function refuseBrowsers(request: HttpRequest): Outcome<void> {
   const [origin] = headerLines(request, "origin");
   if (origin === undefined) return accept(undefined);
-  return refuse(
-    "origin_not_allowed",
-    `this API is for servers, not for pages in a browser; got Origin ${printableLiteral(origin)}`,
-  );
+  return refuseFact("origin_not_allowed", { origin: printableLiteral(origin) });
 }
 
 /**

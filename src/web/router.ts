@@ -1,5 +1,5 @@
 import type { Words } from "../core/language.ts";
-import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { accept, refuseFact, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 
 /** The fields of every row in a routing table. */
@@ -39,14 +39,10 @@ export function createRouter<Row extends Route>(
     const shown = printableLiteral(path);
     const found = compiled.flatMap(({ taken, read }) => (read(path) === undefined ? [] : taken));
     if (found.length === 0)
-      return refuse("not_found", [`${owner[0]} has no ${shown}`, `${owner[1]}没有 ${shown}`]);
-    const allow = [...found, "OPTIONS"];
-    const got = printableLiteral(method);
-    const said = [
-      `${shown} takes ${allow.join(", ")}; got ${got}`,
-      `${shown} 只接受 ${allow.join("、")}；收到 ${got}`,
-    ] as const;
-    return refuse("method_not_allowed", said, { allow: allow.join(", ") });
+      return refuseFact("unknown_path", { owner: owner[0], chinese: owner[1], received: shown });
+    const methods = [...found, "OPTIONS"];
+    const values = { path: shown, methods, received: printableLiteral(method) };
+    return refuseFact("method_not_allowed", values, { allow: methods.join(", ") });
   };
 }
 

@@ -201,12 +201,15 @@ async function requestOf(
     retryAfterS,
   };
   const terms = requestedFaults(wanted);
-  if (!terms.ok)
-    throw refuseUsage(replaceFieldWithFlag(terms.refusal.message), "correct it; nothing was added");
+  if (!terms.ok) {
+    const { message, field = "", withoutField } = terms.refusal;
+    const told = withoutField === undefined ? message : `${FLAGS.get(field) ?? field}: ${withoutField[0]}`;
+    throw refuseUsage(told, "correct it; nothing was added");
+  }
   return wanted;
 }
 
-/** The option that corresponds to each field with which a refusal can begin. */
+/** The option that corresponds to each field of a refusal. */
 const FLAGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     "match.method": "--method",
@@ -219,11 +222,6 @@ const FLAGS: ReadonlyMap<string, string> = new Map(
     [FAULT_PARAMETERS.status.name]: "--status",
   }),
 );
-
-function replaceFieldWithFlag(message: string): string {
-  const [field = "", ...rest] = message.split(": ");
-  return [FLAGS.get(field) ?? field, ...rest].join(": ");
-}
 
 async function endOf(context: Context, until: SpanOrMoment | undefined): Promise<number | undefined> {
   if (until === undefined) return undefined;

@@ -1,7 +1,8 @@
 import { toIso } from "../../core/clock.ts";
-import { nextAfterError } from "../../core/errors.ts";
+import { errorRow } from "../../core/errors.ts";
 import type { CreateResult } from "../../client/api/client.ts";
 import type { Exchange } from "../../client/api/exchange.ts";
+import { PAYMENT_METHODS } from "../../core/checkout/checkout.ts";
 import type { CreateRequest } from "../../core/checkout/create-request.ts";
 import type { JournalEntry, KeyRefusal } from "../../core/checkout/journal.ts";
 import { formatAmount } from "../../core/money.ts";
@@ -138,11 +139,10 @@ function createProblem(
 }
 
 function nextAfterRefusal(
-  problem: Pick<Problem, "code" | "message">,
+  { code, message }: Pick<Problem, "code" | "message">,
   { noun, request }: CreateReport,
   entry: JournalEntry,
 ): string {
-  const { code } = problem;
   if (code === "idempotency_key_reused") {
     return entry.attempt === null
       ? "repeat the first request with this key exactly, or use another key"
@@ -151,8 +151,15 @@ function nextAfterRefusal(
   if (code === "order_conflict") {
     return "use the existing checkout, or another --order-id; once it has failed, expired or been cancelled, add --new-attempt";
   }
-  return nextAfterError(problem) ?? `correct it and run checkout ${noun.command} create again`;
+  // The first capability in the message is the missing one, whatever the words around it are.
+  const [capability = "<name>"] = CAPABILITY.exec(message) ?? [];
+  return (
+    errorRow(code)?.next?.replace("<name>", capability) ??
+    `correct it and run checkout ${noun.command} create again`
+  );
 }
+
+const CAPABILITY = new RegExp(`\\b(?:${PAYMENT_METHODS.join("|")}|[A-Z]{3})\\b`);
 
 /**
  * The command that determines the result of this create: same service, same body, same key. If a value cannot be quoted

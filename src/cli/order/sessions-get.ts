@@ -1,4 +1,4 @@
-import { nextAfterError } from "../../core/errors.ts";
+import { errorRow } from "../../core/errors.ts";
 import { sendRetrieve } from "../../client/api/client.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { checkoutFields, exchangeProblem, addExplanation } from "./exchange-report.ts";
@@ -51,7 +51,8 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
   const known = problem.code === "session_not_found" || problem.code === "invalid_session_id";
   const next = known
     ? `check the id${settings.isExplained ? ": checkout orders list and checkout sessions list show the ids" : ""}; checkout whoami shows which service and store were called`
-    : (nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was called");
+    : (errorRow(problem.code)?.next ??
+      "run the command again; checkout whoami shows which service was called");
   throw new Refused(addExplanation({ ...problem, next }, settings));
 }
 

@@ -1,4 +1,4 @@
-import { nextAfterError } from "../../core/errors.ts";
+import { errorRow } from "../../core/errors.ts";
 import type { Option } from "commander";
 import type { ServiceTarget } from "../../client/api/client.ts";
 import { DEFAULT_WAIT_MS, waitForGoal, type WaitGoal, type WaitResult } from "../../client/api/wait.ts";
@@ -71,7 +71,7 @@ function report(
   if (result.end === "failed") {
     const problem = exchangeProblem(result.exchange);
     const next =
-      nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was called";
+      errorRow(problem.code)?.next ?? "run the command again; checkout whoami shows which service was called";
     throw new Refused(addExplanation({ ...problem, next }, settings));
   }
   if (result.end === "unreachable_goal") {

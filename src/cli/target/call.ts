@@ -4,8 +4,6 @@ import {
   type ControlResult,
   type ControlTarget,
 } from "../../client/control/control.ts";
-import { nextWithoutPart } from "../../core/control/hosted-missing-parts.ts";
-import { NO_STORE } from "../../core/control/protocol.ts";
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { ErrorCode } from "../../core/errors.ts";
@@ -19,7 +17,6 @@ import {
   type Problem,
   unwrap,
 } from "../problem.ts";
-import { STORES_HINT } from "./named-store.ts";
 import { printableVersion } from "./notes.ts";
 import { TOKEN_VARIABLES } from "./surroundings.ts";
 
@@ -73,9 +70,8 @@ function problemOfCall(
       };
     }
     case "refusal": {
-      const { code, message } = result.error;
+      const { code, message, next: hint } = result.error;
       const hints = new Map(Object.entries({ ...NEXT_AFTER_TOKEN, ...nextAfter }));
-      const hint = message.startsWith(NO_STORE) ? STORES_HINT : nextWithoutPart(message);
       const next = hint ?? hints.get(code) ?? "correct the error and run the command again";
       // The sandbox misses what an option gives.
       const exitCode = code === "missing_parameter" ? EXIT.usage : exitCodeOfStatus(result.status);

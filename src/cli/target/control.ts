@@ -1,13 +1,13 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../../core/control/operations.ts";
-import type { ControlRole } from "../../core/control/protocol.ts";
+import { STORES_HINT, type ControlRole } from "../../core/control/protocol.ts";
 import { isLoopback, isSameServer, localOrigin } from "../../core/loopback.ts";
 import { isUuid, printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { stateFolderHint } from "../../host/folder/state-folder.ts";
 import { catchRefusal, EXIT, noSandboxProblem, Refused, refuseUsage, type Problem } from "../problem.ts";
-import { findNamedStore, requireOneStore, STORES_HINT, unknownStoreProblem } from "./named-store.ts";
+import { findNamedStore, requireOneStore, unknownStoreProblem } from "./named-store.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
 import { NO_CREDENTIALS, TOKEN_VARIABLES, type ValueWithSource, isOwnSandbox } from "./surroundings.ts";
 import { callAt, type CallWithRemedies } from "./call.ts";

@@ -81,6 +81,3 @@ const MAX_SHOWN = 10;
 function firstOf(stores: readonly string[]): string {
   return [...stores.slice(0, MAX_SHOWN), ...(stores.length > MAX_SHOWN ? ["…"] : [])].join(", ");
 }
-
-/** The hint after an unknown store. */
-export const STORES_HINT = "checkout stores list shows the stores";

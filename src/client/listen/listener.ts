@@ -176,7 +176,13 @@ export function createWebhookListener(world: Context["world"], options: Listener
     }
   };
   return {
-    service: { answer, refuse: ({ code, message }) => stray(ERRORS[code].status, message) },
+    service: {
+      answer,
+      refuse: ({ code, message }) => {
+        const { status } = ERRORS[code];
+        return stray(status === 408 || status === 413 || status === 431 ? status : 400, message);
+      },
+    },
     settled: async () => {
       context.search.stop();
       await Promise.all(pending);

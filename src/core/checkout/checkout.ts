@@ -1,7 +1,7 @@
 // Decides whether a create gets a 409 for its order or a 403 for its store. Unusable prices: core/checkout/price.ts.
 // Host and Origin: web/guard.ts. To add a field to checkouts, begin here; its column: store/checkout/checkouts.ts.
 import { printableLiteral } from "../text.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, refuseFact, type Outcome } from "../outcome.ts";
 
 /** The six values of `status` (interface 13). */
 export const STATUSES = ["created", "pending", "succeeded", "failed", "cancelled", "expired"] as const;
@@ -86,20 +86,19 @@ export function openCheckout(
 ): Outcome<Checkout> {
   const { id, object, terms, store, live, lifetimeMs } = input;
   if (!store.active) {
-    return refuse("store_inactive", `store ${store.id} is not active, so it cannot open a checkout`);
+    return refuseFact("store_inactive", { store: store.id });
   }
   if (!store.paymentMethods.includes(terms.paymentMethod)) {
-    return refuse("capability_missing", lacks("payment_method", terms.paymentMethod, store.paymentMethods));
+    const lacks = { field: "payment_method", received: terms.paymentMethod, active: store.paymentMethods };
+    return refuseFact("capability_missing", lacks);
   }
   if (!store.currencies.includes(terms.currency)) {
-    return refuse("capability_missing", lacks("currency", terms.currency, store.currencies));
+    const lacks = { field: "currency", received: terms.currency, active: store.currencies };
+    return refuseFact("capability_missing", lacks);
   }
   if (live !== undefined) {
-    return refuse(
-      "order_conflict",
-      `order_id ${printableLiteral(terms.orderId)} already has the ${live.object} ${live.id} with status ${live.status}; a new one can be created only after that one failed, was cancelled or expired`,
-      { conflictingCheckoutId: live.id },
-    );
+    const values = { ...live, order: printableLiteral(terms.orderId) };
+    return refuseFact("order_conflict", values, { conflictingCheckoutId: live.id });
   }
   return accept({
     ...terms,
@@ -110,9 +109,4 @@ export function openCheckout(
     createdAt: now,
     expiresAt: now + lifetimeMs,
   });
-}
-
-function lacks(field: string, value: string, active: readonly string[]): string {
-  const list = active.length === 0 ? "none" : active.join(", ");
-  return `${field} ${value} is not active for this store; active: ${list}`;
 }

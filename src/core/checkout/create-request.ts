@@ -4,17 +4,11 @@ import { PAYMENT_METHODS, type PurchaseTerms } from "./checkout.ts";
 import type { PriceTerms } from "./price.ts";
 import type { DomainName } from "../shape/wire-names.ts";
 import { isRecord } from "../json.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
-import {
-  SECRET_DESCRIPTION,
-  codePointLength,
-  containsSecret,
-  printableLiteral,
-  refuseValue,
-} from "../text.ts";
+import { accept, refuseFact, type Outcome } from "../outcome.ts";
+import { codePointLength, containsSecret, printableLiteral, printableName } from "../text.ts";
 
-/** The expected form in a refusal that does not repeat the value. */
-const NO_SECRET = `free of ${SECRET_DESCRIPTION}`;
+/** Marks the refusal that does not repeat the value. */
+const NO_SECRET = "no secret";
 
 const text = (minimum: number, maximum: number, expected: string) =>
   z.string(expected).check(
@@ -60,23 +54,19 @@ export type CreateRequest = z.infer<typeof createRequest>;
  */
 export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   if (!isRecord(body)) {
-    return refuseValue("the body must be a JSON object", body);
+    return refuseFact("no_object", { received: printableLiteral(body) });
   }
   const priced = Object.hasOwn(body, "price_id");
   const twice = priced ? SET_BY_PRICE.filter((field) => Object.hasOwn(body, field)) : [];
   if (twice.length > 0) {
-    return refuse(
-      "conflicting_parameters",
-      `price_id already sets amount, currency and payment method; leave out ${twice.join(", ")}, or leave out price_id`,
-    );
+    return refuseFact("conflicting_parameters", { fields: twice });
   }
   const schema = priced ? byPrice : bySum;
   const unknown = Object.keys(body).find((field) => !Object.hasOwn(schema.shape, field));
   if (unknown !== undefined) {
-    return refuse(
-      "unknown_parameter",
-      `${printableLiteral(unknown)} is not a field of this request; fields: ${Object.keys(schema.shape).join(", ")}`,
-    );
+    const known = Object.keys(schema.shape);
+    const [field, received] = [printableName(unknown), printableLiteral(unknown)];
+    return refuseFact("unknown_parameter", { field, received, fields: known });
   }
   const parsed = schema.safeParse(body);
   if (parsed.success) return accept(parsed.data);
@@ -123,7 +113,9 @@ export const CREATE_FIELDS = Object.keys(fields) as readonly CreateField[];
 /** The fault in the value of one field; undefined if the value is valid. */
 export function fieldFault(field: CreateField, value: unknown): string | undefined {
   const parsed = fields[field].safeParse(value);
-  return parsed.success ? undefined : mustBe(field, parsed.error.issues[0]?.message ?? "valid", value);
+  return parsed.success
+    ? undefined
+    : refuseForm(field, parsed.error.issues[0]?.message ?? "valid", value).refusal.message;
 }
 
 function refuseIssues(
@@ -133,15 +125,16 @@ function refuseIssues(
   const fieldOf = (issue: z.core.$ZodIssue): string => String(issue.path[0]);
   const missing = issues.find((issue) => !Object.hasOwn(body, fieldOf(issue)));
   if (missing !== undefined) {
-    return refuse("missing_parameter", `${fieldOf(missing)} is required: ${missing.message}`);
+    return refuseFact("missing_parameter", { field: fieldOf(missing), form: missing.message });
   }
   const [issue] = issues;
   if (issue === undefined) throw new Error("a failed parse names at least one issue");
   const field = fieldOf(issue);
-  return refuse("invalid_parameter", mustBe(field, issue.message, body[field]));
+  return refuseForm(field, issue.message, body[field]);
 }
 
-function mustBe(field: string, expected: string, value: unknown): string {
-  const got = expected === NO_SECRET ? "" : `; got ${printableLiteral(value)}`;
-  return `${field} must be ${expected}${got}`;
+function refuseForm(field: string, form: string, value: unknown): ReturnType<typeof refuseFact> {
+  return form === NO_SECRET
+    ? refuseFact("field_with_secret", { field })
+    : refuseFact("invalid_parameter", { field, form, received: printableLiteral(value) });
 }

@@ -3,8 +3,8 @@
 import { hash } from "node:crypto";
 import type { CheckoutObject } from "./checkout.ts";
 import type { CreateRequest } from "./create-request.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
-import { SECRET_DESCRIPTION, containsSecret, printableLiteral } from "../text.ts";
+import { accept, refuseFact, type Outcome } from "../outcome.ts";
+import { containsSecret, printableLiteral } from "../text.ts";
 
 /** How long the service remembers a key, in milliseconds by the store's clock: 30 days (decision 5). */
 export const IDEMPOTENCY_RETENTION_MS = 30 * 24 * 3_600_000;
@@ -33,22 +33,16 @@ const KEY = /^[\x20-\x7e]{8,128}$/;
 export function parseIdempotencyKey(values: readonly string[]): Outcome<string> {
   const [key] = values;
   if (key === undefined) {
-    return refuse(
-      "idempotency_key_missing",
-      "a create needs the header Idempotency-Key with 8 to 128 printable ASCII characters; use the same key when you retry",
-    );
+    return refuseFact("idempotency_key_missing", {});
   }
   if (values.length > 1) {
-    return refuse("idempotency_key_invalid", `one Idempotency-Key header was expected; got ${values.length}`);
+    return refuseFact("key_lines", { received: String(values.length) });
   }
   if (containsSecret(key)) {
-    return refuse("idempotency_key_invalid", `Idempotency-Key must not contain ${SECRET_DESCRIPTION}`);
+    return refuseFact("key_with_secret", {});
   }
   if (!KEY.test(key)) {
-    return refuse(
-      "idempotency_key_invalid",
-      `Idempotency-Key must have 8 to 128 printable ASCII characters; got ${key.length}: ${printableLiteral(key)}`,
-    );
+    return refuseFact("key_form", { received: `${key.length}: ${printableLiteral(key)}` });
   }
   return accept(key);
 }
@@ -71,10 +65,7 @@ export function replay(
   again: { readonly key: string; readonly fingerprint: string },
 ): Outcome<StoredResponse> {
   if (stored.fingerprint === again.fingerprint) return accept(stored);
-  return refuse(
-    "idempotency_key_reused",
-    `Idempotency-Key ${printableLiteral(again.key)} was used for another request; a retry must repeat path and body, a new request needs a new key`,
-  );
+  return refuseFact("idempotency_key_reused", { key: printableLiteral(again.key) });
 }
 
 /** Stands for the base URL of a state folder's sandbox, whose port can change; the store identifies the sandbox. */

@@ -1,6 +1,6 @@
 // The rules for a price, and the reasons for refusing one. Approval: core/readiness/admin-action.ts; the operations:
 // sandbox/checkout/prices.ts.
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, refuse, refuseFact, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import { MAX_PRICES, type PurchaseTerms } from "./checkout.ts";
 import type { Price } from "./shapes.ts";
@@ -24,10 +24,8 @@ export const PRICE_TERMS = [
  */
 export function priceForCheckout(id: string, price: Price | undefined): Outcome<Price> {
   if (price?.approved === true && !price.retired) return accept(price);
-  return refuse(
-    "invalid_parameter",
-    `price_id must name an approved price of this store; got ${printableLiteral(id)}, ${whyUnusable(price)}`,
-  );
+  const state = price === undefined ? "unknown" : price.retired ? "retired" : "unapproved";
+  return refuseFact(`${state}_price`, { price: printableLiteral(id) });
 }
 
 /**
@@ -74,10 +72,4 @@ function decideKnown(
       `价格 ${id} 已存在但未批准：见 checkout admin approve-price`,
     ]);
   return accept({ price: known, added: false });
-}
-
-function whyUnusable(price: Price | undefined): string {
-  if (price === undefined) return "which is not in its catalog: see checkout prices list";
-  if (price.retired) return "which is retired: choose another one from checkout prices list";
-  return "which is not approved: see checkout admin approve-price";
 }

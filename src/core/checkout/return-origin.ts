@@ -2,8 +2,8 @@
 import type { Checkout } from "./checkout.ts";
 import type { Words } from "../language.ts";
 import { LOOPBACK_NAMES, PORT_PATTERN } from "../loopback.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
-import { printableLiteral, refuseValue } from "../text.ts";
+import { accept, refuse, refuseValue, type Outcome } from "../outcome.ts";
+import { printableLiteral } from "../text.ts";
 
 /** A return address of a store: an origin (decision 19), and a path on it (decision 88). */
 export type ReturnOrigin = { readonly origin: string; readonly path: string };

@@ -46,7 +46,7 @@ export type CheckoutResponse = z.infer<typeof checkoutResponse>;
 export const errorResponse = z.object({
   ok: z.literal(false),
   request_id: z.string(),
-  error: z.object({ code: shortText, message: shortText }),
+  error: z.object({ code: shortText, message: shortText, next: z.optional(shortText) }),
 });
 /** A refusal as it appears in answers. */
 export type ErrorResponse = z.infer<typeof errorResponse>;
@@ -76,11 +76,14 @@ export function successBody(requestId: string, checkout: string): string {
 }
 
 /** The bytes of a refusal. */
-export function errorBody(requestId: string, { code, message }: Pick<Refusal, "code" | "message">): string {
+export function errorBody(
+  requestId: string,
+  { code, message, next }: Pick<Refusal, "code" | "message" | "next">,
+): string {
   return JSON.stringify({
     ok: false,
     request_id: requestId,
-    error: { code, message },
+    error: { code, message, ...(next !== undefined && { next }) },
   } satisfies ErrorResponse);
 }
 

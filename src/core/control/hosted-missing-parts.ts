@@ -41,19 +41,7 @@ export const HOSTED_MISSING_PARTS: readonly MissingPart[] = [
   },
 ];
 
-/** The refusal of an operation that belongs to this part. */
-export function missingPartMessage({ what: [english, chinese] }: MissingPart): Words {
-  return [`${BEGINNING}${english}`, `托管服务没有${chinese}`];
-}
-
-/** The suggested alternative after a refusal; undefined for other messages. */
-export function nextWithoutPart(message: string): string | undefined {
-  return HOSTED_MISSING_PARTS.find(({ what: [english] }) => message === `${BEGINNING}${english}`)?.next;
-}
-
 /** Whether a hosted service refuses an operation. */
 export function isRefusedWhenHosted(name: OperationName): boolean {
   return HOSTED_MISSING_PARTS.some(({ operations }) => operations.includes(name));
 }
-
-const BEGINNING = "a hosted service has no ";

@@ -6,7 +6,7 @@ import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
 import type { Words } from "../language.ts";
 import { isRecord } from "../json.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, refuseField, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import { checkoutOperations } from "./operations/checkout.ts";
 import { clockOperations } from "./operations/clock.ts";
@@ -113,14 +113,10 @@ function refuseIssue(
   const names = isUnknown ? wireFieldsAt(CONTROL_OPERATIONS[name].request, issue.path) : [];
   const known: Words =
     names.length === 0 ? ["", ""] : [`; allowed: ${names.join(", ")}`, `；可用字段：${names.join("、")}`];
-  return refuse(
-    "invalid_parameter",
-    [
-      `${field}: ${issue?.message ?? "is invalid"}${known[0]}; got ${got}`,
-      `${field}：${issue === undefined ? "无效" : chineseOf(issue)}${known[1]}；收到 ${got}`,
-    ],
-    { field },
-  );
+  return refuseField(field, [
+    `${issue?.message ?? "is invalid"}${known[0]}; got ${got}`,
+    `${issue === undefined ? "无效" : chineseOf(issue)}${known[1]}；收到 ${got}`,
+  ]);
 }
 
 /** The expected value in Chinese; the English text comes from zod. */

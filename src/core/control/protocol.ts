@@ -4,8 +4,8 @@ export const CONTROL_ROOT = "/__sandbox";
 export const CONTROL_PREFIX = `${CONTROL_ROOT}/`;
 /** Stands for the id of the sandbox's first store. */
 export const DEFAULT_STORE = "default";
-/** The beginning of the refusal for an unknown store. */
-export const NO_STORE = "there is no store";
+/** The hint after an unknown store. */
+export const STORES_HINT = "checkout stores list shows the stores";
 
 /** The response header with the version of the sandbox (decision 65). */
 export const VERSION_HEADER = "Checkout-Sandbox-Version";

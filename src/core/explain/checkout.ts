@@ -10,6 +10,7 @@ import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { timelineOf, type CheckoutStory, type StoryMaterial } from "./timeline.ts";
 
 const EMPTY_REFUSAL_FIELDS = {
+  fact: null,
   check: null,
   rule: null,
   decision: null,

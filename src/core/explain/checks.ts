@@ -9,13 +9,11 @@ export type RefusalCheck = {
   readonly rule: number | null;
   /** The entry in docs/decisions.md. */
   readonly decision: number;
-  /** The checked field or header, if the message of the refusal does not begin with it. */
+  /** The checked field or header, if all refusals with this code are about it. */
   readonly field: string | null;
-  /** The expected value, if the message does not contain it before "; got". */
+  /** The expected value, if it does not depend on the refusal. */
   readonly expected: Words | null;
-  /** Matches field, expected value and received value in a message without "; got". */
-  readonly message: RegExp | null;
-  /** Commands that help; `<scope>` is the scope in the message. */
+  /** Commands that help; `<scope>` and `<name>` stand for values of the refusal. */
   readonly next: readonly string[];
 };
 
@@ -76,7 +74,6 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
       "POST /v1/orders, POST /v1/checkout-sessions or GET /v1/checkout-sessions/<id>",
       "POST /v1/orders、POST /v1/checkout-sessions 或 GET /v1/checkout-sessions/<id>",
     ],
-    message: /^v1 has no (?<received>.+)$/,
     next: ["checkout assumptions"],
   },
   method_not_allowed: { name: "route", next: ["checkout assumptions"] },
@@ -121,7 +118,6 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     name: SCOPE,
     rule: 27,
     field: "Authorization",
-    message: /needs (?<expected>the scope \S+); (?<received>the API key has: .+)$/,
     next: ["checkout keys create --scopes <scope>"],
   },
   unsupported_content_type: { name: CONTENT, field: "Content-Type", next: VALID_CREATE_COMMAND },
@@ -129,27 +125,22 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     name: CONTENT,
     field: "body",
     expected: ["strict JSON in UTF-8, one object", "UTF-8 编码的严格 JSON，且为单个对象"],
-    message: /^the body is not strict JSON: (?<received>.+)$/,
     next: VALID_CREATE_COMMAND,
   },
   missing_parameter: { name: CONTENT, rule: 9, next: VALID_CREATE_COMMAND },
   invalid_parameter: {
     name: CONTENT,
     rule: 9,
-    message:
-      /^"(?<field>\w+)" has the number (?<received>.+), which cannot be kept exactly; (?<expected>.+)$/,
     next: VALID_CREATE_COMMAND,
   },
   unknown_parameter: {
     name: CONTENT,
     rule: 9,
-    message: /^(?<received>"(?<field>.*)") is not a field of this request; (?<expected>fields: .+)$/,
     next: VALID_CREATE_COMMAND,
   },
   conflicting_parameters: {
     name: CONTENT,
     rule: 10,
-    message: /^(?<field>\w+) already sets .+?; (?<expected>leave out .+)$/,
     next: VALID_CREATE_COMMAND,
   },
   idempotency_key_missing: { name: CONTENT, rule: 19, field: "Idempotency-Key", next: VALID_CREATE_COMMAND },
@@ -169,13 +160,11 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     name: STORE,
     rule: 6,
     expected: ["an active store", "已启用的商店"],
-    message: /^(?<received>store \S+ is not active)/,
     next: ["checkout admin activate"],
   },
   capability_missing: {
     name: STORE,
     rule: 6,
-    message: /^(?<field>\w+) (?<received>\S+) is not active for this store; (?<expected>active: .+)$/,
     next: ["checkout capabilities list", "checkout admin enable-capability <name>"],
   },
   order_conflict: {
@@ -186,14 +175,12 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
       "an order_id without an open or paid checkout, or the Idempotency-Key of its first request",
       "没有未完成或已支付收款单的订单号，或沿用其首个请求的 Idempotency-Key",
     ],
-    message: /already has (?<received>the \w+ \S+ with status \w+)/,
   },
   state_conflict: { name: ORDER, rule: 21 },
   session_not_found: {
     name: "session",
     field: "session_id",
     expected: ["the id of an order or a checkout session of this store", "本商店的订单或收银会话的 id"],
-    message: /with the id (?<received>.+)$/,
     next: LISTS,
   },
   internal_error: { name: "the service itself", expected: OWN_FAILURE, next: ["checkout sandbox logs"] },
@@ -203,7 +190,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
 /** The check that corresponds to a code. */
 export function checkOfCode(code: ErrorCode): RefusalCheck {
   const decision = errorRow(code)?.decision ?? CODES_DECISION;
-  return { rule: null, decision, field: null, expected: null, message: null, next: [], ...ROWS[code] };
+  return { rule: null, decision, field: null, expected: null, next: [], ...ROWS[code] };
 }
 
 /** The decision on the list of codes. */

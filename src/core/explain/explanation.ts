@@ -58,14 +58,31 @@ export const pendingEntry = z.object({
 });
 /** A pending change that happens automatically at its time. */
 export type PendingEntry = DomainOf<typeof pendingEntry>;
-/** One line of a story. */
-export type StoryEntry = DomainOf<typeof storyEntry>;
+/** A part of a line: pages emphasise the status of an answer and a likely cause. */
+export type LinePart = string | { readonly status: number } | { readonly cause: string };
+
+/** A line with what pages need beside its text: the parts of the text, and a name for lines without an id. */
+export type StoryEntry = Omit<DomainOf<typeof storyEntry>, "attempts"> & {
+  readonly parts?: readonly LinePart[];
+  readonly name?: string;
+  readonly attempts?: readonly (DomainOf<typeof storyAttempt> & Pick<StoryEntry, "parts">)[];
+};
+
+/** A text of parts, and the parts. */
+export function textOfParts(parts: readonly LinePart[]): Required<Pick<StoryEntry, "text" | "parts">> {
+  const text = parts.map((part) =>
+    typeof part === "string" ? part : "cause" in part ? ` (${part.cause})` : String(part.status),
+  );
+  return { text: text.join(""), parts };
+}
 
 /** The explanation of an object: its state, the reason, and what to do. */
 export const explanation = z.object({
   kind: z.enum(EXPLAINABLE_KINDS),
   id: z.string(),
   summary: z.string(),
+  /** The name of the refusal's sentence (core/refusals.ts); null if there is none. */
+  fact: z.nullable(z.string()),
   /** The check that refused the request, by its name in decision 3; null if no check did. */
   check: z.nullable(z.string()),
   /** The applicable rule of INTERFACE.md; null if there is none. */

@@ -7,9 +7,11 @@ import { parseJson } from "../json.ts";
 import { isReplay, findHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
 import { redactStored } from "../request/redaction.ts";
 import { english, type Translator } from "../language.ts";
+import { factParts, isRefusalFact } from "../refusals.ts";
 import { printable } from "../text.ts";
 import { checkOfCode, type RefusalCheck } from "./checks.ts";
 import type { RequestDifference, Explanation } from "./explanation.ts";
+import { olderParts } from "./older-refusals.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { requestEntry, type StoryRequest } from "./timeline.ts";
 
@@ -46,12 +48,13 @@ export function explainRequest(
   }
   const check = checkOfCode(code);
   const { name } = check;
-  const { field, expected, received, next } = partsOf(refused, check, say);
+  const { fact, field, expected, received, next } = partsOf(refused, check, say);
   // An unusable price is refused under the rule for creates that name a price, not under the rule of its error code.
   const { rule, decision } = field === PRICE_CHECK.field ? PRICE_CHECK : check;
   return {
     ...rest,
     summary: `${line} (${code}): ${refused.message}${goneOf(request, existing, say)}`,
+    fact,
     check: name,
     rule,
     decision,
@@ -67,6 +70,7 @@ export function explainRequest(
 const PRICE_CHECK = { field: "price_id", rule: 10, decision: 7 } as const;
 
 const NO_REFUSAL = {
+  fact: null,
   check: null,
   rule: null,
   field: null,
@@ -115,31 +119,26 @@ function goneOf(
   return existing === undefined && hadCheckout ? say(EXPLAIN_SENTENCES.checkoutGone) : "";
 }
 
-type Parts = Pick<Explanation, "field" | "expected" | "received" | "next">;
+type RefusalParts = Pick<Explanation, "fact" | "field" | "expected" | "received" | "next">;
 
-/**
- * The parts of a refusal. Our messages contain the expected value and, after "; got", the received value (decision 4);
- * other messages are parsed by their check. A command in a message takes precedence over the check's commands.
- */
-function partsOf({ message }: RefusedRequest, check: RefusalCheck, say: Translator): Parts {
-  const [said = "", advice] = message.split(/: see (?=checkout )/);
-  const at = said.lastIndexOf(GOT_MARKER);
-  const [expected, received] =
-    at < 0 ? [said, null] : [said.slice(0, at), said.slice(at + GOT_MARKER.length)];
-  const [, field = null] = /^([\w-]+) (?:must|is required)\b/.exec(said) ?? [];
-  const read = check.message?.exec(said)?.groups ?? {};
-  const [, scope = "<scope>"] = /the scope ([\w:]+)/.exec(said) ?? [];
-  const named = (line: string): string =>
-    line.replace("<scope>", scope).replace("<name>", read["received"] ?? "<name>");
+/** The parts of a refusal: from its fact, otherwise from its code. */
+function partsOf(refused: RefusedRequest, check: RefusalCheck, say: Translator): RefusalParts {
+  const { told, message } = refused;
+  if (told === undefined) return olderParts(message, check, say);
+  const parts = isRefusalFact(told) ? factParts(told) : undefined;
+  const expected = parts?.expected ?? check.expected;
+  const { scope = "<scope>", received: name = "<name>" } = told?.values ?? {};
   return {
-    field: read["field"] ?? field ?? check.field,
-    expected: read["expected"] ?? (check.expected && say(check.expected)) ?? expected,
-    received: read["received"] ?? received,
-    next: advice === undefined ? check.next.map(named) : [advice],
+    fact: told?.fact ?? null,
+    field: parts?.field ?? check.field,
+    expected: expected === null ? message : say(expected),
+    received: parts?.received ?? null,
+    next:
+      parts?.next === undefined
+        ? check.next.map((line) => line.replace("<scope>", String(scope)).replace("<name>", String(name)))
+        : [parts.next],
   };
 }
-
-const GOT_MARKER = "; got ";
 
 /** The received value of the header that a check reads; null if there is none. */
 function receivedOf(code: string, { headers }: RefusedRequest): string | null {

@@ -1,5 +1,5 @@
 import type { Words } from "../language.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, refuseField, type Outcome } from "../outcome.ts";
 import { isSecretInAddress, printableLiteral, SECRET_DESCRIPTION, SECRET_DESCRIPTION_ZH } from "../text.ts";
 import { parseEventTypes } from "../checkout/event-types.ts";
 import { isApiAction, type FaultAction } from "./actions.ts";
@@ -32,7 +32,7 @@ const WORDS_OF = {
 export function parseFaultTerms(wanted: FaultRequest): Outcome<FaultTerms> {
   const { action, match = {} } = wanted;
   const refused = strangeField(wanted) ?? strangeParameter(wanted) ?? strangeValue(wanted);
-  if (refused !== undefined) return refuse("invalid_parameter", refused);
+  if (refused !== undefined) return refused;
   const types = match.eventType === undefined ? undefined : parseEventTypes([match.eventType]);
   if (types?.ok === false) return types;
   const valueOf = (field: keyof typeof FAULT_PARAMETERS): number | null => {
@@ -61,7 +61,7 @@ export function parseFaultTerms(wanted: FaultRequest): Outcome<FaultTerms> {
   });
 }
 
-function strangeField({ action, match = {} }: FaultRequest): Words | undefined {
+function strangeField({ action, match = {} }: FaultRequest): ReturnType<typeof refuseField> | undefined {
   const isApi = isApiAction(action);
   const [what, own, others] = isApi
     ? [WORDS_OF.api, API_MATCH_FIELDS, DELIVERY_MATCH_FIELDS]
@@ -69,42 +69,46 @@ function strangeField({ action, match = {} }: FaultRequest): Words | undefined {
   const strange = Object.entries(others).find(([name]) => match[name as keyof typeof match] !== undefined);
   if (strange === undefined) return undefined;
   const names = Object.values(own).join(", ");
-  return [
-    `match.${strange[1]}: ${action} is for ${what[0]}, which are matched by ${names}, order_id, nth and probability`,
-    `match.${strange[1]}：${action} 用于${what[1]}，可用 ${names}、order_id、nth 和 probability 筛选`,
-  ];
+  return refuseField(`match.${strange[1]}`, [
+    `${action} is for ${what[0]}, which are matched by ${names}, order_id, nth and probability`,
+    `${action} 用于${what[1]}，可用 ${names}、order_id、nth 和 probability 筛选`,
+  ]);
 }
 
-function strangeParameter({ action, ...wanted }: FaultRequest): Words | undefined {
+function strangeParameter({ action, ...wanted }: FaultRequest): ReturnType<typeof refuseField> | undefined {
   const given = Object.entries<FaultParameter>(FAULT_PARAMETERS).filter(
     ([field]) => wanted[field as keyof typeof FAULT_PARAMETERS] !== undefined,
   );
   const strange = given.find(([, { of }]) => !of.includes(action))?.[1];
   if (strange === undefined) return undefined;
   const { name, of } = strange;
-  return [
-    `${name}: applies only to ${of.join(", ")}; got it with ${action}`,
-    `${name}：用于 ${of.join("、")}；却与 ${action} 一起给出`,
-  ];
+  return refuseField(name, [
+    `applies only to ${of.join(", ")}; got it with ${action}`,
+    `用于 ${of.join("、")}；却与 ${action} 一起给出`,
+  ]);
 }
 
-function strangeValue({ action, match = {}, latencyMs = 0 }: FaultRequest): Words | undefined {
+function strangeValue({
+  action,
+  match = {},
+  latencyMs = 0,
+}: FaultRequest): ReturnType<typeof refuseField> | undefined {
   const { path = "", orderId = "" } = match;
   const secret = isSecretInAddress(path) ? "path" : isSecretInAddress(orderId) ? "order_id" : undefined;
   if (secret !== undefined)
-    return [
-      `match.${secret}: must not contain ${SECRET_DESCRIPTION}`,
-      `match.${secret}：不得包含${SECRET_DESCRIPTION_ZH}`,
-    ];
+    return refuseField(`match.${secret}`, [
+      `must not contain ${SECRET_DESCRIPTION}`,
+      `不得包含${SECRET_DESCRIPTION_ZH}`,
+    ]);
   if (match.path !== undefined && !new RegExp(PATH_PATTERN).test(match.path))
-    return [
-      `match.path: expected a path of v1 such as /v1/orders or /v1/checkout-sessions/*; got ${printableLiteral(match.path)}`,
-      `match.path：应为 v1 的路径，如 /v1/orders 或 /v1/checkout-sessions/*；收到 ${printableLiteral(match.path)}`,
-    ];
+    return refuseField("match.path", [
+      `expected a path of v1 such as /v1/orders or /v1/checkout-sessions/*; got ${printableLiteral(match.path)}`,
+      `应为 v1 的路径，如 /v1/orders 或 /v1/checkout-sessions/*；收到 ${printableLiteral(match.path)}`,
+    ]);
   if (isApiAction(action) && latencyMs > MAX_API_LATENCY_MS)
-    return [
-      `${FAULT_PARAMETERS.latencyMs.name}: expected at most ${MAX_API_LATENCY_MS} for an answer; got ${latencyMs}`,
-      `${FAULT_PARAMETERS.latencyMs.name}：响应至多 ${MAX_API_LATENCY_MS}；收到 ${latencyMs}`,
-    ];
+    return refuseField(FAULT_PARAMETERS.latencyMs.name, [
+      `expected at most ${MAX_API_LATENCY_MS} for an answer; got ${latencyMs}`,
+      `响应至多 ${MAX_API_LATENCY_MS}；收到 ${latencyMs}`,
+    ]);
   return undefined;
 }

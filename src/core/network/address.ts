@@ -1,7 +1,6 @@
 import ipaddr from "ipaddr.js";
 import { isLoopback } from "../loopback.ts";
-import { accept, type Outcome } from "../outcome.ts";
-import { refuseValue } from "../text.ts";
+import { accept, refuseValue, type Outcome } from "../outcome.ts";
 
 /** An address that a server listens on in addition to loopback, in the form of `--listen`: `0.0.0.0`, `::1`. */
 export type ListenAddress = string;

@@ -1,6 +1,7 @@
 // The content of the request log. Redaction of all stored texts: core/request/redaction.ts. Writing the log:
 // sandbox/runtime/request-log.ts; finding the requests of an order: store/request/order-index.ts.
 import { parseJson } from "../json.ts";
+import type { RefusalFact } from "../refusals.ts";
 import { codePointLength, cutText, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";
 import type { RefusedEntry, RequestEntry } from "./shapes.ts";
@@ -22,8 +23,13 @@ export type LoggedRequest = Omit<RequestEntry, "message" | "byDrill" | "realAt">
  */
 export type FoundRequest = LoggedRequest & { readonly replays: readonly LoggedRequest[] };
 
-/** The refused request and its reason, with the id of the checkout that it conflicts with. */
-export type RefusedRequest = RefusedEntry & { readonly met?: string | undefined };
+/** The refused request and its reason. */
+export type RefusedRequest = RefusedEntry & {
+  /** The id of the checkout that the request conflicts with. */
+  readonly met?: string | undefined;
+  /** The reason as a fact; null if the code says all, undefined in a line of a version that stored only the message. */
+  readonly told?: RefusalFact | null | undefined;
+};
 
 /** A filter of requests; null matches everything. */
 export type RequestFilter = {

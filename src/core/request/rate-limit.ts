@@ -1,4 +1,4 @@
-import { accept, type Outcome, type Refusal } from "../outcome.ts";
+import { accept, refuseFact, type Outcome } from "../outcome.ts";
 
 /** The rule of a token bucket: requests per second, and the burst after a pause (decision 17). */
 export type RateLimit = { readonly perSecond: number; readonly burst: number };
@@ -34,23 +34,9 @@ export function takeToken(
   const tokens = Math.min(limit.burst, before.tokens + gained);
   if (tokens >= wanted) return { bucket: { tokens: tokens - wanted, at: now }, outcome: accept(undefined) };
   const retryAfterSeconds = Math.max(1, Math.ceil((wanted - tokens) / limit.perSecond));
+  const values = { perSecond: limit.perSecond, seconds: retryAfterSeconds };
   return {
     bucket: { tokens, at: now },
-    outcome: {
-      ok: false,
-      refusal: rateLimitRefusal(
-        retryAfterSeconds,
-        `more than ${limit.perSecond} requests a second with this ${BUCKET_OWNER}`,
-      ),
-    },
+    outcome: refuseFact("rate_limited", values, { retryAfterSeconds }),
   };
-}
-
-/** The refusal of a rate-limited request; `why` is the first half of the message. */
-export function rateLimitRefusal(
-  retryAfterSeconds: number,
-  why = `too many requests with this ${BUCKET_OWNER}`,
-): Refusal {
-  const message = `${why}; try again in ${retryAfterSeconds} s`;
-  return { code: "rate_limited", message, retryAfterSeconds };
 }

@@ -1,6 +1,6 @@
 import { parseEventTypes, matchesPatterns } from "../checkout/event-types.ts";
-import { accept, mapValue, refuse, type Outcome } from "../outcome.ts";
-import { printableLiteral, refuseValue } from "../text.ts";
+import { accept, mapValue, refuse, refuseValue, type Outcome } from "../outcome.ts";
+import { printableLiteral } from "../text.ts";
 
 /** A target for events of certain types: `order.*=http://localhost:3000/orders`. */
 export type ForwardRoute = { readonly pattern: string; readonly url: string };

@@ -1,5 +1,4 @@
-import { accept, type Outcome } from "../outcome.ts";
-import { refuseValue } from "../text.ts";
+import { accept, refuseValue, type Outcome } from "../outcome.ts";
 import { DEFAULT_HEADER_NAMES } from "./signature.ts";
 import type { HeaderNames } from "./webhook.ts";
 

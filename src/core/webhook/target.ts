@@ -1,9 +1,9 @@
 import ipaddr from "ipaddr.js";
 import { loopbackAddresses, PORT_PATTERN } from "../loopback.ts";
 import { isNeverSentTo, isPublicAddress } from "../network/ranges.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, refuse, refuseValue, type Outcome } from "../outcome.ts";
 import { quote } from "../shell/quote.ts";
-import { codePointLength, printableLiteral, refuseValue } from "../text.ts";
+import { codePointLength, printableLiteral } from "../text.ts";
 
 /** Maximum length of an endpoint's address, in characters. */
 const MAX_URL_LENGTH = 2048;

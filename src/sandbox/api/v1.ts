@@ -11,8 +11,8 @@ import { parseAuthorization, refuseUnknownKey, requireScope, type Scope } from "
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { CREATE_PATHS, parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { accept, mapValue, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
-import { SECRET_DESCRIPTION, isUuid, printableLiteral } from "../../core/text.ts";
+import { accept, mapValue, refuseFact, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { isUuid, printableLiteral } from "../../core/text.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { refuseBrowsers } from "../../web/guard.ts";
@@ -167,7 +167,7 @@ async function retrieve(
   if (!query.ok) return query;
   const { session_id: sessionId = "" } = params;
   if (!isUuid(sessionId)) {
-    return refuse("invalid_session_id", `the session id must be a UUID; got ${printableLiteral(sessionId)}`);
+    return refuseFact("invalid_session_id", { received: printableLiteral(sessionId) });
   }
   const found = await retrieveCheckout(context, caller, sessionId.toLowerCase());
   if (!found.ok) return found;
@@ -201,16 +201,8 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
  */
 function refuseLive({ store }: ApiContext): Outcome<never> {
   const first = store.stores.first();
-  if (first !== undefined && isApproved(productionOf(store.adminActions.of(first.id)))) {
-    return refuse(
-      "environment_not_allowed",
-      "v1 accepts only test credentials, even after production was approved",
-    );
-  }
-  return refuse(
-    "production_approval_missing",
-    "live credentials need production approval, and v1 accepts only test credentials",
-  );
+  const isOpen = first !== undefined && isApproved(productionOf(store.adminActions.of(first.id)));
+  return refuseFact(isOpen ? "environment_not_allowed" : "production_approval_missing", {});
 }
 
 /** Parses content type, JSON, Idempotency-Key and body (decision 3). */
@@ -238,31 +230,27 @@ function refuseTokens(
   { idempotencyKey, request }: { readonly idempotencyKey: string; readonly request: CreateRequest },
 ): Outcome<void> {
   const isToken = (text: string): boolean => text.includes(controlToken) || text.includes(adminToken);
-  if (isToken(idempotencyKey))
-    return refuse("idempotency_key_invalid", `Idempotency-Key must not contain ${SECRET_DESCRIPTION}`);
+  if (isToken(idempotencyKey)) return refuseFact("key_with_secret", {});
   const held = Object.entries(request).find(([, value]) => typeof value === "string" && isToken(value));
   if (held === undefined) return accept(undefined);
-  return refuse("invalid_parameter", `${held[0]} must not contain ${SECRET_DESCRIPTION}`);
+  return refuseFact("field_with_token", { field: held[0] });
 }
 
 /** Refuses a query: v1 has no query parameters, and unknown input is not silently ignored. */
 function refuseQuery({ query }: AreaRequest): Outcome<void> {
   if (query === "") return accept(undefined);
-  return refuse("unknown_parameter", `v1 has no query parameters; got ${printableLiteral(query)}`);
+  return refuseFact("query", { received: printableLiteral(query) });
 }
 
 function checkContentType(request: HttpRequest): Outcome<void> {
   const types = headerLines(request, "content-type");
   const encodings = headerLines(request, "content-encoding").join(", ");
   if (types.length !== 1 || !JSON_TYPE.test(types[0] ?? "")) {
-    const got = types.length === 0 ? "none" : printableLiteral(types.join(", "));
-    return refuse("unsupported_content_type", `Content-Type must be application/json; got ${got}`);
+    const received = types.length === 0 ? "none" : printableLiteral(types.join(", "));
+    return refuseFact("content_type", { received });
   }
   if (encodings !== "" && encodings.toLowerCase() !== "identity") {
-    return refuse(
-      "unsupported_content_type",
-      `the body must have no Content-Encoding; got ${printableLiteral(encodings)}`,
-    );
+    return refuseFact("content_encoding", { received: printableLiteral(encodings) });
   }
   return accept(undefined);
 }

@@ -9,7 +9,7 @@ import {
 import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
 import { createEvent } from "../../core/checkout/event.ts";
 import { fingerprint, replay, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
-import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, refuseFact, type Outcome } from "../../core/outcome.ts";
 import { priceForCheckout } from "../../core/checkout/price.ts";
 import { settlementOf } from "../../core/checkout/reserved-order-id.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
@@ -99,7 +99,7 @@ export async function retrieveCheckout(
   const { store, world } = context;
   const checkout = store.checkouts.find(credential.storeId, id);
   if (checkout === undefined) {
-    return refuse("session_not_found", `this store has no checkout session or order with the id ${id}`);
+    return refuseFact("session_not_found", { received: id });
   }
   const now = storeNow(credential.clock, world.now());
   return accept(await currentCheckout(context, checkout, now));

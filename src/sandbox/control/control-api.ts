@@ -3,7 +3,6 @@ import {
   DEFAULT_STORE,
   INSTANCE_HEADER,
   LEASE_HEADER,
-  NO_STORE,
   OPERATION_HEADER,
   VERSION_HEADER,
   type ControlRole,
@@ -26,7 +25,7 @@ import { headerLines, splitTarget } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
-import { refuseUnknownStore } from "../at-store.ts";
+import { refuseNoStore, refuseUnknownStore } from "../at-store.ts";
 import type { OperationCall, OperationContext } from "./handler.ts";
 import { runOperation } from "./handlers.ts";
 import { admitToControl } from "../control-admission.ts";
@@ -160,7 +159,7 @@ function findStore({ store }: ControlContext, storeId: string): Outcome<string> 
     return store.stores.names(storeId) === undefined ? refuseUnknownStore(storeId) : accept(storeId);
   }
   const first = store.stores.first();
-  return first === undefined ? refuse("not_found", `${NO_STORE} yet`) : accept(first.id);
+  return first === undefined ? refuseNoStore() : accept(first.id);
 }
 
 /** The fields of a query, each at most once. Refuses with `invalid_parameter`. */

@@ -11,8 +11,7 @@ import {
 } from "../../core/fault/fault.ts";
 import type { ApiAction } from "../../core/fault/actions.ts";
 import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
-import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
-import { rateLimitRefusal } from "../../core/request/rate-limit.ts";
+import { accept, refuseFact, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
 import { StorageUnavailable, storageFailure } from "../../store/connection/storage-failure.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";
@@ -79,8 +78,11 @@ async function applyFault(context: ApiFaultContext, faultable: FaultableCall): P
 /** The answer of a fault that prevents the request from being handled. */
 const SUBSTITUTE_ANSWERS = {
   status: statusAnswer,
-  rate_limit: ({ retryAfterS }, requestId) =>
-    answerRefusal(requestId, rateLimitRefusal(retryAfterS ?? FAULT_PARAMETERS.retryAfterS.default)),
+  rate_limit: ({ retryAfterS }, requestId) => {
+    const seconds = retryAfterS ?? FAULT_PARAMETERS.retryAfterS.default;
+    const told = refuseFact("too_many_requests", { seconds }, { retryAfterSeconds: seconds });
+    return answerRefusal(requestId, told.refusal);
+  },
   storage_full: (_fault, requestId) =>
     answerRefusal(requestId, storageRefusal(new StorageUnavailable(storageFailure("disk_full")))),
   reset: (_fault, requestId) => ({ ...createUnanswered(requestId), reset: true }),

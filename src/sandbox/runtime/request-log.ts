@@ -10,6 +10,7 @@ import {
 import { REAL_CLOCK, storeNow, type StoreClock } from "../../core/clock.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { redactStored } from "../../core/request/redaction.ts";
+import type { RefusalFact } from "../../core/refusals.ts";
 import { cutText, redactValues } from "../../core/text.ts";
 import type { RefusedLine } from "../../store/request/refused-index.ts";
 import type { RequestFile } from "../../store/request/request-file.ts";
@@ -375,6 +376,15 @@ function factsOf({
       headers: redactHeaders(rawHeaders, redact),
       body: cutBody(redactBody(sent, redact)),
       met: refusal.conflictingCheckoutId,
+      told: redactFact(refusal.told, redact),
     },
   };
+}
+
+function redactFact(told: RefusalFact | undefined, redact: (text: string) => string): RefusalFact | null {
+  if (told === undefined) return null;
+  const values = Object.entries(told.values).map(
+    ([name, value]) => [name, typeof value === "string" ? redact(value) : value] as const,
+  );
+  return { fact: told.fact, values: Object.fromEntries(values) };
 }

@@ -1,11 +1,9 @@
 import type { IncomingMessage } from "node:http";
-import type { HttpRequest, ServerLimits, UnreadableRequest } from "../../world.ts";
+import { refuseFact, type Refusal } from "../../core/outcome.ts";
+import type { HttpRequest, ServerLimits } from "../../world.ts";
 import { toOriginForm } from "../http.ts";
 import { isFromOutside } from "./connections.ts";
 import { SERVER_LIMITS, DEFAULT_LIMITS } from "./limits.ts";
-
-/** The reason why a request could not be read. */
-export type RequestError = Pick<UnreadableRequest, "code" | "message">;
 
 /** Maximum number of bytes in the body of a request. */
 export function bodyLimit(
@@ -27,7 +25,7 @@ export function requestOf(
 export function readBody(
   incoming: IncomingMessage,
   limits: ServerLimits,
-): Uint8Array | RequestError | Promise<Uint8Array | RequestError | undefined> {
+): Uint8Array | Refusal | Promise<Uint8Array | Refusal | undefined> {
   const bodyBytes = bodyLimit(incoming.url ?? "", limits);
   return (
     readErrorOf(incoming, bodyBytes) ?? headErrorOf(incoming, limits) ?? receiveBody(incoming, bodyBytes)
@@ -38,19 +36,16 @@ export function readBody(
 function readErrorOf(
   { httpVersion, headers, rawHeaders }: IncomingMessage,
   bodyBytes: number,
-): RequestError | undefined {
+): Refusal | undefined {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
-    return { code: "invalid_request", message: `HTTP/1.1 was expected; got HTTP/${httpVersion}` };
+    return refuseFact("http_version", { received: `HTTP/${httpVersion}` }).refusal;
   }
   if (rawHeaders.length > SERVER_LIMITS.headerLines * 2) {
-    return {
-      code: "headers_too_large",
-      message: `a request may have at most ${SERVER_LIMITS.headerLines} header lines`,
-    };
+    return refuseFact("header_lines", { most: SERVER_LIMITS.headerLines }).refusal;
   }
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {
-    return { code: "invalid_request", message: "the only supported transfer coding is chunked" };
+    return refuseFact("transfer_coding", {}).refusal;
   }
   const declared = headers["content-length"];
   return declared !== undefined && Number(declared) > bodyBytes ? bodyTooLargeError(bodyBytes) : undefined;
@@ -60,7 +55,7 @@ function readErrorOf(
 function headErrorOf(
   { method = "", url = "", rawHeaders }: IncomingMessage,
   { largerHeads }: ServerLimits,
-): RequestError | undefined {
+): Refusal | undefined {
   if (largerHeads === undefined) return undefined;
   const { below, headBytes } = largerHeads;
   const isLarger = below.some((path) => url.startsWith(path) && /^[/?]?$/.test(url.charAt(path.length)));
@@ -68,11 +63,8 @@ function headErrorOf(
   return method.length + url.length + bytesOf(rawHeaders) > limit ? headError(limit) : undefined;
 }
 
-function headError(limit: number): RequestError {
-  return {
-    code: "headers_too_large",
-    message: `the request line and headers may have at most ${limit} bytes`,
-  };
+function headError(most: number): Refusal {
+  return refuseFact("head_bytes", { most }).refusal;
 }
 
 /** The bytes of names and values, which Node decodes as Latin-1. */
@@ -86,15 +78,15 @@ function bytesOf(rawHeaders: readonly string[]): number {
 export const NO_BODY = new Uint8Array();
 
 /** The error for a body above its limit. */
-export function bodyTooLargeError(bodyBytes: number): RequestError {
-  return { code: "body_too_large", message: `a body may have at most ${bodyBytes} bytes` };
+export function bodyTooLargeError(most: number): Refusal {
+  return refuseFact("body_too_large", { most }).refusal;
 }
 
 /** Receives the whole body; an error if it is above the limit; undefined if the client disconnected. */
 function receiveBody(
   incoming: IncomingMessage,
   bodyBytes: number,
-): Uint8Array | Promise<Uint8Array | RequestError | undefined> {
+): Uint8Array | Promise<Uint8Array | Refusal | undefined> {
   const { headers } = incoming;
   if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return NO_BODY;
   return new Promise((resolve) => {
@@ -115,24 +107,15 @@ function receiveBody(
 }
 
 /** The error for a request that did not arrive in time. */
-export const LATE_REQUEST_ERROR: RequestError = {
-  code: "request_timeout",
-  message: `the whole request must arrive within ${SERVER_LIMITS.requestMs / 1000} s, its headers within ${SERVER_LIMITS.headersMs / 1000} s`,
-};
-
-/** Errors of Node's parser with a specific code; all others are `invalid_request`. */
-const PARSER_REFUSALS: ReadonlyMap<string, RequestError> = new Map(
-  Object.entries({
-    HPE_HEADER_OVERFLOW: {
-      code: "headers_too_large",
-      message: "the request line and headers are too large for this server",
-    },
-    ERR_HTTP_REQUEST_TIMEOUT: LATE_REQUEST_ERROR,
-  }),
-);
+export const LATE_REQUEST_ERROR: Refusal = refuseFact("request_timeout", {
+  seconds: SERVER_LIMITS.requestMs / 1000,
+  headSeconds: SERVER_LIMITS.headersMs / 1000,
+}).refusal;
 
 /** The reason to refuse a request that Node's parser could not read. */
-export function parserError(error: NodeJS.ErrnoException): RequestError {
-  const known = PARSER_REFUSALS.get(error.code ?? "");
-  return known ?? { code: "invalid_request", message: `the request is not valid HTTP/1.1: ${error.message}` };
+export function parserError({ code, message }: NodeJS.ErrnoException): Refusal {
+  if (code === "HPE_HEADER_OVERFLOW") return refuseFact("head_overflow", {}).refusal;
+  return code === "ERR_HTTP_REQUEST_TIMEOUT"
+    ? LATE_REQUEST_ERROR
+    : refuseFact("invalid_http", { reason: message }).refusal;
 }

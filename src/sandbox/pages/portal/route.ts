@@ -7,7 +7,6 @@ import {
   type RequestOf,
 } from "../../../core/control/operations.ts";
 import { ERRORS } from "../../../core/errors.ts";
-import type { Words } from "../../../core/language.ts";
 import { accept, refuse, wordsOf, type Outcome, type Refusal } from "../../../core/outcome.ts";
 import { isSameSecret } from "../../../core/credential.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
@@ -340,7 +339,7 @@ async function refusedPage(
       action: call.path,
       fields,
       field: fieldOf(refusal, form, fields),
-      words: removeFieldName(wordsOf(refusal)),
+      words: refusal.withoutField ?? wordsOf(refusal),
     },
   };
   if (storeId === "" || !requireStore(context, again).ok) return { ok: false, refusal };
@@ -361,19 +360,13 @@ async function refusedPage(
 
 /** The form's field that a refusal is about; empty if it is not about a field. */
 function fieldOf(
-  { field, message }: Refusal,
+  { field: named = "" }: Refusal,
   { field: usual = "", names = {} }: RefusedPage,
   fields: Fields,
 ): string {
-  const named = field ?? /^([\w.]+): /.exec(message)?.[1] ?? "";
   const wire = named.split(".").findLast((part) => !/^\d+$/.test(part)) ?? "";
   const name = names[wire] ?? wire;
   return name !== "" && (fields.has(name) || wire in names) ? name : usual;
-}
-
-/** A sentence without the name of the field next to which it is shown. */
-function removeFieldName([english, chinese]: Words): Words {
-  return [english.replace(/^[\w.]+: /, ""), chinese.replace(/^[\w.]+：/, "")];
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { PAYMENT_METHODS } from "../../../../core/checkout/checkout.ts";
 import { explainAmountFault } from "../../../../core/money.ts";
-import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
+import { accept, refuseField, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral, displayText } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { selectField, inputField, suggestions, checkbox, filledFields } from "../fields.ts";
@@ -32,14 +32,10 @@ export function parsePriceForm(fields: ReadonlyMap<string, string>): Outcome<unk
   const text = fields.get("amount_minor") ?? "";
   const expected = explainAmountFault(text, currency);
   if (expected !== undefined)
-    return refuse(
-      "invalid_parameter",
-      [
-        `amount_minor: expected ${expected[0]}; got ${printableLiteral(text)}`,
-        `amount_minor：应为 ${expected[1]}；收到 ${printableLiteral(text)}`,
-      ],
-      { field: "amount_minor" },
-    );
+    return refuseField("amount_minor", [
+      `expected ${expected[0]}; got ${printableLiteral(text)}`,
+      `应为 ${expected[1]}；收到 ${printableLiteral(text)}`,
+    ]);
   const { description = "", price_id: id, ...rest } = filledFields(fields, FIELDS);
   const approved = fields.get("approved") === "yes";
   return accept({ ...rest, id, description, amount_minor: Number(text), currency, approved });

@@ -1,7 +1,6 @@
-import { refuseValue } from "../../../../core/text.ts";
 import { toIso } from "../../../../core/clock.ts";
 import { decodeRequest } from "../../../../core/control/operations.ts";
-import { accept, addField, mapValue, type Outcome } from "../../../../core/outcome.ts";
+import { accept, addField, mapValue, refuseValue, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { inputField } from "../fields.ts";

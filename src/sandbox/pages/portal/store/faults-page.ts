@@ -11,7 +11,7 @@ import {
   parseProbabilityText,
 } from "../../../../core/fault/text.ts";
 import type { Words } from "../../../../core/language.ts";
-import { accept, addField, refuse, type Outcome } from "../../../../core/outcome.ts";
+import { accept, addField, refuseField, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
@@ -72,14 +72,14 @@ export function parseFaultForm(
   const delay = latency === undefined ? accept(undefined) : addField("latency", parseSpan(latency));
   if (!delay.ok) return delay;
   const end = until === undefined ? undefined : parseSpanOrMomentText(until);
-  if (until !== undefined && end === undefined) return refuseField("until", A_SPAN_OR_MOMENT, until);
+  if (until !== undefined && end === undefined) return refuseText("until", A_SPAN_OR_MOMENT, until);
   const parsed = probability === undefined ? undefined : parseProbabilityText(probability);
   if (probability !== undefined && parsed === undefined)
-    return refuseField("probability", A_PROBABILITY, probability);
+    return refuseText("probability", A_PROBABILITY, probability);
   const number = Object.entries(filledFields(fields, [...NUMBERS, "nth"])).find(
     ([, text]) => !/^\d+$/.test(text),
   );
-  if (number !== undefined) return refuseField(number[0], A_WHOLE_NUMBER, number[1]);
+  if (number !== undefined) return refuseText(number[0], A_WHOLE_NUMBER, number[1]);
   const at = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.spanMs);
   const narrowed = { ...match, nth: nth && Number(nth), probability: parsed };
   const isNarrowed = Object.values(narrowed).some((value) => value !== undefined);
@@ -95,15 +95,10 @@ export function parseFaultForm(
   });
 }
 
-function refuseField(name: string, [english, chinese]: Words, got: string): Outcome<never> {
-  return refuse(
-    "invalid_parameter",
-    [
-      `${name}: expected ${english}; got ${printableLiteral(got)}`,
-      `${name}：应为${chinese}；收到 ${printableLiteral(got)}`,
-    ],
-    { field: name },
-  );
+/** Refuses the text that a field of the form has. */
+function refuseText(name: string, [english, chinese]: Words, text: string): ReturnType<typeof refuseField> {
+  const got = printableLiteral(text);
+  return refuseField(name, [`expected ${english}; got ${got}`, `应为${chinese}；收到 ${got}`]);
 }
 
 function row(view: View, fault: FaultEntry): TableRow {

@@ -1,0 +1,46 @@
+// Refusals in the request log of an older version, which stored only the message: their parts are read from the words
+// of those versions, which no longer change. Newer refusals are facts: core/refusals.ts.
+import type { Translator } from "../language.ts";
+import type { RefusalCheck } from "./checks.ts";
+import type { Explanation } from "./explanation.ts";
+
+/** Field, expected and received value in a message without "; got". */
+const SHAPES = [
+  /^v1 has no (?<received>.+)$/,
+  /needs (?<expected>the scope (?<scope>[\w:]+)); (?<received>the API key has: .+)$/,
+  /^the body is not strict JSON: (?<received>.+)$/,
+  /^"(?<field>\w+)" has the number (?<received>.+), which cannot be kept exactly; (?<expected>.+)$/,
+  /^(?<received>"(?<field>.*)") is not a field of this request; (?<expected>fields: .+)$/,
+  /^(?<field>\w+) already sets .+?; (?<expected>leave out .+)$/,
+  /^(?<received>store \S+ is not active), so/,
+  /^(?<field>\w+) (?<received>\S+) is not active for this store; (?<expected>active: .+)$/,
+  /already has (?<received>the \w+ \S+ with status \w+)/,
+  /checkout session or order with the id (?<received>.+)$/,
+  /^(?<field>[\w-]+) (?:must|is required)\b/,
+];
+const GOT = "; got ";
+
+/** The parts of a refusal of an older version. A command in its message takes precedence over the check's commands. */
+export function olderParts(
+  message: string,
+  check: RefusalCheck,
+  say: Translator,
+): Pick<Explanation, "fact" | "field" | "expected" | "received" | "next"> {
+  const [said = "", advice] = message.split(/: see (?=checkout )/);
+  const at = said.lastIndexOf(GOT);
+  const read = new Map(
+    SHAPES.toReversed().flatMap((shape) => Object.entries(shape.exec(said)?.groups ?? {})),
+  );
+  const named = (line: string): string =>
+    line
+      .replace("<scope>", read.get("scope") ?? "<scope>")
+      .replace("<name>", read.get("received") ?? "<name>");
+  return {
+    fact: null,
+    field: read.get("field") ?? check.field,
+    expected:
+      read.get("expected") ?? (check.expected ? say(check.expected) : at < 0 ? said : said.slice(0, at)),
+    received: read.get("received") ?? (at < 0 ? null : said.slice(at + GOT.length)),
+    next: advice === undefined ? check.next.map(named) : [advice],
+  };
+}
