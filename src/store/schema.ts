@@ -29,7 +29,7 @@ import {
   DELIVERY_ATTEMPTS_DDL,
   REPLAYED_ATTEMPTS_DDL,
 } from "./webhook/delivery-attempts.ts";
-import { ENDPOINT_CA_DDL, ENDPOINTS_DDL } from "./webhook/endpoints.ts";
+import { ENDPOINT_CA_DDL, ENDPOINT_REASONS_DDL, ENDPOINTS_DDL } from "./webhook/endpoints.ts";
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 
 /**
@@ -85,6 +85,7 @@ export const SANDBOX_FILE: FileKind = {
     ATTEMPT_FACTS_DDL,
     ENDPOINT_CA_DDL,
     LOG_OPENINGS_MIGRATION,
+    ENDPOINT_REASONS_DDL,
   ],
   filesToMoveAway: "all but journal.db* in its folder",
 };

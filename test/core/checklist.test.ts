@@ -68,6 +68,7 @@ function endpoint(more: Partial<EndpointFact> = {}): EndpointFact {
     url: HOOKS,
     state: "enabled",
     reason: null,
+    cause: null,
     pausedBy: null,
     subject: SUBJECT,
     drill: drill(),

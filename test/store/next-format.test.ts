@@ -59,9 +59,9 @@ test("the formats are what they are", () => {
     currentSchemaVersion(kind),
   ]);
   expect(formats).toEqual([
-    [30, 37],
+    [30, 38],
     [30, 30],
-    [30, 37],
+    [30, 38],
     [10, 14],
   ]);
 });
@@ -91,8 +91,8 @@ test("the next formats are applied once, with a backup of the one before, also t
   }
 });
 
-test("attempts and endpoints of the formats before their new columns keep their rows, and have no value in them", () => {
-  for (const format of [31, 33, 34, 35]) {
+test("attempts and endpoints of the formats before their new columns keep their rows, and have no value in them; a reason gets its name", () => {
+  for (const format of [31, 33, 34, 35, 36]) {
     const path = join(tempFolder(), "sandbox.db");
     const older = open(path, {
       ...SANDBOX_FILE,
@@ -107,7 +107,12 @@ test("attempts and endpoints of the formats before their new columns keep their 
     const end = { finished_at: 5, milliseconds: 4, status: null, error: "unreachable", next_at: 9 };
     older.exec(
       ROWS +
-        insertion("endpoints", { id: endpoint_id, store_id }) +
+        insertion("endpoints", {
+          id: endpoint_id,
+          store_id,
+          state: "disabled",
+          reason: "it was switched off",
+        }) +
         insertion("events", { id: event_id, store_id }) +
         insertion("deliveries", { id: delivery_id, store_id, endpoint_id, event_id }) +
         insertion("delivery_attempts", { delivery_id, ...end }) +
@@ -122,7 +127,10 @@ test("attempts and endpoints of the formats before their new columns keep their 
     });
     if (!opened.ok) throw new Error(opened.refusal.message);
     const { endpoints, deliveryAttempts, close } = opened.value;
-    expect([format, endpoints.of(STORE)]).toMatchObject([format, [{ id: endpoint_id, ca: null }]]);
+    expect([format, endpoints.of(STORE)]).toMatchObject([
+      format,
+      [{ id: endpoint_id, ca: null, reason: "switched_off" }],
+    ]);
     expect([format, deliveryAttempts.of(delivery_id)]).toMatchObject([
       format,
       [

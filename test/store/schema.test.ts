@@ -212,6 +212,8 @@ test("a format stays as it is: a change of a schema is one more migration, noted
     "4e6cc12ebc250e7a",
     // The file of openings beside a log.
     "4fb204237d10cf26",
+    // The reasons for an endpoint's state by their names.
+    "8fba1e15fdff19eb",
   ]);
   expect(digests(REQUESTS_FILE)).toEqual(["e42b38f512779c7b"]);
   expect(digests(JOURNAL_FILE)).toEqual([

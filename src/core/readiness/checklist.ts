@@ -5,11 +5,11 @@ import { isApproved, isGateOpen } from "./admin-action.ts";
 import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
 import { risksIn } from "./drills/judge-sentences.ts";
-import { reasonWords } from "../webhook/endpoint.ts";
 import { drillWords } from "./drill-text.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 import { hasOrderEvents } from "./drills/webhook.ts";
 import { english, type Translator, type Words } from "../language.ts";
+import { reasonWords } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
 import { proofOf, worstProof, type Proof } from "./proof.ts";
@@ -200,9 +200,9 @@ function webhookItem(facts: ReadinessFacts, say: Translator): ItemFinding {
   const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
   const paused: Evidence[] = known
     .filter(({ state }) => state === "paused")
-    .map(({ id, url, reason }) => ({
-      what: say(READINESS_SENTENCES.endpointPaused(url, say(reasonWords(reason ?? "")))),
-      reference: id,
+    .map((one) => ({
+      what: say(READINESS_SENTENCES.endpointPaused(one.url, say(reasonWords(one)))),
+      reference: one.id,
       at: null,
     }));
   const [first] = known;

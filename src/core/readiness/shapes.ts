@@ -51,7 +51,15 @@ export const waiver = z.object({ drill: z.enum(DRILL_KINDS), reason: note, at: m
 /** The merchant's statement that a drill is not needed for now, with the reason. */
 export type Waiver = DomainOf<typeof waiver>;
 
-const shownEndpoint = { id: true, kind: true, url: true, state: true, reason: true, pausedBy: true } as const;
+const shownEndpoint = {
+  id: true,
+  kind: true,
+  url: true,
+  state: true,
+  reason: true,
+  cause: true,
+  pausedBy: true,
+} as const;
 const endpointFact = z.extend(z.pick(endpoint, shownEndpoint), {
   /** The subject that a drill of the current state would have. */
   subject: z.string(),

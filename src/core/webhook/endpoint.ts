@@ -5,50 +5,58 @@ import type { EndpointEntry } from "./shapes.ts";
 export type EndpointState = Endpoint["state"];
 
 /** An address to which events of a store are delivered. Times are milliseconds by the store's clock. */
-export type Endpoint = Omit<EndpointEntry, "pausedBy"> & { readonly storeId: string };
+export type Endpoint = Omit<EndpointEntry, "pausedBy" | "cause"> & {
+  readonly storeId: string;
+  /** The name of one of `ENDPOINT_REASONS`. */
+  readonly reason: string | null;
+};
 
 /** An endpoint in its current state, and the cause of its pause. */
 export type EffectiveEndpoint = EndpointEntry & Pick<Endpoint, "storeId">;
 
-/** Reasons for an endpoint that was disabled or removed manually. Any other reason for being disabled is a failure. */
-export const MANUAL_REASONS = { off: "it was switched off", removed: "it was removed" } as const;
+/** Why an endpoint is paused or disabled (decision 13). The first five names are stored. */
+const ENDPOINT_REASONS = {
+  switched_off: () => ["it was switched off", "已手动停用"],
+  removed: () => ["it was removed", "已删除"],
+  gone: () => ["it answered 410 Gone", "接收端返回了 410 Gone"],
+  no_success: () => ["no delivery succeeded for 120 hours", "120 小时内没有推送成功"],
+  listener_disconnected: () => ["its listener went away", "监听程序已断开"],
+  by_request: () => ["it was paused by request", "已手动暂停"],
+  drill: (name) => [
+    `checkout checklist run ${name} holds its events back`,
+    `checkout checklist run ${name} 暂缓推送其事件`,
+  ],
+} satisfies Readonly<Record<string, (value: string) => Words>>;
 
-/** Reasons for an endpoint that was disabled automatically (decision 13). */
-export const AUTOMATIC_REASONS = {
-  gone: "it answered 410 Gone",
-  hopeless: "no delivery succeeded for 120 hours",
-} as const;
+const REASONS: ReadonlyMap<string, (value: string) => Words> = new Map(Object.entries(ENDPOINT_REASONS));
 
 /** The reason for pausing an endpoint whose `checkout listen` is disconnected. */
-export const LISTENER_AWAY_REASON = "its listener went away";
+export const LISTENER_DISCONNECTED = "listener_disconnected" satisfies keyof typeof ENDPOINT_REASONS;
 
-const BY_REQUEST = "it was paused by request";
-const heldByDrill = (name: string): string => `checkout checklist run ${name} holds its events back`;
+/** The reasons of users; for any other reason a disabled endpoint has failed. */
+export const MANUAL_REASONS: ReadonlySet<string | null> = new Set([null, "switched_off", "removed"]);
 
-/** The reasons in Chinese, by their English texts, which are stored. */
-const REASONS: ReadonlyMap<string, string> = new Map([
-  [MANUAL_REASONS.off, "已手动停用"],
-  [MANUAL_REASONS.removed, "已删除"],
-  [AUTOMATIC_REASONS.gone, "接收端返回了 410 Gone"],
-  [AUTOMATIC_REASONS.hopeless, "120 小时内没有推送成功"],
-  [LISTENER_AWAY_REASON, "监听程序已断开"],
-  [BY_REQUEST, "已手动暂停"],
-]);
-
-/** The reason for an endpoint's state, in both languages. */
-export function reasonWords(reason: string): Words {
-  const [, drill] = /^checkout checklist run (\S+) holds its events back$/.exec(reason) ?? [];
-  if (drill !== undefined) return [reason, `checkout checklist run ${drill} 暂缓推送其事件`];
-  return [reason, REASONS.get(reason) ?? reason];
+/** The reason for an endpoint's state. A text of an older version or of another program is shown as it is. */
+export function reasonWords({ reason, cause }: Pick<EndpointEntry, "reason" | "cause">): Words {
+  return (cause && REASONS.get(cause.fact)?.(cause.value)) ?? [reason ?? "", reason ?? ""];
 }
 
 /** The current state of an endpoint; `heldBy` is the drill that holds the store's webhooks, if any (decision 66). */
 export function effectiveEndpoint(endpoint: Endpoint, heldBy: string | undefined): EffectiveEndpoint {
   const { state, reason } = endpoint;
-  if (state === "enabled" && heldBy !== undefined) {
-    return { ...endpoint, state: "paused", reason: heldByDrill(heldBy), pausedBy: "drill" };
-  }
-  if (state !== "paused") return { ...endpoint, pausedBy: null };
-  const pausedBy = reason === LISTENER_AWAY_REASON ? "listener" : "request";
-  return { ...endpoint, reason: reason ?? BY_REQUEST, pausedBy };
+  if (state === "enabled" && heldBy !== undefined)
+    return withReason({ ...endpoint, state: "paused", pausedBy: "drill" }, "drill", heldBy);
+  if (state !== "paused") return withReason({ ...endpoint, pausedBy: null }, reason);
+  const pausedBy = reason === LISTENER_DISCONNECTED ? "listener" : "request";
+  return withReason({ ...endpoint, pausedBy }, reason ?? "by_request");
+}
+
+function withReason(
+  endpoint: Omit<EffectiveEndpoint, "cause">,
+  fact: string | null,
+  value = "",
+): EffectiveEndpoint {
+  const cause = fact === null ? null : { fact, value };
+  const [english] = reasonWords({ reason: fact, cause });
+  return { ...endpoint, cause, reason: cause && english };
 }

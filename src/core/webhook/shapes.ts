@@ -6,6 +6,9 @@ import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 import { ATTEMPT_MAKERS, DELIVERY_ERRORS, DELIVERY_STATES } from "./delivery.ts";
 
+/** Why an endpoint is paused or disabled: a name, and the drill that holds its events. */
+const endpointCause = z.object({ fact: z.string(), value: z.string() });
+
 /** An address to which events of a store are delivered. */
 export const endpoint = z.object({
   id: z.uuid(),
@@ -25,6 +28,8 @@ export const endpoint = z.object({
   state: z.enum(["enabled", "paused", "disabled"]),
   /** Why the endpoint is paused or disabled. */
   reason: z.nullable(z.string()),
+  /** The reason without words; null if the reason is a text of its own, or if there is none. */
+  cause: z.nullable(endpointCause),
   /** A drill, a disconnected listener, or a request to the control API. */
   pausedBy: z.nullable(z.enum(["drill", "listener", "request"])),
   /** Time of the first failure since the last success; null after a success. */
@@ -118,6 +123,7 @@ export const signingSecrets = z.object({ inForce: z.array(z.string()), retired: 
 
 nameSchemas({
   Endpoint: endpoint,
+  EndpointCause: endpointCause,
   Event: eventEntry,
   DeliveryAttempt: deliveryAttempt,
   Delivery: deliveryEntry,

@@ -4,7 +4,7 @@ import { REAL_CLOCK, storeNow } from "../../core/clock.ts";
 import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
 import {
   effectiveEndpoint,
-  LISTENER_AWAY_REASON,
+  LISTENER_DISCONNECTED,
   type Endpoint,
   type EffectiveEndpoint,
 } from "../../core/webhook/endpoint.ts";
@@ -36,10 +36,14 @@ const DEFAULT_PAGE = 100;
 const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused", leave: "paused" } as const;
 
 /** An endpoint; if nothing is delivered for its store, its reason says so. */
-function addHold({ heldBack }: Pick<OperationContext, "heldBack">, endpoint: Endpoint): Endpoint {
+function addHold(
+  { heldBack }: Pick<OperationContext, "heldBack">,
+  endpoint: EffectiveEndpoint,
+): EffectiveEndpoint {
   const hold = heldBack(endpoint.storeId);
-  if (hold === undefined || endpoint.reason !== null) return endpoint;
-  return { ...endpoint, reason: `nothing is delivered: ${hold}` };
+  const isOwn = endpoint.cause !== null && endpoint.cause.fact !== "by_request";
+  if (hold === undefined || isOwn) return endpoint;
+  return { ...endpoint, cause: null, reason: `nothing is delivered: ${hold}` };
 }
 
 /** The handlers of operations on endpoints, events and deliveries. */
@@ -47,7 +51,7 @@ export const webhookHandlers = {
   listEndpoints: async (context, { storeId }) => {
     const endpoints = context.store.endpoints.of(storeId);
     return accept({
-      endpoints: endpoints.map((endpoint) => currentEndpoint(context, addHold(context, endpoint))),
+      endpoints: endpoints.map((endpoint) => addHold(context, currentEndpoint(context, endpoint))),
     });
   },
   addEndpoint: async (context, { storeId, body }) => {
@@ -64,7 +68,7 @@ export const webhookHandlers = {
         ? await removeEndpoint(context, ref)
         : await setEndpointState(context, ref, {
             state: STATE_AFTER[action],
-            ...(action === "leave" ? { reason: LISTENER_AWAY_REASON } : {}),
+            ...(action === "leave" ? { reason: LISTENER_DISCONNECTED } : {}),
           });
     return changed.ok ? accept(currentEndpoint(context, changed.value)) : changed;
   },

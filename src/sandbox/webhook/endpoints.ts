@@ -1,7 +1,7 @@
 import { ALL_EVENTS, parseEventTypes, matchesPatterns } from "../../core/checkout/event-types.ts";
 import {
-  LISTENER_AWAY_REASON,
-  MANUAL_REASONS,
+  effectiveEndpoint,
+  LISTENER_DISCONNECTED,
   reasonWords,
   type Endpoint,
 } from "../../core/webhook/endpoint.ts";
@@ -119,11 +119,11 @@ export function setEndpointState(
   ref: EndpointRef,
   {
     state,
-    reason = state === "disabled" ? MANUAL_REASONS.off : null,
+    reason = state === "disabled" ? "switched_off" : null,
   }: Pick<Endpoint, "state"> & Partial<Pick<Endpoint, "reason">>,
 ): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint) => {
-    if (reason === LISTENER_AWAY_REASON && endpoint.kind !== "listener")
+    if (reason === LISTENER_DISCONNECTED && endpoint.kind !== "listener")
       return refuse("state_conflict", [
         `endpoint ${endpoint.id} has no listener that could leave; to hold its deliveries: pause`,
         `接收端 ${endpoint.id} 没有监听程序；要暂停推送，请使用 pause`,
@@ -138,7 +138,7 @@ export function setEndpointState(
 export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint, now) => {
     dropEndpoint(context.store, endpoint.id, now);
-    return accept({ ...endpoint, state: "disabled", reason: MANUAL_REASONS.removed });
+    return accept({ ...endpoint, state: "disabled", reason: "removed" });
   });
 }
 
@@ -319,10 +319,10 @@ export function findEvent(
 }
 
 /** The refusal of an action on a disabled endpoint. */
-export function isOff({ id, reason }: Endpoint): Outcome<never> {
-  const [why, chinese] = reasonWords(reason ?? MANUAL_REASONS.off);
+export function isOff(endpoint: Endpoint): Outcome<never> {
+  const [why, chinese] = reasonWords(effectiveEndpoint(endpoint, undefined));
   return refuse("state_conflict", [
-    `endpoint ${id} is disabled: ${why}; enable it first`,
-    `接收端 ${id} 已停用：${chinese}；请先启用`,
+    `endpoint ${endpoint.id} is disabled: ${why}; enable it first`,
+    `接收端 ${endpoint.id} 已停用：${chinese}；请先启用`,
   ]);
 }

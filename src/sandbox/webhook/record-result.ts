@@ -8,7 +8,7 @@ import {
   KEPT_ANSWER_BYTES,
   type DeliverySchedule,
 } from "../../core/webhook/delivery.ts";
-import { AUTOMATIC_REASONS, LISTENER_AWAY_REASON, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { LISTENER_DISCONNECTED, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
@@ -71,7 +71,7 @@ export function recordAttemptResult(
     if (delivery.cause === "replay" && verdict.state === "succeeded")
       settleByReplay(context, { replay: delivery, number }, now);
   }
-  if (isPaused) store.endpoints.setState(endpoint.id, "paused", LISTENER_AWAY_REASON);
+  if (isPaused) store.endpoints.setState(endpoint.id, "paused", LISTENER_DISCONNECTED);
   else if (!isFree)
     judgeEndpoint(
       context,
@@ -114,14 +114,13 @@ function judgeEndpoint(
 ): void {
   const { endpoint, taken, gone } = said;
   if (endpoint.state !== "enabled") return;
-  if (gone) return store.endpoints.setState(endpoint.id, "disabled", AUTOMATIC_REASONS.gone);
+  if (gone) return store.endpoints.setState(endpoint.id, "disabled", "gone");
   if (taken) {
     if (endpoint.failingSince !== null) store.endpoints.setFailingSince(endpoint.id, null);
     return;
   }
   const since = endpoint.failingSince ?? now;
-  if (hasFailedTooLong(since, now))
-    store.endpoints.setState(endpoint.id, "disabled", AUTOMATIC_REASONS.hopeless);
+  if (hasFailedTooLong(since, now)) store.endpoints.setState(endpoint.id, "disabled", "no_success");
   else if (endpoint.failingSince === null) store.endpoints.setFailingSince(endpoint.id, since);
 }
 

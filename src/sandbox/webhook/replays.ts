@@ -142,11 +142,10 @@ function retryEndpoint(
 }
 
 function isPaused(endpoint: Endpoint): Outcome<never> {
-  const { id, reason } = effectiveEndpoint(endpoint, undefined);
-  const [why, chinese] = reasonWords(reason ?? "");
+  const [why, chinese] = reasonWords(effectiveEndpoint(endpoint, undefined));
   return refuse("state_conflict", [
-    `endpoint ${id} is paused: ${why}; its deliveries are sent when it is enabled`,
-    `接收端 ${id} 已暂停：${chinese}；启用后才会推送`,
+    `endpoint ${endpoint.id} is paused: ${why}; its deliveries are sent when it is enabled`,
+    `接收端 ${endpoint.id} 已暂停：${chinese}；启用后才会推送`,
   ]);
 }
 

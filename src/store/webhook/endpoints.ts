@@ -40,6 +40,18 @@ export const ENDPOINT_CA_DDL = `
 ALTER TABLE endpoints ADD COLUMN ca TEXT;
 `;
 
+/** The migration from reasons as sentences to their names. */
+export const ENDPOINT_REASONS_DDL = `
+UPDATE endpoints SET reason = CASE reason
+  WHEN 'it was switched off' THEN 'switched_off'
+  WHEN 'it was removed' THEN 'removed'
+  WHEN 'it answered 410 Gone' THEN 'gone'
+  WHEN 'no delivery succeeded for 120 hours' THEN 'no_success'
+  WHEN 'its listener went away' THEN 'listener_disconnected'
+  ELSE reason END
+WHERE reason IS NOT NULL;
+`;
+
 const ENDPOINT = columnsOf<Endpoint & Removal>("endpoints", ENDPOINTS_DDL + ENDPOINT_CA_DDL);
 
 /** The endpoints of stores. The row of a removed endpoint is kept for the audit, but is no longer found. */

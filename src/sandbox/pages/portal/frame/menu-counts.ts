@@ -14,7 +14,6 @@ type MenuCounts = {
 };
 
 const MAX_SHOWN = 99;
-const BY_HAND: ReadonlySet<string | null> = new Set([null, ...Object.values(MANUAL_REASONS)]);
 
 /** Reads the numbers of the menu, with indexes, counting only as far as the menu shows. */
 export function menuCounts(context: PortalContext, storeId: string): MenuCounts {
@@ -43,5 +42,5 @@ export function hasFailingEndpoint({ store }: Pick<PortalContext, "store">, stor
 
 /** Whether an endpoint is failing: it did not accept the last attempts, or it was disabled because of failures. */
 export function isFailing({ failingSince, state, reason }: Endpoint): boolean {
-  return failingSince !== null || (state === "disabled" && !BY_HAND.has(reason));
+  return failingSince !== null || (state === "disabled" && !MANUAL_REASONS.has(reason));
 }

@@ -1,6 +1,6 @@
-import { reasonWords } from "../../../../core/webhook/endpoint.ts";
 import { ALL_EVENTS, EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
-import type { EffectiveEndpoint } from "../../../../core/webhook/endpoint.ts";
+import { reasonWords } from "../../../../core/webhook/endpoint.ts";
+import type { EndpointEntry } from "../../../../core/webhook/shapes.ts";
 import type { EndpointHealth } from "../../../../store/webhook/delivery-health.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
@@ -10,7 +10,6 @@ import { copyableText, momentWithDate, labelledValue, table, listTime } from "..
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_WORDS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
-import type { EndpointEntry } from "../../../../core/webhook/shapes.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -80,16 +79,14 @@ export function eventTypesText({ eventTypes }: Pick<EndpointEntry, "eventTypes">
 }
 
 /** The state of an endpoint: enabled, failing, disabled or paused, with the reason. */
-export function endpointState({
-  state,
-  reason,
-  pausedBy,
-  failingSince,
-}: Pick<EffectiveEndpoint, "state" | "reason" | "pausedBy" | "failingSince">): Html {
+export function endpointState(
+  endpoint: Pick<EndpointEntry, "state" | "reason" | "cause" | "pausedBy" | "failingSince">,
+): Html {
+  const { state, reason, pausedBy, failingSince } = endpoint;
   const isFailing = state === "enabled" && failingSince !== null;
   const kind = isFailing ? "bad" : { enabled: "good", paused: "warn", disabled: "bad" }[state];
   const by = pausedBy === null ? "" : html` <span class="hint">${WEBHOOK_TEXTS.pausedBy[pausedBy]}</span>`;
-  const why = reason === null ? "" : html` <span class="hint why">${reasonWords(reason)}</span>`;
+  const why = reason === null ? "" : html` <span class="hint why">${reasonWords(endpoint)}</span>`;
   const since =
     failingSince === null
       ? ""
