@@ -9,7 +9,7 @@ import {
   type StoryDelivery,
   type StoryAttempt,
 } from "./delivery.ts";
-import type { PendingEntry, StoryEntry } from "./explanation.ts";
+import { textOfParts, type LinePart, type PendingEntry, type StoryEntry } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
@@ -100,7 +100,10 @@ export function groupDeliveries(
       of: event.id,
       status: isJoint ? null : (attempts.at(-1)?.status ?? null),
       durationMs: only?.milliseconds ?? null,
-      text: `→ ${where}  ${isJoint ? (likeness(pair, telling) ?? "") : pairText(pair, telling)}`,
+      ...textOfParts([
+        `→ ${where}  `,
+        ...(isJoint ? [likeness(pair, telling) ?? ""] : pairParts(pair, telling)),
+      ]),
       attempts: described.flatMap((one) =>
         attemptEntries(one, telling, isJoint ? labelOf([one], telling) : undefined),
       ),
@@ -149,18 +152,18 @@ function likeness(pair: readonly StoryDelivery[], telling: DeliveryContext): str
 }
 
 /** The deliveries to one endpoint in words: first the original delivery, then replays and duplicates by their names. */
-function pairText(pair: readonly StoryDelivery[], telling: DeliveryContext): string {
-  return pair
-    .map((delivery) => {
-      const said = joinTexts([
-        resultsText(delivery.attempts, telling),
-        stateText(delivery, telling),
-        arrivalText(delivery, telling),
-      ]);
-      const name = CAUSE_NAMES[delivery.cause];
-      return `${name === undefined ? "" : `${telling.say(name)}: `}${said}${whyText(delivery, telling)}`;
-    })
-    .join("; ");
+function pairParts(pair: readonly StoryDelivery[], telling: DeliveryContext): readonly LinePart[] {
+  return pair.flatMap((delivery, index) => {
+    const name = CAUSE_NAMES[delivery.cause];
+    const results = resultParts(delivery.attempts, telling);
+    const rest = joinTexts([stateText(delivery, telling), arrivalText(delivery, telling)]);
+    return [
+      `${index === 0 ? "" : "; "}${name === undefined ? "" : `${telling.say(name)}: `}`,
+      ...results,
+      results.length === 0 || rest === "" ? rest : `, ${rest}`,
+      ...whyParts(delivery, telling),
+    ];
+  });
 }
 
 function joinTexts(texts: readonly string[]): string {
@@ -192,17 +195,19 @@ const CAUSE_NAMES: Readonly<
  * The results of attempts in order, with equal results counted: `timeout ×2, 500 ×4`; for a single attempt, with its
  * duration.
  */
-function resultsText(attempts: readonly StoryAttempt[], telling: LineContext): string {
-  const runs: { result: string; count: number }[] = [];
+function resultParts(attempts: readonly StoryAttempt[], telling: LineContext): readonly LinePart[] {
+  const runs: { result: string; parts: readonly LinePart[]; count: number }[] = [];
   for (const attempt of attempts) {
-    const result = `${resultText(attempt, telling)}${faultOf(attempt, telling)}`;
+    const { text: result, parts } = textOfParts([resultPart(attempt, telling), faultOf(attempt, telling)]);
     const last = runs.at(-1);
     if (last?.result === result) last.count += 1;
-    else runs.push({ result, count: 1 });
+    else runs.push({ result, parts, count: 1 });
   }
   const [only] = attempts.length === 1 ? attempts : [];
-  const took = only === undefined ? "" : tookText(only);
-  return runs.map(({ result, count }) => (count === 1 ? result : `${result} ×${count}`)).join(", ") + took;
+  const counted: LinePart[] = [];
+  for (const { parts, count } of runs)
+    counted.push(counted.length === 0 ? "" : ", ", ...parts, count === 1 ? "" : ` ×${count}`);
+  return only === undefined ? counted : [...counted, tookText(only)];
 }
 
 /** Why a delivery is waiting, or ended without success; empty if the results already say so. */
@@ -228,12 +233,12 @@ function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext):
 }
 
 /** The beginning of the last answer and the likely cause, after a failure. */
-function whyText({ attempts }: StoryDelivery, { say }: LineContext): string {
+function whyParts({ attempts }: StoryDelivery, { say }: LineContext): readonly LinePart[] {
   const last = attempts.at(-1);
   const cause = last && causeText(last, say);
-  if (last === undefined || cause === undefined) return "";
+  if (last === undefined || cause === undefined) return [];
   // An injected fault is already in the result.
-  return last.fault === null ? `${quoteAnswer(last)} (${cause})` : quoteAnswer(last);
+  return last.fault === null ? [quoteAnswer(last), { cause }] : [quoteAnswer(last)];
 }
 
 /** The attempts of a delivery, below its line; `where` names the endpoint if the line is about several. */
@@ -249,7 +254,7 @@ function attemptEntries(
       status,
       error,
       ms,
-      text: attemptText(attempt, { before: attempts[index - 1], where }, telling),
+      ...attemptText(attempt, { before: attempts[index - 1], where }, telling),
     };
   });
 }
@@ -261,7 +266,7 @@ function attemptText(
   attempt: StoryAttempt,
   { before, where }: { readonly before: StoryAttempt | undefined; readonly where: string | undefined },
   telling: LineContext,
-): string {
+): ReturnType<typeof textOfParts> {
   const { number, startedAt } = attempt;
   const to = where === undefined ? "" : `${where}, `;
   const later =
@@ -270,12 +275,13 @@ function attemptText(
       : `, ${telling.say(EXPLAIN_SENTENCES.later(spanText(startedAt - before.startedAt, telling.say)))}`;
   const cause = causeText(attempt, telling.say);
   const isSame = before !== undefined && cause === causeText(before, telling.say);
-  const why =
-    cause === undefined || attempt.fault !== null
-      ? ""
-      : ` (${isSame ? telling.say(EXPLAIN_SENTENCES.sameCause) : cause})`;
-  const result = `${resultText(attempt, telling)}${faultOf(attempt, telling)}${tookText(attempt)}`;
-  return `${to}attempt ${number}${later}: ${result}${quoteAnswer(attempt)}${why}`;
+  const why = isSame ? telling.say(EXPLAIN_SENTENCES.sameCause) : cause;
+  return textOfParts([
+    `${to}attempt ${number}${later}: `,
+    resultPart(attempt, telling),
+    `${faultOf(attempt, telling)}${tookText(attempt)}${quoteAnswer(attempt)}`,
+    ...(why === undefined || attempt.fault !== null ? [] : [{ cause: why }]),
+  ]);
 }
 
 /** The fault of an attempt; empty if there is none, or if the text of the duplicate delivery already names it. */
@@ -283,8 +289,8 @@ function faultOf({ fault }: StoryAttempt, { say }: LineContext): string {
   return fault === null || fault === "duplicate" ? "" : say(EXPLAIN_SENTENCES.byFault(fault));
 }
 
-function resultText({ status, error }: StoryAttempt, { say }: LineContext): string {
-  return String(status ?? error ?? say(EXPLAIN_SENTENCES.underWay));
+function resultPart({ status, error }: StoryAttempt, { say }: LineContext): LinePart {
+  return status === null ? (error ?? say(EXPLAIN_SENTENCES.underWay)) : { status };
 }
 
 function tookText({ milliseconds }: StoryAttempt): string {

@@ -67,7 +67,7 @@ export const EXPLAIN_SENTENCES = {
     `该订单号没有创建出收款单；${refused} 个请求被拒绝`,
   ],
   notWanted: ["no endpoint subscribed to it when it happened", "事件发生时没有接收端订阅它"],
-  tookMs: (answer: string, ms: number) => [`${answer} in ${ms} ms`, `${answer}，耗时 ${ms} 毫秒`],
+  tookMs: (ms: number) => [` in ${ms} ms`, `，耗时 ${ms} 毫秒`],
   byKey: (key: string) => [`, key ${key}`, `，幂等键 ${key}`],
   sent: (taken: number, all: number) => [
     `${taken} of ${all} deliveries succeeded`,

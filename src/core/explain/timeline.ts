@@ -12,7 +12,13 @@ import {
   type DeliveryLine,
 } from "./deliveries.ts";
 import type { StoryDelivery } from "./delivery.ts";
-import type { RequestDifference, Explanation, PendingEntry, StoryEntry } from "./explanation.ts";
+import {
+  textOfParts,
+  type RequestDifference,
+  type Explanation,
+  type PendingEntry,
+  type StoryEntry,
+} from "./explanation.ts";
 import { mergeChains, type OrderableLine } from "./order.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import type { Attempt } from "../checkout/shapes.ts";
@@ -197,11 +203,15 @@ function isPendingEvent({ type }: StoryEvent): boolean {
 export function requestEntry(request: StoryRequest, say: Translator): StoryEntry {
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
-  const said = status === 0 ? say(EXPLAIN_SENTENCES.noAnswer) : `${status}${code === null ? "" : ` ${code}`}`;
   const keyed = key === null ? "" : say(EXPLAIN_SENTENCES.byKey(cutText(key, MAX_SHOWN)));
   const met = fault === null ? "" : `, ${faultReason(fault)}`;
-  const text = `${method} ${path}: ${say(EXPLAIN_SENTENCES.tookMs(said, durationMs))}${keyed}${met}${differencesText(request, say)}`;
-  return { at, what: "request", id, of: null, status, durationMs, text };
+  const told = textOfParts([
+    `${method} ${path}: `,
+    status === 0 ? say(EXPLAIN_SENTENCES.noAnswer) : { status },
+    `${status === 0 || code === null ? "" : ` ${code}`}${say(EXPLAIN_SENTENCES.tookMs(durationMs))}`,
+    `${keyed}${met}${differencesText(request, say)}`,
+  ]);
+  return { at, what: "request", id, of: null, status, durationMs, ...told };
 }
 
 /** The differences, field by field: `: amount_minor 1999 → 2999`. */
@@ -241,33 +251,35 @@ function placeEvent(event: StoryEvent, say: Translator, attempt?: Attempt): Orde
 
 function placeView({ kind, at, target }: PageView, say: Translator): OrderedLine {
   const text = kind === "opened" ? EXPLAIN_SENTENCES.pageOpened : EXPLAIN_SENTENCES.browserReturned(target);
-  return { entry: payerEntry("page", at, say(text)), place: kind };
+  return { entry: payerEntry("page", at, { name: kind, text: say(text) }), place: kind };
 }
 
 function placeAttempt(
   { number, startedAt, outcome, finishedAt }: Attempt,
   say: Translator,
 ): readonly OrderedLine[] {
-  const line = (at: number, text: Words): StoryEntry => payerEntry("attempt", at, say(text));
-  const started: OrderedLine = {
-    entry: line(startedAt, EXPLAIN_SENTENCES.attemptStarted(number)),
-    place: "start",
-  };
+  const line = (at: number, place: "start" | "finish", text: Words): OrderedLine => ({
+    entry: payerEntry("attempt", at, { name: `${place}-${number}`, text: say(text) }),
+    place,
+  });
+  const started = line(startedAt, "start", EXPLAIN_SENTENCES.attemptStarted(number));
   if (finishedAt === null) return [started];
-  const ended = line(
-    finishedAt,
-    EXPLAIN_SENTENCES.attemptEnded(number, outcome, MAX_PAYMENT_ATTEMPTS - number),
-  );
-  return [started, { entry: ended, place: "finish" }];
+  const ended = EXPLAIN_SENTENCES.attemptEnded(number, outcome, MAX_PAYMENT_ATTEMPTS - number);
+  return [started, line(finishedAt, "finish", ended)];
 }
 
 function lateEntry(
   { attempt, result, recordedAt }: CheckoutStory["lateResults"][number],
   say: Translator,
 ): StoryEntry {
-  return payerEntry("late_result", recordedAt, say(EXPLAIN_SENTENCES.attemptLate(attempt, result)));
+  const text = say(EXPLAIN_SENTENCES.attemptLate(attempt, result));
+  return payerEntry("late_result", recordedAt, { name: `late-${attempt}`, text });
 }
 
-function payerEntry(what: "attempt" | "late_result" | "page", at: number, text: string): StoryEntry {
-  return { at, what, id: null, of: null, status: null, durationMs: null, text };
+function payerEntry(
+  what: "attempt" | "late_result" | "page",
+  at: number,
+  told: Pick<StoryEntry, "name" | "text">,
+): StoryEntry {
+  return { at, what, id: null, of: null, status: null, durationMs: null, ...told };
 }

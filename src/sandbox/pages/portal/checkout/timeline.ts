@@ -123,7 +123,7 @@ function storyLine(
         </ol>`;
   const anchor = anchorOf(entry, indexed, request?.position);
   return html`${day}
-    <li class="${entry.what} ${toneOf(entry)}" id="${anchor}">
+    <li class="${entry.what} ${event?.type.split(".")[1] ?? toneOf(entry)}" id="${anchor}">
       ${expandableLine({ entry, anchor }, details)} ${below}
     </li>`;
 }
@@ -145,7 +145,7 @@ function deliveryLine(
     ${(entry.attempts ?? []).map((told, index) => {
       const one = tried[index];
       const attempt = `${anchor}-${index + 1}`;
-      return html`<li class="delivery ${toneOf({ ...entry, status: told.status })}" id="${attempt}">
+      return html`<li class="delivery ${toneOf(told)}" id="${attempt}">
         ${expandableLine(
           { entry: { ...entry, ...told }, anchor: attempt, at: momentWithDate(told.at) },
           one && attemptLineDetails(context, view, one),
@@ -180,54 +180,34 @@ function expandableLine(
     </details>`;
 }
 
-/** The text of a line, with emphasis on its subject and its status. */
-function emphasizeLine({ text, status, what }: StoryEntry): Html {
+/** The text of a line, with emphasis on its subject, its statuses and its cause. */
+function emphasizeLine({ text, parts = [text], what }: StoryEntry): Html {
   if (what === "event") return html`<strong>${text}</strong>`;
-  const [, before = "", results = "", rest = ""] = RESULTS.exec(text) ?? [];
-  if (status === null || results === "") return html`<span>${markCause(text)}</span>`;
-  const marked = results
-    .split(/(?=, )|(?<=, )/)
-    .map(
-      (part) =>
-        html`${STATUS_CODE.test(part) ? html`<b class="s${part.slice(0, 1)}xx">${part.slice(0, 3)}</b>${part.slice(3)}` : part}`,
-    );
-  return html`<span>${before}${marked}${markCause(rest)}</span>`;
-}
-
-/** Matches the results in a line: after the colon of a request or an attempt, or after the address of an endpoint. */
-const RESULTS = resultsPattern();
-const STATUS_CODE = /^[2-5]\d\d\b/;
-
-/** The text with its likely cause in brackets at the end. */
-function markCause(text: string): Html {
-  const [, told = text, cause = ""] = /^(.*) (\([^()]*\))$/s.exec(text) ?? [];
-  return cause === ""
-    ? textWithMoments(text, moment)
-    : html`${textWithMoments(told, moment)} <span class="cause">${cause}</span>`;
-}
-
-function resultsPattern(): RegExp {
-  const fault = String.raw`(?: \(fault [a-z_]+\)|（故障 [a-z_]+）)?`;
-  const result = String.raw`(?:[a-z_]+|\d{3})${fault}(?: ×\d+)?`;
-  return new RegExp(`^(.*?(?:: | {2}))(${result}(?:, ${result})*)(.*)$`, "s");
+  return html`<span
+    >${parts.map((part) => {
+      if (typeof part === "string") return textWithMoments(part, moment);
+      if ("cause" in part) return html` <span class="cause">(${part.cause})</span>`;
+      const status = String(part.status);
+      return html`<b class="s${status.slice(0, 1)}xx">${status}</b>`;
+    })}</span
+  >`;
 }
 
 /**
- * The line's address within the page. A payer's lines have no id, and are named by their first words and their time.
+ * The line's address within the page. A payer's lines have no id, and are named by what happened and their time.
  * Replays of a create have the request_id of the first answer, so their positions are added.
  */
 function anchorOf(
-  { what, id, at, text }: StoryEntry,
+  { what, id, at, name = "" }: StoryEntry,
   { firstPositions }: StoryIndex,
   position: number | undefined,
 ): string {
-  if (id === null) return `${(text.match(/[a-z\d]+/g) ?? []).slice(0, 4).join("-")}-${at}`;
+  if (id === null) return `${what}-${name}-${at}`;
   if (what !== "request") return `${what}-${id}`;
   return firstPositions.get(id) === position ? `request-${id}` : `request-${id}-${position ?? 0}`;
 }
 
-function toneOf({ what, text, status }: StoryEntry): string {
-  if (what === "event") return /\.([a-z]+)/.exec(text)?.[1] ?? "";
+function toneOf({ status }: Pick<StoryEntry, "status">): string {
   if (status === null) return "";
   return status >= 200 && status < 300 ? "good" : "bad";
 }
