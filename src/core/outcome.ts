@@ -20,7 +20,9 @@ export type Refusal = {
   /** The message without the name of the field with which it begins. */
   readonly withoutField?: Words;
   /** What helps; sent by the control API, and never by v1. */
-  readonly next?: string;
+  readonly next?: string | undefined;
+  /** The path of the refused field of a configuration; the message begins with it. Sent by the control API. */
+  readonly path?: readonly (string | number)[] | undefined;
   /** The id of the checkout that a create conflicts with; only the request log stores it. */
   readonly conflictingCheckoutId?: string | undefined;
   /** What was refused, without words; undefined for refusals that `explain` never shows. */

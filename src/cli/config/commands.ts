@@ -165,7 +165,7 @@ async function send(
   const done = await callControl(context.world, target, { name: "applyConfig", body });
   if (done.end === "refusal" && done.status < 500)
     throw new Refused({
-      ...problemOf(file.refused({ code: "state_conflict", message: done.error.message })),
+      ...problemOf(file.refused({ ...done.error, code: "state_conflict" })),
       code: done.error.code,
     });
   return { answer: unwrap(answered(done)), settings: settingsOf(file, served) };

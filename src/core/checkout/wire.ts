@@ -46,7 +46,12 @@ export type CheckoutResponse = z.infer<typeof checkoutResponse>;
 export const errorResponse = z.object({
   ok: z.literal(false),
   request_id: z.string(),
-  error: z.object({ code: shortText, message: shortText, next: z.optional(shortText) }),
+  error: z.object({
+    code: shortText,
+    message: shortText,
+    next: z.optional(shortText),
+    path: z.optional(z.array(z.union([z.string(), z.int()]))),
+  }),
 });
 /** A refusal as it appears in answers. */
 export type ErrorResponse = z.infer<typeof errorResponse>;
@@ -78,12 +83,12 @@ export function successBody(requestId: string, checkout: string): string {
 /** The bytes of a refusal. */
 export function errorBody(
   requestId: string,
-  { code, message, next }: Pick<Refusal, "code" | "message" | "next">,
+  { code, message, next, path }: Pick<Refusal, "code" | "message" | "next" | "path">,
 ): string {
   return JSON.stringify({
     ok: false,
     request_id: requestId,
-    error: { code, message, ...(next !== undefined && { next }) },
+    error: { code, message, ...(next !== undefined && { next }), ...(path && { path: [...path] }) },
   } satisfies ErrorResponse);
 }
 

@@ -12,13 +12,3 @@ export function fieldText(path: FieldPath): string {
     .map((step, at) => (typeof step === "number" ? `[${step}]` : `${at === 0 ? "" : "."}${printable(step)}`))
     .join("");
 }
-
-/** The path before the colon in a sandbox's refusal, and the rest of the message; undefined if there is no path. */
-export function parseFieldFault(message: string): FieldFault | undefined {
-  const [, field = "", rest = ""] = /^(stores(?:\[\d+\]|\.[a-z_]+)*): (.*)$/s.exec(message) ?? [];
-  if (field === "") return undefined;
-  const path = Array.from(field.matchAll(/\[(\d+)\]|([a-z_]+)/g), ([, index, name = ""]) =>
-    index === undefined ? name : Number(index),
-  );
-  return { path, message: rest };
-}

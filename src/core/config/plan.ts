@@ -294,7 +294,7 @@ function keyConflicts(wanted: readonly RequestedStore[]): FieldFault[] {
 }
 
 function refuseField(code: ErrorCode, path: FieldPath, why: string): Outcome<never> {
-  return refuse(code, `${fieldText(path)}: ${why}`);
+  return refuse(code, `${fieldText(path)}: ${why}`, { path });
 }
 
 type ChangeSubject = Pick<ChangeEntry, "storeId" | "name">;

@@ -220,7 +220,12 @@ function describeRefusal(status: number, codes: readonly ErrorCode[]): Json {
 
 /** The error envelope (interface 17) with some codes of the closed list (decision 4). */
 function refusalWith(codes: readonly ErrorCode[]): Json {
-  const error = z.object({ code: z.enum(codes), message: z.string(), next: z.optional(z.string()) });
+  const error = z.object({
+    code: z.enum(codes),
+    message: z.string(),
+    next: z.optional(z.string()),
+    path: z.optional(z.array(z.union([z.string(), z.int()]))),
+  });
   const { $schema: _dialect, ...schema } = z.toJSONSchema(
     z.object({ ok: z.literal(false), request_id: z.uuid(), error }),
     { override: ({ jsonSchema }) => closeObject(jsonSchema) },

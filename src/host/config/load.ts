@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { parseFieldFault, type FieldFault } from "../../core/config/field.ts";
+import { fieldText, type FieldFault } from "../../core/config/field.ts";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import type { ConfigFault, ParsedConfig } from "../../core/config/read.ts";
 import type { ConfigFile, RequestedStore } from "../../core/config/schema.ts";
@@ -77,9 +77,11 @@ function createLoadedConfig(
       });
       return resolved.ok ? resolved : refuseConfig(faultsFailure(name, resolved.refusal.map(locate)));
     },
-    refused: ({ code, message }) => {
-      const fault = parseFieldFault(message);
-      if (fault !== undefined) return { ...problem(fault), kind: "failed", code };
+    refused: ({ code, message, path: field }) => {
+      if (field !== undefined) {
+        const own = message.slice(`${fieldText(field)}: `.length);
+        return { ...problem({ path: field, message: own }), kind: "failed", code };
+      }
       return { kind: "failed", code, message, next: `correct ${name}` };
     },
   };
