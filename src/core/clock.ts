@@ -14,7 +14,6 @@ export function realTimeOf(clock: StoreClock, at: number): number | undefined {
   return clock.frozenAt === null ? at - clock.offsetMs : undefined;
 }
 
-/** Freezes a clock at its current time. */
 export function freezeClock(clock: StoreClock, realNow: number): StoreClock {
   return { ...clock, frozenAt: storeNow(clock, realNow) };
 }

@@ -19,7 +19,6 @@ export function parseSpan(text: string): Outcome<number> {
 /** A time in a user's text: a span from now, or a moment in milliseconds. */
 export type SpanOrMoment = { readonly spanMs: number } | { readonly at: number };
 
-/** The expected form of a span or moment. */
 export const SPAN_OR_MOMENT_FORM = "a span such as 10m, or a moment in ISO 8601";
 
 /** Parses a span or a moment; undefined if the text is neither. */

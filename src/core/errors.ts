@@ -1,7 +1,6 @@
 // A new error code needs a row here and a row in decision 4; a test compares both, and `npm run docs` writes
 // docs/errors.md.
 
-/** The fixed properties of an error code. */
 type ErrorRow = {
   readonly status: number;
   /** The condition for this code, for the list of all codes. */
@@ -110,7 +109,6 @@ export const ERRORS = {
   storage_unavailable: { meaning: "the database could not be written or read", status: 503 },
 } as const satisfies Readonly<Record<string, ErrorRow>>;
 
-/** A code of the closed list. */
 export type ErrorCode = keyof typeof ERRORS;
 
 /** All codes, in the order of the table. */

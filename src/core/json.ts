@@ -30,7 +30,6 @@ export function parseJson(text: string): unknown {
   return parsed.ok ? parsed.value : undefined;
 }
 
-/** Whether a parsed value is an object and not an array. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -34,7 +34,6 @@ export type Outcome<Value, Reason = Refusal> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly refusal: Reason };
 
-/** Wraps a value as a success. */
 export function accept<Value>(value: Value): { readonly ok: true; readonly value: Value } {
   return { ok: true, value };
 }

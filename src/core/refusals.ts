@@ -37,12 +37,10 @@ function row<Values extends FactValues>(
   return { code, values, text, ...parts };
 }
 
-/** A sentence without values. */
 function plain(code: ErrorCode, text: string): Row<Readonly<Record<string, never>>> {
   return { code, values: {}, text: () => text };
 }
 
-/** A sentence of the expected and the received value. */
 function got(code: ErrorCode, ...expected: Words): Row<typeof RECEIVED> {
   const text = ({ received }: typeof RECEIVED): string => `${expected[0]}; got ${received}`;
   return { code, values: RECEIVED, text, expected: () => expected };
@@ -315,7 +313,6 @@ export type FactName = keyof typeof REFUSALS;
 /** What was refused: the name of its sentence, and the sentence's values. */
 export type RefusalFact = { readonly fact: FactName; readonly values: FactValues };
 
-/** The values of a sentence, by their names. */
 export type ValuesOf<Name extends FactName> = (typeof REFUSALS)[Name]["values"];
 
 type StoredRow = Omit<Row<never>, "values"> & { readonly values: FactValues };

@@ -146,7 +146,6 @@ const WHOLE_UUID = new RegExp(`^${UUID_SOURCE}$`, "i");
 /** Matches texts for which `isUuid` is true; for a JSON Schema. */
 export const UUID_PATTERN = `^${UUID_SOURCE.replaceAll("a-f", "a-fA-F")}$`;
 
-/** Whether a text is a UUID, in lower or upper case. */
 export function isUuid(text: string): boolean {
   return WHOLE_UUID.test(text);
 }
@@ -173,7 +172,6 @@ export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** The name in code for a name on the wire or in the database. */
 export function camelCase(name: string): string {
   return name.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
 }

@@ -73,7 +73,6 @@ export function verdictsOf({
   };
 }
 
-/** A run of the probes. */
 type CalibrationRun = {
   /** The unique text in the run's order_ids and keys. */
   readonly name: string;
@@ -191,7 +190,6 @@ function pairsOf(rawHeaders: readonly string[]): readonly (readonly [name: strin
 const TRANSPORT_HEADERS =
   /^(?:host|connection|keep-alive|content-length|transfer-encoding|te|date|via|forwarded|x-forwarded-.*|x-real-ip|accept.*|user-agent|cookie|authorization|referer|cache-control|pragma|priority|dnt|upgrade-.*|sec-.*|traceparent|tracestate)$/i;
 
-/** A text without the times and digests of one delivery. */
 function removeTimes(text: string): string {
   return text
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-][\d:]+)/g, "<time>")

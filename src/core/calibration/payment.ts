@@ -12,7 +12,6 @@ import {
 import { EVENT_FIELDS, FIELDS_OF_CHECKOUT } from "../webhook/verify.ts";
 import type { ProbeAnswer } from "./probes.ts";
 
-/** A request that reached the receiver of a calibration. */
 export type ReceivedRequest = {
   /** The time of arrival, in milliseconds. */
   readonly at: number;
@@ -36,14 +35,10 @@ export type PaymentEvidence = {
   readonly secrets: readonly string[];
 };
 
-/** The paid order. */
 export type PaidOrder = { readonly id: unknown; readonly orderId: string };
 
-/** The path of the receiver's return address. */
 export const RETURN_PATH = "/return";
-/** The path of the receiver's webhook endpoint. */
 export const HOOK_PATH = "/hooks";
-/** The status of a paid order. */
 export const PAID_STATUS = "succeeded";
 
 /** A verdict on a decision. `shown` is the request or answer on which the verdict is based. */

@@ -2,7 +2,6 @@ import type { CheckoutObject } from "../checkout/checkout.ts";
 import type { ErrorCode } from "../errors.ts";
 import { isRecord, parseJson } from "../json.ts";
 
-/** A request that a calibration sends. */
 export type ProbeRequest = {
   readonly method: "GET" | "POST";
   /** The path relative to the base URL: `/orders`. */
@@ -63,7 +62,6 @@ const amountBody = (orderId: string, more: Readonly<Record<string, unknown>> = {
     payment_method: "alipay_plus",
     ...more,
   });
-/** The order_id of the order that a run creates. */
 export const probeOrderId = (run: string): string => `calibrate-${run}`;
 /**
  * The order_id of the session. It does not contain the order_id of the order, by which a receiver recognises events.
@@ -87,7 +85,6 @@ function retrieveRequest(created: string): Probe["request"] {
   };
 }
 
-/** The headers of a request, with the given credential. */
 export function probeHeaders(
   { credential, idempotencyKey, contentType = "application/json", body }: ProbeRequest,
   authorization: string,
@@ -166,7 +163,6 @@ export function checkoutInAnswer(answer: ProbeAnswer | undefined): Readonly<Reco
   return isRecord(data) ? data : {};
 }
 
-/** The path for retrieving a checkout by the id in an answer. */
 export function retrievePath(id: unknown): string {
   return `/checkout-sessions/${encodeURIComponent(String(id))}`;
 }
@@ -176,7 +172,6 @@ const key2 = (run: string): string => keyOf(run, 2);
 const key3 = (run: string): string => keyOf(run, 3);
 const short = (): string => "short";
 
-/** The probe that creates a checkout session. */
 const SESSION_PROBE = "create-session";
 
 /**

@@ -7,7 +7,6 @@ export const assumptionEntry = z.object({
   decision: wholeNumber(1),
   /** The heading of the decision. */
   title: z.string(),
-  /** Our choice, in a sentence. */
   chosen: z.string(),
   /** The setting that changes the choice; null if there is none. */
   setting: z.nullable(z.string()),

@@ -25,7 +25,6 @@ const A_CURRENCY = "three upper-case letters such as EUR";
 /** Maximum length of an order_id, in code points (interface: limits). */
 export const MAX_ORDER_ID = 32;
 const order_id = text(1, MAX_ORDER_ID, `a string of 1 to ${MAX_ORDER_ID} characters`);
-/** The optional fields of both forms of a create. */
 const optional = { description: z.optional(text(0, 128, "a string of at most 128 characters")) };
 
 const bySum = z.strictObject({
@@ -104,10 +103,8 @@ export function createRequestsFor(terms: PurchaseTerms): readonly [CreateRequest
 
 const fields = { ...bySum.shape, ...byPrice.shape };
 
-/** The wire name of a field of a create. */
 export type CreateField = keyof typeof fields;
 
-/** The names of all fields of a create, in either form. */
 export const CREATE_FIELDS = Object.keys(fields) as readonly CreateField[];
 
 /** The fault in the value of one field; undefined if the value is valid. */

@@ -9,20 +9,16 @@ export const EVENT_TYPES: readonly string[] = [
   "webhook.test",
 ];
 
-/** The form of event types, for messages. */
 export const EVENT_TYPE_FORM = `order.<status> or checkout_session.<status> (${STATUSES.join(", ")}) or webhook.test`;
 
-/** The pattern for all event types. */
 export const ALL_EVENTS = "*";
 
-/** All patterns of event types. */
 export const EVENT_PATTERNS: readonly string[] = [
   ALL_EVENTS,
   ...new Set(EVENT_TYPES.map((type) => `${type.slice(0, type.indexOf("."))}.*`)),
   ...EVENT_TYPES,
 ];
 
-/** Whether an event type matches an endpoint's patterns. */
 export function matchesPatterns(patterns: readonly string[], type: string): boolean {
   return patterns.some((pattern) => matches(pattern, type));
 }

@@ -13,7 +13,6 @@ export const IDEMPOTENCY_RETENTION_MS = 30 * 24 * 3_600_000;
 export type StoredResponse = {
   readonly fingerprint: string;
   readonly status: 201;
-  /** The request_id in the body of the answer. */
   readonly requestId: string;
   readonly body: string;
 };

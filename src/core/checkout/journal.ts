@@ -8,7 +8,6 @@ export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
   readonly instance: string | null;
   /** Null if the user gave the key. */
   readonly attempt: number | null;
-  /** The body as last sent. */
   readonly body: string;
   /** `pending`: there is no final answer yet, so the checkout may or may not exist. */
   readonly state: "pending" | "created" | "refused";
@@ -24,7 +23,6 @@ export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
 /** A logical create regardless of its attempt. `instance` is the current instance of the service; null if unknown. */
 type CreateIdentity = Omit<LogicalCreate, "attempt"> & Pick<JournalEntry, "instance">;
 
-/** The create that the user requests. */
 export type CreateIntent = CreateIdentity & {
   readonly newAttempt: boolean;
   /** The user's own key, instead of a derived one. */

@@ -1,4 +1,3 @@
-/** A payer's actions on the page of a checkout. */
 export const PAGE_VIEWS = ["opened", "returned"] as const;
 type PageViewKind = (typeof PAGE_VIEWS)[number];
 

@@ -23,7 +23,6 @@ export const MAX_PAYMENT_ATTEMPTS = 5;
 /** The results of an attempt that the payment network can report. */
 export type AttemptResult = LateResult["result"];
 
-/** A command for a checkout. */
 export type CheckoutCommand =
   | { readonly kind: "start" }
   | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
@@ -44,12 +43,10 @@ export type FinalStatus = {
   [From in Status]: (typeof TRANSITIONS)[From] extends readonly [] ? From : never;
 }[Status];
 
-/** Whether a status is final. */
 export function isFinal(status: Status): status is FinalStatus {
   return TRANSITIONS[status].length === 0;
 }
 
-/** Whether a checkout has expired but its status has not changed yet. */
 export function isExpiryDue(
   { status, expiresAt }: Pick<Checkout, "status" | "expiresAt">,
   now: number,
@@ -93,7 +90,6 @@ function start(checkout: Checkout, attempts: readonly Attempt[], now: number): O
   return move(checkout, "pending", { number, startedAt: now, outcome: null, finishedAt: null });
 }
 
-/** The number of a checkout's next attempt. */
 export function nextNumber(attempts: readonly Attempt[]): number {
   return (attempts.at(-1)?.number ?? 0) + 1;
 }

@@ -5,7 +5,6 @@ import { printableLiteral } from "../text.ts";
 import { MAX_PRICES, type PurchaseTerms } from "./checkout.ts";
 import type { Price } from "./shapes.ts";
 
-/** The terms of a price, which apply to the checkouts that name it. */
 export type PriceTerms = Pick<PurchaseTerms, "amountMinor" | "currency" | "paymentMethod"> & {
   readonly description: string;
 };

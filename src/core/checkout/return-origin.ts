@@ -8,7 +8,6 @@ import { printableLiteral } from "../text.ts";
 /** A return address of a store: an origin (decision 19), and a path on it (decision 88). */
 export type ReturnOrigin = { readonly origin: string; readonly path: string };
 
-/** The path of an origin that was registered without a path. */
 export const ROOT_PATH = "/";
 
 /** Maximum length of a path, in characters. */

@@ -6,12 +6,10 @@ import { checkoutWire } from "./wire.ts";
 
 const { id, object, orderId, amountMinor, currency, ...rest } = toDomainFields(checkoutWire.shape);
 const { status } = rest;
-/** The kinds of checkouts. */
 export const checkoutObject = object;
 /** The statuses of a checkout (interface 13). */
 export const checkoutStatus = status;
 
-/** A change of status, with its event. */
 export const statusChange = z.object({
   at: moment,
   checkoutId: z.uuid(),
@@ -20,7 +18,6 @@ export const statusChange = z.object({
   to: status,
   eventId: z.uuid(),
 });
-/** A change of status, in the control API. */
 export type StatusChangeEntry = DomainOf<typeof statusChange>;
 
 const attempt = z.object({
@@ -47,12 +44,10 @@ const lastChange = z.object({
   what: z.enum(["created", "started", "declined", "succeeded", "failed", "cancelled", "expired", "late"]),
   /** `order_id`: a reserved order_id, which settles its checkout (decision 37). */
   by: z.enum(["merchant", "payer", "order_id", "clock"]),
-  /** The payment attempt that changed. */
   attempt: z.nullable(z.int()),
   /** The number of attempts that the payer has left after a decline. */
   attemptsLeft: z.nullable(wholeNumber(0)),
 });
-/** The last change of a checkout, and its actor. */
 export type LastChange = DomainOf<typeof lastChange>;
 
 const event = z.object({
@@ -62,12 +57,10 @@ const event = z.object({
   createdAt: moment,
 });
 
-/** A payment method. */
 export const paymentMethod = z.enum(PAYMENT_METHODS);
 
 const terms = { id, object, orderId, amountMinor, currency, paymentMethod };
 
-/** An order or session in a list. */
 export const checkoutEntry = z.object({
   ...terms,
   status,
@@ -95,7 +88,6 @@ export const checkoutDetails = z.object({
 /** Maximum length of the name of a price or capability, in code points. */
 export const MAX_SUBJECT_LENGTH = 128;
 
-/** A catalog price. */
 export const price = z.object({
   id: z.string(),
   description: z.string(),
@@ -103,7 +95,6 @@ export const price = z.object({
   currency: z.string(),
   paymentMethod,
   billingModel: z.enum(BILLING_MODELS),
-  /** Whether an administrator has approved the price. */
   approved: z.boolean(),
   /** Whether the price is unavailable for new checkouts. */
   retired: z.boolean(),

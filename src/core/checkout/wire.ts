@@ -23,15 +23,12 @@ export const checkoutWire = z.object({
   checkout_url: z.url({ protocol: /^https?$/ }).check(z.maxLength(MAX_URL_LENGTH)),
   livemode: z.boolean(),
 });
-/** A checkout as it appears in answers. */
 export type CheckoutWire = z.infer<typeof checkoutWire>;
 
 /** Marks a wire field that a view hides. */
 export const HIDDEN_FIELD = Symbol("hidden");
-/** How a view shows each wire field. */
 export type FieldDisplay<Shown> = Readonly<Record<keyof CheckoutWire, Shown | typeof HIDDEN_FIELD>>;
 
-/** The shown values of several fields, in their order. */
 export function visibleValues<Shown>(
   fields: Readonly<Record<string, Shown | typeof HIDDEN_FIELD>>,
 ): readonly Shown[] {
@@ -92,7 +89,6 @@ export function errorBody(
   } satisfies ErrorResponse);
 }
 
-/** The address of the payment page of a checkout. */
 export function checkoutUrl({ id }: Pick<Checkout, "id">, checkoutOrigin: string): string {
   return `${checkoutOrigin}/pay/${id}`;
 }

@@ -4,7 +4,6 @@ import type { NamedTarget, RequestedStore } from "./schema.ts";
 import { targetVariable } from "./secrets.ts";
 
 type Store = Omit<RequestedStore, "apiKeys" | "signingSecret">;
-/** A name, and its path in the file. */
 export type NamedField = readonly [path: FieldPath, name: string];
 
 /** Finds conflicts between fields that are valid individually: one id for two things. Stores may share a name. */
@@ -75,7 +74,6 @@ function merchantConflicts(stores: readonly Store[]): FieldFault[] {
   });
 }
 
-/** Finds each repeated name. */
 export function findRepeatedNames(
   all: readonly NamedField[],
   message = "appears twice in this list",

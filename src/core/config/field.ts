@@ -1,9 +1,7 @@
 import { printable } from "../text.ts";
 
-/** The path of a field, in the names of the file. */
 export type FieldPath = readonly (string | number)[];
 
-/** A fault of a field in the file. */
 export type FieldFault = { readonly path: FieldPath; readonly message: string };
 
 /** A path as text: `stores[0].prices[1].amount_minor`. */

@@ -1,4 +1,3 @@
-/** The path of the control API for configurations. */
 export const CONFIG_PATH = "/__sandbox/config";
 
 /**

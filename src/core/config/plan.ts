@@ -12,7 +12,6 @@ import type { PriceInput, RequestedStore } from "./schema.ts";
 import type { ChangeEntry } from "./shapes.ts";
 import type { Price } from "../checkout/shapes.ts";
 
-/** The current state of a store. */
 export type StoreState = {
   readonly id: string;
   readonly name: string;
@@ -42,7 +41,6 @@ export type ConfigState = {
 /** The value of a field, as a plan shows it; null if the field has no value. */
 type ShownValue = ChangeEntry["differences"][number]["from"];
 
-/** A change with the data to write. */
 export type PlannedChange = Omit<ChangeEntry, "kind"> &
   (
     | { readonly kind: "store"; readonly wanted?: RequestedStore }
@@ -333,7 +331,6 @@ function shownCertificates(ca: string | null): string | null {
   return ca === null ? null : describeCertificates(ca);
 }
 
-/** Event-type patterns in a fixed order. */
 function sortPatterns(events: readonly string[]): string {
   return events.toSorted().join(", ");
 }

@@ -27,7 +27,6 @@ export type ConfigFault = {
   readonly column: number;
 };
 
-/** A parsed file, with the positions of its fields. */
 export type ParsedConfig = {
   readonly config: ConfigFile;
   readonly locate: (fault: FieldFault) => ConfigFault;
@@ -149,7 +148,6 @@ function unknownKeyText(key: string, names: readonly string[]): string {
   return `is not a field here; ${meant}`;
 }
 
-/** The field names of the object at a path of the file. */
 function namesAt(path: FieldPath): string[] {
   let schema: z.core.$ZodType | undefined = configFile;
   for (const step of path) {

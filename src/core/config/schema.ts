@@ -35,7 +35,6 @@ export const MAX_FILE_LENGTH = 2_000_000;
 export const MAX_STORES = 1000;
 const MAX_RETRIES = 100;
 
-/** A text schema whose value is the result of a parser of the core. */
 const parsed = <Value extends string>(parse: (text: string) => Outcome<Value>) =>
   z.codec(checkedText(parse), z.custom<Value>(), {
     decode: (text) => valueOf(parse(text)),
@@ -139,7 +138,6 @@ const endpoint = z.strictObject({
   /** The path of a PEM file with CA certificates, from the working folder; or its text, as `config export` prints it. */
   ca: z.optional(textUpTo(MAX_CERTIFICATES_LENGTH).check(z.minLength(1))),
 });
-/** An endpoint with the text of its CA certificates. */
 const resolvedEndpoint = z.extend(endpoint, { ca: z.optional(certificates) });
 
 /** A list without repetitions; `conflictsIn` refuses them. */
@@ -181,9 +179,7 @@ export const resolvedStore = z.strictObject({
     z.string().check(z.refine(isSigningSecret, "must be a signing secret"), z.meta(SIGNING_SECRET_SCHEMA)),
   ),
 });
-/** A requested store, with its secrets resolved. */
 export type RequestedStore = DomainOf<typeof resolvedStore>;
-/** A requested catalog price. */
 export type PriceInput = NonNullable<RequestedStore["prices"]>[number];
 
 const target = z.strictObject({
@@ -223,7 +219,6 @@ export type ConfigFile = DomainOf<typeof configFile>;
 /** The content of `checkout.config.json` as it is written. */
 export type ConfigText = OnWire<z.input<typeof configFile>>;
 
-/** The shapes of the file that have a name in the test kit. */
 export const NAMED_SHAPES = {
   CheckoutConfig: configFile,
   SandboxConfig: sandbox,

@@ -16,7 +16,6 @@ export type Kind =
   /** Hosts as in a Host header. */
   | { readonly kind: "hosts" }
   | { readonly kind: "text" | "texts"; readonly parse: (text: string) => Outcome<string> };
-/** The name of a kind. */
 export type KindName = Kind["kind"];
 
 /** The values of each kind: in the program, as a running sandbox reports them, and in the file. */
@@ -30,16 +29,12 @@ type Values = {
   readonly text: readonly [value: string, served: string | null, inFile: string];
   readonly texts: readonly [value: readonly string[], served: readonly string[], inFile: string[]];
 };
-/** The value of a setting. */
 export type ValueOf<Name extends KindName> = Values[Name][0];
-/** The value as a running sandbox reports it. */
 export type ServedOf<Name extends KindName> = Values[Name][1];
-/** The value in the file. */
 export type InFileOf<Name extends KindName> = Values[Name][2];
 /** The end of the name under which a running sandbox reports a setting: its unit. */
 export type UnitOf<Name extends KindName> = Name extends "duration" | "timeout" | "schedule" ? "Ms" : "";
 
-/** What is done with the values of a kind. */
 type Meaning<Name extends KindName> = {
   readonly unit: UnitOf<Name>;
   /** The value as a running sandbox reports it; a list that is missing is empty, and a text is null. */
@@ -58,7 +53,6 @@ const LIST = {
   text: listText,
 } as const;
 
-/** The meaning of each kind. */
 export const KINDS: { readonly [Name in KindName]: Meaning<Name> } = {
   integer: { unit: "", serve: same<number>, read: same<number>, text: String },
   duration: DURATION,

@@ -62,7 +62,6 @@ export function parseRateLimitText(text: string): RateLimit | "off" | undefined 
   return { perSecond, burst: perSecond * 2 };
 }
 
-/** Parses the path of a file. The file itself is read at the start. */
 export function parseFileName(text: string): Outcome<string> {
   return text === "" || text.length > MAX_PATH_LENGTH
     ? refuse("invalid_request", `must be the path of a file, of 1 to ${MAX_PATH_LENGTH} characters`)

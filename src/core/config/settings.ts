@@ -30,7 +30,6 @@ import {
 } from "./setting-kinds.ts";
 import { parseFileName, scheduleText } from "./setting-text.ts";
 
-/** A setting of `sandbox start`. */
 type Setting = {
   readonly kind: Kind;
   /** The option and its placeholder; the variable has the same name. */
@@ -43,7 +42,6 @@ type Setting = {
   readonly byDefault?: ValueOf<KindName>;
   /** Whether it is also an option of the test kit. */
   readonly inKit?: true;
-  /** The file that applies the setting. */
   readonly effect: string;
 };
 
@@ -178,16 +176,11 @@ type KitSettingName = {
 
 /** The name under which a running sandbox reports a setting: with its unit. */
 export type ServedName<Name extends SettingName> = `${Name}${UnitOf<KindOf<Name>>}`;
-/** The value of a setting. */
 export type SettingValue<Name extends SettingName> = ValueOf<KindOf<Name>>;
-/** The value of a setting in the file. */
 export type SettingInFile<Name extends SettingName> = InFileOf<KindOf<Name>>;
-/** The value of a setting as a running sandbox reports it. */
 export type ServedValue<Name extends SettingName> = ServedOf<KindOf<Name>>;
 
-/** The settings that were requested, by name. */
 export type SandboxSettings = { readonly [Name in SettingName]?: SettingValue<Name> | undefined };
-/** The settings that were requested, by the names of their options. */
 export type SettingOptions = { readonly [Name in SettingName as OptionName<Name>]?: SettingValue<Name> };
 /** The settings of a running sandbox, as the sandbox reports them. */
 export type ServedSettings = { readonly [Name in SettingName as ServedName<Name>]: ServedValue<Name> };
@@ -200,11 +193,9 @@ type AnyMeaning = {
   text(this: void, served: unknown): string;
 };
 
-/** A setting whose values are of any kind. */
 type AnySetting = Setting &
   AnyMeaning & {
     readonly name: SettingName;
-    /** The option in camelCase. */
     readonly option: string;
     readonly servedName: keyof ServedSettings;
   };
@@ -282,7 +273,6 @@ export function servedSettingTexts(
   }));
 }
 
-/** Settings by the names of their options. */
 export function optionsOf(settings: SandboxSettings): SettingOptions {
   const given = ALL_SETTINGS.filter(({ name }) => settings[name] !== undefined);
   return Object.fromEntries(given.map(({ name, option }) => [option, settings[name]]));

@@ -19,14 +19,12 @@ const SERVED_SHAPES: { readonly [Name in KindName]: z.ZodMiniType<ServedOf<Name>
 };
 type ServedShape = { readonly [Name in SettingName as ServedName<Name>]: z.ZodMiniType<ServedValue<Name>> };
 
-/** The settings of a running sandbox. */
 export const servedSettings = z.object(
   recordOf<ServedShape>(ALL_SETTINGS.map(({ servedName, kind }) => [servedName, SERVED_SHAPES[kind.kind]])),
 );
 
 const shown = z.nullable(z.union([z.string(), z.number(), z.boolean()]));
 
-/** A line of a plan. */
 export const changeEntry = z.object({
   /** `unmanaged`: the item exists but is not in the file; `prune` would remove it. */
   action: z.enum(["add", "change", "keep", "remove", "unmanaged"]),
@@ -53,7 +51,6 @@ const configuredStore = z.object({
   name: z.string(),
   merchant: z.object({ id: z.string(), name: z.string() }),
   prices: z.array(price),
-  /** The active capabilities. */
   capabilities: z.object({ paymentMethods: z.array(z.string()), currencies: z.array(z.string()) }),
   returnOrigins: z.array(returnOrigin),
   endpoints: z.array(
@@ -65,7 +62,6 @@ const configuredStore = z.object({
     }),
   ),
 });
-/** The configuration of a running sandbox. */
 export const servedConfig = z.object({ settings: servedSettings, stores: z.array(configuredStore) });
 export type ServedConfig = DomainOf<typeof servedConfig>;
 

@@ -25,7 +25,6 @@ import {
 import { STORE_NAME_SCHEMA, storeNameFault } from "./store-name.ts";
 import { wholeNumber } from "../shape/fields.ts";
 
-/** A UUID with a valid version. */
 const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** An id given in the file, so that it is the same in every sandbox. */
@@ -71,10 +70,8 @@ const judged = (faultOf: (text: string) => Words | undefined, form: Form) =>
     z.meta(form),
   );
 
-/** The name of a store. */
 export const storeName = judged(storeNameFault, STORE_NAME_SCHEMA);
 
-/** The name of a merchant. */
 export const merchantName = line(1, 64);
 
 /** A text schema with a parser of the core, whose refusal is the message. */
@@ -84,7 +81,6 @@ export const checkedText = (parse: (text: string) => Outcome<unknown>, form: For
     return read.ok ? undefined : wordsOf(read.refusal);
   }, form);
 
-/** CA certificates of an endpoint, in PEM. */
 export const certificates = checkedText(parseCertificates, { maxLength: MAX_CERTIFICATES_LENGTH });
 
 const originText = checkedText(parseReturnOrigin, RETURN_ORIGIN_SCHEMA);
@@ -111,7 +107,6 @@ export const returnOrigin = z.codec(
   },
 );
 
-/** A requested catalog price, with its optional fields. */
 export const requestedPrice = z.strictObject({
   id: line(1, 64),
   amountMinor: wholeNumber(1),

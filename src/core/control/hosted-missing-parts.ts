@@ -6,7 +6,6 @@ type MissingPart = {
   /** Its name in a refusal, in both languages. */
   readonly what: Words;
   readonly operations: readonly OperationName[];
-  /** The suggested alternative. */
   readonly next: string;
 };
 

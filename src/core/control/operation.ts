@@ -14,7 +14,6 @@ export type Operation<
   readonly summary: string;
   /** The effect, the answer and the refusals, in one to four sentences, complete without the summary. */
   readonly description: string;
-  /** The role whose token is required. */
   readonly role: ControlRole;
   /** The schema of the body of a POST or the query of a GET; `undefined` if there is no input. */
   readonly request: Request;
@@ -59,7 +58,6 @@ export function storeOperation<
   });
 }
 
-/** An operation on the sandbox itself. */
 export function sandboxOperation<
   Answer extends z.ZodMiniType,
   Request extends z.ZodMiniType = z.ZodMiniUndefined,

@@ -59,14 +59,10 @@ type AllOf<Union> = (Union extends unknown ? (one: Union) => void : never) exten
   ? All
   : never;
 
-/** The name of an operation: the `operationId` of its description. */
 export type OperationName = keyof Operations;
-/** The request of an operation. */
 export type RequestOf<Name extends OperationName> = DomainOf<Operations[Name]["request"]>;
-/** The answer of an operation. */
 export type AnswerOf<Name extends OperationName> = DomainOf<Operations[Name]["answer"]>;
 
-/** All operations of the control API. */
 export const CONTROL_OPERATIONS = Object.fromEntries(
   Object.values(SUBJECTS).flatMap(({ operations }) => Object.entries<Operation>(operations)),
 ) as Readonly<Record<OperationName, Operation>>;
@@ -74,14 +70,12 @@ export const CONTROL_OPERATIONS = Object.fromEntries(
 /** The names of all operations, in the order of the table. */
 export const OPERATION_NAMES = Object.keys(CONTROL_OPERATIONS) as readonly OperationName[];
 
-/** The kind of input of an operation, apart from its path. */
 export function inputKind(name: OperationName): "nothing" | "body" | "query" {
   const { method, request } = CONTROL_OPERATIONS[name];
   if (request instanceof z.ZodMiniUndefined) return "nothing";
   return method === "POST" ? "body" : "query";
 }
 
-/** The path of an operation with its parameters filled in. */
 export function pathOf(
   name: OperationName,
   { storeId, id }: { readonly storeId: string; readonly id: string },
@@ -238,7 +232,6 @@ function isLongList(field: [string, unknown]): field is [string, readonly unknow
   return Array.isArray(field[1]) && field[1].length > ENTRIES_AT_ONCE;
 }
 
-/** A JSON object. */
 type Fields = Readonly<Record<string, unknown>>;
 
 const envelope = z.object({ ok: z.literal(true), data: z.unknown() });

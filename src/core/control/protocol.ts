@@ -1,10 +1,8 @@
 /** The root path of the control API, which only the sandbox has; it is not part of v1 (decision 43). */
 export const CONTROL_ROOT = "/__sandbox";
-/** The prefix of the paths of operations. */
 export const CONTROL_PREFIX = `${CONTROL_ROOT}/`;
 /** Stands for the id of the sandbox's first store. */
 export const DEFAULT_STORE = "default";
-/** The hint after an unknown store. */
 export const STORES_HINT = "checkout stores list shows the stores";
 
 /** The response header with the version of the sandbox (decision 65). */

@@ -23,10 +23,8 @@ const EMPTY_REFUSAL_FIELDS = {
 /** The decision on the states of a checkout. */
 const STATES_DECISION = 10;
 
-/** A checkout and its story. */
 export type StoryCheckout = { readonly checkout: Checkout; readonly story: CheckoutStory };
 
-/** Explains a checkout, with its whole story. */
 export function explainCheckout(
   { checkout, story }: StoryCheckout,
   { requests, now }: Pick<StoryMaterial, "requests" | "now">,
@@ -71,10 +69,8 @@ export function explainOrder(
 
 /** The decision that an order_id is one purchase. */
 const PURCHASE_DECISION = 8;
-/** The rule on the confirmation of payments. */
 const FINAL_STATES_RULE = 4;
 
-/** Explains an event, with its deliveries. */
 export function explainEvent(
   event: CheckoutStory["events"][number],
   deliveries: readonly StoryDelivery[],
@@ -105,12 +101,10 @@ export function explainEvent(
 
 const NO_REFUSAL_FIELDS = { attempts: [], lateResults: [], views: [], due: [] } as const;
 
-/** The rule that events are immutable and their deliveries audited. */
 const EVENTS_RULE = 31;
 /** The decision on the schedule of deliveries. */
 const SCHEDULE_DECISION = 13;
 
-/** Explains a delivery, with the likely cause of each failure. */
 export function explainDelivery(
   event: CheckoutStory["events"][number],
   delivery: StoryDelivery,
@@ -131,7 +125,6 @@ export function explainDelivery(
   };
 }
 
-/** The text of each field in the summary. */
 const SUMMARY_TEXTS = {
   id: HIDDEN_FIELD,
   object: ({ object }) => (object === "order" ? "order" : "checkout session of order"),

@@ -187,7 +187,6 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   storage_unavailable: { name: "the service itself", expected: OWN_FAILURE, next: ["checkout doctor"] },
 };
 
-/** The check that corresponds to a code. */
 export function checkOfCode(code: ErrorCode): RefusalCheck {
   const decision = errorRow(code)?.decision ?? CODES_DECISION;
   return { rule: null, decision, field: null, expected: null, next: [], ...ROWS[code] };

@@ -28,13 +28,10 @@ type LineContext = {
   readonly holders?: ReadonlyMap<string, DelayedDelivery>;
 };
 
-/** The context of a line, with the time of the event whose deliveries are described. */
 type DeliveryContext = LineContext & { readonly eventAt: number };
 
-/** A delivery that a fault delays: the type of its event, and the fault. */
 type DelayedDelivery = { readonly type: string; readonly fault: string };
 
-/** Labels of endpoints by their ids. */
 type EndpointLabels = ReadonlyMap<string, string>;
 
 /** Minimum delay after an event for which a line gives the time of arrival even without a fault, in milliseconds. */
@@ -186,7 +183,6 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   return joinTexts([held, say(EXPLAIN_SENTENCES.arrived(toIso(last.startedAt))), after]);
 }
 
-/** The names of deliveries other than the original delivery. */
 const CAUSE_NAMES: Readonly<
   Partial<Record<DeliveryEntry["cause"], (typeof EXPLAIN_SENTENCES.called)["replay"]>>
 > = EXPLAIN_SENTENCES.called;
@@ -312,7 +308,6 @@ function labelOf(pair: readonly StoryDelivery[], { labels }: LineContext): strin
   return labels.get(id) ?? id;
 }
 
-/** A text shortened in the middle, with a mark at the cut. */
 function cutMiddle(text: string, max: number): string {
   if (text.length <= max) return text;
   const half = Math.floor((max - 1) / 2);

@@ -6,7 +6,6 @@ import { excerpt } from "../text.ts";
 import { COMMANDS, DELIVERY_CAUSES, OTHER_CAUSE } from "./delivery-sentences.ts";
 import { isAcceptedResult, type DeliveryError } from "../webhook/delivery.ts";
 
-/** What is known of an attempt's result. */
 export type AttemptOutcome = {
   readonly url: string;
   readonly status: number | null;

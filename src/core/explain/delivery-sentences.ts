@@ -6,7 +6,6 @@ import type { DeliveryError } from "../webhook/delivery.ts";
 /** A cause: its sentence with the remedy, made of values, and the name of its command. */
 type Row = { readonly words: (...values: string[]) => Words; readonly next: keyof typeof COMMANDS };
 
-/** The commands that help with causes. */
 export const COMMANDS = {
   list: "checkout endpoints list",
   add: "checkout endpoints add <url>",
@@ -18,12 +17,10 @@ export const COMMANDS = {
   trust: "checkout sandbox start --ca <file>",
 } as const;
 
-/** A cause whose sentence has no values. */
 function plain(next: Row["next"], ...words: Words): Row {
   return { next, words: () => words };
 }
 
-/** Causes of connections and answers that failed, by their fault. */
 const FAULT_CAUSES = {
   refused: plain(
     "list",
@@ -212,7 +209,6 @@ const ERROR_CAUSES = {
   ),
 } satisfies Readonly<Record<DeliveryError, Row>>;
 
-/** Causes that follow from a status together with the answer. */
 const ANSWER_CAUSES = {
   redirect: {
     next: "add",
@@ -400,7 +396,6 @@ const ANSWER_CAUSES = {
   ),
 } satisfies Readonly<Record<string, Row>>;
 
-/** The cause without a row of its own. */
 export const OTHER_CAUSE = plain("replay", "only a 2xx counts as accepted", "只有 2xx 才算已接收");
 
 /** A loopback address of the other family answers. */
@@ -412,7 +407,6 @@ const ELSEWHERE: Row = {
   ],
 };
 
-/** All causes by their codes. */
 export const DELIVERY_CAUSES: ReadonlyMap<string, Row> = new Map<string, Row>(
   Object.entries({
     ...ERROR_CAUSES,

@@ -15,7 +15,6 @@ export type StoryAttempt = AttemptOutcome & {
   readonly fault: DeliveryAction | null;
 };
 
-/** A delivery with its attempts. */
 export type StoryDelivery = {
   readonly id: string;
   readonly eventId: string;
@@ -32,13 +31,11 @@ export type StoryDelivery = {
   readonly attempts: readonly StoryAttempt[];
 };
 
-/** An attempt of the control API as the material of a cause. */
 export function outcomeOf(attempt: DeliveryEntry["attempts"][number]): CauseMaterial {
   const { answer } = attempt;
   return { ...attempt, answer: answer === null ? null : Buffer.from(answer) };
 }
 
-/** What a cause is derived from. */
 export type CauseMaterial = AttemptOutcome & Pick<StoryAttempt, "fault">;
 
 /** The likely cause of a failed attempt; undefined if the attempt succeeded or is still running. */

@@ -1,3 +1,2 @@
-/** Kinds of things that can be explained. */
 export const EXPLAINABLE_KINDS = ["request", "checkout", "order", "event", "delivery"] as const;
 export type ExplainableKind = (typeof EXPLAINABLE_KINDS)[number];

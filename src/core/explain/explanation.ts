@@ -18,7 +18,6 @@ const difference = z.object({
 /** A field in which a request differs from the first request with its key or order. */
 export type RequestDifference = DomainOf<typeof difference>;
 
-/** An attempt of a delivery in a story. */
 export const storyAttempt = z.object({
   /** The time by the store's clock. */
   at: moment,
@@ -26,10 +25,8 @@ export const storyAttempt = z.object({
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
   /** The duration in real milliseconds; null while the attempt is running. */
   ms: z.nullable(z.int()),
-  /** The attempt, in words. */
   text: z.string(),
 });
-/** One line of a story. */
 export const storyEntry = z.object({
   /** The time by the store's clock; for a delivery, the time of its event. */
   at: moment,
@@ -39,14 +36,11 @@ export const storyEntry = z.object({
    * The id of the request, event or delivery; null for actions of the payer, and for a line about several deliveries.
    */
   id: z.nullable(z.string()),
-  /** The event of a delivery. */
   of: z.nullable(z.string()),
   /** The status of the answer; null if there is none. */
   status: z.nullable(z.int()),
   durationMs: z.nullable(z.number()),
-  /** The line, in words. */
   text: z.string(),
-  /** The attempts of a delivery. */
   attempts: z.optional(z.array(storyAttempt)),
 });
 /** A pending change that happens automatically at its time. */
@@ -68,7 +62,6 @@ export type StoryEntry = Omit<DomainOf<typeof storyEntry>, "attempts"> & {
   readonly attempts?: readonly (DomainOf<typeof storyAttempt> & Pick<StoryEntry, "parts">)[];
 };
 
-/** A text of parts, and the parts. */
 export function textOfParts(parts: readonly LinePart[]): Required<Pick<StoryEntry, "text" | "parts">> {
   const text = parts.map((part) =>
     typeof part === "string" ? part : "cause" in part ? ` (${part.cause})` : String(part.status),
@@ -76,7 +69,6 @@ export function textOfParts(parts: readonly LinePart[]): Required<Pick<StoryEntr
   return { text: text.join(""), parts };
 }
 
-/** The explanation of an object: its state, the reason, and what to do. */
 export const explanation = z.object({
   kind: z.enum(EXPLAINABLE_KINDS),
   id: z.string(),
@@ -98,7 +90,6 @@ export const explanation = z.object({
   entries: z.array(storyEntry),
   /** Pending changes, soonest first. */
   pending: z.array(pendingEntry),
-  /** Suggested next commands. */
   next: z.array(z.string()),
 });
 /** The explanation of an object: its state, the reason, and what to do. */

@@ -23,7 +23,6 @@ export type ExistingCheckout = Checkout & {
   readonly fingerprint: string | null;
 };
 
-/** Explains the answer to a request, and lists the request's replays. */
 export function explainRequest(
   request: StoryRequest,
   existing: ExistingCheckout | undefined,
@@ -103,7 +102,6 @@ function lineOf({ method, path, status, fault }: LoggedRequest, say: Translator)
   return `${method} ${path} ${say(status === 0 ? notAnswered : came(status))}`;
 }
 
-/** The relation between a request and its replays. */
 function afterOf(request: StoryRequest, replays: readonly StoryRequest[], say: Translator): string {
   if (isReplay(request)) return say(EXPLAIN_SENTENCES.isReplay);
   return replays.length === 0 ? "" : say(EXPLAIN_SENTENCES.wasReplayed);
@@ -188,7 +186,6 @@ export function differencesOf(
 
 const PATH = "path";
 
-/** The body of the request that created a checkout, reconstructed from the checkout's terms. */
 export function originalBody(existing: ExistingCheckout): CreateRequest {
   const [body, ...others] = createRequestsFor(existing);
   return (
@@ -196,7 +193,6 @@ export function originalBody(existing: ExistingCheckout): CreateRequest {
   );
 }
 
-/** The path and the fields of the request that created a checkout. */
 function firstRequest(existing: ExistingCheckout): Map<string, string> {
   const fields = Object.entries({ path: CREATE_PATHS[existing.object], ...originalBody(existing) });
   // In the form of the log, so that the values are comparable.

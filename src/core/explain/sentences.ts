@@ -47,7 +47,6 @@ export const EXPLAIN_SENTENCES = {
       `第 ${attempt} 次支付尝试结束太晚，不生效`,
     ],
   },
-  /** The actor of the last change. */
   lastBy: {
     merchant: ["by the merchant", "由商户创建"],
     payer: ["by the payer", "由付款人操作"],

@@ -23,7 +23,6 @@ import { mergeChains, type OrderableLine } from "./order.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import type { Attempt } from "../checkout/shapes.ts";
 
-/** A logged request, with further facts from the state. */
 export type StoryRequest = LoggedRequest & {
   /** The Idempotency-Key; null if the request had none, or if the key was not stored. */
   readonly key: string | null;
@@ -35,7 +34,6 @@ export type StoryRequest = LoggedRequest & {
   readonly fingerprint: string | null;
 };
 
-/** An event of a story. */
 export type StoryEvent = { readonly id: string; readonly type: string; readonly createdAt: number };
 
 /** Everything that happened to a checkout, and everything pending. Times are milliseconds by the store's clock. */
@@ -62,7 +60,6 @@ export type StoryMaterial = {
   readonly now: number;
 };
 
-/** A line of a story with its subject, and the deliveries below it. */
 export type StoryLine = {
   readonly entry: StoryEntry;
   readonly request?: StoryRequest | undefined;
@@ -135,7 +132,6 @@ export function pendingOf(
   return [...attempts, ...own].toSorted((left, right) => left.at - right.at);
 }
 
-/** The types of events, by event id. */
 function typesOf(checkouts: readonly CheckoutStory[]): ReadonlyMap<string, string> {
   return new Map(checkouts.flatMap(({ events }) => events.map(({ id, type }) => [id, type] as const)));
 }
@@ -199,7 +195,6 @@ function isPendingEvent({ type }: StoryEvent): boolean {
   return type.endsWith(".pending");
 }
 
-/** A logged request as a line of a story. */
 export function requestEntry(request: StoryRequest, say: Translator): StoryEntry {
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
@@ -232,7 +227,6 @@ function placeRequest(request: StoryRequest, say: Translator): OrderedLine {
   };
 }
 
-/** An event, with the attempt whose start it reports. */
 function placeEvent(event: StoryEvent, say: Translator, attempt?: Attempt): OrderedLine {
   const { id, type, createdAt: at } = event;
   const began = attempt === undefined ? "" : `, ${say(EXPLAIN_SENTENCES.attempt(attempt.number))}`;

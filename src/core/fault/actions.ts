@@ -38,7 +38,6 @@ export function isApiAction(action: FaultAction): action is ApiAction {
 
 const CALLED_FORGERY: ReadonlySet<string> = new Set(FORGERY_ACTIONS);
 
-/** Whether an action makes a delivery not genuine. */
 export function isForgery(action: string): action is ForgeryAction {
   return CALLED_FORGERY.has(action);
 }

@@ -29,7 +29,6 @@ export function isDeliveryFault(fault: Fault): fault is DeliveryFault {
   return DELIVERY_ACTIONS.some((action) => action === fault.action);
 }
 
-/** The value of the header for a fault. */
 export function faultHeader({ id, action }: AppliedFault): string {
   return `${action} ${id}`;
 }
@@ -41,7 +40,6 @@ export function parseFaultHeader(text: string): AppliedFault | undefined {
   return action === undefined || rest.length > 0 || !isUuid(id) ? undefined : { id, action };
 }
 
-/** A note that names a fault as the reason. */
 export function faultReason({ id, action }: AppliedFault): string {
   return `injected by fault ${id} (${action})`;
 }
@@ -51,7 +49,6 @@ export function hasEnded({ times, applied, until }: Fault, now: number): boolean
   return (times !== null && applied >= times) || (until !== null && now >= until);
 }
 
-/** The fault with one more match counted, and whether it applies to this match. */
 export function countMatch(fault: Fault): { readonly fault: Fault; readonly applies: boolean } {
   const matched = fault.matched + 1;
   const { action, seed } = fault;

@@ -22,7 +22,6 @@ export type FaultTerms = Omit<FaultEntry, "id" | "seed" | "matched" | "applied" 
   readonly seed: string | null;
 };
 
-/** Words for the targets of faults. */
 const WORDS_OF = {
   api: ["requests of v1", " v1 的请求"],
   deliveries: ["deliveries", "推送"],

@@ -10,7 +10,6 @@ export const FAULT_PARAMETERS = {
   retryAfterS: { name: "retry_after_s", default: 1, of: ["rate_limit"] },
 } as const;
 
-/** A parameter of a fault, and the actions to which it belongs. */
 export type FaultParameter = {
   readonly name: string;
   readonly default: number;
@@ -25,7 +24,6 @@ export const DELIVERY_MATCH_FIELDS = {
   endpointId: "endpoint_id",
 } as const;
 
-/** The pattern of a fault's path. */
 export const PATH_PATTERN = "^(?:/v1/|\\*)";
 
 /**

@@ -14,7 +14,6 @@ const MAX_RETRY_AFTER_S = 3600;
 const action = z.enum(FAULT_ACTIONS);
 const pattern = nonEmptyText(MAX_PATTERN).check(z.meta({ not: { pattern: SECRET_PATTERN } }));
 
-/** The fault that was applied to a request or a delivery. */
 export const appliedFault = z.object({ id: z.uuid(), action });
 export type AppliedFault = DomainOf<typeof appliedFault>;
 
@@ -37,7 +36,6 @@ const match = {
   /** The share of the matches to which the fault applies, from 0 to 1; the seed chooses the matches. Default: all. */
   probability: z.number().check(z.minimum(0), z.maximum(1)),
 };
-/** Parameters of actions. */
 const parameters = {
   /** The HTTP status of the action `status`. Default: 500. */
   status: wholeNumber(400, 599),
@@ -65,7 +63,6 @@ export const faultEntry = z.object({
   until: z.nullable(moment),
   /** The random seed of the probability: the same seed chooses the same matches. */
   seed: z.string(),
-  /** The number of matches, and of the matches to which the fault was applied. */
   matched: wholeNumber(0),
   applied: wholeNumber(0),
   /** The time by the clock of the store. */
@@ -74,10 +71,8 @@ export const faultEntry = z.object({
 /** A fault that can still be applied. */
 export type FaultEntry = DomainOf<typeof faultEntry>;
 
-/** The limits of a fault in a request. */
 export const faultMatch = z.partial(z.strictObject(match));
 
-/** A request for a fault, or for a profile, which stands for all its faults. */
 export const faultRequest = z.strictObject({
   action: z.optional(action),
   profile: z.optional(z.enum(FAULT_PROFILES)),

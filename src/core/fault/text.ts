@@ -25,7 +25,6 @@ export function matchText({ match, seed }: FaultEntry): string | null {
   return parts.length === 0 ? null : parts.join(", ");
 }
 
-/** The expected form of a probability. */
 export const PROBABILITY_FORM = "a number from 0 to 1, such as 0.25";
 
 /** Parses a probability; undefined if the text is not one. */

@@ -2,7 +2,6 @@
 // cli/help/map.ts; bin/docs/commands.ts makes docs/commands.md from the map.
 import * as z from "zod/mini";
 
-/** The types of an option's value. */
 const OPTION_TYPES = [
   "boolean",
   "choice",
@@ -71,7 +70,6 @@ const commandMap = z.strictObject({
   commands: z.array(command),
 });
 
-/** The map of commands. */
 export type CommandMap = z.infer<typeof commandMap>;
 /** A command or a group of the map. `runs` is false for a group that does nothing without a subcommand. */
 export type MappedCommand = z.infer<typeof command>;

@@ -46,9 +46,7 @@ const INPUTS = {
   replay_or_restore: z.strictObject({ event_id: z.optional(word), snapshot: z.optional(word) }),
 } as const;
 
-/** The name of a tool. */
 export type ToolName = keyof typeof INPUTS;
-/** The arguments of a tool. */
 export type ToolInput<Name extends ToolName> = z.infer<(typeof INPUTS)[Name]>;
 
 /** The tools: the result of each, with an example of its arguments. `writes` needs --allow-write. */
@@ -120,12 +118,10 @@ export function toolNamed(name: string): ToolName | undefined {
   return toolNames().find((one) => one === name);
 }
 
-/** The names of all tools. */
 export function toolNames(): readonly ToolName[] {
   return Object.keys(INPUTS) as ToolName[];
 }
 
-/** The JSON Schema of a tool's arguments. */
 export function inputSchema(name: ToolName): Readonly<Record<string, unknown>> & { readonly type: "object" } {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(INPUTS[name]);
   return { ...schema, type: "object" };

@@ -26,7 +26,6 @@ export function isLoopbackAddress(address: string): boolean {
   return isLoopback(hostOf(address));
 }
 
-/** An address as written in a URL and in a Host header. */
 export function hostOf(address: string): string {
   return address.includes(":") ? `[${address}]` : address;
 }

@@ -60,7 +60,6 @@ export const attemptFacts = z.object({
   unfinishedStatus: count,
   receivedBytes: count,
   announcedBytes: count,
-  /** The beginning of an answer that is not HTTP. */
   beginning: text,
   /** Headers of an answer: `Location`, `Content-Type` and `WWW-Authenticate`. */
   location: text,
@@ -70,7 +69,6 @@ export const attemptFacts = z.object({
 /** Facts about an attempt that its status or its error does not state. */
 export type AttemptFacts = z.infer<typeof attemptFacts>;
 
-/** The facts in the headers of an answer, whose names are in lower case. */
 export function answerFacts(headers: Readonly<Record<string, string>>): AttemptFacts {
   const { location, "content-type": contentType, "www-authenticate": authenticate } = headers;
   return {

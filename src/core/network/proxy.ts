@@ -2,7 +2,6 @@ import { BlockList, isIP } from "node:net";
 import { isLoopback } from "../loopback.ts";
 import { accept, type Outcome } from "../outcome.ts";
 
-/** The proxy for requests to an address. */
 type Proxy = {
   /** The URL, with user name and password, if there are any. */
   readonly url: string;

@@ -70,7 +70,6 @@ export function isNeverSentTo(address: string): boolean {
   return one.range() !== "loopback" && isIn(never(), one);
 }
 
-/** Whether an address can be reached from anywhere. */
 export function isPublicAddress(address: string): boolean {
   return !isNeverSentTo(address) && !isIn(notPublic(), ipaddr.process(address));
 }

@@ -43,7 +43,6 @@ function sentHeaders(headers: readonly string[]): (string | undefined)[] {
   });
 }
 
-/** The address below the base URL. */
 function addressOf(below: string): string | undefined {
   if (PLAIN_PATH.test(below)) return `"$CHECKOUT_BASE_URL${below}"`;
   const rest = quoteToCopy(below);

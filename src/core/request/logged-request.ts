@@ -8,7 +8,6 @@ import type { RefusedEntry, RequestEntry } from "./shapes.ts";
 
 /** A v1 request and its answer, as the request log stores them: with secrets redacted (decision 86). */
 export type LoggedRequest = Omit<RequestEntry, "message" | "byDrill" | "realAt"> & {
-  /** Whether a drill sent the request itself. */
   readonly byDrill?: true | undefined;
   /** The number of the request in its store, from 1. */
   readonly position: number;
@@ -36,7 +35,6 @@ export type RequestFilter = {
   /** The lowest and the highest status. */
   readonly statuses: readonly [number, number] | null;
   readonly method: string | null;
-  /** The prefix of the path. */
   readonly path: string | null;
   readonly orderId: string | null;
   /** Whether to omit requests that a drill sent itself. */
@@ -134,7 +132,6 @@ function unescapeJson(json: string): string {
 
 const ESCAPE = /\\(?:u(00[2-7][\da-f]|00a0|20(?:07|09|1[0-5]|2f)|2212|3000|ff1\d)|.)/gis;
 
-/** A body for storage, cut to a maximum length. */
 export function cutBody(body: string): string {
   return cutText(body, MAX_BODY_CODE_POINTS);
 }

@@ -9,9 +9,7 @@ export type Bucket = { readonly tokens: number; readonly at: number };
 /** The default limit, too high for a test suite to reach by accident (decision 17). */
 export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 1000, burst: 2000 };
 
-/** The owner of each bucket, for messages, help and pages. */
 export const BUCKET_OWNER_WORDS = ["API key", "API 密钥"] as const;
-/** The owner of each bucket, in English. */
 export const [BUCKET_OWNER] = BUCKET_OWNER_WORDS;
 
 /** A limit as the user writes it: `5/s` or `off`. */

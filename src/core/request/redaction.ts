@@ -166,7 +166,6 @@ function hasCheckDigit(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** The ASCII digits of a group or number. */
 function digitsOf(written: string): string {
   if (/^\d*$/.test(written)) return written;
   const plain = written.replace(GAPS_EVERYWHERE, "");

@@ -25,7 +25,6 @@ export const requestEntry = z.object({
   durationMs: z.number(),
   /** Numbers of the decisions (docs/decisions.md) that the answer relied on. */
   decisions: z.array(z.int()),
-  /** The injected fault that was applied to the request. */
   fault: z.nullable(appliedFault),
   /** Whether a drill sent the request itself: then it is not evidence about the merchant's programs. */
   byDrill: z.boolean(),

@@ -3,7 +3,6 @@ import { servedSettings } from "../config/shapes.ts";
 import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas, wireSchema } from "../shape/wire-names.ts";
 
-/** A sandbox's description of itself. */
 export const sandboxDescription = z.object({
   baseUrl: z.string(),
   /** Null if there is no portal: with a public URL, the portal needs its own address. */

@@ -23,7 +23,6 @@ export function decodeWith<Schema extends z.ZodMiniType>(
   return z.decode(schema, values as z.input<Schema>) as DomainOf<Schema>;
 }
 
-/** A record of entries, of which each has the name and the value of one of the fields. */
 export function recordOf<Fields extends object>(
   entries: readonly (readonly [keyof Fields, Fields[keyof Fields]])[],
 ): Fields {
@@ -39,7 +38,6 @@ export const momentInRequest = z.codec(z.iso.datetime({ offset: true }), z.numbe
 /** A time in an answer: ISO 8601 in UTC on the wire, for every year of a clock; milliseconds here. */
 export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })), z.number(), ISO);
 
-/** A whole number from a minimum, up to an optional maximum. */
 export function wholeNumber(minimum: number, maximum?: number) {
   const number = z.int().check(z.minimum(minimum));
   return maximum === undefined ? number : number.check(z.maximum(maximum));

@@ -152,7 +152,6 @@ export type OnWire<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Name in keyof Value as WireName<Name>]: OnWire<Value[Name]> }
     : Value;
 
-/** The fields of a wire schema under their domain names. */
 export function toDomainFields<Shape extends object>(shape: Shape): InDomain<Shape> {
   const fields = Object.entries(shape).map(([name, field]) => [camelCase(name), field] as const);
   // The type maps names in the same way as `camelCase`.

@@ -3,7 +3,6 @@ import { moment, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 import { erasedStore } from "../store/shapes.ts";
 
-/** A named snapshot. */
 export const namedSnapshot = z.object({
   name: z.string(),
   /** Null for the whole sandbox. */
@@ -16,21 +15,17 @@ export const namedSnapshot = z.object({
 });
 /** A named snapshot. Facts that cannot be read are null, with the reason in `problem`. */
 export type NamedSnapshot = DomainOf<typeof namedSnapshot>;
-/** A snapshot that was just taken. */
 export const takenSnapshot = z.object({
   snapshot: namedSnapshot,
   /** Whether the snapshot replaced an older one of the same name. */
   replaced: z.boolean(),
 });
-/** A snapshot that was just taken. */
 export type TakenSnapshot = DomainOf<typeof takenSnapshot>;
-/** The result of a restore. */
 export const restoreSummary = z.object({
   stores: z.array(erasedStore),
   /** Why deliveries of these stores are held; null if they are not. */
   heldBack: z.nullable(z.string()),
 });
-/** The result of a restore. */
 export type RestoreSummary = DomainOf<typeof restoreSummary>;
 
 nameSchemas({ Snapshot: namedSnapshot, TakenSnapshot: takenSnapshot, RestoredStores: restoreSummary });

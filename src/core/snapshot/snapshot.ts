@@ -1,13 +1,11 @@
 /** The scope of a snapshot or of a restore: one store, or the whole sandbox (decision 95). */
 export type SnapshotScope = { readonly storeId: string } | "all";
 
-/** Facts about a snapshot. */
 export type SnapshotFacts = {
   /** The snapshot's store; null for the whole sandbox. */
   readonly storeId: string | null;
   /** The time in milliseconds, by the real clock. */
   readonly takenAt: number;
-  /** The format version of the file. */
   readonly format: number;
 };
 
@@ -25,10 +23,8 @@ export const SNAPSHOT_KEY_BYTES = 32;
 /** The largest snapshot that can be read, in bytes; Node cannot read larger files at once. */
 export const MAX_SNAPSHOT_BYTES = 2 ** 31 - 1;
 
-/** The subfolder of a state folder that contains snapshots. */
 export const SNAPSHOTS_FOLDER = "snapshots";
 
-/** The file name of a snapshot. */
 export function snapshotFileName(name: string): string {
   return `${name}${ENDING}`;
 }

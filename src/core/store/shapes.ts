@@ -3,7 +3,6 @@ import { SCOPES } from "../credential.ts";
 import { moment, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 
-/** A store in a list. */
 export const storeEntry = z.object({
   storeId: z.uuid(),
   name: z.string(),
@@ -12,7 +11,6 @@ export const storeEntry = z.object({
   active: z.boolean(),
   createdAt: moment,
 });
-/** A store in a list, in the control API. */
 export type StoreEntry = DomainOf<typeof storeEntry>;
 
 /** A store that was reset, deleted or restored. */
@@ -21,9 +19,7 @@ export const erasedStore = z.object({ storeId: z.uuid(), name: z.string() });
 export type ErasedStore = DomainOf<typeof erasedStore>;
 
 const scope = z.enum(SCOPES);
-/** The scopes of a key. */
 export const keyScopes = z.array(scope).check(z.minLength(1), z.maxLength(SCOPES.length));
-/** An API key without its secret. */
 export const keyEntry = z.object({
   keyId: z.uuid(),
   lastFour: z.string(),
@@ -33,7 +29,6 @@ export const keyEntry = z.object({
   revokedAt: z.nullable(moment),
 });
 
-/** An API key, in the control API. */
 export type KeyEntry = DomainOf<typeof keyEntry>;
 
 nameSchemas({ ListedStore: storeEntry, ErasedStore: erasedStore, ApiKey: keyEntry });

@@ -14,13 +14,11 @@ export type DeliveryRequest = {
   readonly bodyHash: string;
 };
 
-/** The input of a request. */
 type DeliveryParts = {
   readonly eventId: string;
   readonly body: string;
   /** Active secrets, newest first. */
   readonly secrets: readonly string[];
-  /** Secrets that were rotated out. */
   readonly retiredSecrets: readonly string[];
   /** Real time, in milliseconds, because receivers compare it with their clock (decision 18). */
   readonly realNow: number;

@@ -114,7 +114,6 @@ export function jitterOf(deliveryId: string, tries: number): number {
   return fractionOf(`${deliveryId} ${tries}`);
 }
 
-/** Whether an endpoint has failed long enough to be disabled. */
 export function hasFailedTooLong(failingSince: number, now: number): boolean {
   return now - failingSince >= DISABLE_AFTER_MS;
 }

@@ -30,7 +30,6 @@ const ENDPOINT_REASONS = {
 
 const REASONS: ReadonlyMap<string, (value: string) => Words> = new Map(Object.entries(ENDPOINT_REASONS));
 
-/** The reason for pausing an endpoint whose `checkout listen` is disconnected. */
 export const LISTENER_DISCONNECTED = "listener_disconnected" satisfies keyof typeof ENDPOINT_REASONS;
 
 /** The reasons of users; for any other reason a disabled endpoint has failed. */

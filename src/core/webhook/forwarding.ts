@@ -5,7 +5,6 @@ import { printableLiteral } from "../text.ts";
 /** A target for events of certain types: `order.*=http://localhost:3000/orders`. */
 export type ForwardRoute = { readonly pattern: string; readonly url: string };
 
-/** A header to add to every forwarded event. */
 export type AddedHeader = readonly [name: string, value: string];
 
 /** The events to forward and their targets: the first matching route, otherwise `forward`, if given. */
@@ -17,7 +16,6 @@ export type ForwardPlan = {
 
 /** The syntax of a header's name and of its value (RFC 9110). */
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
-/** Headers that belong to the delivery itself or to the connection. */
 const RESERVED_HEADERS =
   /^(checkout-.*|content-.*|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-.*)$/i;
 

@@ -36,10 +36,8 @@ export const endpoint = z.object({
   failingSince: z.nullable(moment),
   createdAt: moment,
 });
-/** An endpoint, in the control API. */
 export type EndpointEntry = DomainOf<typeof endpoint>;
 
-/** An event. */
 export const eventEntry = z.object({
   eventId: z.uuid(),
   /** The event's position among all events, for `since` of a later request. */
@@ -51,10 +49,8 @@ export const eventEntry = z.object({
   /** The exact body of every delivery. */
   body: z.string(),
 });
-/** An event, in the control API. */
 export type EventEntry = DomainOf<typeof eventEntry>;
 
-/** An attempt of a delivery. */
 export const deliveryAttempt = z.object({
   number: wholeNumber(1),
   startedAt: moment,
@@ -63,13 +59,11 @@ export const deliveryAttempt = z.object({
   /** The duration in real milliseconds. */
   milliseconds: z.nullable(z.int()),
   url: z.string(),
-  /** The IP address of the connection. */
   address: z.nullable(z.string()),
   /** The status of the endpoint's answer; null if there was no answer. */
   status: z.nullable(z.int()),
   /** Why there was no answer. */
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
-  /** The fault that was applied to this attempt. */
   fault: z.nullable(z.enum(DELIVERY_ACTIONS)),
   headers: z.record(z.string(), z.string()),
   bodySha256: z.string(),
@@ -80,19 +74,16 @@ export const deliveryAttempt = z.object({
   by: z.nullable(z.enum(ATTEMPT_MAKERS)),
   facts: z.nullable(attemptFacts),
 });
-/** A delivery with its attempts. */
 export const deliveryEntry = z.object({
   id: z.uuid(),
   endpointId: z.uuid(),
   eventId: z.uuid(),
-  /** The type of the event. */
   type: z.string(),
   /** Null for an event without a checkout. */
   checkoutId: z.nullable(z.uuid()),
   /** `duplicate`: caused by an injected fault. */
   cause: z.enum(["event", "replay", "duplicate"]),
   state: z.enum(DELIVERY_STATES),
-  /** The number of attempts that count for the schedule. */
   tries: wholeNumber(0),
   nextAt: z.nullable(moment),
   createdAt: moment,
@@ -100,7 +91,6 @@ export const deliveryEntry = z.object({
   fault: z.nullable(appliedFault),
   attempts: z.array(deliveryAttempt),
 });
-/** A delivery with its attempts, in the control API. */
 export type DeliveryEntry = DomainOf<typeof deliveryEntry>;
 
 /** A delivery attempt that was made while a clock moved. */
@@ -115,10 +105,8 @@ export const dispatchedAttempt = z.object({
   /** The time of the next attempt, if there is one. */
   nextAt: z.nullable(moment),
 });
-/** A finished delivery attempt. */
 export type FinishedAttemptEntry = DomainOf<typeof dispatchedAttempt>;
 
-/** The signing secrets of an endpoint. */
 export const signingSecrets = z.object({ inForce: z.array(z.string()), retired: z.array(z.string()) });
 
 nameSchemas({

@@ -107,7 +107,6 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Deliver
   return accept({ url: url.href, host, port, addresses: addresses ?? null });
 }
 
-/** A target at a public address or an allowed host, which the network resolves. */
 function publicTarget(url: URL, { allowedHosts, ownPort }: TargetPolicy): Outcome<DeliveryTarget> {
   const { href, hostname: host } = url;
   const port = portOf(url);

@@ -104,7 +104,6 @@ export const checkoutOperations = {
     request: () => z.omit(wantedPrice, { retired: true }),
     answer: () =>
       z.extend(price, {
-        /** Whether the price is new. */
         added: z.boolean(),
         /** The payment method and currency of the price that are not active for the store. */
         missingCapabilities: z.array(z.string()),

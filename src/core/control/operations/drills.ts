@@ -13,7 +13,6 @@ const MAX_LEASE_MS = 25 * 3_600_000;
 /** Maximum number of further events that are sent together with an event. */
 const MAX_TOGETHER = 10;
 
-/** The steps that a command has run. */
 const doneSteps = z.array(drillStep).check(z.minLength(1), z.maxLength(MAX_STEPS));
 
 /** The operations on drills (decisions 50, 66). */

@@ -61,7 +61,6 @@ export const requestOperations = {
     answer: () =>
       z.extend(requestEntry, {
         refused: z.nullable(refusedEntry),
-        /** The times of its replays. */
         replayedAt: z.array(moment),
       }),
   }),
