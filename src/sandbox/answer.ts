@@ -15,18 +15,15 @@ export type Answer = HttpResponse & {
   readonly delayMs?: number;
 };
 
-/** The fields for the request log that the answer itself does not show. */
 export type LogFields = {
   /** The store of the caller's key; undefined without a valid key. */
   readonly storeId: string | undefined;
-  /** The clock of the caller's store. */
   readonly clock?: StoreClock;
   readonly orderId: string | null;
   readonly decisions: DecisionNumbers;
   readonly refusal?: Refusal | undefined;
   /** Whether a drill sent the request itself. */
   readonly byDrill?: true | undefined;
-  /** The fault that was applied to the request. */
   readonly fault?: AppliedFault;
 };
 

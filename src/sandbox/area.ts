@@ -5,7 +5,6 @@ import type { HttpRequest } from "../world.ts";
 import type { Answer } from "./answer.ts";
 import type { ServiceContext } from "./context.ts";
 
-/** A request, as handlers receive it. */
 export type AreaRequest<Caller = void> = {
   readonly request: HttpRequest;
   readonly requestId: string;

@@ -13,7 +13,6 @@ import type { ControlContext } from "./control/control-api.ts";
 import type { PagesContext } from "./pages/payment/routes.ts";
 import type { PortalContext, Viewer } from "./pages/portal/view.ts";
 
-/** The dependencies of all areas. */
 export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & RestContext;
 
 /**
@@ -27,7 +26,6 @@ export type HostsByAudience = Readonly<
   Record<Audience, { readonly here: AllowedHosts; readonly outside: AllowedHosts }>
 >;
 
-/** An area and its path, for any type of caller. */
 type MountedArea = {
   readonly prefix: string;
   readonly audience: Audience;
@@ -41,7 +39,6 @@ type MountedArea = {
   ) => Promise<Answer>;
 };
 
-/** The dependencies of the routes outside the areas. */
 type RestContext = ServiceContext &
   Pick<PagesContext, "localOrigin"> &
   Pick<PortalContext, "portal"> & {
@@ -99,7 +96,6 @@ export const AREAS: readonly MountedArea[] = [
   REST_AREA,
 ];
 
-/** The area that answers a request. */
 export function areaOf({ target }: Pick<HttpRequest, "target">): MountedArea {
   return AREAS.find(({ prefix }) => target.startsWith(prefix)) ?? REST_AREA;
 }
@@ -148,7 +144,6 @@ async function pages(): Promise<Area<PagesContext>> {
   return (await import("./pages/pages.ts")).PAGES_AREA;
 }
 
-/** Loads the portal with the first request for it. */
 async function portal(): Promise<Area<PortalContext, Viewer>> {
   return (await import("./pages/portal/portal.ts")).PORTAL_AREA;
 }

@@ -2,12 +2,10 @@ import type { Status } from "../core/checkout/checkout.ts";
 import type { StatusChangeEntry } from "../core/checkout/shapes.ts";
 import type { FinishedAttemptEntry } from "../core/webhook/shapes.ts";
 
-/** Changes to one status: their number, and the first of them. */
 type Changes = { readonly count: number; readonly first: readonly StatusChangeEntry[] };
 
 /** A move of a store's clock, during and after the move. Times are milliseconds by that clock. */
 export type ClockMove = {
-  /** The number of the move in this sandbox. */
   readonly number: number;
   readonly from: number;
   readonly to: number;

@@ -5,7 +5,6 @@ import { refuseBrowsers } from "../web/guard.ts";
 import { headerLines } from "../web/http.ts";
 import type { HttpRequest } from "../world.ts";
 
-/** The credential of each role. */
 type ControlTokens = { readonly controlToken: string; readonly adminToken: string };
 
 /** The first checks of the control API, which need no state: no browser, and a token. Returns the caller's role. */

@@ -40,7 +40,6 @@ import { createTimekeeper } from "./runtime/timekeeper.ts";
 import type { SandboxDescription } from "../core/sandbox/description.ts";
 import type { ServedSettings } from "../core/config/settings.ts";
 
-/** The options and dependencies of a sandbox. */
 export type SandboxOptions = Omit<
   ServedSettings,
   "rateLimit" | "listen" | "publicUrl" | "portalUrl" | "ca" | "keptRequests"
@@ -63,11 +62,9 @@ export type SandboxOptions = Omit<
   readonly folderHold: string | undefined;
   readonly log: AccessLog;
   readonly requests: RequestLog;
-  /** The control token, which permits running the sandbox. */
   readonly controlToken: string;
   /** The admin token, which permits only actions of the administrator. */
   readonly adminToken: string;
-  /** The description for the control API. */
   readonly description: SandboxDescription;
   /** Called when a caller of the control API asks the sandbox to stop. */
   readonly requestStop: () => void;
@@ -106,7 +103,6 @@ export type Sandbox = {
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
-/** The dependencies of the routes and the dispatcher. */
 export type SandboxContext = AreasContext & DispatchContext;
 
 type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes" | "freshId">;
@@ -252,7 +248,6 @@ function portalOf(world: SandboxWorld, options: SandboxOptions): PortalAccess {
   return createPortalAccess(world, { url: description.portalUrl, port }, adminToken);
 }
 
-/** Writes an answered request into both logs. */
 function logInto(
   { log, requests, controlToken, adminToken, portal }: SandboxOptions & { readonly portal: PortalAccess },
   { now, monotonic }: Pick<World, "now" | "monotonic">,

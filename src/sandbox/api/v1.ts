@@ -95,7 +95,6 @@ function noteRefusal(
   return { storeId, clock };
 }
 
-/** A route that creates an object, for credentials with a certain scope. */
 function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<ApiContext> {
   return {
     methods: ["POST"],

@@ -18,7 +18,6 @@ import type { ServiceContext } from "../context.ts";
 import { emitEvent } from "../webhook/outbox.ts";
 import { applyDueChanges, currentCheckout, hasDueChange } from "./payments.ts";
 
-/** A create request with valid syntax. */
 type CreateCommand = {
   readonly storeId: string;
   readonly object: CheckoutObject;

@@ -80,7 +80,6 @@ export async function listCheckouts(
   return accept({ ...rest, checkouts: withLastChange, now: storeTime(context, storeId) });
 }
 
-/** The last change of a checkout. */
 export function lastChangeOf({ attempts, events }: Store, checkout: Checkout): LastChange {
   const { id, status, createdAt } = checkout;
   // Most checkouts of a list have not changed since their creation.

@@ -89,7 +89,6 @@ function onCheckout(
   return atCheckout(context, ref, (found, now) => change(applyDueChanges(context, found, now), now));
 }
 
-/** Whether the settlement or the expiry of a checkout is due. */
 export function hasDueChange(context: ServiceContext, checkout: Checkout, now: number): boolean {
   return isExpiryDue(checkout, now) || (scheduledSettlement(context, checkout)?.dueAt ?? Infinity) <= now;
 }

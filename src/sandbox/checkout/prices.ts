@@ -6,15 +6,12 @@ import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Price } from "../../core/checkout/shapes.ts";
 
-/** An added price, and the capabilities that the store is missing for it. */
 type AddedPrice = Price & {
-  /** Whether the price is new. */
   readonly added: boolean;
   /** The missing capabilities, without which checkouts with this price are refused. */
   readonly missingCapabilities: readonly string[];
 };
 
-/** The note in the audit log when a price is added as approved. */
 const ADDED_NOTE = "approved when it was added to the sandbox";
 
 /** Adds a price to the catalog of a store (decision 89). Refuses with `state_conflict` as `decidePrice` does. */

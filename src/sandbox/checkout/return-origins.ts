@@ -3,7 +3,6 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** A store, and an origin from `parseReturnOrigin`. */
 type OriginOfStore = { readonly storeId: string; readonly origin: string };
 /** An origin with a path from `parseReturnPath`. Default: the origin's current path, or `/` for a new origin. */
 type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };

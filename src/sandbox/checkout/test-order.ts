@@ -6,7 +6,6 @@ import { createCheckout } from "./create.ts";
 /** The amount of a test order, in minor units. */
 const AMOUNT_MINOR = 1000;
 
-/** An order that was not created by an application. */
 type TestOrder = Pick<Checkout, "id" | "orderId" | "status">;
 
 /**

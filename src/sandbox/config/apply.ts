@@ -19,7 +19,6 @@ export type ConfigContext = StoreMaker & { readonly store: Store; readonly targe
  */
 type ConfigInput = { readonly stores: readonly RequestedStore[]; readonly prune: boolean };
 
-/** The changes, and the stores that they created. */
 type ApplyResult = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
 
 /** Plans the changes of a configuration without changing anything. */
@@ -140,10 +139,8 @@ function changePrice(
   if (isDecided) recordApproval(store, { storeId, price, note: CONFIG_NOTE, at });
 }
 
-/** Fields of a price that its approval does not cover. */
 const FREE_PRICE_FIELDS: ReadonlySet<string> = new Set(["description", "retired"]);
 
-/** The note in the audit log for changes by a configuration. */
 const CONFIG_NOTE = "by the configuration of the sandbox";
 
 function changeEndpoint(

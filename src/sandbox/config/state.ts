@@ -3,10 +3,8 @@ import { hashKey } from "../../core/credential.ts";
 import { openSecret } from "../../core/webhook/sealed-secret.ts";
 import type { Store } from "../../store/store.ts";
 
-/** The tables and the key from which a configuration is read. */
 type Tables = { readonly store: Store; readonly masterKey: Uint8Array };
 
-/** The current state of all stores, and the owners of these API keys. */
 export function configState(tables: Tables, apiKeys: readonly string[] = []): ConfigState {
   const { store } = tables;
   const keys = new Map(

@@ -14,7 +14,6 @@ import { viewCheckout } from "../checkout/view.ts";
 import type { EventSummary } from "../../store/checkout/events.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 
-/** The handlers of operations on checkouts. */
 export const checkoutHandlers = {
   pay: async (context, { storeId, id, requestId, body }) => {
     const { outcome, leaseId } = body;

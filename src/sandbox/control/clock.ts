@@ -2,7 +2,6 @@ import { CLOCK_DECISIONS } from "../../core/readiness/relied.ts";
 import { moveClock, showClock } from "../runtime/clock.ts";
 import type { HandlersOf } from "./handler.ts";
 
-/** The handlers of operations on a store's clock. */
 export const clockHandlers = {
   showClock: async (context, { storeId }) => showClock(context, storeId),
   moveClock: async (context, { storeId, requestId, body }) => {

@@ -13,7 +13,6 @@ function displayStore(store: StoreState) {
   return { ...store, capabilities };
 }
 
-/** The handlers of operations on the configuration. */
 export const configHandlers = {
   showConfig: async (context) => {
     const { settings } = context.description;

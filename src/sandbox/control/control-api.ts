@@ -34,7 +34,6 @@ import { admitToControl } from "../control-admission.ts";
 export type ControlContext = OperationContext & {
   readonly controlToken: string;
   readonly adminToken: string;
-  /** The version of the serving program. */
   readonly version: string;
 };
 

@@ -8,7 +8,6 @@ import type { HandlersOf } from "./handler.ts";
 /** Default length of a list. */
 const DEFAULT_PAGE = 100;
 
-/** The handlers of operations on drills. */
 export const drillHandlers = {
   listDrills: async ({ store }, { storeId, body: { kind = null, limit = DEFAULT_PAGE } }) =>
     accept({ drills: store.drills.list({ storeId, kind, limit }) }),

@@ -2,7 +2,6 @@ import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { addFaults, clearFaults, listFaults, removeFault } from "../fault/faults.ts";
 import type { HandlersOf } from "./handler.ts";
 
-/** The handlers of operations on faults. */
 export const faultHandlers = {
   addFault: async (context, { storeId, body }) => {
     const added = await addFaults(context, storeId, body);

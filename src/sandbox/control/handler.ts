@@ -32,7 +32,6 @@ export type OperationContext = ClockContext &
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
     /** Why the whole folder delivers nothing (decision 71); undefined if it delivers. */
     readonly folderHold: string | undefined;
-    /** The description of this sandbox. */
     readonly description: SandboxDescription;
     /** The sessions and sign-in codes of the portal. */
     readonly portal: PortalAccess;
@@ -42,7 +41,6 @@ export type OperationContext = ClockContext &
     readonly operations?: Partial<Handlers>;
   };
 
-/** A parsed and validated call of an operation. */
 export type OperationCall<Name extends OperationName> = {
   /** The existing store in the path; empty for an operation without a store. */
   readonly storeId: string;
@@ -60,7 +58,6 @@ export type Handlers = {
   ) => Promise<Outcome<AnswerOf<Name>>>;
 };
 
-/** The handlers of a subject. */
 export type HandlersOf<Subject extends keyof typeof SUBJECTS> = Pick<
   Handlers,
   OperationName & keyof (typeof SUBJECTS)[Subject]["operations"]

@@ -29,7 +29,6 @@ export async function runOperation<Name extends OperationName>(
   return answer;
 }
 
-/** All handlers of the control API. */
 const CONTROL_HANDLERS: Handlers = {
   ...checkoutHandlers,
   ...keyHandlers,

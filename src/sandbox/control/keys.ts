@@ -5,7 +5,6 @@ import { atStore } from "../at-store.ts";
 import { createKey, revokeKey } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
 
-/** The handlers of operations on API keys. */
 export const keyHandlers = {
   createKey: (context, { storeId, body: { scopes: wanted = SCOPES } }) =>
     atStore(context, storeId, () => {

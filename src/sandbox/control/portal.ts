@@ -4,7 +4,6 @@ import { requireSearchTarget } from "../explain/portal-page.ts";
 import { NO_PORTAL_REASON, signInLink } from "../runtime/portal-access.ts";
 import type { HandlersOf } from "./handler.ts";
 
-/** The handlers of operations on the portal. */
 export const portalHandlers = {
   createSignIn: async (context, { body }) => {
     const { portal } = context;

@@ -10,7 +10,6 @@ import { judgeStore, readReadiness } from "../readiness/facts.ts";
 import { selectActiveKeys } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
 
-/** The handlers of operations on launch readiness. */
 export const readinessHandlers = {
   assumptions: async (context, { storeId }) => {
     const uses = await context.assumptions.of(storeId);

@@ -9,7 +9,6 @@ import type { RequestEntry } from "../../core/request/shapes.ts";
 
 const DEFAULT_PAGE = 100;
 
-/** The handlers of operations on the request log. */
 export const requestHandlers = {
   listRequests: async (context, { storeId, body }) => {
     const requests = await awaitRequests(context, storeId, body);

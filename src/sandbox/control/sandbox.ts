@@ -6,7 +6,6 @@ import { holdOfSandbox } from "../runtime/home.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
-/** The handlers of operations on the serving process. */
 export const sandboxHandlers = {
   describe: async ({ description }) => {
     // Loaded on demand, so that the start does not wait for it.

@@ -10,7 +10,6 @@ import { countOwnSecrets } from "../webhook/endpoint-secrets.ts";
 import { openStoredSecret } from "../webhook/signing-secret.ts";
 import type { StoreEntry } from "../../core/store/shapes.ts";
 
-/** The handlers of operations on stores. */
 export const storesHandlers = {
   createStore: async (context, { body: { name, merchant } }) => {
     const isNew = merchant === NEW_MERCHANT;

@@ -36,11 +36,9 @@ type ExplainContext = ServiceContext & {
   readonly listenerTargets: ReadonlyMap<string, string>;
 };
 
-/** A delivery with all its attempts. */
 type ReadDelivery = Omit<Delivery, "tries"> &
   Pick<StoryDelivery, "isHeld" | "endpointUrl"> & { readonly attempts: readonly DeliveryAttempt[] };
 
-/** A checkout with its story and the full deliveries of the story. */
 type ReadCheckout = Pick<StoryCheckout, "checkout"> & {
   readonly story: Omit<CheckoutStory, "deliveries"> & { readonly deliveries: readonly ReadDelivery[] };
 };
@@ -91,12 +89,10 @@ function explainRequestById({ context, storeId, id }: ExplainQuery): Explanation
   return explainRequest(request, existing, replays);
 }
 
-/** A logged request with its replays and its checkout. */
 type ReadRequest = {
   readonly request: StoryRequest;
   /** The newest replays of the stored answer. */
   readonly replays: readonly StoryRequest[];
-  /** The checkout that the request conflicts with, or is about. */
   readonly existing: ConflictingCheckout | undefined;
 };
 
@@ -153,7 +149,6 @@ function keysOf({ store }: ExplainContext, checkoutId: string): readonly StoredA
   return store.idempotencyKeys.ofCheckout(checkoutId);
 }
 
-/** The checkout that a request conflicts with or is about, with the fingerprint of its create. */
 function conflictOf(
   context: ExplainContext,
   storeId: string,

@@ -5,7 +5,6 @@ import type { Store } from "../../store/store.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 
-/** The state and the request log to search. */
 type FindContext = {
   readonly store: Store;
   readonly requests: Pick<RequestLog, "before" | "find">;
@@ -16,7 +15,6 @@ const MAX_SEARCHED = 1000;
 /** Maximum number of stores to search for a request or an order if no store is named. */
 const MAX_STORES = 100;
 const END_OF_ID = /^[\da-f]{8}$/i;
-/** The portal's search address, for one store or for all stores. */
 const SEARCH_ADDRESS = /^\/portal(?:\/([^/?]+))?\/find\?(.*)$/;
 
 /**
@@ -37,7 +35,6 @@ export function findPageInStore(context: FindContext, storeId: string, text: str
   return path && `/portal/${storeId}${path}`;
 }
 
-/** The portal page of an object in the first store that has it. */
 export function findPageInAnyStore(context: FindContext, text: string): string | undefined {
   for (const { id } of context.store.stores.all().slice(0, MAX_STORES)) {
     const path = findPageInStore(context, id, text);
@@ -66,7 +63,6 @@ function pathOfOrder({ store }: FindContext, storeId: string, orderId: string): 
   return newest && `/checkouts/${newest.id}`;
 }
 
-/** The page of the checkout that was created with this idempotency key. */
 function pathOfKey({ store }: FindContext, storeId: string, key: string): string | undefined {
   const checkoutId = store.idempotencyKeys.checkoutOf(storeId, key);
   return checkoutId && `/checkouts/${checkoutId}`;
@@ -114,7 +110,6 @@ function pathOfRefused({ requests }: FindContext, storeId: string, key: string):
   return found && `/requests/${found.requestId}`;
 }
 
-/** The list page of an object that has no page of its own. */
 function pathOfName({ store }: FindContext, storeId: string, text: string): string | undefined {
   const isNamed = ({ id }: { readonly id: string }): boolean =>
     id === text || (END_OF_ID.test(text) && id.endsWith(text.toLowerCase()));

@@ -6,10 +6,8 @@ import type { ServiceContext } from "../context.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 import type { RefusedOrder } from "../../core/checkout/shapes.ts";
 
-/** The state and the request log to search. */
 type SearchContext = ServiceContext & { readonly requests: Pick<RequestLog, "refusedOf"> };
 
-/** The results of a search in a store, by kind. */
 export type SearchHits = {
   /** The checkouts, newest first. */
   readonly checkouts: readonly Checkout[];
@@ -22,7 +20,6 @@ export type SearchHits = {
   /** Whether all refused requests were searched. */
   readonly isRefusedWhole: boolean;
   readonly endpoints: readonly Endpoint[];
-  /** Matching types of events in the store. */
   readonly eventTypes: readonly string[];
 };
 

@@ -3,7 +3,6 @@ import type { World } from "../../world.ts";
 import { storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** The number of active faults of all stores. */
 export function countFaults(
   context: Pick<ServiceContext, "store"> & { readonly world: Pick<World, "now"> },
 ): number {

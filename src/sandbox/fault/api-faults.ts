@@ -32,7 +32,6 @@ export type ApiFaultContext = ServiceContext & {
 type FaultableCall = {
   readonly call: AreaRequest;
   readonly caller: Pick<CredentialInStore, "storeId" | "clock">;
-  /** Handles the request. */
   readonly work: () => Promise<Outcome<Answer>>;
   /** Answers with a refusal. */
   readonly refuse: (refusal: Refusal) => Answer;
@@ -115,7 +114,6 @@ const ANSWER_EFFECTS: Readonly<
     ),
 };
 
-/** Names the fault in the header of the answer, and in the fields for the logs. */
 function addFaultName(answer: Answer, fault: ApiFault): Answer {
   const { id, action } = fault;
   const { storeId, orderId = null, decisions = [] } = answer.logged ?? {};
@@ -184,7 +182,6 @@ async function* slowly(whole: Uint8Array, pause: () => Promise<void>): AsyncIter
   }
 }
 
-/** The order_id of a create, or of the retrieved checkout. */
 function orderIdOf({ store }: ApiFaultContext, { call, caller }: FaultableCall): string | null {
   const { session_id: sessionId } = call.params;
   if (sessionId === undefined) return orderIdIn(Buffer.from(call.request.body).toString("utf8"));

@@ -10,7 +10,6 @@ import type { ServiceContext } from "../context.ts";
 import { findEvent } from "../webhook/endpoints.ts";
 import { removeEndedFaults } from "./active.ts";
 
-/** The context of the verbs on faults. */
 type FaultsContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
 };
@@ -75,7 +74,6 @@ export function removeFault(context: FaultsContext, storeId: string, id: string)
   });
 }
 
-/** Removes all faults of a store, and returns them. */
 export function clearFaults(context: FaultsContext, storeId: string): Promise<Outcome<readonly Fault[]>> {
   return atStore(context, storeId, (store, now) => {
     const found = removeEndedFaults(context, storeId, now);

@@ -17,7 +17,6 @@ export type AccessEntry = {
   readonly note: string;
 };
 
-/** An attempt of a delivery to an endpoint. */
 export type DeliveryAttemptEntry = {
   readonly at: number;
   readonly url: string;
@@ -32,7 +31,6 @@ export type DeliveryAttemptEntry = {
   readonly cause: Delivery["cause"];
 };
 
-/** The format of the lines. */
 export type LogFormat = "text" | "json";
 
 /** A stream to which log text is written, such as stderr or a file. */
@@ -40,7 +38,6 @@ export type LogStream = Pick<World["stderr"], "writableNeedDrain"> & {
   readonly write: (text: string) => unknown;
 };
 
-/** A log of answered requests, and of deliveries. */
 export type AccessLog = {
   readonly add: (entry: AccessEntry) => void;
   readonly addDelivery: (delivery: DeliveryAttemptEntry) => void;
@@ -102,7 +99,6 @@ function lostLine(count: number, format: LogFormat): string {
     : `(${count} log lines dropped: stderr was blocked)\n`;
 }
 
-/** A log that writes nothing. */
 export const SILENT_LOG: AccessLog = {
   add: () => undefined,
   addDelivery: () => undefined,

@@ -35,7 +35,6 @@ export type ClockContext = ServiceContext & {
   readonly dispatcher: Pick<Dispatcher, "drain">;
   /** Runs the moves of a store one after the other: of two moves that start from the same time, one would be lost. */
   readonly clockMutex: Mutex;
-  /** The progress of moves, for pages. */
   readonly clockMoves: ClockMoves;
 };
 

@@ -21,7 +21,6 @@ type FailureLog = {
  */
 const COUNT_EVERY_MS = 10_000;
 
-/** A failure, and the properties that define its kind. */
 type Failure = {
   readonly kind: string;
   readonly code: string;

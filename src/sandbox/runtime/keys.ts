@@ -7,13 +7,11 @@ import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
 import { atStore, storeTime } from "../at-store.ts";
 
-/** The context of creating and revoking keys. */
 type KeyContext = {
   readonly store: Store;
   readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
 };
 
-/** The properties of a new key. */
 type KeyInput = {
   readonly storeId: string;
   /** The plaintext. Default: a random key. */
@@ -67,7 +65,6 @@ export function selectActiveKeys(keys: readonly KeySummary[]): readonly KeySumma
   return keys.filter(({ revokedAt }) => revokedAt === null);
 }
 
-/** Generates a random API key. */
 export function newApiKey({ randomBytes }: Pick<World, "randomBytes">): string {
   return formatTestKey(randomBytes(API_KEY_RANDOM_BYTES, "api key"));
 }

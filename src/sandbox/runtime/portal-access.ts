@@ -8,7 +8,6 @@ import type { World } from "../../world.ts";
 /** The role of a session: the sandbox's operator, or its administrator. */
 export type PortalRole = "merchant" | "administrator";
 
-/** The settings of a session. */
 type PortalPreferences = {
   /** The primary tag of a language; undefined: the browser's language. */
   readonly language: "en" | "zh" | undefined;
@@ -16,7 +15,6 @@ type PortalPreferences = {
   readonly hasKeys: boolean;
 };
 
-/** A signed-in browser. */
 export type PortalSession = PortalPreferences & {
   readonly id: string;
   readonly role: PortalRole;
@@ -27,7 +25,6 @@ export type PortalSession = PortalPreferences & {
 /** The address to redirect to after an action, or a refusal. */
 type RedirectOutcome = Outcome<string>;
 
-/** The address of the portal. */
 type PortalAddress = {
   /**
    * The portal's origin and path; null if the portal is off, because it would share an origin with the payment pages.
@@ -101,7 +98,6 @@ const MAX_ACTIONS = 100;
 const MAX_GUESSES = 10;
 const GUESSES_MS = 60_000;
 
-/** Creates the access to a portal without sessions. */
 export function createPortalAccess(
   world: Pick<World, "now" | "freshId">,
   { url, port }: PortalAddress,

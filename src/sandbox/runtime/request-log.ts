@@ -27,7 +27,6 @@ type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
   readonly secrets?: readonly string[];
 };
 
-/** A request, as far as it could be read. */
 type ReceivedRequest = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
 
 /** A request until its batch is written. For a request that was not refused, only its row is kept. */
@@ -66,7 +65,6 @@ export type RequestLog = {
   readonly follow: WriteSignals<readonly LoggedRequest[]>["follow"];
   /** Deletes all requests of a store so far. Positions continue to grow. */
   readonly forget: (storeId: string) => void;
-  /** Writes the recorded requests, and closes the log. */
   readonly close: () => void;
 };
 
@@ -173,7 +171,6 @@ export function createRequestLog(
   };
 }
 
-/** The file of a log, opened on first use. */
 function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "report">) {
   let file: RequestFile | "unusable" | undefined;
   let failure: string | undefined;
@@ -323,7 +320,6 @@ function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times):
   return { owner, cameAt, facts };
 }
 
-/** Statuses of successful creates and retrieves. */
 const SUCCESS_STATUSES: ReadonlySet<number> = new Set([200, 201]);
 
 function requestIdOf({ headers }: Answer): string {

@@ -17,10 +17,8 @@ import type { Price } from "../../core/checkout/shapes.ts";
 /** The name of a store that was created without a name. */
 export const DEFAULT_STORE_NAME = "Sandbox Store";
 
-/** The currencies of a new store. */
 const SEEDED_CURRENCIES = ["CNY", "EUR", "HKD", "JPY", "USD"] as const;
 
-/** The catalog of a new store. */
 const SEEDED_PRICES: readonly Price[] = [
   price("price_coffee", "A coffee", { amountMinor: 450, currency: "EUR", paymentMethod: "alipay_plus" }),
   price("price_ticket", "A concert ticket", {
@@ -50,7 +48,6 @@ type GivenSecrets = {
 /** Why the first store is refused: its signing secret cannot be decrypted, or its secrets are not the given secrets. */
 export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret";
 
-/** A new store, with its API key. */
 export type NewStore = SeededStore & { readonly apiKey: string };
 
 /** The given values of a new store; other values are generated or defaults. */
@@ -217,7 +214,6 @@ export function insertStore(
 
 const NOT_GIVEN: GivenSecrets = { apiKey: undefined, signingSecret: undefined };
 
-/** A random signing secret. */
 export function newSigningSecret({ randomBytes }: Pick<World, "randomBytes">): string {
   return formatSigningSecret(randomBytes(SIGNING_SECRET_BYTES));
 }

@@ -34,7 +34,6 @@ export type SnapshotContext = Omit<ErasureContext, "store"> & {
   readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
 };
 
-/** The context of taking a snapshot. */
 type TakingContext = Pick<SnapshotContext, "store" | "masterKey"> & {
   readonly world: Pick<World, "now" | "randomBytes">;
 };
@@ -79,7 +78,6 @@ function planOf({ store, world, masterKey }: TakingContext, scope: SnapshotScope
   return { storeId, takenAt: world.now(), key, reseal, origin };
 }
 
-/** Options of a restore. */
 export type RestoreOptions = {
   /** Whether to restore a snapshot that another sandbox took, or that was changed. Default: it is refused. */
   readonly trust?: boolean | undefined;

@@ -15,7 +15,6 @@ type Timekeeper = {
   readonly stop: () => void;
 };
 
-/** Creates the timekeeper of all stores. */
 export function createTimekeeper(
   world: Pick<World, "now" | "after">,
   options: { readonly context: () => ServiceContext; readonly report: (error: unknown) => void },

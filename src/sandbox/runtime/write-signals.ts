@@ -52,7 +52,6 @@ export function createWriteSignals<News = WriteNotice>({ sleep }: Pick<World, "s
   };
 }
 
-/** How a request waits for its result. */
 type WaitOptions<Result> = {
   readonly read: () => Result;
   /** Whether a result ends the wait before the timeout. */

@@ -12,7 +12,6 @@ import {
 } from "../runtime/snapshots.ts";
 import type { NamedSnapshot, RestoreSummary, TakenSnapshot } from "../../core/snapshot/shapes.ts";
 
-/** The dependencies of named snapshots. */
 export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotStorage: SnapshotStorage };
 
 const TOO_LARGE = "the file is larger than 2 GiB, the maximum for a snapshot";

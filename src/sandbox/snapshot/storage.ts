@@ -22,7 +22,6 @@ export type SnapshotStorage = {
   readonly remove: (name: string) => void;
 };
 
-/** The storage of a sandbox without a disk. */
 export function snapshotsInMemory(): SnapshotStorage {
   const kept = new Map<string, Uint8Array>();
   return {

@@ -15,7 +15,6 @@ import {
 } from "./take-due.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
-/** The context of sending deliveries. */
 export type DispatchContext = TakeContext &
   SendContext &
   RecordContext & { readonly world: Pick<World, "sleep" | "after" | "soon"> };
@@ -33,7 +32,6 @@ type EndpointQueues = {
 /** A recorded result, with the position of its attempt among all started attempts. */
 export type FinishedAttempt = { readonly place: number; readonly dispatched: FinishedAttemptEntry };
 
-/** The deliveries in flight to one endpoint. */
 type EndpointQueue = {
   readonly sending: Set<Promise<void>>;
   /** Attempts that have ended but are not recorded yet. */

@@ -26,7 +26,6 @@ export function endpointSecrets(
 
 /** The secrets with which an endpoint signed at a past moment of its store's clock. */
 export type SecretsAtTime = EndpointSecrets & {
-  /** The owner of the secrets. */
   readonly owner: "endpoint" | "store";
   /** Whether a secret began or ended at exactly that moment, so that the active secrets cannot be determined. */
   readonly isUncertain: boolean;
@@ -50,7 +49,6 @@ export function endpointSecretsAt(
   return { inForce, retired, owner: own.length === 0 ? "store" : "endpoint", isUncertain };
 }
 
-/** The number of endpoints of a store that sign with their own secret. */
 export function countOwnSecrets(
   { endpoints, signingSecrets }: Pick<ServiceContext["store"], "endpoints" | "signingSecrets">,
   storeId: string,

@@ -23,14 +23,12 @@ import { enqueueDelivery } from "./outbox.ts";
 import { atEndpoint, atStore, type EndpointRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** The context of the verbs on endpoints. */
 export type EndpointsContext = ServiceContext &
   SecretsContext & {
     readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
     readonly targets: TargetPolicy;
   };
 
-/** An endpoint with its signing secrets. */
 type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
 
 /** Maximum number of endpoints of a store. */
@@ -233,7 +231,6 @@ function insert(context: EndpointsContext, wanted: NewEndpoint, now: number): En
   return { ...endpoint, secrets: endpointSecrets(context, endpoint, now) };
 }
 
-/** The properties of a new endpoint. */
 type NewEndpoint = Pick<Endpoint, "storeId" | "kind" | "url" | "eventTypes" | "inOrder" | "ca">;
 
 /** Creates an enabled endpoint within a transaction; its address and patterns have been checked. */

@@ -6,7 +6,6 @@ import { answerFacts, MAX_FACT_TEXT, type AttemptFacts } from "../../core/networ
 import { cutText, redactSecrets } from "../../core/text.ts";
 import type { OutboundRequest, OutboundResult, TlsTrust, World } from "../../world.ts";
 
-/** The context of sending to a receiver. */
 export type PostContext = {
   readonly world: Pick<World, "send" | "resolve" | "monotonic">;
   readonly targets: TargetPolicy;

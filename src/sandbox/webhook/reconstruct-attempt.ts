@@ -6,7 +6,6 @@ import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
 import { endpointSecretsAt, type SecretsContext, type SecretsAtTime } from "./endpoint-secrets.ts";
 
-/** An attempt of a delivery as sent, reconstructed from its audit. */
 export type SentAttempt = {
   /** Names and values, with the signature if it can be reconstructed. */
   readonly headers: Readonly<Record<string, string>>;
@@ -24,7 +23,6 @@ export type SigningSecrets =
   | {
       readonly known: true;
       readonly owner: SecretsAtTime["owner"];
-      /** The number of active secrets. */
       readonly secrets: number;
       /** The fault that was applied to the attempt, which may have changed its signature or body. */
       readonly fault: FaultAction | null;

@@ -16,7 +16,6 @@ import { factsOf } from "./post.ts";
 import { attemptResultOf, type EndedAttempt } from "./send.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
-/** The context of recording the result of an attempt. */
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
 
 /**

@@ -5,10 +5,8 @@ import type { AccessLog, DeliveryAttemptEntry } from "../runtime/access-log.ts";
 import { deliveryErrorOf, postToReceiver, type PostContext, type PostResult } from "./post.ts";
 import type { StartedAttempt } from "./take-due.ts";
 
-/** The context of sending an attempt. */
 export type SendContext = PostContext & {
   readonly world: Pick<World, "now">;
-  /** Logs each attempt, sent or not. */
   readonly log: Pick<AccessLog, "addDelivery">;
 };
 
@@ -52,7 +50,6 @@ async function sendSafely(
   }
 }
 
-/** The log entry of an attempt. */
 function logEntryOf(
   { endpoint, delivery, event, number, result, milliseconds }: EndedAttempt,
   at: number,

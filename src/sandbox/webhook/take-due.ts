@@ -14,7 +14,6 @@ import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./en
 import { enqueueDelivery } from "./outbox.ts";
 import type { PostContext } from "./post.ts";
 
-/** The context of taking due deliveries. */
 export type TakeContext = ServiceContext &
   SecretsContext &
   Pick<PostContext, "heldBack"> & {

@@ -22,7 +22,6 @@ import {
 import { merchantText } from "../shared/merchant-text.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 
-/** The query of the page for a customer who stays on it. */
 export const STAY_QUERY = "stay";
 const SECONDS_TO_STAY = 5;
 const SENT_BACK_WITHIN_MS = 60_000;

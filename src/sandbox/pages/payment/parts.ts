@@ -8,14 +8,12 @@ import { textInLanguage, tagOf } from "../../../web/language.ts";
 import type { CheckoutView } from "../../checkout/view.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 
-/** The input of every page of a checkout. */
 export type PageContext = {
   readonly view: CheckoutView;
   /** The token of this checkout's forms. */
   readonly token: string;
   /** Scheme, host and port of the pages, as the browser used them. */
   readonly origin: string;
-  /** The request_id of this answer. */
   readonly requestId: string;
   /** Whether the customer has chosen to stay on the page. */
   readonly stays: boolean;
@@ -26,7 +24,6 @@ export function checkoutPath({ id }: Pick<Checkout, "id">): string {
   return `/pay/${id}`;
 }
 
-/** The address of the wallet for one attempt, as a path. */
 export function walletPath(checkout: Pick<Checkout, "id">, attempt: number): string {
   return `${checkoutPath(checkout)}/wallet/${attempt}`;
 }

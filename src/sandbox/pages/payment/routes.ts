@@ -29,7 +29,6 @@ import type { Attempt } from "../../../core/checkout/shapes.ts";
 /** The dependencies of the payment pages: the verbs, and the key for the tokens of their forms. */
 export type PagesContext = ServiceContext & {
   readonly masterKey: Uint8Array;
-  /** The origin of the pages on this machine. */
   readonly localOrigin: string;
   readonly pageViews: PageViews;
 };
@@ -45,7 +44,6 @@ export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
   form("/pay/{checkout_id}/wallet/{attempt}", walletAction),
 ];
 
-/** Creates the markup of a page from the view of its checkout. */
 type Show = (context: PagesContext, shown: PageContext, call: AreaRequest) => Outcome<Html>;
 
 function page(path: string, show: Show): AreaRoute<PagesContext> {
@@ -71,7 +69,6 @@ function page(path: string, show: Show): AreaRoute<PagesContext> {
   };
 }
 
-/** Reads the payer's action from a form. */
 type ReadAction = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
 
 /**
@@ -165,7 +162,6 @@ function showWallet(render: (shown: PageContext, attempt: Attempt) => Html): Sho
   };
 }
 
-/** The fields of a form from one of our own pages. */
 function readOwnForm(
   { masterKey, checkoutOrigin }: PagesContext,
   call: AreaRequest,

@@ -1,7 +1,6 @@
 import { html, type Html, type Texts } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
 
-/** The texts of the payment pages. */
 export const PAYMENT_TEXTS = {
   method: {
     alipay_plus: ["Alipay+", "Alipay+"],

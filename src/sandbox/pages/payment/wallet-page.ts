@@ -19,7 +19,6 @@ import { merchantText } from "../shared/merchant-text.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 import type { Attempt } from "../../../core/checkout/shapes.ts";
 
-/** The outcomes that the wallet's buttons send. */
 export const WALLET_OUTCOMES = ["succeeded", "declined", "failed", "cancelled", "late"] as const;
 export type WalletOutcome = (typeof WALLET_OUTCOMES)[number];
 

@@ -15,10 +15,7 @@ const STYLES = [style, checkoutStyle, readinessStyle, requestStyle, storeStyle, 
 
 /** The portal's stylesheet, loaded after the stylesheet of all pages. */
 export const PORTAL_STYLE = asset("/portal/assets/portal.css", "text/css", STYLES.join("\n"));
-/** The portal's script. */
 export const PORTAL_SCRIPT = asset("/portal/assets/portal.js", "text/javascript", script);
-/** Whether the page is live, and its announcements. */
 export const LIVE_SCRIPT = asset("/portal/assets/live.js", "text/javascript", liveScript);
 
-/** All assets of the portal. */
 export const PORTAL_ASSETS = [PORTAL_STYLE, PORTAL_SCRIPT, LIVE_SCRIPT, ICON, ALARM_ICON] as const;

@@ -4,7 +4,6 @@ import type { RefusedForm } from "./view.ts";
 /** The values of a refused form that is shown again; undefined for all other forms. */
 export type TypedForm = RefusedForm | undefined;
 
-/** A field of a form, with its label. */
 export function inputField(
   label: Text,
   name: string,
@@ -50,7 +49,6 @@ export function inputField(
   </label>`;
 }
 
-/** A field for a text of several lines. */
 export function textField(
   label: Text,
   name: string,
@@ -93,7 +91,6 @@ export function suggestions(id: string, values: readonly string[]): Html {
   </datalist>`;
 }
 
-/** A field with a few values, each with its text. */
 export function selectField(
   label: Text,
   name: string,

@@ -3,7 +3,6 @@ import type { TypedForm } from "./fields.ts";
 import { COMMON_WORDS } from "./texts.ts";
 import type { View } from "./view.ts";
 
-/** The address of a page of a store. */
 export function storePath({ storeId }: Pick<View, "storeId">, path: string): string {
   return `/portal/${storeId}${path}`;
 }
@@ -19,15 +18,12 @@ export function listAddress(
   return storePath(view, query.size === 0 ? path : `${path}?${query.toString()}`);
 }
 
-/** The parts of an action's form. */
 type ActionForm = {
-  /** A path of the portal. */
   readonly action: string;
   readonly label: Text;
   readonly fields?: Readonly<Record<string, string>>;
   readonly content?: Html | "";
   readonly style?: "" | "primary" | "danger";
-  /** Whether the button is disabled. */
   readonly isOff?: boolean;
 };
 

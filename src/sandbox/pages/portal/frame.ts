@@ -48,7 +48,6 @@ function noticePart(context: PortalContext, { said, storeId, language, refused }
   </div>`;
 }
 
-/** A whole page for a user who is not signed in. */
 export function signedOutPage(
   role: PortalRole,
   content: PageContent,

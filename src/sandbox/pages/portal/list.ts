@@ -37,14 +37,12 @@ type List<Item> = {
   readonly path: string;
   readonly caption: Text;
   readonly filters?: readonly Filter[];
-  /** The cells of a row, with the names of their columns. */
   readonly columns: (item: Item) => TableRow;
   readonly read: (query: ListQuery) => Outcome<ListPart<Item>> | Promise<Outcome<ListPart<Item>>>;
   /** The content of the whole list while it is empty. */
   readonly none: Html;
   /** Another place to look, if nothing matches. */
   readonly elsewhere?: Html | "";
-  /** The class of the table. */
   readonly style: string;
   /** The position of a row in an open list; newer rows have higher positions. Default: new rows are not counted. */
   readonly positionOf?: (item: Item) => number;

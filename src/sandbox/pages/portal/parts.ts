@@ -17,7 +17,6 @@ export function moment(time: number): Html {
   return html`<time datetime="${whole}" title="${whole}">${timeIn(whole)}</time>`;
 }
 
-/** A moment with its date. */
 export function momentWithDate(time: number): Html {
   const whole = toIso(time);
   return html`<time datetime="${whole}" title="${whole}" data-dated>${dayAndTimeIn(whole)}</time>`;
@@ -80,11 +79,9 @@ export function copyableText(text: string): Html {
   return html`<code class="copy">${text}</code>`;
 }
 
-/** A cell: the name of its column, its value, and its kinds. */
 type Cell = readonly [column: Text, value: Text | readonly Html[], ...as: readonly CellKind[]];
 
 type CellKind =
-  /** The cell identifies its row. */
   | "head"
   /** The cell needs the name of its column, which is shown before the value if a narrow screen stacks the columns. */
   | "named"
@@ -93,7 +90,6 @@ type CellKind =
   | "number"
   | "whole";
 
-/** A row of a table. */
 export type TableRow = readonly Cell[];
 
 /** A table with the column names of the first row's cells. On a narrow screen, the cells of a row are stacked. */
@@ -110,7 +106,6 @@ export function table<Item>(
     readonly none?: Html;
     /** Whether each row links to the page of its subject. */
     readonly opens?: boolean;
-    /** The ids of its rows. */
     readonly ids?: readonly string[];
   } = {},
 ): Html {
@@ -160,7 +155,6 @@ export function linkTo(address: string, text: Text): Html {
   return html`<a href="${address}">${typeof text === "string" ? displayText(text) : text}</a>`;
 }
 
-/** The link to the next part of a list. */
 export function nextPartLink(address: string, label: Text): Html {
   return html`<a href="${address}" rel="next">${label}</a>`;
 }
@@ -182,7 +176,6 @@ export function linkButton(address: string, label: Text, style: "primary" | "pla
 /** Facts with their names; null and undefined facts are omitted. */
 export type Facts = readonly (readonly [name: Text, value: Text] | null | undefined)[];
 
-/** Facts as a list. */
 export function factList(all: Facts): Html {
   return html`<dl class="facts">
     ${all
@@ -222,7 +215,6 @@ function copyButton(text: string): Html {
   return html`<pre class="sent" tabindex="0"><code class="copy">${keepLineBreaks(text)}</code></pre>`;
 }
 
-/** A labelled command line to copy, with a hint. */
 export function commandLine(label: Text, line: string, hint?: Text): Html {
   return html`<figure class="bytes command">
     <figcaption>${label}</figcaption>

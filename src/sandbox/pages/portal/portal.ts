@@ -154,7 +154,6 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** A static file of the portal. */
 function ownAsset(one: Asset): PortalRoute {
   return { ...assetRoute(one), entersStore: false, onlyOwnPages: true };
 }

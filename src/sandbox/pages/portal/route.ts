@@ -33,7 +33,6 @@ import {
   type Viewer,
 } from "./view.ts";
 
-/** A route of the portal. */
 export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
   /** Whether the route waits while its store is being erased, as its operation does (decision 91). */
   readonly entersStore: boolean;
@@ -55,7 +54,6 @@ export function pageRoute(path: string, show: Show): PortalRoute {
   };
 }
 
-/** An answer that contains a page. */
 export async function answerWithPage(
   context: PortalContext,
   call: AreaRequest<Viewer>,
@@ -112,7 +110,6 @@ export function operationPageRoute<Name extends OperationName>(
   return pageRoute(path, showOperation(operation, show));
 }
 
-/** The content of a page that shows an operation's answer. */
 export function showOperation<Name extends OperationName>(
   operation: Name,
   show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => PageContent,
@@ -125,12 +122,10 @@ export function showOperation<Name extends OperationName>(
   };
 }
 
-/** The parsed request of an operation without fields. */
 function noFields(operation: OperationName): unknown {
   return inputKind(operation) === "nothing" ? undefined : {};
 }
 
-/** A page that does not require a signed-in user. */
 export function publicPageRoute(path: string, show: (view: View) => PageContent): PortalRoute {
   return {
     methods: ["GET"],
@@ -149,7 +144,6 @@ export function publicPageRoute(path: string, show: (view: View) => PageContent)
   };
 }
 
-/** An action of the portal. */
 type Action<Name extends OperationName> = {
   /** The operation of the control API that the action runs, with the operation's role and refusals. */
   readonly operation: Name;
@@ -178,7 +172,6 @@ type Action<Name extends OperationName> = {
 /** Maximum time for which a browser waits for an action that continues without it, in milliseconds. */
 const PATIENCE_MS = 2000;
 
-/** The context and the view of an action. */
 export type ActionContext = { readonly context: PortalContext; readonly view: View };
 
 type Fields = ReadonlyMap<string, string>;
@@ -407,7 +400,6 @@ export function requireOwnForm(context: PortalContext, call: AreaRequest<Viewer>
   ]);
 }
 
-/** Redirects a browser to a page, after a form. */
 export function redirectAfterForm(call: AreaRequest<Viewer>, location: string): Answer {
   return redirect(303, location, call.requestId);
 }

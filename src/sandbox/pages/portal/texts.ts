@@ -1,6 +1,5 @@
 import type { Texts } from "../../../web/html.ts";
 
-/** The texts of the frame in each language. */
 export const FRAME_TEXTS = {
   portal: ["checkout portal", "checkout 控制台"],
   administrator: ["Administrator", "管理员"],

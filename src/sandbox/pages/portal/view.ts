@@ -22,7 +22,6 @@ export type PortalContext = ControlContext &
 /** The session of a request; undefined on the sign-in pages. */
 export type Viewer = PortalSession | undefined;
 
-/** A parsed request for a page of the portal. */
 export type View = {
   readonly call: AreaRequest<Viewer>;
   readonly language: Language;
@@ -60,7 +59,6 @@ export type RefusedForm = {
 export const LIVE_TOPICS = ["store", "writes", "checkout", "delivery"] as const;
 export type LiveTopic = (typeof LIVE_TOPICS)[number];
 
-/** The content of a page, inside the frame. */
 export type PageContent = {
   readonly title: Text;
   readonly main: Html;
@@ -83,7 +81,6 @@ export type ListUpdates = {
 /** Separates the token of a session's forms from the number of the page that contains them. */
 export const PAGE_SEPARATOR = ".";
 
-/** A request as a page reads it. */
 export function viewOf({ portal }: Pick<PortalContext, "portal">, call: AreaRequest<Viewer>): View {
   const { params, caller } = call;
   const query = new URLSearchParams(call.query);

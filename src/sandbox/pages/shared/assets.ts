@@ -7,14 +7,11 @@ import type { AreaRoute } from "../../area.ts";
 import sendBack from "../payment/send-back.js?raw";
 import style from "./style.css?raw";
 
-/** The style of all pages. */
 export const BASE_STYLE = asset("/assets/checkout.css", "text/css", style);
 /** The library that replaces parts of a page. */
 export const HTMX_SCRIPT = asset("/assets/htmx.js", "text/javascript", htmx);
-/** The script that redirects customers to the shop. */
 export const SEND_BACK_SCRIPT = asset("/assets/send-back.js", "text/javascript", sendBack);
 
-/** The route of a static file. Its requests are not logged. */
 export function assetRoute(one: Asset): AreaRoute<unknown, unknown> {
   return {
     methods: ["GET"],

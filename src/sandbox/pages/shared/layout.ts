@@ -67,7 +67,6 @@ export function payerLayout({ title, main }: { readonly title: Text; readonly ma
 export function liveMain(
   { requestId }: { readonly requestId: string },
   page: {
-    /** The status in words. */
     readonly state: Text;
     readonly address: string;
     readonly isOver: boolean;
@@ -89,7 +88,6 @@ export function liveMain(
   </main>`;
 }
 
-/** A row of a list of facts. */
 export function factRow(label: Text, value: Text): Html {
   return html`<div>
     <dt>${label}</dt>

@@ -33,7 +33,6 @@ export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<Pag
   return Promise.resolve(accept({ title: ADMIN_TEXTS.title, main }));
 }
 
-/** Whether the merchant is waiting for the administrator. */
 function waits(production: Production): boolean {
   return isRequested(production) && !isGateOpen(production);
 }

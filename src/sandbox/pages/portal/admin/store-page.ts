@@ -69,7 +69,6 @@ function isOfCapability({ action }: Readonly<Record<string, string>>): boolean {
 
 type ActionQuestion = { readonly action: AdministratorAction; readonly subject?: string };
 
-/** An action that needs a confirmation. */
 function formWithQuestion(view: View, { action, subject }: ActionQuestion): Html {
   const fields = { action, ...(subject === undefined ? {} : { subject }) };
   const path = actionsPath(view);

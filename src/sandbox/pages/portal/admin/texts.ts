@@ -1,6 +1,5 @@
 import type { Texts } from "../../../../web/html.ts";
 
-/** The texts of the administrator's pages in each language. */
 export const ADMIN_TEXTS = {
   title: ["Administration", "管理"],
   hint: [

@@ -34,7 +34,6 @@ export function eventLineDetails(
   ${rawBytes(CHECKOUTS_TEXTS.eventBody, body)} ${actionForm(view, { action, label: CHECKOUTS_TEXTS.replay })}`;
 }
 
-/** An attempt with its delivery, as stored. */
 type DeliveryAndAttempt = { readonly delivery: AttemptedDelivery; readonly attempt: DeliveryAttempt };
 
 /** The details of an attempt's line: the link to its delivery, and all stored data of the attempt. */

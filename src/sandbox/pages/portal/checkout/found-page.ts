@@ -10,7 +10,6 @@ import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 type StoreView = Pick<View, "storeId">;
 
-/** The page of each object that was found. */
 export function pagesOfHits(view: StoreView, found: SearchHits): readonly string[] {
   return [
     ...found.checkouts.map(({ id }) => storePath(view, `/checkouts/${id}`)),
@@ -31,7 +30,6 @@ function eventsPath(view: StoreView, type: string): string {
   return listAddress(view, "/webhooks", { type });
 }
 
-/** The results of a search, by kind, and the extent of the search. */
 export function searchResultsPage(view: View, text: string, found: SearchHits): PageContent {
   const { checkouts, refused, endpoints, eventTypes } = found;
   const main = html`${kind(
@@ -75,7 +73,6 @@ function kind(title: Text, items: readonly Html[]): Html {
   </section>`;
 }
 
-/** The extent of the search, and the link to continue it. */
 function searchExtent(view: View, text: string, found: SearchHits): Html {
   const { searched, searchedBackTo, nextBefore, isRefusedWhole } = found;
   const looked =

@@ -52,7 +52,6 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   });
 }
 
-/** A checkout, and the last answer of each endpoint. */
 type ListedCheckout = { readonly checkout: CheckoutEntry; readonly answers: readonly LastAnswer[] };
 
 async function readCheckouts(

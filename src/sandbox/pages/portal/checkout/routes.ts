@@ -7,7 +7,6 @@ import { showCheckout } from "./checkout-page.ts";
 import { findAnywhere, findInStore } from "./find.ts";
 import { showCheckouts } from "./list-page.ts";
 
-/** The pages of checkouts, and the search for an id. */
 export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
   pageRoute("/portal/{store_id}/checkouts", showCheckouts),
   pageRoute("/portal/{store_id}/checkouts/{id}", showCheckout),

@@ -14,10 +14,8 @@ import { CHECKOUTS_TEXTS } from "./texts.ts";
 /** Maximum number of lines on a page, which shows the last lines. `checkout explain` prints all. */
 const MAX_LINES = 60;
 
-/** The input of a story's page. */
 type StoryOptions = { readonly told: StoryWithRequests; readonly command: string };
 
-/** A story with indexes for frequent look-ups by its lines. */
 type StoryIndex = {
   /** Called for each line from top to bottom. */
   readonly dayAt: (entry: StoryEntry) => Html;

@@ -27,7 +27,6 @@ export function headerBar(context: PortalContext, view: View, news: ListUpdates 
   </header>`;
 }
 
-/** The bar of a page for a user who is not signed in. */
 export function signedOutBar(): Html {
   return html`<header class="bar">
     ${BRAND_MARK}<strong>${FRAME_TEXTS.portal}</strong><span class="test">${FRAME_TEXTS.test}</span>
@@ -60,7 +59,6 @@ export function storeMenu(context: PortalContext, view: View): Html {
 
 type MenuPage = (typeof MENU_PAGES)[number];
 
-/** The pages of a store, by their paths. */
 const MENU_PAGES = [
   "overview",
   "connect",
@@ -91,7 +89,6 @@ function placesOf(isDone: boolean): readonly (readonly [place: MenuPage, words: 
   ];
 }
 
-/** The entries that begin a new group. */
 const GROUP_STARTS: ReadonlySet<string> = new Set(["catalog", "launch"]);
 
 function count(text: string, meaning: Words): Html {
@@ -205,7 +202,6 @@ function signOutEverywhere(view: View): Html {
   );
 }
 
-/** The token, and the page on which the choice was made. */
 function originFields({ call, query, formToken }: View): Html {
   const rest = new URLSearchParams(query);
   // A value or notice that is shown once is not shown again after the redirect.

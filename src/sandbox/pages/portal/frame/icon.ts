@@ -1,7 +1,6 @@
 import { asset, type Asset } from "../../../../web/asset.ts";
 import { html, type Html } from "../../../../web/html.ts";
 
-/** A tick on a square. */
 const SHAPE = `<rect width="32" height="32" rx="7" fill="#2150d8"/><path d="M9 16.5l5 5 9.5-11" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round" stroke-linejoin="round"/>`;
 const DOT = `<circle cx="25" cy="7" r="7" fill="#ffb020" stroke="#fff" stroke-width="2"/>`;
 
@@ -9,7 +8,6 @@ function svg(shapes: string): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${shapes}</svg>`;
 }
 
-/** The icon of the portal's browser tabs. */
 export const ICON = asset("/portal/assets/icon.svg", "image/svg+xml", svg(SHAPE));
 /** The icon with an amber dot, which shows that something is failing. */
 export const ALARM_ICON = asset("/portal/assets/icon-alarm.svg", "image/svg+xml", svg(SHAPE + DOT));

@@ -26,7 +26,6 @@ const KEYS: readonly (readonly [keys: readonly string[], does: Words])[] = [
   [["?"], ["this list", "此列表"]],
 ];
 
-/** The list of all keys, which `?` opens. */
 export function keysHelp(): Html {
   return html`<dialog id="keys" aria-labelledby="keys-title">
     <form method="dialog">

@@ -3,7 +3,6 @@ import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
 import { judgeStore } from "../../../readiness/facts.ts";
 import type { PortalContext } from "../view.ts";
 
-/** The numbers next to the menu's entries. */
 type MenuCounts = {
   /** Checkouts that can still be paid: up to 99, then `99+`. */
   readonly open: string;
@@ -35,7 +34,6 @@ export function menuCounts(context: PortalContext, storeId: string): MenuCounts 
   };
 }
 
-/** Whether any endpoint of a store is failing. */
 export function hasFailingEndpoint({ store }: Pick<PortalContext, "store">, storeId: string): boolean {
   return store.endpoints.of(storeId).some(isFailing);
 }

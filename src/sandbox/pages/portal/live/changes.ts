@@ -2,14 +2,12 @@
 // sandbox/pages/portal/live/parts.ts). Changes come from `notify` of sandbox/runtime/write-signals.ts, and from the log.
 import { LIVE_TOPICS, type LiveTopic, type PortalContext, type View } from "../view.ts";
 
-/** The changes of a store that has had open pages. */
 type StoreChanges = {
   /** Increases with each start and each erasure of the store. Counts of different epochs cannot be compared. */
   epoch: number;
   count: number;
   /** The count at the last change of each key of an open page. */
   readonly lastOf: Map<string, number>;
-  /** Stops counting. */
   readonly leave: () => void;
 };
 

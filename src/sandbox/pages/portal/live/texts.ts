@@ -7,7 +7,6 @@ function countText(count: number): string {
   return count < MAX_COUNTED_ROWS ? String(count) : `${MAX_COUNTED_ROWS}+`;
 }
 
-/** The texts of live pages in each language. */
 export const LIVE_TEXTS = {
   states: {
     live: ["live", "实时"],

@@ -1,7 +1,6 @@
 import { pageRoute, type PortalRoute } from "../route.ts";
 import { overviewPage } from "./overview-page.ts";
 
-/** The overview of a store. */
 export const OVERVIEW_ROUTES: readonly PortalRoute[] = [
   pageRoute("/portal/{store_id}/overview", overviewPage),
 ];

@@ -1,6 +1,5 @@
 import type { Texts } from "../../../../web/html.ts";
 
-/** The texts of the overview in each language. */
 export const OVERVIEW_TEXTS = {
   failing: ["Failing now", "正在失败"],
   noneFailing: ["Every endpoint has accepted its last delivery.", "所有接收端都已接收最近一次推送。"],

@@ -64,7 +64,6 @@ export function findingLines({ drills }: AnswerOf<"runWebhookDrill">): string {
     .join("\n");
 }
 
-/** The findings of the drill that has just run. */
 export function latestFindings({ shownOnce }: View): Html {
   if (shownOnce === undefined) return html``;
   return html`<div class="notice" role="status">
@@ -82,7 +81,6 @@ function foundLine(line: string): Html {
   return html`${url}: ${result}, ${LAUNCH_TEXTS.steps(Number(passed), Number(all))}`;
 }
 
-/** The running drills, with their progress. */
 export function runningDrills(
   context: Pick<PortalContext, "retrieveWatch" | "webhookWatch">,
   view: View,
@@ -120,7 +118,6 @@ function runningWebhooks({ endpoint, total, results }: WebhookProgress): Html {
   </section>`;
 }
 
-/** All drills of which the store has a result. */
 export function drillsIn(known: ReadinessFacts): readonly DrillFact[] {
   return DRILL_KINDS.flatMap((kind) =>
     DRILLS[kind].results(known).flatMap(({ drill }) => (drill === null ? [] : [drill])),
@@ -211,7 +208,6 @@ function drillResult({
   </details>`;
 }
 
-/** The steps of a drill as a table. */
 type StepList = (steps: readonly DrillStep[], columns?: { readonly hasCause?: boolean }) => Html;
 
 /** Maximum number of failed steps of one cause that are shown in full; the others are named. */

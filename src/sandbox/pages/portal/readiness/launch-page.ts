@@ -56,7 +56,6 @@ function checklist(view: View, { verdict, items }: JudgedChecklist, known: Readi
   </section>`;
 }
 
-/** The drills that prove each item, shown next to it. */
 const DRILLS_BY_ITEM: Readonly<Partial<Record<ItemName, readonly DrillKind[]>>> = {
   return_origins: ["browser_return"],
   webhook_verification: ["webhook", "duplicates"],
@@ -107,7 +106,6 @@ function isShownBy({ id, at, steps }: DrillFact, evidence: Evidence): boolean {
   return evidence.at === at && (reference === id || steps.some((step) => step.reference === reference));
 }
 
-/** The missing steps to production. */
 function production(view: View, { production: known, now }: ReadinessFacts): Html {
   const { request } = known;
   const isOpen = isGateOpen(known);

@@ -8,7 +8,6 @@ import { LAUNCH_TEXTS } from "./texts.ts";
 
 const FORM = { page: launchPage };
 
-/** The launch page, the checklist with its evidence, and the assumptions that a store has relied on. */
 export const READINESS_ROUTES: readonly PortalRoute[] = [
   pageRoute("/portal/{store_id}/launch", launchPage),
   pageRoute("/portal/{store_id}/launch/assumptions", assumptionsPage),

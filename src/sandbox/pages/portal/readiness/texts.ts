@@ -1,6 +1,5 @@
 import type { Texts } from "../../../../web/html.ts";
 
-/** The texts of the launch page in each language. */
 export const LAUNCH_TEXTS = {
   passed: (count: number, all: number) => [`${count} of ${all} items pass`, `${all} 项中 ${count} 项通过`],
   status: {

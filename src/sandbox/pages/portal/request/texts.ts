@@ -1,7 +1,6 @@
 import type { Texts } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 
-/** The texts of the request log in each language. */
 export const REQUEST_TEXTS = {
   curl: ["Send it again", "再次发送"],
   curlHint: ["checkout env prints both variables.", "运行 checkout env 可得到这两个变量。"],

@@ -5,12 +5,10 @@ import type { PortalAccess, PortalRole, PortalSession } from "../../../runtime/p
 /** The path of the administrator's pages: they have a separate sign-in, whose cookie no merchant page receives. */
 const ADMIN_HOME = "/portal/admin";
 
-/** The role of a path's pages. */
 export function roleOfPath(path: string): PortalRole {
   return path === ADMIN_HOME || path.startsWith(`${ADMIN_HOME}/`) ? "administrator" : "merchant";
 }
 
-/** The first page of a role. */
 export function homeOf(role: PortalRole): string {
   return role === "administrator" ? ADMIN_HOME : "/portal";
 }
@@ -31,12 +29,10 @@ export function sessionOf(
   return values.map((value) => portal.find(role, value)).find((session) => session !== undefined);
 }
 
-/** The `Set-Cookie` that begins a session. */
 export function sessionStartCookie(portal: PortalAccess, { id, role }: PortalSession): string {
   return `${cookieName(portal, role)}=${id}; ${attributes(portal, role)}`;
 }
 
-/** The `Set-Cookie` that ends a session. */
 export function sessionEndCookie(portal: PortalAccess, role: PortalRole): string {
   return `${cookieName(portal, role)}=; ${attributes(portal, role)}; Max-Age=0`;
 }

@@ -22,7 +22,6 @@ import {
 import { FRAME_TEXTS } from "../texts.ts";
 import type { PageContent } from "../view.ts";
 
-/** The pages for signing in and out, and the settings of a session. */
 export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
   publicPageRoute("/portal/sign-in", (view) => signInPage("merchant", { to: view.query.get("to") })),
   publicPageRoute("/portal/admin/sign-in", (view) =>
@@ -114,7 +113,6 @@ function signIn(role: PortalRole): PortalRoute {
   };
 }
 
-/** The code that was typed, or the code in the link that was pasted. */
 function codeIn(text: string): string {
   return text.trim().replace(/^.*#t=/, "");
 }

@@ -12,7 +12,6 @@ import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
 import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
 import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/checkout/shapes.ts";
 
-/** The catalog of a store, including unapproved and retired prices. */
 export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"storeSummary">): PageContent {
   const active = new Set(capabilities.filter((one) => one.active).map(({ name }) => name));
   const none = noItems(

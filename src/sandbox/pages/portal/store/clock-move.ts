@@ -16,10 +16,8 @@ export function movePath({ storeId }: View, _done: unknown, { clockMoves }: Port
   return listAddress({ storeId }, "/clock", { [MOVE]: last === undefined ? null : String(last.number) });
 }
 
-/** The parameter that names a move. */
 const MOVE = "move";
 
-/** Whether the clock of a store is moving. */
 export function isMoving({ clockMoves }: PortalContext, { storeId }: View): boolean {
   return clockMoves.last(storeId)?.isOver === false;
 }
@@ -81,7 +79,6 @@ function addressOf(view: View, status: Status): string {
   return listAddress(view, "/checkouts", { status });
 }
 
-/** The results of the deliveries to each endpoint. */
 function deliveriesPart({ store }: PortalContext, view: View, { attempts }: ClockMove): readonly Html[] {
   return [...attempts].map(([endpointId, results]) => {
     const endpoint = store.endpoints.find(endpointId);

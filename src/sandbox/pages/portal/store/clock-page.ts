@@ -15,7 +15,6 @@ import { parseSpan } from "../../../../core/duration.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The spans with their own buttons. */
 const SPANS = ["1m", "10m", "1h", "6h", "1d", "7d"] as const;
 /** Maximum number of due items listed. */
 const MAX_LISTED = 25;

@@ -90,7 +90,6 @@ function code(view: View): Html {
   </section>`;
 }
 
-/** The page and the command of each step. */
 const STEPS: Readonly<Record<FirstStep, { readonly at: string; readonly command: string }>> = {
   ordered: {
     at: "/checkouts",

@@ -19,7 +19,6 @@ import { COMMON_WORDS } from "../texts.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 import { durationText } from "../../../../core/duration.ts";
 
-/** The actions, grouped by the part that fails. */
 const ACTION_GROUPS = {
   answers: ["status", "rate_limit", "storage_full", "empty", "truncate"],
   connections: ["latency", "slow_body", "reset", "lose_answer", "lose_request"],

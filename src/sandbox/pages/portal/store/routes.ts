@@ -222,7 +222,6 @@ function resetNamed(fields: Fields, { context }: { readonly context: PortalConte
   );
 }
 
-/** The page of the stores, in the first of these stores. */
 function storesOf(stores: readonly { readonly storeId: string }[]): string {
   const [first] = stores;
   return first === undefined ? "/portal" : storePath(first, "/stores");

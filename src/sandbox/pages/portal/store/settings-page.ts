@@ -19,7 +19,6 @@ export function settingsPage(view: View, summary: Summary, context: PortalContex
   return { title: FRAME_TEXTS.settings, main, live: "store" };
 }
 
-/** Parses the form of a new return origin. */
 export function parseReturnOriginForm(fields: ReadonlyMap<string, string>): unknown {
   return { action: "add", origin: fields.get("origin") ?? "", ...filledFields(fields, ["path"]) };
 }

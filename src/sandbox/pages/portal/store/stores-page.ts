@@ -27,7 +27,6 @@ type Snapshot = AnswerOf<"listSnapshots">["snapshots"][number];
 /** Number of newest stores shown, in addition to the first store and the current store. */
 const MAX_SHOWN = 100;
 
-/** The stores of the sandbox and its snapshots. */
 export async function storesPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const listed = await runAsViewer(context, "listStores", { ...view, body: undefined });
   if (!listed.ok) return listed;
@@ -73,7 +72,6 @@ export function parseStoreConfirmation(
   );
 }
 
-/** Parses the form of a new store. */
 export function parseStoreForm(fields: ReadonlyMap<string, string>): unknown {
   return filledFields(fields, ["name", "merchant"]);
 }

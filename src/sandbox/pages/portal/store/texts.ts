@@ -1,6 +1,5 @@
 import type { Texts } from "../../../../web/html.ts";
 
-/** The texts of the page about connecting an application. */
 export const CONNECT_TEXTS = {
   access: ["What your application needs", "您的应用需要的信息"],
   baseUrl: ["Base URL", "基础 URL"],
@@ -34,7 +33,6 @@ export const CONNECT_TEXTS = {
   checked: ["The first drill of the launch checklist has run", "完成第一次上线检查演练"],
 } satisfies Texts;
 
-/** The texts of the prices of a store. */
 export const CATALOG_TEXTS = {
   none: ["The prices that orders can use will appear here.", "订单可按 ID 引用的价格将显示在此处。"],
   idHint: (most: number) => [`1 to ${most} characters, such as oolong`, `1 至 ${most} 个字符，例如 oolong`],
@@ -56,7 +54,6 @@ export const CATALOG_TEXTS = {
   approvedNow: ["Approved immediately (otherwise by the administrator)", "立即批准（否则由管理员批准）"],
 } satisfies Texts;
 
-/** The texts of the API keys of a store. */
 export const KEYS_TEXTS = {
   none: ["The API keys of this store will appear here.", "此商店的 API 密钥将显示在此处。"],
   key: ["Key", "密钥"],
@@ -81,7 +78,6 @@ export const KEYS_TEXTS = {
   ],
 } satisfies Texts;
 
-/** The texts of the settings of a store. */
 export const SETTINGS_TEXTS = {
   merchantId: ["Merchant ID", "商户 ID"],
   namesHint: [
@@ -118,7 +114,6 @@ export const SETTINGS_TEXTS = {
   changed: ["not the default", "非默认值"],
 } satisfies Texts;
 
-/** The texts of the clock of a store. */
 export const CLOCK_TEXTS = {
   now: ["Store's time", "商店时间"],
   realNow: ["Real time", "真实时间"],
@@ -162,7 +157,6 @@ export const CLOCK_TEXTS = {
   settlement: ["checkout settles automatically", "订单自动结算"],
 } satisfies Texts;
 
-/** The texts of the faults of a store. */
 export const FAULTS_TEXTS = {
   none: [
     "The active faults will appear here: failures on demand, to test your client and your receiver.",
@@ -265,7 +259,6 @@ export const FAULTS_TEXTS = {
   seedHint: ["random seed for the probability (default: random)", "决定概率结果；默认随机生成"],
 } satisfies Texts;
 
-/** The texts of the stores and their snapshots. */
 export const STORES_TEXTS = {
   current: ["current", "当前"],
   hidden: (count: number) => [`${count} more stores are not shown.`, `另有 ${count} 个商店未显示。`],
@@ -319,7 +312,6 @@ export const STORES_TEXTS = {
   ],
 } satisfies Texts;
 
-/** The notices after the actions on these pages. */
 export const NOTICE_TEXTS = {
   priceAdded: (id: string) => [`The price ${id} was added.`, `已添加价格 ${id}。`],
   priceRetired: (id: string) => [`The price ${id} was retired.`, `价格 ${id} 已停用。`],

@@ -26,7 +26,6 @@ import type { PortalContext } from "../view.ts";
 import { COMMON_WORDS } from "../texts.ts";
 import { FAULT_SIGNATURES, WEBHOOK_TEXTS } from "./texts.ts";
 
-/** The delivery of an attempt, without its number of attempts. */
 export type AttemptedDelivery = Omit<Delivery, "tries">;
 
 /**
@@ -87,12 +86,10 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
   ];
 }
 
-/** The text of the error. */
 function messageOf({ facts }: DeliveryAttempt): string {
   return facts?.message === undefined ? "" : `: ${printable(facts.message)}`;
 }
 
-/** A command with the ids of its subject. */
 function fillInIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpointId" | "eventId">): string {
   return line.replace("<endpoint_id>", endpointId).replace("<event_id>", eventId);
 }

@@ -15,7 +15,6 @@ import type { PortalContext, View } from "../view.ts";
 import { COMMON_WORDS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
-/** The sources of lists of deliveries. */
 type ListContext = Pick<PortalContext, "store" | "world">;
 
 const PAGE = 50;
@@ -65,7 +64,6 @@ function readDeliveries(
   return accept({ items, next });
 }
 
-/** Deliveries as rows, each with its last attempt. */
 export function deliveryTable(
   context: ListContext,
   view: View,

@@ -15,10 +15,8 @@ const MAX_WAIT_MS = 2000;
 /** Maximum pause between two reads, in milliseconds. */
 const LOOK_MS = 50;
 
-/** A delivery that an action has created. */
 type MadeDelivery = { readonly id: string; readonly endpointId: string };
 
-/** The action that created the deliveries, as the notice names it. */
 type EndpointAction = "replayed" | "tested" | "added";
 
 /** The notice after an action that delivers: the receivers' answers, if they arrive within two seconds. */
@@ -83,7 +81,6 @@ function resultOf(attempt: DeliveryAttempt | undefined): Words {
   return [shown, shown];
 }
 
-/** The different results, each with its number of deliveries. */
 function countsOf(ended: readonly (DeliveryAttempt | undefined)[]): Words {
   return inBothLanguages((say) => {
     const groups = Map.groupBy(ended, (one) => say(resultOf(one)));

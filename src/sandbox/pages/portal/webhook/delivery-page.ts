@@ -11,7 +11,6 @@ import { endpointPath } from "./endpoint-parts.ts";
 import { COMMON_WORDS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
-/** The page of a delivery: its attempts, and the next one. */
 export async function deliveryPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const { store } = context;
   const delivery = store.deliveries.find(view.id);
@@ -55,7 +54,6 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
   return accept({ title, main, live: "delivery" });
 }
 
-/** The form that redelivers the event of a delivery to the same endpoint. */
 function replayForm(view: View, { eventId, endpointId }: Pick<Delivery, "eventId" | "endpointId">): Html {
   return actionForm(view, {
     action: storePath(view, `/webhooks/events/${eventId}/replay`),

@@ -44,7 +44,6 @@ export function healthOf(
   return context.store.deliveryHealth.health(endpointId, storeTime(context, storeId) - DAY_MS);
 }
 
-/** The attempts of the last day by their answers. */
 export function healthBadges(health: EndpointHealth): Html {
   const counts = [
     ["s2xx", "2xx", health.taken],
@@ -73,12 +72,10 @@ export function dueSummary(
   return html`${when} <span class="hint">${WEBHOOK_TEXTS.dueCount(due > 99 ? "99+" : String(due))}</span>`;
 }
 
-/** The event types that an endpoint receives. */
 export function eventTypesText({ eventTypes }: Pick<EndpointEntry, "eventTypes">): Text {
   return eventTypes.includes(ALL_EVENTS) ? WEBHOOK_TEXTS.allTypes : eventTypes.join(", ");
 }
 
-/** The state of an endpoint: enabled, failing, disabled or paused, with the reason. */
 export function endpointState(
   endpoint: Pick<EndpointEntry, "state" | "reason" | "cause" | "pausedBy" | "failingSince">,
 ): Html {
@@ -98,7 +95,6 @@ export function endpointState(
   return html`<span class="badge ${kind}">${name}</span>${by}${why}${since}`;
 }
 
-/** The form that adds an endpoint. */
 export function addEndpointForm(view: View): Html {
   const groups = Map.groupBy(EVENT_TYPES, (type) => type.split(".")[0] ?? "");
   const action = storePath(view, "/webhooks/endpoints");
@@ -152,12 +148,10 @@ export function parseEndpointForm(fields: ReadonlyMap<string, string>): unknown 
   };
 }
 
-/** The address of an endpoint's page. */
 export function endpointPath(view: Pick<View, "storeId">, id: string): string {
   return storePath(view, `/webhooks/endpoints/${id}`);
 }
 
-/** Secrets that were revealed by a click, shown once. */
 export function revealedSecrets({ shownOnce }: Pick<View, "shownOnce">): Html {
   if (shownOnce === undefined) return html``;
   const [newest = "", ...older] = shownOnce.split(" ");

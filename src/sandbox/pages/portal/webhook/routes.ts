@@ -26,7 +26,6 @@ const OF_ENDPOINT = {
   at: ({ storeId, id }: View) => ({ path: endpointPath({ storeId }, id), storeId, id }),
 };
 
-/** The pages of endpoints, events and deliveries. */
 export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   pageRoute(WEBHOOKS, webhooksPage),
   pageRoute(`${WEBHOOKS}/events`, eventsPage),

@@ -245,7 +245,6 @@ export const WEBHOOK_TEXTS = {
   allSubscribers: ["all endpoints that subscribe to it", "所有订阅此事件的接收端"],
 } satisfies Texts;
 
-/** How each delivery fault changed the signature, in words. */
 export const FAULT_SIGNATURES: Readonly<Record<ForgeryAction, Words>> = {
   bad_signature: [
     "An injected fault signed the delivery with a secret that never existed.",

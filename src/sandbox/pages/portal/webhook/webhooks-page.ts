@@ -47,7 +47,6 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
   return accept({ title: FRAME_TEXTS.webhooks, main, live: "writes" });
 }
 
-/** The two pages about webhooks, as links. */
 export function webhookTabs(view: View, current: "deliveries" | "events"): Html {
   const tabs = [
     ["deliveries", "/webhooks", WEBHOOK_TEXTS.tabDeliveries],
