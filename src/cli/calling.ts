@@ -13,7 +13,6 @@ import { findId, hintForIds, type IdKind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
 import { withSandbox } from "./target/with-sandbox.ts";
 
-/** The input of a command. */
 type CallInput<Options> = {
   readonly context: Context;
   readonly options: Options;
@@ -49,7 +48,6 @@ type OperationCommand<Name extends OperationName, Options> = {
     answer: AnswerOf<Name>,
     given: CallInput<Options>,
   ) => object;
-  /** The result for people. */
   readonly text: (
     answer: AnswerOf<Name>,
     printer: Printer,
@@ -62,7 +60,6 @@ type BodyBuilder<Name extends OperationName, Options> = (
   given: CallInput<Options>,
 ) => RequestOf<Name> | Promise<RequestOf<Name>>;
 
-/** Builds the body of an operation that has a body. */
 type BodyOption<Name extends OperationName, Options> =
   undefined extends RequestOf<Name>
     ? { readonly body?: BodyBuilder<Name, Options> }

@@ -24,7 +24,6 @@ import { surroundingsOf, type Surroundings, type CommonOptions } from "./target/
 export type Context = {
   readonly world: World;
   readonly printer: Printer;
-  /** The version of this program. */
   readonly version: string;
   /** The folder, sandbox, service and store that the command is about. */
   readonly around: Surroundings;
@@ -74,10 +73,8 @@ export type RegistrationContext = Pick<Context, "world" | "version"> & {
   readonly exit: (code: number) => void;
 };
 
-/** A command with subcommands. */
 export type Group = RegistrationContext & { readonly command: Command };
 
-/** Adds a command below a group. */
 export function register<Options extends CommonOptions = CommonOptions>(
   group: Group,
   spec: CommandSpec<Options>,
@@ -143,7 +140,6 @@ function helpAfterOptions({ examples, exitCodes = {} }: Details): string {
   ].join("\n");
 }
 
-/** Exit codes for the help, one per line. */
 export function exitCodeLines(codes: ExitCodes): string {
   const width = Math.max(...Object.keys(codes).map((code) => code.length));
   return Object.entries(codes)
@@ -235,7 +231,6 @@ class RefusedValue extends CommanderError {
   }
 }
 
-/** Turns a parser of the core into the parser of an option. */
 export function toOptionParser<Value>(parse: (text: string) => Outcome<Value>): (text: string) => Value {
   return (text) => {
     const parsed = parse(text);
@@ -244,7 +239,6 @@ export function toOptionParser<Value>(parse: (text: string) => Outcome<Value>): 
   };
 }
 
-/** An option without a value. */
 export function switchOption(flags: string, description: string): Option {
   return new Option(flags, description);
 }

@@ -54,14 +54,12 @@ export function isShortId(text: string): boolean {
   return /^[0-9a-f]{8}$/i.test(text);
 }
 
-/** Parses a whole or short id. */
 export function parseAnyId(text: string): string {
   const id = isShortId(text) ? text.toLowerCase() : parseUuid(text);
   if (id !== undefined) return id;
   throw invalidOption("an id such as 0199a3c4-5d00-7000-8000-000000000001, or its last 8 characters", text);
 }
 
-/** Parses a whole id. */
 export function parseId(text: string): string {
   const id = parseUuid(text);
   if (id === undefined) throw invalidOption("an id such as 0199a3c4-5d00-7000-8000-000000000001", text);
@@ -86,7 +84,6 @@ export function parseDeliverySchedule(text: string): DeliverySchedule {
   throw invalidOption(`delays such as 0s,5s,5m, where ${faults.join("; ")}`, text);
 }
 
-/** A parser of whole numbers within bounds. */
 export function wholeNumberParser(minimum: number, maximum: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
@@ -136,7 +133,6 @@ export function parseHost(text: string): string {
   return text;
 }
 
-/** Parses a note for the audit log. */
 export function parseNote(text: string): string {
   if (text === "" || codePointLength(text) > MAX_NOTE_LENGTH)
     throw invalidOption(`a note of 1 to ${MAX_NOTE_LENGTH} characters`, text);

@@ -5,7 +5,6 @@ import { isTyped } from "./option-rules.ts";
 import { EXIT, type Problem } from "./problem.ts";
 import { wrapText } from "./wrap.ts";
 
-/** A labelled value of a result, for people. */
 export type Field = readonly [label: string, value: string | number | null];
 
 /** Styles of text; without colours, each returns the text unchanged. */
@@ -17,7 +16,6 @@ export type Style = Readonly<
 export type Printer = {
   /** Styles for a result that is shown to people. */
   readonly style: Style;
-  /** The number of columns of a line. */
   readonly width: number;
   /**
    * Wraps a line of a result for the width of the terminal, with `indent` blanks before each further line. Without a
@@ -63,7 +61,6 @@ export function secretText({ isJobLog }: Pick<Printer, "isJobLog">, secret: stri
  */
 const MIN_SECRET = 8;
 
-/** The arguments and variables that affect printing. */
 type Talker = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
 /** Creates the printer of one command line. Text that looks like a secret never reaches stderr. */
@@ -241,7 +238,6 @@ export function hasPlainOutput({ argv = [], env }: Talker): boolean {
   return env["TERM"] === "dumb" && !env["FORCE_COLOR"];
 }
 
-/** Whether a person reads the stream. */
 export function isTerminal(stream: object): boolean {
   return "isTTY" in stream && stream.isTTY === true;
 }

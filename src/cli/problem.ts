@@ -32,7 +32,6 @@ export const EXIT_MEANINGS = {
   [EXIT.interrupted]: "interrupted",
 } as const;
 
-/** An exit code. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Why a command failed, with the next step for the user. */
@@ -50,7 +49,6 @@ export type Problem = {
   readonly candidates?: readonly Candidate[];
 };
 
-/** A candidate: its id, and a description for a person. */
 export type Candidate = { readonly id: string; readonly about: string };
 
 /** A field that differs, with its expected and current values as the user types them. */
@@ -79,9 +77,7 @@ type Caught<Value> =
 
 /** The outcome of work, for a caller that continues after a refusal. */
 export function catchRefusal<Value>(work: () => Value): Caught<Value>;
-/** The outcome of asynchronous work. */
 export function catchRefusal<Value>(work: Promise<Value>): Promise<Caught<Value>>;
-/** The implementation of both. */
 export function catchRefusal<Value>(
   work: (() => Value) | Promise<Value>,
 ): Caught<Value> | Promise<Caught<Value>> {
@@ -175,7 +171,6 @@ export function interruptedProblem(left = ""): Problem {
   return { exitCode: EXIT.interrupted, code: "interrupted", message, next: "run the command again" };
 }
 
-/** The exit code for a status of the service. */
 export function exitCodeOfStatus(status: number | undefined): ExitCode {
   if (status === 401 || status === 403) return EXIT.credential;
   if (status === 409) return EXIT.conflict;

@@ -30,7 +30,6 @@ the variable of an option in brackets, such as [CHECKOUT_BASE_URL].
 The API key comes from CHECKOUT_API_KEY or .checkout/credentials.json, never
 from an option.`;
 
-/** The width of the longest name of a topic. */
 const TOPIC_WIDTH = 11;
 
 /** Below this width, in columns, commander does not wrap. */
@@ -212,7 +211,6 @@ const GROUPS: Readonly<Record<string, Entry>> = {
   },
 };
 
-/** Commands without a group. */
 const COMMANDS: Readonly<Record<string, Entry>> = {
   env: {
     summary: "print the running sandbox's variables for a shell, a .env file or CI",
@@ -339,7 +337,6 @@ const PLACES: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** A command or a group of the tree, and its words. */
 export type TypedCommand = { readonly words: readonly string[]; readonly command: Command };
 
 /** The typed groups and command, up to the first unknown word, so that a hint never repeats a typing error. */

@@ -8,12 +8,10 @@ import { parseCurrency } from "./parsers.ts";
 import { hasPlainOutput } from "./printer.ts";
 import { interruptedProblem, Refused, refuseUsage } from "./problem.ts";
 
-/** The known fields of a create. */
 export type CreateFields = {
   readonly [Field in CreateField as DomainName<Field>]?: Field extends "amount_minor" ? number : string;
 };
 
-/** The known fields, in the form of the body of a create. */
 export function buildCreateBody(fields: CreateFields): Readonly<Record<string, unknown>> {
   const names = new Set<string>(CREATE_FIELDS);
   const given = Object.entries(fields).map(([name, value]) => [snakeCase(name), value] as const);
@@ -33,7 +31,6 @@ export async function confirm(world: World, message: string, left = "; nothing w
   if (!isAgreed) throw new Refused(interruptedProblem(left));
 }
 
-/** The questions at a terminal. */
 export type Questions = {
   readonly text: (question: TextQuestion) => Promise<string>;
   /** Asks the user to choose one of these values, by name. */

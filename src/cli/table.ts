@@ -31,7 +31,6 @@ type FitOptions = {
   readonly wrap?: true;
 };
 
-/** The width of a table, and its colours. */
 export type TableStyle = Pick<Printer, "width"> & Partial<Pick<Printer, "style">>;
 
 type Row = readonly string[];
@@ -78,7 +77,6 @@ export async function tableRows(
   );
 }
 
-/** Columns that contain states. */
 const STATES = /^(STATE|STATUS|RESULT|ACTIVE|APPROVED)$/;
 
 /** The colours of states, by the beginning of the state: good, waiting or refused, failing, over. */
@@ -99,7 +97,6 @@ function createPainter(style: Style): (cell: string) => string {
   };
 }
 
-/** The lines of each row. */
 function fitRow(
   cells: readonly Row[],
   { width, cut = [], drop = [], keep = [], middle = [], wrap }: FitOptions,
@@ -180,7 +177,6 @@ function roomsIn(
   return rooms;
 }
 
-/** A text cut to `room` columns, with a mark at the cut. */
 function cutTo(text: string, room: number, widthOf: WidthOf): string {
   if (widthOf(text) <= room) return text;
   const characters = Array.from(text);
@@ -205,7 +201,6 @@ function widthsOf(cells: readonly Row[], widthOf: WidthOf): number[] {
   return (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ""))));
 }
 
-/** The width of a line of columns. */
 function sumOf(widths: readonly number[]): number {
   return widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length);
 }

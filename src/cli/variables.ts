@@ -33,7 +33,6 @@ export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
   ["CHECKOUT_DETACHED_LOG", "set for a detached sandbox: its log file"],
 ]);
 
-/** The variables of all options of a command and of its subcommands. */
 export function variablesBelow(command: Command): KnownVariables {
   const own = command.options.flatMap((option) => {
     const variable = environmentVariableOf(option);

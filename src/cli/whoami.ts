@@ -11,7 +11,6 @@ import type { ValueWithSource, ServiceOptions } from "./target/surroundings.ts";
 import { resolveTarget } from "./target/resolve.ts";
 import { targetOptions } from "./target/options.ts";
 
-/** `checkout whoami`. */
 export function registerWhoami(group: Group): void {
   register<ServiceOptions>(group, {
     name: "whoami",

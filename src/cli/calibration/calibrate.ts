@@ -33,7 +33,6 @@ type CalibrateOptions = ServiceOptions &
     readonly yes?: boolean;
   };
 
-/** `checkout calibrate`. */
 export function registerCalibrate(group: Group): void {
   register<CalibrateOptions>(group, {
     name: "calibrate",
@@ -114,7 +113,6 @@ function requireWritable({ world }: Context, path: string, run: string): void {
   world.files.remove(attempt);
 }
 
-/** More than a record takes. */
 const MAX_RECORD_BYTES = 128 * 1024;
 
 async function compare(

@@ -19,7 +19,6 @@ import { problemOf, Refused } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { checkSecrets, findSigningSecrets, secretOption } from "../webhook/signing-secrets.ts";
 
-/** Options of a calibration with a payment. */
 export type PayerOptions = CommonOptions & {
   readonly withPayer?: boolean;
   readonly port?: number;
@@ -35,7 +34,6 @@ const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
 const DRAIN_MS = 500;
 
-/** The options of a calibration with a payment. */
 export function payerOptions(): Option[] {
   return [
     switchOption(
@@ -58,7 +56,6 @@ export function payerOptions(): Option[] {
 
 /** A receiver with its port open; the end of the enclosing block closes it. */
 export type PaymentReceiver = AsyncDisposable & {
-  /** The instructions for the payer, in lines. */
   readonly instructions: string;
   /** The maximum number of requests with which the order is retrieved. */
   readonly maxRetrieves: number;
@@ -70,7 +67,6 @@ export type PaymentReceiver = AsyncDisposable & {
   ) => Promise<PaymentEvidence>;
 };
 
-/** Opens the receiver for the events of the order of one calibration run. */
 export async function openPaymentReceiver(
   context: Context,
   options: PayerOptions,

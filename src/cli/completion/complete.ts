@@ -10,7 +10,6 @@ import { kindOfArgument, kindOfOption, type Completion, type ValueKind } from ".
 /** Values with these characters could not be inserted, or would change the terminal. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
-/** The kind of word that is completed. */
 type Place = {
   readonly choices?: readonly string[] | undefined;
   readonly kind?: ValueKind | undefined;

@@ -8,7 +8,6 @@ export type Completion = { readonly value: string; readonly about: string };
 /** A kind of values of the sandbox that people type. Other ids are copied from a list. */
 export type ValueKind = "checkout" | "orderId" | "endpoint" | "fault" | "store" | "snapshot";
 
-/** The kind of the argument of a command, by its words. */
 const ARGUMENTS: ReadonlyMap<string, ValueKind> = new Map([
   ...["sandbox pay", "orders get", "sessions get", "explain", "open"].map(
     (words) => [words, "checkout"] as const,

@@ -18,7 +18,6 @@ import type { ChangeEntry } from "../../core/config/shapes.ts";
 type FileOptions = CommonOptions & { readonly file?: string };
 type PruneOptions = FileOptions & { readonly prune?: boolean };
 
-/** `checkout config …`. */
 export function registerConfig(group: Group): void {
   register<FileOptions>(group, {
     name: "validate",

@@ -10,7 +10,6 @@ import type { GivenSecret, GivenSecrets } from "../../host/given-secrets.ts";
 import type { ServeOptions } from "../../host/options.ts";
 import type { ChangeEntry } from "../../core/config/shapes.ts";
 
-/** The requested start options. */
 type RequestedOptions = {
   /** The options with the settings and the stores of the configuration (`settingsWithConfig`). */
   readonly options: ServeOptions;

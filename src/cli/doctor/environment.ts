@@ -18,7 +18,6 @@ const MAX_DISTANCE = 4;
 const PLAIN_VALUE = /^[a-z0-9][a-z0-9.:,-]{0,40}$/i;
 const HIDDEN_VARIABLES = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 
-/** Checks the version and the path of Node. */
 export function checkNode({ context: { world } }: CheckSubjects): Finding {
   const { nodeVersion, node } = world.machine();
   const found = `Node ${nodeVersion} (${node.isInside ? "inside " : ""}${node.path}); needed: ${NEEDED_NODE}`;
@@ -28,7 +27,6 @@ export function checkNode({ context: { world } }: CheckSubjects): Finding {
   return ["problem", found, next];
 }
 
-/** Reports the operating system. */
 export function checkSystem({ context: { world } }: CheckSubjects): Finding {
   return ["ok", world.machine().system];
 }

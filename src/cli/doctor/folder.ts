@@ -45,7 +45,6 @@ export function checkFolder({ context: { world }, options, folder, trusted }: Ch
   return ["warning", `${on}: file locks do not work there`, next];
 }
 
-/** Checks the contents of the files next to the databases. */
 export function checkFiles(subjects: CheckSubjects): Finding {
   const { context, folder, trusted } = subjects;
   const { world } = context;
@@ -99,7 +98,6 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
   };
 }
 
-/** The remedy for a damaged request log. */
 const DAMAGED_LOG_REMEDY =
   "no action is needed: at the next use, the sandbox moves the file aside and starts a new log";
 
@@ -114,7 +112,6 @@ export function checkDisk({ context: { world }, folder }: CheckSubjects): Findin
   return [freeBytes < MIN_SPACE_BYTES ? "problem" : "warning", found, "free some disk space"];
 }
 
-/** A path, or the nearest parent folder that exists. */
 function findExisting({ files }: Pick<World, "files">, path: string): string {
   return files.exists(path) || dirname(path) === path ? path : findExisting({ files }, dirname(path));
 }
@@ -136,7 +133,6 @@ export function checkClock(subjects: CheckSubjects): Finding {
   ];
 }
 
-/** The log file of a detached sandbox. */
 const LOG_FILE = "sandbox.log";
 /** Maximum number of errors in the finding, which has the newest ones. */
 const MAX_SHOWN_ERRORS = 3;

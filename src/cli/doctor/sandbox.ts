@@ -30,7 +30,6 @@ const CLOCK_TOLERANCE_MS = 5000;
 /** The number of newest deliveries read for each endpoint. */
 const NEWEST_DELIVERIES = 5;
 
-/** Checks whether the running sandbox has the version of this program. */
 export function checkVersion({ context: { version }, live }: CheckSubjects): Finding {
   const run = live();
   if (run === undefined) return ["ok", `checkout ${version}; no running sandbox to compare with`];
@@ -40,7 +39,6 @@ export function checkVersion({ context: { version }, live }: CheckSubjects): Fin
   return ["warning", `checkout ${version}; the running sandbox has ${theirs}`, next];
 }
 
-/** Checks which process serves the folder. */
 export async function checkLock({ context, folder, trusted }: CheckSubjects): Promise<Finding> {
   const { world, around } = context;
   if (!trusted().ok) return SKIPPED_FOLDER;
@@ -115,7 +113,6 @@ export async function checkHealth({ live, health }: CheckSubjects): Promise<Find
   return ["warning", `${told}, which is slow`, "check which other programs are busy on this machine"];
 }
 
-/** Checks whether the store's clock shows real time. */
 export async function checkStoreClock(subjects: CheckSubjects): Promise<Finding> {
   const asked = await ask(subjects, "showClock");
   if (!asked.ok) return asked.refusal;
@@ -126,7 +123,6 @@ export async function checkStoreClock(subjects: CheckSubjects): Promise<Finding>
   return ["warning", `the clock ${how} ${toIso(now)}`, "checkout sandbox clock real"];
 }
 
-/** Checks which endpoints fail, and why. */
 export async function checkEndpoints(subjects: CheckSubjects): Promise<Finding> {
   const listed = await ask(subjects, "listEndpoints");
   if (!listed.ok) return listed.refusal;
@@ -177,7 +173,6 @@ function failureText(delivery: DeliveryEntry): string {
   return `attempt ${delivery.tries} of ${delivery.type}: ${lastResult(delivery) ?? "none"}${told}; ${then}`;
 }
 
-/** The remedy for the result of the last attempt. */
 function remedyOf({ eventId, attempts }: DeliveryEntry): string {
   const last = attempts.at(-1);
   const again = `then: checkout events replay ${eventId}`;

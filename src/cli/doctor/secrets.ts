@@ -6,7 +6,6 @@ const SECRET_WORD = /(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD)(S)?(_|$)/i;
 /** The value of a field with a secret's name, also in a file that was cut off. */
 const SECRET_FIELD = /"\w*(?:key|token|secret|password)"\s*:\s*"([^"]+)/gi;
 
-/** Whether a variable has the name of a secret. The path of a secret is not a secret. */
 export function isSecretName(name: string): boolean {
   return SECRET_WORD.test(name) && !/_FILE$/i.test(name);
 }
@@ -32,7 +31,6 @@ function secretsOfFolder({ context: { world }, folder, trusted }: CheckSubjects)
   return [...Array.from(texts.matchAll(SECRET_FIELD), ([, value = ""]) => value), read("masterKey").trim()];
 }
 
-/** The result of `work`, or undefined if it throws: the state may be damaged, which another check reports. */
 function attempt<Value>(work: () => Value): Value | undefined {
   try {
     return work();

@@ -61,7 +61,6 @@ export function createCheckSubjects(
   };
 }
 
-/** The subjects of all checks. */
 export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
 
 async function healthOf({ world }: Context, port: number | null) {

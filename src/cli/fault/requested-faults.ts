@@ -53,7 +53,6 @@ function faultsIn(world: Context["world"], name: string): FaultRequests {
   });
 }
 
-/** The terms of a fault, or of each fault of a profile. */
 function termsIn(fault: FaultRequests[number]): readonly FaultTerms[] {
   const terms = requestedFaults(fault);
   return terms.ok ? terms.value : [];

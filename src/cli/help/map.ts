@@ -16,7 +16,6 @@ import { OTHER_VARIABLES } from "../variables.ts";
 import { TOPIC_SUMMARIES } from "./topic-names.ts";
 import { SYSTEM_VARIABLES } from "./variables.ts";
 
-/** Prints the map of all commands, or of the command with these words and its subcommands, as one line of JSON. */
 export async function printCommandMap(
   { world, version }: { readonly world: World; readonly version: string },
   words: readonly string[],

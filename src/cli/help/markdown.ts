@@ -1,7 +1,6 @@
 import type { Printer } from "../printer.ts";
 import { wrapText } from "../wrap.ts";
 
-/** The indent of lines of code in a document. */
 const INDENT = "  ";
 
 /** A page of Markdown for a terminal: paragraphs wrapped, code indented, tables as lists, links as their texts. */
@@ -67,7 +66,6 @@ function cellsOf(row: string): readonly string[] {
     .map((cell) => plain(cell.trim().replaceAll(String.raw`\|`, "|")));
 }
 
-/** The items of a list, whose further lines are indented. */
 function itemLines(lines: readonly string[], width: number): readonly string[] {
   const items: string[] = [];
   for (const line of lines) {

@@ -8,7 +8,6 @@ export const TOPIC_SUMMARIES = {
   ci: "CI jobs, containers and proxies",
 } as const;
 
-/** The name of a topic. */
 export type HelpTopic = keyof typeof TOPIC_SUMMARIES;
 
 /** The topic with this name; undefined if there is none. */

@@ -7,7 +7,6 @@ import type { TypedCommand } from "../program.ts";
 import { equivalentCommands, didYouMean, type Suggestion } from "./equivalents.ts";
 import { similarCommands, similarOptions } from "./search.ts";
 
-/** An error of commander: its code and message. */
 type CommanderError = { readonly code: string; readonly message: string };
 
 /** A command line, the program's commands, and the typed words that name a command. */

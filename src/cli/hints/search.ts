@@ -1,6 +1,5 @@
 import { optionWordsFor, subcommandsFor } from "./equivalents.ts";
 
-/** The words of each command. */
 type CommandPaths = readonly (readonly string[])[];
 
 type WordComparison = (one: string, other: string) => boolean;
@@ -83,7 +82,6 @@ function commandsWithWords(paths: CommandPaths, words: readonly string[]): Comma
   });
 }
 
-/** Whether the words begin with `these`. */
 function startsWithWords(
   these: readonly string[],
   words: readonly string[],

@@ -9,7 +9,6 @@ import { adoptOption } from "../sandbox/serving-options.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-/** `checkout hosted dev`. */
 export function registerHostedDev(group: Group): void {
   register<CommonOptions & HostedOptions>(group, {
     name: "dev",

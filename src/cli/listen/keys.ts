@@ -4,7 +4,6 @@ import type { World } from "../../world.ts";
 /** In raw mode, Ctrl-C and Ctrl-D send these characters instead of a signal. */
 const QUIT_KEYS = new Set(["q", "\u0003", "\u0004"]);
 
-/** A key with a function. */
 export type ListenKey = "quit" | "replay" | "details";
 
 /**

@@ -19,7 +19,6 @@ import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget, findSandbox, findTarget, momentFromNow } from "../target/control.ts";
 import { fileFailure, movedLogWarning } from "../../host/failure.ts";
 
-/** `checkout listen`. */
 export function registerListen(group: Group): void {
   register<ListenCommandOptions>(group, {
     name: "listen",

@@ -37,7 +37,6 @@ import { parseDurationText, durationText } from "../../core/duration.ts";
 /** The first events to receive: held events, events after a given event, or events within a span before now. */
 type Since = "last" | { readonly eventId: string } | { readonly spanMs: number };
 
-/** Options of `checkout listen`. */
 export type ListenCommandOptions = Omit<SecretOptions, "payloadFile"> & {
   readonly forward?: string;
   readonly events?: readonly string[];
@@ -55,7 +54,6 @@ export type ListenCommandOptions = Omit<SecretOptions, "payloadFile"> & {
   readonly printSecret?: boolean;
 };
 
-/** Where and how events are forwarded. */
 export type ListenPlan = ForwardPlan & {
   readonly headers: readonly AddedHeader[];
   readonly allowedHosts: readonly string[];
@@ -63,14 +61,12 @@ export type ListenPlan = ForwardPlan & {
   readonly ownHosts: readonly string[];
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
-  /** The names of the headers of deliveries. */
   readonly headerNames: HeaderNames;
 };
 
 /** Default timeout for a target's answer, in milliseconds: shorter than the sandbox's timeout for the listener. */
 const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** The options of `checkout listen`. */
 export function listenOptions(): Option[] {
   const settings = [
     valueOption("--forward <url>", "URL to forward events to (default: only print events)"),
@@ -156,7 +152,6 @@ export async function checkListenOptions(
   };
 }
 
-/** A port that no address has. */
 const NO_PORT = -1;
 
 /** The problem that prevents forwarding events to an address; undefined if there is none. */

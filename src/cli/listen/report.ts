@@ -20,7 +20,6 @@ const MAX_TEXT = 64;
 const MAX_SHOWN_BODY = 16 * 1024;
 const SHOWN_SIGNATURE_DIGITS = 8;
 
-/** A session that is ready to receive. */
 type ListenReady = {
   readonly port: number;
   readonly paths: readonly string[];
@@ -49,7 +48,6 @@ export function readyJson({ port, plan, pid, origin, endpointId, replayed }: Lis
   };
 }
 
-/** The text ready line of `listen`. */
 export function readyText(ready: ListenReady, style: Style): string {
   const { port, paths, plan, keys, origin, replayed } = ready;
   const { routes, forward } = plan;
@@ -73,7 +71,6 @@ export function readyText(ready: ListenReady, style: Style): string {
   return [title, "", fieldLines(fields), ""].join("\n");
 }
 
-/** The JSON line of a delivery. */
 export function deliveryJson(delivery: HandledDelivery): object {
   const { at, storeAt, claims, verified, fault, injected, result, answered, milliseconds, next } = delivery;
   const went = result.kind === "answered" || result.kind === "unanswered" ? result : undefined;
@@ -188,7 +185,6 @@ function targetCauses(result: ListenerResult, style: Style): readonly string[] {
 }
 
 const INSECURE = "checkout listen --insecure verifies no certificate";
-/** The options of the command that remove a cause. */
 const CERTIFICATE_OPTIONS: ReadonlyMap<string, string> = new Map([
   [
     "tls_untrusted",

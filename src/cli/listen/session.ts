@@ -42,14 +42,12 @@ export type Sender =
     }
   | { readonly kind: "service"; readonly secrets: readonly string[] };
 
-/** The options of a session. */
 type SessionOptions = {
   readonly sender: Sender;
   readonly plan: ListenPlan;
   readonly seen: SeenEvents;
   readonly port: number;
   readonly exitOnDisconnect: boolean;
-  /** Whether keys are read from a terminal. */
   readonly keys: boolean;
 };
 
@@ -113,7 +111,6 @@ async function listenUntil(
   await watch(context, { ...options, session, unlessStopped });
 }
 
-/** Opens the port and answers requests. */
 async function open(context: Context, options: SessionOptions): Promise<Session & AsyncDisposable> {
   const { world, printer } = context;
   const { plan, sender, seen } = options;
@@ -165,7 +162,6 @@ function pathsOf({ forward }: ListenPlan): string[] {
   return [...new Set(["/", ...(forward === undefined ? [] : [new URL(forward).pathname])])];
 }
 
-/** A delivery source for a service without registration. */
 function createFixedSource(sender: Sender): DeliverySource {
   const inForce = sender.kind === "service" ? sender.secrets : [];
   return {
@@ -212,7 +208,6 @@ async function start(
 
 type Watch = SessionOptions & { readonly session: Session; readonly unlessStopped: Interruption };
 
-/** Waits for changes of the registration and reports them. */
 async function watch(context: Context, options: Watch): Promise<void> {
   const { session, unlessStopped } = options;
   for (;;) {

@@ -14,7 +14,6 @@ import { checkoutFields, exchangeProblem, addExplanation } from "./exchange-repo
 import type { ResolvedTarget } from "../target/resolve.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
-/** Labels of the two create commands. */
 export type CheckoutKind = {
   readonly command: "orders" | "sessions";
   readonly endpoint: "orders" | "checkout-sessions";
@@ -22,14 +21,12 @@ export type CheckoutKind = {
   readonly example: string;
 };
 
-/** Labels of `orders create`. */
 export const ORDER_LABELS: CheckoutKind = {
   command: "orders",
   endpoint: "orders",
   thing: "an order",
   example: "order-1001",
 };
-/** Labels of `sessions create`. */
 export const SESSION_LABELS: CheckoutKind = {
   command: "sessions",
   endpoint: "checkout-sessions",
@@ -37,7 +34,6 @@ export const SESSION_LABELS: CheckoutKind = {
   example: "order-1002",
 };
 
-/** A finished create. */
 type CreateReport = {
   readonly noun: CheckoutKind;
   readonly request: CreateRequest;
@@ -82,7 +78,6 @@ export function unwrapCreate(context: Context, report: CreateReport): CreatedChe
   return { response, key: entry.key, replayed, tries };
 }
 
-/** Prints the created checkout. */
 export function printCreatedCheckout(
   context: Context,
   { response, key, replayed, tries }: CreatedCheckout,
@@ -106,7 +101,6 @@ function headline({ printer: { style } }: Context, checkout: CheckoutWire, repla
   return `${style.green("=")} the same ${thing} as before; nothing new was created`;
 }
 
-/** A report with its commands quoted for a shell. */
 type ReportInShell = CreateReport & { readonly shell: Shell };
 
 function createProblem(

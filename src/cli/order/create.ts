@@ -45,12 +45,10 @@ type CreateOptions = WaitOptions &
     readonly open?: boolean;
   };
 
-/** `checkout orders create`. */
 export function registerOrdersCreate(group: Group): void {
   registerCreate(group, ORDER_LABELS);
 }
 
-/** `checkout sessions create`. */
 export function registerSessionsCreate(group: Group): void {
   registerCreate(group, SESSION_LABELS);
 }
@@ -89,7 +87,6 @@ function registerCreate(group: Group, noun: CheckoutKind): void {
   });
 }
 
-/** One option for each field of the body. */
 function fieldOptions(world: World): readonly Option[] {
   const options: Readonly<Record<CreateField, Option>> = {
     order_id: valueOption("--order-id <id>", "your id for the order, 1 to 32 characters"),

@@ -66,7 +66,6 @@ function originOf(url: string, source: string): string {
   return `${from}; to start a sandbox there: checkout sandbox start${port === "" ? "" : ` --port ${port}`}`;
 }
 
-/** The fields of a checkout as text. */
 export function checkoutFields(checkout: CheckoutWire, idempotencyKey?: string): string {
   return fieldLines([
     ["id", checkout.id],

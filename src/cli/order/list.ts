@@ -21,15 +21,12 @@ type ListOptions = ServiceOptions & {
   readonly search?: string;
 };
 
-/** The kind of checkouts to list, and the name of its commands. */
 type ListKind = { readonly object: CheckoutObject; readonly command: "orders" | "sessions" };
 
-/** `checkout orders list`. */
 export function registerOrdersList(group: Group): void {
   registerList(group, { object: "order", command: "orders" });
 }
 
-/** `checkout sessions list`. */
 export function registerSessionsList(group: Group): void {
   registerList(group, { object: "checkout_session", command: "sessions" });
 }

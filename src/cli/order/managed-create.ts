@@ -11,9 +11,7 @@ import type { ServiceOptions } from "../target/surroundings.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
 import { runWithSpinner } from "../target/waiting.ts";
 
-/** A create, and the labels of its command. */
 type ManagedCreate = { readonly noun: CheckoutKind; readonly intent: RequestedCreate };
-/** The service that receives creates. */
 type Service = {
   readonly target: ServiceTarget;
   readonly settings: ResolvedTarget;

@@ -11,7 +11,6 @@ import type { ServiceOptions } from "../target/surroundings.ts";
 import { table } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
-/** `checkout orders get`. */
 export function registerOrdersGet(group: Group): void {
   register<ServiceOptions>(group, {
     name: "get <id|order_id>",

@@ -77,7 +77,6 @@ function checkChange({ world }: Context, change: Change): Change {
   return change;
 }
 
-/** A checked origin, in the form that the service returns. */
 function originOf(text: string): string {
   const origin = parseReturnOrigin(text);
   return origin.ok ? origin.value : text;

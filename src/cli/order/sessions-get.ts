@@ -14,7 +14,6 @@ import { pollPolicy, waitForStatus, WAIT_EXIT_CODES, waitOptions, type WaitOptio
 import { targetOptions, showHeadersOption } from "../target/options.ts";
 import { runWithSpinner } from "../target/waiting.ts";
 
-/** `checkout sessions get`. */
 export function registerSessionsGet(group: Group): void {
   register<WaitOptions>(group, {
     name: "get <id|order_id>",

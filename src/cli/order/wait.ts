@@ -19,13 +19,11 @@ const GOALS: readonly WaitGoal[] = ["final", ...STATUSES];
 /** Options of commands that can wait for the status of a checkout. */
 export type WaitOptions = ServiceOptions & { readonly wait?: boolean; readonly until?: WaitGoal };
 
-/** The meaning of exit codes of a command with `--wait`. */
 export const WAIT_EXIT_CODES = {
   1: "no such order or session; with --wait, it ended with another status",
   7: "unreachable, timeout, 5xx; with --wait, not in time",
 } as const;
 
-/** `--wait` and `--until`. */
 export function waitOptions(): Option[] {
   return [
     switchOption(

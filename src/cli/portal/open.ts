@@ -17,7 +17,6 @@ const FILE = "sign-in.html";
 /** How long a file in the temporary folder is kept for the browser to load, in milliseconds. */
 const LOAD_MS = 5000;
 
-/** `checkout open`. */
 export function registerOpen(group: Group): void {
   register<OpenOptions>(group, {
     name: "open [id|order_id]",

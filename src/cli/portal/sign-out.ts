@@ -1,7 +1,6 @@
 import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 
-/** `checkout portal sign-out`. */
 export function registerPortalSignOut(group: Group): void {
   register(group, {
     name: "sign-out",

@@ -14,7 +14,6 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 type ExplainOptions = CommonOptions & { readonly as?: ExplainableKind };
 
-/** `checkout explain`. */
 export function registerExplain(group: Group): void {
   register<ExplainOptions>(group, {
     name: "explain <id|order_id>",
@@ -49,7 +48,6 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
 /** Matches commands without `--store`. */
 const OF_NO_STORE = /^checkout (sandbox (start|logs)|doctor)\b/;
 
-/** Adds the explanation's store to a command that it suggests. */
 export function addStoreOption(
   command: string,
   { store }: Pick<CommonOptions, "store">,

@@ -25,7 +25,6 @@ import { serveSandbox } from "../../host/serve.ts";
 import type { StartOptions } from "./serving-options.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
 
-/** The message of a detached sandbox to the command that started it. */
 type StartMessage =
   | {
       readonly ready: ReadyMessage;

@@ -18,7 +18,6 @@ const REVOKED_KEY_TEXT =
 /** Everything that an application of a store needs, and the last four characters of the store's revoked keys. */
 type Access = StoreAccess & { readonly revoked: readonly string[] };
 
-/** `checkout env`. */
 export function registerEnv(group: Group): void {
   register<EnvOptions>(group, {
     name: "env",
@@ -112,7 +111,6 @@ export function environmentText(variables: Readonly<Record<string, string>>, for
     .join("\n");
 }
 
-/** The line that sets a variable, for each format. */
 const LINES: Readonly<Record<Exclude<Format, "json">, (name: string, value: string) => string>> = {
   sh: (name, value) => assignmentCommand(name, value, "sh"),
   fish: (name, value) => assignmentCommand(name, value, "fish"),
@@ -131,7 +129,6 @@ function dotenvValue(value: string): string {
   return `${quote}${value}${quote}`;
 }
 
-/** A delimiter that does not occur in the value. */
 function delimiterFor(value: string): string {
   let delimiter = "CHECKOUT_END";
   while (value.includes(delimiter)) delimiter += "_";

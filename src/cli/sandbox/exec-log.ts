@@ -5,7 +5,6 @@ import type { Context } from "../command.ts";
 /** Number of lines of the log that are printed after a failed command. */
 const SHOWN_LINES = 20;
 
-/** The end of a sandbox's log in memory. */
 type KeptLog = LogStream & { readonly lines: () => readonly string[]; readonly count: () => number };
 
 /** Creates a log in memory that keeps the last lines and counts all lines. */

@@ -33,7 +33,6 @@ type ExecOptions = CommonOptions &
 /** The value of `--store` for a store that is created for this command. */
 const NEW_STORE = "new";
 
-/** `checkout exec -- npm test`. */
 export function registerExec(group: Group): void {
   register<ExecOptions>(group, {
     name: "exec <command> [arguments...]",
@@ -87,7 +86,6 @@ export function registerExec(group: Group): void {
   });
 }
 
-/** A program with its arguments. */
 type Program = { readonly program: string; readonly args: readonly string[] };
 
 /** The exit code of a command that a signal ended is this number plus the signal's number, as in a shell. */
@@ -242,7 +240,6 @@ async function createFreshStore(
   return { ...made, baseUrl: `${target.origin}/v1`, [Symbol.asyncDispose]: leave };
 }
 
-/** The name of a store that is created for one command. */
 const FRESH_NAME = "checkout exec";
 
 function endingOfProgram(program: string, end: ProgramResult): number {

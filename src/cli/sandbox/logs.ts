@@ -12,7 +12,6 @@ type LogsOptions = CommonOptions & { readonly follow?: boolean };
 
 const LOOK_EVERY_MS = 200;
 
-/** `checkout sandbox logs`. */
 export function registerSandboxLogs(group: Group): void {
   register<LogsOptions>(group, {
     name: "logs",
@@ -70,7 +69,6 @@ function terminalLogProblem(pid: number): Problem {
 }
 
 type LogReader = {
-  /** The content of the older file. */
   readonly older: () => readonly Uint8Array[];
   /** The unread content of the log, even if the log was rotated meanwhile. */
   readonly next: () => readonly Uint8Array[];

@@ -9,7 +9,6 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 type PayOptions = CommonOptions & { readonly outcome?: SimulatedOutcome };
 
-/** `checkout sandbox pay`. */
 export function registerSandboxPay(group: Group): void {
   register<PayOptions>(group, {
     name: "pay <id|order_id>",

@@ -19,7 +19,6 @@ export function readyLineProblem(): Problem {
   };
 }
 
-/** The number of active faults, and the command that shows them. */
 export function activeFaultsText(count: number): string {
   return `${count} active: checkout faults list`;
 }
@@ -45,7 +44,6 @@ export function readyBanner(
     readonly activeFaults?: number;
     /** Secrets from the environment. They are not shown, because banners often end up in logs. */
     readonly given?: Partial<Pick<GivenSecrets, "apiKey" | "signingSecret" | "controlToken">>;
-    /** The number of endpoints that sign with their own secret. */
     readonly ownSecrets?: number | undefined;
   } = {},
 ): string {

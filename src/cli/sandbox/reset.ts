@@ -8,7 +8,6 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 type ResetOptions = CommonOptions & { readonly store?: string; readonly yes?: boolean };
 
-/** `checkout sandbox reset`. */
 export function registerSandboxReset(group: Group): void {
   register<ResetOptions>(group, {
     name: "reset",

@@ -8,7 +8,6 @@ import { EXIT, interruptedProblem, Refused, type Problem } from "../problem.ts";
 import { readyMessageOf, type ReadyMessage } from "../../host/ready.ts";
 import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
-/** A folder's running sandbox with its description. */
 export type RunningSandbox = { readonly run: RunRecord; readonly description: SandboxDescription };
 
 /** Timeout for a sandbox that is starting, in milliseconds. */
@@ -75,7 +74,6 @@ function startingProblem({ pid }: RunRecord): Problem {
   };
 }
 
-/** The ready line of a sandbox that is already running. */
 export function readyMessageOfRunning(
   { around }: Context,
   { run, description, signInUrl = null }: RunningSandbox & { readonly signInUrl?: string | null },

@@ -14,7 +14,6 @@ import {
 } from "../parsers.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-/** Options of `sandbox start`. */
 export type StartOptions = CommonOptions &
   ServeOptions & {
     readonly ephemeral?: boolean;
@@ -23,7 +22,6 @@ export type StartOptions = CommonOptions &
     readonly reuse?: boolean;
   };
 
-/** Settings of a sandbox that keeps its state in a folder. */
 export function folderSettings(): Option[] {
   return [
     ...settingsOf("process"),
@@ -63,7 +61,6 @@ export function servingSettings(): Option[] {
   ];
 }
 
-/** The options of the settings of a scope. */
 function settingsOf(wanted: (typeof ALL_SETTINGS)[number]["scope"]): Option[] {
   return ALL_SETTINGS.filter(({ scope }) => scope === wanted).map(({ flags, help, kind }) =>
     settingOption(kind, flags, help),

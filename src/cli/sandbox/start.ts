@@ -10,7 +10,6 @@ import { readyBanner, readyLineProblem, warnHeldBack } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { untilAskedToStop } from "../stopping.ts";
 
-/** `checkout sandbox start`. */
 export function registerSandboxStart(group: Group): void {
   register<StartOptions>(group, {
     name: "start",

@@ -47,7 +47,6 @@ type Status = {
   readonly problem: string | null;
 };
 
-/** `checkout sandbox status`. */
 export function registerSandboxStatus(group: Group): void {
   register(group, {
     name: "status",
@@ -173,7 +172,6 @@ const LOOK_EVERY_MS = 100;
 const LOOK_MS = 2000;
 const MAX_HEALTH_BYTES = 64 * 1024;
 
-/** `checkout sandbox wait`. */
 export function registerSandboxWait(group: Group): void {
   register<WaitOptions>(group, {
     name: "wait",

@@ -13,7 +13,6 @@ const STOP_MS = 10_000;
 const ASK_MS = 2000;
 const LOOK_EVERY_MS = 20;
 
-/** `checkout sandbox stop`. */
 export function registerSandboxStop(group: Group): void {
   register(group, {
     name: "stop",

@@ -18,7 +18,6 @@ import { resolveStore } from "../target/control.ts";
 
 type SnapshotAnswer = AnswerOf<"createSnapshot">;
 
-/** `checkout snapshots create`. */
 export function registerSnapshotsCreate(group: Group): void {
   register<SnapshotOptions>(group, {
     name: "create <name>",

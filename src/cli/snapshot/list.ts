@@ -6,7 +6,6 @@ import { table } from "../table.ts";
 
 type SnapshotList = AnswerOf<"listSnapshots">;
 
-/** `checkout snapshots list`. */
 export function registerSnapshotsList(group: Group): void {
   register(group, {
     name: "list",

@@ -9,7 +9,6 @@ import { refuseUsage } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-/** Options of the commands that act on one snapshot. */
 export type SnapshotOptions = CommonOptions & { readonly all?: boolean; readonly file?: string };
 
 /** The hint after each refusal. */
@@ -77,7 +76,6 @@ export async function withTemporaryName<Value>(
   }
 }
 
-/** The absolute path of a file argument. */
 export function resolvePath({ cwd }: Pick<World, "cwd">, file: string): string {
   return resolve(cwd, file);
 }

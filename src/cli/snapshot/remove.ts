@@ -3,7 +3,6 @@ import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { checkSnapshotOptions, SNAPSHOT_REMEDIES as nextAfter } from "./place.ts";
 
-/** `checkout snapshots remove`. */
 export function registerSnapshotsRemove(group: Group): void {
   register(group, {
     name: "remove <name>",

@@ -25,7 +25,6 @@ import { readNamedFile } from "../../host/named-file.ts";
 type RestoreAnswer = AnswerOf<"restoreSnapshot">;
 type RestoreOptions = SnapshotOptions & { readonly trust?: boolean; readonly adopt?: boolean };
 
-/** `checkout snapshots restore`. */
 export function registerSnapshotsRestore(group: Group): void {
   register<RestoreOptions>(group, {
     name: "restore [name]",

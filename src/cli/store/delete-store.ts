@@ -8,7 +8,6 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 type DeleteOptions = CommonOptions & { readonly yes?: boolean };
 
-/** `checkout stores delete`. */
 export function registerStoresDelete(group: Group): void {
   register<DeleteOptions>(group, {
     name: "delete <id|name>",

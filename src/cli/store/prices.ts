@@ -122,7 +122,6 @@ function lackLines({ approved, missingCapabilities }: AnswerOf<"addPrice">): rea
   ];
 }
 
-/** A catalog as a table, in lines of `width` columns. */
 export function priceLines(prices: readonly Price[], { width, style }: TableStyle): Promise<string> {
   return table(
     ["PRICE", "AMOUNT", "METHOD", "APPROVED", "DESCRIPTION"],
@@ -137,7 +136,6 @@ export function priceLines(prices: readonly Price[], { width, style }: TableStyl
   );
 }
 
-/** The text of a boolean in a table. */
 export function yesOrNo(is: boolean): string {
   return is ? "yes" : "no";
 }

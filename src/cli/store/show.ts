@@ -8,7 +8,6 @@ import { table, type TableStyle } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";
 import { controlTarget, resolveNamedStore } from "../target/control.ts";
 
-/** `checkout stores show`. */
 export function registerStoresShow(group: Group): void {
   register(group, {
     name: "show [id]",
@@ -22,7 +21,6 @@ export function registerStoresShow(group: Group): void {
   });
 }
 
-/** `checkout capabilities list`. */
 export function registerCapabilities(group: Group): void {
   register(group, {
     name: "list",

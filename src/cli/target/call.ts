@@ -20,10 +20,8 @@ import {
 import { printableVersion } from "./notes.ts";
 import { TOKEN_VARIABLES } from "./surroundings.ts";
 
-/** The remedy for each error code. */
 export type Remedies = Readonly<Partial<Record<ErrorCode, string>>>;
 
-/** Calls an operation of a given sandbox. */
 export async function callAt<Name extends OperationName>(
   { world, around }: Pick<Context, "world" | "around">,
   target: ControlTarget,

@@ -24,7 +24,6 @@ function connectWithSettings({ printer }: Context, settings: ResolvedTarget): Se
   return target;
 }
 
-/** A service to send requests to, and the settings that name it. */
 export type ServiceConnection = { readonly target: ServiceTarget; readonly settings: ResolvedTarget };
 
 /** The service of the command; if that is the folder's sandbox, waits until it is running. */

@@ -36,7 +36,6 @@ export async function momentFromNow(
   return Math.max(0, clock.now + spanMs);
 }
 
-/** The command's sandbox and store. */
 export async function controlTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   return resolveStore(context, await sandboxTarget(context, role));
 }
@@ -69,7 +68,6 @@ export async function findTarget(context: Context): Promise<ControlTarget | unde
   return found && resolveStore(context, found);
 }
 
-/** A sandbox with the store that an argument names by id or name. */
 export async function resolveNamedStore(context: Context, text: string): Promise<ControlTarget> {
   return targetWithStore(context, await sandboxTarget(context), text);
 }

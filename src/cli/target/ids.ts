@@ -21,12 +21,10 @@ const MAX_CHECKOUTS = 200;
 /** Maximum number of candidates in a message. */
 const MAX_CHOICES = 10;
 
-/** Calls an operation of the sandbox that is searched. */
 type Ask = <Name extends OperationName>(name: Name, body: RequestOf<Name>) => Promise<AnswerOf<Name>>;
 
 type Kind = {
   readonly noun: string;
-  /** The command that shows the ids. */
   readonly shownBy: string;
   readonly newest: (ask: Ask, ending: string) => Promise<readonly Candidate[]>;
 };
@@ -40,7 +38,6 @@ const CHECKOUT: Kind = {
     (await ask("listCheckouts", { q, limit: MAX_CHECKOUTS })).checkouts.map(checkoutOf),
 };
 
-/** The kinds of ids that commands accept. */
 const KINDS = {
   checkout: CHECKOUT,
   /** A checkout to act on as its payer: of several of an order_id, the only one that can still be paid. */
@@ -68,7 +65,6 @@ const KINDS = {
   ),
 };
 
-/** A kind of id. */
 export type IdKind = keyof typeof KINDS;
 
 /**
@@ -133,7 +129,6 @@ export async function findAnyByEnding(context: Context, text: string): Promise<s
   throw new Refused({ exitCode: EXIT.failed, code: "not_found", message, next });
 }
 
-/** A hint that names the command for listing the ids of a kind. */
 export function hintForIds(kind: IdKind): string {
   return KINDS[kind].shownBy;
 }

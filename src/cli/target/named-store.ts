@@ -16,7 +16,6 @@ export type NamedStore = {
   readonly source: string;
 };
 
-/** The sandbox in which a store is looked up. */
 type StoreSources = {
   /** The keys kept in the folder; empty if they must not be used. */
   readonly credentials: Credentials;

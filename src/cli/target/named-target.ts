@@ -40,7 +40,6 @@ export async function findNamedTarget(context: Context, name: string): Promise<N
   };
 }
 
-/** A target in a configuration file. */
 type FoundTarget = { readonly file: LoadedConfig; readonly name: string; readonly target: NamedTarget };
 
 function targetIn(world: World, file: LoadedConfig | undefined, name: string): FoundTarget {

@@ -24,7 +24,6 @@ export function targetOptions(): Option[] {
   return [...serviceOptions(), ...options.map((option) => toSetting("CHECKOUT", option))];
 }
 
-/** The options that name the service. */
 export function serviceOptions(): Option[] {
   const options = [
     valueOption(

@@ -46,7 +46,6 @@ export type NamedService = {
   readonly retries: number | undefined;
 };
 
-/** The client's identity at the service. */
 type Identity = {
   readonly apiKey: ValueWithSource<string | null>;
   readonly storeId: ValueWithSource<string | null>;
@@ -135,7 +134,6 @@ export function resolveTarget(context: Resolution, named?: NamedService): Resolv
   };
 }
 
-/** The identity at a service in the configuration. */
 function identityOfNamed({ world, around }: Resolution, named: NamedService): Identity {
   const { store } = around.options;
   const ofNamed =
@@ -301,7 +299,6 @@ function endingOf(key: string): string {
   return /^\S+\s+$/.test(key) ? ": it ends with a blank or a line break" : "";
 }
 
-/** The retry policy of a target. */
 export function retryPolicyOf({ retries, timeoutMs }: ResolvedTarget): RetryPolicy {
   return { retries: retries.value, timeoutMs: timeoutMs.value };
 }

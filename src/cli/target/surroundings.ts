@@ -36,13 +36,10 @@ export type ServiceOptions = CommonOptions & {
   readonly target?: string;
 };
 
-/** A value and its source. */
 export type ValueWithSource<Value> = { readonly value: Value; readonly source: string };
 
-/** The variable of `--store`. */
 export const STORE_VARIABLE = "CHECKOUT_STORE_ID";
 
-/** The variable of each role's token. */
 export const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
   control: "CHECKOUT_CONTROL_TOKEN",
   administrator: "CHECKOUT_ADMIN_TOKEN",
@@ -91,13 +88,10 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
     /** The id of the folder's default store, set by `checkout stores use`. */
     chosenStore: inFolder((path) => unwrap(readChosenStore(world, path))),
     adminToken: inFolder((path) => unwrap(readAdminToken(world, path))),
-    /** The address of the service that a flag or the environment names. */
     address: once(() => readAddress(world, options.baseUrl)),
     /** The address in the environment, even if a flag names another: the environment's store and key belong to it. */
     addressOfKey: once(() => readAddress(world, undefined)),
-    /** The API key in the environment. */
     apiKey: world.env["CHECKOUT_API_KEY"] || undefined,
-    /** The store in the environment. */
     storeId: world.env[STORE_VARIABLE] || undefined,
     /** Clears the parts that were read. */
     reload: (): void => {
@@ -110,19 +104,15 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
 /** The surroundings of a command; `foundStore`, a store that was already resolved, precedes every other source. */
 export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & { readonly foundStore?: string };
 
-/** Whether an address is the address of the folder's running sandbox. */
 export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean {
   const own = ownUrl();
   return own !== undefined && isSameServer(own, address);
 }
 
-/** The value of a setting without a source. */
 export const UNSET_VALUE: ValueWithSource<null> = { value: null, source: "not set" };
 
-/** Credentials without keys. */
 export const NO_CREDENTIALS: Credentials = { stores: {} };
 
-/** The surroundings without the store and key from the environment. */
 export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }

@@ -80,7 +80,6 @@ export async function runWithSpinner<Result>(
   }
 }
 
-/** A request for display, with its API key redacted. */
 export function redactRequest(request: ApiRequest): {
   readonly headers: Record<string, string>;
   readonly text: string;

@@ -15,7 +15,6 @@ import { parseDurationText, durationText } from "../../core/duration.ts";
 type RotateOptions = CommonOptions & { readonly overlap?: Overlap };
 type SecretOptions = CommonOptions & { readonly format?: "env" };
 
-/** The variable that contains the secret for commands that sign or verify. */
 const VARIABLE = "CHECKOUT_SIGNING_SECRET";
 
 /** The overlap during which the old secret also signs, as typed and in milliseconds. */
@@ -23,7 +22,6 @@ type Overlap = { readonly text: string; readonly milliseconds: number };
 
 const DEFAULT_OVERLAP: Overlap = { text: "24h", milliseconds: DEFAULT_OVERLAP_MS };
 
-/** `checkout endpoints rotate-secret|secret`. */
 export function registerEndpointSecrets(group: Group): void {
   register<RotateOptions>(group, {
     name: "rotate-secret <id>",
@@ -104,7 +102,6 @@ async function findOnlyEndpoint(context: Context): Promise<string> {
   throw refuseUsage(message, `checkout endpoints secret ${only.id}`);
 }
 
-/** Parses the overlap with the service's own check. */
 function parseOverlap(text: string): Overlap {
   const milliseconds = /^0(ms|s|m|h|d)?$/.test(text) ? 0 : parseDurationText(text);
   if (milliseconds === undefined || !isRequestOf("rotateSecret", { overlapMs: milliseconds }))

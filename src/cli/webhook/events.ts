@@ -48,7 +48,6 @@ type ReplayFailedOptions = CommonOptions & { readonly endpoint?: string; readonl
 /** The default of `replay-failed --since`: a day. */
 const DEFAULT_SINCE: SpanOrMoment = { spanMs: 24 * 3_600_000 };
 
-/** An event, by its id or by its position among all events. */
 type Since = { readonly eventId: string } | { readonly position: number };
 
 /** `checkout events list|get|replay|replay-failed`. */

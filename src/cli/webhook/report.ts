@@ -119,7 +119,6 @@ function attemptResult({ status, error, nextAt }: FinishedAttemptEntry): string 
 
 type Cell = string | number | null;
 
-/** The columns of deliveries with their cells. */
 function columnsOf(deliveries: readonly DeliveryEntry[]): {
   readonly columns: readonly string[];
   readonly cells: (delivery: DeliveryEntry) => readonly Cell[];
@@ -137,7 +136,6 @@ function commonCells({ attempts, tries, state, nextAt, cause }: DeliveryEntry): 
   return [toIsoOrNull(last?.startedAt ?? null), answerOf(last), tries, state, toIsoOrNull(nextAt), cause];
 }
 
-/** The faults that were applied to a delivery or to one of its attempts. */
 function faultsOf({ fault, attempts }: DeliveryEntry): string {
   const actions = [fault?.action, ...attempts.map((one) => one.fault)].filter((action) => action);
   return [...new Set(actions)].join(", ");

@@ -6,7 +6,6 @@ import { refuseUsage, type Refused } from "../problem.ts";
 import type { Option } from "commander";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-/** Options of commands that sign or verify. */
 export type SecretOptions = CommonOptions & {
   readonly payloadFile?: string;
   readonly secretFile?: string;
@@ -15,7 +14,6 @@ export type SecretOptions = CommonOptions & {
 /** The variable of the signing secret. No option takes a secret, because process lists would show it. */
 export const SECRET_VARIABLE = "CHECKOUT_SIGNING_SECRET";
 
-/** `--secret-file`. */
 export function secretOption(): Option {
   return valueOption(
     "--secret-file <file>",
@@ -23,7 +21,6 @@ export function secretOption(): Option {
   );
 }
 
-/** `--header-names`. */
 export function headerNamesOption(): Option {
   return valueOption(
     "--header-names <names>",

@@ -35,7 +35,6 @@ const ACTIONS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
   expired: "expired",
 };
 
-/** `checkout trigger`. */
 export function registerTrigger(group: Group): void {
   register<TriggerOptions>(group, {
     name: "trigger <type>",
@@ -137,7 +136,6 @@ function show({ printer: { result, width } }: Context, checkout: Checkout, known
   });
 }
 
-/** Tests every enabled endpoint. */
 async function testAll(context: Context, options: TriggerOptions): Promise<number> {
   if (options.orderId !== undefined || options.priceId !== undefined) {
     const message = `${TEST} has no order, so --order-id and --price-id cannot be used`;

@@ -18,7 +18,6 @@ export type WebhookWaitOptions = CommonOptions & { readonly wait?: boolean; read
 /** The hint after an unknown event id. */
 export const EVENT_REMEDIES: Remedies = { not_found: "checkout events list shows the events" };
 
-/** The options `--wait`, with this help, and `--timeout`. */
 export function webhookWaitOptions(what: string): Option[] {
   return [
     switchOption("--wait", what),

@@ -146,7 +146,6 @@ function knownIn(sources: readonly Source[]): readonly KnownSecret[] {
 /** Refusals that another secret could turn into a valid signature. */
 const UNDECIDED: ReadonlySet<string> = new Set(["signature_mismatch", "secret_malformed", "secret_missing"]);
 
-/** The source of a secret that is also known of an owner. */
 function ownerOf(source: Source, known: readonly Source[]): Source {
   if (source.owner !== undefined) return source;
   return known.find(({ inForce }) => inForce.some((secret) => source.inForce.includes(secret))) ?? source;
