@@ -1,6 +1,5 @@
 import packageJson from "../package.json" with { type: "json" };
 
-/** The version of this program. */
 export const VERSION: string = packageJson.version;
 
 /** The supported versions of Node, from package.json. */

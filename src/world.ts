@@ -46,7 +46,6 @@ export type UnreadableRequest = Refusal & {
   readonly rawHeaders?: readonly string[];
 };
 
-/** A request that the program sends. */
 export type OutboundRequest = {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly url: string;
@@ -97,7 +96,6 @@ export type OutboundResult =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
-      /** The address that answered. */
       readonly address?: string | undefined;
       /** The proxy that may have forwarded or created the answer, without user name and password. */
       readonly proxy?: string | undefined;
@@ -110,9 +108,7 @@ export type OutboundResult =
        */
       readonly failure: "unreachable" | "timeout" | "connection_lost" | "aborted" | "bad_answer";
       readonly message: string;
-      /** The observed facts. */
       readonly facts?: AttemptFacts | undefined;
-      /** The address of the connection. */
       readonly address?: string | undefined;
       /** Whether the request was sent over a kept connection, which the server may already have closed. */
       readonly onKept?: boolean | undefined;
@@ -146,7 +142,6 @@ export type ListenFailure = {
   readonly address?: string;
 };
 
-/** Options of a listening server. */
 export type ServerOptions = {
   readonly port: number;
   /** Addresses in addition to loopback. Default: none. */
@@ -172,7 +167,6 @@ export type PathFacts = {
   readonly id: string;
 };
 
-/** Facts about the disk of a path. */
 export type DiskFacts = {
   readonly freeBytes: number;
   /** Whether this process may write there, as far as the system reports that without a write. */
@@ -181,7 +175,6 @@ export type DiskFacts = {
   readonly fileSystem: string | undefined;
 };
 
-/** Facts about the machine. */
 export type Machine = {
   readonly nodeVersion: string;
   /** The Node in use: a file of this system, or the program itself if it contains Node. */
@@ -248,7 +241,6 @@ export type FileLock =
 /** A path that is removed after its use, with all that is there; what cannot be removed stays, without an error. */
 export type TemporaryFile = { readonly path: string; readonly remove: () => void };
 
-/** A user's command line, as typed. */
 export type ShellCommand = {
   readonly commandLine: string;
   /** Changes to this program's environment; undefined removes a variable. */
@@ -260,7 +252,6 @@ export type ShellCommand = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The result of a command line. */
 export type ShellResult = {
   /** `timeout`, `aborted`: the command was killed. `not_run`: there is no shell; `stderr` says why. */
   readonly ending: "exited" | "timeout" | "aborted" | "not_run";
@@ -290,7 +281,6 @@ export type Starter = {
   readonly notify: (text: string) => Promise<boolean>;
 };
 
-/** A signal that asks a program to stop. */
 export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
 /** A program with its arguments, run without a shell. */
@@ -301,7 +291,6 @@ export type ProgramCall = {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-/** The result of a program, or why it could not be run. */
 export type ProgramResult =
   | { readonly ending: "exited"; readonly exitCode: number }
   | { readonly ending: "killed"; readonly signal: string; readonly signalNumber: number }
@@ -417,7 +406,6 @@ export type World = {
    * Default: nobody looks.
    */
   readonly onFileLost?: (path: string, lost: () => void) => () => void;
-  /** The name of this machine or container. */
   readonly hostName?: () => string;
   /** When a process started, as text to compare; undefined if there is no such process. */
   readonly processStart: (pid: number) => string | undefined;

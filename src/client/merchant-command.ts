@@ -2,7 +2,6 @@ import { accept, isError, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { ShellCommand, ShellResult, World } from "../world.ts";
 
-/** The checkout that a merchant's command is about. */
 type CommandSubject = { readonly orderId: string; readonly id?: string };
 
 /** A merchant's command line, as typed: nothing is ever filled into it. */

@@ -1,9 +1,7 @@
 import type { World } from "../world.ts";
 
-/** Options of `poll`; times in milliseconds. */
 type PollOptions<Result> = {
   readonly isEnough: (result: Result) => boolean;
-  /** Timeout of the whole poll. */
   readonly waitMs: number;
   readonly firstPauseMs: number;
   /** Each pause is 1.5 times the previous one, up to this maximum. Default: all pauses are equal. */

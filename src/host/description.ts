@@ -11,7 +11,6 @@ import type { Store } from "../store/store.ts";
 import type { StateLocation, Host } from "./hosting.ts";
 import type { SandboxDescription } from "../core/sandbox/description.ts";
 
-/** Creates the description that a sandbox gives of itself. */
 export function describeSandbox(
   { world, version }: Host,
   options: ServeOptions,

@@ -9,10 +9,8 @@ import { isStorageFailureCode } from "../store/connection/storage-failure.ts";
 export type HostFailure = {
   /** `usage`: the request is invalid. `failed`: the state or the machine is at fault. */
   readonly kind: "usage" | "failed";
-  /** A code of the host or of the store. */
   readonly code: string;
   readonly message: string;
-  /** The next step. */
   readonly next: string;
   readonly details?: Readonly<Record<string, string | number>>;
 };
@@ -24,7 +22,6 @@ export function stateFailure(failure: Omit<HostFailure, "kind">): FailedOutcome 
   return { ok: false, refusal: { kind: "failed", ...failure } };
 }
 
-/** The outcome for an invalid request. */
 export function usageFailure(message: string, next: string): FailedOutcome {
   return { ok: false, refusal: { kind: "usage", code: "usage", message, next } };
 }

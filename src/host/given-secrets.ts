@@ -38,16 +38,13 @@ const SECRETS = {
   },
 } as const;
 
-/** The name of a given secret. */
 export type SecretName = keyof typeof SECRETS;
 
-/** A given secret, and the variable that contains it. */
 export type GivenSecret = { readonly value: string; readonly source: string };
 
 /** The given secrets; a missing secret is generated. */
 export type GivenSecrets = Readonly<Partial<Record<SecretName, GivenSecret>>>;
 
-/** The name, the variable and the meaning of each secret. */
 export const SECRET_VARIABLES = Object.entries(SECRETS).map(
   ([name, { variable, meaning }]) => [name as SecretName, variable, meaning] as const,
 );

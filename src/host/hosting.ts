@@ -7,7 +7,6 @@ import type { GivenSecrets } from "./given-secrets.ts";
 import type { ReadyMessage } from "./ready.ts";
 import type { SandboxDescription } from "../core/sandbox/description.ts";
 
-/** A sandbox that answers requests. */
 export type ServedSandbox = {
   readonly ready: ReadyMessage;
   readonly description: SandboxDescription;
@@ -23,7 +22,6 @@ export type ServedSandbox = {
   readonly stateLost: Promise<HostFailure>;
 };
 
-/** The state folder of a sandbox, and its log. */
 export type StateLocation = {
   /** The state folder; undefined for a sandbox in memory. */
   readonly folder: string | undefined;
@@ -34,7 +32,6 @@ export type StateLocation = {
   readonly shownId?: (id: string) => string;
 };
 
-/** Output for messages and warnings. */
 export type MessageOutput = { readonly talk: (text: string) => void; readonly trace: (text: string) => void };
 
 /** The host of a sandbox: a command, or a user's program. */

@@ -35,14 +35,12 @@ export type PortlessService = Pick<
 > &
   ControlTokens & { readonly describe: (port: number, host?: LoopbackHost) => SandboxDescription };
 
-/** A sandbox that listens on its port. */
 type ListeningSandbox = {
   readonly listener: Listener;
   readonly sandbox: Sandbox;
   readonly description: SandboxDescription;
 };
 
-/** The credentials of the control API. */
 export type ControlTokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
 /**

@@ -59,7 +59,6 @@ export async function serveSandbox<Value>(
   }
 }
 
-/** The command that starts a sandbox. */
 const START = "checkout sandbox start";
 
 /** The source of a sandbox, and the functions that run while it is served. */

@@ -161,7 +161,6 @@ async function settleFolder(
   return recordHome(store, { path: world.files.realPath(held.path), adopt });
 }
 
-/** Creates the maker of new stores in a state. */
 export function createStoreMaker(
   world: GuestWorld,
   { startClock }: ServeOptions,

@@ -98,7 +98,6 @@ function storeCreationParts({ keepKey, keepKeySoon, keepName, startClock }: Stor
   return { keepKey, keepKeySoon, keepName, startClock };
 }
 
-/** Removes a store from the files next to the database. */
 function forgetInFolder(world: GuestWorld, held: HeldFolder, { storeId, kind }: Erasure): void {
   if (held !== undefined && kind === "delete") state.dropStore(world, held.path, storeId);
 }

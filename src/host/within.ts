@@ -1,6 +1,5 @@
 import type { HttpBody, OutboundRequest, OutboundResult, Service } from "../world.ts";
 
-/** The result of a request, with the request id. */
 export type WithinResult = OutboundResult & { readonly requestId: string };
 
 /** Sends a request to a service in this process, as if a client had sent it over the network. */

@@ -6,7 +6,6 @@ import type { StoreDetails } from "../store/stores.ts";
 import type { SandboxDescription } from "../core/sandbox/description.ts";
 import type { Mark } from "./shared/marks.ts";
 
-/** The values of a new store. */
 export type StoreInput = {
   readonly mark: Mark;
   /** The instance id of the service (decision 96). */
@@ -18,13 +17,11 @@ export type StoreInput = {
   readonly given?: FirstStore | undefined;
 };
 
-/** The calls of the Worker to each object. */
 export type ObjectCalls = {
   /** Whether a write has succeeded since the object was started, or since its last failed write. */
   hasWritten(): boolean;
 };
 
-/** The calls to the object of a store: of the index, and of the Worker. */
 export type StoreCalls = ObjectCalls & {
   /**
    * Creates the store, and adds it to the index; undefined if the object already has another store, so that another mark
@@ -39,7 +36,6 @@ export type StoreCalls = ObjectCalls & {
   erase(): Promise<void>;
 };
 
-/** The calls of the Worker and of the stores to the index. */
 export type IndexCalls = ObjectCalls & {
   /** The mark of the first store, which the path segment `default` names; undefined if there is no store. */
   first(): Mark | undefined;

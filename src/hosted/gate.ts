@@ -8,7 +8,6 @@ import type { HttpRequest } from "../world.ts";
 import type { HostedEnv } from "./env.ts";
 import { hostedHosts } from "./sandbox.ts";
 
-/** The headers that the checks read. */
 const CHECKED_HEADERS = ["host", "expect", "origin", "authorization", "sec-fetch-site"] as const;
 
 /**

@@ -19,7 +19,6 @@ import { createHostedSandbox } from "./sandbox.ts";
 import { migrateTables, openObjectStore, type ObjectStore } from "./store.ts";
 import { consoleStream, randomMark, workerWorld } from "./world.ts";
 
-/** The opened index. */
 type OpenIndex = {
   readonly store: ObjectStore;
   readonly sandbox: Sandbox;
@@ -116,7 +115,6 @@ async function finishInterrupted({ store, sandbox: { context }, alarm, report }:
     });
 }
 
-/** The operations whose work is done in the object of a store. */
 function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
   return {
     createStore: async (_context, { body: { name, merchant } }) => {

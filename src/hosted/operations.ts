@@ -5,7 +5,6 @@ import type { SandboxContext } from "../sandbox/sandbox.ts";
 /** Operations that a hosted service implements in its own way. */
 export type OperationOverrides = SandboxContext["operations"] & {};
 
-/** The operations that a hosted service does not have. */
 export const REFUSED_OPERATIONS: OperationOverrides = Object.fromEntries(
   HOSTED_MISSING_PARTS.flatMap(({ what: [english, chinese], operations, next }) => {
     const words = [`a hosted service has no ${english}`, `托管服务没有${chinese}`] as const;

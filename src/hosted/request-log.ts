@@ -10,7 +10,6 @@ import type { WorkerWorld } from "./world.ts";
 /** Number of requests in one row: even with the largest details, the row stays below its maximum size. */
 const REQUESTS_IN_ROW = 50;
 
-/** The request log in the database of an object. */
 export function openRequestLog(
   world: WorkerWorld,
   {

@@ -1,7 +1,6 @@
 // The part of the Workers runtime that this folder uses. The runtime's own type package would replace the types of
 // Node.
 declare module "cloudflare:workers" {
-  /** A parameter or a column of SQL. */
   type SqlValue = string | number | ArrayBuffer | null;
 
   /** The rows of a statement, read once. */
@@ -10,7 +9,6 @@ declare module "cloudflare:workers" {
     readonly raw: () => IterableIterator<SqlValue[]>;
   };
 
-  /** The storage of an object. */
   export type ObjectStorage = {
     readonly sql: { readonly exec: (sql: string, ...values: readonly SqlValue[]) => SqlCursor };
     readonly transactionSync: <Value>(work: () => Value) => Value;
@@ -35,7 +33,6 @@ declare module "cloudflare:workers" {
     readonly blockConcurrencyWhile: <Value>(work: () => Promise<Value>) => Promise<Value>;
   };
 
-  /** A service of a Worker. */
   export class WorkerEntrypoint<Env = unknown> {
     constructor(context: unknown, env: Env);
     protected readonly env: Env;

@@ -19,7 +19,6 @@ import { hasTables, migrateTables, openObjectStore, type ObjectStore } from "./s
 import { workerWorld } from "./world.ts";
 import type { SandboxDescription } from "../core/sandbox/description.ts";
 
-/** A store whose tables and service are in memory. */
 type OpenStore = {
   readonly storeId: string;
   readonly store: ObjectStore;
@@ -160,7 +159,6 @@ function insert(
   return insertStore(store, { world, ...storeMakerOf(env) }, { ...given, ...(name && { name }), merchant });
 }
 
-/** Opens the store of an object, and does the work that has become due. */
 async function openStore(storage: ObjectStorage, env: HostedEnv): Promise<OpenStore> {
   migrateTables(storage);
   const mark = Number(storage.sql.exec("SELECT mark FROM hosted_store").raw().next().value?.[0]);

@@ -23,7 +23,6 @@ const MIGRATIONS = [
   ...SANDBOX_FILE.migrations.slice(MIGRATIONS_OF_FIRST_OBJECTS),
 ];
 
-/** Whether an object has tables. A new object has none. */
 export function hasTables({ sql }: ObjectStorage): boolean {
   return sql.exec("SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'").toArray().length > 0;
 }

@@ -4,7 +4,6 @@ import { isError } from "../core/outcome.ts";
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
 import { MARK_COUNT, markedKeyBytes, markedUuid, type Mark } from "./shared/marks.ts";
 
-/** The world of a sandbox in a Worker. */
 export type WorkerWorld = Pick<
   World,
   | "now"
@@ -122,7 +121,6 @@ async function readUpTo({ body, headers }: Response, maxBytes: number): Promise<
   return { body: whole.toString("utf8", 0, maxBytes), isCut: size > maxBytes, error };
 }
 
-/** The output of a Worker for internal errors. */
 export const consoleStream = {
   writableNeedDrain: false,
   write: (text: string): void => console.error(text.trimEnd()),

@@ -3,7 +3,6 @@ import type { Connection } from "./connection/connection.ts";
 
 type CapabilityRow = Omit<Capability, "active"> & { readonly active: number };
 
-/** The DDL of capabilities. */
 export const CAPABILITIES_DDL = `
 CREATE TABLE capabilities (
   store_id TEXT NOT NULL REFERENCES stores (id),
@@ -26,7 +25,6 @@ export function capabilitiesTable(connection: Connection, changed: () => void) {
     "INSERT INTO capabilities (store_id, kind, name, active) VALUES (@storeId, @kind, @name, 1)",
   );
   return {
-    /** Gives a store an active capability. */
     insert: (storeId: string, capability: Omit<Capability, "active">): void => {
       insert.run({ ...capability, storeId });
       changed();

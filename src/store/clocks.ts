@@ -18,7 +18,6 @@ export function clocksTable(connection: Connection, changed: () => void) {
   );
 
   return {
-    /** The ids of all stores with a clock. */
     storeIds: (): string[] => selectStores.all(),
 
     /** The clock of a store; undefined if there is no such store or it is being erased. */

@@ -8,7 +8,6 @@ import type { KeyEntry } from "../core/store/shapes.ts";
 /** The public facts of an API key. Times are milliseconds by the store's clock. */
 export type KeySummary = Omit<KeyEntry, "keyId"> & Pick<Credential, "id">;
 
-/** A credential with the facts of its store that a request needs. */
 export type CredentialInStore = Credential & {
   readonly clock: StoreClock;
   /** Whether the store is being erased: nothing in the store can then be read or written. */
@@ -23,7 +22,6 @@ type NewCredential = Credential & {
 /** A credential as stored: the scopes are joined by spaces. */
 type Row<Value> = Omit<Value, "scopes"> & { readonly scopes: string };
 
-/** The DDL of API keys. */
 export const CREDENTIALS_DDL = `
 CREATE TABLE credentials (
   id         TEXT PRIMARY KEY,

@@ -27,7 +27,6 @@ export function heldStoresTable(connection: Connection, scheduler: Scheduler) {
 
     all: (): string[] => selectAll.all(),
 
-    /** Holds the deliveries of a store. */
     hold: (storeId: string): void => {
       isHeld.forget();
       insert.run(storeId);

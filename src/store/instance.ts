@@ -44,7 +44,6 @@ CREATE TABLE home (
 ) STRICT;
 `;
 
-/** The home folder of the state. */
 export function homeTable(connection: Connection) {
   const select = connection.prepare<[], string>("SELECT path FROM home").pluck();
   const upsert = connection.prepare<[string]>(

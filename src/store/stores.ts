@@ -6,17 +6,14 @@ import { cacheBriefly } from "./connection/remembered.ts";
 
 type Merchant = { readonly id: string; readonly name: string; readonly createdAt: number };
 
-/** A store with its merchant. */
 export type StoreWithMerchant = { readonly id: string; readonly merchantId: string };
 
 /** The names that customers see: the merchant's and the store's. */
 export type StoreNames = { readonly merchant: string; readonly store: string };
 
-/** A store with its names, whether it is active, and the time when it was created. */
 export type StoreDetails = StoreWithMerchant &
   StoreNames & { readonly active: boolean; readonly createdAt: number };
 
-/** The facts of a store that a create needs. */
 type StoreRecord = StoreFacts & { readonly clock: StoreClock };
 
 type DetailsRow = Omit<StoreDetails, "active"> & { readonly active: number };
@@ -28,7 +25,6 @@ type FactsRow = Pick<StoreFacts, "id"> &
     readonly currencies: string | null;
   };
 
-/** The DDL of merchants and their stores. */
 export const STORES_DDL = `
 CREATE TABLE merchants (
   id         TEXT PRIMARY KEY,
@@ -48,7 +44,6 @@ CREATE TABLE stores (
 CREATE INDEX stores_of_merchant ON stores (merchant_id);
 `;
 
-/** Merchants and their stores. */
 export function storesTable(connection: Connection, scheduler: Scheduler) {
   const insertMerchant = connection.prepare<Merchant>(
     `INSERT INTO merchants (id, name, created_at) VALUES (@id, @name, @createdAt) ON CONFLICT (id) DO NOTHING`,
@@ -101,7 +96,6 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
 
     renameMerchant: (id: string, name: string): void => void updateMerchantName.run({ id, name }),
 
-    /** Activates or deactivates a store. */
     setActive: (id: string, active: boolean): void => {
       updateActive.run({ id, active: Number(active) });
       facts.forget();
@@ -122,7 +116,6 @@ function factsOf({ id, active, paymentMethods, currencies, offsetMs, frozenAt }:
   };
 }
 
-/** Merchants and stores for display. */
 function storeDetails(connection: Connection) {
   const selectFirst = connection.prepare<[], StoreWithMerchant>(
     "SELECT id, merchant_id AS merchantId FROM stores ORDER BY rowid LIMIT 1",

@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import type { HttpResponse } from "../world.ts";
 import { PAGE_SECURITY_HEADERS } from "./page.ts";
 
-/** A static file of the pages. */
 export type Asset = {
   readonly path: string;
   /** The path with the hash of the text, for links in pages. */
@@ -11,7 +10,6 @@ export type Asset = {
   readonly answer: (query: string) => HttpResponse;
 };
 
-/** A text as a static file at a path. */
 export function asset(path: string, contentType: string, text: string): Asset {
   const version = `v=${hash("sha256", text, "hex").slice(0, 12)}`;
   return {

@@ -49,7 +49,6 @@ function factsOf(error: NodeError, progress: Progress): AttemptFacts {
   return fault === undefined ? {} : { fault };
 }
 
-/** Errors of the system by their codes. */
 const SYSTEM_FAULTS = new Map<string, ConnectionFault>([
   ["ECONNREFUSED", "refused"],
   ["ENOTFOUND", "no_address"],

@@ -3,10 +3,8 @@ import type { HttpBody, ServerLimits, Service } from "../world.ts";
 import { isWholeBody } from "./http.ts";
 import { bodyLimit, bodyTooLargeError, LATE_REQUEST_ERROR } from "./server/requests.ts";
 
-/** Statuses whose answers have no body. */
 const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Options of `answerFetch`. */
 type FetchOptions = {
   readonly limits: Partial<ServerLimits>;
   /** The original request, whose signal aborts the answer. Default: the request itself. */

@@ -47,7 +47,6 @@ export function knownText<Name extends string>(texts: Readonly<Record<Name, Word
   return Object.hasOwn(texts, name) ? texts[name] : name;
 }
 
-/** Texts separated by commas. */
 export function joinTexts(texts: readonly Text[]): Html {
   return html`${texts.map((text, at) => html`${at === 0 ? "" : ", "}${text}`)}`;
 }

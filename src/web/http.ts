@@ -1,6 +1,5 @@
 import type { HttpBody, HttpRequest } from "../world.ts";
 
-/** All values of a header, one per header line. */
 export function headerLines(
   { rawHeaders }: Pick<HttpRequest, "rawHeaders">,
   lowerCaseName: string,
@@ -67,7 +66,6 @@ export function toOriginForm(request: HttpRequest): HttpRequest {
   return { ...request, rawHeaders, target: rest.startsWith("/") ? rest : `/${rest}` };
 }
 
-/** Whether a body is complete, not a stream. */
 export function isWholeBody(body: HttpBody): body is string | Uint8Array {
   return typeof body === "string" || ArrayBuffer.isView(body);
 }

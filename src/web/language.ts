@@ -5,12 +5,10 @@ import { headerLines } from "./http.ts";
 
 const LANGUAGE_TAGS = { en: "en", zh: "zh-Hans" } as const satisfies Record<Language, string>;
 
-/** The tag of a language, for markup, headers and Intl. */
 export function tagOf(language: Language): string {
   return LANGUAGE_TAGS[language];
 }
 
-/** A text in the language of a page. */
 export function textInLanguage(
   language: Language,
   text: string | Words | ((language: Language) => string),
@@ -19,7 +17,6 @@ export function textInLanguage(
   return typeof text === "function" ? text(language) : selectorOf(language)(text);
 }
 
-/** The language of a page, as the browser that requests it prefers. */
 export function languageOf(request: HttpRequest): Language {
   return parsePreferredLanguage(headerLines(request, "accept-language").join(","));
 }

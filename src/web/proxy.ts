@@ -77,7 +77,6 @@ export function clientFor(url: string): Promise<typeof import("node:https") | ty
 const loaded: { https?: Promise<typeof import("node:https")>; http?: Promise<typeof import("node:http")> } =
   {};
 
-/** The header with the user's credentials for the proxy. */
 function authorizationOf(proxy: string): Record<string, string> {
   const { username, password } = new URL(proxy);
   if (username === "" && password === "") return {};

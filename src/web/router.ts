@@ -8,7 +8,6 @@ export type Route = {
   readonly methods: readonly string[];
   /** `/pay/{checkout_id}/start`: a name in braces stands for one segment. */
   readonly path: string;
-  /** The required role. */
   readonly role: string;
 };
 

@@ -148,7 +148,6 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
   });
 }
 
-/** The progress of a request before its connection. */
 const NOT_OPEN: Progress = { isTls: false, isOpen: false, isConnected: false, receivedBytes: 0 };
 
 const UPGRADE: Failure = {
@@ -158,7 +157,6 @@ const UPGRADE: Failure = {
   facts: { fault: "upgrade" },
 };
 
-/** The route of a request to its first hop. */
 type Route = Partial<ReturnType<typeof toProxyForm>> & {
   readonly signal: AbortSignal;
   /** An established connection through a proxy. */
@@ -267,7 +265,6 @@ function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   };
 }
 
-/** An answer whose head has arrived. */
 type Collected = {
   /** Called with the error of the connection, or of bytes on it. */
   readonly fail: (failure: Failure) => void;

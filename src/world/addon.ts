@@ -9,10 +9,8 @@ import { readRegularFile } from "./read.ts";
 /** The error code if the addon can be written nowhere; store/connection/storage-failure.ts has its sentence. */
 const ADDON_NOT_WRITTEN = "ERR_ADDON_NOT_WRITTEN";
 
-/** Name of the SQLite addon inside the single executable. */
 export const SQLITE_ASSET = "better_sqlite3.node";
 
-/** The path of the addon that this process has unpacked. */
 let unpacked: string | undefined;
 
 /**
@@ -85,7 +83,6 @@ export function keepCompiledCode(): void {
   }
 }
 
-/** The folder of this user for what the executable keeps. */
 function cacheFolder(): string {
   const named = process.env["XDG_CACHE_HOME"] ?? "";
   const cache = isAbsolute(named) ? named : join(process.getBuiltinModule("node:os").homedir(), ".cache");

@@ -4,17 +4,14 @@ import { performance } from "node:perf_hooks";
 import * as timers from "node:timers";
 import type { World } from "../world.ts";
 
-/** Node's own timers. */
 export const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate } = timers;
 
-/** Implements `World.monotonic`. */
 const monotonic: () => number = performance.now.bind(performance);
 
 const NATIVE_CODE = "[native code]";
 /** A larger difference between two clocks of this machine is a replaced one. */
 const MAX_DIFFERENCE_MS = 60_000;
 
-/** Implements `World.now`. */
 export const now: () => number = isDateReplaced() ? dateOfAnotherRealm().now : Date.now;
 
 /** Whether `Date` is not Node's: its functions are not native, or it is not the time of this process. */
@@ -32,13 +29,11 @@ function dateOfAnotherRealm(): DateConstructor {
 /** Webhooks have their time in seconds, with ten digits. */
 const FIRST_WEBHOOK_TIME_MS = 1e12;
 
-/** Implements `World.receiversNow`: the `Date` of this process, unless it is a time that no webhook can have. */
 export function receiversNow(): number {
   const replaced = Date.now();
   return replaced >= FIRST_WEBHOOK_TIME_MS && replaced < 10 * FIRST_WEBHOOK_TIME_MS ? replaced : now();
 }
 
-/** The clock of this machine and the timers of this process. */
 export const clock = {
   now,
   monotonic,

@@ -6,10 +6,8 @@ import { NO_FOLLOW } from "./read.ts";
 
 /** The variable with the path of a detached process's log file; its presence marks the process as detached. */
 const DETACHED_LOG = "CHECKOUT_DETACHED_LOG";
-/** A starter's message that releases its process. */
 const RELEASE_MESSAGE = "release";
 
-/** Implements `World.startDetached`. */
 export function startDetached({ logFile }: { readonly logFile: string }): DetachedProcess {
   const { O_APPEND, O_CREAT, O_RDWR } = constants;
   const log = openSync(logFile, O_APPEND | O_CREAT | O_RDWR | NO_FOLLOW, 0o600);
@@ -72,7 +70,6 @@ function notify(text: string): Promise<boolean> {
   });
 }
 
-/** The last message of this process to its starter. */
 let lastSent: Promise<unknown> = Promise.resolve();
 
 /** Resolves once the messages of this process to its starter have been sent. */

@@ -151,7 +151,6 @@ function writeNew(path: string, content: string | Uint8Array): void {
   writeOpened(openSync(path, "wx", 0o600), content);
 }
 
-/** Writes and flushes a new file, and closes it. */
 function writeOpened(file: number, content: string | Uint8Array): void {
   try {
     writeFileSync(file, content);
@@ -247,7 +246,6 @@ const LOOK_EVERY_MS = 1000;
 /** How often in a row a file must be missing, because it may be replaced in steps. */
 const MISSES = 2;
 
-/** Implements `World.onFileLost`. */
 export function onFileLost(path: string, lost: () => void): () => void {
   const idOf = (): string | undefined => files.look(path)?.id;
   const own = idOf();

@@ -27,7 +27,6 @@ export function lockFile(path: string, nativeBinding: string | undefined): FileL
   }
 }
 
-/** Implements `World.isFileLocked`. */
 export function isFileLocked(path: string, nativeBinding: string | undefined): boolean {
   if (!existsSync(path)) return false;
   let connection: Database.Database | undefined;

@@ -5,7 +5,6 @@ import { discardFile, files } from "./files.ts";
 import { crypto, sea } from "./node.ts";
 import { readText } from "./read.ts";
 
-/** Implements `World.machine`. */
 export function machine(): Machine {
   const os = process.getBuiltinModule("node:os");
   return {
@@ -15,13 +14,11 @@ export function machine(): Machine {
   };
 }
 
-/** Implements `World.packageFolder`: the folder above the folder of the program. */
 export function packageFolder(): string | undefined {
   const [, program] = process.argv;
   return sea().isSea() || program === undefined ? undefined : join(dirname(realpathSync(program)), "..");
 }
 
-/** Implements `World.ownFile`: the built files are in `dist/`. */
 export function ownFile(name: string): string | undefined {
   const folder = packageFolder();
   return folder === undefined ? undefined : readText(join(folder, "dist", name));
@@ -48,7 +45,6 @@ function homeFolder(): string | undefined {
   }
 }
 
-/** Implements `World.temporaryFile`. */
 export function temporaryFile(name: string, content: string): TemporaryFile {
   const { tmpdir } = process.getBuiltinModule("node:os");
   const folder = mkdtempSync(join(tmpdir(), "checkout-"));
@@ -57,7 +53,6 @@ export function temporaryFile(name: string, content: string): TemporaryFile {
   return { path, remove: () => void discardFile(folder) };
 }
 
-/** Implements `World.temporaryPath`. */
 export function temporaryPath(): TemporaryFile {
   const path = join(process.getBuiltinModule("node:os").tmpdir(), `checkout-${crypto().randomUUID()}`);
   return { path, remove: () => void discardFile(path) };

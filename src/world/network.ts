@@ -7,7 +7,6 @@ import { clearTimeout, clock, setTimeout } from "./clock.ts";
  */
 let sender: Promise<typeof import("../web/send.ts")> | undefined;
 
-/** Sends a request within its timeout. */
 export async function send(request: OutboundRequest): Promise<OutboundResult> {
   const { sendHttp, timeoutResult } = await (sender ??= import("../web/send.ts"));
   const { timeoutMs, signal } = request;
@@ -26,7 +25,6 @@ function lacksIpv4(): boolean {
   return !all.some((addresses = []) => addresses.some(({ address }) => address.startsWith("127.")));
 }
 
-/** Implements `World.resolve`. */
 export async function addressesOf(host: string): Promise<readonly string[]> {
   try {
     const found = await process

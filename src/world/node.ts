@@ -6,10 +6,8 @@ import { isError } from "../core/outcome.ts";
 /** Hashes and random bytes. */
 export const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
 
-/** The module for single executables. */
 export const sea = (): typeof import("node:sea") => process.getBuiltinModule("node:sea");
 
-/** The module for child processes. */
 export const childProcess = (): typeof import("node:child_process") =>
   process.getBuiltinModule("node:child_process");
 

@@ -81,7 +81,6 @@ function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
   }, loss);
 }
 
-/** The size at which a log file is rotated. */
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const COPIED_BYTES = 256 * 1024;
 

@@ -7,7 +7,6 @@ import { readText } from "./read.ts";
 /** The signals that ask this program to stop; a terminal sends SIGHUP when it is closed. */
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** Implements `World.onStop`. */
 export function onStop(stop: (signal: StopSignal) => void): () => void {
   const calls = STOP_SIGNALS.map((signal) => [signal, () => stop(signal)] as const);
   for (const [signal, call] of calls) process.on(signal, call);
@@ -16,7 +15,6 @@ export function onStop(stop: (signal: StopSignal) => void): () => void {
   };
 }
 
-/** Implements `World.terminate`. */
 export function terminate(pid: number): ReturnType<World["terminate"]> {
   // On Windows a signal ends a process at once.
   if (process.platform === "win32") return "no_signals";
@@ -30,7 +28,6 @@ export function terminate(pid: number): ReturnType<World["terminate"]> {
   }
 }
 
-/** Implements `World.processStart`. */
 export function processStart(pid: number): string | undefined {
   if (process.platform === "linux") return linuxProcessStart(pid);
   return captureOutput("ps", ["-o", "lstart=", "-p", String(pid)]);
@@ -75,7 +72,6 @@ export function terminalGroup(): { readonly own: number; readonly foreground: nu
   return foreground > 0 ? { own, foreground } : undefined;
 }
 
-/** Implements `World.portOwner`. */
 export function portOwner(port: number): string | undefined {
   if (process.platform !== "linux") {
     return captureOutput("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-F", "pc"])?.replaceAll("\n", " ");
@@ -139,7 +135,6 @@ const FORGOTTEN =
   "a sandbox of hosted-checkout/testing is still open at the end of this program; to close it: await sandbox.close(), " +
   "or declare it with await using";
 
-/** The open worlds of this process, with the servers of each. */
 const openWorlds = new Set<Set<Listener>>();
 
 /**

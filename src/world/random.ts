@@ -3,7 +3,6 @@ import type { World } from "../world.ts";
 import { crypto } from "./node.ts";
 import { now } from "./clock.ts";
 
-/** Unpredictable ids and random numbers. */
 export const randomness = {
   uuid: uuidV7,
   freshId: () => crypto().randomUUID(),

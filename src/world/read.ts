@@ -96,7 +96,6 @@ const READ_AHEAD_BYTES = 4096;
 
 /** The flags for opening files; Windows lacks the two below. */
 const FLAGS = constants as Readonly<Record<string, number | undefined>>;
-/** Makes opening a link fail. */
 export const NO_FOLLOW = FLAGS["O_NOFOLLOW"] ?? 0;
 /** Prevents blocking when a pipe without a writer is opened. */
 const NON_BLOCKING = FLAGS["O_NONBLOCK"] ?? 0;

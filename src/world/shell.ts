@@ -74,7 +74,6 @@ function keepTail(stream: NodeJS.ReadableStream, maxBytes: number): () => string
   return () => kept.toString("utf8");
 }
 
-/** Ends a process and all its child processes. */
 function killTree({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   if (process.platform === "win32") {

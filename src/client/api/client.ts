@@ -11,7 +11,6 @@ import type { CheckoutWire } from "../../core/checkout/wire.ts";
 import type { World } from "../../world.ts";
 import { sendWithRetries, type ApiRequest, type Exchange, type ExchangeOptions } from "./exchange.ts";
 
-/** The service that a client talks to. */
 export type ServiceTarget = {
   /** The URL with the version segment, without a trailing slash: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
@@ -36,10 +35,8 @@ export type ServiceTarget = {
   readonly agent?: string;
 };
 
-/** The parts of the world that the client uses. */
 export type ClientWorld = Pick<World, "send" | "sleep" | "random" | "now">;
 
-/** A create that the user requests. */
 export type RequestedCreate = Pick<CreateIntent, "newAttempt" | "idempotencyKey"> & {
   readonly endpoint: "orders" | "checkout-sessions";
   readonly request: CreateRequest;
@@ -105,7 +102,6 @@ function settle(
   }
 }
 
-/** Whether a checkout matches the request. */
 function answers({ endpoint, request }: RequestedCreate, checkout: CheckoutWire): boolean {
   const object = endpoint === "orders" ? "order" : "checkout_session";
   if (checkout.object !== object || checkout.order_id !== request.order_id) return false;
@@ -122,13 +118,11 @@ export function sendRetrieve(
   return sendWithRetries(world, buildRetrieveRequest(target, options.id), options);
 }
 
-/** Builds the request that retrieves a checkout. */
 function buildRetrieveRequest(target: ServiceTarget, id: string): ApiRequest {
   const path = `/checkout-sessions/${encodeURIComponent(id)}`;
   return { method: "GET", ...addressOf(target, path), headers: authorization(target) };
 }
 
-/** Builds the request that creates a checkout. */
 export function buildCreateRequest(
   target: ServiceTarget,
   sent: { readonly endpoint: RequestedCreate["endpoint"]; readonly key: string; readonly body: string },

@@ -46,7 +46,6 @@ export type Exchange = {
   readonly headers: Readonly<Record<string, string>>;
 } & (Final | ({ readonly end: "gave_up" } & Failure));
 
-/** Callbacks of an exchange. */
 export type ExchangeObserver = {
   readonly onAttempt?: (request: ApiRequest) => void;
   readonly onAnswer?: (result: OutboundResult) => void;
@@ -93,7 +92,6 @@ export async function sendWithRetries(
   }
 }
 
-/** Makes one attempt at the current URL. */
 async function attemptOnce(
   { send }: Pick<World, "send">,
   { locate, ...request }: ApiRequest,

@@ -6,7 +6,6 @@ import { poll } from "../poll.ts";
 import { sendRetrieve, type ClientWorld, type ServiceTarget } from "./client.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 
-/** The goal of a wait: any final status, or a certain status. */
 export type WaitGoal = "final" | Status;
 
 /** The result of a wait. `unreachable_goal`: the status is final and not the expected one. */

@@ -45,7 +45,6 @@ export async function calibrate(
   return { end: "done", answers };
 }
 
-/** The timeout and the abort signal of a probe. */
 export type ProbeOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
 /** Sends a probe; undefined if the answer is not usable. */

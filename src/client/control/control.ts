@@ -50,7 +50,6 @@ export type ControlResult<Value> =
   | { readonly end: "unreachable"; readonly message: string }
   | { readonly end: "interrupted" };
 
-/** Wraps a value as the answer of a call. */
 export function wrapAnswer<Value>(value: Value): ControlResult<Value> {
   return { end: "success", value };
 }
@@ -63,7 +62,6 @@ const LONG_TIMEOUT_MS = 600_000;
 const LONG_OPERATIONS: ReadonlySet<OperationName> = new Set(["moveClock", "reset", "deleteStore"]);
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
-/** An operation with its input. */
 export type ControlCall<Name extends OperationName> = {
   readonly name: Name;
   readonly id?: string;
@@ -73,7 +71,6 @@ export type ControlCall<Name extends OperationName> = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Calls any operation of the control API. */
 export async function callControl<Name extends OperationName>(
   world: Pick<World, "send">,
   target: ControlTarget,
@@ -86,7 +83,6 @@ export async function callControl<Name extends OperationName>(
   );
 }
 
-/** The request that calls an operation. */
 export function buildControlRequest<Name extends OperationName>(
   { origin, token, storeId = DEFAULT_STORE, leaseId, timeoutMs: usualMs }: ControlTarget,
   { name, id = "", body, timeoutMs = timeoutOf(name, body, usualMs), signal }: ControlCall<Name>,
@@ -121,7 +117,6 @@ function timeoutOf<Name extends OperationName>(
   return usualMs + (typeof waitMs === "number" ? waitMs : 0);
 }
 
-/** Parses the answer to a call. */
 export function parseControlResult<Name extends OperationName>(
   target: ControlTarget,
   name: Name,
@@ -156,7 +151,6 @@ function readAnswer<Name extends OperationName>(
   return { end: "unreachable", message };
 }
 
-/** The fields that have values, as a query. */
 function queryOf(fields: Readonly<Record<string, unknown>> | undefined): string {
   const given = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined);
   return given.length === 0

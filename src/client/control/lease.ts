@@ -9,7 +9,6 @@ import {
   type ControlTarget,
 } from "./control.ts";
 
-/** A held lease, with its id and its store. */
 type HeldLease = AnswerOf<"openLease">;
 
 /** The drill of a lease, the lease's timeout, and the signal that interrupts its opening. */

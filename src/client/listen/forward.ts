@@ -6,14 +6,12 @@ import { headerValues } from "../../core/webhook/signature.ts";
 import type { HeaderNames } from "../../core/webhook/webhook.ts";
 import type { HttpRequest, OutboundResult, TlsTrust, World } from "../../world.ts";
 
-/** How events are forwarded. */
 export type ForwardOptions = {
   readonly targets: TargetPolicy;
   readonly headers: readonly AddedHeader[];
   /** Timeout for the target's whole answer, in milliseconds. */
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
-  /** The names of the signature headers, which are forwarded. */
   readonly headerNames: HeaderNames;
 };
 

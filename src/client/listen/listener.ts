@@ -36,7 +36,6 @@ export type AttemptInFlight = {
 /** The time of the next attempt, by the store's clock, and the delay until then; null if the delivery is given up. */
 export type NextAttempt = { readonly at: number | null; readonly waitMs: number | null };
 
-/** Functions that ask the sender of the deliveries. */
 export type DeliverySource = {
   readonly secrets: () => Promise<ListenerSecrets>;
   /** The instance id of the sender at the last request; null if it has none or it is unknown. */
@@ -57,7 +56,6 @@ export type ListenerResult =
   /** `again`: a replay of an event that a target accepted before. */
   | (ForwardResult & { readonly again: boolean });
 
-/** A delivery that reached the listener, and its result. */
 export type HandledDelivery = {
   /** The time of arrival by the real clock, in milliseconds. */
   readonly at: number;
@@ -68,7 +66,6 @@ export type HandledDelivery = {
   readonly verified: boolean;
   /** Why the delivery is not verified, or why the event of a verified delivery is invalid. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
-  /** The injected fault of the delivery. */
   readonly injected: AppliedFault | undefined;
   readonly result: ListenerResult;
   /** The status returned to the sender. */
@@ -77,26 +74,20 @@ export type HandledDelivery = {
   readonly next: NextAttempt | undefined;
 };
 
-/** The options of a listener. */
 type ListenerOptions = {
   readonly source: DeliverySource;
   readonly seen: Pick<SeenEvents, "has" | "add">;
   readonly plan: ForwardPlan;
   readonly forwarding: ForwardOptions;
-  /** Host headers that this listener accepts. */
   readonly hosts: AllowedHosts;
-  /** Paths that accept deliveries. */
   readonly paths: readonly string[];
-  /** The names of the headers of a delivery. */
   readonly headerNames: HeaderNames;
   readonly onHandled: (delivery: HandledDelivery) => void;
   /** Called for requests that are not deliveries, with the reason. */
   readonly onStray: (why: string) => void;
-  /** Called for internal errors. */
   readonly report: (error: unknown) => void;
 };
 
-/** A listener as a service. */
 export type WebhookListener = {
   readonly service: Service;
   /** Stops searching for causes, and resolves after all answered requests have been reported. */
@@ -190,7 +181,6 @@ export function createWebhookListener(world: Context["world"], options: Listener
   };
 }
 
-/** The answers to requests that are not deliveries. */
 const STRAY_ANSWERS = {
   400: plainAnswer(400, "not a valid request"),
   403: plainAnswer(403, "not allowed here"),

@@ -3,7 +3,6 @@ import type { World } from "../../world.ts";
 import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../control/control.ts";
 import type { DeliverySource, NextAttempt, ListenerSecrets, AttemptInFlight } from "./listener.ts";
 
-/** The change of the connection to the sandbox since the last check. */
 export type ConnectionChange =
   | { readonly kind: "unchanged" | "lost" | "back" | "taken_over" }
   /** The sandbox no longer delivers here; `reason` says why. */
@@ -39,7 +38,6 @@ const FIRST_WAIT_MS = 10;
 
 type RegistrationOptions = {
   readonly url: string;
-  /** The address to which events are forwarded. */
   readonly forward?: string | undefined;
   readonly eventTypes: readonly string[];
   readonly locate: () => ControlTarget | undefined;
@@ -48,7 +46,6 @@ type RegistrationOptions = {
 type Answer<Name extends OperationName> = Promise<ControlResult<AnswerOf<Name>>>;
 type Since = RequestOf<"registerListener">["since"];
 
-/** The state of a registration. */
 type RegistrationState = RegistrationOptions & {
   readonly world: Pick<World, "send" | "sleep">;
   readonly registeredOnce: PromiseWithResolvers<void>;

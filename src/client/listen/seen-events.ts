@@ -3,7 +3,6 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 /** Maximum number of events in memory if there is no disk or it fails; the oldest are dropped first. */
 const MAX_REMEMBERED = 100_000;
 
-/** A record of seen events in memory, which ends with the process. */
 export function seenEventsInMemory(): SeenEvents {
   const remembered = new Map<string, string | null>();
   return {

@@ -10,7 +10,6 @@ import { findConfig, type ConfigOptions } from "./find.ts";
 import { readNamedText } from "../named-file.ts";
 import { usageFailure, type HostFailure } from "../failure.ts";
 
-/** A loaded configuration, with the messages for its faults. */
 export type LoadedConfig = {
   readonly path: string;
   readonly config: ConfigFile;

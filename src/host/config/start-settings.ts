@@ -30,7 +30,6 @@ export async function settingsWithConfig<Options extends ServeOptions & ConfigOp
     : settingsWithLoadedConfig(context, options, found.value);
 }
 
-/** The settings for starting a sandbox with an already loaded configuration. */
 export async function settingsWithLoadedConfig<Options extends ServeOptions>(
   { world, printer }: LoadedContext,
   options: Options,

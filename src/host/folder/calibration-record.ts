@@ -5,7 +5,6 @@ import type { World } from "../../world.ts";
 import { readNamedText } from "../named-file.ts";
 import { FOLDER_NAME } from "./location.ts";
 
-/** The file name of a project's calibration record. */
 export const CALIBRATION_FILE = "checkout.calibration.json";
 
 /** The path of a project's calibration record: next to `.checkout`, or in the current folder if there is none. */

@@ -24,13 +24,11 @@ const FILES = {
 /** The name of the file that excludes a state folder from all commits. */
 export const IGNORE_FILE = ".gitignore";
 
-/** The content of the ignore file. */
 export const IGNORE_ALL = "*\n";
 
 /** Files that operating systems put into any folder. */
 const OF_THE_SYSTEM = /^(\.DS_Store|\._.*|\.localized|\.directory|lost\+found|Thumbs\.db|desktop\.ini)$/i;
 
-/** A path in a state folder. */
 export function stateFile(folder: string, file: keyof typeof FILES): string {
   return join(folder, FILES[file]);
 }
@@ -47,7 +45,6 @@ export function ownerOfName(name: string): "checkout" | "system" | "other" {
   return isOurs ? "checkout" : "other";
 }
 
-/** Whether a name of ours may be a folder. */
 export function isFolderOfOurs(name: string): boolean {
   return name === SNAPSHOTS_FOLDER || name === FILES.objects || isUnfinished(name);
 }

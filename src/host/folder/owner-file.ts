@@ -43,7 +43,6 @@ export function claimFile(world: OwnerWorld, path: string, own: { readonly text:
 /** Maximum number of attempts to claim a file: each further one means that another process was faster. */
 const MAX_CLAIMS = 1000;
 
-/** Removes the files of processes that ended during a takeover. */
 export function removeTakeovers(world: OwnerWorld, path: string, folderId: string): void {
   const folder = dirname(path);
   for (const name of world.files.list(folder)) {

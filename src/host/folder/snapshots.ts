@@ -4,7 +4,6 @@ import type { SnapshotStorage } from "../../sandbox/snapshot/storage.ts";
 import type { World } from "../../world.ts";
 import { stateFile } from "./files.ts";
 
-/** Named snapshots in files. */
 export type SnapshotFiles = SnapshotStorage & {
   /** Renames a snapshot, replacing an existing one, as `write` does. */
   readonly rename: (from: string, to: string) => void;

@@ -208,7 +208,6 @@ function writeOnce({ files }: Pick<World, "files">, path: string, content: strin
   if (files.look(path) === undefined) files.write(path, content);
 }
 
-/** A random token for a role. */
 export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: ControlRole): string {
   return TOKEN_PREFIXES[role] + Buffer.from(randomBytes(CONTROL_TOKEN_BYTES)).toString("base64url");
 }

@@ -36,7 +36,6 @@ import { WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
 /** The host of a hosted service: a command, which can run other programs. */
 type HostedHost = Host & { readonly world: Pick<World, "run" | "packageFolder"> };
 
-/** The options of a hosted service. */
 export type HostedOptions = {
   readonly port?: number;
   readonly trustFolder?: boolean;
@@ -49,7 +48,6 @@ export type HostedOptions = {
 /** The hosts of `--allow-target` and this machine, with their permitted addresses. */
 type AllowedNetwork = { readonly hosts: readonly string[]; readonly addresses: readonly string[] };
 
-/** A hosted service that answers requests. */
 type RunningService = {
   /** Resolves if workerd ends by itself. */
   readonly ended: Promise<void>;
@@ -119,7 +117,6 @@ export async function serveHosted<Value>(
   }
 }
 
-/** The service in a folder: its place, its network and its secrets. */
 type Service = Pick<HostedSettings, "port" | "folderHold"> &
   ServiceSecrets & {
     /** The real path of the folder. */

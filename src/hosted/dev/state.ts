@@ -28,7 +28,6 @@ import { checkObjectFiles } from "../../host/folder/trust.ts";
 
 type StateWorld = Pick<World, "files" | "sqliteAddon" | "now" | "randomBytes">;
 
-/** What a start finds in the folder of a hosted service. */
 export type HostedState = {
   /** `new`: nothing is there. `unready`: a first start was never ready. `filled`: a start was ready. */
   readonly stage: "new" | "unready" | "filled";
@@ -39,10 +38,8 @@ export type HostedState = {
   readonly credentials: Credentials | undefined;
 };
 
-/** The file of the runtime with the alarms of a class. */
 const ALARMS = "metadata.sqlite";
 
-/** The command that starts the service. */
 export const START = "checkout hosted dev";
 
 /**
@@ -113,7 +110,6 @@ type Found = {
   readonly credentials: Credentials | undefined;
   /** Undefined if there is no index, or an index without tables. */
   readonly index: IndexRecord | undefined;
-  /** The names of the databases of stores. */
   readonly stores: readonly string[];
 };
 

@@ -7,7 +7,6 @@ import { deniedBlocks } from "../../core/network/ranges.ts";
 /** The version of workerd that the Worker is tested with. */
 export const WORKERD_VERSION = "1.20261117.1";
 
-/** The compatibility date of the Worker. */
 const COMPATIBILITY_DATE = "2026-04-01";
 
 /** The variables from which workerd reads the secrets, so that no file and no command line contains them. */
@@ -18,7 +17,6 @@ export const SECRET_BINDINGS = {
   FIRST_STORE: "HOSTED_FIRST_STORE",
 } as const;
 
-/** The values of a configuration. */
 type WorkerdOptions = {
   readonly settings: HostedSettings;
   /** The absolute path of the folder with the databases of the objects. */
@@ -76,7 +74,6 @@ function blockOf(address: string): string {
   return `${plain}/${plain.includes(":") ? 128 : 32}`;
 }
 
-/** A string literal of the configuration's language. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }

@@ -7,7 +7,6 @@ import type { ShellResult, World } from "../../world.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { SECRET_BINDINGS, WORKERD_VERSION } from "./workerd-config.ts";
 
-/** The secrets of a service, which workerd reads from its environment. */
 export type ServiceSecrets = {
   readonly controlToken: string;
   readonly adminToken: string;

@@ -11,13 +11,11 @@ import { isUuid } from "../../core/text.ts";
  */
 export type Mark = number;
 
-/** The number of marks. */
 export const MARK_COUNT = 2 ** 26;
 
 /** The other bits stay random: 48 of an id, 134 of a key. */
 const [KEY_BITS, MARK_BITS] = [API_KEY_RANDOM_BYTES * 8, 26];
 
-/** The name of a store's object. */
 export function objectName(mark: Mark): string {
   return mark.toString(16).padStart(7, "0");
 }
@@ -55,7 +53,6 @@ export function markOfKey(apiKey: string): Mark | undefined {
   return bits === undefined ? undefined : Number(bits >> BigInt(KEY_BITS - MARK_BITS)) % MARK_COUNT;
 }
 
-/** The classes of objects, as the configuration of the runtime names them. */
 export const OBJECT_CLASSES = { stores: "stores", index: "index" } as const;
 
 /** The name of the only index object. */

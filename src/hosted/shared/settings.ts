@@ -6,7 +6,6 @@ export type HostedSettings = {
   readonly port: number;
   /** The origin at which merchants and payers reach the service. */
   readonly origin: string;
-  /** The limit of each API key. */
   readonly rateLimit: RateLimit | "off";
   /** Hosts to which events may be sent in addition to public addresses. */
   readonly allowTargets: readonly string[];

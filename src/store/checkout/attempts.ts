@@ -6,7 +6,6 @@ type CheckoutKey = { readonly checkoutId: string };
 type AttemptRow = Attempt & CheckoutKey;
 type LateRow = LateResult & CheckoutKey;
 
-/** The DDL of payment attempts and late results. */
 export const ATTEMPTS_DDL = `
 CREATE TABLE attempts (
   checkout_id TEXT NOT NULL REFERENCES checkouts (id),
@@ -34,7 +33,6 @@ const LATE_RESULT = columnsOf<LateRow>("late_results", ATTEMPTS_DDL);
 
 const ATTEMPT = columnsOf<AttemptRow>("attempts", ATTEMPTS_DDL);
 
-/** The attempts of payers, and late results. */
 export function attemptsTable(connection: Connection) {
   const select = connection.prepare<[string], Attempt>(
     `SELECT ${ATTEMPT.some("number", "startedAt", "outcome", "finishedAt")} FROM attempts

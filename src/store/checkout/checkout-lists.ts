@@ -19,7 +19,6 @@ export type CheckoutFilter = Pick<Checkout, "storeId"> & {
 /** A part of a list, newest first: at most `limit` checkouts before a position. */
 export type ListRange = { readonly before: CheckoutPosition; readonly limit: number };
 
-/** The result of a search, and the last checkout that it examined. */
 export type CheckoutSearchResult = {
   readonly positions: readonly CheckoutPosition[];
   readonly last: CheckoutPosition | undefined;
@@ -117,7 +116,6 @@ function newestOf(positions: readonly CheckoutPosition[]): CheckoutPosition[] {
 
 type Kind = Pick<Checkout, "status" | "object" | "paymentMethod">;
 
-/** Every kind of checkout that a filter accepts. */
 function kindsOf({ status, object, paymentMethod }: CheckoutFilter): Kind[] {
   const statuses: readonly Status[] = status === null ? STATUSES : [status];
   const objects = object === null ? OBJECTS : [object];
@@ -183,7 +181,6 @@ function prepare(connection: Connection) {
   };
 }
 
-/** The range of a search, and the searched text. */
 type SearchQuery = CheckoutFilter & {
   readonly newest: CheckoutPosition;
   readonly last: CheckoutPosition;

@@ -26,7 +26,6 @@ CREATE TABLE checkouts (
 ) STRICT;
 `;
 
-/** The columns of a checkout. */
 export const COLUMNS_OF_CHECKOUT = columnsOf<Checkout>("checkouts", TABLE);
 
 /**
@@ -51,7 +50,6 @@ CREATE TRIGGER checkout_moves BEFORE UPDATE OF status ON checkouts WHEN NOT (
 ) BEGIN SELECT RAISE(ABORT, 'a checkout cannot move this way'); END;
 `;
 
-/** Orders and checkout sessions. */
 export function checkoutsTable(connection: Connection) {
   const insert = prepareByPosition<Checkout>(
     connection,
@@ -89,7 +87,6 @@ export function checkoutsTable(connection: Connection) {
     /** The checkout with this id, if it belongs to the store. */
     find: (storeId: string, id: string): Checkout | undefined => select.get(id, storeId),
 
-    /** The checkout with this id, in any store. */
     findAny: (id: string): Checkout | undefined => selectAny.get(id),
 
     setStatus: (id: string, status: Status): void => void updateStatus.run({ id, status }),

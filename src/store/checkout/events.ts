@@ -6,7 +6,6 @@ import type { Connection } from "../connection/connection.ts";
 /** An event without its bytes, for lists. */
 export type EventSummary = Pick<CheckoutEvent, "id" | "type" | "sequence" | "createdAt">;
 
-/** A whole event with its position among all events. */
 export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
   readonly position: number;
   /** Null for an event without a checkout. */
@@ -25,7 +24,6 @@ type EventFilter = {
 /** Events after a position and, optionally, from a moment on. */
 type EventsAfter = EventFilter & { readonly after: number; readonly from?: number };
 
-/** The DDL of events. */
 export const EVENTS_DDL = `
 CREATE TABLE events (
   position    INTEGER PRIMARY KEY,
@@ -71,7 +69,6 @@ export function eventsTable(connection: Connection) {
   return {
     insert,
 
-    /** The number of events of a checkout, which is the sequence number of its last event. */
     lastSequence: (checkoutId: string): number => selectLast.get(checkoutId) ?? 0,
 
     /** The position of the newest event of all stores; 0 if there is none. */

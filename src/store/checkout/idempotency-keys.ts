@@ -2,14 +2,11 @@ import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../../core/checko
 import { columnsOf, prepareByPosition } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** A key with the stored answer of its create. */
 type BoundKey = StoredResponse & KeyReference & { readonly checkoutId: string; readonly createdAt: number };
 type BoundAnswer = StoredResponse & Pick<BoundKey, "createdAt">;
 type KeyReference = { readonly storeId: string; readonly key: string };
-/** A key of a checkout, and the answer to every request with the key. */
 export type StoredAnswer = Pick<BoundKey, "key" | "fingerprint" | "requestId" | "body">;
 
-/** The DDL of idempotency keys. */
 export const IDEMPOTENCY_KEYS_DDL = `
 CREATE TABLE idempotency_keys (
   store_id    TEXT NOT NULL REFERENCES stores (id),
@@ -50,7 +47,6 @@ export function idempotencyKeysTable(connection: Connection) {
   );
 
   return {
-    /** Stores the answer of a key. */
     insert,
 
     /** The answer of a key; undefined if the key is unused. A key past its 30 days is deleted, and counts as unused. */

@@ -14,7 +14,6 @@ CREATE TABLE page_views (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The stored page views of checkouts. */
 export function pageViewsTable(connection: Connection) {
   const statements = {
     insert: connection.prepare<

@@ -9,7 +9,6 @@ type Row = Omit<Price, "approved" | "retired"> & {
   readonly retired: number;
 };
 
-/** The DDL of catalog prices. */
 export const PRICES_DDL = `
 CREATE TABLE prices (
   store_id       TEXT NOT NULL REFERENCES stores (id),
@@ -27,7 +26,6 @@ CREATE TABLE prices (
 
 const PRICE = columnsOf<Row>("prices", PRICES_DDL);
 
-/** The catalog of each store. */
 export function pricesTable(connection: Connection) {
   const given = PRICE.but("storeId", "id").map((column) => `${column} = excluded.${column}`);
   const upsert = connection.prepare<Row>(
@@ -57,7 +55,6 @@ export function pricesTable(connection: Connection) {
       return row && priceOf(row);
     },
 
-    /** All prices of a store, in any state. */
     of: (storeId: string): Price[] => selectOf.all(storeId).map(priceOf),
   };
 }

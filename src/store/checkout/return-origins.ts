@@ -5,7 +5,6 @@ import type { Connection } from "../connection/connection.ts";
 /** A return origin of a store (decision 19). Times are milliseconds by the store's clock. */
 type RegisteredOrigin = ReturnOrigin & { readonly storeId: string; readonly createdAt: number };
 
-/** The DDL of return origins. */
 export const RETURN_ORIGINS_DDL = `
 CREATE TABLE return_origins (
   store_id   TEXT NOT NULL REFERENCES stores (id),
@@ -53,7 +52,6 @@ export function returnOriginsTable(connection: Connection) {
     /** The origins of a store, in the order of registration. */
     list: (storeId: string): ReturnOrigin[] => select.all(storeId),
 
-    /** The origins of a store with their times of registration. */
     of: (storeId: string): RegisteredOrigin[] => selectWithTime.all(storeId),
 
     /** Removes an origin; false if the store does not have it. */

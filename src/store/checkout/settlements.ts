@@ -12,7 +12,6 @@ export type DueItem = {
 
 type Settlement = DueItem & { readonly storeId: string; readonly outcome: PayOutcome };
 
-/** The DDL of settlements. */
 export const SETTLEMENTS_DDL = `
 CREATE TABLE settlements (
   checkout_id TEXT PRIMARY KEY REFERENCES checkouts (id),
@@ -54,7 +53,6 @@ export function settlementsTable(connection: Connection) {
     /** The automatic settlement of a checkout; undefined if it waits for a payer. */
     of: (checkoutId: string): DueItem | undefined => selectOf.get(checkoutId),
 
-    /** The next item of a store, due or not. */
     next: (storeId: string): DueItem | undefined => selectNext.get({ storeId }),
 
     /** The items of a store that are due by a moment, soonest first, at most `limit`. */

@@ -41,7 +41,6 @@ CREATE INDEX faults_of_endpoint ON faults (endpoint_id) WHERE endpoint_id IS NOT
 type Row = Omit<Fault, "match"> & Fault["match"];
 const FAULT = columnsOf<Row>("faults", FAULTS_DDL);
 
-/** The injected faults that are still active. */
 export function faultsTable(connection: Connection, scheduler: Scheduler) {
   const selectOf = connection.prepare<[string], Row>(
     `SELECT ${FAULT.select} FROM faults WHERE store_id = ? ORDER BY rowid`,
@@ -61,7 +60,6 @@ export function faultsTable(connection: Connection, scheduler: Scheduler) {
     /** The faults of a store, read without the cache, for a transaction that changes them. */
     now: (storeId: string): Fault[] => selectOf.all(storeId).map(fromRow),
 
-    /** The faults of all stores. */
     all: (): Fault[] => selectAll.all().map(fromRow),
 
     insert: ({ match, ...fault }: Fault): void => {

@@ -30,7 +30,6 @@ type SettledEntry = Omit<FinalAnswer, "proof"> & {
 const COLUMNS = `key, instance, service, store_id AS storeId, endpoint, order_id AS orderId, attempt, body, state, in_doubt AS inDoubt,
   checkout_id AS checkoutId, code, first_sent_at AS firstSentAt, updated_at AS updatedAt`;
 
-/** The DDL of the journal's entries. */
 export const ENTRIES_DDL = `
 CREATE TABLE entries (
   key           TEXT PRIMARY KEY CHECK (length(key) BETWEEN 8 AND 128),
@@ -51,7 +50,6 @@ CREATE TABLE entries (
 CREATE INDEX attempts ON entries (service, endpoint, order_id, attempt);
 `;
 
-/** The migration that distinguishes the instances of a sandbox. */
 export const ENTRIES_INSTANCE_MIGRATION = `
 ALTER TABLE entries ADD COLUMN instance TEXT;
 `;

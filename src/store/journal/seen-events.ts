@@ -10,7 +10,6 @@ CREATE TABLE seen_events (
 CREATE INDEX seen_events_by_age ON seen_events (seen_at);
 `;
 
-/** The migration that distinguishes the instances of a sandbox. */
 export const SEEN_EVENTS_INSTANCE_MIGRATION = `
 ALTER TABLE seen_events ADD COLUMN instance TEXT;
 `;

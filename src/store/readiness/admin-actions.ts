@@ -2,7 +2,6 @@ import type { AdminAction } from "../../core/readiness/admin-action.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { RecordedAction } from "../../core/readiness/shapes.ts";
 
-/** The DDL of the audit log. */
 export const ADMIN_ACTIONS_DDL = `
 CREATE TABLE admin_acts (
   position INTEGER PRIMARY KEY,

@@ -13,7 +13,6 @@ export type AssumptionUse = {
   readonly firstAt: number;
 };
 
-/** The DDL of uses of assumptions. */
 export const ASSUMPTION_USES_DDL = `
 CREATE TABLE assumption_uses (
   store_id         TEXT NOT NULL REFERENCES stores (id),

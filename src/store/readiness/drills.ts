@@ -10,7 +10,6 @@ type DrillFilter = { readonly storeId: string; readonly kind: DrillKind | null; 
 /** A drill as stored: the steps are JSON. */
 type DrillRow = Omit<RecordedDrill, "passed" | "steps"> & { readonly passed: number; readonly steps: string };
 
-/** The DDL of results of drills. */
 export const DRILLS_DDL = `
 CREATE TABLE drills (
   id       TEXT PRIMARY KEY CHECK (length(id) = 36),
@@ -32,7 +31,6 @@ CREATE TRIGGER drills_are_kept BEFORE DELETE ON drills
 
 const DRILL = columnsOf<DrillRow>("drills", DRILLS_DDL);
 
-/** The results of drills. */
 export function drillsTable(connection: Connection) {
   const insert = connection.prepare<DrillRow>(`INSERT INTO drills ${DRILL.values}`);
   const selectMany = connection.prepare<DrillFilter, DrillRow>(

@@ -6,7 +6,6 @@ type ExplorationOfStore = Exploration & { readonly storeId: string };
 /** An exploration as stored: the places are JSON. */
 type ExplorationRow = Omit<ExplorationOfStore, "places"> & { readonly places: string };
 
-/** The migration that adds explorations. */
 export const EXPLORATIONS_DDL = `
 CREATE TABLE explorations (
   store_id  TEXT PRIMARY KEY NOT NULL REFERENCES stores (id),
@@ -19,7 +18,6 @@ CREATE TABLE explorations (
 
 const EXPLORATION = columnsOf<ExplorationRow>("explorations", EXPLORATIONS_DDL);
 
-/** The last exploration of each store. */
 export function explorationsTable(connection: Connection) {
   const replace = connection.prepare<ExplorationRow>(
     `INSERT OR REPLACE INTO explorations ${EXPLORATION.values}`,

@@ -1,6 +1,5 @@
 import type { Connection } from "../connection/connection.ts";
 
-/** The migration that adds the leases of explorations. */
 export const EXPLORE_LEASES_DDL = `
 CREATE TABLE explore_leases (
   -- Not a reference: a lease can outlive its store, and is in no snapshot.

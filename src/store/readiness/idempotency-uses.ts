@@ -8,7 +8,6 @@ export type IdempotencyUse = KeyUseFact & {
   readonly kind: "replayed" | "refused";
 };
 
-/** The DDL of repeated uses of keys. */
 export const IDEMPOTENCY_USES_DDL = `
 CREATE TABLE idempotency_uses (
   position   INTEGER PRIMARY KEY,
@@ -36,7 +35,6 @@ export function idempotencyUsesTable(connection: Connection) {
       insert.run(use);
     },
 
-    /** The last use of a kind in a store. */
     latest: (storeId: string, kind: IdempotencyUse["kind"]): IdempotencyUse | undefined =>
       selectLatest.get({ storeId, kind }),
   };

@@ -3,7 +3,6 @@ import type { Waiver } from "../../core/readiness/shapes.ts";
 
 type WaiverOfStore = Waiver & { readonly storeId: string };
 
-/** The DDL of waivers. */
 export const WAIVERS_DDL = `
 CREATE TABLE waivers (
   position INTEGER PRIMARY KEY,
@@ -34,7 +33,6 @@ export function waiversTable(connection: Connection) {
       insert.run(waiver);
     },
 
-    /** The last waiver of each drill of a store. */
     of: (storeId: string): Waiver[] => selectOf.all(storeId),
   };
 }

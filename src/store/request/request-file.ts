@@ -26,7 +26,6 @@ export const REQUESTS_FILE: FileKind = {
   filesToMoveAway: "the file",
 };
 
-/** An open request log. */
 export type RequestFile = ReturnType<typeof requestsTable> & {
   /** Whether the file still has its name; writes to a deleted file are lost. */
   readonly isThere: () => boolean;

@@ -63,7 +63,6 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
     /** Writes batches, and deletes batches of the same stores that contain none of the newest `kept` requests. */
     append: (batches: readonly RequestBatch[], kept: number): void => append.immediate(batches, kept),
 
-    /** Deletes the requests of a store. */
     forget: (storeId: string): void => {
       remove.run(storeId);
       orders.forget(storeId);
@@ -76,7 +75,6 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
     /** The newest requests between two positions, newest first. */
     between: readBetween(connection, parsed),
 
-    /** The request with an id, and its replays. */
     find: (storeId: string, requestId: string): FoundRequest | undefined =>
       selectOriginal([...oldestFirst(storeId, 0, requestId)].filter((one) => one.requestId === requestId)),
 
@@ -121,7 +119,6 @@ function batchReader(noteUnreadable: () => void) {
   };
 }
 
-/** The number of lines in a log that are not requests. */
 export function countUnreadable(connection: Connection): number {
   let count = 0;
   const parsed = batchReader(() => (count += 1));

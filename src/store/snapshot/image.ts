@@ -51,7 +51,6 @@ export type SnapshotImage = SnapshotFacts & {
   readonly storeIds: readonly string[];
 };
 
-/** The kind of file, and the addon to open it with. */
 type ImageOptions = Pick<OpenOptions, "kind" | "nativeBinding">;
 
 /** The offset of the checksum over the other bytes of a snapshot, in a part of the header that SQLite does not use. */

@@ -33,7 +33,6 @@ type Replacement = {
 /** Functions that a restore calls; `changed` runs after each change. */
 export type RestoreHooks = Pick<ReturnType<typeof erasuresTable>, "clear"> & { readonly changed: () => void };
 
-/** Snapshots of the stores of a database. */
 export type Snapshots = ReturnType<typeof snapshotsTable>;
 
 type Options = Omit<SnapshotSource, "connection"> & RestoreHooks;
@@ -64,7 +63,6 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
      */
     restore: (image: SnapshotImage, replacement: Replacement): void => restore(copying, image, replacement),
 
-    /** The current schema version of snapshots. */
     format: currentSchemaVersion(SNAPSHOT_FILE),
   };
 }

@@ -30,7 +30,6 @@ type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
   readonly origin: SnapshotOrigin;
 };
 
-/** The database from which a snapshot is taken. */
 export type SnapshotSource = {
   readonly connection: FileConnection;
   readonly nativeBinding: string | undefined;

@@ -50,17 +50,14 @@ export type WaitingFilter = Pick<Delivery, "endpointId"> & {
   readonly limit: number;
 };
 
-/** A page of deliveries, and the delivery after which the next page begins. */
 type DeliveryPage = { readonly deliveries: readonly Delivery[]; readonly nextBefore: string | null };
 
 type PageFilter = DeliveryFilter & { readonly type: string | null };
 type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;
 /** A delivery as stored: the fault is text, in the format of the fault header. */
 type Row = Omit<Delivery, "inOrder" | "fault"> & { readonly inOrder: number; readonly fault: string | null };
-/** The position of a delivery among the deliveries of its checkout to its endpoint. */
 type SequencePosition = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
 
-/** The DDL of deliveries. */
 export const DELIVERIES_DDL = `
 CREATE TABLE deliveries (
   id          TEXT PRIMARY KEY CHECK (length(id) = 36),
@@ -134,13 +131,10 @@ export function deliveriesTable(connection: Connection) {
     next: (endpointId: string, limit = 1): NextDelivery[] =>
       sql.selectNext.all({ endpointId, limit }).map(fromNextRow),
 
-    /** The number of deliveries of an endpoint that are due by a moment. */
     countDue: (endpointId: string, now: number): number => sql.countDue.get({ endpointId, now }) ?? 0,
 
-    /** Drops all queued deliveries of an endpoint. */
     dropAll: (endpointId: string): void => void sql.dropAll.run(endpointId),
 
-    /** Whether an event is queued for an endpoint. */
     waits: (endpointId: string, eventId: string): boolean =>
       sql.selectWaiting.get({ endpointId, eventId }) !== undefined,
 
@@ -170,7 +164,6 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
       queues.choose(delivery);
     },
 
-    /** Records the fault that was applied to an unsettled delivery. */
     noteFault: (id: string, fault: AppliedFault): void =>
       void sql.noteFault.run({ id, fault: faultHeader(fault) }),
 
@@ -203,11 +196,9 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
       return waiting.length;
     },
 
-    /** Whether a delivery waits for its next attempt. */
     isWaiting: (wanted: Omit<WaitingFilter, "limit">): boolean =>
       sql.selectWaitingUntil.get({ ...wanted, limit: 1 }) !== undefined,
 
-    /** Makes all waiting deliveries of an endpoint due now. */
     makeAllDue: (endpointId: string, now: number): void => {
       const changed = sql.selectDueAfter.all({ endpointId, now });
       sql.makeAllDue.run({ endpointId, now });

@@ -19,7 +19,6 @@ export type DeliveryAttempt = Omit<AttemptEntry, "headers" | "bodySha256" | "ans
   readonly answer: Uint8Array | null;
 };
 
-/** The recorded result of an attempt. */
 export type RecordedAttemptResult = Pick<
   DeliveryAttempt,
   "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt" | "facts"
@@ -40,7 +39,6 @@ type NewAttempt = Pick<
   DeliveryAttempt,
   "deliveryId" | "number" | "startedAt" | "url" | "headers" | "bodyHash" | "fault"
 >;
-/** The last attempt of a delivery, as lists show it. */
 type LastAttempt = Pick<
   DeliveryAttempt,
   "number" | "startedAt" | "url" | "milliseconds" | "status" | "error" | "answer" | "facts"
@@ -51,7 +49,6 @@ type Stored<Attempt extends { readonly facts: AttemptFacts | null }> = Omit<Atte
 };
 type AttemptKey = Pick<DeliveryAttempt, "deliveryId" | "number">;
 
-/** The DDL of attempts of deliveries. */
 export const DELIVERY_ATTEMPTS_DDL = `
 CREATE TABLE delivery_attempts (
   delivery_id  TEXT NOT NULL REFERENCES deliveries (id),
@@ -80,11 +77,9 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 `;
 
-/** The migration that adds attempts that a replay made. */
 export const REPLAYED_ATTEMPTS_DDL = `
 ALTER TABLE delivery_attempts ADD COLUMN made_by TEXT;
 `;
-/** The migration that adds the observed facts of attempts, as JSON. */
 export const ATTEMPT_FACTS_DDL = `
 ALTER TABLE delivery_attempts ADD COLUMN facts TEXT;
 `;
@@ -146,14 +141,12 @@ export function deliveryAttemptsTable(connection: Connection) {
       return Map.groupBy(last.values(), ({ checkoutId }) => checkoutId);
     },
 
-    /** Writes an attempt that is about to be sent. */
     start: (attempt: NewAttempt): void => void insert.run(attempt),
 
     /** Writes the result of an attempt; false if no such attempt is open. */
     finish: ({ deliveryId, number }: AttemptKey, end: RecordedAttemptResult): boolean =>
       finish.run({ ...end, facts: end.facts && JSON.stringify(end.facts), deliveryId, number }).changes > 0,
 
-    /** Adds the attempt of a replay to the delivery that the replay settled. */
     copyOfReplay: (attempt: AttemptKey, to: string): void => void copy.run({ ...attempt, to }),
 
     /** The attempts of a delivery, oldest first. */
@@ -170,7 +163,6 @@ export function deliveryAttemptsTable(connection: Connection) {
   };
 }
 
-/** Copies the attempt of a replay to another delivery. */
 function prepareCopy(connection: Connection) {
   return connection.prepare<AttemptKey & { readonly to: string }>(
     `INSERT INTO delivery_attempts (delivery_id, number, made_by, ${COPIED_COLUMNS})

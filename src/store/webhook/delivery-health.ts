@@ -2,7 +2,6 @@ import { DELIVERY_STATES } from "../../core/webhook/delivery.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { Delivery } from "./deliveries.ts";
 
-/** A filter of failed deliveries. */
 type FailedDeliveryFilter = Pick<Delivery, "endpointId"> & { readonly since: number; readonly limit: number };
 
 /** The results of the newest attempts to an endpoint, and the time of its next delivery. */

@@ -41,7 +41,6 @@ WITH queued AS (
 UPDATE deliveries SET is_head = 1 WHERE rowid IN (SELECT place FROM first WHERE number = 1)`;
 }
 
-/** The head of a queue, or a delivery that could become it. */
 type Candidate = {
   readonly place: number;
   readonly nextAt: number;

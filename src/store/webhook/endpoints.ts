@@ -15,7 +15,6 @@ type EndpointRow = Row<Endpoint & Removal>;
 /** The settings of an endpoint that can be changed. */
 type Target = Pick<Endpoint, "url" | "eventTypes" | "inOrder" | "ca">;
 
-/** The DDL of endpoints. */
 export const ENDPOINTS_DDL = `
 CREATE TABLE endpoints (
   id            TEXT PRIMARY KEY CHECK (length(id) = 36),
@@ -35,12 +34,10 @@ CREATE TABLE endpoints (
 CREATE INDEX endpoints_of_store ON endpoints (store_id);
 `;
 
-/** The migration that adds the CA certificates of an endpoint, in PEM. */
 export const ENDPOINT_CA_DDL = `
 ALTER TABLE endpoints ADD COLUMN ca TEXT;
 `;
 
-/** The migration from reasons as sentences to their names. */
 export const ENDPOINT_REASONS_DDL = `
 UPDATE endpoints SET reason = CASE reason
   WHEN 'it was switched off' THEN 'switched_off'

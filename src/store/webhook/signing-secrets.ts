@@ -13,10 +13,8 @@ type SecretOwner = {
   readonly retiredAt: number | null;
 };
 
-/** A secret with its owner and its times. */
 type OwnedSecret = SealedSecret & SecretOwner;
 
-/** The DDL of signing secrets. */
 export const SIGNING_SECRETS_DDL = `
 CREATE TABLE signing_secrets (
   id          TEXT PRIMARY KEY,

@@ -8,7 +8,6 @@ import { SERVER_LIMITS } from "./limits.ts";
 export type PendingRequest = {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
-  /** Whether the service is processing it. */
   isServed: boolean;
   /** Whether the answer ends the connection; later requests are then dropped. */
   isLast: boolean;
@@ -91,7 +90,6 @@ export function isFromOutside(socket: Socket): boolean {
   return OUTSIDE_SOCKETS.has(socket);
 }
 
-/** Whether a request of a connection is in progress. */
 export function isBusy({ pending }: RequestQueue): boolean {
   for (const { isServed } of pending) if (isServed) return true;
   return false;

@@ -13,7 +13,6 @@ export function bodyLimit(
   return larger !== undefined && target === larger.path ? larger.bodyBytes : bodyBytes;
 }
 
-/** Creates a request from its head and body. */
 export function requestOf(
   { method = "", url: target = "", rawHeaders, socket }: IncomingMessage,
   body: Uint8Array,
@@ -77,7 +76,6 @@ function bytesOf(rawHeaders: readonly string[]): number {
 /** The empty body. */
 export const NO_BODY = new Uint8Array();
 
-/** The error for a body above its limit. */
 export function bodyTooLargeError(most: number): Refusal {
   return refuseFact("body_too_large", { most }).refusal;
 }
@@ -106,7 +104,6 @@ function receiveBody(
   });
 }
 
-/** The error for a request that did not arrive in time. */
 export const LATE_REQUEST_ERROR: Refusal = refuseFact("request_timeout", {
   seconds: SERVER_LIMITS.requestMs / 1000,
   headSeconds: SERVER_LIMITS.headersMs / 1000,

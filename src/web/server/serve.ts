@@ -91,7 +91,6 @@ function createHttpServer({ silenceMs, largerHeads }: ServerLimits): Server {
   return server;
 }
 
-/** The service and the state of its connections. */
 type Connections = {
   readonly service: Service;
   readonly rests: IdleConnections;
