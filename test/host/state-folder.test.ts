@@ -218,6 +218,8 @@ test("what systems and people put beside our files stops nothing; in a folder of
 
   const volume = beside(harness, "volume");
   mkdirSync(join(volume, "lost+found"));
+  // In the container image the state folder is the home of its user, too.
+  mkdirSync(join(volume, ".cache/hosted-checkout/compiled"), { recursive: true });
   await (await harness.start(["--port", "0", "--dir", volume])).stop();
 
   const project = beside(harness, "project");

@@ -111,7 +111,7 @@ const RULES: readonly Rule[] = [
       const { api_key, control_token, signing_secret } = ready;
       const canaries = { api_key, control_token, signing_secret, ...(await signInByLink(served)) };
       const secrets = Object.entries(canaries).map(([name, secret]) => [name, String(secret)] as const);
-      for (const [name, secret] of secrets.filter(([name]) => name !== "sign_in_code")) {
+      for (const [name, secret] of secrets.filter(([one]) => one !== "sign_in_code")) {
         for (const path of [`/v1/orders?key=${secret}`, `/v1/${secret}`, `/pay/${secret}`, `/${secret}`])
           expect([name, path, (await request(path)).status < 500]).toEqual([name, path, true]);
         for (const header of ["Host", "User-Agent", "Referer", "Cookie", "Idempotency-Key", "X-Note"])

@@ -26,8 +26,11 @@ export const IGNORE_FILE = ".gitignore";
 
 export const IGNORE_ALL = "*\n";
 
-/** Files that operating systems put into any folder. */
-const OF_THE_SYSTEM = /^(\.DS_Store|\._.*|\.localized|\.directory|lost\+found|Thumbs\.db|desktop\.ini)$/i;
+/**
+ * What operating systems put into any folder; `.cache` where the folder is also a home, as in the container image, whose
+ * executable keeps its compiled code there before it looks at the folder.
+ */
+const OF_THE_SYSTEM = /^(\.cache|\.DS_Store|\._.*|\.localized|\.directory|lost\+found|Thumbs\.db|desktop\.ini)$/i;
 
 export function stateFile(folder: string, file: keyof typeof FILES): string {
   return join(folder, FILES[file]);
