@@ -160,10 +160,16 @@ test("a row that refers to none of its snapshot is damage, and nobody else's wri
 
 test("an endpoint elsewhere is restored, and its address is parsed before each attempt", async () => {
   const bytes = await richBytes();
-  const addresses = ["https://evil.example/hooks", "http://169.254.169.254/", "http://[::1", "httpx://none"];
-  for (const address of addresses) {
+  const strange: readonly (readonly [url: string, ca: string | null])[] = [
+    ["https://evil.example/hooks", null],
+    ["http://169.254.169.254/", null],
+    ["http://[::1", null],
+    ["httpx://none", null],
+    ["https://127.0.0.1:9/", "no certificate"],
+  ];
+  for (const address of strange) {
     const hostile = changedSnapshot(bytes, (copy) =>
-      copy.prepare("UPDATE endpoints SET url = ? WHERE url LIKE '%/second'").run(address),
+      copy.prepare("UPDATE endpoints SET url = ?, ca = ? WHERE url LIKE '%/second'").run(...address),
     );
     const target = await startSandbox({ port: null });
     onTestFinished(() => target.close());

@@ -1,7 +1,8 @@
 import { KEPT_ANSWER_BYTES, type DeliveryError } from "../../core/webhook/delivery.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
 import { redactStored } from "../../core/request/redaction.ts";
-import { filterAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
+import { parseCertificates } from "../../core/webhook/certificates.ts";
+import { checkTrust, filterAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import { answerFacts, MAX_FACT_TEXT, type AttemptFacts } from "../../core/network/connection-fault.ts";
 import { cutText, redactSecrets } from "../../core/text.ts";
 import type { OutboundRequest, OutboundResult, TlsTrust, World } from "../../world.ts";
@@ -47,7 +48,8 @@ export async function postToReceiver(
     milliseconds: Math.round((endedAt ?? world.monotonic()) - before),
   });
   const target = parseTarget(url, targets);
-  if (!target.ok || heldBack(storeId) !== undefined) return end("forbidden");
+  const isTrustable = ca === null || (checkTrust(url, ca, targets).ok && parseCertificates(ca).ok);
+  if (!target.ok || !isTrustable || heldBack(storeId) !== undefined) return end("forbidden");
   const resolved = target.value.addresses === null ? await world.resolve(target.value.host) : [];
   const addresses = filterAddresses(target.value, resolved, targets);
   if (!addresses.ok) return end(resolved.length === 0 ? UNRESOLVED_HOST : "forbidden");
