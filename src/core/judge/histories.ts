@@ -1,9 +1,11 @@
 // The histories of the launch checklist, as data. Their steps: core/judge/step.ts; how they are judged:
 // core/judge/judge.ts. A step of a drill has the name of its history.
 import { JUDGE_CAUSES as C } from "../readiness/drills/judge-causes.ts";
+import type { Words } from "../language.ts";
 import type { StepTitles } from "../readiness/drills/drill.ts";
 import { MISSING_FIELDS, missingStepName } from "../readiness/drills/judge-sentences.ts";
 import { CLIENT_HISTORIES } from "./client-histories.ts";
+import type { Neighbour } from "./neighbours.ts";
 import { ALWAYS, type Act, type History, type ReturnForm, type Step } from "./step.ts";
 
 const create: Step = { act: "create", of: "a" };
@@ -37,19 +39,34 @@ export const PAID_QUERY = "&status=succeeded&paid=true&redirect_status=succeeded
 const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
 const THIRD_QUERY = "&status=success&state=completed&success=1&paid=1";
 
+type UnpaidEnd = "failed" | "expired" | "cancelled";
+
 function returning(form: ReturnForm): Step {
   return { act: "visit", of: "a", form };
 }
 
-function ended(outcome: "failed" | "expired" | "cancelled"): readonly Step[] {
-  return [create, { act: "pay", of: "a", outcome }, tell, look];
+function endsUnpaid(outcome: UnpaidEnd, title: Words): History {
+  const steps: readonly Step[] = [create, { act: "pay", of: "a", outcome }, tell, look];
+  return { part: "duplicates", title, steps, causes: { never_unpaid: C.books_every_end } };
 }
 
 /** Buys again after an end; then events of the first checkout arrive late. */
-function secondAttempt(outcome: "failed" | "expired" | "cancelled"): readonly Step[] {
+function secondAttempt(outcome: UnpaidEnd, title: Words): History {
   const late: Step = { act: "tell", of: "a", first: true };
-  return [create, { act: "pay", of: "a", outcome }, tell, look, create, pay, tell, look, late, look];
+  return {
+    part: "duplicates",
+    title,
+    needs: ["create"],
+    steps: [create, { act: "pay", of: "a", outcome }, tell, look, create, pay, tell, look, late, look],
+    causes: SECOND_ATTEMPT,
+  };
 }
+
+const SECOND_ATTEMPT = {
+  booked_when_paid: C.second_attempt,
+  final_stays: C.second_attempt,
+  booked_once: C.second_attempt,
+} as const;
 
 /** The orders b and c are created beside a, all are paid, and their payments arrive at the same moment. */
 const THREE_AT_ONCE: readonly Step[] = [
@@ -75,9 +92,11 @@ const BESIDE_WITH_SESSION: readonly Step[] = [
   { act: "look", of: "b" },
 ];
 
-const MIXED = {
-  causes: { never_unpaid: C.mixes_up, booked_when_paid: C.mixes_up, booked_once: C.mixes_up },
-} as const;
+function twin(neighbours: Neighbour, title: Words): History {
+  return { part: "duplicates", title, needs: ["names"], neighbours, steps: BESIDE, causes: MIXED };
+}
+
+const MIXED = { never_unpaid: C.mixes_up, booked_when_paid: C.mixes_up, booked_once: C.mixes_up } as const;
 const AT_ONCE = {
   causes: { booked_once: C.lost_at_once, booked_when_paid: C.lost_at_once, never_unpaid: C.mixes_up },
 } as const;
@@ -92,12 +111,10 @@ function moment(webhookMs: number, returnMs: number): Step {
   return { act: "at_once", acts };
 }
 
-function sameMoment(
-  webhookMs: number,
-  returnMs: number,
-): Pick<History, "part" | "needs" | "steps" | "causes"> {
+function sameMoment(webhookMs: number, returnMs: number, title: Words): History {
   return {
     part: "browser_return",
+    title,
     needs: ["returnUrl"],
     steps: [create, known, pay, moment(webhookMs, returnMs), look, tell, look],
     causes: { booked_once: C.books_by_both, booked_when_paid: C.books_by_both },
@@ -133,10 +150,10 @@ export const HISTORIES = {
     steps: [create, pay, payment, payment, { act: "tell", of: "a", statuses: ["created", "pending"] }, look],
     causes: { booked_once: C.books_again, booked_when_paid: C.lost_early, final_stays: C.goes_back },
   },
-  return_same_moment: {
-    ...sameMoment(0, 0),
-    title: ["the webhook and two returns at the same moment", "webhook 与两次返回同时到达"],
-  },
+  return_same_moment: sameMoment(0, 0, [
+    "the webhook and two returns at the same moment",
+    "webhook 与两次返回同时到达",
+  ]),
   burst: {
     part: "duplicates",
     title: ["a payment ten times at the same moment", "同一支付同时推送十次"],
@@ -245,100 +262,35 @@ export const HISTORIES = {
     steps: BESIDE_WITH_SESSION,
     causes: { never_unpaid: C.mixes_orders },
   },
-  return_soon_after: {
-    ...sameMoment(0, 20),
-    title: ["returns 20 ms after the webhook", "webhook 之后 20 毫秒返回"],
-  },
-  return_after: {
-    ...sameMoment(0, 60),
-    title: ["returns 60 ms after the webhook", "webhook 之后 60 毫秒返回"],
-  },
-  return_late: {
-    ...sameMoment(0, 140),
-    title: ["returns 140 ms after the webhook", "webhook 之后 140 毫秒返回"],
-  },
-  return_soon_before: {
-    ...sameMoment(30, 0),
-    title: ["returns 30 ms before the webhook", "webhook 之前 30 毫秒返回"],
-  },
-  return_before: {
-    ...sameMoment(100, 0),
-    title: ["returns 100 ms before the webhook", "webhook 之前 100 毫秒返回"],
-  },
-  return_early: {
-    ...sameMoment(200, 0),
-    title: ["returns 200 ms before the webhook", "webhook 之前 200 毫秒返回"],
-  },
+  return_soon_after: sameMoment(0, 20, ["returns 20 ms after the webhook", "webhook 之后 20 毫秒返回"]),
+  return_after: sameMoment(0, 60, ["returns 60 ms after the webhook", "webhook 之后 60 毫秒返回"]),
+  return_late: sameMoment(0, 140, ["returns 140 ms after the webhook", "webhook 之后 140 毫秒返回"]),
+  return_soon_before: sameMoment(30, 0, ["returns 30 ms before the webhook", "webhook 之前 30 毫秒返回"]),
+  return_before: sameMoment(100, 0, ["returns 100 ms before the webhook", "webhook 之前 100 毫秒返回"]),
+  return_early: sameMoment(200, 0, ["returns 200 ms before the webhook", "webhook 之前 200 毫秒返回"]),
   declined_attempt: {
     part: "duplicates",
     title: ["an attempt that was declined, and a payment after it", "支付被拒，之后支付成功"],
     steps: [create, { act: "pay", of: "a", outcome: "declined" }, tell, look, pay, tell, look],
     causes: { never_unpaid: C.books_pending },
   },
-  payment_failed: {
-    part: "duplicates",
-    title: ["a payment that failed", "支付失败"],
-    steps: ended("failed"),
-    causes: { never_unpaid: C.books_every_end },
-  },
-  order_expired: {
-    part: "duplicates",
-    title: ["an order that expired", "订单过期"],
-    steps: ended("expired"),
-    causes: { never_unpaid: C.books_every_end },
-  },
-  order_cancelled: {
-    part: "duplicates",
-    title: ["an order that was cancelled", "订单取消"],
-    steps: ended("cancelled"),
-    causes: { never_unpaid: C.books_every_end },
-  },
+  payment_failed: endsUnpaid("failed", ["a payment that failed", "支付失败"]),
+  order_expired: endsUnpaid("expired", ["an order that expired", "订单过期"]),
+  order_cancelled: endsUnpaid("cancelled", ["an order that was cancelled", "订单取消"]),
   unknown_type: {
     part: "duplicates",
     title: ["an event of a type that comes later", "以后才有的事件类型"],
     steps: [create, { act: "tell", of: "a", how: "unknown_type", statuses: ["created"] }, look],
     causes: { never_unpaid: C.books_unknown_type },
   },
-  twin_case: {
-    part: "duplicates",
-    title: ["an order whose order_id differs in case", "order_id 仅大小写不同的订单"],
-    needs: ["names"],
-    neighbours: "other_case",
-    steps: BESIDE,
-    ...MIXED,
-  },
-  twin_longer: {
-    part: "duplicates",
-    title: ["an order whose order_id is longer", "order_id 更长的订单"],
-    needs: ["names"],
-    neighbours: "longer",
-    steps: BESIDE,
-    ...MIXED,
-  },
-  twin_shorter: {
-    part: "duplicates",
-    title: ["an order whose order_id is shorter", "order_id 更短的订单"],
-    needs: ["names"],
-    neighbours: "shorter",
-    steps: BESIDE,
-    ...MIXED,
-  },
-  twin_end: {
-    part: "duplicates",
-    title: ["an order whose order_id has the same end", "order_id 结尾相同的订单"],
-    needs: ["names"],
-    neighbours: "same_end",
-    steps: BESIDE,
-    ...MIXED,
-  },
-  twin_head: {
-    part: "duplicates",
-    title: ["an order with a long order_id and the same beginning", "order_id 很长且开头相同的订单"],
-    needs: ["names"],
-    neighbours: "same_head",
-    steps: BESIDE,
-    ...MIXED,
-  },
+  twin_case: twin("other_case", ["an order whose order_id differs in case", "order_id 仅大小写不同的订单"]),
+  twin_longer: twin("longer", ["an order whose order_id is longer", "order_id 更长的订单"]),
+  twin_shorter: twin("shorter", ["an order whose order_id is shorter", "order_id 更短的订单"]),
+  twin_end: twin("same_end", ["an order whose order_id has the same end", "order_id 结尾相同的订单"]),
+  twin_head: twin("same_head", [
+    "an order with a long order_id and the same beginning",
+    "order_id 很长且开头相同的订单",
+  ]),
   other_amount: {
     part: "duplicates",
     title: ["a payment of another amount with the same order_id", "同一 order_id 的另一金额的支付"],
@@ -360,39 +312,9 @@ export const HISTORIES = {
     steps: [create, known, pay, API_BUSY, payment, API_AGAIN, tell, look],
     causes: { booked_when_paid: C.lost_without_api, booked_once: C.books_again },
   },
-  second_cancelled: {
-    part: "duplicates",
-    title: ["bought again after it was cancelled", "取消后再次下单"],
-    needs: ["create"],
-    steps: secondAttempt("cancelled"),
-    causes: {
-      booked_when_paid: C.second_attempt,
-      final_stays: C.second_attempt,
-      booked_once: C.second_attempt,
-    },
-  },
-  second_failed: {
-    part: "duplicates",
-    title: ["bought again after its payment failed", "支付失败后再次下单"],
-    needs: ["create"],
-    steps: secondAttempt("failed"),
-    causes: {
-      booked_when_paid: C.second_attempt,
-      final_stays: C.second_attempt,
-      booked_once: C.second_attempt,
-    },
-  },
-  second_expired: {
-    part: "duplicates",
-    title: ["bought again after it expired", "过期后再次下单"],
-    needs: ["create"],
-    steps: secondAttempt("expired"),
-    causes: {
-      booked_when_paid: C.second_attempt,
-      final_stays: C.second_attempt,
-      booked_once: C.second_attempt,
-    },
-  },
+  second_cancelled: secondAttempt("cancelled", ["bought again after it was cancelled", "取消后再次下单"]),
+  second_failed: secondAttempt("failed", ["bought again after its payment failed", "支付失败后再次下单"]),
+  second_expired: secondAttempt("expired", ["bought again after it expired", "过期后再次下单"]),
   ...CLIENT_HISTORIES,
   restart_at_event: {
     part: "duplicates",
