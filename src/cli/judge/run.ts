@@ -15,7 +15,7 @@ import {
 import type { Bench } from "../../client/judge/bench.ts";
 import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
 import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories.ts";
-import { stepOf } from "../../core/judge/judge.ts";
+import { mayBeLate, stepOf } from "../../core/judge/judge.ts";
 import {
   MISSING_FIELDS,
   missingStepName,
@@ -219,7 +219,11 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
     if (judged.verdict.state === "held") return;
     const { title } = HISTORY_TITLES[judged.name];
     const mark = judged.verdict.state === "broken" ? printer.style.red("✗") : printer.style.bold("?");
-    printer.talk(`${mark} ${english(title)} (${Math.round((world.monotonic() - started) / 1000)} s)`);
+    const rest =
+      judged.seen !== undefined && mayBeLate(judged.verdict)
+        ? "; a last look tells whether it is only late"
+        : "";
+    printer.talk(`${mark} ${english(title)} (${Math.round((world.monotonic() - started) / 1000)} s)${rest}`);
   };
   printer.talk("a plain purchase: create, pay, all events as they are delivered");
   const plain = await purchasePlainly(plainBench);
@@ -332,7 +336,9 @@ async function underLease(context: Context, options: RunOptions, run: LeasedRun)
       judged.push(later);
     }
   }
-  const seen = isWhole ? mergeRuns(await lookAgain(bench, judged)) : mergeRuns(judged);
+  const later = signal.aborted ? judged : await lookAgain(bench, judged);
+  for (const [at, one] of later.entries()) if (one.verdict !== judged[at]?.verdict) onJudged(one);
+  const seen = mergeRuns(later);
   const records = isWhole ? await recordParts(context, run, seen) : [];
   return toReport(base, { judged: seen, records: [...records, ...others] });
 }

@@ -15,7 +15,7 @@ import {
   type Recording,
 } from "./bench.ts";
 import { logOf } from "./buy.ts";
-import { lookAt, read } from "./play.ts";
+import { isBooked, lookAt, read } from "./looks.ts";
 import type { ViewReading } from "./view.ts";
 
 /** The plain purchase: what it has shown, its verdict, and its order. */
@@ -151,10 +151,6 @@ function awaitBooked(bench: Bench, purchase: Purchase): Promise<ViewReading> {
     firstPauseMs: LOOK_AGAIN_MS,
     signal: bench.signal,
   });
-}
-
-function isBooked({ order }: ViewReading): boolean {
-  return order !== null && order.paid && order.times !== 0;
 }
 
 /** Opens the payment page, pays, and returns when. */

@@ -2,9 +2,9 @@
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import type { Observation, Truth, LookFact } from "../../core/judge/judge.ts";
+import { isUnbooked } from "../../core/judge/judge.ts";
+import type { Observation } from "../../core/judge/judge.ts";
 import { neighbourIds } from "../../core/judge/neighbours.ts";
-import { DEFAULT_SETTLE_MS, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import type { Act, History, OrderName, Step } from "../../core/judge/step.ts";
 import { poll } from "../poll.ts";
 import {
@@ -12,21 +12,18 @@ import {
   newPurchase,
   NoOrder,
   refresh,
-  viewedCheckout,
   type Bench,
   type Purchase,
   type Purchases,
 } from "./bench.ts";
 import { buy, createElsewhere } from "./buy.ts";
 import { purchaseOf, removeFaults, setFaults, type Play } from "./faults.ts";
+import { lookAt, read } from "./looks.ts";
 import { openReturnPage } from "./returns.ts";
-import { readView, type ViewReading } from "./view.ts";
 
-/** How long a view is read until it shows a payment, in milliseconds, if the merchant names no longer time. */
-const LEAST_PATIENCE_MS = 15_000;
+/** How long a restarted shop may need until its view answers, in milliseconds. */
+const RESTARTED_MS = 15_000;
 const LOOK_AGAIN_MS = 150;
-/** The shortest wait before a reading of what should not change, in milliseconds. */
-const LEAST_QUIET_MS = 500;
 /** Pauses before an event without a 2xx is delivered again, in milliseconds, as a service does. */
 const AGAIN_MS = [200, 500, 1100, 2500, 5000];
 /** Timeout of sending events to all endpoints, in milliseconds: receivers may be slow. */
@@ -68,7 +65,6 @@ function nameOrders({ bench, history: { neighbours }, orders }: Play, kind: Chec
 
 /** Plays a step; returns false if the rest of the history cannot follow. */
 async function playStep(play: Play, step: Step): Promise<boolean> {
-  const { bench } = play;
   switch (step.act) {
     case "create":
       return buy(play, step);
@@ -92,10 +88,16 @@ async function playStep(play: Play, step: Step): Promise<boolean> {
       await restart(play, step);
       return true;
     case "look":
-      await deliverOpen(play, step.of);
-      play.facts.push(await lookAt(bench, step.of, purchaseOf(play, step.of)));
-      return true;
+      return look(play, step.of);
   }
+}
+
+/** Looks at an order. A payment that is not shown ends the history: another delivery would hide that it was lost. */
+async function look(play: Play, of: OrderName): Promise<boolean> {
+  await deliverOpen(play, of);
+  const fact = await lookAt(play.bench, of, purchaseOf(play, of));
+  play.facts.push(fact);
+  return !isUnbooked(fact);
 }
 
 async function pay(play: Play, { of, outcome }: Extract<Step, { act: "pay" }>): Promise<boolean> {
@@ -289,71 +291,8 @@ async function restart(
   if (purchase === undefined) return;
   await poll(world, () => read(bench, purchase), {
     isEnough: ({ order }) => order !== null,
-    waitMs: LEAST_PATIENCE_MS,
+    waitMs: RESTARTED_MS,
     firstPauseMs: LOOK_AGAIN_MS,
     signal,
   });
-}
-
-/** Reads the view of a purchase. */
-export function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
-  const { world, shop, target, signal } = bench;
-  const { view, env } = shop;
-  return readView(world, { target, view, env, signal, checkout: viewedCheckout(purchase) });
-}
-
-/**
- * Reads the view of an order: until it shows a payment that the shop knows of, and once more after the time that a
- * payment needs, so that a second booking or a late change is seen.
- */
-export async function lookAt(
-  bench: Bench,
-  of: OrderName,
-  purchase: Purchase,
-  leastQuietMs = LEAST_QUIET_MS,
-): Promise<LookFact> {
-  const { world, signal, recording, shop } = bench;
-  const isExpected = purchase.paid !== undefined && purchase.isTold;
-  const quietMs = Math.max(leastQuietMs, Math.min(recording.slowestMs * 1.5 + 200, MAX_SETTLE_MS));
-  const begun = world.monotonic();
-  let waitedMs = 0;
-  if (isExpected) {
-    const patienceMs = Math.max(
-      LEAST_PATIENCE_MS,
-      3 * (shop.settleMs ?? DEFAULT_SETTLE_MS),
-      5 * recording.slowestMs,
-    );
-    const seen = await poll(world, () => read(bench, purchase), {
-      isEnough: ({ order }) => order !== null && order.paid && order.times !== 0,
-      waitMs: Math.min(patienceMs, MAX_SETTLE_MS),
-      firstPauseMs: LOOK_AGAIN_MS,
-      signal,
-    });
-    waitedMs = isBooked(seen) ? world.monotonic() - begun : 0;
-    if (!isBooked(seen)) return factOf(of, seen, await truthOf(bench, purchase), 0);
-  }
-  await world.sleep(quietMs, signal);
-  const reading = await read(bench, purchase);
-  return factOf(of, reading, await truthOf(bench, purchase), waitedMs);
-}
-
-/** Reads the view of an order once more, at the end of a run. */
-export async function lookLater(bench: Bench, of: OrderName, purchase: Purchase): Promise<LookFact> {
-  return factOf(of, await read(bench, purchase), await truthOf(bench, purchase), 0);
-}
-
-function isBooked({ order }: ViewReading): boolean {
-  return order !== null && order.paid && order.times !== 0;
-}
-
-function factOf(of: OrderName, { order, got }: ViewReading, truth: Truth, waitedMs: number): LookFact {
-  return { kind: "look", of, view: order, got, truth, waitedMs };
-}
-
-async function truthOf({ call, leaseId }: Bench, { paid, isTold, checkouts }: Purchase): Promise<Truth> {
-  const amountMinor = (paid ?? checkouts.at(-1))?.amountMinor ?? 0;
-  if (paid === undefined) return { paid: false, told: false, asked: false, amountMinor };
-  if (isTold) return { paid: true, told: true, asked: true, amountMinor };
-  const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
-  return { paid: true, told: false, asked: paidCheckouts.includes(paid.id), amountMinor };
 }

@@ -4,14 +4,22 @@ import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { NOT_JUDGED_REASONS } from "../../core/explore/invariants.ts";
 import { entryLine } from "../../core/explain/span.ts";
 import { HISTORIES, MUCH_LATER, PLAIN_PURCHASE, type HistoryName } from "../../core/judge/histories.ts";
-import { judgeHistory, notJudged, type HistoryVerdict, type Observation } from "../../core/judge/judge.ts";
-import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
+import {
+  isBusyAnswer,
+  judgeHistory,
+  judgeLater,
+  mayBeLate,
+  notJudged,
+  type HistoryVerdict,
+  type Observation,
+} from "../../core/judge/judge.ts";
 import { JUDGE_CAUSES } from "../../core/readiness/drills/judge-causes.ts";
 import { NOT_JUDGED } from "../../core/readiness/drills/judge-sentences.ts";
 import type { History, Need, OrderName } from "../../core/judge/step.ts";
 import { lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
 import type { PlainPurchase } from "./plain.ts";
-import { lookLater, playHistory } from "./play.ts";
+import { lookLater, patienceMs } from "./looks.ts";
+import { playHistory } from "./play.ts";
 
 /** A history with its verdict. */
 export type JudgedHistory = {
@@ -22,8 +30,12 @@ export type JudgedHistory = {
   readonly reference: string | null;
   /** The timeline of the subject, for a broken history. */
   readonly story: readonly string[];
-  /** What was seen, and the orders, for a later look. */
-  readonly seen?: { readonly facts: readonly Observation[]; readonly orders: Purchases };
+  /** What was seen, the orders, and when, by the monotonic clock, for a later look. */
+  readonly seen?: {
+    readonly facts: readonly Observation[];
+    readonly orders: Purchases;
+    readonly at: number;
+  };
 };
 
 /** Which histories run, and for how long. */
@@ -38,7 +50,7 @@ type RunPlan = {
 const WIDTH = 6;
 /** Time after which a shop's short-lived memory of events has expired, in milliseconds. */
 const MEMORY_MS = 31_000;
-/** Further runs of a history that broke a rule about time; one of them must break it too. */
+/** Further runs of a history whose break may be chance; one of them must break its rule too. */
 const CONFIRMATIONS = 2;
 
 /** Runs all histories of the plan under a lease, those that the shop allows. */
@@ -102,21 +114,33 @@ export async function waitForMemories({ world, signal }: Bench, { paidAt }: Plai
   if (leftMs > 0) await world.sleep(leftMs, signal);
 }
 
-/** Reads the views of all histories that held once more: a shop may book late. */
+/** Time after which a payment that is not shown is lost, in milliseconds, if the shop needs no longer time. */
+const LOST_MS = 20_000;
+
+/**
+ * Reads the views of all histories once more, when each payment that was not shown has had its time: a shop may book
+ * late, or a second time.
+ */
 export async function lookAgain(
   bench: Bench,
   judged: readonly JudgedHistory[],
 ): Promise<readonly JudgedHistory[]> {
+  const { world, shop, signal } = bench;
+  const late = judged.filter(({ verdict, seen }) => seen !== undefined && mayBeLate(verdict));
+  const lostAt = Math.max(...late.map(({ seen }) => (seen?.at ?? 0) + LOST_MS - patienceMs(bench)));
+  if (lostAt > world.monotonic()) await world.sleep(lostAt - world.monotonic(), signal);
   return Promise.all(
     judged.map(async (one) => {
       const { name, seen, verdict } = one;
-      if (seen === undefined || verdict.state !== "held" || bench.signal.aborted || !(name in HISTORIES))
-        return one;
+      if (seen === undefined || signal.aborted || !(name in HISTORIES)) return one;
       const known = [...seen.orders].filter(([, { checkouts }]) => checkouts.length > 0);
-      const later = await Promise.all(known.map(([of, purchase]) => lookLater(bench, of, purchase)));
-      const history = HISTORIES[name as HistoryName] as History;
-      const again = judgeHistory(history, [...seen.facts, ...later], bench.shop.settleMs);
-      return again.state === "broken" ? { ...one, verdict: again } : one;
+      const looks = await Promise.all(known.map(([of, purchase]) => lookLater(bench, of, purchase)));
+      const sinceMs = patienceMs(bench) + world.monotonic() - seen.at;
+      const later = { looks, settleMs: shop.settleMs, sinceMs };
+      return {
+        ...one,
+        verdict: judgeLater(HISTORIES[name as HistoryName] as History, { verdict, ...seen }, later),
+      };
     }),
   );
 }
@@ -130,8 +154,21 @@ function canRun({ needs = [], steps }: History, shop: Bench["shop"]): boolean {
   return isSeen && needs.every((need: Need) => shop[need] !== undefined);
 }
 
-/** The rules whose break may be the delay of a busy machine: a history must break them again. */
-const TIMELY: ReadonlySet<JudgedInvariant> = new Set(["booked_when_paid", "takes_events", "client_ends"]);
+/** Whether what was seen may come from a busy machine or shop: such a history must break its rule again. */
+function isBusyBreak(verdict: HistoryVerdict, facts: readonly Observation[]): boolean {
+  if (verdict.state !== "broken") return false;
+  if (verdict.invariant === "client_ends")
+    return facts.every((fact) => runsOf(fact).every(({ hasEnded }) => hasEnded));
+  return (
+    verdict.invariant === "takes_events" &&
+    facts.every((fact) => fact.kind !== "refused" || isBusyAnswer(fact.got))
+  );
+}
+
+function runsOf(fact: Observation): readonly { readonly hasEnded: boolean }[] {
+  if (fact.kind === "create") return fact.runs;
+  return fact.kind === "client" ? fact.purchase.runs : [];
+}
 
 async function judgeOne(
   bench: Bench,
@@ -140,6 +177,7 @@ async function judgeOne(
 ): Promise<JudgedHistory> {
   const history = HISTORIES[name] as History;
   const { part } = history;
+  const at = (): number => bench.world.monotonic();
   const open = (verdict: HistoryVerdict): JudgedHistory => ({
     name,
     part,
@@ -149,21 +187,20 @@ async function judgeOne(
   });
   if (isLate) return open(notJudged(NOT_JUDGED.budget, null));
   if (bench.signal.aborted) return open(notJudged(NOT_JUDGED.interrupted, null));
-  const play = async (): Promise<
-    NonNullable<JudgedHistory["seen"]> & { readonly verdict: HistoryVerdict }
-  > => {
+  const play = async (): Promise<Played> => {
     const orders = new Map<OrderName, Purchase>();
     const facts: Observation[] = [];
     try {
       await playHistory(bench, history, { orders, kind, facts });
-      return { orders, facts, verdict: judgeHistory(history, facts, bench.shop.settleMs) };
+      return { orders, facts, at: at(), verdict: judgeHistory(history, facts, bench.shop.settleMs) };
     } catch (error) {
       if (!(error instanceof NoOrder)) throw error;
       const verdict = judgeHistory(history, facts, bench.shop.settleMs);
-      if (verdict.state === "broken") return { orders, facts, verdict };
+      if (verdict.state === "broken") return { orders, facts, at: at(), verdict };
       return {
         orders,
         facts: [],
+        at: at(),
         verdict: notJudged(NOT_JUDGED.unpayable(error.message), "create", error.message),
       };
     }
@@ -176,9 +213,9 @@ async function judgeOne(
       reference: first.orders.get("a")?.checkouts[0]?.id ?? null,
       seen: first,
     };
-  const { invariant, got } = first.verdict;
+  const { got } = first.verdict;
   let shown = first;
-  if (TIMELY.has(invariant)) {
+  if (isBusyBreak(first.verdict, first.facts)) {
     let isAgain = false;
     for (let run = 0; run < CONFIRMATIONS && !isAgain; run += 1) {
       const again = await play();
@@ -189,8 +226,10 @@ async function judgeOne(
   }
   const subject = shown.orders.get("a")?.checkouts.at(-1);
   const story = subject === undefined ? [] : await storyOf(bench, subject.orderId);
-  return { name, part, verdict: shown.verdict, reference: subject?.id ?? null, story };
+  return { name, part, verdict: shown.verdict, reference: subject?.id ?? null, story, seen: shown };
 }
+
+type Played = NonNullable<JudgedHistory["seen"]> & { readonly verdict: HistoryVerdict };
 
 const MAX_STORY = 12;
 

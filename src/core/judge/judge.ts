@@ -142,7 +142,7 @@ function brokenByLook({ view, got, truth }: LookFact, wasPaid: boolean): Broken 
     return { invariant: "never_unpaid", expected: EXPECTED_RESULTS.unpaidUnlessAsked, got: shown };
   if (times !== null && times > 1)
     return { invariant: "booked_once", expected: EXPECTED_RESULTS.paidOnce, got: shown };
-  if (truth.paid && truth.told && (!paid || times === 0)) {
+  if (isUnbooked({ view, truth })) {
     const invariant = wasPaid ? "final_stays" : "booked_when_paid";
     return { invariant, expected: EXPECTED_RESULTS.paidOnce, got: shown };
   }
@@ -177,11 +177,56 @@ function unclearBy(fact: Observation, settleMs: number | undefined): Unclear | u
   if (fact.kind !== "look") return undefined;
   const { view, got, waitedMs } = fact;
   if (view === null) return { reason: NOT_JUDGED.unreadable, field: "orderView", got };
-  // A machine may be busy, so twice the time is late.
-  const isLate = waitedMs > 2 * Math.max(settleMs ?? DEFAULT_SETTLE_MS, DEFAULT_SETTLE_MS);
-  if (!isLate) return undefined;
-  return { reason: NOT_JUDGED.late(String(Math.ceil(waitedMs / 1000))), field: "settle", got };
+  return waitedMs > lateAfterMs(settleMs) ? { ...lateBy(waitedMs), got } : undefined;
 }
+
+/** When a payment is shown late, in milliseconds: a machine may be busy, so it is twice the time. */
+export function lateAfterMs(settleMs: number | undefined): number {
+  return 2 * Math.max(settleMs ?? DEFAULT_SETTLE_MS, DEFAULT_SETTLE_MS);
+}
+
+function lateBy(milliseconds: number): Pick<Unclear, "reason" | "field"> {
+  return { reason: NOT_JUDGED.late(String(Math.ceil(milliseconds / 1000))), field: "settle" };
+}
+
+/** Whether a look does not show a payment that the shop has accepted. */
+export function isUnbooked({ view, truth }: Pick<LookFact, "view" | "truth">): boolean {
+  return view !== null && truth.paid && truth.told && (!view.paid || view.times === 0);
+}
+
+/**
+ * The verdict on a history after further looks at the end of the run. Something may have been booked late: a second
+ * time, or a payment that was not shown before, which is no loss.
+ */
+export function judgeLater(
+  history: Pick<History, "causes">,
+  { verdict, facts }: { readonly verdict: HistoryVerdict; readonly facts: readonly Observation[] },
+  { looks, settleMs, sinceMs }: LaterLooks,
+): HistoryVerdict {
+  if (verdict.state === "held") {
+    const again = judgeHistory(history, [...facts, ...looks], settleMs);
+    return again.state === "broken" ? again : verdict;
+  }
+  if (!mayBeLate(verdict) || judgeHistory(history, looks, settleMs).state === "broken") return verdict;
+  return { state: "not_judged", ...lateBy(sinceMs), got: verdict.got };
+}
+
+/** Whether an answer to an event, or its absence, says that the shop is busy. */
+export function isBusyAnswer(got: string): boolean {
+  return !/^\d{3}$/.test(got) || got === "429" || got === "503";
+}
+
+/** Whether a payment was not shown, which may only be late. */
+export function mayBeLate(verdict: HistoryVerdict): boolean {
+  return verdict.state === "broken" && verdict.invariant === "booked_when_paid";
+}
+
+/** Looks at the end of a run, and the time since the history's last step. */
+type LaterLooks = {
+  readonly looks: readonly LookFact[];
+  readonly settleMs: number | undefined;
+  readonly sinceMs: number;
+};
 
 /** A return page that no visit has reached proves nothing. */
 function unseenPage(facts: readonly Observation[]): Unclear | undefined {
