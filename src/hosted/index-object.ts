@@ -13,7 +13,7 @@ import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
 import { toWorkerResponse } from "./answer.ts";
 import { createConnection, toObjectFailure } from "./connection.ts";
 import type { HostedEnv, IndexCalls } from "./env.ts";
-import { markOfId, objectName, type Mark } from "./shared/marks.ts";
+import { shardOfId, objectName, type Mark } from "./shared/marks.ts";
 import { REFUSED_OPERATIONS, type OperationOverrides } from "./operations.ts";
 import { createHostedSandbox } from "./sandbox.ts";
 import { migrateTables, openObjectStore, type ObjectStore } from "./store.ts";
@@ -62,7 +62,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
 
   first(): Mark | undefined {
     const first = this.opened().store.stores.first();
-    return first && markOfId(first.id);
+    return first && shardOfId(first.id);
   }
 
   async note({ id, merchantId, merchant, store: name, active, createdAt }: StoreDetails): Promise<void> {
@@ -163,7 +163,7 @@ function objectOf({ STORES }: HostedEnv, storeId: string) {
 }
 
 function markOfStore(storeId: string): Mark {
-  const mark = markOfId(storeId);
+  const mark = shardOfId(storeId);
   if (mark === undefined) throw new Error(`the id ${storeId} has no mark`);
   return mark;
 }

@@ -1,6 +1,6 @@
 import { parseAuthorization } from "../core/credential.ts";
 import { CONTROL_PREFIX, DEFAULT_STORE } from "../core/control/protocol.ts";
-import { markOfId, markOfKey, type Mark } from "./shared/marks.ts";
+import { shardOfId, markOfKey, type Mark } from "./shared/marks.ts";
 
 /**
  * The place that answers a request: the object of a store, of the first store or of the index, or the Worker itself.
@@ -36,6 +36,6 @@ function placeOfKey(authorization: string | null): Place {
 }
 
 function placeOfId(id: string): Place {
-  const mark = markOfId(id);
+  const mark = shardOfId(id);
   return mark === undefined ? NOWHERE : { kind: "store", mark };
 }

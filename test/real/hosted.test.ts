@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
 import { WORKER_FILE } from "../../src/core/config/file-name.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey, testKeyBits } from "../../src/core/credential.ts";
-import { markedKeyBytes, markedUuid, markOfId, type Mark } from "../../src/hosted/shared/marks.ts";
+import { markedKeyBytes, markedUuid, shardOfId, type Mark } from "../../src/hosted/shared/marks.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import {
@@ -162,7 +162,7 @@ test("a mark opens nothing: an id or a key with the mark of one store and the re
     return (await fetch(service.origin + path, { headers, ...sent })).status;
   };
   for (const [one, other] of [stores, stores.toReversed() as [Owned, Owned]]) {
-    const mark = markOfId(one.storeId) ?? 0;
+    const mark = shardOfId(one.storeId) ?? 0;
     const checkoutId = withMark(mark, other.checkoutId);
     expect(checkoutId).not.toBe(other.checkoutId);
     const own = { Authorization: `Bearer ${one.apiKey}` };

@@ -1,4 +1,4 @@
-import { BUCKET_OWNER_WORDS } from "../request/rate-limit.ts";
+import { BUCKET_OWNER_TEXT } from "../request/rate-limit.ts";
 import type { Words } from "../language.ts";
 import type { AssumptionEntry } from "./shapes.ts";
 
@@ -181,8 +181,8 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     decision: 17,
     title: ["Rate limit", "限流"],
     chosen: [
-      `1000 requests a second for each ${BUCKET_OWNER_WORDS[0]}, twice that at once; 429 carries Retry-After.`,
-      `每个 ${BUCKET_OWNER_WORDS[1]} 每秒 1000 个请求，瞬时至多两倍；429 带有 Retry-After。`,
+      `1000 requests a second for each ${BUCKET_OWNER_TEXT[0]}, twice that at once; 429 carries Retry-After.`,
+      `每个 ${BUCKET_OWNER_TEXT[1]} 每秒 1000 个请求，瞬时至多两倍；429 带有 Retry-After。`,
     ],
     setting: "sandbox start --rate-limit",
     shownBy: ["a request was refused with 429", "有请求因 429 被拒绝"],

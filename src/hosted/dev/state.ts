@@ -8,7 +8,7 @@ import {
   MARK_COUNT,
   markedKeyBytes,
   markedUuid,
-  markOfId,
+  shardOfId,
   objectFileName,
   objectName,
   OBJECT_CLASSES,
@@ -203,6 +203,6 @@ export function indexPath(folder: string): string {
 
 /** The database of a store. An id without a mark belongs to no object; its path names no file. */
 function storePath(folder: string, id: string): string {
-  const name = objectName(markOfId(id) ?? MARK_COUNT);
+  const name = objectName(shardOfId(id) ?? MARK_COUNT);
   return join(stateFile(folder, "objects"), OBJECT_CLASSES.stores, objectFileName("stores", name));
 }

@@ -100,7 +100,7 @@ export function wrongDigits(right: string): string {
 }
 
 /** Replaces every digit with another digit. */
-export function otherDigits(digits: string, base = 16): string {
+export function flipDigits(digits: string, base = 16): string {
   return digits.replace(/./g, (digit) => (base - 1 - Number.parseInt(digit, base)).toString(base));
 }
 

@@ -8,7 +8,7 @@ import {
   badCase,
   fieldsOf,
   oddCase,
-  otherDigits,
+  flipDigits,
   replaceHeaders,
   wrongDigits,
   type DrillCase,
@@ -140,14 +140,14 @@ export const SIGNATURE_FORMS = {
     ["a signature with every other digit wrong, from the first", "从首位起每隔一位错误的签名"],
     {
       taken: "by_part",
-      signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => otherDigits(one) + two),
+      signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => flipDigits(one) + two),
     },
   ),
   odd_digits: badCase(
     ["a signature with every other digit wrong, from the second", "从第二位起每隔一位错误的签名"],
     {
       taken: "by_part",
-      signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => one + otherDigits(two)),
+      signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => one + flipDigits(two)),
     },
   ),
   swapped_digits: badCase(["the right signature with two digits swapped", "正确签名交换两位数字"], {
@@ -358,7 +358,7 @@ function padBody(body: string, bytes: number): string {
 
 /** Another id: with other last digits or, if it has no digits, with its last two characters swapped and an x added. */
 function changeEnd(id: string): string {
-  const changed = id.replace(/\d+(?=\D*$)/, (digits) => otherDigits(digits, 10));
+  const changed = id.replace(/\d+(?=\D*$)/, (digits) => flipDigits(digits, 10));
   return changed === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : changed;
 }
 

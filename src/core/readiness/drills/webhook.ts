@@ -15,7 +15,7 @@ import {
   goodCase,
   oddCase,
   unspecifiedCase,
-  otherDigits,
+  flipDigits,
   replaceHeaders,
   wrongDigits,
   type DrillCase,
@@ -101,7 +101,7 @@ const cases = {
     [`a signature whose first ${RIGHT_DIGITS} digits are right`, `前 ${RIGHT_DIGITS} 位正确的签名`],
     {
       taken: "by_part",
-      signature: (right) => right.slice(0, RIGHT_DIGITS) + otherDigits(right.slice(RIGHT_DIGITS)),
+      signature: (right) => right.slice(0, RIGHT_DIGITS) + flipDigits(right.slice(RIGHT_DIGITS)),
     },
   ),
   short_signature: badCase(
@@ -160,11 +160,11 @@ const cases = {
   }),
   first_digit: badCase(["a signature whose first digit is wrong", "首位错误的签名"], {
     taken: "by_part",
-    signature: (right) => otherDigits(right.slice(0, 1)) + right.slice(1),
+    signature: (right) => flipDigits(right.slice(0, 1)) + right.slice(1),
   }),
   last_digit: badCase(["a signature whose last digit is wrong", "末位错误的签名"], {
     taken: "by_part",
-    signature: (right) => right.slice(0, -1) + otherDigits(right.slice(-1)),
+    signature: (right) => right.slice(0, -1) + flipDigits(right.slice(-1)),
   }),
   right_ends: badCase(
     [
@@ -419,7 +419,7 @@ function sendAsCurl(request: DrillRequest): DrillRequest {
 
 function changeMiddle(right: string): string {
   const { first, last } = RIGHT_ENDS;
-  return right.slice(0, first) + otherDigits(right.slice(first, -last)) + right.slice(-last);
+  return right.slice(0, first) + flipDigits(right.slice(first, -last)) + right.slice(-last);
 }
 
 /** The correct signature at one of three positions, as during a rotation of secrets (decision 12). */
@@ -462,5 +462,5 @@ function backdateEvent(body: string): string {
 
 /** Changes one digit of `created_at`: the body is still an event, with the same event_id. */
 function changeDigit(body: string): string {
-  return body.replace(/\dZ"/, (end) => otherDigits(end.slice(0, 1), 10) + end.slice(1));
+  return body.replace(/\dZ"/, (end) => flipDigits(end.slice(0, 1), 10) + end.slice(1));
 }

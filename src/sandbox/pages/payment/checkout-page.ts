@@ -10,7 +10,7 @@ import {
   formButton,
   checkoutPath,
   methodMark,
-  moment,
+  momentHtml,
   paidAt,
   priceText,
   statusWords,
@@ -159,7 +159,7 @@ function result(context: PageContext, status: FinalStatus): Html {
       ${factRow(PAYMENT_TEXTS.order, merchantText(checkout.orderId))}
       ${checkout.description === null ? "" : factRow(PAYMENT_TEXTS.description, merchantText(checkout.description))}
       ${factRow(PAYMENT_TEXTS.paymentMethod, PAYMENT_TEXTS.method[checkout.paymentMethod])}
-      ${paid === undefined ? "" : factRow(PAYMENT_TEXTS.paidOn, moment(paid))}
+      ${paid === undefined ? "" : factRow(PAYMENT_TEXTS.paidOn, momentHtml(paid))}
       ${paid === undefined ? "" : factRow(PAYMENT_TEXTS.reference, html`<code>${checkout.id}</code>`)}
     </dl>
     ${returnLink(context, { style: "primary", label: PAYMENT_TEXTS.returnTo(names.store) })}

@@ -44,7 +44,7 @@ export function amount({ view }: PageContext): Html {
 }
 
 /** A moment in the customer's language, in UTC, because the shop and the customer may be in different places. */
-export function moment(time: number): Html {
+export function momentHtml(time: number): Html {
   const text = (language: Language): string =>
     new Intl.DateTimeFormat(tagOf(language), MOMENT_FORMAT).format(time);
   return html`<time datetime="${toIso(time)}">${text}</time>`;

@@ -1,6 +1,6 @@
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { TypedForm } from "./fields.ts";
-import { COMMON_WORDS } from "./texts.ts";
+import { COMMON_TEXTS } from "./texts.ts";
 import type { View } from "./view.ts";
 
 export function storePath({ storeId }: Pick<View, "storeId">, path: string): string {
@@ -8,7 +8,7 @@ export function storePath({ storeId }: Pick<View, "storeId">, path: string): str
 }
 
 /** The address of a page of a store, with a query of the parameters that have values. */
-export function listAddress(
+export function listUrl(
   view: Pick<View, "storeId">,
   path: string,
   filters: Readonly<Record<string, string | null>>,
@@ -67,7 +67,7 @@ function idOf(action: string, fields: Readonly<Record<string, string>>): string 
 export function testOrderForm(view: View): Html {
   return actionForm(view, {
     action: storePath(view, "/checkouts/test-orders"),
-    label: COMMON_WORDS.testOrder,
+    label: COMMON_TEXTS.testOrder,
     style: "primary",
   });
 }

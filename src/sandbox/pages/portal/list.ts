@@ -1,10 +1,10 @@
 import { accept, mapValue, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral } from "../../../core/text.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
-import { listAddress, storePath } from "./forms.ts";
+import { listUrl, storePath } from "./forms.ts";
 import { SEEN_PARAMETER } from "./live/parts.ts";
 import { linkButton, table, type TableRow } from "./parts.ts";
-import { COMMON_WORDS } from "./texts.ts";
+import { COMMON_TEXTS } from "./texts.ts";
 import type { ListUpdates, View } from "./view.ts";
 
 /** A filter of a list. Its value is in the address, so that a filtered list can be shared. */
@@ -62,8 +62,8 @@ export async function listPage<Item>(
     const { items, next, extent = "" } = part;
     const rows = rowId === undefined ? [] : items.map(rowId);
     const isWhole = next === null && Object.keys(query).length === 0;
-    const nothing = html`<p class="hint">${COMMON_WORDS.noMatch}</p>
-      <p>${linkButton(all, COMMON_WORDS.showAll, "plain")}</p>
+    const nothing = html`<p class="hint">${COMMON_TEXTS.noMatch}</p>
+      <p>${linkButton(all, COMMON_TEXTS.showAll, "plain")}</p>
       ${elsewhere}`;
     const shown =
       items.length > 0
@@ -87,8 +87,8 @@ function queryOf(view: View, names: readonly string[]): ListQuery {
 function filterForm(all: string, filters: readonly Filter[], query: ListQuery): Html {
   return html`<form method="get" action="${all}" class="filters">
     ${filters.map((filter) => filterField(filter, query[filter.name] ?? ""))}
-    <button type="submit">${COMMON_WORDS.filter}</button>
-    ${filters.some(({ name }) => query[name] !== undefined) ? html`<a href="${all}">${COMMON_WORDS.clear}</a>` : ""}
+    <button type="submit">${COMMON_TEXTS.filter}</button>
+    ${filters.some(({ name }) => query[name] !== undefined) ? html`<a href="${all}">${COMMON_TEXTS.clear}</a>` : ""}
   </form>`;
 }
 
@@ -113,7 +113,7 @@ function filterField(
   return html`<label>
     ${label}
     <select name="${name}">
-      <option value="">${COMMON_WORDS.all}</option>
+      <option value="">${COMMON_TEXTS.all}</option>
       ${known.map(([one, text]) => html`<option value="${one}" ${one === value ? html`selected` : ""}>${text}</option>`)}
     </select>
   </label>`;
@@ -126,11 +126,11 @@ function pager<Item>(
 ): Html {
   const isFirst = query["before"] === undefined;
   if (isFirst && next === null) return html``;
-  const address = (before: string | null): string => listAddress(view, path, { ...query, before });
-  return html`<nav class="pager" aria-label="${COMMON_WORDS.pages}">
+  const address = (before: string | null): string => listUrl(view, path, { ...query, before });
+  return html`<nav class="pager" aria-label="${COMMON_TEXTS.pages}">
     ${searchOn === undefined ? "" : html`<span class="hint">${searchOn.hint}</span>`}
-    ${isFirst ? "" : html`<a class="plain" href="${address(null)}">${COMMON_WORDS.newest}</a>`}
-    ${next === null ? "" : html`<a href="${address(String(next))}" rel="next" class="plain">${searchOn?.label ?? COMMON_WORDS.older}</a>`}
+    ${isFirst ? "" : html`<a class="plain" href="${address(null)}">${COMMON_TEXTS.newest}</a>`}
+    ${next === null ? "" : html`<a href="${address(String(next))}" rel="next" class="plain">${searchOn?.label ?? COMMON_TEXTS.older}</a>`}
   </nav>`;
 }
 

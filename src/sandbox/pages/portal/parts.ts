@@ -6,13 +6,13 @@ import { formatPrice } from "../../../core/money.ts";
 import { displayText } from "../../../core/text.ts";
 import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
 import { tagOf } from "../../../web/language.ts";
-import { COMMON_WORDS } from "./texts.ts";
+import { COMMON_TEXTS } from "./texts.ts";
 
 /**
  * A moment: hours, minutes, seconds and milliseconds in UTC, with the full time on hover. The script shows it in the
  * browser's time zone.
  */
-export function moment(time: number): Html {
+export function momentHtml(time: number): Html {
   const whole = toIso(time);
   return html`<time datetime="${whole}" title="${whole}">${timeIn(whole)}</time>`;
 }
@@ -54,13 +54,13 @@ export function amount({
 
 /** The status of a checkout, with a mark that does not depend on colour. */
 export function statusBadge(status: Status): Html {
-  return html`<span class="badge ${status}">${COMMON_WORDS.statuses[status]}</span>`;
+  return html`<span class="badge ${status}">${COMMON_TEXTS.statuses[status]}</span>`;
 }
 
 /** A badge with the status of an HTTP answer; `status` is null if there was no answer. */
 export function answerBadge(status: number | null): Html {
   const kind = status === null || status === 0 ? "none" : `s${Math.floor(status / 100)}xx`;
-  const text = status === null || status === 0 ? COMMON_WORDS.noAnswer : String(status);
+  const text = status === null || status === 0 ? COMMON_TEXTS.noAnswer : String(status);
   return html`<span class="badge ${kind}">${text}</span>`;
 }
 
@@ -201,11 +201,11 @@ export function rawBytes(label: Text, text: string): Html {
   return html`<figure class="bytes beside">
     <figcaption>${label}</figcaption>
     <div>
-      <small>${COMMON_WORDS.pretty}</small>
+      <small>${COMMON_TEXTS.pretty}</small>
       ${copyButton(pretty)}
     </div>
     <div>
-      <small>${COMMON_WORDS.asSent}</small>
+      <small>${COMMON_TEXTS.asSent}</small>
       ${copyButton(text)}
     </div>
   </figure>`;

@@ -11,7 +11,7 @@ import type { StoreDetails } from "../../../../store/stores.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { goodStateBadge, linkTo, table, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext } from "../view.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { ADMIN_TEXTS } from "./texts.ts";
 import type { Production } from "../../../../core/readiness/shapes.ts";
 
@@ -54,16 +54,16 @@ function row({
   const [approved, open] = [isApproved(production), isGateOpen(production)];
   const warning = (text: Text): Html => html`<span class="badge warn">${text}</span>`;
   return [
-    [COMMON_WORDS.store, linkTo(`/portal/admin/${id}`, displayStoreName(store)), "head"],
-    [COMMON_WORDS.merchant, displayText(merchant)],
-    [COMMON_WORDS.state, goodStateBadge(active, COMMON_WORDS.active, COMMON_WORDS.inactive)],
+    [COMMON_TEXTS.store, linkTo(`/portal/admin/${id}`, displayStoreName(store)), "head"],
+    [COMMON_TEXTS.merchant, displayText(merchant)],
+    [COMMON_TEXTS.state, goodStateBadge(active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
     [ADMIN_TEXTS.request, waits(production) ? warning(ADMIN_TEXTS.waiting) : ADMIN_TEXTS.none, "named"],
     [
-      COMMON_WORDS.credential,
-      goodStateBadge(approved, COMMON_WORDS.approved, COMMON_WORDS.notApproved),
+      COMMON_TEXTS.credential,
+      goodStateBadge(approved, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved),
       "named",
     ],
-    [COMMON_WORDS.gate, goodStateBadge(open, COMMON_WORDS.open, COMMON_WORDS.closed), "named"],
+    [COMMON_TEXTS.gate, goodStateBadge(open, COMMON_TEXTS.open, COMMON_TEXTS.closed), "named"],
     [ADMIN_TEXTS.prices, unapproved === 0 ? ADMIN_TEXTS.none : warning(String(unapproved)), "named"],
   ];
 }

@@ -19,7 +19,7 @@ import {
 } from "../parts.ts";
 import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
-import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { ADMIN_TEXTS } from "./texts.ts";
 import type { RecordedAction } from "../../../../core/readiness/shapes.ts";
 
@@ -39,11 +39,11 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
   const main = html`<p><a href="/portal/admin">${FRAME_TEXTS.allStores}</a></p>
     ${production(view, acts)}
     <section class="panel">
-      <h2>${COMMON_WORDS.store}</h2>
+      <h2>${COMMON_TEXTS.store}</h2>
       ${factList([
-        [COMMON_WORDS.store, html`${displayStoreName(store.name)} ${copyableText(store.id)}`],
-        [COMMON_WORDS.merchant, merchant.name],
-        [COMMON_WORDS.state, goodStateBadge(store.active, COMMON_WORDS.active, COMMON_WORDS.inactive)],
+        [COMMON_TEXTS.store, html`${displayStoreName(store.name)} ${copyableText(store.id)}`],
+        [COMMON_TEXTS.merchant, merchant.name],
+        [COMMON_TEXTS.state, goodStateBadge(store.active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
       ])}
       <div class="actions">
         ${formWithQuestion(view, { action: store.active ? "deactivate" : "activate" })}
@@ -112,11 +112,11 @@ function production(view: View, acts: readonly RecordedAction[]): Html {
       ? html`${ADMIN_TEXTS.noRequest} ${copyableText("checkout production request")}`
       : html`${momentWithDate(request.at)} ${request.note === null ? "" : html`· ${request.note}`}`;
   return html`<section class="panel">
-    <h2>${COMMON_WORDS.production}</h2>
+    <h2>${COMMON_TEXTS.production}</h2>
     ${factList([
       [ADMIN_TEXTS.requested, requested],
-      [COMMON_WORDS.credential, goodStateBadge(approved, COMMON_WORDS.approved, COMMON_WORDS.notApproved)],
-      [COMMON_WORDS.gate, goodStateBadge(open, COMMON_WORDS.open, COMMON_WORDS.closed)],
+      [COMMON_TEXTS.credential, goodStateBadge(approved, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved)],
+      [COMMON_TEXTS.gate, goodStateBadge(open, COMMON_TEXTS.open, COMMON_TEXTS.closed)],
     ])}
     <div class="actions">
       ${formWithQuestion(view, { action: approved ? "revoke_credential" : "approve_credential" })}
@@ -126,12 +126,12 @@ function production(view: View, acts: readonly RecordedAction[]): Html {
 }
 
 function capabilities(view: View, { capabilities: all }: Summary): Html {
-  const list = table(COMMON_WORDS.capabilities, all, ({ name, kind, active }) => [
+  const list = table(COMMON_TEXTS.capabilities, all, ({ name, kind, active }) => [
     [ADMIN_TEXTS.capability, html`<code>${name}</code>`, "head"],
-    [COMMON_WORDS.kind, ADMIN_TEXTS[kind]],
-    [COMMON_WORDS.state, goodStateBadge(active, COMMON_WORDS.active, COMMON_WORDS.inactive)],
+    [COMMON_TEXTS.kind, ADMIN_TEXTS[kind]],
+    [COMMON_TEXTS.state, goodStateBadge(active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
     [
-      COMMON_WORDS.act,
+      COMMON_TEXTS.act,
       active
         ? formWithQuestion(view, { action: "disable_capability", subject: name })
         : formWithoutQuestion(view, { action: "enable_capability", subject: name }),
@@ -150,7 +150,7 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
     }),
   });
   return html`<section>
-    <h2>${COMMON_WORDS.capabilities}</h2>
+    <h2>${COMMON_TEXTS.capabilities}</h2>
     ${list}
     <div class="panel actions">${another}</div>
   </section>`;
@@ -169,17 +169,17 @@ function prices(view: View, { prices: all }: Summary): Html {
         ? formWithQuestion(view, { action: "revoke_price", subject: id })
         : formWithoutQuestion(view, { action: "approve_price", subject: id });
       const state = retired
-        ? html`<span class="badge">${COMMON_WORDS.retired}</span>`
-        : goodStateBadge(approved, COMMON_WORDS.approved, COMMON_WORDS.notApproved);
+        ? html`<span class="badge">${COMMON_TEXTS.retired}</span>`
+        : goodStateBadge(approved, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved);
       return [
         [
-          COMMON_WORDS.price,
+          COMMON_TEXTS.price,
           html`<code>${displayText(id)}</code> <small>${displayText(description)}</small>`,
           "head",
         ],
-        [COMMON_WORDS.amount, amount(price)],
-        [COMMON_WORDS.state, state],
-        [COMMON_WORDS.act, retired ? "" : acts],
+        [COMMON_TEXTS.amount, amount(price)],
+        [COMMON_TEXTS.state, state],
+        [COMMON_TEXTS.act, retired ? "" : acts],
       ];
     },
     {
@@ -203,11 +203,11 @@ function auditLog(acts: readonly RecordedAction[]): Html {
     acts.slice(-MAX_ACTIONS).toReversed(),
     ({ number, at, actor, action, subject, note }) => [
       [ADMIN_TEXTS.number, String(number)],
-      [COMMON_WORDS.at, momentWithDate(at)],
+      [COMMON_TEXTS.at, momentWithDate(at)],
       [ADMIN_TEXTS.who, actor === "merchant" ? ADMIN_TEXTS.merchantActor : ADMIN_TEXTS.administrator],
       [ADMIN_TEXTS.what, html`<code>${action}</code>`, "head"],
-      [COMMON_WORDS.of, subject === null ? "" : html`<code>${subject}</code>`],
-      [COMMON_WORDS.note, note ?? ""],
+      [COMMON_TEXTS.of, subject === null ? "" : html`<code>${subject}</code>`],
+      [COMMON_TEXTS.note, note ?? ""],
     ],
     { none: noItems(ADMIN_TEXTS.noActs, "checkout admin log") },
   );

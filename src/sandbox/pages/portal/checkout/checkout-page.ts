@@ -15,7 +15,7 @@ import { lastChangeOf } from "../../../checkout/list.ts";
 import { viewCheckout } from "../../../checkout/view.ts";
 import { readStory } from "../../../explain/explain.ts";
 import { PAYMENT_TEXTS } from "../../payment/texts.ts";
-import { listAddress } from "../forms.ts";
+import { listUrl } from "../forms.ts";
 import {
   amount,
   copyableText,
@@ -28,7 +28,7 @@ import {
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { payerActions } from "./actions.ts";
 import { lastChangeText } from "./last.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
 
@@ -72,7 +72,7 @@ function terms(
 ): Facts {
   const { checkout, command, ofOrder } = told;
   const { id, object, orderId, description, priceId, createdAt, expiresAt } = checkout;
-  const ofThisOrder = html`<a href="${listAddress(view, "/checkouts", { q: orderId })}"
+  const ofThisOrder = html`<a href="${listUrl(view, "/checkouts", { q: orderId })}"
     >${CHECKOUTS_TEXTS.ofOrder(String(ofOrder))}</a
   >`;
   const paymentPage = html`<a href="${checkoutUrl(checkout, checkoutOrigin)}" target="_blank" rel="noopener"
@@ -80,20 +80,20 @@ function terms(
   >`;
   // The page shows the amount, the status and the order_id above.
   const shown = {
-    id: [COMMON_WORDS.id, copyableText(id)],
-    object: [COMMON_WORDS.kind, CHECKOUTS_TEXTS.kinds[object]],
+    id: [COMMON_TEXTS.id, copyableText(id)],
+    object: [COMMON_TEXTS.kind, CHECKOUTS_TEXTS.kinds[object]],
     order_id: ofOrder === 1 ? HIDDEN_FIELD : [CHECKOUTS_TEXTS.order, ofThisOrder],
     amount_minor: HIDDEN_FIELD,
     currency: HIDDEN_FIELD,
     status: HIDDEN_FIELD,
     description:
       description === null ? HIDDEN_FIELD : [CHECKOUTS_TEXTS.description, merchantText(description)],
-    price: priceId === null ? HIDDEN_FIELD : [COMMON_WORDS.price, html`<code>${displayText(priceId)}</code>`],
-    created: [COMMON_WORDS.created, momentWithDate(createdAt)],
+    price: priceId === null ? HIDDEN_FIELD : [COMMON_TEXTS.price, html`<code>${displayText(priceId)}</code>`],
+    created: [COMMON_TEXTS.created, momentWithDate(createdAt)],
     expires: [CHECKOUTS_TEXTS.expires, momentWithDate(expiresAt)],
     checkout_url: [CHECKOUTS_TEXTS.paymentPage, paymentPage],
     livemode: HIDDEN_FIELD,
-    command: [COMMON_WORDS.inTerminal, copyableText(command)],
+    command: [COMMON_TEXTS.inTerminal, copyableText(command)],
   } satisfies FieldDisplay<Row> & Readonly<Record<string, Row | typeof HIDDEN_FIELD>>;
   return visibleValues<Row>(shown);
 }

@@ -7,15 +7,15 @@ import { rawBytes, copyableText, momentWithDate, factList } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
 import type { PortalContext, View } from "../view.ts";
 import { attemptDetails, type AttemptedDelivery } from "../webhook/attempt-parts.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 /** The details of a request's line: the link to its page, its refusal, and its bytes. */
 export function requestLineDetails(view: View, request: StoryRequest, checkout: Checkout): Html {
   const { requestId, at, storeAt, key, refused, differences } = request;
   return html`${factList([
-    [COMMON_WORDS.request, idLink(view, `/requests/${requestId}`, requestId)],
-    at === storeAt ? null : [COMMON_WORDS.realTime, momentWithDate(at)],
+    [COMMON_TEXTS.request, idLink(view, `/requests/${requestId}`, requestId)],
+    at === storeAt ? null : [COMMON_TEXTS.realTime, momentWithDate(at)],
     key === null ? null : ["Idempotency-Key", copyableText(key)],
     refused && [CHECKOUTS_TEXTS.refusal, html`<span lang="en">${refused.message}</span>`],
   ])}
@@ -30,7 +30,7 @@ export function eventLineDetails(
 ): Html {
   const body = store.events.find(event.id)?.body ?? "";
   const action = storePath(view, `/checkouts/${checkout.id}/events/${event.id}/replay`);
-  return html`${factList([[COMMON_WORDS.event, idLink(view, `/webhooks/events/${event.id}`, event.id)]])}
+  return html`${factList([[COMMON_TEXTS.event, idLink(view, `/webhooks/events/${event.id}`, event.id)]])}
   ${rawBytes(CHECKOUTS_TEXTS.eventBody, body)} ${actionForm(view, { action, label: CHECKOUTS_TEXTS.replay })}`;
 }
 

@@ -2,7 +2,7 @@ import { displayText } from "../../../../core/text.ts";
 import type { SearchHits } from "../../../explain/search.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
-import { listAddress, storePath } from "../forms.ts";
+import { listUrl, storePath } from "../forms.ts";
 import { amount, answerBadge, momentWithDate, linkTo, nextPartLink, statusBadge } from "../parts.ts";
 import type { PageContent, View } from "../view.ts";
 import { FRAME_TEXTS } from "../texts.ts";
@@ -21,13 +21,11 @@ export function pagesOfHits(view: StoreView, found: SearchHits): readonly string
 
 /** The page of an order's only refused request, or the list of all requests of the order. */
 function refusedPath(view: StoreView, { orderId, requestId, count }: SearchHits["refused"][number]): string {
-  return count === 1
-    ? storePath(view, `/requests/${requestId}`)
-    : listAddress(view, "/requests", { q: orderId });
+  return count === 1 ? storePath(view, `/requests/${requestId}`) : listUrl(view, "/requests", { q: orderId });
 }
 
 function eventsPath(view: StoreView, type: string): string {
-  return listAddress(view, "/webhooks", { type });
+  return listUrl(view, "/webhooks", { type });
 }
 
 export function searchResultsPage(view: View, text: string, found: SearchHits): PageContent {
@@ -83,12 +81,10 @@ function searchExtent(view: View, text: string, found: SearchHits): Html {
     nextBefore === null
       ? ""
       : html`<p>
-          ${nextPartLink(listAddress(view, "/checkouts", { q: text, before: nextBefore }), CHECKOUTS_TEXTS.lookOn)}
+          ${nextPartLink(listUrl(view, "/checkouts", { q: text, before: nextBefore }), CHECKOUTS_TEXTS.lookOn)}
         </p>`;
   const requests = isRefusedWhole
     ? ""
-    : html`<p>
-        ${nextPartLink(listAddress(view, "/requests", { q: text }), CHECKOUTS_TEXTS.lookInRequests)}
-      </p>`;
+    : html`<p>${nextPartLink(listUrl(view, "/requests", { q: text }), CHECKOUTS_TEXTS.lookInRequests)}</p>`;
   return html`${looked} ${more} ${requests}`;
 }

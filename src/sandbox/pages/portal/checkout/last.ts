@@ -7,7 +7,7 @@ import { inBothLanguages } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
 import { lastChangeOf } from "../../../checkout/list.ts";
 import type { ActionContext } from "../route.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import type { Notice, View } from "../view.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 import type { LastChange } from "../../../../core/checkout/shapes.ts";
@@ -29,7 +29,7 @@ export function paidNotice({ id, status, late }: AnswerOf<"pay">, { context, vie
   const checkout = store.checkouts.find(view.storeId, id);
   const words = inBothLanguages((say) => {
     const happened = checkout === undefined ? "" : describeLastChange(lastChangeOf(store, checkout), say);
-    return `${say(CHECKOUTS_TEXTS.done(at))}${say(COMMON_WORDS.statuses[status])}${happened === "" ? "" : ` · ${happened}`}`;
+    return `${say(CHECKOUTS_TEXTS.done(at))}${say(COMMON_TEXTS.statuses[status])}${happened === "" ? "" : ` · ${happened}`}`;
   });
   return { words, tone: late ? "warn" : "good" };
 }

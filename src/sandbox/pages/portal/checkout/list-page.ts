@@ -5,7 +5,7 @@ import type { LastAnswer } from "../../../../store/webhook/delivery-attempts.ts"
 import { html, joinTexts, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { PAYMENT_TEXTS } from "../../payment/texts.ts";
-import { listAddress, storePath, testOrderForm } from "../forms.ts";
+import { listUrl, storePath, testOrderForm } from "../forms.ts";
 import { listPage, type ListPart, type ListQuery } from "../list.ts";
 import {
   ageOf,
@@ -18,7 +18,7 @@ import {
   listTime,
   type TableRow,
 } from "../parts.ts";
-import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { lastChangeText } from "./last.ts";
@@ -36,9 +36,9 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
     style: "checkouts",
     filters: [
       { name: "q", label: CHECKOUTS_TEXTS.search, isWide: true },
-      { name: "status", label: COMMON_WORDS.status, options: Object.entries(COMMON_WORDS.statuses) },
-      { name: "object", label: COMMON_WORDS.kind, options: Object.entries(CHECKOUTS_TEXTS.kinds) },
-      { name: "method", label: COMMON_WORDS.paymentMethod, options: Object.entries(PAYMENT_TEXTS.method) },
+      { name: "status", label: COMMON_TEXTS.status, options: Object.entries(COMMON_TEXTS.statuses) },
+      { name: "object", label: COMMON_TEXTS.kind, options: Object.entries(CHECKOUTS_TEXTS.kinds) },
+      { name: "method", label: COMMON_TEXTS.paymentMethod, options: Object.entries(PAYMENT_TEXTS.method) },
     ],
     columns: (listedCheckout) => row(view, listedCheckout, storeTime(context, storeId)),
     read: (query) => readCheckouts(context, view, query),
@@ -83,11 +83,11 @@ function row(view: View, { checkout, answers }: ListedCheckout, now: number): Ta
   const kind = object === "order" ? "" : html` <span class="badge">${CHECKOUTS_TEXTS.session}</span>`;
   const page = linkTo(storePath(view, `/checkouts/${id}`), merchantText(orderId));
   return [
-    [COMMON_WORDS.created, listTime(createdAt, now)],
+    [COMMON_TEXTS.created, listTime(createdAt, now)],
     [CHECKOUTS_TEXTS.order, html`${page}${kind}`, "head"],
-    [COMMON_WORDS.amount, amount(checkout), "number"],
+    [COMMON_TEXTS.amount, amount(checkout), "number"],
     [
-      COMMON_WORDS.status,
+      COMMON_TEXTS.status,
       html`${statusBadge(status)}
       ${last.what === "created" ? html`<span class="last"></span>` : lastChangeText(view, last, now)}`,
     ],
@@ -127,6 +127,6 @@ function badgeWithHint(badge: Html, more: readonly Text[]): Html {
 function amongRequests(view: View): Html {
   const q = view.query.get("q") ?? "";
   if (q === "") return html``;
-  const address = listAddress(view, "/requests", { q });
+  const address = listUrl(view, "/requests", { q });
   return html`<p class="hint"><a href="${address}">${CHECKOUTS_TEXTS.amongRequests}</a></p>`;
 }

@@ -1,6 +1,6 @@
 import { storePath } from "../forms.ts";
 import { actionRoute, pageRoute, type PortalRoute } from "../route.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { deliveryNotice } from "../webhook/delivery-notice.ts";
 import { paidNotice } from "./last.ts";
 import { showCheckout } from "./checkout-page.ts";
@@ -13,7 +13,7 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
   actionRoute("/portal/{store_id}/checkouts/test-orders", {
     operation: "createTestOrder",
     leadsTo: (view, { id }) => storePath(view, `/checkouts/${id}`),
-    notice: ({ orderId }) => ({ words: COMMON_WORDS.testOrderMade(orderId), tone: "good" }),
+    notice: ({ orderId }) => ({ words: COMMON_TEXTS.testOrderMade(orderId), tone: "good" }),
     form: { page: showCheckouts },
   }),
   actionRoute("/portal/{store_id}/checkouts/{id}/pay", {

@@ -5,7 +5,7 @@ import type { PendingEntry, StoryEntry } from "../../../../core/explain/explanat
 import { pendingOf, storyLines, type StoryLine } from "../../../../core/explain/timeline.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
-import { copyableText, textWithMoments, moment, momentWithDate } from "../parts.ts";
+import { copyableText, textWithMoments, momentHtml, momentWithDate } from "../parts.ts";
 import type { StoryWithRequests } from "../../../explain/explain.ts";
 import type { PortalContext, View } from "../view.ts";
 import { eventLineDetails, requestLineDetails, attemptLineDetails } from "./details.ts";
@@ -54,7 +54,7 @@ function pendingSection(pending: readonly PendingEntry[]): Html {
         (one) =>
           html`${dayAt(one)}
             <li class="${one.what}">
-              <span class="at">${moment(one.at)}</span>
+              <span class="at">${momentHtml(one.at)}</span>
               <div class="line">${one.text}</div>
             </li>`,
       )}
@@ -163,7 +163,7 @@ function expandableLine(
   {
     entry,
     anchor,
-    at = moment(entry.at),
+    at = momentHtml(entry.at),
   }: { readonly entry: StoryEntry; readonly anchor: string; readonly at?: Html },
   details: Html | undefined,
 ): Html {
@@ -183,7 +183,7 @@ function emphasizeLine({ text, parts = [text], what }: StoryEntry): Html {
   if (what === "event") return html`<strong>${text}</strong>`;
   return html`<span
     >${parts.map((part) => {
-      if (typeof part === "string") return textWithMoments(part, moment);
+      if (typeof part === "string") return textWithMoments(part, momentHtml);
       if ("cause" in part) return html` <span class="cause">(${part.cause})</span>`;
       const status = String(part.status);
       return html`<b class="s${status.slice(0, 1)}xx">${status}</b>`;

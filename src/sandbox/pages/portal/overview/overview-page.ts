@@ -7,11 +7,11 @@ import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
 import { storeTime } from "../../../at-store.ts";
-import { listAddress, storePath } from "../forms.ts";
+import { listUrl, storePath } from "../forms.ts";
 import { isFailing } from "../frame/menu-counts.ts";
 import { ageOf, answerBadge, linkButton, linkTo, table, listTime } from "../parts.ts";
 import { dueItemsUntil, type PendingItem } from "../store/due.ts";
-import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
 import { OVERVIEW_TEXTS } from "./texts.ts";
@@ -102,14 +102,14 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
       const { requestId, storeAt, method, path, status, code, orderId } = request;
       return [
         [
-          COMMON_WORDS.request,
+          COMMON_TEXTS.request,
           html`${linkTo(storePath(view, `/requests/${requestId}`), `${method} ${path}`)}`,
           "head",
         ],
-        [COMMON_WORDS.status, answerBadge(status)],
+        [COMMON_TEXTS.status, answerBadge(status)],
         [OVERVIEW_TEXTS.code, html`<code>${code ?? ""}</code>`],
-        [COMMON_WORDS.order, orderId === null ? "" : merchantText(orderId)],
-        [COMMON_WORDS.time, listTime(storeAt, now)],
+        [COMMON_TEXTS.order, orderId === null ? "" : merchantText(orderId)],
+        [COMMON_TEXTS.time, listTime(storeAt, now)],
       ];
     },
     { none: hintPart(OVERVIEW_TEXTS.noneRefused), opens: true },
@@ -117,7 +117,7 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
   const more =
     found.length === 0
       ? ""
-      : linkTo(listAddress(view, "/requests", { status: "4xx" }), OVERVIEW_TEXTS.allRefused);
+      : linkTo(listUrl(view, "/requests", { status: "4xx" }), OVERVIEW_TEXTS.allRefused);
   return part(OVERVIEW_TEXTS.refused, list, more);
 }
 
@@ -140,9 +140,9 @@ function due(context: PortalContext, view: View, now: number): Html {
     OVERVIEW_TEXTS.due,
     items,
     ({ at, what, of, path }: PendingItem) => [
-      [COMMON_WORDS.time, listTime(at, now)],
+      [COMMON_TEXTS.time, listTime(at, now)],
       [OVERVIEW_TEXTS.what, OVERVIEW_TEXTS.kinds[what]],
-      [COMMON_WORDS.of, linkTo(storePath(view, path), of), "head"],
+      [COMMON_TEXTS.of, linkTo(storePath(view, path), of), "head"],
     ],
     { none: hintPart(OVERVIEW_TEXTS.noneDue), opens: true },
   );

@@ -5,7 +5,7 @@ import { html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
 import { ageOf, linkButton, noItems, linkTo, table, type TableRow } from "../parts.ts";
-import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { calibrationNotice } from "./calibration.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
@@ -27,10 +27,10 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
   const none = noItems(
     LAUNCH_TEXTS.noAssumptions,
     "checkout assumptions --used",
-    linkButton(storePath(view, "/connect"), COMMON_WORDS.connect),
+    linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect),
   );
   const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof used)[number]): TableRow => [
-    [COMMON_WORDS.decision, html`${String(decision)} · ${title}`, "head"],
+    [COMMON_TEXTS.decision, html`${String(decision)} · ${title}`, "head"],
     [LAUNCH_TEXTS.chosen, html`${chosen}`],
     [LAUNCH_TEXTS.shownBy, html`${shownBy ?? ""}`],
     [LAUNCH_TEXTS.first, ageOf(since, now), "named"],

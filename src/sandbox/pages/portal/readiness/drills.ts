@@ -11,7 +11,7 @@ import { inputField, checkbox } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { ageOf, copyableText, momentWithDate, badStateBadge, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 import type { ReadinessFacts } from "../../../../core/readiness/shapes.ts";
 import type { DrillFact, DrillStep } from "../../../../core/readiness/drill-shapes.ts";
@@ -186,7 +186,7 @@ function drillResult({
         "head",
       ],
       [LAUNCH_TEXTS.expected, drillWords(step.expected), "named"],
-      [COMMON_WORDS.got, drillWords(step.got), "named"],
+      [COMMON_TEXTS.got, drillWords(step.got), "named"],
       ...(hasCause ? ([[LAUNCH_TEXTS.cause, drillWords(step.cause ?? "")]] as const) : []),
     ]);
   const held = LAUNCH_TEXTS.steps(right.length, steps.length);

@@ -11,7 +11,7 @@ import type { PageContent, PortalContext, View } from "../view.ts";
 import { drillActions, drillResults, drillsIn, latestFindings, runningDrills } from "./drills.ts";
 import { ITEM_TITLES, type DrillKind, type ItemName } from "../../../../core/readiness/names.ts";
 import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
-import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { calibrationNotice } from "./calibration.ts";
 import { explorationPart } from "./exploration.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
@@ -118,7 +118,7 @@ function production(view: View, { production: known, now }: ReadinessFacts): Htm
     style: "primary",
   });
   const left = isAsked ? html`<p class="hint">${LAUNCH_TEXTS.withAdministrator}</p>` : form;
-  return html`<h4>${COMMON_WORDS.production}</h4>
+  return html`<h4>${COMMON_TEXTS.production}</h4>
     ${
       request === null
         ? html`<p class="hint">${LAUNCH_TEXTS.notRequested}</p>`

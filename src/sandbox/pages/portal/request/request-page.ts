@@ -10,11 +10,11 @@ import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { selectorOf, type Words } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { readLoggedRequest } from "../../../explain/explain.ts";
-import { listAddress, storePath } from "../forms.ts";
+import { listUrl, storePath } from "../forms.ts";
 import { answerBadge, copyableText, momentWithDate, factList, linkTo } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { CHECK_NAMES, REQUEST_TEXTS } from "./texts.ts";
 
 /** The page of a request: why it was answered in this way, in the words of `checkout explain`, and its bytes. */
@@ -44,24 +44,24 @@ function requestFacts(view: View, request: StoryRequest, checkout: Checkout | un
   const { requestId, at, storeAt, status, code, durationMs, orderId, fault, key } = request;
   const page =
     checkout === undefined
-      ? listAddress(view, "/requests", { q: orderId })
+      ? listUrl(view, "/requests", { q: orderId })
       : storePath(view, `/checkouts/${checkout.id}`);
   return factList([
-    [COMMON_WORDS.id, copyableText(requestId)],
-    [COMMON_WORDS.time, momentWithDate(storeAt)],
-    at === storeAt ? null : [COMMON_WORDS.realTime, momentWithDate(at)],
+    [COMMON_TEXTS.id, copyableText(requestId)],
+    [COMMON_TEXTS.time, momentWithDate(storeAt)],
+    at === storeAt ? null : [COMMON_TEXTS.realTime, momentWithDate(at)],
     [
-      COMMON_WORDS.status,
+      COMMON_TEXTS.status,
       html`${answerBadge(status)} ${code === null ? "" : html`<code>${code}</code>`}
         <span class="hint">${REQUEST_TEXTS.durationOf(durationMs.toFixed(1))}</span>`,
     ],
-    orderId === null ? null : [COMMON_WORDS.order, linkTo(page, merchantText(orderId))],
+    orderId === null ? null : [COMMON_TEXTS.order, linkTo(page, merchantText(orderId))],
     key === null ? null : ["Idempotency-Key", copyableText(key)],
     fault && [
-      COMMON_WORDS.fault,
+      COMMON_TEXTS.fault,
       html`<a href="${storePath(view, "/faults")}">${fault.action}</a> ${copyableText(fault.id)}`,
     ],
-    [COMMON_WORDS.inTerminal, copyableText(`checkout explain ${requestId}`)],
+    [COMMON_TEXTS.inTerminal, copyableText(`checkout explain ${requestId}`)],
   ]);
 }
 
@@ -76,20 +76,20 @@ function whyPart(
     ${factList([
       field === null ? null : [REQUEST_TEXTS.field, html`<code>${field}</code>`],
       expected === null ? null : [REQUEST_TEXTS.expected, expected],
-      received === null ? null : [COMMON_WORDS.got, html`<code>${received}</code>`],
+      received === null ? null : [COMMON_TEXTS.got, html`<code>${received}</code>`],
       rule === null
         ? null
         : [REQUEST_TEXTS.rule, ruleReference(REQUEST_TEXTS.ruleNumber(rule), ruleOf(rule))],
       decision === null
         ? null
         : [
-            COMMON_WORDS.decision,
+            COMMON_TEXTS.decision,
             ruleReference(REQUEST_TEXTS.decisionNumber(decision), decisionOf(decision)),
           ],
       next.length === 0
         ? null
         : [
-            COMMON_WORDS.help,
+            COMMON_TEXTS.help,
             html`<div class="fixes">${next.map((line) => html`<div>${copyableText(line)}</div>`)}</div>`,
           ],
     ])}

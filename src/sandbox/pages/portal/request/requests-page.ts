@@ -5,11 +5,11 @@ import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { listAddress, storePath } from "../forms.ts";
+import { listUrl, storePath } from "../forms.ts";
 import { listPage, parsePosition, type ListPart, type ListQuery } from "../list.ts";
 import { answerBadge, linkButton, noItems, linkTo, listTime, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
-import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
 const PAGE = 50;
@@ -21,14 +21,14 @@ const MAX_READ = 2000;
 export async function requestsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
-  const connect = linkButton(storePath(view, "/connect"), COMMON_WORDS.connect);
+  const connect = linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect);
   const statuses = ["2xx", "4xx", "409", "5xx"].map((one) => [one, one] as const);
   const listed = await listPage<LoggedRequest>(view, {
     path: "/requests",
     caption: REQUEST_TEXTS.requests,
     style: "requests",
     filters: [
-      { name: "status", label: COMMON_WORDS.status, options: statuses },
+      { name: "status", label: COMMON_TEXTS.status, options: statuses },
       { name: "path", label: REQUEST_TEXTS.pathBegins, placeholder: "/v1/orders" },
       { name: "q", label: REQUEST_TEXTS.search },
     ],
@@ -97,20 +97,20 @@ function requestRow(
 ): TableRow {
   const { requestId, storeAt, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
   const mark =
-    fault === null ? "" : html` <span class="badge warn">${COMMON_WORDS.fault}: ${fault.action}</span>`;
+    fault === null ? "" : html` <span class="badge warn">${COMMON_TEXTS.fault}: ${fault.action}</span>`;
   const maker = byDrill === true ? html` <span class="badge">${REQUEST_TEXTS.byDrill}</span>` : "";
   return [
     [
-      COMMON_WORDS.time,
+      COMMON_TEXTS.time,
       html`${linkTo(storePath(view, `/requests/${requestId}`), listTime(storeAt, now))}
       ${realTime(request, now)}`,
     ],
-    [COMMON_WORDS.method, html`<code>${method}</code>`],
-    [COMMON_WORDS.path, html`<code class="path">${path}</code>`],
-    [COMMON_WORDS.status, answerBadge(status)],
+    [COMMON_TEXTS.method, html`<code>${method}</code>`],
+    [COMMON_TEXTS.path, html`<code class="path">${path}</code>`],
+    [COMMON_TEXTS.status, answerBadge(status)],
     [REQUEST_TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}${maker}`],
     [REQUEST_TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
-    [COMMON_WORDS.order, orderId === null ? "" : orderOf(context, view, orderId)],
+    [COMMON_TEXTS.order, orderId === null ? "" : orderOf(context, view, orderId)],
   ];
 }
 
@@ -121,12 +121,12 @@ function orderOf({ store }: PortalContext, view: View, orderId: string): Html {
   const isShown = view.query.get("q") === orderId;
   return isShown
     ? html`${merchantText(orderId)}`
-    : linkTo(listAddress(view, "/requests", { q: orderId }), merchantText(orderId));
+    : linkTo(listUrl(view, "/requests", { q: orderId }), merchantText(orderId));
 }
 
 /** The time of arrival by the real clock, labelled, if the store's clock shows another time. */
 function realTime({ at, storeAt }: LoggedRequest, now: number): Html {
   return at === storeAt
     ? html``
-    : html`<small class="real">${COMMON_WORDS.realTime} ${listTime(at, now)}</small>`;
+    : html`<small class="real">${COMMON_TEXTS.realTime} ${listTime(at, now)}</small>`;
 }

@@ -8,7 +8,7 @@ import { selectField, inputField, suggestions, checkbox, filledFields } from "..
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { amount, noItems, table, type TableRow } from "../parts.ts";
 import type { PageContent, View } from "../view.ts";
-import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
 import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/checkout/shapes.ts";
 
@@ -56,20 +56,20 @@ function row(view: View, price: Price, active: ReadonlySet<string>): TableRow {
   const lacking =
     lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`;
   return [
-    [COMMON_WORDS.price, html`<code>${displayText(id)}</code>`, "head"],
+    [COMMON_TEXTS.price, html`<code>${displayText(id)}</code>`, "head"],
     [TEXTS.description, displayText(description)],
-    [COMMON_WORDS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
-    [COMMON_WORDS.paymentMethod, paymentMethod],
-    [COMMON_WORDS.state, html`${stateOf(price)} ${lacking}`],
-    [COMMON_WORDS.act, price.retired ? "" : retire],
+    [COMMON_TEXTS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
+    [COMMON_TEXTS.paymentMethod, paymentMethod],
+    [COMMON_TEXTS.state, html`${stateOf(price)} ${lacking}`],
+    [COMMON_TEXTS.act, price.retired ? "" : retire],
   ];
 }
 
 function stateOf({ retired, approved }: Price): Html {
-  if (retired) return html`<span class="badge">${COMMON_WORDS.retired}</span>`;
+  if (retired) return html`<span class="badge">${COMMON_TEXTS.retired}</span>`;
   return approved
-    ? html`<span class="badge good">${COMMON_WORDS.approved}</span>`
-    : html`<span class="badge warn">${COMMON_WORDS.notApproved}</span>`;
+    ? html`<span class="badge good">${COMMON_TEXTS.approved}</span>`
+    : html`<span class="badge warn">${COMMON_TEXTS.notApproved}</span>`;
 }
 
 function addForm(
@@ -80,11 +80,11 @@ function addForm(
   const action = storePath(view, "/catalog");
   const typed = typedValues(view, action);
   const content = html`<div class="fields">
-    ${inputField(COMMON_WORDS.price, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typed })}
+    ${inputField(COMMON_TEXTS.price, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typed })}
     ${inputField(TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint, typed })}
     ${inputField(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies", typed })}
     ${selectField(
-      COMMON_WORDS.paymentMethod,
+      COMMON_TEXTS.paymentMethod,
       "payment_method",
       PAYMENT_METHODS.map((method) => [method, method]),
       typed,

@@ -4,16 +4,16 @@ import { html, type Html } from "../../../../web/html.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
 import { countDue } from "../../../runtime/clock.ts";
 import type { ClockMove } from "../../../clock-moves.ts";
-import { listAddress, storePath } from "../forms.ts";
+import { listUrl, storePath } from "../forms.ts";
 import { momentWithDate, linkTo, statusBadge } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 
 /** The address of the clock's page with the result of its last move. */
 export function movePath({ storeId }: View, _done: unknown, { clockMoves }: PortalContext): string {
   const last = clockMoves.last(storeId);
-  return listAddress({ storeId }, "/clock", { [MOVE]: last === undefined ? null : String(last.number) });
+  return listUrl({ storeId }, "/clock", { [MOVE]: last === undefined ? null : String(last.number) });
 }
 
 const MOVE = "move";
@@ -65,7 +65,7 @@ function changesPart(view: View, { changes }: ClockMove): readonly Html[] {
     return html`<li>
       <strong
         ><a href="${addressOf(view, status)}"
-          >${TEXTS.became(count)} ${COMMON_WORDS.statuses[status]}</a
+          >${TEXTS.became(count)} ${COMMON_TEXTS.statuses[status]}</a
         ></strong
       >
       <ul>
@@ -76,7 +76,7 @@ function changesPart(view: View, { changes }: ClockMove): readonly Html[] {
 }
 
 function addressOf(view: View, status: Status): string {
-  return listAddress(view, "/checkouts", { status });
+  return listUrl(view, "/checkouts", { status });
 }
 
 function deliveriesPart({ store }: PortalContext, view: View, { attempts }: ClockMove): readonly Html[] {
@@ -92,6 +92,6 @@ function deliveriesPart({ store }: PortalContext, view: View, { attempts }: Cloc
 /** Due deliveries without an answer. */
 function pendingPart(view: View, count: number): readonly Html[] {
   if (count === 0) return [];
-  const address = listAddress(view, "/webhooks", { state: "due" });
+  const address = listUrl(view, "/webhooks", { state: "due" });
   return [html`<li><a href="${address}">${TEXTS.underWay(count)}</a></li>`];
 }

@@ -9,7 +9,7 @@ import { momentWithDate, factList, linkTo, table, type Facts, type TableRow } fr
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { isMoving, movePart } from "./clock-move.ts";
 import { dueItemsUntil, MAX_PENDING_ITEMS, type PendingItem, type PendingItems } from "./due.ts";
-import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 import { parseSpan } from "../../../../core/duration.ts";
 
@@ -145,10 +145,10 @@ function preview(view: View, { items, isMore }: PendingItems, now: number): Html
 
 function dueRow(view: View, { at, what, of, outcome, path }: PendingItem, now: number): TableRow {
   return [
-    [COMMON_WORDS.at, momentWithDate(at)],
+    [COMMON_TEXTS.at, momentWithDate(at)],
     [TEXTS.in, at <= now ? TEXTS.waiting : spanText(at - now)],
     [TEXTS.what, html`${TEXTS[what]}${outcome === "" ? "" : html` <code>${outcome}</code>`}`],
-    [COMMON_WORDS.of, linkTo(storePath(view, path), of), "head"],
+    [COMMON_TEXTS.of, linkTo(storePath(view, path), of), "head"],
   ];
 }
 

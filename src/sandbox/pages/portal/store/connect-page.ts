@@ -6,7 +6,7 @@ import { copyableText, factList } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FIRST_STEPS, finishedFirstSteps, hasFinishedFirstSteps, type FirstStep } from "./first-steps.ts";
 import { SNIPPETS, snippetsOf } from "./snippets.ts";
-import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { CONNECT_TEXTS as TEXTS } from "./texts.ts";
 
 /**
@@ -51,9 +51,9 @@ function access({ description }: PortalContext, view: View, keys: readonly strin
     <h2>${TEXTS.access}</h2>
     ${factList([
       [TEXTS.baseUrl, copyableText(description.baseUrl)],
-      [COMMON_WORDS.storeId, copyableText(view.storeId)],
+      [COMMON_TEXTS.storeId, copyableText(view.storeId)],
       [TEXTS.apiKey, html`<div class="row">${key}</div>`],
-      [COMMON_WORDS.signingSecret, html`<div class="row">${secret}</div>`],
+      [COMMON_TEXTS.signingSecret, html`<div class="row">${secret}</div>`],
     ])}
     <h3>${TEXTS.variables}</h3>
     ${codeBlock(

@@ -13,9 +13,9 @@ import {
 import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { selectField, inputField, refusalText, suggestions, type TypedForm } from "../fields.ts";
-import { actionForm, listAddress, storePath, typedValues } from "../forms.ts";
+import { actionForm, listUrl, storePath, typedValues } from "../forms.ts";
 import type { PortalContext, View } from "../view.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 import { durationText } from "../../../../core/duration.ts";
 
@@ -67,7 +67,7 @@ function groupOf(
         (action) =>
           html`<li>
             <a
-              href="${listAddress(view, "/faults", { action })}#add"
+              href="${listUrl(view, "/faults", { action })}#add"
               ${action === chosen ? html` aria-current="true"` : ""}
               ><code>${action}</code></a
             >
@@ -149,7 +149,7 @@ function matchFields(
       "order_id",
       inputField(TEXTS.orderId, "order_id", { placeholder: "order-7*", hint: TEXTS.patternHint, typed }),
     ],
-    [isApi, method, selectField(COMMON_WORDS.method, method, [any, ["POST", "POST"], ["GET", "GET"]], typed)],
+    [isApi, method, selectField(COMMON_TEXTS.method, method, [any, ["POST", "POST"], ["GET", "GET"]], typed)],
     [
       isApi,
       path,
@@ -158,7 +158,7 @@ function matchFields(
     [
       !isApi,
       eventType,
-      inputField(COMMON_WORDS.eventType, eventType, {
+      inputField(COMMON_TEXTS.eventType, eventType, {
         placeholder: "order.succeeded",
         list: "event-types",
         typed,

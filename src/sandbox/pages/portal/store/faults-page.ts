@@ -19,7 +19,7 @@ import { filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import { copyableText, momentWithDate, table, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
-import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { addFaultForm } from "./fault-form.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 import { parseSpan, SPAN_OR_MOMENT_FORM, parseSpanOrMomentText } from "../../../../core/duration.ts";
@@ -105,7 +105,7 @@ function row(view: View, fault: FaultEntry): TableRow {
   const { id, action, matched, applied, times, until } = fault;
   const remove = actionForm(view, {
     action: storePath(view, `/faults/${id}/remove`),
-    label: COMMON_WORDS.remove,
+    label: COMMON_TEXTS.remove,
   });
   return [
     [TEXTS.action, html`<code title="${id}">${action}</code>`, "head"],
@@ -115,7 +115,7 @@ function row(view: View, fault: FaultEntry): TableRow {
     [TEXTS.applied, String(applied), "named"],
     [TEXTS.left, times === null ? TEXTS.unlimited : String(times - applied), "named"],
     until === null ? [TEXTS.until, ""] : [TEXTS.until, momentWithDate(until), "named"],
-    [COMMON_WORDS.act, remove],
+    [COMMON_TEXTS.act, remove],
   ];
 }
 
@@ -133,7 +133,7 @@ function profiles(view: View): Html {
   const list = table(TEXTS.profiles, FAULT_PROFILES, (profile) => [
     [TEXTS.profile, profile, "head"],
     [TEXTS.holds, PROFILE_FAULTS[profile].map((fault) => html`<code>${fault.action}</code> `)],
-    [COMMON_WORDS.act, actionForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
+    [COMMON_TEXTS.act, actionForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
   ]);
   return html`<section>
     <h2>${TEXTS.profiles}</h2>

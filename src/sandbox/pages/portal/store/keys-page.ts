@@ -6,7 +6,7 @@ import { actionForm, formWithConfirmation, storePath, typedValues } from "../for
 import { momentWithDate, noItems, table, type TableRow } from "../parts.ts";
 import type { PageContent, View } from "../view.ts";
 import { revealedSecret } from "./connect-page.ts";
-import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { KEYS_TEXTS as TEXTS } from "./texts.ts";
 
 type Key = AnswerOf<"listKeys">["keys"][number];
@@ -41,9 +41,9 @@ function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Ta
   return [
     [TEXTS.key, html`<code>svc_test_…${lastFour}</code>`, "head", "whole"],
     [TEXTS.scopes, scopes.map((scope) => html`<code class="whole">${scope}</code> `)],
-    [COMMON_WORDS.created, momentWithDate(createdAt)],
-    [COMMON_WORDS.state, state],
-    [COMMON_WORDS.act, revokedAt === null ? revoke : ""],
+    [COMMON_TEXTS.created, momentWithDate(createdAt)],
+    [COMMON_TEXTS.state, state],
+    [COMMON_TEXTS.act, revokedAt === null ? revoke : ""],
   ];
 }
 

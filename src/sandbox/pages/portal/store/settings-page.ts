@@ -7,7 +7,7 @@ import { inputField, filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { copyableText, noItems, factList, badStateBadge, table } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
-import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { SETTINGS_TEXTS as TEXTS } from "./texts.ts";
 
 type Summary = AnswerOf<"storeSummary">;
@@ -25,13 +25,13 @@ export function parseReturnOriginForm(fields: ReadonlyMap<string, string>): unkn
 
 function names({ merchant, store }: Summary): Html {
   return html`<section class="panel">
-    <h2>${COMMON_WORDS.store}</h2>
+    <h2>${COMMON_TEXTS.store}</h2>
     ${factList([
-      [COMMON_WORDS.name, displayStoreName(store.name)],
-      [COMMON_WORDS.storeId, copyableText(store.id)],
-      [COMMON_WORDS.merchant, displayText(merchant.name)],
+      [COMMON_TEXTS.name, displayStoreName(store.name)],
+      [COMMON_TEXTS.storeId, copyableText(store.id)],
+      [COMMON_TEXTS.merchant, displayText(merchant.name)],
       [TEXTS.merchantId, copyableText(merchant.id)],
-      [COMMON_WORDS.state, badStateBadge(store.active, COMMON_WORDS.active, COMMON_WORDS.inactive)],
+      [COMMON_TEXTS.state, badStateBadge(store.active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
     ])}
     <p class="hint">${TEXTS.namesHint}</p>
   </section>`;
@@ -45,7 +45,7 @@ function origins(view: View, { returnOrigins }: Summary): Html {
     ({ origin, path }) => {
       const remove = formWithConfirmation(
         view,
-        { label: COMMON_WORDS.remove, question: TEXTS.removeQuestion(origin) },
+        { label: COMMON_TEXTS.remove, question: TEXTS.removeQuestion(origin) },
         {
           action: storePath(view, "/settings/return-origins/remove"),
           label: TEXTS.removeNow,
@@ -55,8 +55,8 @@ function origins(view: View, { returnOrigins }: Summary): Html {
       );
       return [
         [TEXTS.origin, html`<code>${origin}</code>`, "head"],
-        [COMMON_WORDS.path, html`<code>${path}</code>`],
-        [COMMON_WORDS.act, remove],
+        [COMMON_TEXTS.path, html`<code>${path}</code>`],
+        [COMMON_TEXTS.act, remove],
       ];
     },
     { none },
@@ -65,7 +65,7 @@ function origins(view: View, { returnOrigins }: Summary): Html {
   const typed = typedValues(view, action);
   const content = html`<div class="fields">
     ${inputField(TEXTS.origin, "origin", { required: true, placeholder: "https://shop.example", typed })}
-    ${inputField(COMMON_WORDS.path, "path", { placeholder: "/", hint: TEXTS.pathHint, typed })}
+    ${inputField(COMMON_TEXTS.path, "path", { placeholder: "/", hint: TEXTS.pathHint, typed })}
   </div>`;
   return html`<section>
     <h2>${TEXTS.origins}</h2>
@@ -83,11 +83,11 @@ function capabilities({ capabilities: all }: Summary): Html {
         active
           ? html`<span class="badge good">${name}</span> `
           : html`<span class="badge bad"
-              >${name}<span class="visually-hidden"> ${COMMON_WORDS.inactive}</span></span
+              >${name}<span class="visually-hidden"> ${COMMON_TEXTS.inactive}</span></span
             > `,
       );
   return html`<section class="panel">
-    <h2>${COMMON_WORDS.capabilities}</h2>
+    <h2>${COMMON_TEXTS.capabilities}</h2>
     ${factList([
       [TEXTS.methods, html`${named("payment_method")}`],
       [TEXTS.currencies, html`${named("currency")}`],
@@ -101,7 +101,7 @@ function servedSettings({ description }: PortalContext): Html {
   const list = table(TEXTS.served, servedSettingTexts(settings), ({ option, text, isDefault }) => [
     [TEXTS.option, html`<code>${option}</code>`, "head"],
     [TEXTS.value, html`<code>${text}</code>`],
-    [COMMON_WORDS.note, isDefault ? "" : html`<span class="badge">${TEXTS.changed}</span>`],
+    [COMMON_TEXTS.note, isDefault ? "" : html`<span class="badge">${TEXTS.changed}</span>`],
   ]);
   return html`<section>
     <h2>${TEXTS.served}</h2>

@@ -18,7 +18,7 @@ import {
 } from "../parts.ts";
 import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
-import { FRAME_TEXTS, COMMON_WORDS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { STORES_TEXTS as TEXTS } from "./texts.ts";
 import type { StoreEntry } from "../../../../core/store/shapes.ts";
 
@@ -84,11 +84,11 @@ function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boo
     <div class="whole"><small>${copyableText(storeId)}</small></div>`;
   const acts = html`${resetForm(view, store)} ${isFirst ? "" : deleteForm(view, store)}`;
   return [
-    [COMMON_WORDS.store, named, "head"],
-    [COMMON_WORDS.merchant, displayText(merchantName)],
-    [COMMON_WORDS.state, badStateBadge(active, COMMON_WORDS.active, COMMON_WORDS.inactive)],
-    [COMMON_WORDS.created, momentWithDate(createdAt)],
-    [COMMON_WORDS.act, html`<div class="actions">${acts}</div>`],
+    [COMMON_TEXTS.store, named, "head"],
+    [COMMON_TEXTS.merchant, displayText(merchantName)],
+    [COMMON_TEXTS.state, badStateBadge(active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
+    [COMMON_TEXTS.created, momentWithDate(createdAt)],
+    [COMMON_TEXTS.act, html`<div class="actions">${acts}</div>`],
   ];
 }
 
@@ -154,9 +154,9 @@ function createForm(view: View, stores: readonly StoreEntry[]): Html {
   const action = storePath(view, "/stores");
   const typed = typedValues(view, action);
   const content = html`<div class="fields">
-    ${inputField(COMMON_WORDS.name, "name", { hint: TEXTS.nameHint, typed })}
+    ${inputField(COMMON_TEXTS.name, "name", { hint: TEXTS.nameHint, typed })}
     ${selectField(
-      COMMON_WORDS.merchant,
+      COMMON_TEXTS.merchant,
       "merchant",
       [["", TEXTS.sameMerchant], [NEW_MERCHANT, TEXTS.newMerchant], ...[...merchants].slice(1)],
       typed,
@@ -197,7 +197,7 @@ async function snapshotSection(context: PortalContext, view: View): Promise<Outc
 
 function snapshotForm(view: View, label: Words, action: string): Html {
   const typed = typedValues(view, action);
-  const content = inputField(COMMON_WORDS.name, "name", { required: true, hint: TEXTS.snapshotHint, typed });
+  const content = inputField(COMMON_TEXTS.name, "name", { required: true, hint: TEXTS.snapshotHint, typed });
   return actionForm(view, { action, label, content });
 }
 
@@ -216,7 +216,7 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Tab
   );
   const remove = formWithConfirmation(
     view,
-    { label: COMMON_WORDS.remove, question: TEXTS.removeQuestion(name) },
+    { label: COMMON_TEXTS.remove, question: TEXTS.removeQuestion(name) },
     {
       action: storePath(view, "/snapshots/remove"),
       label: TEXTS.removeNow,
@@ -227,7 +227,7 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Tab
   return [
     [TEXTS.snapshot, html`<code>${name}</code>`, "head"],
     ...(found === undefined ? [] : detailCells(found)),
-    [COMMON_WORDS.act, html`<div class="actions">${found?.problem ? "" : restore} ${remove}</div>`],
+    [COMMON_TEXTS.act, html`<div class="actions">${found?.problem ? "" : restore} ${remove}</div>`],
   ];
 }
 

@@ -23,7 +23,7 @@ import {
   type Facts,
 } from "../parts.ts";
 import type { PortalContext } from "../view.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { FAULT_SIGNATURES, WEBHOOK_TEXTS } from "./texts.ts";
 
 export type AttemptedDelivery = Omit<Delivery, "tries">;
@@ -41,8 +41,8 @@ export function attemptDetails(
   const lines = Object.entries(sent.headers).map(([name, value]) => `${name}: ${value}`);
   return html`<div class="stack">
     ${factList(attemptFacts(delivery, attempt))}
-    ${rawBytes(COMMON_WORDS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
-    ${sent.body === undefined ? html`<p class="hint">${WEBHOOK_TEXTS.otherBody}</p>` : rawBytes(COMMON_WORDS.body, sent.body)}
+    ${rawBytes(COMMON_TEXTS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
+    ${sent.body === undefined ? html`<p class="hint">${WEBHOOK_TEXTS.otherBody}</p>` : rawBytes(COMMON_TEXTS.body, sent.body)}
     <p class="signing"><strong>${WEBHOOK_TEXTS.signature}</strong> ${signingWords(sent.signing)}</p>
     ${checkLine(delivery, sent)} ${answerPart(attempt)}
   </div>`;
@@ -77,11 +77,11 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
     nextAt === null ? html`${ended}` : html`${WEBHOOK_TEXTS.nextAttempt} ${momentWithDate(nextAt)}`;
   return [
     [WEBHOOK_TEXTS.to, address === null ? url : `${url} (${address})`],
-    [COMMON_WORDS.answer, result],
+    [COMMON_TEXTS.answer, result],
     attempt.madeBy === null ? null : [WEBHOOK_TEXTS.causeOf, knownText(WEBHOOK_TEXTS.causes, attempt.madeBy)],
-    fault === null ? null : [COMMON_WORDS.fault, fault],
+    fault === null ? null : [COMMON_TEXTS.fault, fault],
     cause && [WEBHOOK_TEXTS.cause, html`${cause.cause}`],
-    cause && [COMMON_WORDS.help, copyableText(fillInIds(cause.next, delivery))],
+    cause && [COMMON_TEXTS.help, copyableText(fillInIds(cause.next, delivery))],
     finishedAt === null || (nextAt === null && ended === "") ? null : [WEBHOOK_TEXTS.next, next],
   ];
 }
@@ -109,6 +109,6 @@ function checkLine({ eventId }: AttemptedDelivery, { headers, signing }: SentAtt
 function answerPart({ answer, status }: DeliveryAttempt): Html {
   if (status === null || answer === null) return html``;
   if (answer.length === 0) return html`<p class="hint">${WEBHOOK_TEXTS.noBody}</p>`;
-  const label = answer.length < KEPT_ANSWER_BYTES ? COMMON_WORDS.answer : WEBHOOK_TEXTS.answerPart;
+  const label = answer.length < KEPT_ANSWER_BYTES ? COMMON_TEXTS.answer : WEBHOOK_TEXTS.answerPart;
   return rawBytes(html`${label} ${String(status)}`, Buffer.from(answer).toString("utf8"));
 }

@@ -12,7 +12,7 @@ import { listPage, type ListPart, type ListQuery } from "../list.ts";
 import { storeTime } from "../../../at-store.ts";
 import { answerBadge, noItems, linkTo, table, listTime, type TableRow } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
 type ListContext = Pick<PortalContext, "store" | "world">;
@@ -30,10 +30,10 @@ export function deliveryList(context: ListContext, view: View): ReturnType<typeo
     filters: [
       // A removed endpoint still has its deliveries.
       { name: "endpoint", label: WEBHOOK_TEXTS.endpoint, options: known },
-      { name: "state", label: COMMON_WORDS.state, options: Object.entries(WEBHOOK_TEXTS.states) },
+      { name: "state", label: COMMON_TEXTS.state, options: Object.entries(WEBHOOK_TEXTS.states) },
       {
         name: "type",
-        label: COMMON_WORDS.eventType,
+        label: COMMON_TEXTS.eventType,
         options: EVENT_TYPES.map((type) => [type, type] as const),
       },
     ],
@@ -129,13 +129,13 @@ function deliveryRow(
   const why = cause === "event" ? "" : html` <span class="hint why">${WEBHOOK_TEXTS.causes[cause]}</span>`;
   const page = storePath(view, `/webhooks/deliveries/${id}`);
   const cells: TableRow = [
-    [COMMON_WORDS.time, linkTo(page, listTime(createdAt, now))],
-    [COMMON_WORDS.event, html`${event?.type ?? eventId}${why}`],
-    [COMMON_WORDS.order, html`<span class="address">${order}</span>`],
+    [COMMON_TEXTS.time, linkTo(page, listTime(createdAt, now))],
+    [COMMON_TEXTS.event, html`${event?.type ?? eventId}${why}`],
+    [COMMON_TEXTS.order, html`<span class="address">${order}</span>`],
     [WEBHOOK_TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
-    [COMMON_WORDS.answer, result],
+    [COMMON_TEXTS.answer, result],
     [WEBHOOK_TEXTS.tries, String(last?.number ?? tries), "named"],
-    [COMMON_WORDS.state, deliveryState(delivery, now)],
+    [COMMON_TEXTS.state, deliveryState(delivery, now)],
   ];
   return isOfOne ? cells.filter(([column]) => column !== WEBHOOK_TEXTS.endpoint) : cells;
 }

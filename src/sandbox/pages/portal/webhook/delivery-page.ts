@@ -8,7 +8,7 @@ import type { PageContent, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryState, orderLink } from "./deliveries.ts";
 import { endpointPath } from "./endpoint-parts.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
 export async function deliveryPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
@@ -35,17 +35,17 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
   const main = html`<section class="panel">
       ${factList([
         ["ID", copyableText(delivery.id)],
-        [COMMON_WORDS.state, deliveryState(delivery, storeTime(context, view.storeId))],
+        [COMMON_TEXTS.state, deliveryState(delivery, storeTime(context, view.storeId))],
         [
-          COMMON_WORDS.event,
+          COMMON_TEXTS.event,
           html`<a href="${storePath(view, `/webhooks/events/${event.id}`)}">${event.type}</a>`,
         ],
-        [COMMON_WORDS.order, orderLink(view, event)],
+        [COMMON_TEXTS.order, orderLink(view, event)],
         [WEBHOOK_TEXTS.endpoint, endpointLink(context, view, delivery)],
         [WEBHOOK_TEXTS.causeOf, WEBHOOK_TEXTS.causes[delivery.cause]],
-        [COMMON_WORDS.time, momentWithDate(delivery.createdAt)],
+        [COMMON_TEXTS.time, momentWithDate(delivery.createdAt)],
         [WEBHOOK_TEXTS.next, nextWords(context, delivery)],
-        [COMMON_WORDS.inTerminal, copyableText(`checkout explain ${delivery.id}`)],
+        [COMMON_TEXTS.inTerminal, copyableText(`checkout explain ${delivery.id}`)],
       ])}
       ${replayForm(view, delivery)}
     </section>

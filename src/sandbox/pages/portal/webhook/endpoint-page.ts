@@ -4,7 +4,7 @@ import { DEFAULT_OVERLAP_MS } from "../../../../core/control/operations/webhook.
 import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
-import { actionForm, formWithConfirmation, listAddress, storePath } from "../forms.ts";
+import { actionForm, formWithConfirmation, listUrl, storePath } from "../forms.ts";
 import { copyableText, momentWithDate, nextPartLink, noItems, factList } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { deliveryTable } from "./deliveries.ts";
@@ -17,7 +17,7 @@ import {
   revealedSecrets,
   eventTypesText,
 } from "./endpoint-parts.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 import type { EndpointEntry } from "../../../../core/webhook/shapes.ts";
 import { retryForm } from "./webhooks-page.ts";
@@ -46,12 +46,12 @@ export function endpointPage(
     limit: 50,
   });
   const address = (before: string | null): string =>
-    listAddress(view, "/webhooks", { endpoint: endpoint.id, before });
+    listUrl(view, "/webhooks", { endpoint: endpoint.id, before });
   const main = html`${revealedSecrets(view)}
     <section class="panel">
       ${factList([
         ["ID", copyableText(endpoint.id)],
-        [COMMON_WORDS.state, endpointState(endpoint)],
+        [COMMON_TEXTS.state, endpointState(endpoint)],
         [WEBHOOK_TEXTS.eventTypes, eventTypesText(endpoint)],
         [WEBHOOK_TEXTS.howMany, endpoint.inOrder ? WEBHOOK_TEXTS.oneByOne : WEBHOOK_TEXTS.severalAtOnce],
         ...(endpoint.ca === null ? [] : [[WEBHOOK_TEXTS.ca, describeCertificates(endpoint.ca)] as const]),
@@ -71,7 +71,7 @@ export function endpointPage(
       <h2>${WEBHOOK_TEXTS.deliveries}</h2>
       ${deliveries.length === 0 ? noItems(WEBHOOK_TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryTable(context, view, { deliveries, isOfOne: true })}
       <p class="row">
-        ${nextBefore === null ? "" : nextPartLink(address(nextBefore), COMMON_WORDS.older)}
+        ${nextBefore === null ? "" : nextPartLink(address(nextBefore), COMMON_TEXTS.older)}
         <a href="${address(null)}">${WEBHOOK_TEXTS.filterThese}</a>
       </p>
     </section>`;
@@ -114,7 +114,7 @@ function endpointActions(view: View, { id, state }: EndpointEntry): Html {
     }
     ${formWithConfirmation(
       view,
-      { label: COMMON_WORDS.remove, question: WEBHOOK_TEXTS.removeAsk },
+      { label: COMMON_TEXTS.remove, question: WEBHOOK_TEXTS.removeAsk },
       { action: `${at}/remove`, label: WEBHOOK_TEXTS.removeSure, style: "danger" },
     )} <a class="plain" href="${storePath(view, "/faults")}">${WEBHOOK_TEXTS.faults}</a>`;
 }

@@ -8,7 +8,7 @@ import { inputField, textField, refusalText } from "../fields.ts";
 import { actionForm, storePath, typedValues } from "../forms.ts";
 import { copyableText, momentWithDate, labelledValue, table, listTime } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -25,7 +25,7 @@ export function endpointTable(context: PortalContext, view: View, endpoints: rea
       const page = html`<a class="address" href="${endpointPath(view, id)}" title="${url}">${url}</a>`;
       return [
         [WEBHOOK_TEXTS.endpoint, html`${page} <span class="hint">${eventTypesText(endpoint)}</span>`, "head"],
-        [COMMON_WORDS.state, endpointState(endpoint)],
+        [COMMON_TEXTS.state, endpointState(endpoint)],
         [WEBHOOK_TEXTS.lastDay, healthBadges(health)],
         [WEBHOOK_TEXTS.nextAttemptColumn, dueSummary(health, { state, now })],
       ];
@@ -50,7 +50,7 @@ export function healthBadges(health: EndpointHealth): Html {
     ["s3xx", "3xx", health.redirected],
     ["s4xx", "4xx", health.refused],
     ["s5xx", "5xx", health.broken],
-    ["none", COMMON_WORDS.noAnswer, health.unanswered],
+    ["none", COMMON_TEXTS.noAnswer, health.unanswered],
   ] as const;
   const shown = counts.filter(([, , count]) => count > 0);
   if (shown.length === 0) return html`<span class="hint">${WEBHOOK_TEXTS.quiet}</span>`;
@@ -156,7 +156,7 @@ export function revealedSecrets({ shownOnce }: Pick<View, "shownOnce">): Html {
   if (shownOnce === undefined) return html``;
   const [newest = "", ...older] = shownOnce.split(" ");
   return html`<div class="notice good" role="status">
-    <p><strong>${COMMON_WORDS.signingSecret}</strong> ${copyableText(newest)}</p>
+    <p><strong>${COMMON_TEXTS.signingSecret}</strong> ${copyableText(newest)}</p>
     ${older.map((secret) => html`<p>${WEBHOOK_TEXTS.olderSecret} ${copyableText(secret)}</p>`)}
     <p>${WEBHOOK_TEXTS.shownOnce}</p>
   </div>`;

@@ -20,7 +20,7 @@ import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryTable, orderLink } from "./deliveries.ts";
 import { addEndpointForm } from "./endpoint-parts.ts";
 import { sampleBody } from "./sample-body.ts";
-import { COMMON_WORDS } from "../texts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 import { webhookTabs } from "./webhooks-page.ts";
 
@@ -67,15 +67,15 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const main = html`<section class="panel">
       ${factList([
         ["event_id", copyableText(event.id)],
-        [COMMON_WORDS.order, orderLink(view, event)],
+        [COMMON_TEXTS.order, orderLink(view, event)],
         [WEBHOOK_TEXTS.sequence, String(event.sequence)],
-        [COMMON_WORDS.time, momentWithDate(event.createdAt)],
+        [COMMON_TEXTS.time, momentWithDate(event.createdAt)],
       ])}
       ${isWanted ? html`<div class="actions">${replayAll(context, view, event)}</div>` : ""}
     </section>
     <section>
       <h2>${WEBHOOK_TEXTS.exactBody}</h2>
-      ${rawBytes(COMMON_WORDS.body, event.body)}
+      ${rawBytes(COMMON_TEXTS.body, event.body)}
     </section>
     <section>
       <h2>${WEBHOOK_TEXTS.deliveries}</h2>
@@ -118,7 +118,7 @@ function sample(context: PortalContext, view: View, type: string): Html {
   const command = type === "webhook.test" ? "checkout endpoints test <id>" : `checkout trigger ${type}`;
   return html`<details class="sample">
     <summary>${type}</summary>
-    ${rawBytes(COMMON_WORDS.body, sampleBody(context, view.storeId, type))} ${copyableText(command)}
+    ${rawBytes(COMMON_TEXTS.body, sampleBody(context, view.storeId, type))} ${copyableText(command)}
   </details>`;
 }
 
@@ -139,9 +139,9 @@ function readEvents(
 function eventRow(view: View, event: StoredEvent, now: number): TableRow {
   const page = storePath(view, `/webhooks/events/${event.id}`);
   return [
-    [COMMON_WORDS.time, linkTo(page, listTime(event.createdAt, now))],
-    [COMMON_WORDS.eventType, event.type],
-    [COMMON_WORDS.order, orderLink(view, event)],
+    [COMMON_TEXTS.time, linkTo(page, listTime(event.createdAt, now))],
+    [COMMON_TEXTS.eventType, event.type],
+    [COMMON_TEXTS.order, orderLink(view, event)],
     [WEBHOOK_TEXTS.sequence, String(event.sequence)],
   ];
 }
