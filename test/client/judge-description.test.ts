@@ -100,6 +100,19 @@ test("a view that is late is judged with the settle that it needs, and not judge
   expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining("at most 60s")]);
 });
 
+test("a run whose budget is used up says how much it left out, and with which budget it runs all", async () => {
+  const options = ["--create", "create-order", ...VIEW, "--settle", "60s", "--budget", "1s"];
+  const { code, stdout, harness } = await judge({ options: [...options, "--json"] });
+  const report = JSON.parse(stdout) as Report & { readonly not_run: number; readonly next_budget: string };
+  expect([code, report.ok, report.not_run]).toEqual([3, false, report.histories - 2]);
+  expect(report.next_budget).toMatch(/^\d+m$/);
+  const people = await harness.run(["checklist", "run", "duplicates", ...options]);
+  const said = /stopped after 1s: (\d+) of (\d+) histories were not run: --budget \d+m/.exec(people.stdout);
+  expect([people.code, Number(said?.[2]) - Number(said?.[1])]).toEqual([3, 2]);
+  expect(people.stdout).not.toContain("the budget was used up");
+  expect((await harness.run(["checklist", "--json"])).stdout).toContain("was not run");
+});
+
 test("a finding is repeated by the line that it names, with the options of its run", async () => {
   const options = ["--create", "create-order", ...VIEW, "--settle", "10s", "--budget", "1h", "--json"];
   const { report, code } = await judge({ kind: { books: 2 }, options });

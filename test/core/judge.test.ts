@@ -52,6 +52,9 @@ test("each rule is broken by what breaks it, and by nothing else", () => {
   const endless = [{ hasEnded: false, isDone: false, got: "" }];
   const rows: readonly (readonly [expected: string, ...facts: Parameters<typeof judgeHistory>[1]])[] = [
     ["held", create(), look(false, UNPAID), look(true, TOLD, { times: 1, amountMinor: 1999 })],
+    ["refuses_forged", { kind: "forged", isAccepted: true, got: "200" }, look(false, UNPAID)],
+    ["never_unpaid", { kind: "forged", isAccepted: true, got: "200" }, look(true, UNPAID)],
+    ["held", { kind: "forged", isAccepted: false, got: "400" }, look(false, UNPAID)],
     ["never_unpaid", look(true, UNPAID)],
     ["never_unpaid", look(false, UNPAID, { times: 1 })],
     ["never_unpaid", look(true, HELD_BACK)],

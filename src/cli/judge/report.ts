@@ -1,4 +1,5 @@
-import type { JudgedHistory } from "../../client/judge/run.ts";
+import { isLeftOut, type JudgedHistory } from "../../client/judge/run.ts";
+import { durationText } from "../../core/duration.ts";
 import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories.ts";
 import { MISSING_FIELDS, type MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import { english } from "../../core/language.ts";
@@ -12,6 +13,7 @@ import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts
 /** The result of a run. */
 export type RunReport = {
   readonly seed: string;
+  readonly budgetMs: number;
   /** The options of the run, for the command that repeats a history. */
   readonly kept: string;
   readonly missing: readonly MissingField[];
@@ -35,12 +37,14 @@ export function runJson(report: RunReport): object {
   const { seed, judged, held, broken, notJudged, steps, missing, failed } = report;
   const [only] = steps;
   const isOne = steps.length === 1 && only !== undefined;
+  const leftOut = leftOutOf(report);
   return {
     ok: broken.length + notJudged.length + failed === 0,
     ...(isOne ? { verdict: only.verdict, drill_id: only.drillId, steps: only.steps } : {}),
     seed,
     histories: judged.length,
     held,
+    ...(leftOut === undefined ? {} : { not_run: leftOut.count, next_budget: leftOut.budget }),
     broken: broken.flatMap(({ name, verdict, story }) =>
       verdict.state === "broken"
         ? [
@@ -80,6 +84,19 @@ export function runJson(report: RunReport): object {
   };
 }
 
+/** The histories that the budget left out; undefined if there are none. */
+function leftOutOf({ judged, budgetMs }: RunReport): LeftOut | undefined {
+  const count = judged.filter(isLeftOut).length;
+  if (count === 0) return undefined;
+  const minutes = Math.ceil((budgetMs * judged.length) / Math.max(1, judged.length - count) / MINUTE_MS);
+  const budget = `${minutes + 1}m`;
+  const text = `stopped after ${durationText(budgetMs)}: ${count} of ${judged.length} histories were not run: --budget ${budget}`;
+  return { count, budget, text };
+}
+
+type LeftOut = { readonly count: number; readonly budget: string; readonly text: string };
+const MINUTE_MS = 60_000;
+
 /** The command that repeats a history: whole, with the options of this run. */
 function rerunOf({ seed, kept }: RunReport, name: JudgedHistory["name"]): string {
   return name in HISTORIES
@@ -103,8 +120,9 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
       ].join("\n"),
     ];
   });
+  const leftOut = leftOutOf(report);
   const open = notJudged.flatMap(({ name, verdict }) =>
-    verdict.state === "not_judged"
+    verdict.state === "not_judged" && !isLeftOut({ verdict })
       ? [`${style.bold("?")} not judged: ${english(HISTORY_TITLES[name].title)}: ${english(verdict.reason)}`]
       : [],
   );
@@ -132,6 +150,7 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
   const notes = missing.map((field) => `  ${style.cyan("→")} ${english(MISSING_FIELDS[field].note)}`);
   const mark = broken.length > 0 ? style.red("✗") : notJudged.length > 0 ? style.bold("?") : style.green("✓");
   const last = `${mark} ${judged.length} histories: ${held} held, ${broken.length} broken, ${notJudged.length} not judged (seed ${printable(seed)})`;
+  if (leftOut !== undefined) open.push(`${style.bold("?")} ${leftOut.text}`);
   return [
     ...findings,
     ...(open.length > 0 ? [open.join("\n")] : []),

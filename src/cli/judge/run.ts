@@ -231,6 +231,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   onJudged(first);
   const base = {
     seed,
+    budgetMs: options.budget ?? BUDGET_MS,
     kept: keptOptions(world, options),
     missing: missingFields(described, { shop, options, plain }),
   };
@@ -301,7 +302,7 @@ const OF_CLIENT: ReadonlySet<JudgedInvariant> = new Set(["one_key", "one_order",
 type LeasedRun = Run & {
   readonly bench: Bench;
   readonly plain: PlainPurchase;
-  readonly base: Pick<RunReport, "seed" | "kept" | "missing">;
+  readonly base: Pick<RunReport, "seed" | "budgetMs" | "kept" | "missing">;
   readonly onJudged: (judged: JudgedHistory) => void;
   readonly started: number;
 };
@@ -314,7 +315,7 @@ async function underLease(context: Context, options: RunOptions, run: LeasedRun)
   const { bench, plain, parts, base, onJudged, started, signal } = run;
   const only = options.only === undefined ? undefined : new Set(options.only);
   const historyParts = new Set([...parts].filter((part): part is History["part"] => part !== "webhook"));
-  const plan = { parts: historyParts, only, budgetMs: options.budget ?? BUDGET_MS, onJudged };
+  const plan = { parts: historyParts, only, budgetMs: base.budgetMs, onJudged };
   printer.talk(
     `a payment is shown after ${durationText(Math.max(1, Math.round(plain.recording.slowestMs)))}; histories:`,
   );
@@ -448,15 +449,13 @@ function missingFields(
 }
 
 function toReport(
-  { seed, kept, missing }: Pick<RunReport, "seed" | "kept" | "missing">,
+  base: LeasedRun["base"],
   { judged, records }: { readonly judged: readonly JudgedHistory[]; readonly records: readonly PartRecord[] },
 ): RunReport {
   const of = (state: JudgedHistory["verdict"]["state"]): readonly JudgedHistory[] =>
     judged.filter(({ verdict }) => verdict.state === state);
   return {
-    seed,
-    kept,
-    missing,
+    ...base,
     judged,
     held: of("held").length,
     broken: of("broken"),

@@ -143,10 +143,19 @@ async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<v
             : {};
     const answers = await deliver(bench, { eventId: event.eventId, ...sent });
     if (how === undefined) noteAnswers(purchase, event, answers);
+    if (how === "forged") play.facts.push(...forgedFacts(answers));
   }
 }
 
 type Answers = AnswerOf<"deliverForDrill">["answers"];
+
+function forgedFacts(answers: Answers): readonly Observation[] {
+  return answers.map(({ status, error }) => ({
+    kind: "forged",
+    isAccepted: status !== null && status >= 200 && status < 300,
+    got: status === null ? (error ?? "no answer") : String(status),
+  }));
+}
 
 async function deliver(
   bench: Bench,

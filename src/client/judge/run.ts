@@ -71,7 +71,7 @@ export async function runHistories(
     const one = await judgeOne(ownBench, name, { kind, isLate: world.monotonic() >= until });
     if (failing.signal.aborted) return;
     judged.push(one);
-    plan.onJudged(one);
+    if (!isLeftOut(one)) plan.onJudged(one);
   };
   const kinds = shop.kinds.length === 0 ? (["order"] as const) : shop.kinds;
   const turns = kinds.flatMap((kind) => names.map((name): Turn => [name, kind]));
@@ -91,6 +91,11 @@ export async function runHistories(
   failing.signal.throwIfAborted();
   for (const turn of turns.filter(isAlone)) await run(turn);
   return judged;
+}
+
+/** Whether the budget was used up before a history began. */
+export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
+  return verdict.state === "not_judged" && verdict.reason === NOT_JUDGED.budget;
 }
 
 /** Each history once, in their order: of several runs the one that held least. */

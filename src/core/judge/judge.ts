@@ -54,6 +54,9 @@ type RefusedFact = {
   readonly got: string;
 };
 
+/** A forged event, and the answer to it. */
+type ForgedFact = { readonly kind: "forged"; readonly isAccepted: boolean; readonly got: string };
+
 /** A visit of the return page. */
 type VisitFact = { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: string };
 
@@ -61,7 +64,14 @@ type VisitFact = { readonly kind: "visit"; readonly hasArrived: boolean; readonl
 type NoteFact = { readonly kind: "note"; readonly note: keyof typeof NOTES };
 
 /** Something that was seen. */
-export type Observation = LookFact | CreateFact | ClientFact | RefusedFact | VisitFact | NoteFact;
+export type Observation =
+  | LookFact
+  | CreateFact
+  | ClientFact
+  | ForgedFact
+  | RefusedFact
+  | VisitFact
+  | NoteFact;
 
 /** The verdict on a history. */
 export type HistoryVerdict =
@@ -94,7 +104,9 @@ export function judgeHistory(
 ): HistoryVerdict {
   const before = new Set<OrderName>();
   let unclear: Unclear | undefined;
-  for (const fact of facts) {
+  // A forged event that was booked tells more than its answer.
+  const isForged = ({ kind }: Observation): boolean => kind === "forged";
+  for (const fact of [...facts.filter((one) => !isForged(one)), ...facts.filter(isForged)]) {
     const broken = brokenBy(fact, before);
     if (broken !== undefined) {
       const cause =
@@ -125,6 +137,10 @@ function brokenBy(fact: Observation, before: ReadonlySet<OrderName>): Broken | u
         expected: EXPECTED_RESULTS.accepted,
         got: english(STEP_RESULTS.answered(fact.got, fact.type)),
       };
+    case "forged":
+      return fact.isAccepted
+        ? { invariant: "refuses_forged", expected: EXPECTED_RESULTS.refused, got: fact.got }
+        : undefined;
     case "visit":
     case "note":
       return undefined;

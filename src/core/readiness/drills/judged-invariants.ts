@@ -11,6 +11,13 @@ export const JUDGED_INVARIANTS = {
       "在首次请求之前保存该次购买的 Idempotency-Key，或由完整的 order_id 和次数推导，该次购买的每个请求都使用它。",
     ],
   },
+  refuses_forged: {
+    rule: ["a forged event is never answered 2xx", "伪造的事件绝不返回 2xx"],
+    remedy: [
+      "Verify the signature over the raw body before anything else, and answer 400 if it does not match, whatever the order's state is.",
+      "首先对原始正文验签；不匹配时无论订单状态如何都返回 400。",
+    ],
+  },
   takes_events: {
     rule: ["every genuine event ends with a 2xx", "每个真实的事件最终都得到 2xx"],
     remedy: [
