@@ -52,7 +52,7 @@ test("each sentence of a drill is read back from its English, and has a Chinese 
       .map(([, chinese]) => chinese.replaceAll(isCode, ""))
       .filter((chinese) => isEnglish.test(chinese)),
   ).toEqual([]);
-  expect(titles.length).toBeGreaterThan(200);
+  expect(titles.length).toBeGreaterThan(150);
 });
 
 test.each([

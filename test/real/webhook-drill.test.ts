@@ -21,8 +21,6 @@ import type { WireAnswerOf } from "../support/wire.ts";
 const GOOD: readonly CaseName[] = CASE_NAMES.filter((name) => DRILL_CASES[name].expected === "2xx");
 const OLD = ["ten_minutes_old", "hour_old"] as const;
 const AHEAD = ["ten_minutes_ahead", "hour_ahead"] as const;
-/** Of those the harness's receivers read what they can: a text in the place of a number. */
-const UNTIMED = ["timestamp_word", "timestamp_nan", "timestamp_empty", "timestamp_left_out"] as const;
 const BAD = CASE_NAMES.filter((name) => ["4xx", "not 2xx"].includes(DRILL_CASES[name].expected));
 
 type Site = Awaited<ReturnType<typeof openDrillSite>>;
@@ -199,7 +197,7 @@ test("nothing happens but the drill: no event, no delivery, and its requests are
   const isTest = (event: object): boolean =>
     JSON.stringify({ ...event, type: "webhook.test", livemode: false }) === JSON.stringify(event);
   const odd = parsed.filter((event) => !isTest(event));
-  const live = Array.from({ length: 5 }, () => ({ livemode: true }));
+  const live = Array.from({ length: 3 }, () => ({ livemode: true }));
   expect(odd).toMatchObject([{ type: "webhook.refunded" }, { type: "ping" }, ...live]);
   expect(Object.keys(parsed[3] ?? {})).toContain("data");
   const references = drills[0]?.steps.map(({ reference }) => reference) ?? [];
@@ -370,12 +368,11 @@ test("what a drill sends is like a delivery: its headers, its connection, the pl
       "order.failed 3 pending",
       "order.cancelled 2 created",
       "order.expired 2 created",
-      "order.refunded 3 pending",
     ]),
   );
   const made = got.flatMap(({ rawBody }) => /"created_at":"[^"]*","api/.exec(String(rawBody))?.[0] ?? []);
   // But for the first event, which comes again, and the order's own.
-  expect(new Set(made).size).toBeGreaterThan(150);
+  expect(new Set(made).size).toBeGreaterThan(90);
 });
 
 test("at most four requests are in flight, and one at a time to a receiver that takes its time", async () => {
@@ -402,32 +399,14 @@ test("at most four requests are in flight, and one at a time to a receiver that 
   }
 });
 
-test("every case that must be refused is sent about an order too", () => {
-  const isRepeated = (name: CaseName): boolean => ORDER_CASE_NAMES.some((one) => one === `payment_${name}`);
-  // Their bytes, their connection or an event that was accepted are the forgery, or they are rightly signed.
-  expect(BAD.filter((name) => !isRepeated(name))).toEqual([
-    "fresh_forgery",
-    "no_event",
-    ...UNTIMED,
-    "timestamp_undefined",
-    "timestamp_old_and_new",
-    "timestamp_new_and_old",
-    "known_event",
-    "reused_signature",
-  ]);
-  // Every set of headers of ours is left out, and each but the signature alone is with a wrong one.
+test("one case of each kind of mistake is sent about an order too", () => {
+  const repeated = ORDER_CASE_NAMES.flatMap((name) => (name.startsWith("payment_") ? [name.slice(8)] : []));
+  expect(repeated.filter((name) => !BAD.some((one) => one === name))).toEqual([]);
+  expect(repeated).toEqual(expect.arrayContaining(["bad_signature", "no_signature", "changed_byte", ...OLD]));
+  // Each header of ours is left out, alone and with the others.
   const left = CASE_NAMES.map((name) => DRILL_CASES[name].without?.toSorted().join() ?? "");
   expect(new Set(left)).toEqual(
-    new Set([
-      "",
-      "eventId",
-      "timestamp",
-      "signature",
-      "eventId,timestamp",
-      "eventId,signature",
-      "signature,timestamp",
-      "eventId,signature,timestamp",
-    ]),
+    new Set(["", "eventId", "timestamp", "signature", "eventId,signature,timestamp"]),
   );
 });
 
@@ -525,14 +504,14 @@ test("people see each step, what came, and each cause once", async () => {
   const { code, stdout, stderr } = await site.harness.run(["checklist", "run", "webhooks"]);
   expect([code, stderr]).toEqual([1, ""]);
   expect(stdout).toMatchInlineSnapshot(`
-    "✗ http://localhost:3000/hooks failed 9 of 109 steps
+    "✗ http://localhost:3000/hooks failed 6 of 92 steps
         STEP                   EXPECTED  GOT
       → It does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of its clock.
       ✗ signed an hour ago     4xx       200 after 0 ms
       ✗ signed an hour ahead   4xx       200 after 0 ms
       ✗ signed 10 minutes ago  4xx       200 after 0 ms
-        6 more failed for this reason; --all shows them
-      100 of 109 steps passed; --all shows them
+        3 more failed for this reason; --all shows them
+      86 of 92 steps passed; --all shows them
       → Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.
     "
   `);

@@ -291,9 +291,9 @@ const CLAIMED_CASES = (["live", "other_store"] as const).map(
       CASE_NAMES.filter((name) => Object.hasOwn(CLAIMED_SECRETS, name) && name.startsWith(claim)),
     ] as const,
 );
-const GUESSED_TEXTS = ["undefined", "null", "none"] as const;
+const GUESSED_TEXTS = ["undefined", "none"] as const;
 const SHORTENED_CASES: ReadonlySet<CaseName> = new Set(["short_signature", "empty_signature"]);
-const PATTERNS: ReadonlySet<CaseName> = new Set(["dots", "percent", "any_text", "non_hex"]);
+const PATTERNS: ReadonlySet<CaseName> = new Set(["dots", "percent", "non_hex"]);
 const UNTIMED_CASES: ReadonlySet<CaseName> = new Set(
   CASE_NAMES.filter((name) => DRILL_CASES[name].timestamp !== undefined),
 );
@@ -306,7 +306,6 @@ const FORMLESS_CASES: ReadonlySet<CaseName> = new Set([
   "empty_signature",
   "dots",
   "percent",
-  "any_text",
   "non_hex",
   "many_signatures",
 ]);

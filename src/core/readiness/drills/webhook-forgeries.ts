@@ -15,7 +15,6 @@ import {
   type DrillRequest,
 } from "./webhook-case.ts";
 
-const SMALL_BODY_BYTES = 5 * 1024;
 const LARGE_BODY_BYTES = 100 * 1024;
 const MANY_SIGNATURES = 200;
 const LONG_SIGNATURE = 10 * 1024;
@@ -72,9 +71,6 @@ export const REQUEST_FORMS = {
     ["as a JSON array", "请求体为 JSON 数组"],
     "skips_odd_bodies",
     (body) => `[${body}]`,
-  ),
-  body_5_kb: otherBodyCase(["with a body of 5 kB", "请求体 5 kB"], "skips_large", (body) =>
-    padBody(body, SMALL_BODY_BYTES),
   ),
   body_100_kb: otherBodyCase(["with a body of 100 kB", "请求体 100 kB"], "skips_large", (body) =>
     padBody(body, LARGE_BODY_BYTES),
@@ -171,10 +167,6 @@ export const SIGNATURE_FORMS = {
     signature: () => ".".repeat(DIGITS),
   }),
   percent: oddCase(["% as the signature", "% 作为签名"], { taken: "matches_patterns", signature: () => "%" }),
-  any_text: oddCase([".* as the signature", ".* 作为签名"], {
-    taken: "matches_patterns",
-    signature: () => ".*",
-  }),
   non_hex: oddCase(
     [`a signature of ${DIGITS} letters that are not hex digits`, `${DIGITS} 个非十六进制字母作为签名`],
     {
@@ -207,7 +199,6 @@ export const GUESSED_SECRETS = {
   secret_null: guessedSecretCase(["the text null", "文本 null"], () => "null"),
   secret_none: guessedSecretCase(["the text None", "文本 None"], () => "None"),
   secret_changeme: guessedSecretCase(["the text changeme", "文本 changeme"], () => "changeme"),
-  secret_secret: guessedSecretCase(["the text secret", "文本 secret"], () => "secret"),
   secret_test: guessedSecretCase(["the text test", "文本 test"], () => "test"),
   secret_promise: guessedSecretCase(
     ["the text [object Promise]", "文本 [object Promise]"],
@@ -215,18 +206,12 @@ export const GUESSED_SECRETS = {
   ),
   secret_prefix: guessedSecretCase(["the text whsec_", "文本 whsec_"], () => "whsec_"),
   secret_url: guessedSecretCase(["the URL of the endpoint", "接收端的 URL"], ({ url }) => url),
-  secret_store: guessedSecretCase(["the id of the store", "商店的 id"], ({ storeId }) => storeId),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** Events with a field that may select another secret, signed as if that secret were not set. */
 export const CLAIMED_SECRETS = {
   live_empty: unsetSecretCase(["livemode true", "livemode 为 true"], claimLivemode, ""),
   live_undefined: unsetSecretCase(["livemode true", "livemode 为 true"], claimLivemode, "undefined"),
-  live_null: unsetSecretCase(["livemode true", "livemode 为 true"], claimLivemode, "null"),
-  live_none: unsetSecretCase(["livemode true", "livemode 为 true"], claimLivemode, "None"),
-  other_store_empty: unsetSecretCase(["another store", "属于另一商店"], claimOtherStore, ""),
-  other_store_undefined: unsetSecretCase(["another store", "属于另一商店"], claimOtherStore, "undefined"),
-  other_store_null: unsetSecretCase(["another store", "属于另一商店"], claimOtherStore, "null"),
   other_store_none: unsetSecretCase(["another store", "属于另一商店"], claimOtherStore, "None"),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
@@ -236,16 +221,6 @@ export const TIMESTAMP_FORMS = {
     ["soon as the timestamp, correctly signed", "时间戳为 soon，签名正确"],
     "soon",
   ),
-  timestamp_nan: invalidTimestampCase(
-    ["NaN as the timestamp, correctly signed", "时间戳为 NaN，签名正确"],
-    "NaN",
-  ),
-  timestamp_empty: invalidTimestampCase(["an empty timestamp, correctly signed", "时间戳为空，签名正确"], ""),
-  timestamp_left_out: oddCase(["no timestamp, and none in the signed text", "没有时间戳，签名也不含时间戳"], {
-    taken: "takes_malformed_timestamp",
-    timestamp: "",
-    without: ["timestamp"],
-  }),
   timestamp_undefined: oddCase(
     ["no timestamp, and undefined in the signed text", "没有时间戳，签名内容为 undefined"],
     {
