@@ -17,7 +17,7 @@ test("every style and script of a page is named by its hash, and kept for a year
     expect([page, named.length > 1]).toEqual([page, true]);
     for (const address of named) addresses.add(address);
   }
-  expect(addresses.size).toBe(7);
+  expect(addresses.size).toBe(6);
   for (const address of addresses) {
     const [path = "", version = ""] = address.split("?");
     expect(version).toMatch(/^v=[\da-f]{12}$/);
