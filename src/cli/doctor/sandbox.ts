@@ -9,7 +9,6 @@ import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { unseenHolder } from "../../host/folder/hold.ts";
 import { isRunningOwner } from "../../host/folder/owner-file.ts";
-import { isHostedFolder } from "../../host/folder/state-folder.ts";
 import { lastResult } from "../webhook/report.ts";
 import {
   findingOf,
@@ -61,7 +60,7 @@ export async function checkLock({ context, folder, trusted }: CheckSubjects): Pr
 }
 
 /** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
-export function checkPort({ context: { world }, live, folder }: CheckSubjects): Finding {
+export async function checkPort({ context: { world }, live, health }: CheckSubjects): Promise<Finding> {
   const run = live();
   if (run?.port === null)
     return ["unknown", `the sandbox is starting (pid ${run.pid})`, "run checkout doctor again"];
@@ -69,9 +68,10 @@ export function checkPort({ context: { world }, live, folder }: CheckSubjects): 
   const port = run?.port ?? Number(named ?? DEFAULT_PORT);
   const owner = printable(world.portOwner(port) ?? "");
   if (run !== undefined) {
-    // The port of a hosted service belongs to a separate process, workerd.
-    const isOther = owner !== "" && !owner.includes(String(run.pid)) && !isHostedFolder(world, folder);
-    if (!isOther) return ["ok", `${port}, used by the running sandbox`];
+    // A process that the sandbox has started may listen for it.
+    const answer = owner === "" || owner.includes(String(run.pid)) ? undefined : (await health())?.answer;
+    if (answer === undefined || (answer.ok && answer.status === 200))
+      return ["ok", `${port}, used by the running sandbox`];
     const found = `${port}, the port of the running sandbox, is used by ${owner}`;
     return ["warning", found, "restart the sandbox if it does not answer"];
   }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote } from "../../core/shell/quote.ts";
 import type { PathFacts, World } from "../../world.ts";
-import { IGNORE_ALL, IGNORE_FILE, isFolderOfOurs, ownerOfName, stateFile } from "./files.ts";
+import { IGNORE_ALL, IGNORE_FILE, isFolderOfOurs, ownerOfName } from "./files.ts";
 import { stateFailure, type HostFailure } from "../failure.ts";
 
 /** Options of the folder check; `trustFolder` accepts any owner and mode. */
@@ -57,29 +57,8 @@ export function checkContents({ files }: Pick<World, "files">, folder: string): 
   return refuseFolder(`${folder} contains other files, such as ${join(folder, other)}`);
 }
 
-/**
- * Refuses anything below the folder of a hosted service's databases but folders and files of this user: its runtime
- * would follow a link out of the folder, and read another user's rows.
- */
-export function checkObjectFiles(
-  { files }: Pick<World, "files">,
-  folder: string,
-): Outcome<void, HostFailure> {
-  const objects = stateFile(folder, "objects");
-  if (!files.exists(objects)) return accept(undefined);
-  for (const name of files.list(objects)) {
-    const within = join(objects, name);
-    const refusal = whyNotOurs(files, within, "folder");
-    if (refusal !== undefined) return refuseFolder(`${within} ${refusal}`);
-    for (const file of files.list(within).map((one) => join(within, one))) {
-      const why = whyNotOurs(files, file, "file");
-      if (why !== undefined) return refuseFolder(`${file} ${why}`);
-    }
-  }
-  return accept(undefined);
-}
-
-function whyNotOurs(files: World["files"], path: string, kind: "file" | "folder"): string | undefined {
+/** Why a path is not a folder or a file of this user, which may be open to others; undefined if it is, or is missing. */
+export function whyNotOurs(files: World["files"], path: string, kind: "file" | "folder"): string | undefined {
   const found = files.look(path);
   if (found === undefined) return undefined;
   if (found.kind !== kind) return `is ${NOUNS[found.kind]}, not a ${kind}`;
@@ -122,7 +101,8 @@ function refuseOpen(folder: string, path: string, why: string): Outcome<never, H
   );
 }
 
-function refuseFolder(
+/** Refuses a state folder. */
+export function refuseFolder(
   why: string,
   next = "name another folder with --dir, or move this one away",
 ): Outcome<never, HostFailure> {

@@ -24,7 +24,7 @@ import type { World } from "../../world.ts";
 import { fileFailure, stateFailure, type HostFailure } from "../../host/failure.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import * as state from "../../host/folder/state-folder.ts";
-import { checkObjectFiles } from "../../host/folder/trust.ts";
+import { refuseFolder, whyNotOurs } from "../../host/folder/trust.ts";
 
 type StateWorld = Pick<World, "files" | "sqliteAddon" | "now" | "randomBytes">;
 
@@ -205,4 +205,23 @@ export function indexPath(folder: string): string {
 function storePath(folder: string, id: string): string {
   const name = objectName(shardOfId(id) ?? MARK_COUNT);
   return join(stateFile(folder, "objects"), OBJECT_CLASSES.stores, objectFileName("stores", name));
+}
+
+/**
+ * Refuses anything below the folder of a hosted service's databases but folders and files of this user: its runtime
+ * would follow a link out of the folder, and read another user's rows.
+ */
+function checkObjectFiles({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
+  const objects = stateFile(folder, "objects");
+  if (!files.exists(objects)) return accept(undefined);
+  for (const name of files.list(objects)) {
+    const within = join(objects, name);
+    const refusal = whyNotOurs(files, within, "folder");
+    if (refusal !== undefined) return refuseFolder(`${within} ${refusal}`);
+    for (const file of files.list(within).map((one) => join(within, one))) {
+      const why = whyNotOurs(files, file, "file");
+      if (why !== undefined) return refuseFolder(`${file} ${why}`);
+    }
+  }
+  return accept(undefined);
 }
