@@ -192,7 +192,7 @@ const target = z.strictObject({
       ),
     ),
   /** Files of 0.1.0 have it. It is not read: the key is in the variable of `targetVariable` (decision 85). */
-  apiKey: z.optional(secret),
+  apiKey: z.optional(secret).check(z.meta({ deprecated: true })),
   storeId: z.optional(givenId),
   timeout: z.optional(duration(1, DAY_MS)),
   retries: z.optional(wholeNumber(0, MAX_RETRIES)),
