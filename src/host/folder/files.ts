@@ -30,7 +30,8 @@ export const IGNORE_ALL = "*\n";
  * What operating systems put into any folder; `.cache` where the folder is also a home, as in the container image, whose
  * executable keeps its compiled code there before it looks at the folder.
  */
-const OF_THE_SYSTEM = /^(\.cache|\.DS_Store|\._.*|\.localized|\.directory|lost\+found|Thumbs\.db|desktop\.ini)$/i;
+const OF_THE_SYSTEM =
+  /^(\.cache|\.DS_Store|\._.*|\.localized|\.directory|lost\+found|Thumbs\.db|desktop\.ini)$/i;
 
 export function stateFile(folder: string, file: keyof typeof FILES): string {
   return join(folder, FILES[file]);
