@@ -1,29 +1,22 @@
 import { servedSettingsOf } from "../core/config/settings.ts";
-import type { ServeOptions } from "./options.ts";
 import { localOrigin, type LoopbackHost } from "../core/loopback.ts";
 import { portalOrigin } from "../core/network/public-url.ts";
 import { portalPath } from "../core/portal/path.ts";
-import { countFaults } from "../sandbox/fault/active.ts";
-import { countOwnSecrets } from "../sandbox/webhook/endpoint-secrets.ts";
-import { holdOfSandbox } from "../sandbox/runtime/home.ts";
-import type { SeededStore } from "../sandbox/runtime/seed.ts";
+import type { ProcessDescription } from "../core/sandbox/description.ts";
 import type { Store } from "../store/store.ts";
 import type { StateLocation, Host } from "./hosting.ts";
-import type { SandboxDescription } from "../core/sandbox/description.ts";
+import type { ServeOptions } from "./options.ts";
 
-export function describeSandbox(
+export function describeProcess(
   { world, version }: Host,
   options: ServeOptions,
-  found: { readonly port: number; readonly place: StateLocation; readonly seeded: SeededStore } & {
-    readonly store: Store;
+  found: { readonly port: number; readonly host: LoopbackHost | undefined; readonly place: StateLocation } & {
+    readonly store: Pick<Store, "home">;
     readonly masterKey: Uint8Array;
-    readonly folderHold: string | undefined;
-    readonly host: LoopbackHost | undefined;
   },
-): SandboxDescription {
-  const { port, host, place, seeded, store, masterKey } = found;
+): ProcessDescription {
+  const { port, host, place, store, masterKey } = found;
   const { folder = null, logFile = null } = place;
-  const { merchantId, id, signingSecret } = seeded;
   const origin = localOrigin(port, host);
   const { publicUrl, portalUrl } = options;
   const portal = portalOrigin(port, { publicUrl, portalUrl });
@@ -32,20 +25,12 @@ export function describeSandbox(
     baseUrl: `${origin}/v1`,
     portalUrl: portal === undefined ? null : portal + portalPath(masterKey, store.home.path()),
     checkoutOrigin: options.publicUrl ?? origin,
-    merchantId,
-    storeId: id,
-    storeName: store.stores.names(id)?.store ?? "",
-    signingSecret,
-    ownSecrets: countOwnSecrets(store, id),
     dataDir: folder,
     ephemeral: folder === null,
-    instanceId: store.instance.id() ?? "",
     pid: world.pid,
     version,
     startedAt: world.now(),
     logFile,
-    heldBack: holdOfSandbox(found) ?? null,
-    activeFaults: countFaults({ store, world }),
     settings: {
       ...servedSettingsOf({ ...options, port }),
       logFormat: options.logFormat ?? "text",

@@ -10,8 +10,6 @@ import type { SandboxDescription } from "../core/sandbox/description.ts";
 export type ServedSandbox = {
   readonly ready: ReadyMessage;
   readonly description: SandboxDescription;
-  /** Why no events are delivered (decision 71); undefined if events are delivered. */
-  readonly heldBack: string | undefined;
   /** The secrets that variables or files gave to the sandbox (decision 78). */
   readonly given: GivenSecrets;
   readonly adminToken: string;

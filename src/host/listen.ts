@@ -10,7 +10,7 @@ import { printable } from "../core/text.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
 import type { ServeOptions } from "./options.ts";
 import type { Host } from "./hosting.ts";
-import type { SandboxDescription } from "../core/sandbox/description.ts";
+import type { ProcessDescription } from "../core/sandbox/description.ts";
 import { DEFAULT_PORT } from "../core/config/settings.ts";
 
 /** The options of a sandbox that do not depend on its port, and a function that describes it for a port. */
@@ -33,13 +33,9 @@ export type PortlessService = Pick<
   | "calibration"
   | "isAsleep"
 > &
-  ControlTokens & { readonly describe: (port: number, host?: LoopbackHost) => SandboxDescription };
+  ControlTokens & { readonly describe: (port: number, host?: LoopbackHost) => ProcessDescription };
 
-type ListeningSandbox = {
-  readonly listener: Listener;
-  readonly sandbox: Sandbox;
-  readonly description: SandboxDescription;
-};
+type ListeningSandbox = { readonly listener: Listener; readonly sandbox: Sandbox };
 
 export type ControlTokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
@@ -103,10 +99,10 @@ export function createSandboxOnPort(
     port,
     host,
   }: { readonly service: PortlessService; readonly port: number; readonly host?: LoopbackHost },
-): Omit<ListeningSandbox, "listener"> {
+): Sandbox {
   const { describe, ...rest } = service;
   const description = describe(port, host);
-  const sandbox = createSandbox(world, {
+  return createSandbox(world, {
     ...rest,
     ...description.settings,
     addresses: options.listen ?? [],
@@ -117,7 +113,6 @@ export function createSandboxOnPort(
     description,
     version,
   });
-  return { sandbox, description };
 }
 
 /** Listens on a port: an explicit port must be free; an occupied default port moves up, with a message. */
@@ -126,10 +121,10 @@ export async function listenOnPort(
   options: ServeOptions,
   service: PortlessService,
 ): Promise<Outcome<ListeningSandbox, HostFailure>> {
-  let made: Omit<ListeningSandbox, "listener"> | undefined;
+  let sandbox: Sandbox | undefined;
   const makeService = (port: number, host: LoopbackHost) => {
-    made = createSandboxOnPort(context, { ...options, deliveryTls }, { service, port, host });
-    return made.sandbox.service;
+    sandbox = createSandboxOnPort(context, { ...options, deliveryTls }, { service, port, host });
+    return sandbox.service;
   };
   const { world, printer } = context;
   const trusted = await readTrust(world, options);
@@ -149,8 +144,8 @@ export async function listenOnPort(
         printer.trace(
           `warning: browsers, and fetch in programs, refuse port ${port}: the pages and the API cannot be opened there; choose another --port`,
         );
-      if (made === undefined) throw new Error("a listener makes its service");
-      return accept({ listener: listener.value, ...made });
+      if (sandbox === undefined) throw new Error("a listener makes its service");
+      return accept({ listener: listener.value, sandbox });
     }
     if (listener.refusal.reason === "in_use" && port < last) continue;
     return { ok: false, refusal: portFailure(world, port, listener.refusal) };

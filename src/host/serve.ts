@@ -2,6 +2,7 @@
 // of `exec`: cli/sandbox/exec.ts; its secrets from outside: host/given-secrets.ts, sandbox/runtime/seed.ts.
 import { withService, type SandboxSource } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
+import { describeSandbox } from "../sandbox/describe.ts";
 import { signInLink, type PortalAccess } from "../sandbox/runtime/portal-access.ts";
 import { stateFile } from "./folder/files.ts";
 import { watchForLoss } from "./folder/loss.ts";
@@ -73,10 +74,11 @@ function serveFolder<Value>(
   return withService(context, options, source, async ({ service, apiKey, run, stopRequested, isUsed }) => {
     const listening = await listenOnPort(context, options, service);
     if (!listening.ok) return listening;
-    const { listener, sandbox, description } = listening.value;
+    const { listener, sandbox } = listening.value;
     const awake = await retryWhileLocked(sandbox.start);
     if (!awake.ok) return awake;
     const signInUrl = newSignInUrl(sandbox.context.portal);
+    const description = describeSandbox(sandbox.context);
     const { controlToken, adminToken } = source.tokens;
     const ready = readyMessageOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
     run.write(listener.port);
@@ -85,10 +87,9 @@ function serveFolder<Value>(
     const { held } = source;
     const lost = watchForLoss(world, held === undefined ? [] : [stateFile(held.path, "database")], START);
     try {
-      const heldBack = description.heldBack ?? undefined;
       const { given } = source;
       const ending = { stopRequested, stateLost: lost.failure };
-      const served = { ready, description, heldBack, given, adminToken, sandbox, ...ending };
+      const served = { ready, description, given, adminToken, sandbox, ...ending };
       await announce?.(served);
       sandbox.announced();
       return accept(await use(served));

@@ -36,7 +36,7 @@ type StateParts = {
 };
 
 /**
- * Opens or creates the first store. Returns the store, its API key (null if the key was not stored), and why nothing is
+ * Opens or creates the first store. Returns its API key (null if the key was not stored), and why nothing is
  * delivered (undefined if events are delivered).
  */
 export async function openFirstStore(
@@ -63,7 +63,7 @@ export async function openFirstStore(
   // Reads the key again: if the first attempt of this start failed after its commit, it has stored the key of the store
   // that is now found.
   const apiKey = seeded.apiKey ?? confirmed.value?.stores[seeded.id]?.api_key ?? null;
-  return accept({ seeded, apiKey, folderHold });
+  return accept({ apiKey, folderHold });
 }
 
 /**

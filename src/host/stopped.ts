@@ -42,11 +42,7 @@ export async function withStoppedFolder<Value>(
   try {
     return await withService(context, { quiet: true }, source, async ({ service, isUsed }) => {
       isUsed();
-      const { sandbox } = createSandboxOnPort(
-        context,
-        {},
-        { service: { ...service, isAsleep: true }, port: 0 },
-      );
+      const sandbox = createSandboxOnPort(context, {}, { service: { ...service, isAsleep: true }, port: 0 });
       const send = (request: OutboundRequest) => sendWithin(sandbox.service.answer, request);
       try {
         return accept(await use({ origin: localOrigin(0), token, send }));

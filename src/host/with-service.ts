@@ -3,7 +3,7 @@ import type { Erasure } from "../store/erasures.ts";
 import type { StoreMaker } from "../sandbox/runtime/seed.ts";
 import { snapshotsInMemory } from "../sandbox/snapshot/storage.ts";
 import type { GuestWorld } from "../world.ts";
-import { describeSandbox } from "./description.ts";
+import { describeProcess } from "./description.ts";
 import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
 import { snapshotsIn } from "./folder/snapshots.ts";
@@ -60,7 +60,7 @@ export async function withService<Value>(
     const found = { held, store, maker, given, credentials: credentials.value, forgetStore };
     const first = await openFirstStore(context, options, found);
     if (!first.ok) return first;
-    const { seeded, apiKey, folderHold } = first.value;
+    const { apiKey, folderHold } = first.value;
     const stop = Promise.withResolvers<void>();
     const run = createRunFile(context, held, { store, report: failures.report });
     const service: PortlessService = {
@@ -80,8 +80,7 @@ export async function withService<Value>(
         const { calibrationPath, readCalibration } = await import("./folder/calibration-record.ts");
         return readCalibration(world, calibrationPath(world, held?.path));
       },
-      describe: (port, host) =>
-        describeSandbox(context, options, { port, host, place, seeded, store, masterKey, folderHold }),
+      describe: (port, host) => describeProcess(context, options, { port, host, place, store, masterKey }),
     };
     const isUsed = (): void => void (end = store.close);
     return await use({ service, apiKey, run, stopRequested: stop.promise, isUsed });

@@ -10,7 +10,7 @@ import type { Store } from "../store/store.ts";
 import type { HostedEnv } from "./env.ts";
 import { openRequestLog } from "./request-log.ts";
 import { consoleStream, type WorkerWorld } from "./world.ts";
-import type { SandboxDescription } from "../core/sandbox/description.ts";
+import type { ProcessDescription } from "../core/sandbox/description.ts";
 
 /**
  * The parts that differ between the sandboxes of a hosted service: the sandbox of a store, of the index, and of no
@@ -30,7 +30,7 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: P
   const { SETTINGS, CONTROL_TOKEN, ADMIN_TOKEN } = env;
   const failures = createFailureLog(world, { format: "text", stream: consoleStream });
   const requests = openRequestLog(world, { connection, store, report: failures.report });
-  const description = describe(SETTINGS, store);
+  const description = describe(SETTINGS);
   const sandbox = createSandbox(world, {
     ...description.settings,
     ...storeMakerOf(env),
@@ -91,26 +91,19 @@ export function storeMakerOf({ MASTER_KEY }: Pick<HostedEnv, "MASTER_KEY">) {
   };
 }
 
-/** The description of a sandbox, apart from its first store, which `describeSandbox` adds. */
-function describe(settings: HostedSettings, store: Store): SandboxDescription {
+/** The description of the service, as the process of each of its sandboxes. */
+function describe(settings: HostedSettings): ProcessDescription {
   const { port, origin, rateLimit, allowTargets, dataDir, logFile, pid, startedAt, version } = settings;
   return {
     baseUrl: `${origin}/v1`,
     portalUrl: null,
     checkoutOrigin: origin,
-    merchantId: "",
-    storeId: "",
-    storeName: "",
-    signingSecret: "",
     dataDir,
     ephemeral: false,
-    instanceId: store.instance.id() ?? "",
     pid,
     version,
     startedAt,
     logFile,
-    heldBack: settings.folderHold,
-    activeFaults: 0,
     settings: {
       ...servedSettingsOf({
         port,

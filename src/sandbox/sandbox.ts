@@ -37,7 +37,7 @@ import type { SnapshotStorage } from "./snapshot/storage.ts";
 import { holdOfStore } from "./runtime/home.ts";
 import { resolvesWithin, createStoreGate } from "./runtime/store-gate.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
-import type { SandboxDescription } from "../core/sandbox/description.ts";
+import type { ProcessDescription } from "../core/sandbox/description.ts";
 import type { ServedSettings } from "../core/config/settings.ts";
 
 export type SandboxOptions = Omit<
@@ -65,7 +65,7 @@ export type SandboxOptions = Omit<
   readonly controlToken: string;
   /** The admin token, which permits only actions of the administrator. */
   readonly adminToken: string;
-  readonly description: SandboxDescription;
+  readonly description: ProcessDescription;
   /** Called when a caller of the control API asks the sandbox to stop. */
   readonly requestStop: () => void;
   /** The version of the program, for the control API. */

@@ -52,9 +52,9 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
       await printer.result(ready, () => readyBanner(context, ready));
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
-    use: ({ ended, stateLost, heldBack }) => {
-      if (heldBack !== undefined) warnHeldBack(context, heldBack);
-      return Promise.race([stopped, ended, stateLost]);
+    use: (hosted) => {
+      warnHeldBack(context, hosted);
+      return Promise.race([stopped, hosted.ended, hosted.stateLost]);
     },
   });
   const end = unwrap(served);

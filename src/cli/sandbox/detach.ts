@@ -24,14 +24,13 @@ import { readyBanner, readyLineProblem, warnHeldBack } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import type { StartOptions } from "./serving-options.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
+import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
 type StartMessage =
   | {
       readonly ready: ReadyMessage;
-      readonly heldBack?: string;
+      readonly description: SandboxDescription;
       readonly notes: readonly string[];
-      readonly ownSecrets?: number | undefined;
-      readonly activeFaults: number;
     }
   | { readonly problem: Problem };
 
@@ -99,14 +98,13 @@ async function useLive(
   }
   const signInUrl = await newSignInUrl(context.world, live);
   const ready = readyMessageOfRunning(context, { ...live, signInUrl });
-  if (description.heldBack !== null) warnHeldBack(context, description.heldBack);
+  warnHeldBack(context, description);
   noteTarget(context, "folder");
   return context.printer.result(ready, () =>
     readyBanner(context, ready, {
       running: { detached: description.logFile },
       given,
-      ownSecrets: description.ownSecrets,
-      activeFaults: description.activeFaults,
+      description,
     }),
   );
 }
@@ -145,13 +143,12 @@ async function startDetached(
     readyBanner(context, startMessage.ready, {
       running: { detached: logFile },
       given,
-      ownSecrets: startMessage.ownSecrets,
-      activeFaults: startMessage.activeFaults,
+      description: startMessage.description,
     }),
   );
   if (world.isResultLost()) throw new Refused(readyLineProblem());
   noteTarget(context, "folder");
-  if (startMessage.heldBack !== undefined) warnHeldBack(context, startMessage.heldBack);
+  warnHeldBack(context, startMessage.description);
   await started.release();
   return exitCode;
 }
@@ -228,16 +225,9 @@ export async function serveDetached(
   const configured = unwrap(await settingsWithConfig(place, options));
   const served = await serveSandbox(place, configured, {
     place: { folder, log: world.stderr, logFile: starter.logFile },
-    announce: async ({ ready, description, heldBack }) => {
+    announce: async ({ ready, description }) => {
       if (isStopped) throw new Refused(interruptedProblem(" before it was ready"));
-      const { ownSecrets, activeFaults } = description;
-      const startMessage: StartMessage = {
-        ready,
-        notes,
-        ownSecrets,
-        activeFaults,
-        ...(heldBack === undefined ? {} : { heldBack }),
-      };
+      const startMessage: StartMessage = { ready, description, notes };
       // The starter releases this process after it has printed the ready line.
       if (!(await starter.notify(JSON.stringify(startMessage)))) throw new Refused(abandonedProblem());
     },

@@ -5,6 +5,7 @@ import { programName, fieldLines, secretText, type Field } from "../printer.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import type { GivenSecrets } from "../../host/given-secrets.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
+import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
 /**
  * The problem of a start whose ready line could not be printed. The sandbox was stopped, because no user could reach
@@ -36,15 +37,12 @@ export function readyBanner(
   {
     running = "foreground",
     given: { apiKey, signingSecret, controlToken } = {},
-    ownSecrets = 0,
-    activeFaults = 0,
+    description: { ownSecrets = 0, activeFaults } = { activeFaults: 0 },
   }: {
     readonly running?: RunMode;
-    /** The number of active faults (decision 94). */
-    readonly activeFaults?: number;
     /** Secrets from the environment. They are not shown, because banners often end up in logs. */
     readonly given?: Partial<Pick<GivenSecrets, "apiKey" | "signingSecret" | "controlToken">>;
-    readonly ownSecrets?: number | undefined;
+    readonly description?: Pick<SandboxDescription, "ownSecrets" | "activeFaults">;
   } = {},
 ): string {
   const { style, isJobLog } = printer;
@@ -112,6 +110,6 @@ export function ownSecretsText(count: number): string {
 }
 
 /** Warns that a copied or moved state delivers nothing (decision 71). */
-export function warnHeldBack({ printer }: Context, why: string): void {
-  printer.trace(`warning: no events are delivered: ${why}`);
+export function warnHeldBack({ printer }: Context, { heldBack }: Pick<SandboxDescription, "heldBack">): void {
+  if (heldBack !== null) printer.trace(`warning: no events are delivered: ${heldBack}`);
 }

@@ -56,14 +56,13 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
   const ids = isTerminal(world.stderr) ? { shownId: shortId } : {};
   const served = await serveSandbox(context, configured, {
     place: { folder, log: world.stderr, ...ids },
-    announce: async ({ ready, description: { ownSecrets, activeFaults }, given }) => {
-      await printer.result(ready, () => readyBanner(context, ready, { given, ownSecrets, activeFaults }));
+    announce: async ({ ready, description, given }) => {
+      await printer.result(ready, () => readyBanner(context, ready, { given, description }));
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
     use: async (sandbox) => {
-      const { heldBack } = sandbox;
       if (options.ephemeral !== true) noteTarget(context, "folder");
-      if (heldBack !== undefined) warnHeldBack(context, heldBack);
+      warnHeldBack(context, sandbox.description);
       await untilAskedToStop(sandbox, stopped);
     },
   });

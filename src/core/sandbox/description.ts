@@ -37,6 +37,21 @@ export const sandboxDescription = z.object({
 /** A sandbox's description of itself; its API key is shown only once (decision 15). */
 export type SandboxDescription = DomainOf<typeof sandboxDescription>;
 
+/** The part about the serving process; the other part is in the database of the sandbox. */
+export type ProcessDescription = Pick<
+  SandboxDescription,
+  | "baseUrl"
+  | "portalUrl"
+  | "checkoutOrigin"
+  | "dataDir"
+  | "ephemeral"
+  | "pid"
+  | "version"
+  | "startedAt"
+  | "logFile"
+  | "settings"
+>;
+
 /**
  * Parses the answer of `describeSandbox` without loading the table of all operations; undefined if the answer is
  * invalid.

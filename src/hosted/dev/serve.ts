@@ -53,8 +53,8 @@ type RunningService = {
   readonly ended: Promise<void>;
   /** Resolves if the folder or the list of the stores was deleted or replaced. */
   readonly stateLost: Promise<HostFailure>;
-  /** Why no events are delivered; undefined if events are delivered. */
-  readonly heldBack: string | undefined;
+  /** Why no events are delivered; null if events are delivered. */
+  readonly heldBack: string | null;
 };
 
 /** The folder of a hosted service, and the functions that run while it is served. */
@@ -146,8 +146,7 @@ async function serveAt<Value>(
     lost = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START);
     await purpose.announce(ready.value);
     const ended = ran.then(() => undefined);
-    const heldBack = service.folderHold ?? undefined;
-    return accept(await purpose.use({ ended, stateLost: lost.failure, heldBack }));
+    return accept(await purpose.use({ ended, stateLost: lost.failure, heldBack: service.folderHold }));
   } finally {
     lost?.stop();
     ending.abort();

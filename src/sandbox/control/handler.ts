@@ -12,7 +12,7 @@ import type { NamedSnapshotsContext } from "../snapshot/named.ts";
 import type { PortalAccess } from "../runtime/portal-access.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 import type { EndpointsContext } from "../webhook/endpoints.ts";
-import type { SandboxDescription } from "../../core/sandbox/description.ts";
+import type { ProcessDescription } from "../../core/sandbox/description.ts";
 
 /** The dependencies of the operations, including the timers that must be updated after a clock move. */
 export type OperationContext = ClockContext &
@@ -32,7 +32,7 @@ export type OperationContext = ClockContext &
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
     /** Why the whole folder delivers nothing (decision 71); undefined if it delivers. */
     readonly folderHold: string | undefined;
-    readonly description: SandboxDescription;
+    readonly description: ProcessDescription;
     /** The sessions and sign-in codes of the portal. */
     readonly portal: PortalAccess;
     /** Stops this sandbox as a stop signal does. */

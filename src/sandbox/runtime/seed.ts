@@ -29,16 +29,6 @@ const SEEDED_PRICES: readonly Price[] = [
   price("price_bento", "A bento box", { amountMinor: 1200, currency: "JPY", paymentMethod: "alipay_plus" }),
 ];
 
-/**
- * A store for display, with its secrets. `apiKey` is null unless the store is new or the key was given, because only
- * the hash is stored.
- */
-export type SeededStore = StoreWithMerchant & {
-  readonly name: string;
-  readonly apiKey: string | null;
-  readonly signingSecret: string;
-};
-
 /** Given secrets of a store; an undefined secret is generated. */
 type GivenSecrets = {
   readonly apiKey: string | undefined;
@@ -48,7 +38,14 @@ type GivenSecrets = {
 /** Why the first store is refused: its signing secret cannot be decrypted, or its secrets are not the given secrets. */
 export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret";
 
-export type NewStore = SeededStore & { readonly apiKey: string };
+export type NewStore = StoreWithMerchant & {
+  readonly name: string;
+  readonly apiKey: string;
+  readonly signingSecret: string;
+};
+
+/** The first store. `apiKey` is null unless the store is new or the key was given, because only the hash is stored. */
+type FirstStore = { readonly id: string; readonly apiKey: string | null };
 
 /** The given values of a new store; other values are generated or defaults. */
 type GivenStore = {
@@ -95,22 +92,18 @@ export async function seed(
   store: Store,
   maker: StoreMaker,
   before: SeedHook = () => accept([]),
-): Promise<Outcome<SeededStore, SeedRefusal | Refusal>> {
+): Promise<Outcome<FirstStore, SeedRefusal | Refusal>> {
   return store.write(() => {
-    const first = store.stores.first();
-    const shown = first && showStore(store, first, maker);
-    if (shown !== undefined && !shown.ok) return shown;
+    const refusal = refusalOfFirstStore(store, maker);
+    if (refusal !== undefined) return { ok: false, refusal };
     // A state that was started before keeps its instance id.
     if (store.instance.id() === undefined) store.instance.renew(maker.world.freshId());
     const made = before();
     if (!made.ok) return made;
-    const now = store.stores.first();
-    if (now === undefined) return accept(insertStore(store, maker));
-    const name = store.stores.details(now.id)?.store ?? "";
-    if (shown !== undefined) return accept({ ...shown.value, name });
-    const fresh = made.value.find(({ id }) => id === now.id);
-    if (fresh === undefined) throw new Error("the first store existed before, or was just created");
-    return accept(fresh);
+    const first = store.stores.first();
+    if (first === undefined) return accept(insertStore(store, maker));
+    const known = made.value.find(({ id }) => id === first.id) ?? maker.given;
+    return accept({ id: first.id, apiKey: known?.apiKey ?? null });
   });
 }
 
@@ -120,27 +113,18 @@ export async function seed(
  */
 export function refusalOfFirstStore(
   store: Store,
-  maker: Pick<StoreMaker, "masterKey" | "given">,
+  { masterKey, given = NOT_GIVEN }: Pick<StoreMaker, "masterKey" | "given">,
 ): SeedRefusal | undefined {
   const first = store.stores.first();
-  const shown = first && showStore(store, first, maker);
-  return shown === undefined || shown.ok ? undefined : shown.refusal;
-}
-
-function showStore(
-  store: Store,
-  { id, merchantId }: StoreWithMerchant,
-  { masterKey, given = NOT_GIVEN }: Pick<StoreMaker, "masterKey" | "given">,
-): Outcome<Omit<SeededStore, "name">, SeedRefusal> {
-  const { apiKey = null } = given;
-  const sealed = store.signingSecrets.current(id);
+  if (first === undefined) return undefined;
+  const { apiKey } = given;
+  const sealed = store.signingSecrets.current(first.id);
   const signingSecret = sealed && openSecret(sealed, masterKey);
-  if (signingSecret === undefined) return { ok: false, refusal: "master_key" };
-  if (apiKey !== null && store.credentials.byApiKey(apiKey)?.storeId !== id)
-    return { ok: false, refusal: "other_api_key" };
-  if (given.signingSecret !== undefined && given.signingSecret !== signingSecret)
-    return { ok: false, refusal: "other_signing_secret" };
-  return accept({ id, merchantId, apiKey, signingSecret });
+  if (signingSecret === undefined) return "master_key";
+  if (apiKey !== undefined && store.credentials.byApiKey(apiKey)?.storeId !== first.id)
+    return "other_api_key";
+  const isOther = given.signingSecret !== undefined && given.signingSecret !== signingSecret;
+  return isOther ? "other_signing_secret" : undefined;
 }
 
 /**

@@ -1,0 +1,39 @@
+import { openSecret } from "../core/webhook/sealed-secret.ts";
+import type { ProcessDescription, SandboxDescription } from "../core/sandbox/description.ts";
+import type { ServiceContext } from "./context.ts";
+import type { World } from "../world.ts";
+import { countFaults } from "./fault/active.ts";
+import { countOwnSecrets } from "./webhook/endpoint-secrets.ts";
+import { holdOfSandbox } from "./runtime/home.ts";
+
+type DescribedContext = Pick<ServiceContext, "store"> & {
+  readonly world: Pick<World, "now">;
+  readonly masterKey: Uint8Array;
+  /** Why nothing is delivered from the whole folder (decision 71). */
+  readonly folderHold: string | undefined;
+  readonly description: ProcessDescription;
+};
+
+/** The first store of a Worker's object whose store is not there. */
+const NO_STORE = { id: "", merchantId: "", store: "" };
+
+/** The description of a sandbox at this moment: its process, and what its database contains. */
+export function describeSandbox(context: DescribedContext): SandboxDescription {
+  const { description, store, masterKey } = context;
+  const first = store.stores.details(store.stores.first()?.id ?? "") ?? NO_STORE;
+  const { id: storeId, merchantId, store: storeName } = first;
+  const sealed = store.signingSecrets.current(storeId);
+  const revoked = store.credentials.of(storeId).filter(({ revokedAt }) => revokedAt !== null);
+  return {
+    ...description,
+    merchantId,
+    storeId,
+    storeName,
+    signingSecret: (sealed && openSecret(sealed, masterKey)) ?? "",
+    ownSecrets: countOwnSecrets(store, storeId),
+    revokedKeyEnds: revoked.map(({ lastFour }) => lastFour),
+    instanceId: store.instance.id() ?? "",
+    heldBack: holdOfSandbox(context) ?? null,
+    activeFaults: countFaults(context),
+  };
+}
