@@ -1,0 +1,66 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { brotliDecompressSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { createHarness } from "../support/harness.ts";
+import { askPortal, portalHost, signIn } from "../support/portal-sign-in.ts";
+import { textOf } from "../support/portal.ts";
+
+/** A folder of the version before, with a snapshot, and what that version told of it. */
+type Previous = {
+  /** The files of the state folder in base64, by their paths. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly explained: Readonly<Record<string, object>>;
+  readonly endpoints: { readonly endpoints: readonly object[] };
+  /** The sections of each request's page, and the reason on each endpoint's page, by language and path. */
+  readonly pages: Readonly<Record<string, readonly string[]>>;
+  readonly states: Readonly<Record<string, readonly string[]>>;
+};
+
+const PACKED = join(import.meta.dirname, "../../fixtures/previous-version.json.br");
+const PREVIOUS = JSON.parse(brotliDecompressSync(readFileSync(PACKED)).toString()) as Previous;
+/** Rules and decisions follow, whose words may change. */
+const AFTER_PARTS = / (?:Rule|Decision|Help|接口规则|本沙箱约定|解决办法) .*$/s;
+
+test("a folder and a snapshot of the version before tell the same stories, in both languages", async () => {
+  const harness = createHarness();
+  for (const [name, content] of Object.entries(PREVIOUS.files)) {
+    const path = join(harness.cwd, ".checkout", name);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(path, Buffer.from(content, "base64"), { mode: 0o600 });
+  }
+  const sandbox = await harness.start(["--port", "0", "--adopt"]);
+  const json = async (...words: string[]): Promise<Record<string, unknown>> => {
+    const { code, stdout, stderr } = await harness.run([...words, "--json"]);
+    expect([words, code, stderr]).toEqual([words, 0, ""]);
+    return JSON.parse(stdout) as Record<string, unknown>;
+  };
+  for (const [id, before] of Object.entries(PREVIOUS.explained))
+    expect(await json("explain", id)).toEqual({ ...before, fact: null });
+  const { cookie } = await signIn(harness, sandbox, "merchant");
+  const pageAt = async (place: string): Promise<string> => {
+    const [language = "", path = ""] = place.split(" ");
+    const headers = {
+      Authorization: "",
+      Host: portalHost(sandbox),
+      Cookie: cookie,
+      "Accept-Language": language,
+    };
+    const address = `/portal/${sandbox.ready.store_id}${path}`;
+    return String((await askPortal(sandbox, { path: address, headers })).body);
+  };
+  for (const [place, [before = ""]] of Object.entries(PREVIOUS.pages)) {
+    const [, why = ""] = /(<section>.*?<\/section>)/s.exec(await pageAt(place)) ?? [];
+    expect([place, textOf(why).replace(AFTER_PARTS, "")]).toEqual([place, before.replace(AFTER_PARTS, "")]);
+  }
+  const checkEndpoints = async (): Promise<void> => {
+    expect((await json("endpoints", "list"))["endpoints"]).toMatchObject(PREVIOUS.endpoints.endpoints);
+    for (const [place, before] of Object.entries(PREVIOUS.states)) {
+      const found = [...(await pageAt(place)).matchAll(/<span class="hint why">.*?<\/span>/gs)];
+      expect([place, found.map(([html]) => textOf(html))]).toEqual([place, before]);
+    }
+  };
+  await checkEndpoints();
+  await json("snapshots", "restore", "before", "--trust", "--adopt");
+  await checkEndpoints();
+});
