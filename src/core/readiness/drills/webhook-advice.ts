@@ -1,4 +1,7 @@
 import { english, type Words } from "../../language.ts";
+import { DELIVERY_CAUSES, OTHER_CAUSE } from "../../explain/delivery-sentences.ts";
+import type { ConnectionFault } from "../../network/connection-fault.ts";
+import type { DeliveryError } from "../../webhook/delivery.ts";
 import type { DrillSentence } from "../drill-sentences.ts";
 
 const VERIFY_RAW = [
@@ -303,39 +306,6 @@ export const DRILL_CAUSES = {
     "It listens on the other loopback address: 127.0.0.1 and [::1] are two addresses. Give the endpoint the address on which it listens, or localhost.",
     "接收端监听在另一个本机回环地址上：127.0.0.1 与 [::1] 是两个地址。请把接收端设为它监听的地址，或使用 localhost。",
   ],
-  no_address: [
-    "Its host name has no address. Is the name spelled right, and known to this machine?",
-    "该主机名没有对应的地址。名称是否正确，本机能否解析？",
-  ],
-  intercepted: [
-    "A library in this process answered in place of the network, such as nock or MSW. Let requests to this address pass: nock.enableNetConnect(), or passthrough() of MSW.",
-    "本进程中的某个库（如 nock 或 MSW）拦截了请求。请放行该地址：nock.enableNetConnect()，或 MSW 的 passthrough()。",
-  ],
-  untrusted_certificate: [
-    "Its certificate was not issued by a certificate authority that the sandbox trusts. Name its CA with checkout endpoints add URL --ca FILE, or with --ca of sandbox start.",
-    "证书不是由沙箱信任的证书颁发机构签发的。请用 checkout endpoints add URL --ca FILE 指定其 CA，或在 sandbox start 使用 --ca。",
-  ],
-  wrong_certificate: [
-    "Its certificate is not valid for this address or at this time; the error says which. Issue a certificate for the host of the endpoint.",
-    "证书对该地址或当前时间无效，具体见错误信息。请为接收端的主机名重新签发证书。",
-  ],
-  speaks_no_tls: [
-    "It does not speak TLS on this port: give the endpoint an address with http.",
-    "该端口不使用 TLS：请把接收端的地址改为 http。",
-  ],
-  no_tls: [
-    "No TLS connection was established; the error says why. Check the versions, ciphers and client certificates that the receiver requires.",
-    "未能建立 TLS 连接，原因见错误信息。请检查接收端要求的 TLS 版本、加密套件和客户端证书。",
-  ],
-  expects_tls: [
-    "It expects TLS on this port, and closes connections with http: give the endpoint an address with https.",
-    "该端口要求 TLS，http 连接会被关闭：请把接收端的地址改为 https。",
-  ],
-  no_connection: ["No connection was established; the error says why.", "未能建立连接，原因见错误信息。"],
-  no_valid_answer: [
-    "Its answer is not a valid answer of HTTP/1.1, or is too large; the error says why. Perhaps another program listens there.",
-    "响应不是有效的 HTTP/1.1 响应，或者过大，原因见错误信息。监听该端口的可能是其他程序。",
-  ],
   forbidden: [
     "The sandbox does not send to that address: it is not a loopback address, and no --allow-target names it.",
     "沙箱不会向该地址发送：它不是本机回环地址，也没有用 --allow-target 允许。",
@@ -366,21 +336,37 @@ export const DRILL_NOTES = {
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 
-/** The code of a cause. */
-export type DrillCause = keyof typeof DRILL_CAUSES;
+/** The code of a cause: of the drill, or of a delivery that got no answer. */
+export type DrillCause = keyof typeof DRILL_CAUSES | `connection:${ConnectionFault | DeliveryError}`;
 /** The code of a note. */
 export type DrillNote = keyof typeof DRILL_NOTES;
 
 /** All causes and notes, with the endpoint's id as a value where they mention it. */
 export function adviceSentences(): readonly DrillSentence[] {
-  return Object.values<Words>({ ...DRILL_CAUSES, ...DRILL_NOTES }).map((words): DrillSentence => {
+  const own = Object.values<Words>({ ...DRILL_CAUSES, ...DRILL_NOTES }).map((words): DrillSentence => {
     const [text, chinese] = words;
     if (!text.includes(ENDPOINT)) return words;
     return (id) => [text.replaceAll(ENDPOINT, id), chinese.replaceAll(ENDPOINT, id)];
   });
+  const whole = [...DELIVERY_CAUSES].filter(([, { words }]) => words.length === 0);
+  return [...own, ...whole.map(([code]) => connectionWords(code))];
 }
 
 /** A cause or a note in English, with the commands for the drilled endpoint. */
 export function adviceText(code: DrillCause | DrillNote, endpointId: string): string {
-  return english({ ...DRILL_CAUSES, ...DRILL_NOTES }[code]).replaceAll(ENDPOINT, endpointId);
+  return english(wordsOf(code)).replaceAll(ENDPOINT, endpointId);
+}
+
+function wordsOf(code: DrillCause | DrillNote): Words {
+  if (code in DRILL_CAUSES || code in DRILL_NOTES)
+    return { ...DRILL_CAUSES, ...DRILL_NOTES }[code as DrillNote];
+  return connectionWords(code.slice(CONNECTION.length));
+}
+
+const CONNECTION = "connection:";
+
+/** The sentence of a delivery's cause, as a whole sentence. */
+function connectionWords(code: string): Words {
+  const [text, chinese] = (DELIVERY_CAUSES.get(code) ?? OTHER_CAUSE).words();
+  return [`${text.charAt(0).toUpperCase()}${text.slice(1)}.`, `${chinese}。`];
 }

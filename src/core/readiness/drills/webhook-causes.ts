@@ -161,7 +161,7 @@ function causeOf(name: CaseName, pattern: AnswerPattern): DrillCause {
     case "limited":
       return "rate_limited";
     case "lost":
-      return LOST_CAUSES[pattern.faultOf(name) ?? "closed"] ?? "drops_connection";
+      return whyLost(pattern.faultOf(name));
     case "forbidden":
       return "forbidden";
     case "unsent":
@@ -173,42 +173,24 @@ function causeOf(name: CaseName, pattern: AnswerPattern): DrillCause {
 function whyUnreachable(name: CaseName, { faultOf, answered }: AnswerPattern): DrillCause {
   const fault = faultOf(name);
   if (fault === "refused") return answered.length > 0 ? "went_away" : "unreachable";
-  return (fault && UNREACHABLE_CAUSES[fault]) ?? "no_connection";
+  return fault === "elsewhere" ? "other_loopback" : `connection:${fault ?? "unreachable"}`;
 }
 
-type CausesOfFaults = Readonly<Partial<Record<ConnectionFault | "elsewhere", DrillCause>>>;
+/** Why a connection ended without a valid answer. */
+function whyLost(fault: ReturnType<AnswerPattern["faultOf"]>): DrillCause {
+  if (fault === undefined || fault === "elsewhere" || BROKEN_OFF.has(fault)) return "drops_connection";
+  return `connection:${UNREADABLE.has(fault) ? "bad_answer" : fault}`;
+}
 
-const UNREACHABLE_CAUSES: CausesOfFaults = {
-  elsewhere: "other_loopback",
-  no_address: "no_address",
-  intercepted: "intercepted",
-  tls_untrusted: "untrusted_certificate",
-  tls_wrong_name: "wrong_certificate",
-  tls_expired: "wrong_certificate",
-  tls_not_yet_valid: "wrong_certificate",
-  tls_not_spoken: "speaks_no_tls",
-  tls_version: "no_tls",
-  tls_no_agreement: "no_tls",
-  tls_client_certificate: "no_tls",
-  tls_closed: "no_tls",
-  tls_silent: "no_tls",
-  tls_failed: "no_tls",
-};
-
-/** The causes of lost answers other than a connection that was closed. */
-const LOST_CAUSES: CausesOfFaults = {
-  expects_tls: "expects_tls",
-  tls_closed: "no_tls",
-  tls_failed: "no_tls",
-  tls_client_certificate: "no_tls",
-  head_too_large: "no_valid_answer",
-  body_too_large: "no_valid_answer",
-  invalid_head: "no_valid_answer",
-  invalid_body: "no_valid_answer",
-  http2: "no_valid_answer",
-  not_http: "no_valid_answer",
-  upgrade: "no_valid_answer",
-};
+const BROKEN_OFF: ReadonlySet<ConnectionFault> = new Set<ConnectionFault>([
+  "silent",
+  "closed",
+  "unfinished_head",
+  "unfinished_body",
+  "slow_body",
+]);
+/** Their own sentences quote the answer. */
+const UNREADABLE: ReadonlySet<ConnectionFault> = new Set<ConnectionFault>(["invalid_body", "not_http"]);
 
 /** Why an invalid request was answered with 2xx. */
 function whyTaken(name: CaseName, pattern: AnswerPattern): DrillCause {
