@@ -124,11 +124,6 @@ export function runOptions(budget: string): readonly Option[] {
       "timeout of each run of --create (default: 2m)",
       parseDuration,
     ),
-    repeatedOption(
-      "--checkout <id|order_id>",
-      `unpaid checkout that your shop created, if it has no --create; repeatable, up to ${MAX_NAMED}`,
-      accept<string>,
-    ),
     valueOption(
       "--budget <duration>",
       `time after which no new history starts (default: ${budget})`,
@@ -149,6 +144,15 @@ export function runOptions(budget: string): readonly Option[] {
     ),
     switchOption("--all", "also show the steps that passed"),
   ];
+}
+
+/** For parts that need no creates. */
+export function checkoutOption(): Option {
+  return repeatedOption(
+    "--checkout <id|order_id>",
+    `unpaid checkout that your shop created, if it has no --create; repeatable, up to ${MAX_NAMED}`,
+    accept<string>,
+  );
 }
 
 /** The older name of `--create`, in the part on creates. */

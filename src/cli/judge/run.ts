@@ -34,7 +34,14 @@ import { answered, callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import { runWithSpinner } from "../target/waiting.ts";
 import { endpointOf } from "./endpoint.ts";
-import { clientCommandOption, keptOptions, runOptions, SHOP_RULES, type RunOptions } from "./options.ts";
+import {
+  checkoutOption,
+  clientCommandOption,
+  keptOptions,
+  runOptions,
+  SHOP_RULES,
+  type RunOptions,
+} from "./options.ts";
 import { orderIdsOfShop, orderSource } from "./orders.ts";
 import { runJson, runText, type RunReport } from "./report.ts";
 import { describeShop, type ShopDescription } from "./section.ts";
@@ -68,7 +75,7 @@ export function registerChecklistRun(group: Group): void {
         `checkout checklist run --create "node create-order.js" --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --return-url http://localhost:3000/thanks`,
         "checkout checklist run --only return_same_moment --json",
       ],
-      options: runOptions(durationText(BUDGET_MS)),
+      options: [...runOptions(durationText(BUDGET_MS)), checkoutOption()],
       ...SHOP_RULES,
       run: (context, options) => runChecked(context, options, ALL_PARTS),
     },
@@ -131,7 +138,7 @@ function partSpec({
     summary,
     exitCodes: EXIT_CODES,
     examples,
-    options: [...runOptions(durationText(BUDGET_MS)), ...(isOfClient ? [clientCommandOption()] : [])],
+    options: [...runOptions(durationText(BUDGET_MS)), isOfClient ? clientCommandOption() : checkoutOption()],
     conflicts: [...SHOP_RULES.conflicts, ...(isOfClient ? ([["clientCommand", "create"]] as const) : [])],
     run: (context: Context, { clientCommand, ...options }: RunOptions) =>
       runChecked(
