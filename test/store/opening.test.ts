@@ -357,3 +357,42 @@ test("a copy that VACUUM INTO made of an open database, laid over it after a kil
     expect([kind.name, found.ok || found.refusal.reason]).toEqual([kind.name, "foreign_log"]);
   }
 });
+
+test("a process that is slow to record its opening leaves a newer one's log its own, at whatever step both are killed", () => {
+  const from = closedWith([1]);
+  const holder = openLine(from);
+  holder.write([2]);
+  const slow = openWatchedDatabase(from, { kind: KIND });
+  if (!slow.ok) throw new Error(slow.refusal.message);
+  const copies: string[] = [];
+  const kill = (): void => {
+    const path = join(tempFolder(), "killed.db");
+    copy(from, path);
+    copies.push(path);
+  };
+  let others = 0;
+  const outcome = slow.value.tie.make((work) => {
+    slow.value.connection.transaction(work).immediate();
+    kill();
+    // Another process opens the database, ties the log, and begins it anew.
+    const other = openLine(from);
+    for (let commits = 0; commits < 3; commits += 1) {
+      other.connection.pragma("wal_checkpoint(PASSIVE)");
+      other.write([100 + (others += 1)]);
+      kill();
+    }
+    other.close();
+    return true;
+  });
+  kill();
+  expect([outcome, copies.length]).toEqual([true, 9]);
+  holder.write([3]);
+  kill();
+  slow.value.close();
+  holder.close();
+  const found = copies.map((path) => openOutcome(path));
+  expect(found.map((rows) => (typeof rows === "string" ? rows : rows.slice(0, 2)))).toEqual(
+    copies.map(() => [1, 2]),
+  );
+  expect(found.at(-1)).toEqual([1, 2, 3, 101, 102, 103, 104, 105, 106]);
+});

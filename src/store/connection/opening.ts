@@ -73,7 +73,7 @@ export function judgeLog(path: string, firstVersion: number): LogVerdict {
   let before = "";
   for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
     const found = lookAt(path);
-    const verdict = verdictOn(path, found, firstVersion);
+    const verdict = verdictOn(found, firstVersion);
     const seen = JSON.stringify(found);
     if (verdict === "own" || seen === before) return verdict;
     before = seen;
@@ -107,22 +107,19 @@ function lookAt(path: string) {
   };
 }
 
-function verdictOn(path: string, { openings, version, page, log }: Look, firstVersion: number): LogVerdict {
+function verdictOn({ openings, version, page, log }: Look, firstVersion: number): LogVerdict {
   if (log === "") return "own";
   if (openings === undefined) return version < firstVersion ? "own" : "unknown";
   // Without a whole frame nothing is replayed.
   if (log.length < 2 * (LOG_HEADER_BYTES + FRAME_HEADER_BYTES + openings.length)) return "own";
   const { marks, salt } = openings;
+  if (!marks.some((mark) => mark === ANY || page.includes(mark))) return "unknown";
   const last = marks.at(-1)?.slice(0, ID_DIGITS) ?? ANY;
-  if (!marks.some((mark) => mark === ANY || page.includes(mark))) {
-    // A killed process has copied its own mark into the database, but not yet written it into the file of openings.
-    const at = page.indexOf(last) - ID_DIGITS;
-    const isNext = at >= 0 && hasInLog(path, page.slice(at, at + 2 * ID_DIGITS));
-    return isNext ? "own" : "unknown";
-  }
   const isLater = salt !== null && (saltOf(log) - salt) >>> 0 < MAX_RESTARTS;
   return isLater || log.includes(last) ? "own" : "other";
 }
+
+type Checkpoint = { readonly busy: number; readonly log: number; readonly checkpointed: number };
 
 /** What ties the log to the database before the first commit that changes a row. */
 export type Tie = {
@@ -165,25 +162,30 @@ export function createTie(
   let [commits, isTied] = [0, false];
   let opened: Openings | undefined;
 
-  /** Changes the row; before that, the file of openings must end with the row's present mark. */
+  /** Changes the row. Before that, the file of openings names each mark that the database file may have from then on. */
   const renew = (): void => {
     const row = select.get();
     if (row === undefined) throw new Error(`${path} has lost the row of log_mark`);
-    const present = row.opening + row.before;
-    const [known, salt] = [readOpenings(path), currentSalt()];
-    const earlier = salt === null ? [] : (known?.marks ?? [ANY]);
-    const marks = [...earlier.filter((mark) => mark !== present), present];
+    const [present, next] = [row.opening + row.before, row.next + row.opening];
+    const salt = currentSalt();
+    const earlier = salt === null ? [] : (readOpenings(path)?.marks ?? [ANY]);
+    const marks = [...earlier.filter((mark) => mark !== present), present, next];
     opened = { ...placeOfMark(connection), salt, marks };
-    if (known?.marks.at(-1) !== present || known.offset !== opened.offset) write(opened);
+    write(opened);
     update.run(Buffer.from(row.next, "hex"));
-    opened = { ...opened, marks: [...marks, row.next + row.opening] };
   };
 
-  /** Copies the mark into the database file, and records it with the salt of the log. */
-  const record = (tied: Openings): void => {
-    const [copied] = connection.pragma("wal_checkpoint(PASSIVE)") as { log: number; checkpointed: number }[];
-    const isCopied = copied !== undefined && copied.log === copied.checkpointed;
-    write({ ...tied, salt: currentSalt(), marks: isCopied ? tied.marks.slice(-1) : tied.marks });
+  const checkpoint = (): boolean => {
+    const [done] = connection.pragma("wal_checkpoint(PASSIVE)") as Checkpoint[];
+    return done !== undefined && done.busy === 0 && done.log === done.checkpointed;
+  };
+
+  /** Records the salt of the log, and with `isCopied` forgets older marks; leaves both to an opening that came later. */
+  const record = ({ marks, ...place }: Openings, isCopied: boolean): void => {
+    const row = select.get();
+    const own = marks.at(-1);
+    if (row === undefined || own !== row.opening + row.before) return;
+    write({ ...place, salt: currentSalt(), marks: isCopied ? [own] : marks });
   };
 
   const recordSalt = (): void => {
@@ -199,9 +201,10 @@ export function createTie(
     },
     make: (inTransaction) => {
       if (!inTransaction(renew)) return false;
-      if (opened !== undefined) record(opened);
-      isTied = true;
-      return true;
+      const isCopied = checkpoint();
+      const tied = opened;
+      isTied = tied === undefined || inTransaction(() => record(tied, isCopied));
+      return isTied;
     },
   };
 }
@@ -233,11 +236,6 @@ function readOpenings(path: string): Openings | undefined {
 /** SQLite's salt in the header of a log, which is in hex. */
 function saltOf(log: string): number {
   return Number.parseInt(log.slice(2 * SALT_OFFSET, 2 * SALT_OFFSET + 8), 16);
-}
-
-function hasInLog(path: string, mark: string): boolean {
-  const log = `${path}-wal`;
-  return existsSync(log) && readFileSync(log).includes(Buffer.from(mark, "hex"));
 }
 
 /** A part of a file; fewer bytes if the file is shorter or missing. */
