@@ -15,7 +15,11 @@ const HEALTH = {
 /** What happens, in its order, to a start whose health is asked for as soon as it listens. */
 function watched(): { readonly seen: unknown[]; readonly world: Partial<World> } {
   const seen: unknown[] = [];
-  const ask = async ({ answer }: Service): Promise<void> => void seen.push((await answer(HEALTH)).status);
+  const { promise: isAnswered, resolve } = Promise.withResolvers<void>();
+  const ask = async ({ answer }: Service): Promise<void> => {
+    seen.push((await answer(HEALTH)).status);
+    resolve();
+  };
   const listen: World["listen"] = (makeService) => {
     void ask(makeService(4242, "127.0.0.1"));
     return Promise.resolve({ ok: true, value: { port: 4242, close: () => Promise.resolve() } });
@@ -27,7 +31,7 @@ function watched(): { readonly seen: unknown[]; readonly world: Partial<World> }
     },
   });
   const onStop: World["onStop"] = (stop) => {
-    void until(() => seen.includes(200)).then(() => stop("SIGTERM"));
+    void isAnswered.then(() => stop("SIGTERM"));
     return () => undefined;
   };
   return { seen, world: { listen, stdout, onStop } };
@@ -37,21 +41,10 @@ const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-async function until(isThere: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 10_000 && !isThere(); turn += 1)
-    await new Promise((resolve) => setImmediate(resolve));
-}
-
 test("the health check says that a sandbox is ready only behind its ready line", async () => {
   for (const args of [[], ["--json"]]) {
     const { seen, world } = watched();
-    const ended = createHarness().run(["sandbox", "start", ...args], {
-      world: {
-        ...world,
-        onStop: (stop) => (void until(() => seen.includes(200)).then(() => stop("SIGTERM")), () => undefined),
-      },
-    });
-    await ended;
+    await createHarness().run(["sandbox", "start", ...args], { world });
     expect([args, seen]).toEqual([args, ["ready line", 200]]);
   }
 });
@@ -59,15 +52,17 @@ test("the health check says that a sandbox is ready only behind its ready line",
 test("the health check of a detached sandbox waits until its starter has printed the ready line", async () => {
   const { seen, world } = watched();
   const { promise: isReleased, resolve: release } = Promise.withResolvers<boolean>();
+  const { promise: isTold, resolve: told } = Promise.withResolvers<void>();
   const starter: CommandOptions["starter"] = {
     logFile: "sandbox.log",
     notify: () => {
       seen.push("told");
+      told();
       return isReleased;
     },
   };
   const ended = createHarness().run(["sandbox", "start", "--json"], { starter, world });
-  await until(() => seen.includes("told"));
+  await Promise.race([isTold, ended]);
   await turns();
   expect(seen).toEqual(["told"]);
   release(true);
