@@ -366,7 +366,7 @@ function forgedPayments(): Readonly<Record<PaymentName, DrillCase>> {
     const one: DrillCase = cases[name];
     const event = one.age === undefined ? "payment" : "order";
     const title = [`of an order: ${one.title[0]}`, `订单事件：${one.title[1]}`] as const;
-    return [`payment_${name}`, { ...one, title, event, taken: "skips_orders" } as DrillCase];
+    return [`payment_${name}`, { ...one, title, event, taken: "skips_orders" }];
   });
   return Object.fromEntries(rows) as Record<PaymentName, DrillCase>;
 }
