@@ -36,12 +36,8 @@ export function checkHost(hosts: readonly string[], { names, flag }: AllowedHost
     return refuseFact("host_lines", { received: String(hosts.length) });
   if (names.has(host.toLowerCase())) return accept(undefined);
   // A tunnel or a port mapping changes the port.
-  const form = /:\d+$/.test(host) ? "HOST:PORT" : "HOST";
-  return refuseFact("host_not_allowed", {
-    host: printableLiteral(host.replace(/^.*@/, "…@")),
-    flag,
-    form,
-  });
+  const values = { host: printableLiteral(host.replace(/^.*@/, "…@")), flag };
+  return refuseFact(/:\d+$/.test(host) ? "host_port_not_allowed" : "host_not_allowed", values);
 }
 
 /**
