@@ -91,7 +91,6 @@ export function storeMakerOf({ MASTER_KEY }: Pick<HostedEnv, "MASTER_KEY">) {
   };
 }
 
-/** The description of the service, as the process of each of its sandboxes. */
 function describe(settings: HostedSettings): ProcessDescription {
   const { port, origin, rateLimit, allowTargets, dataDir, logFile, pid, startedAt, version } = settings;
   return {

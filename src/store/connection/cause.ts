@@ -23,7 +23,6 @@ import {
   type Cause,
 } from "./storage-failure.ts";
 
-/** The files of a database whose errors are explained. */
 export type DatabaseFiles = {
   readonly path: string;
   /** Reads database and log to the end without SQLite; throws the disk's error. Default: opens both by name. */

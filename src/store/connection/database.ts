@@ -14,7 +14,6 @@ import {
 /** SQL that migrates a file to the next schema version, in one transaction. The first migration creates the tables. */
 type Migration = string;
 
-/** An open database file. */
 export type FileConnection = Database.Database;
 
 /** A kind of database file: its mark in the header, and the history of its tables, which only grows. */
@@ -43,7 +42,6 @@ export type FileRefusal = {
   readonly remedy: string;
 };
 
-/** The kind of the file, and the options for opening it. */
 export type OpenOptions = {
   readonly kind: FileKind;
   /** Path of the native addon; default: found by better-sqlite3. The single executable sets this option. */
@@ -59,7 +57,6 @@ export type OpenOptions = {
 /** The schema versions of a file before and after its migration, and the path of its backup. */
 export type MigratedFile = { readonly from: number; readonly to: number; readonly backup: string };
 
-/** The path of a database in memory. */
 export const IN_MEMORY = ":memory:";
 
 /** The first bytes of every SQLite file. */
@@ -67,7 +64,6 @@ export const SQLITE_MAGIC = "SQLite format 3\0";
 /** The size of SQLite's header, in bytes. */
 export const HEADER_BYTES = 100;
 const SCHEMA_VERSION_OFFSET = 60;
-/** The offset of the application id in the header. */
 export const APPLICATION_ID_OFFSET = 68;
 /** How long a statement waits for another process's lock, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -320,12 +316,10 @@ export function firstTiedVersion({ firstVersion, migrations }: FileKind): number
   return index < 0 ? Infinity : firstVersion + index;
 }
 
-/** The schema version that this program writes. */
 export function currentSchemaVersion({ firstVersion, migrations }: FileKind): number {
   return firstVersion + migrations.length - 1;
 }
 
-/** The schema version of a database. */
 export function schemaVersion(connection: FileConnection): number {
   return Number(connection.pragma("user_version", { simple: true }));
 }
@@ -390,7 +384,6 @@ function atFirstUse(make: () => Statement): LazyStatement {
   return self;
 }
 
-/** A statement with each parameter wrapped in an expression. */
 function withExpressions(sql: string): string {
   return sql.replaceAll(PARAMETER, (_, limit: string | undefined, name: string) =>
     limit === undefined ? `+${name}` : `${limit}${name} + 0`,

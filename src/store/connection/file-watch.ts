@@ -1,7 +1,6 @@
 import { closeSync, existsSync, openSync, statSync, type Stats } from "node:fs";
 import { readToEnd } from "./cause.ts";
 
-/** A watch over the files of an open database. */
 export type FileWatch = {
   /**
    * Whether the names of the files still lead to the opened files, and none is shorter than before. If not, a write

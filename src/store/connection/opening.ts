@@ -30,7 +30,6 @@ export function renewMark(connection: Database.Database): void {
     connection.exec("UPDATE log_mark SET opening = randomblob(16), before = zeroblob(16)");
 }
 
-/** Whether a database has the row that identifies its openings. */
 export function hasMark(connection: Database.Database): boolean {
   return connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'log_mark'").get() !== undefined;
 }

@@ -104,7 +104,6 @@ const FAILURES = {
   },
 } as const satisfies Readonly<Record<string, FailureRow>>;
 
-/** The code of a cause of unusable files. */
 export type StorageFailureCode = keyof typeof FAILURES;
 
 /** Why files cannot be used, and the remedy. */
@@ -137,13 +136,11 @@ const BY_ERROR: ReadonlyMap<string, StorageFailureCode> = new Map(
   CODES.flatMap((code) => FAILURES[code].errors.map((error) => [error, code] as const)),
 );
 
-/** The sentence and the remedy for a code. */
 export function storageFailure(code: StorageFailureCode): StorageFailure {
   const { sentence, next } = FAILURES[code];
   return { code, sentence, next };
 }
 
-/** Whether a code is the code of a storage failure. */
 export function isStorageFailureCode(code: string): code is StorageFailureCode {
   return Object.hasOwn(FAILURES, code);
 }
@@ -191,7 +188,6 @@ export function causeByCode(error: unknown): Cause | undefined {
 /** Causes that were found where errors were thrown, because the files may be closed when an error is caught. */
 const FOUND_CAUSES = new WeakMap<Error, Cause>();
 
-/** Whether the cause of an error was determined where it was thrown. */
 export function hasCause(error: Error): boolean {
   return FOUND_CAUSES.has(error);
 }

@@ -11,7 +11,6 @@ export class SnapshotDamage extends Error {
   override readonly name = "SnapshotDamage";
 }
 
-/** A table with rows of stores. */
 export type CopiedTable = {
   readonly name: string;
   readonly columns: readonly string[];
@@ -105,7 +104,6 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
     });
 }
 
-/** Whether a row of one store refers to a row of another store. */
 export function hasReferencesAcrossStores(connection: Connection): boolean {
   const references = connection.prepare<
     [],
