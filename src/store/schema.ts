@@ -23,9 +23,10 @@ import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
 import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORES_DDL } from "./stores.ts";
 import { DELIVERIES_DDL } from "./webhook/deliveries.ts";
-import { DELIVERY_QUEUES_DDL } from "./webhook/delivery-queues.ts";
+import { DELIVERY_QUEUES_DDL, DUE_DELIVERIES_DDL } from "./webhook/delivery-queues.ts";
 import {
   ATTEMPT_FACTS_DDL,
+  ATTEMPT_ROWS_DDL,
   DELIVERY_ATTEMPTS_DDL,
   REPLAYED_ATTEMPTS_DDL,
 } from "./webhook/delivery-attempts.ts";
@@ -86,6 +87,7 @@ export const SANDBOX_FILE: FileKind = {
     ENDPOINT_CA_DDL,
     LOG_OPENINGS_MIGRATION,
     ENDPOINT_REASONS_DDL,
+    DUE_DELIVERIES_DDL + ATTEMPT_ROWS_DDL,
   ],
   filesToMoveAway: "all but journal.db* in its folder",
 };

@@ -2,7 +2,7 @@
 export type Figure = {
   readonly name: string;
   readonly value: number;
-  readonly unit: "/s" | "ms" | "KB" | "MB" | "ticks" | "x";
+  readonly unit: "/s" | "ms" | "KB" | "MB" | "ticks" | "rows" | "x";
   /** What `ratio` is taken of. */
   readonly baseline?: string;
   readonly ratio?: number;

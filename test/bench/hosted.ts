@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import { bundleWorker } from "../../bin/build/worker.ts";
 import { createHostedStore, startHosted, type HostedService } from "../support/hosted.ts";
 import { median, medianRatio, type Figure } from "./figures.ts";
+import { measureRowsOfOrder } from "./hosted-rows.ts";
 import type { LoadOrder, Traffic } from "./load.ts";
 import type { Bench } from "./processes.ts";
 import { retrieveTarget, runRounds, WARM_UP, type Subject } from "./throughput.ts";
@@ -33,6 +34,7 @@ export async function measureHosted(bench: Bench): Promise<Figure[]> {
     return [
       ...figures,
       { name: "first request to a cold store", value: await measureCold(service), unit: "ms" },
+      await measureRowsOfOrder(bench),
       { name: "bundle, compressed", value: kilobytes, unit: "KB", target: { atMost: MAX_KB } },
     ];
   } finally {

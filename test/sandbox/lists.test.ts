@@ -243,10 +243,11 @@ test("one order_id of more checkouts than an index sorts is listed whole, part b
 const FEW = [
   /AS dueAt, NULL AS outcome FROM checkouts/,
   /FROM endpoints WHERE store_id = \? AND removed_at IS NULL ORDER BY created_at/,
+  /is_head = 0 AND next_at (<=|>) @now/,
 ];
 
 /** Statements that read a whole table or index, which is small by nature: at most 100 faults of a store, open tries. */
-const WHOLE = [/FROM faults$/, /FROM delivery_attempts WHERE finished_at IS NULL$/];
+const WHOLE = [/FROM faults$/, /FROM endpoints\) AND state IN/];
 
 /** Which index serves what a create, a payment or a delivery asks for: another one that fits would read more. */
 const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
@@ -255,26 +256,23 @@ const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
     /AS dueAt, NULL AS outcome FROM checkouts .* id LIMIT @limit /,
     "open_checkouts (store_id=? AND expires_at<?)",
   ],
-  [
-    /FROM deliveries INDEXED BY due_deliveries .* next_at <= @now/,
-    "due_deliveries (endpoint_id=? AND next_at<?)",
-  ],
+  [/is_head = 0 AND next_at <= @now/, "due_deliveries (endpoint_id=? AND is_head=? AND next_at<?)"],
   [
     /FROM checkouts WHERE store_id = \? AND order_id = \?/,
     "checkouts_of_order (store_id=? AND order_id=? AND <expr>=?)",
   ],
-  [/FROM deliveries AS head/, "head_deliveries (endpoint_id=?)"],
+  [/FROM deliveries AS head/, "due_deliveries (endpoint_id=? AND is_head=?)"],
   [
     /max\(next_at\) FROM deliveries/,
     "queued_deliveries (endpoint_id=? AND <expr>=? AND is_head=? AND in_order=?)",
   ],
-  [/SELECT count\(\*\) FROM deliveries/, "due_deliveries (endpoint_id=? AND next_at<?)"],
+  [/SELECT count\(\*\) FROM deliveries/, "due_deliveries (endpoint_id=? AND is_head=? AND next_at<?)"],
   [/^SELECT 1 FROM deliveries/, "deliveries_of_event (event_id=?)"],
   [/^SELECT sum\(status BETWEEN.* @state /, "deliveries_of_endpoint (endpoint_id=? AND state=?)"],
   [/^SELECT sum\(status BETWEEN.* 'due' /, "tried_deliveries (endpoint_id=?)"],
   [/^SELECT failed_event FROM/, "deliveries_of_endpoint (endpoint_id=? AND state=?)"],
   [/^SELECT failed_event FROM/, "deliveries_of_event (event_id=? AND rowid>?)"],
-  [/^SELECT next_at FROM deliveries/, "due_deliveries (endpoint_id=?)"],
+  [/^SELECT min\(next_at\) FROM \(SELECT/, "due_deliveries (endpoint_id=? AND is_head=?)"],
   [/^SELECT number, started_at AS startedAt, url, milliseconds/, "(delivery_id=?)"],
   [/^SELECT requests FROM request_batches .*@holds.* DESC$/, "PRIMARY KEY (store_id=? AND last>?)"],
   [

@@ -110,6 +110,7 @@ export function deliveriesTable(connection: Connection) {
       const waits = inOrder && checkoutId !== null && sequence > 1;
       const heldUntil = waits ? (sql.selectHeldUntil.get(delivery) ?? 0) : 0;
       const nextAt = Math.max(delivery.nextAt, heldUntil);
+      const isHead = queues.isEmpty(delivery);
       sql.insert.run({
         ...delivery,
         inOrder: Number(inOrder),
@@ -117,9 +118,9 @@ export function deliveriesTable(connection: Connection) {
         tries: 0,
         nextAt,
         fault: null,
-        isHead: 0,
+        isHead: Number(isHead),
       });
-      queues.choose(delivery);
+      if (!isHead) queues.choose(delivery);
     },
 
     find: (id: string): Delivery | undefined => fromRow(sql.select.get(id)),
@@ -248,7 +249,8 @@ function prepare(connection: Connection) {
     ...prepareRetries(connection),
     countDue: connection
       .prepare<EndpointMoment, number>(
-        "SELECT count(*) FROM deliveries WHERE endpoint_id = @endpointId AND state = 'due' AND next_at <= @now",
+        `SELECT count(*) FROM deliveries INDEXED BY due_deliveries
+         WHERE endpoint_id = @endpointId AND state = 'due' AND is_head IN (0, 1) AND next_at <= @now`,
       )
       .pluck(),
     update: connection.prepare<Pick<Delivery, "id" | "state" | "tries" | "nextAt">>(
@@ -271,10 +273,11 @@ function prepare(connection: Connection) {
     selectDueAfter: connection.prepare<EndpointMoment, DeliveryQueue>(
       `SELECT endpoint_id AS endpointId, checkout_id AS checkoutId, event_id AS eventId
        FROM deliveries INDEXED BY due_deliveries
-       WHERE endpoint_id = @endpointId AND state = 'due' AND next_at > @now`,
+       WHERE endpoint_id = @endpointId AND state = 'due' AND is_head IN (0, 1) AND next_at > @now`,
     ),
     makeAllDue: connection.prepare<EndpointMoment>(
-      "UPDATE deliveries SET next_at = @now WHERE endpoint_id = @endpointId AND state = 'due' AND next_at > @now",
+      `UPDATE deliveries INDEXED BY due_deliveries SET next_at = @now
+       WHERE endpoint_id = @endpointId AND state = 'due' AND is_head IN (0, 1) AND next_at > @now`,
     ),
     dropAll: connection.prepare<[string]>(
       "UPDATE deliveries SET state = 'dropped' WHERE endpoint_id = ? AND state = 'due'",
@@ -293,22 +296,31 @@ function prepare(connection: Connection) {
 function prepareNext(connection: Connection) {
   return connection.prepare<Pick<Delivery, "endpointId"> & { readonly limit: number }, NextRow>(
     `SELECT ${DELIVERY.select}, EXISTS (SELECT 1 FROM delivery_attempts WHERE delivery_id = head.id) AS wasTried
-     FROM deliveries AS head INDEXED BY head_deliveries
+     FROM deliveries AS head INDEXED BY due_deliveries
      WHERE endpoint_id = @endpointId AND state = 'due' AND is_head = 1 AND NOT ${hasOpenAttempt("head")}
      ORDER BY next_at, rowid LIMIT @limit`,
   );
+}
+
+/** SQL for the due deliveries of an endpoint that match a condition, soonest first: of the heads and of the others. */
+function soonestOf(columns: string, condition: string): string {
+  const parts = [0, 1].map(
+    (isHead) => `SELECT * FROM (SELECT ${columns} FROM deliveries INDEXED BY due_deliveries
+       WHERE endpoint_id = @endpointId AND state = 'due' AND is_head = ${isHead} AND ${condition}
+       ORDER BY next_at LIMIT @limit)`,
+  );
+  return `${parts.join(" UNION ALL ")} ORDER BY nextAt LIMIT @limit`;
 }
 
 /** Statements for deliveries that wait, which a request or a replay concerns. */
 function prepareRetries(connection: Connection) {
   return {
     selectWaitingUntil: connection.prepare<WaitingFilter, DeliveryQueue & Pick<Delivery, "id">>(
-      `SELECT id, endpoint_id AS endpointId, checkout_id AS checkoutId, event_id AS eventId
-       FROM deliveries INDEXED BY due_deliveries
-       WHERE endpoint_id = @endpointId AND state = 'due' AND next_at > @now AND tries >= @minTries
-         AND created_at >= @since AND (@orderId IS NULL OR EXISTS (
-           SELECT 1 FROM checkouts WHERE id = checkout_id AND order_id = @orderId))
-       ORDER BY next_at LIMIT @limit`,
+      `SELECT id, endpointId, checkoutId, eventId FROM (${soonestOf(
+        DELIVERY.some("id", "endpointId", "checkoutId", "eventId", "nextAt"),
+        `next_at > @now AND tries >= @minTries AND created_at >= @since AND (@orderId IS NULL OR EXISTS (
+           SELECT 1 FROM checkouts WHERE id = checkout_id AND order_id = @orderId))`,
+      )})`,
     ),
     makeDue: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
       "UPDATE deliveries SET next_at = @nextAt WHERE id = @id",
@@ -387,8 +399,7 @@ function prepareLists(connection: Connection) {
   const filtered = `${matching} ORDER BY rowid DESC LIMIT @limit`;
   return {
     selectDueUntil: connection.prepare<EndpointMoment & { readonly limit: number }, Row>(
-      `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY due_deliveries
-       WHERE endpoint_id = @endpointId AND state = 'due' AND next_at <= @now ORDER BY next_at LIMIT @limit`,
+      soonestOf(DELIVERY.select, "next_at <= @now"),
     ),
     selectPlace: connection
       .prepare<Pick<Delivery, "id" | "storeId">, number>(

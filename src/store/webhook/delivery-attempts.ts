@@ -84,6 +84,43 @@ export const ATTEMPT_FACTS_DDL = `
 ALTER TABLE delivery_attempts ADD COLUMN facts TEXT;
 `;
 
+/**
+ * The migration with which an attempt writes one row: its key is the table, and open attempts are found by their due
+ * deliveries.
+ */
+export const ATTEMPT_ROWS_DDL = `
+CREATE TABLE attempts_by_delivery (
+  delivery_id  TEXT NOT NULL REFERENCES deliveries (id),
+  number       INTEGER NOT NULL CHECK (number >= 1),
+  started_at   INTEGER NOT NULL,
+  url          TEXT NOT NULL,
+  -- What was sent, without the signature.
+  headers      TEXT NOT NULL,
+  body_hash    TEXT NOT NULL CHECK (length(body_hash) = 64),
+  fault        TEXT,
+  finished_at  INTEGER,
+  milliseconds INTEGER,
+  address      TEXT,
+  status       INTEGER,
+  error        TEXT,
+  answer       BLOB CHECK (length(answer) <= 4096),
+  next_at      INTEGER,
+  made_by      TEXT,
+  facts        TEXT,
+  PRIMARY KEY (delivery_id, number),
+  CHECK ((finished_at IS NULL) = (status IS NULL AND error IS NULL))
+) STRICT, WITHOUT ROWID;
+INSERT INTO attempts_by_delivery SELECT delivery_id, number, started_at, url, headers, body_hash, fault, finished_at,
+  milliseconds, address, status, error, answer, next_at, made_by, facts FROM delivery_attempts;
+DROP TABLE delivery_attempts;
+ALTER TABLE attempts_by_delivery RENAME TO delivery_attempts;
+CREATE TRIGGER finished_delivery_attempts_are_immutable BEFORE UPDATE ON delivery_attempts WHEN OLD.finished_at IS NOT NULL
+  BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
+CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
+  WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = (SELECT store_id FROM deliveries WHERE id = OLD.delivery_id))
+  BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
+`;
+
 const ATTEMPT = columnsOf<DeliveryAttempt>(
   "delivery_attempts",
   DELIVERY_ATTEMPTS_DDL + REPLAYED_ATTEMPTS_DDL + ATTEMPT_FACTS_DDL,
@@ -107,9 +144,7 @@ export function deliveryAttemptsTable(connection: Connection) {
   const selectOf = connection.prepare<[string], Stored<DeliveryAttempt>>(
     `SELECT ${ATTEMPT.select} FROM delivery_attempts WHERE delivery_id = ? ORDER BY number`,
   );
-  const selectOpen = connection.prepare<[], Stored<DeliveryAttempt>>(
-    `SELECT ${ATTEMPT.select} FROM delivery_attempts WHERE finished_at IS NULL`,
-  );
+  const selectOpen = prepareOpen(connection);
   const copy = prepareCopy(connection);
   const selectLastAnswers = connection.prepare<[string], LastAnswer>(
     `SELECT json_each.value AS checkoutId, delivery.endpoint_id AS endpointId, attempt.status, attempt.error,
@@ -161,6 +196,16 @@ export function deliveryAttemptsTable(connection: Connection) {
     /** Attempts without a result; after a start, the attempts that were interrupted when the previous process ended. */
     open: (): DeliveryAttempt[] => selectOpen.all().map(withFacts),
   };
+}
+
+/** Attempts without a result: of a delivery that is due, or was dropped meanwhile. */
+function prepareOpen(connection: Connection) {
+  return connection.prepare<[], Stored<DeliveryAttempt>>(
+    `SELECT ${ATTEMPT.select} FROM delivery_attempts
+     WHERE finished_at IS NULL AND delivery_id IN (
+       SELECT id FROM deliveries INDEXED BY deliveries_of_endpoint
+       WHERE endpoint_id IN (SELECT id FROM endpoints) AND state IN ('due', 'dropped'))`,
+  );
 }
 
 function prepareCopy(connection: Connection) {
