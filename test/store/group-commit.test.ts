@@ -168,6 +168,7 @@ test("the log is tied before the first commit; files that are gone get no work, 
         seen.push(commits.connection.inTransaction, rows().length);
         return inTransaction(() => void seen.push(commits.connection.inTransaction));
       },
+      noteCommit: () => undefined,
     },
     watch: { isIntact: () => answers.shift() ?? false },
   });

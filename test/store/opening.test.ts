@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type Database from "better-sqlite3";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import {
   currentSchemaVersion,
@@ -292,11 +292,25 @@ test("a long-lived writer begins its log anew thousands of times, and a killed p
   const from = closedWith([]);
   const line = openLine(from);
   line.connection.pragma("wal_autocheckpoint = 1");
-  for (let row = 1; row <= 5000; row += 1) line.write([row]);
+  for (let row = 1; row <= 10_000; row += 1) line.write([row]);
   const path = join(tempFolder(), "a.db");
   copy(from, path);
   line.close();
-  expect(openOutcome(path)).toHaveLength(5000);
+  expect([openOutcome(path).length, logsAside(path)]).toEqual([10_000, []]);
+});
+
+test("a log that another process began anew under a writer is the writer's own after a kill", () => {
+  const from = closedWith([1]);
+  const line = openLine(from);
+  line.write([2]);
+  const other = new Database(from);
+  other.pragma("wal_checkpoint(RESTART)");
+  other.close();
+  line.write([3]);
+  const path = join(tempFolder(), "a.db");
+  copy(from, path);
+  line.close();
+  expect([openOutcome(path), logsAside(path)]).toEqual([[1, 2, 3], []]);
 });
 
 test("a database of before the file of openings opens with its log, and gets one; so does one killed while it migrates", () => {

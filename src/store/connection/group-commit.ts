@@ -110,6 +110,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     try {
       if (!watch.isIntact()) return failAll(batch, filesLostError());
       const results = commitTied(statements, connection, { batch, tie });
+      tie.noteCommit();
       return watch.isIntact() ? results : failAll(batch, filesLostError());
     } catch (error) {
       // If the files cannot be checked, no write is acknowledged.

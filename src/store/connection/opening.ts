@@ -52,8 +52,8 @@ const ANY = "any";
 const FORM = /^(\d+) (\d+) (\d+|-)((?: (?:any|[0-9a-f]{64}))+)\n$/;
 /** SQLite adds 1 to the salt whenever it begins the log anew. The file of openings is at most this far behind. */
 const MAX_RESTARTS = 4096;
-/** Commits after which the salt is written again; each begins the log anew at most once. */
-const COMMITS_PER_SALT = 512;
+/** The distance at which the salt is written again, before the commit is acknowledged. */
+const RESTARTS_PER_SALT = 1024;
 const MAX_LOOKS = 10;
 /** Number of hex digits of an opening. */
 const ID_DIGITS = 32;
@@ -129,10 +129,12 @@ export type Tie = {
    * `inTransaction` says.
    */
   readonly make: (inTransaction: (work: () => void) => boolean) => boolean;
+  /** Called after each commit, before it is acknowledged: another process may have begun the log anew. */
+  readonly noteCommit: () => void;
 };
 
 /** The tie of a database without a log. */
-export const NO_TIE: Tie = { isDue: () => false, make: () => true };
+export const NO_TIE: Tie = { isDue: () => false, make: () => true, noteCommit: () => undefined };
 
 /** Thrown to roll back a transaction that must be run again, after its log was tied. */
 export class Untied extends Error {
@@ -150,15 +152,17 @@ export function createTie(
      FROM log_mark`,
   );
   const update = connection.prepare<[Buffer]>("UPDATE log_mark SET before = opening, opening = ?");
-  const write = ({ offset, length, salt, marks }: Openings): void =>
+  const write = ({ offset, length, salt, marks }: Openings): void => {
     replaceFile(openingsFile(path), `${offset} ${length} ${salt ?? "-"} ${marks.join(" ")}\n`, options);
+    writtenSalt = salt ?? 0;
+  };
   const currentSalt = (): number | null => {
     const header = readPart(`${path}-wal`, 0, LOG_HEADER_BYTES);
     return header.length < LOG_HEADER_BYTES ? null : saltOf(header.toString("hex"));
   };
   const totalChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
   const changesBefore = totalChanges.get();
-  let [commits, isTied] = [0, false];
+  let [isTied, writtenSalt] = [false, 0];
   let opened: Openings | undefined;
 
   /** Changes the row. Before that, the file of openings names each mark that the database file may have from then on. */
@@ -187,23 +191,20 @@ export function createTie(
     write({ ...place, salt: currentSalt(), marks: isCopied ? [own] : marks });
   };
 
-  const recordSalt = (): void => {
-    const known = readOpenings(path);
-    if (known !== undefined) write({ ...known, salt: currentSalt() });
-  };
   return {
-    isDue: () => {
-      if (!isTied) return totalChanges.get() !== changesBefore;
-      commits += 1;
-      if (commits % COMMITS_PER_SALT === 0) recordSalt();
-      return false;
-    },
+    isDue: () => !isTied && totalChanges.get() !== changesBefore,
     make: (inTransaction) => {
       if (!inTransaction(renew)) return false;
       const isCopied = checkpoint();
       const tied = opened;
       isTied = tied === undefined || inTransaction(() => record(tied, isCopied));
       return isTied;
+    },
+    noteCommit: () => {
+      const salt = isTied ? currentSalt() : null;
+      if (salt === null || (salt - writtenSalt) >>> 0 < RESTARTS_PER_SALT) return;
+      const known = readOpenings(path);
+      if (known !== undefined) write({ ...known, salt });
     },
   };
 }

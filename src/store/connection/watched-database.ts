@@ -164,6 +164,7 @@ export function createTransactor({
         return run.immediate();
       }
     });
+    tie.noteCommit();
     if (!watch.isIntact()) throw filesLostError();
     return value;
   };
