@@ -251,11 +251,10 @@ test(`no value that a table takes makes an answer, a page or a command fail (see
     const ids = idsIn(strange.bytes, nth);
     const failures = await failuresOf({ sandbox, apiKey, tokens, cookies }, ids, nth % 4 < 2);
     const bugs = nth % size(4, 20) === 0 ? await bugsOf(harness, ids) : [];
-    found.push(
-      ...[...failures, ...bugs].map((one) => `${SEED + nth}: ${strange.changes.join(", ")}: ${one}`),
-    );
+    const wrong = [...failures, ...bugs].map((one) => `${nth}: ${strange.changes.join(", ")}: ${one}`);
+    tell(wrong);
+    found.push(...wrong);
   }
-  tell(found);
   expect(found).toEqual([]);
   expect(restored).toBeGreaterThan(size(6, 1000) / 3);
   expect((await sandbox.stop()).stderr).not.toMatch(/^\s+at /m);

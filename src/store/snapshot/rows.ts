@@ -98,7 +98,7 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
           .filter(({ pk }) => pk > 0)
           .toSorted((left, right) => left.pk - right.pk)
           .map((column) => column.name),
-        isOrdered: wr === 0,
+        isOrdered: wr === 0 && !OWNED_TABLES.has(name),
         position: numbered >= 0 && isAlone ? numbered : undefined,
       };
     });
@@ -136,8 +136,9 @@ export function selectRows(
   return select.raw().iterate(...parametersOf(of));
 }
 
-function selectSql({ name, columns, isOrdered }: CopiedTable, of: RowSelection, how = ""): string {
-  const where = whereOf(KEPT_CONDITIONS.get(name), of === "all" ? undefined : storeCondition(name));
+function selectSql({ name, columns, isOrdered }: CopiedTable, of: RowSelection, range?: string): string {
+  const where = whereOf(range, KEPT_CONDITIONS.get(name), of === "all" ? undefined : storeCondition(name));
+  const how = range === undefined ? "" : "NOT INDEXED";
   return `SELECT ${columns.join(", ")} FROM ${name} ${how} ${where} ${isOrdered ? "ORDER BY rowid" : ""}`;
 }
 
@@ -157,23 +158,36 @@ function storeCondition(name: string): string {
 }
 
 /**
- * Reads rows a few at a time, so that other work can run in between. Reads an ordered table from its first row, because
- * SQLite would otherwise sort all rows of a store before it returns the first.
+ * Reads rows a few at a time, so that other work can run in between; a slice may be empty. An ordered table is read part
+ * by part, because SQLite would otherwise sort all rows of a store before it returns the first.
  */
 export function* selectRowsInSteps(
   connection: Connection,
   table: CopiedTable,
   of: RowSelection,
 ): Generator<readonly Row[]> {
-  const sql = selectSql(table, of, table.isOrdered ? "NOT INDEXED" : "");
-  const select = connection.prepare<unknown[], Row>(sql).raw();
-  let slice: Row[] = [];
-  for (const row of select.iterate(...parametersOf(of))) {
-    if (slice.push(row) < ROWS_AT_ONCE) continue;
+  if (!table.isOrdered) {
+    let slice: Row[] = [];
+    for (const row of selectRows(connection, table, of)) {
+      if (slice.push(row) < ROWS_AT_ONCE) continue;
+      yield slice;
+      slice = [];
+    }
     yield slice;
-    slice = [];
+    return;
   }
-  yield slice;
+  const selectEnd = connection
+    .prepare<[number], number | null>(
+      `SELECT max(place) FROM (SELECT rowid AS place FROM ${table.name} WHERE rowid > ? ORDER BY rowid LIMIT ${ROWS_AT_ONCE})`,
+    )
+    .pluck();
+  const select = connection.prepare<unknown[], Row>(selectSql(table, of, "rowid > ? AND rowid <= ?")).raw();
+  for (let after = Number.MIN_SAFE_INTEGER; ;) {
+    const end = selectEnd.get(after) ?? null;
+    if (end === null) return;
+    yield select.all(after, end, ...parametersOf(of));
+    after = end;
+  }
 }
 
 /** Inserts rows unchanged; an existing merchant is skipped. */
