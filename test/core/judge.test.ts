@@ -3,12 +3,13 @@ import { parseView } from "../../src/core/explore/view.ts";
 import { HISTORIES } from "../../src/core/judge/histories.ts";
 import {
   judgeHistory,
+  judgeLater,
   stepOf,
   type CreateFact,
   type LookFact,
   type Truth,
 } from "../../src/core/judge/judge.ts";
-import { neighbourIds } from "../../src/core/judge/neighbours.ts";
+import { nearAmount, neighbourIds } from "../../src/core/judge/neighbours.ts";
 import { isPattern, isSettle } from "../../src/core/judge/shop.ts";
 import { withShopSection } from "../../src/core/judge/section-text.ts";
 import type { History, Step } from "../../src/core/judge/step.ts";
@@ -48,6 +49,7 @@ function verdict(...facts: Parameters<typeof judgeHistory>[1]): string {
 }
 
 test("each rule is broken by what breaks it, and by nothing else", () => {
+  const refused = { kind: "refused", of: "a", type: "order.created", isForeign: false } as const;
   const failed = [{ hasEnded: true, isDone: false, got: "exit code 1" }];
   const endless = [{ hasEnded: false, isDone: false, got: "" }];
   const rows: readonly (readonly [expected: string, ...facts: Parameters<typeof judgeHistory>[1]])[] = [
@@ -65,7 +67,10 @@ test("each rule is broken by what breaks it, and by nothing else", () => {
     ["booked_once", look(true, TOLD, { times: 2 })],
     ["right_amount", look(true, TOLD, { times: 1, amountMinor: 19.99 })],
     ["final_stays", look(true, TOLD), look(false, TOLD)],
-    ["takes_events", { kind: "refused", of: "a", type: "order.created", got: "409" }],
+    ["takes_events", { ...refused, got: "409" }],
+    ["takes_events", { ...refused, got: "503" }],
+    ["takes_events", { ...refused, got: "404", isForeign: true }],
+    ["held", { ...refused, got: "503", isForeign: true }],
     ["one_order", create({ live: 2 })],
     ["one_order", create({ hasOtherId: true })],
     ["client_ends", create({ runs: failed })],
@@ -93,9 +98,45 @@ test("what is late, unreadable or never reached is not judged, and names its fie
   });
 });
 
+test("a payment that is not shown is lost only if a last look does not show it either", () => {
+  const lost = [look(false, TOLD)];
+  const first = judgeHistory({}, lost, undefined);
+  const later = (...looks: readonly LookFact[]): string => {
+    const judged = judgeLater(
+      {},
+      { verdict: first, facts: lost },
+      { looks, settleMs: undefined, sinceMs: 25_500 },
+    );
+    return judged.state === "not_judged" ? `${judged.field}: ${judged.reason[0]}` : judged.state;
+  };
+  expect(later(look(false, TOLD))).toBe("broken");
+  expect(later(look(true, TOLD, { times: 0 }))).toBe("broken");
+  expect(later(look(true, TOLD, { times: 2 }))).toBe("broken");
+  expect(later(look(true, TOLD, { times: 1 }))).toContain("settle: the view showed the payment after 26 s");
+  const held = [look(true, TOLD, { times: 1 })];
+  const twice = { looks: [look(true, TOLD, { times: 2 })], settleMs: undefined, sinceMs: 0 };
+  expect(judgeLater({}, { verdict: judgeHistory({}, held, undefined), facts: held }, twice).state).toBe(
+    "broken",
+  );
+  const other = judgeHistory({}, [look(true, UNPAID)], undefined);
+  expect(judgeLater({}, { verdict: other, facts: [] }, { ...twice, looks: [look(true, TOLD)] })).toBe(other);
+});
+
+test("another amount is the same in whole units, cut or rounded", () => {
+  for (const minor of [1, 24, 25, 49, 50, 99, 100, 450, 1200, 1900, 1950, 1999, 2049]) {
+    const other = nearAmount(minor);
+    const whole = [Math.floor(other / 100), Math.round(other / 100), other === minor, other > 0];
+    expect([minor, ...whole]).toEqual([minor, Math.floor(minor / 100), Math.round(minor / 100), false, true]);
+  }
+});
+
 test("a history uses only orders that it has created, and needs what its steps use", () => {
   for (const [name, history] of Object.entries<History>(HISTORIES)) {
-    const created = new Set(history.steps.flatMap((step) => (step.act === "create" ? [step.of] : [])));
+    const created = new Set(
+      history.steps.flatMap((step) =>
+        step.act === "create" || step.act === "create_elsewhere" ? [step.of] : [],
+      ),
+    );
     const used = history.steps.flatMap((step: Step) => ("of" in step ? [step.of] : []));
     expect([name, used.filter((of) => !created.has(of))]).toEqual([name, []]);
     const visits = history.steps.some((step) =>
@@ -110,7 +151,15 @@ test("a history uses only orders that it has created, and needs what its steps u
 
 test("neighbours differ, and each fits into an order_id", () => {
   for (const id of ["order-1001", "1001", "a", "x".repeat(32)])
-    for (const how of ["other_case", "longer", "shorter", "last_digit", "same_end", "same_head"] as const) {
+    for (const how of [
+      "other_case",
+      "longer",
+      "shorter",
+      "last_digit",
+      "same_end",
+      "same_head",
+      "pattern",
+    ] as const) {
       const ids = neighbourIds(id, how);
       expect([id, how, new Set(ids).size, ids.every((one) => one.length <= 32)]).toEqual([id, how, 3, true]);
     }

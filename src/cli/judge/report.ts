@@ -21,8 +21,9 @@ export type RunReport = {
   readonly held: number;
   readonly broken: readonly JudgedHistory[];
   readonly notJudged: readonly JudgedHistory[];
-  /** The number of failed parts. */
+  /** The number of failed parts, and of parts that were tried and not judged. */
   readonly failed: number;
+  readonly unknown: number;
   /** The parts that were judged, with the steps that were recorded. */
   readonly steps: readonly {
     readonly part: DrillKind;
@@ -34,12 +35,12 @@ export type RunReport = {
 
 /** The result as JSON. A run of one part has the fields of its drill in addition. */
 export function runJson(report: RunReport): object {
-  const { seed, judged, held, broken, notJudged, steps, missing, failed } = report;
+  const { seed, judged, held, broken, notJudged, steps, missing, failed, unknown } = report;
   const [only] = steps;
   const isOne = steps.length === 1 && only !== undefined;
   const leftOut = leftOutOf(report);
   return {
-    ok: broken.length + notJudged.length + failed === 0,
+    ok: broken.length + notJudged.length + failed + unknown === 0,
     ...(isOne ? { verdict: only.verdict, drill_id: only.drillId, steps: only.steps } : {}),
     seed,
     histories: judged.length,

@@ -63,6 +63,7 @@ export async function bindShop(
     hasView: place === undefined ? undefined : true,
     returnUrl: returnUrl === undefined ? undefined : addressOf("--return-url", returnUrl),
     restart: restartOf(context, { described, served, signal }),
+    served,
     orderIdOf,
     settleMs: settle,
     env: { ...access, ...(served === undefined ? {} : { PORT: String(served.port) }) },

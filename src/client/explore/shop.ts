@@ -20,6 +20,10 @@ type ServedShop = {
   readonly restart: () => Promise<void>;
   /** Whether the shop failed to listen again after it was killed. */
   readonly isDown: () => boolean;
+  /** How the shop ended by itself, each time. */
+  readonly endings: readonly string[];
+  /** Starts a shop that has ended by itself again. */
+  readonly revive: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };
 
@@ -66,8 +70,11 @@ export async function startShop(
   },
 ): Promise<ServedShop> {
   const { world } = shopWorld;
-  const start = (port: number): Promise<RunningShop> =>
-    serveShop(shopWorld, { commandLine, env: { ...env, PORT: String(port) } }, port);
+  const endings: string[] = [];
+  const start = (port: number): Promise<RunningShop> => {
+    const onEnd = (how: string): void => void endings.push(how);
+    return serveShop(shopWorld, { commandLine, env: { ...env, PORT: String(port) }, onEnd }, port);
+  };
   let port = wantedPort ?? (await freePort(world));
   let isDown = false;
   let shop = await start(port).catch(async (error: unknown) => {
@@ -92,6 +99,10 @@ export async function startShop(
     receiverUrl: gate === undefined ? url : `http://127.0.0.1:${gate.port}${receiverPath}`,
     restart,
     isDown: () => isDown,
+    endings,
+    revive: async () => {
+      if (shop.hasEnded()) await restart();
+    },
     stop: async () => {
       await gate?.close(0);
       await shop.stop();
@@ -109,22 +120,34 @@ async function freePort(world: Pick<World, "listen">): Promise<number> {
 const NO_ANSWER: HttpResponse = { status: 503, headers: {}, body: "" };
 const EMPTY_SERVICE = { answer: () => Promise.resolve(NO_ANSWER), refuse: () => NO_ANSWER };
 
-type RunningShop = { readonly stop: () => Promise<void> };
+type RunningShop = { readonly stop: () => Promise<void>; readonly hasEnded: () => boolean };
 
 /** Runs the command of a shop until `stop` is called; returns when the shop is listening. */
 async function serveShop(
   { world, signal }: ShopWorld,
-  command: { readonly commandLine: string; readonly env: EnvironmentVariables },
+  {
+    onEnd,
+    ...command
+  }: {
+    readonly commandLine: string;
+    readonly env: EnvironmentVariables;
+    /** Called if the shop ends by itself. */
+    readonly onEnd: (how: string) => void;
+  },
   port: number,
 ): Promise<RunningShop> {
   const killing = new AbortController();
   let end: ShellResult | undefined;
+  let hasListened = false;
   const running = runMerchantCommand(world, {
     ...command,
     timeoutMs: RUN_MS,
     maxOutputBytes: MAX_BYTES,
     signal: AbortSignal.any([signal, killing.signal]),
-  }).then((result) => (end = result));
+  }).then((result) => {
+    end = result;
+    if (hasListened && !killing.signal.aborted && !signal.aborted) onEnd(commandFailureText(result));
+  });
   const stop = async (): Promise<void> => {
     killing.abort();
     await running;
@@ -135,7 +158,10 @@ async function serveShop(
     firstPauseMs: LOOK_MS,
     signal,
   });
-  if (isListening && end === undefined) return { stop };
+  if (isListening && end === undefined) {
+    hasListened = true;
+    return { stop, hasEnded: () => end !== undefined };
+  }
   const why =
     end === undefined ? `it does not listen on port ${port}, which is in PORT` : commandFailureText(end);
   await stop();

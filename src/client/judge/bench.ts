@@ -43,6 +43,8 @@ export type JudgedShop = {
   readonly hasView: true | undefined;
   readonly returnUrl: string | undefined;
   readonly restart: (() => Promise<void>) | undefined;
+  /** A shop that the run serves: how it ended by itself, each time, and a way to start it again then. */
+  readonly served: { readonly endings: readonly string[]; readonly revive: () => Promise<void> } | undefined;
   readonly orderIdOf: RegExp | undefined;
   readonly settleMs: number | undefined;
   /** The variables of the shop's commands. */
@@ -77,6 +79,8 @@ export type Recording = {
   readonly kind: CheckoutObject;
   /** Until a payment was shown and booked, in milliseconds. */
   readonly slowestMs: number;
+  /** The slowest answer to an event, in milliseconds. */
+  readonly answerMs: number;
 };
 
 type Listed = AnswerOf<"listCheckouts">["checkouts"][number];
@@ -94,7 +98,12 @@ export type Purchase = {
   isTold: boolean;
   creates: number;
   /** Events that got no 2xx yet. */
-  open: readonly { readonly eventId: string; readonly type: string; got: string }[];
+  open: readonly {
+    readonly eventId: string;
+    readonly type: string;
+    readonly checkoutId: string;
+    readonly got: string;
+  }[];
   readonly cookies: CookieJar;
 };
 

@@ -6,6 +6,7 @@ import {
   type LoggedCreate,
   type WatchedRun,
 } from "../../core/judge/client.ts";
+import { nearAmount } from "../../core/judge/neighbours.ts";
 import type { Step } from "../../core/judge/step.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
 import {
@@ -52,6 +53,10 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   const timeoutMs = isRefused ? REFUSED_TIMEOUT_MS : undefined;
   const runs = await createOrders(bench, purchase, { times, timeoutMs, isAlone: history.isAlone === true });
   if (isAgain) await refresh(bench, purchase);
+  if (await isUnsent(play, purchase)) {
+    play.facts.push({ kind: "note", note: "own_ids" });
+    return false;
+  }
   const fact = {
     isRefused,
     isAgain,
@@ -64,6 +69,12 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   if (isDead && fact.live === 0) play.facts.push({ kind: "note", note: "dead_page" });
   else if (purchase.checkouts.length === 0) throw new NoOrder(runs[0]?.got ?? "no create");
   return !(isDead && fact.live === 0);
+}
+
+/** Whether the shop has refused an order_id of an unusual form before it sent a create. */
+async function isUnsent({ bench, history }: Play, purchase: Purchase): Promise<boolean> {
+  if (history.neighbours === undefined || purchase.checkouts.length > 0) return false;
+  return bench.recording.hasSameId && (await logOf(bench, purchase.cartId)).length === 0;
 }
 
 function hasOtherId({ recording }: Bench, { cartId, checkouts }: Purchase): boolean {
@@ -88,6 +99,10 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     if (ran !== undefined) runs.push({ ...ran, isKilled, log });
     const last = runs.at(-1);
     if (last === undefined || hasArrived(log) || mayBeDone(last) || !last.hasEnded) break;
+  }
+  if (await isUnsent(play, purchase)) {
+    facts.push({ kind: "note", note: "own_ids" });
+    return false;
   }
   const made = { runs, live: liveCheckouts(purchase).length, hasOtherId: hasOtherId(bench, purchase) };
   facts.push({ kind: "client", purchase: made });
@@ -117,16 +132,36 @@ export async function logOf(
   });
 }
 
-/** Another system, with the same key, creates a checkout of the order_id for another amount. */
-export async function createElsewhere({ bench }: Play, purchase: Purchase): Promise<boolean> {
+/** What another system creates. */
+type ElsewhereTerms = {
+  readonly terms: Extract<Step, { act: "create_elsewhere" }>["terms"];
+  /** The order whose amount and currency are taken. */
+  readonly like: Purchase;
+};
+
+/**
+ * Another system, with the same key, creates a checkout of an order, with the amount and currency of `like` or others.
+ * Returns false if the store has no such terms.
+ */
+export function createElsewhere(
+  { bench }: Play,
+  purchase: Purchase,
+  wanted: ElsewhereTerms,
+): Promise<boolean> {
+  // Shops with order_ids of their own are found by what is new in the store meanwhile.
+  return bench.alone(() => createNow(bench, purchase, wanted));
+}
+
+async function createNow(
+  bench: Bench,
+  purchase: Purchase,
+  { terms, like }: ElsewhereTerms,
+): Promise<boolean> {
   const { world, shop, call, signal, target } = bench;
-  const { orderId, currency, paymentMethod, amountMinor } = lastCheckout(purchase);
-  const body = {
-    order_id: orderId,
-    amount_minor: amountMinor === 1 ? 2 : 1,
-    currency,
-    payment_method: paymentMethod,
-  };
+  const { currency: own, paymentMethod, amountMinor } = lastCheckout(like);
+  const orderId = purchase.checkouts.at(-1)?.orderId ?? purchase.cartId;
+  const currency = terms === "other_currency" ? await otherCurrency(bench, own) : own;
+  if (currency === undefined) return false;
   const answer = await world.send({
     method: "POST",
     url: `${target.origin}/v1/orders`,
@@ -136,7 +171,12 @@ export async function createElsewhere({ bench }: Play, purchase: Purchase): Prom
       "Idempotency-Key": `elsewhere-${purchase.cartId}`.slice(0, 128),
       "User-Agent": DRILL_AGENT,
     },
-    body: JSON.stringify(body),
+    body: JSON.stringify({
+      order_id: orderId,
+      amount_minor: terms === "other_amount" ? nearAmount(amountMinor) : amountMinor,
+      currency,
+      payment_method: paymentMethod,
+    }),
     timeoutMs: CREATE_TIMEOUT_MS,
     maxResponseBytes: MAX_ANSWER_BYTES,
     signal,
@@ -148,4 +188,10 @@ export async function createElsewhere({ bench }: Play, purchase: Purchase): Prom
   purchase.checkouts = [...purchase.checkouts, ...made];
   purchase.foreign = new Set(made.map(({ id }) => id));
   return made.length > 0;
+}
+
+/** Another currency in which the store can be paid. */
+async function otherCurrency({ call }: Bench, own: string): Promise<string | undefined> {
+  const { capabilities } = await call({ name: "readiness", body: undefined });
+  return capabilities.find(({ kind, name, active }) => kind === "currency" && active && name !== own)?.name;
 }

@@ -12,6 +12,8 @@ export type Play = {
   readonly facts: Observation[];
   /** The faults that this history has added. */
   faults: readonly AddedFault[];
+  /** Whether the views of its orders are read again at the end of the run. */
+  readonly isReadAgain: boolean;
 };
 
 type AddedFault = { readonly id: string; readonly isKill: boolean };

@@ -8,7 +8,7 @@ import { readView, type ViewReading } from "./view.ts";
 
 const LOOK_AGAIN_MS = 150;
 /** The shortest wait before a reading of what should not change, in milliseconds. */
-const LEAST_QUIET_MS = 500;
+export const LEAST_QUIET_MS = 500;
 
 /** Reads the view of a purchase. */
 export function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
@@ -22,19 +22,23 @@ export function patienceMs({ shop, recording }: Pick<Bench, "shop" | "recording"
   return Math.min(MAX_SETTLE_MS, Math.max(lateAfterMs(shop.settleMs), 5 * recording.slowestMs));
 }
 
+/** How long a booking may take in this shop, in milliseconds. */
+export function quietMs({ recording }: Pick<Bench, "recording">): number {
+  return Math.max(LEAST_QUIET_MS, Math.min(recording.slowestMs * 1.5 + 200, MAX_SETTLE_MS));
+}
+
 /**
- * Reads the view of an order: until it shows a payment that the shop knows of, and once more after the time that a
- * payment needs, so that a second booking or a late change is seen.
+ * Reads the view of an order: until it shows a payment that the shop knows of, and once more after a quiet time, by
+ * default that of a booking, so that a second booking or a late change is seen.
  */
 export async function lookAt(
   bench: Bench,
   of: OrderName,
   purchase: Purchase,
-  leastQuietMs = LEAST_QUIET_MS,
+  waitMs = quietMs(bench),
 ): Promise<LookFact> {
-  const { world, signal, recording } = bench;
+  const { world, signal } = bench;
   const isExpected = purchase.paid !== undefined && purchase.isTold;
-  const quietMs = Math.max(leastQuietMs, Math.min(recording.slowestMs * 1.5 + 200, MAX_SETTLE_MS));
   const begun = world.monotonic();
   let waitedMs = 0;
   if (isExpected) {
@@ -47,7 +51,7 @@ export async function lookAt(
     waitedMs = isBooked(seen) ? world.monotonic() - begun : 0;
     if (!isBooked(seen)) return factOf(of, seen, await truthOf(bench, purchase), 0);
   }
-  await world.sleep(quietMs, signal);
+  await world.sleep(waitMs, signal);
   const reading = await read(bench, purchase);
   return factOf(of, reading, await truthOf(bench, purchase), waitedMs);
 }

@@ -15,7 +15,7 @@ import {
   type Recording,
 } from "./bench.ts";
 import { logOf } from "./buy.ts";
-import { isBooked, lookAt, read } from "./looks.ts";
+import { isBooked, lookAt, quietMs, read } from "./looks.ts";
 import type { ViewReading } from "./view.ts";
 
 /** The plain purchase: what it has shown, its verdict, and its order. */
@@ -36,19 +36,24 @@ const DELIVERED_MS = 10_000;
 /** Time for the shop to know a new order, in milliseconds. */
 const KNOWN_MS = 1500;
 const LOOK_AGAIN_MS = 150;
+/** Time after which a payment that is not shown is slow, in milliseconds: the service has delivered it twice by then. */
+const SLOW_MS = 8000;
 /** Statuses that ask to come again later, and the pause before, in milliseconds: most limits are for a second. */
 const BUSY = new Set([429, 503]);
 const BUSY_PAUSE_MS = 1100;
 /** How long the plain purchase is watched after its booking, in milliseconds: nothing is known of the shop yet. */
 const PLAIN_QUIET_MS = 2500;
-const NOTHING_KNOWN: Recording = { hasSameId: false, suffix: "", kind: "order", slowestMs: 0 };
+const NOTHING_KNOWN: Recording = { hasSameId: false, suffix: "", kind: "order", slowestMs: 0, answerMs: 0 };
 const CAUSES = { causes: { booked_when_paid: JUDGE_CAUSES.loses_plain } } as const;
 
 /**
  * Makes a purchase as a customer does: create, payment page, payment; the service delivers all events in order. It must be
  * shown as paid and be booked once; how long that takes sets every later wait. `given` has no lease yet.
  */
-export async function purchasePlainly(given: Omit<Bench, "recording" | "leaseId">): Promise<PlainPurchase> {
+export async function purchasePlainly(
+  given: Omit<Bench, "recording" | "leaseId">,
+  onSlow: () => void,
+): Promise<PlainPurchase> {
   const bench: Bench = { ...given, recording: NOTHING_KNOWN, leaseId: "" };
   const { shop } = bench;
   const purchase = newPurchase(bench.newId(), shop.kinds[0]);
@@ -68,7 +73,7 @@ export async function purchasePlainly(given: Omit<Bench, "recording" | "leaseId"
   const { cartId } = purchase;
   const hasSameId = shop.create === undefined || orderId === cartId;
   const suffix = orderId.startsWith(cartId) ? orderId.slice(cartId.length) : "";
-  const recording = { hasSameId, suffix, kind, slowestMs: 0 };
+  const recording = { hasSameId, suffix, kind, slowestMs: 0, answerMs: 0 };
   if (shop.hasView === undefined) return end(recording, bench.world.monotonic());
   await awaitDeliveries(bench, lastCheckout(purchase));
   const before = await awaitKnown(bench, purchase);
@@ -77,19 +82,16 @@ export async function purchasePlainly(given: Omit<Bench, "recording" | "leaseId"
   facts.push(lookFact(purchase, before, { isPaid: false, waitedMs: 0 }));
   if (before.order === null || before.order.paid) return end(recording, 0);
   const paidAt = await payOnPage(bench, purchase);
-  const seen = await awaitBooked(bench, purchase);
+  const seen = await awaitPayment(bench, purchase, onSlow);
   const slowestMs = bench.world.monotonic() - paidAt;
   await awaitDeliveries(bench, lastCheckout(purchase));
   purchase.isTold = await isAccepted(bench, id, facts);
-  const measured = { ...recording, slowestMs };
+  const measured = { ...recording, slowestMs, answerMs: await slowestAnswerMs(bench, id) };
   if (!isBooked(seen)) facts.push(lookFact(purchase, seen, { isPaid: true, waitedMs: 0 }));
   else {
-    const { view, got } = await lookAt(
-      { ...bench, recording: measured },
-      "a",
-      { ...purchase, isTold: true },
-      PLAIN_QUIET_MS,
-    );
+    const waitMs = Math.max(PLAIN_QUIET_MS, quietMs({ recording: measured }));
+    const known = { ...bench, recording: measured };
+    const { view, got } = await lookAt(known, "a", { ...purchase, isTold: true }, waitMs);
     facts.push(lookFact(purchase, { order: view, got }, { isPaid: true, waitedMs: slowestMs }));
   }
   return end(measured, paidAt);
@@ -144,10 +146,21 @@ function awaitKnown(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   });
 }
 
-function awaitBooked(bench: Bench, purchase: Purchase): Promise<ViewReading> {
+/** Waits until the payment is shown, and the whole time only if the shop has accepted its event. */
+async function awaitPayment(bench: Bench, purchase: Purchase, onSlow: () => void): Promise<ViewReading> {
+  const soon = await awaitBooked(bench, purchase, SLOW_MS);
+  if (isBooked(soon)) return soon;
+  const checkout = lastCheckout(purchase);
+  await awaitDeliveries(bench, checkout);
+  if (!(await isAccepted(bench, checkout.id, []))) return read(bench, purchase);
+  onSlow();
+  return awaitBooked(bench, purchase, MAX_SETTLE_MS - SLOW_MS);
+}
+
+function awaitBooked(bench: Bench, purchase: Purchase, waitMs: number): Promise<ViewReading> {
   return poll(bench.world, () => read(bench, purchase), {
     isEnough: isBooked,
-    waitMs: MAX_SETTLE_MS,
+    waitMs,
     firstPauseMs: LOOK_AGAIN_MS,
     signal: bench.signal,
   });
@@ -207,8 +220,18 @@ async function isAccepted(
         kind: "refused",
         of: "a",
         type,
+        isForeign: false,
         got: last.status === null ? "no answer" : String(last.status),
       });
   }
   return deliveries.some(({ type, state }) => type.endsWith(".succeeded") && state === "succeeded");
+}
+
+/** The slowest answer to an event of a checkout, in milliseconds. */
+async function slowestAnswerMs({ call }: Pick<Bench, "call">, checkoutId: string): Promise<number> {
+  const { deliveries } = await call({ name: "listDeliveries", body: { checkoutId } });
+  return Math.max(
+    0,
+    ...deliveries.flatMap(({ attempts }) => attempts.map(({ milliseconds }) => milliseconds ?? 0)),
+  );
 }

@@ -18,12 +18,15 @@ import {
 } from "./bench.ts";
 import { buy, createElsewhere } from "./buy.ts";
 import { purchaseOf, removeFaults, setFaults, type Play } from "./faults.ts";
-import { lookAt, read } from "./looks.ts";
+import { LEAST_QUIET_MS, lookAt, quietMs, read } from "./looks.ts";
 import { openReturnPage } from "./returns.ts";
 
 /** How long a restarted shop may need until its view answers, in milliseconds. */
 const RESTARTED_MS = 15_000;
 const LOOK_AGAIN_MS = 150;
+/** How long a shop may need until it asks about an open order by itself, and the pause between looks, in milliseconds. */
+const QUESTION_MS = 2500;
+const ASKED_AGAIN_MS = 50;
 /** Pauses before an event without a 2xx is delivered again, in milliseconds, as a service does. */
 const AGAIN_MS = [200, 500, 1100, 2500, 5000];
 /** Timeout of sending events to all endpoints, in milliseconds: receivers may be slow. */
@@ -36,18 +39,24 @@ export async function playHistory(
     orders = new Map<OrderName, Purchase>(),
     kind = "order",
     facts = [],
+    isReadAgain = false,
   }: {
     readonly orders?: Purchases;
     readonly kind?: CheckoutObject;
     /** Receives what is seen, also by a history that cannot be played to its end. */
     readonly facts?: Observation[];
+    readonly isReadAgain?: boolean;
   },
 ): Promise<readonly Observation[]> {
-  const play: Play = { bench, history, orders, facts, faults: [] };
+  const play: Play = { bench, history, orders, facts, faults: [], isReadAgain };
   nameOrders(play, kind);
   try {
-    for (const step of history.steps) {
-      if (bench.signal.aborted || !(await playStep(play, step))) break;
+    const { steps } = history;
+    const last = steps.findLastIndex(({ act }) => act !== "look") + 1;
+    for (const [at, step] of steps.entries()) {
+      if (bench.signal.aborted) break;
+      const goesOn = step.act === "look" ? await look(play, step.of, at >= last) : await playStep(play, step);
+      if (!goesOn) break;
     }
     return play.facts;
   } finally {
@@ -64,12 +73,15 @@ function nameOrders({ bench, history: { neighbours }, orders }: Play, kind: Chec
 }
 
 /** Plays a step; returns false if the rest of the history cannot follow. */
-async function playStep(play: Play, step: Step): Promise<boolean> {
+async function playStep(play: Play, step: Exclude<Step, { act: "look" }>): Promise<boolean> {
   switch (step.act) {
     case "create":
       return buy(play, step);
     case "create_elsewhere":
-      return createElsewhere(play, purchaseOf(play, step.of));
+      return createElsewhere(play, purchaseOf(play, step.of), {
+        terms: step.terms,
+        like: purchaseOf(play, step.like ?? step.of),
+      });
     case "pay":
       return pay(play, step);
     case "tell":
@@ -84,18 +96,27 @@ async function playStep(play: Play, step: Step): Promise<boolean> {
     case "faults":
       await setFaults(play, step);
       return true;
+    case "wait":
+      await play.bench.world.sleep(step.milliseconds, play.bench.signal);
+      return true;
+    case "await_question":
+      await awaitQuestion(play, purchaseOf(play, step.of));
+      return true;
     case "restart":
       await restart(play, step);
       return true;
-    case "look":
-      return look(play, step.of);
   }
 }
 
-/** Looks at an order. A payment that is not shown ends the history: another delivery would hide that it was lost. */
-async function look(play: Play, of: OrderName): Promise<boolean> {
-  await deliverOpen(play, of);
-  const fact = await lookAt(play.bench, of, purchaseOf(play, of));
+/**
+ * Looks at an order. A payment that is not shown ends the history: another delivery would hide that it was lost. The last
+ * looks need no long wait, because each view is read again at the end of the run.
+ */
+async function look(play: Play, of: OrderName, isLast: boolean): Promise<boolean> {
+  for (const name of play.orders.keys()) await deliverOpen(play, name);
+  const { bench, isReadAgain } = play;
+  const waitMs = isLast && isReadAgain ? LEAST_QUIET_MS : quietMs(bench);
+  const fact = await lookAt(bench, of, purchaseOf(play, of), waitMs);
   play.facts.push(fact);
   return !isUnbooked(fact);
 }
@@ -114,19 +135,41 @@ async function pay(play: Play, { of, outcome }: Extract<Step, { act: "pay" }>): 
   return true;
 }
 
-type EventRef = { readonly eventId: string; readonly type: string; readonly status: string };
+/** Waits until the shop has retrieved the paid checkout by itself, as a job does that asks about open orders. */
+async function awaitQuestion({ bench }: Play, { paid }: Purchase): Promise<void> {
+  const { world, call, leaseId, signal } = bench;
+  await poll(world, () => call({ name: "listRetrieves", id: leaseId, body: undefined }), {
+    isEnough: ({ paidCheckouts }) => paid === undefined || paidCheckouts.includes(paid.id),
+    waitMs: QUESTION_MS,
+    firstPauseMs: ASKED_AGAIN_MS,
+    signal,
+  });
+}
+
+type EventRef = {
+  readonly eventId: string;
+  readonly type: string;
+  readonly status: string;
+  readonly checkoutId: string;
+};
 
 async function eventsOf({ call }: Bench, id: string): Promise<readonly EventRef[]> {
   const { events } = await call({ name: "inspectCheckout", id, body: undefined });
-  return events.map(({ eventId, type }) => ({ eventId, type, status: type.split(".")[1] ?? "" }));
+  return events.map(({ eventId, type }) => ({
+    eventId,
+    type,
+    status: type.split(".")[1] ?? "",
+    checkoutId: id,
+  }));
 }
 
 async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<void> {
   const { bench } = play;
-  const { of, statuses, how, first } = step;
+  const { of, statuses, how, from } = step;
   const purchase = purchaseOf(play, of);
-  const [oldest] = purchase.checkouts;
-  const checkout = first === true && oldest !== undefined ? oldest : lastCheckout(purchase);
+  const { checkouts, foreign } = purchase;
+  const other = from === "first" ? checkouts[0] : checkouts.findLast(({ id }) => foreign.has(id));
+  const checkout = (from === undefined ? undefined : other) ?? lastCheckout(purchase);
   const events = await eventsOf(bench, checkout.id);
   const wanted =
     statuses === undefined
@@ -183,15 +226,16 @@ async function deliver(
 function noteAnswers(purchase: Purchase, event: Omit<EventRef, "status">, answers: Answers): void {
   const own = answers.filter(({ eventId }) => eventId === event.eventId);
   const refused = own.find(({ status }) => status === null || status < 200 || status > 299);
-  const { eventId, type } = event;
+  const { eventId, type, checkoutId } = event;
   const others = purchase.open.filter((one) => one.eventId !== eventId);
   if (refused !== undefined) {
     const got = refused.status === null ? (refused.error ?? "no answer") : String(refused.status);
-    purchase.open = [...others, { eventId, type, got }];
+    purchase.open = [...others, { eventId, type, checkoutId, got }];
     return;
   }
   purchase.open = others;
-  if (own.length > 0 && type.endsWith(".succeeded")) purchase.isTold = true;
+  const isPayment = type.endsWith(".succeeded") && checkoutId === purchase.paid?.id;
+  if (own.length > 0 && isPayment) purchase.isTold = true;
 }
 
 /** Delivers the open events of an order again, some times; those that are never accepted are a fact. */
@@ -205,7 +249,8 @@ async function deliverOpen(play: Play, of: OrderName): Promise<void> {
     for (const event of purchase.open)
       noteAnswers(purchase, event, await deliver(bench, { eventId: event.eventId }));
   }
-  for (const { type, got } of purchase.open) facts.push({ kind: "refused", of, type, got });
+  for (const { type, got, checkoutId } of purchase.open)
+    facts.push({ kind: "refused", of, type, got, isForeign: purchase.foreign.has(checkoutId) });
   purchase.open = [];
 }
 

@@ -18,7 +18,7 @@ import { NOT_JUDGED } from "../../core/readiness/drills/judge-sentences.ts";
 import type { History, Need, OrderName } from "../../core/judge/step.ts";
 import { lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
 import type { PlainPurchase } from "./plain.ts";
-import { lookLater, patienceMs } from "./looks.ts";
+import { lookLater, patienceMs, quietMs } from "./looks.ts";
 import { playHistory } from "./play.ts";
 
 /** A history with its verdict. */
@@ -46,8 +46,10 @@ type RunPlan = {
   readonly onJudged: (judged: JudgedHistory) => void;
 };
 
-/** Histories at a time; they mostly wait. */
+/** Histories at a time; they mostly wait, and longer for a shop that books later. */
 const WIDTH = 6;
+const WIDTH_OF_SLOW = 10;
+const SLOW_MS = 800;
 /** Time after which a shop's short-lived memory of events has expired, in milliseconds. */
 const MEMORY_MS = 31_000;
 /** Further runs of a history whose break may be chance; one of them must break its rule too. */
@@ -66,9 +68,10 @@ export async function runHistories(
   );
   const judged: JudgedHistory[] = [];
   const failing = new AbortController();
+  const replay = oneAtATime();
   const ownBench = { ...bench, signal: AbortSignal.any([bench.signal, failing.signal]) };
   const run = async ([name, kind]: Turn): Promise<void> => {
-    const one = await judgeOne(ownBench, name, { kind, isLate: world.monotonic() >= until });
+    const one = await judgeOne(ownBench, name, { kind, isLate: world.monotonic() >= until, replay });
     if (failing.signal.aborted) return;
     judged.push(one);
     if (!isLeftOut(one)) plan.onJudged(one);
@@ -86,7 +89,8 @@ export async function runHistories(
       throw error;
     }
   };
-  await Promise.allSettled(Array.from({ length: WIDTH }, worker));
+  const width = bench.recording.slowestMs > SLOW_MS ? WIDTH_OF_SLOW : WIDTH;
+  await Promise.allSettled(Array.from({ length: width }, worker));
   // The first error: the other lanes only say that they were stopped.
   failing.signal.throwIfAborted();
   for (const turn of turns.filter(isAlone)) await run(turn);
@@ -132,8 +136,11 @@ export async function lookAgain(
 ): Promise<readonly JudgedHistory[]> {
   const { world, shop, signal } = bench;
   const late = judged.filter(({ verdict, seen }) => seen !== undefined && mayBeLate(verdict));
-  const lostAt = Math.max(...late.map(({ seen }) => (seen?.at ?? 0) + LOST_MS - patienceMs(bench)));
-  if (lostAt > world.monotonic()) await world.sleep(lostAt - world.monotonic(), signal);
+  const until = Math.max(
+    ...judged.map(({ seen }) => (seen?.at ?? 0) + quietMs(bench)),
+    ...late.map(({ seen }) => (seen?.at ?? 0) + LOST_MS - patienceMs(bench)),
+  );
+  if (until > world.monotonic()) await world.sleep(until - world.monotonic(), signal);
   return Promise.all(
     judged.map(async (one) => {
       const { name, seen, verdict } = one;
@@ -162,6 +169,8 @@ function canRun({ needs = [], steps }: History, shop: Bench["shop"]): boolean {
 /** Whether what was seen may come from a busy machine or shop: such a history must break its rule again. */
 function isBusyBreak(verdict: HistoryVerdict, facts: readonly Observation[]): boolean {
   if (verdict.state !== "broken") return false;
+  // Another history at the same time may have ended the shop.
+  if (verdict.invariant === "stays_up") return true;
   if (verdict.invariant === "client_ends")
     return facts.every((fact) => runsOf(fact).every(({ hasEnded }) => hasEnded));
   return (
@@ -178,11 +187,19 @@ function runsOf(fact: Observation): readonly { readonly hasEnded: boolean }[] {
 async function judgeOne(
   bench: Bench,
   name: HistoryName,
-  { kind, isLate }: { readonly kind: CheckoutObject; readonly isLate: boolean },
+  {
+    kind,
+    isLate,
+    replay,
+  }: {
+    readonly kind: CheckoutObject;
+    readonly isLate: boolean;
+    /** Plays one history after the other. */
+    readonly replay: Bench["alone"];
+  },
 ): Promise<JudgedHistory> {
   const history = HISTORIES[name] as History;
   const { part } = history;
-  const at = (): number => bench.world.monotonic();
   const open = (verdict: HistoryVerdict): JudgedHistory => ({
     name,
     part,
@@ -192,24 +209,7 @@ async function judgeOne(
   });
   if (isLate) return open(notJudged(NOT_JUDGED.budget, null));
   if (bench.signal.aborted) return open(notJudged(NOT_JUDGED.interrupted, null));
-  const play = async (): Promise<Played> => {
-    const orders = new Map<OrderName, Purchase>();
-    const facts: Observation[] = [];
-    try {
-      await playHistory(bench, history, { orders, kind, facts });
-      return { orders, facts, at: at(), verdict: judgeHistory(history, facts, bench.shop.settleMs) };
-    } catch (error) {
-      if (!(error instanceof NoOrder)) throw error;
-      const verdict = judgeHistory(history, facts, bench.shop.settleMs);
-      if (verdict.state === "broken") return { orders, facts, at: at(), verdict };
-      return {
-        orders,
-        facts: [],
-        at: at(),
-        verdict: notJudged(NOT_JUDGED.unpayable(error.message), "create", error.message),
-      };
-    }
-  };
+  const play = (): Promise<Played> => playOnce(bench, history, kind);
   const first = await play();
   if (bench.signal.aborted) return open(notJudged(NOT_JUDGED.interrupted, null));
   if (first.verdict.state !== "broken")
@@ -223,7 +223,7 @@ async function judgeOne(
   if (isBusyBreak(first.verdict, first.facts)) {
     let isAgain = false;
     for (let run = 0; run < CONFIRMATIONS && !isAgain; run += 1) {
-      const again = await play();
+      const again = await replay(play);
       isAgain = again.verdict.state === "broken";
       if (isAgain) shown = again;
     }
@@ -232,6 +232,30 @@ async function judgeOne(
   const subject = shown.orders.get("a")?.checkouts.at(-1);
   const story = subject === undefined ? [] : await storyOf(bench, subject.orderId);
   return { name, part, verdict: shown.verdict, reference: subject?.id ?? null, story, seen: shown };
+}
+
+/** Plays a history, and judges it. A served shop that has ended meanwhile is started again. */
+async function playOnce(bench: Bench, history: History, kind: CheckoutObject): Promise<Played> {
+  const { world, shop } = bench;
+  const orders = new Map<OrderName, Purchase>();
+  const facts: Observation[] = [];
+  const before = shop.served?.endings.length ?? 0;
+  const problem = await playHistory(bench, history, { orders, kind, facts, isReadAgain: true }).then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof NoOrder) return error.message;
+      throw error;
+    },
+  );
+  const got = shop.served?.endings.slice(before)[0];
+  if (got !== undefined) {
+    facts.push({ kind: "end", got });
+    await bench.alone(async () => shop.served?.revive());
+  }
+  const verdict = judgeHistory(history, facts, shop.settleMs);
+  const at = world.monotonic();
+  if (problem === undefined || verdict.state === "broken") return { orders, facts, at, verdict };
+  return { orders, facts: [], at, verdict: notJudged(NOT_JUDGED.unpayable(problem), "create", problem) };
 }
 
 type Played = NonNullable<JudgedHistory["seen"]> & { readonly verdict: HistoryVerdict };

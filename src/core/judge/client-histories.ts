@@ -31,7 +31,7 @@ function underFaults(
 ): Pick<History, "part" | "needs" | "isAlone" | "steps"> {
   return {
     part: "idempotency",
-    needs: ["create"],
+    needs: ["create", "names"],
     isAlone: true,
     steps: [{ act: "faults", of: "a", faults }, answered("a")],
   };
@@ -73,7 +73,7 @@ export const CLIENT_HISTORIES = {
   },
   client_killed: {
     ...underFaults(at(1, "kill")),
-    needs: ["create", "command"],
+    needs: ["create", "names", "command"],
     title: ["killed when the order was created, run again", "订单创建时被终止，再次运行"],
   },
   keys_case: {
@@ -89,14 +89,15 @@ export const CLIENT_HISTORIES = {
   bought_again_paid: {
     part: "idempotency",
     title: ["bought again after the payment", "支付后再次下单"],
-    needs: ["create"],
+    needs: ["create", "names"],
+    isAlone: true,
     steps: [create, pay, tell, look, create, look],
-    causes: { final_stays: C.create_resets },
+    causes: { final_stays: C.create_resets, one_order: C.pays_twice },
   },
   bought_at_once: {
     part: "idempotency",
     title: ["bought four times at once", "同时下单四次"],
-    needs: ["create"],
+    needs: ["create", "names"],
     steps: [
       { act: "create", of: "a", times: 4 },
       { act: "create", of: "b", times: 4 },
@@ -106,7 +107,7 @@ export const CLIENT_HISTORIES = {
   conflict: {
     part: "idempotency",
     title: ["a create that gets 409, and once more", "创建收到 409，然后再次发起"],
-    needs: ["create"],
+    needs: ["create", "names"],
     isAlone: true,
     steps: [
       { act: "faults", of: "a", faults: [{ action: "status", status: 409, match: { method: "POST" } }] },

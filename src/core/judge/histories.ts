@@ -52,13 +52,27 @@ function endsUnpaid(outcome: UnpaidEnd, title: Words): History {
 
 /** Buys again after an end; then events of the first checkout arrive late. */
 function secondAttempt(outcome: UnpaidEnd, title: Words): History {
-  const late: Step = { act: "tell", of: "a", first: true };
+  const late: Step = { act: "tell", of: "a", from: "first" };
+  return {
+    part: "duplicates",
+    title,
+    needs: ["create", "names"],
+    steps: [create, { act: "pay", of: "a", outcome }, tell, look, create, pay, tell, look, late, look],
+    causes: SECOND_ATTEMPT,
+  };
+}
+
+const cancel: Step = { act: "pay", of: "a", outcome: "cancelled" };
+
+/** A payment of the order_id on terms of another system. */
+function otherTerms(terms: "other_amount" | "other_currency", title: Words): History {
+  const elsewhere: Step = { act: "create_elsewhere", of: "a", terms };
   return {
     part: "duplicates",
     title,
     needs: ["create"],
-    steps: [create, { act: "pay", of: "a", outcome }, tell, look, create, pay, tell, look, late, look],
-    causes: SECOND_ATTEMPT,
+    steps: [create, cancel, tell, elsewhere, pay, tell, look],
+    causes: { never_unpaid: C.other_amount },
   };
 }
 
@@ -222,13 +236,25 @@ export const HISTORIES = {
   return_pending: {
     ...returnsOf,
     title: ["return while the payment is pending", "支付处于 pending 时返回"],
-    steps: [create, known, { act: "pay", of: "a", outcome: "declined" }, visit, look],
+    steps: [
+      create,
+      known,
+      { act: "pay", of: "a", outcome: "declined" },
+      visit,
+      look,
+      tell,
+      visit,
+      look,
+      pay,
+      tell,
+      look,
+    ],
     causes: BELIEVES,
   },
   return_cancelled: {
     ...returnsOf,
     title: ["return after the payer has cancelled", "付款人取消后返回"],
-    steps: [create, known, { act: "pay", of: "a", outcome: "cancelled" }, visit, look],
+    steps: [create, known, cancel, visit, look, tell, visit, look],
     causes: BELIEVES,
   },
   return_without_api: {
@@ -286,36 +312,83 @@ export const HISTORIES = {
   twin_case: twin("other_case", ["an order whose order_id differs in case", "order_id 仅大小写不同的订单"]),
   twin_longer: twin("longer", ["an order whose order_id is longer", "order_id 更长的订单"]),
   twin_shorter: twin("shorter", ["an order whose order_id is shorter", "order_id 更短的订单"]),
+  twin_pattern: twin("pattern", [
+    "an order whose order_id is a pattern with _ that fits another",
+    "order_id 中含 _，作为模式可匹配另一个",
+  ]),
   twin_end: twin("same_end", ["an order whose order_id has the same end", "order_id 结尾相同的订单"]),
   twin_head: twin("same_head", [
     "an order with a long order_id and the same beginning",
     "order_id 很长且开头相同的订单",
   ]),
-  other_amount: {
+  other_amount: otherTerms("other_amount", [
+    "a payment of another amount with the same order_id",
+    "同一 order_id 的另一金额的支付",
+  ]),
+  other_currency: otherTerms("other_currency", [
+    "a payment in another currency with the same order_id",
+    "同一 order_id 的另一币种的支付",
+  ]),
+  unknown_order: {
     part: "duplicates",
-    title: ["a payment of another amount with the same order_id", "同一 order_id 的另一金额的支付"],
+    title: ["a payment of an order that another system has created", "由其他系统创建的订单的支付"],
     needs: ["create"],
     steps: [
       create,
-      { act: "pay", of: "a", outcome: "cancelled" },
-      tell,
-      { act: "create_elsewhere", of: "a" },
-      pay,
-      tell,
+      known,
+      { act: "create_elsewhere", of: "b", terms: "same", like: "a" },
+      { act: "pay", of: "b", outcome: "succeeded" },
+      { act: "tell", of: "b" },
       look,
     ],
-    causes: { never_unpaid: C.other_amount },
+    causes: { never_unpaid: C.mixes_up, takes_events: C.refuses_others },
   },
   webhook_without_api: {
     part: "duplicates",
-    title: ["a payment while the API answers 503", "API 返回 503 时的支付"],
-    steps: [create, known, pay, API_BUSY, payment, API_AGAIN, tell, look],
+    title: ["a payment while the API answers 503 for 2 s", "API 返回 503 达 2 秒时的支付"],
+    steps: [
+      create,
+      known,
+      pay,
+      API_BUSY,
+      payment,
+      { act: "wait", milliseconds: 2000 },
+      API_AGAIN,
+      look,
+      tell,
+      look,
+    ],
     causes: { booked_when_paid: C.lost_without_api, booked_once: C.books_again },
+  },
+  webhook_after_question: {
+    part: "duplicates",
+    title: ["the payment right after your shop has asked the API", "商店刚查询过 API，支付事件就到达"],
+    steps: [create, known, pay, { act: "await_question", of: "a" }, payment, look, tell, look],
+    causes: { booked_once: C.books_by_job, booked_when_paid: C.books_by_job },
   },
   second_cancelled: secondAttempt("cancelled", ["bought again after it was cancelled", "取消后再次下单"]),
   second_failed: secondAttempt("failed", ["bought again after its payment failed", "支付失败后再次下单"]),
   second_expired: secondAttempt("expired", ["bought again after it expired", "过期后再次下单"]),
   ...CLIENT_HISTORIES,
+  other_end_late: {
+    part: "duplicates",
+    title: ["the late end of another checkout of a paid order", "已支付订单的另一收款单的结束事件迟到"],
+    needs: ["create", "names"],
+    steps: [
+      create,
+      cancel,
+      tell,
+      { act: "create_elsewhere", of: "a", terms: "same" },
+      cancel,
+      create,
+      pay,
+      tell,
+      look,
+      { act: "tell", of: "a", from: "elsewhere" },
+      look,
+    ],
+    causes: SECOND_ATTEMPT,
+  },
   restart_at_event: {
     part: "duplicates",
     title: ["a restart 60 ms after the payment event", "收到支付事件 60 毫秒后重启"],

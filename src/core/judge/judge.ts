@@ -52,6 +52,8 @@ type RefusedFact = {
   readonly of: OrderName;
   readonly type: string;
   readonly got: string;
+  /** Whether it is about a checkout that the shop has not created. */
+  readonly isForeign: boolean;
 };
 
 /** A forged event, and the answer to it. */
@@ -59,6 +61,9 @@ type ForgedFact = { readonly kind: "forged"; readonly isAccepted: boolean; reado
 
 /** A visit of the return page. */
 type VisitFact = { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: string };
+
+/** The shop's process has ended by itself. */
+type EndFact = { readonly kind: "end"; readonly got: string };
 
 /** A note about a history, which is no verdict against the shop. */
 type NoteFact = { readonly kind: "note"; readonly note: keyof typeof NOTES };
@@ -71,6 +76,7 @@ export type Observation =
   | ForgedFact
   | RefusedFact
   | VisitFact
+  | EndFact
   | NoteFact;
 
 /** The verdict on a history. */
@@ -132,6 +138,8 @@ function brokenBy(fact: Observation, before: ReadonlySet<OrderName>): Broken | u
     case "client":
       return brokenByClient(fact.purchase);
     case "refused":
+      // A shop may want an event again whose order it does not know yet.
+      if (fact.isForeign && !isRefusal(fact.got)) return undefined;
       return {
         invariant: "takes_events",
         expected: EXPECTED_RESULTS.accepted,
@@ -141,6 +149,8 @@ function brokenBy(fact: Observation, before: ReadonlySet<OrderName>): Broken | u
       return fact.isAccepted
         ? { invariant: "refuses_forged", expected: EXPECTED_RESULTS.refused, got: fact.got }
         : undefined;
+    case "end":
+      return { invariant: "stays_up", expected: EXPECTED_RESULTS.held, got: fact.got };
     case "visit":
     case "note":
       return undefined;
@@ -225,6 +235,11 @@ export function judgeLater(
   }
   if (!mayBeLate(verdict) || judgeHistory(history, looks, settleMs).state === "broken") return verdict;
   return { state: "not_judged", ...lateBy(sinceMs), got: verdict.got };
+}
+
+/** Whether an answer to an event refuses it for good; others ask to send it again. */
+function isRefusal(got: string): boolean {
+  return /^[1-4]\d\d$/.test(got) && !["408", "409", "425", "429"].includes(got);
 }
 
 /** Whether an answer to an event, or its absence, says that the shop is busy. */

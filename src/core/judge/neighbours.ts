@@ -8,7 +8,8 @@ export type Neighbour =
   | "last_digit"
   | "same_end"
   | "same_head"
-  | "digits";
+  | "digits"
+  | "pattern";
 
 /** The order_ids of a history's orders: the subject's, and two that resemble it in this way. */
 export function neighbourIds(id: string, how: Neighbour): readonly [a: string, b: string, c: string] {
@@ -27,6 +28,10 @@ export function neighbourIds(id: string, how: Neighbour): readonly [a: string, b
       return [id, changeDigit(id, /[1-9](?=.{4})/, 1), changeDigit(id, /[1-9](?=.{4})/, 2)];
     case "digits":
       return [id, swapDigits(id), changeDigit(id, /\d(?=\D*$)/, 1)];
+    case "pattern": {
+      const head = fit(id).slice(0, -1);
+      return [`${head}_`, `${head}x`, `${head}y`];
+    }
     case "same_head": {
       const head = `${id}${"0".repeat(MAX_ORDER_ID)}`.slice(0, MAX_ORDER_ID - 3);
       return [`${head}101`, `${head}102`, `${head}103`];
@@ -57,4 +62,11 @@ function changeDigit(id: string, one: RegExp, by: number): string {
   return one.test(id)
     ? id.replace(one, (digit) => String(((Number(digit) + by) % 9) + 1))
     : `${fit(id)}${by}`;
+}
+
+/** Another amount, which is the same in whole units, whether these are cut or rounded. */
+export function nearAmount(minor: number): number {
+  const whole = minor - (minor % 100);
+  const [low, high] = minor % 100 < 50 ? [Math.max(1, whole), whole + 49] : [whole + 50, whole + 99];
+  return minor - low > high - minor ? low : high;
 }

@@ -42,24 +42,32 @@ export type Step =
       readonly times?: number;
       readonly expects?: "refusal" | "answer";
     }
-  /** Another system creates a checkout with the same order_id and another amount. */
-  | { readonly act: "create_elsewhere"; readonly of: OrderName }
+  /** Another system creates a checkout of the order on these terms; `like`: of an order that the shop does not know. */
+  | {
+      readonly act: "create_elsewhere";
+      readonly of: OrderName;
+      readonly terms: "same" | "other_amount" | "other_currency";
+      readonly like?: OrderName;
+    }
   | { readonly act: "pay"; readonly of: OrderName; readonly outcome: SimulatedOutcome }
   /**
    * Delivers events of the order's last checkout, one after the other: those with these statuses in this order, default
-   * all. `first`: those of its first checkout. What gets no 2xx is delivered again at the end.
+   * all. `from`: of its first checkout, or of the last one of another system. What gets no 2xx is delivered again later.
    */
   | {
       readonly act: "tell";
       readonly of: OrderName;
       readonly statuses?: readonly Status[];
-      readonly first?: true;
+      readonly from?: "first" | "elsewhere";
       readonly how?: "forged" | "other_id" | "unknown_type";
     }
   | { readonly act: "at_once"; readonly acts: readonly Act[] }
   | { readonly act: "visit"; readonly of: OrderName; readonly form?: ReturnForm }
   /** From now on these faults, in place of those before, apply to v1 requests about the order. */
   | { readonly act: "faults"; readonly of: OrderName; readonly faults: readonly ScheduledFault[] }
+  /** Waits, or until the shop has retrieved the paid checkout by itself, some seconds at most. */
+  | { readonly act: "wait"; readonly milliseconds: number }
+  | { readonly act: "await_question"; readonly of: OrderName }
   | { readonly act: "restart"; readonly during?: OrderName; readonly afterMs?: number }
   | { readonly act: "look"; readonly of: OrderName };
 

@@ -50,6 +50,14 @@ export const JUDGE_CAUSES = {
     "A payment of another amount and currency is booked as this order: compare amount_minor and currency of the event with the order before booking it.",
     "另一金额和币种的支付被当作本订单入账：入账前请把事件的 amount_minor 和 currency 与订单比较。",
   ],
+  refuses_others: [
+    "An event of an order that your shop does not know is refused for good: another system may use the same store. Answer 2xx to each event that verifies, and ignore what is not yours.",
+    "对商店不认识的订单的事件一直拒绝：同一门店可能还有其他系统在用。对验签通过的事件一律返回 2xx，与您无关的不作处理。",
+  ],
+  books_by_job: [
+    "A part of the shop that asks the API and the webhook book the same payment: each looks whether the order is paid and books it afterwards. Let both call one function that books only an unpaid order, in one transaction or by one conditional UPDATE.",
+    "查询 API 的程序和 webhook 为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
+  ],
   lost_without_api: [
     "The API did not answer while the shop handled the payment event; the shop answered 2xx and never booked the payment. Answer 5xx if an event could not be processed, so that it is sent again.",
     "商店处理支付事件时 API 没有响应，商店返回了 2xx，此后一直没有入账。无法处理事件时请返回 5xx，以便重新推送。",
@@ -69,6 +77,10 @@ export const JUDGE_CAUSES = {
   create_resets: [
     "The customer went back and bought a paid order again, and the order is no longer paid: creating must not write a paid order anew.",
     "顾客返回并再次购买已支付的订单，订单不再是已支付：创建时不得重写已支付的订单。",
+  ],
+  pays_twice: [
+    "The customer went back and bought a paid order again, and got another checkout, which can be paid too: look whether the order is paid before you create one.",
+    "顾客返回并再次购买已支付的订单，得到了另一个可以支付的收款单：创建之前请先查看订单是否已支付。",
   ],
   double_click: [
     "The purchase was started several times at once, and made more than one checkout or failed: draw and store the Idempotency-Key of a purchase in one statement, and repeat a create that is answered with idempotency_in_progress.",

@@ -45,6 +45,10 @@ export const NOTES = {
     "Buying again after the end leads to the same ended checkout: an order of this shop can be bought only once. If that is not what you want, send a new Idempotency-Key after a checkout that failed, expired or was cancelled.",
     "收款单结束后再次下单会得到同一个已结束的收款单：该商店的订单只能购买一次。如果并非有意，请在收款单失败、过期或取消后使用新的 Idempotency-Key。",
   ],
+  own_ids: [
+    "Your shop refused an order_id of this form before it sent a create, so this was not tried.",
+    "商店在发送创建请求之前就拒绝了这种形式的 order_id，因此没有检查。",
+  ],
 } as const satisfies Readonly<Record<string, Words>>;
 
 /** What a run cannot judge because the section `shop` has no such field; a risk only where it says so. */

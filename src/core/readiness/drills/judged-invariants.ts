@@ -1,7 +1,7 @@
 import { INVARIANTS } from "../../explore/invariants.ts";
 import type { Words } from "../../language.ts";
 
-/** The rules by which histories are judged, each with its remedy: those of `explore`, and on keys and answers. */
+/** The rules by which histories are judged, each with its remedy: those of `explore`, and on keys, answers and the process. */
 export const JUDGED_INVARIANTS = {
   ...INVARIANTS,
   one_key: {
@@ -23,6 +23,13 @@ export const JUDGED_INVARIANTS = {
     remedy: [
       "Answer 2xx to an event that is known, late or of no interest, and leave the order unchanged: an event without a 2xx is sent again and again, and delays the events after it.",
       "对已知、迟到或不关心的事件也返回 2xx，并保持订单不变：没有得到 2xx 的事件会反复推送，并阻塞后续事件。",
+    ],
+  },
+  stays_up: {
+    rule: ["the shop goes on, whatever is sent to it", "无论收到什么，商店都继续运行"],
+    remedy: [
+      "The process of the shop has ended: read its output for the error that nobody caught, and let it answer 4xx or 5xx instead.",
+      "商店的进程已结束：请在其输出中查找未捕获的错误，改为返回 4xx 或 5xx。",
     ],
   },
 } as const satisfies Readonly<Record<string, { readonly rule: Words; readonly remedy: Words }>>;

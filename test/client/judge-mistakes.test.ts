@@ -1,0 +1,45 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { EPHEMERAL } from "../support/harness.ts";
+import { CarefulShop, MISTAKES } from "../support/mistaken-shop.ts";
+import { openWebhookSite } from "../support/webhook-site.ts";
+
+const SECTION = {
+  serve: "serve",
+  endpoint: "/hooks",
+  create: "create-order",
+  order_view: "/orders/{order_id}",
+  paid_when: '"status":"paid"',
+  return_url: "/thanks",
+};
+
+type Report = {
+  readonly broken: readonly { readonly history: string; readonly invariant: string }[];
+  readonly not_judged: readonly { readonly history: string | null; readonly reason: string }[];
+};
+
+/** Judges a served shop by some histories: what is broken, and what was not judged. */
+async function judge(Shop: typeof CarefulShop, histories: readonly string[]) {
+  const site = await openWebhookSite(EPHEMERAL);
+  new Shop(site).open();
+  writeFileSync(join(site.harness.cwd, "checkout.config.json"), JSON.stringify({ shop: SECTION }));
+  const only = histories.flatMap((name) => ["--only", name]);
+  const line = ["checklist", "run", "--trust-config", "--settle", "10s", "--budget", "1h", "--json", ...only];
+  const { code, stdout, stderr } = await site.harness.run(line);
+  await site.stop();
+  if (stdout === "") throw new Error(stderr);
+  const { broken, not_judged: open } = JSON.parse(stdout) as Report;
+  const unclear = open.filter(({ history }) => history !== null);
+  return { code, findings: broken.map(({ history, invariant }) => `${history}: ${invariant}`), unclear };
+}
+
+test("a careful shop holds in every history that is made for a mistake", async () => {
+  expect(await judge(CarefulShop, Object.keys(MISTAKES))).toEqual({ code: 0, findings: [], unclear: [] });
+});
+
+for (const [history, [invariant, Shop]] of Object.entries(MISTAKES))
+  test(`a shop with the mistake of ${history} breaks ${invariant} in it`, async () => {
+    const { code, findings } = await judge(Shop, [history]);
+    expect([code, findings]).toEqual([1, [`${history}: ${invariant}`]]);
+  });

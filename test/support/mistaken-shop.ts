@@ -1,0 +1,259 @@
+import { verifyWebhook } from "../../src/core/webhook/verify.ts";
+import type { HttpRequest, HttpResponse, ShellCommand, ShellResult } from "../../src/world.ts";
+import type { openWebhookSite } from "./webhook-site.ts";
+
+type Site = Awaited<ReturnType<typeof openWebhookSite>>;
+
+type Checkout = {
+  readonly id: string;
+  readonly order_id: string;
+  readonly status: string;
+  readonly amount_minor: number;
+  readonly currency: string;
+  readonly checkout_url: string;
+};
+type ShopEvent = {
+  readonly event_id: string;
+  readonly type: string;
+  readonly sequence: number;
+  readonly data: Checkout;
+};
+type State = { status: string; sequence: number };
+type Order = {
+  readonly total: number;
+  readonly currency: string;
+  readonly checkouts: Map<string, State>;
+  bookings: string[];
+};
+
+const ENDED = new Set(["failed", "cancelled", "expired"]);
+const OK: HttpResponse = { status: 200, headers: {}, body: "" };
+const TERMS = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+
+/** A careful shop in process, from which a mistake changes one part: a key for each attempt, a state for each checkout. */
+export class CarefulShop {
+  readonly orders = new Map<string, Order>();
+  readonly seen = new Set<string>();
+  private endServing: (() => void) | undefined;
+
+  readonly site: Pick<Site, "harness" | "sandbox" | "told">;
+
+  constructor(site: Pick<Site, "harness" | "sandbox" | "told">) {
+    this.site = site;
+  }
+
+  stateOf({ checkouts }: Order): string {
+    const all = [...checkouts.values()].map(({ status }) => status);
+    return all.includes("succeeded") ? "paid" : (all.at(-1) ?? "new");
+  }
+
+  fits(order: Order, { amount_minor: amount, currency }: Checkout): boolean {
+    return amount === order.total && currency === order.currency;
+  }
+
+  async create(orderId: string, key: string): Promise<Checkout | undefined> {
+    const answer = await this.site.sandbox().request({
+      path: "/v1/orders",
+      headers: { "Idempotency-Key": key },
+      body: JSON.stringify({ order_id: orderId, ...TERMS }),
+    });
+    return (JSON.parse(String(answer.body)) as { readonly data?: Checkout }).data;
+  }
+
+  async buy(orderId: string): Promise<string | undefined> {
+    const order = this.orders.get(orderId) ?? newOrder();
+    this.orders.set(orderId, order);
+    const attempt = [...order.checkouts.values()].filter(({ status }) => ENDED.has(status)).length + 1;
+    const made = await this.create(orderId, `${orderId}-attempt-${attempt}`);
+    if (made !== undefined && !order.checkouts.has(made.id))
+      order.checkouts.set(made.id, { status: "created", sequence: 0 });
+    return made?.checkout_url;
+  }
+
+  move(order: Order, { sequence, data: { id, status } }: ShopEvent): void {
+    if (sequence > (order.checkouts.get(id)?.sequence ?? 0)) order.checkouts.set(id, { status, sequence });
+  }
+
+  /** Handles a verified event; returns what it answers. */
+  async take(event: ShopEvent): Promise<number> {
+    const order = this.orders.get(event.data.order_id);
+    if (order === undefined || this.seen.has(event.event_id) || !this.fits(order, event.data)) return 200;
+    this.seen.add(event.event_id);
+    this.move(order, event);
+    if (event.data.status === "succeeded" && !order.bookings.includes(event.data.id))
+      order.bookings.push(event.data.id);
+    return 200;
+  }
+
+  async welcome(_query: URLSearchParams): Promise<void> {}
+
+  started(): void {}
+
+  /** Ends its process by itself. */
+  fall(): void {
+    this.endServing?.();
+  }
+
+  async answer({ target, rawHeaders: headers, body }: HttpRequest): Promise<HttpResponse> {
+    const { pathname, searchParams } = new URL(target, "http://localhost");
+    if (pathname === "/hooks") {
+      const secrets = [this.site.sandbox().ready.signing_secret];
+      const now = this.site.harness.clock.now();
+      if (!verifyWebhook({ rawBody: body, headers, secrets, now }).ok) return { ...OK, status: 400 };
+      const event = JSON.parse(Buffer.from(body).toString("utf8")) as ShopEvent;
+      return { ...OK, status: event.data.order_id === undefined ? 200 : await this.take(event) };
+    }
+    if (pathname === "/thanks") {
+      await this.welcome(searchParams);
+      return OK;
+    }
+    const order = this.orders.get(pathname.slice("/orders/".length));
+    if (order === undefined) return { ...OK, status: 404 };
+    const { bookings, total } = order;
+    const shown = {
+      status: this.stateOf(order),
+      times: bookings.length,
+      amount_minor: bookings.length * total,
+    };
+    return { ...OK, body: JSON.stringify(shown) };
+  }
+
+  /** Its commands: `create-order`, and `serve`, which opens it on the port in PORT until it is ended. */
+  open(): void {
+    const { harness } = this.site;
+    const program = {
+      answer: (request: HttpRequest) => this.answer(request),
+      refuse: () => ({ ...OK, status: 400 }),
+    };
+    const exited = (exitCode: number, stdout = ""): ShellResult => ({
+      ending: "exited",
+      exitCode,
+      stdout,
+      stderr: "",
+    });
+    const serve = async (port: number, signal: AbortSignal | undefined): Promise<ShellResult> => {
+      const ended = Promise.withResolvers<ShellResult>();
+      signal?.addEventListener("abort", () => ended.resolve({ ...exited(0), ending: "aborted" }));
+      this.endServing = () => ended.resolve(exited(1));
+      harness.occupy(port, program);
+      const result = await ended.promise;
+      harness.vacate(port);
+      return result;
+    };
+    harness.setShell(async ({ commandLine, env, signal }: ShellCommand): Promise<ShellResult> => {
+      if (commandLine === "serve") return serve(Number(env["PORT"]), signal);
+      const url = await this.buy(env["CHECKOUT_ORDER_ID"] ?? "");
+      return url === undefined ? exited(1) : exited(0, `${url}\n`);
+    });
+    this.started();
+  }
+}
+
+function newOrder(): Order {
+  const { amount_minor: total, currency } = TERMS;
+  return { total, currency, checkouts: new Map(), bookings: [] };
+}
+
+/** The mistakes, by the history that is made for them: what it breaks, and the shop. */
+export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop: typeof CarefulShop]>> = {
+  other_amount: [
+    "never_unpaid",
+    class extends CarefulShop {
+      override fits(order: Order, { amount_minor: amount, currency }: Checkout): boolean {
+        return Math.floor(amount / 100) === Math.floor(order.total / 100) && currency === order.currency;
+      }
+    },
+  ],
+  other_currency: [
+    "never_unpaid",
+    class extends CarefulShop {
+      override fits(order: Order, { amount_minor: amount }: Checkout): boolean {
+        return amount === order.total;
+      }
+    },
+  ],
+  unknown_order: [
+    "takes_events",
+    class extends CarefulShop {
+      override async take(event: ShopEvent): Promise<number> {
+        return this.orders.has(event.data.order_id) ? super.take(event) : 404;
+      }
+    },
+  ],
+  other_end_late: [
+    "final_stays",
+    class extends CarefulShop {
+      private readonly closed = new Set<string>();
+      override async take(event: ShopEvent): Promise<number> {
+        const { order_id: orderId, status } = event.data;
+        const isNew = !this.seen.has(event.event_id);
+        const answered = await super.take(event);
+        if (isNew && ENDED.has(status)) this.closed.add(orderId);
+        if (isNew && status === "succeeded") this.closed.delete(orderId);
+        return answered;
+      }
+      override stateOf(order: Order): string {
+        const [id] = [...this.orders].find(([, one]) => one === order) ?? [""];
+        return this.closed.has(id) ? "cancelled" : super.stateOf(order);
+      }
+    },
+  ],
+  return_pending: [
+    "never_unpaid",
+    class extends CarefulShop {
+      override async welcome(query: URLSearchParams): Promise<void> {
+        const order = this.orders.get(query.get("order_id") ?? "");
+        if (order !== undefined && this.stateOf(order) === "pending") order.bookings = ["pending"];
+      }
+    },
+  ],
+  bought_again_paid: [
+    "one_order",
+    class extends CarefulShop {
+      override async buy(orderId: string): Promise<string | undefined> {
+        const order = this.orders.get(orderId);
+        if (order === undefined || this.stateOf(order) !== "paid") return super.buy(orderId);
+        return (await this.create(`${orderId}-2`, `again-${orderId}`))?.checkout_url;
+      }
+    },
+  ],
+  webhook_without_api: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      override async take(event: ShopEvent): Promise<number> {
+        // It answers, and gives up where it cannot ask.
+        const { status } = await this.site.told(event.data.id);
+        return status === "" ? 200 : super.take(event);
+      }
+    },
+  ],
+  webhook_after_question: [
+    "booked_once",
+    class extends CarefulShop {
+      override started(): void {
+        this.site.harness.clock.after(1000, () => void this.ask());
+      }
+      private async ask(): Promise<void> {
+        const { clock } = this.site.harness;
+        for (const order of this.orders.values())
+          for (const [id, state] of order.checkouts) {
+            if (ENDED.has(state.status) || order.bookings.includes(id)) continue;
+            if ((await this.site.told(id)).status !== "succeeded") continue;
+            clock.after(400, () => {
+              order.bookings.push(id);
+              state.status = "succeeded";
+            });
+          }
+        clock.after(1000, () => void this.ask());
+      }
+    },
+  ],
+  return_otherwise: [
+    "stays_up",
+    class extends CarefulShop {
+      override async welcome(query: URLSearchParams): Promise<void> {
+        if (!query.has("session_id")) this.fall();
+      }
+    },
+  ],
+};
