@@ -175,6 +175,12 @@ test("a view shows bookings and amount in fields or by patterns", () => {
     times: 0,
     amountMinor: 19.99,
   });
+  const amounts = ["19.99", "19,99", "1.234,50", "1,234.50", "1999", "0.00", "about 20"].map((amount) =>
+    parseView(JSON.stringify({ paid: true, sum: amount }), { paidWhen: undefined, amount: "sum" }),
+  );
+  expect(amounts.map((one) => one?.amountMinor)).toEqual([1999, 1999, 123_450, 123_450, 1999, 0, Number.NaN]);
+  const euros = parseView('{"paid":true,"sum":19.9}', { paidWhen: undefined, amount: "sum" });
+  expect(euros?.amountMinor).toBe(1990);
   expect(parseView("no JSON", { paidWhen: undefined })).toBeUndefined();
 });
 

@@ -78,7 +78,7 @@ export function shopOptions(): readonly Option[] {
     ),
     valueOption(
       "--amount <field|regex>",
-      "the booked amount in minor units, in the same way (default: amount_minor)",
+      "the booked amount, in the same way: minor units, or a decimal such as 19.99 (default: amount_minor)",
     ),
     valueOption("--return-url <url>", "URL of the page that customers return to, on this machine"),
     valueOption(

@@ -24,8 +24,8 @@ const json = z.object({
 
 /**
  * Reads a view of an order. A pattern, or otherwise JSON (`{"paid","times","amount_minor"}`), decides whether the order is
- * paid. An amount that is not a whole number of minor units, such as 19.99 or a text, is read as it is: it differs from
- * every order's amount. Undefined if the view does not show whether the order is paid.
+ * paid. An amount with two decimals, such as 19.99, is in major units if the merchant has named its place. In the default
+ * field `amount_minor` it is read as it is: it differs from every order's amount. Undefined if the view does not show whether the order is paid.
  */
 export function parseView(
   text: string,
@@ -38,14 +38,31 @@ export function parseView(
   return {
     paid,
     times: bookings === undefined ? (read?.times ?? null) : numberAt(bookings, text, value),
-    amountMinor: numberAt(amount ?? "amount_minor", text, value),
+    amountMinor: amount === undefined ? numberAt("amount_minor", text, value) : amountAt(amount, text, value),
   };
 }
 
-/** The number in a field of a JSON view, or in the group of a pattern; null if there is none. */
-function numberAt(place: string, text: string, value: unknown): number | null {
+/** The value of a field of a JSON view, or of the group of a pattern. */
+function valueAt(place: string, text: string, value: unknown): unknown {
   const field = isRecord(value) ? value[place] : undefined;
-  const found = field ?? groupOf(place, text);
+  return field ?? groupOf(place, text);
+}
+
+/** An amount with two decimals, such as 19.99 or 1.234,50: its digits are its minor units. */
+const DECIMAL = /^\d[\d.,' ]*[.,]\d{2}$/;
+
+/** The amount at a place that the merchant has named, in minor units. */
+function amountAt(place: string, text: string, value: unknown): number | null {
+  const found = valueAt(place, text, value);
+  const written = typeof found === "number" && !Number.isInteger(found) ? found.toFixed(2) : found;
+  return typeof written === "string" && DECIMAL.test(written.trim())
+    ? Number(written.replaceAll(/\D/g, ""))
+    : numberAt(place, text, value);
+}
+
+/** The number at a place; null if there is none. */
+function numberAt(place: string, text: string, value: unknown): number | null {
+  const found = valueAt(place, text, value);
   const number = typeof found === "string" ? Number(found) : found;
   return typeof number === "number" ? number : null;
 }
