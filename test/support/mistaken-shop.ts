@@ -89,6 +89,9 @@ export class CarefulShop {
 
   started(): void {}
 
+  /** Called when it is served, the first time and after a restart. */
+  booted(): void {}
+
   /** Ends its process by itself. */
   fall(): void {
     this.endServing?.();
@@ -135,6 +138,7 @@ export class CarefulShop {
       const ended = Promise.withResolvers<ShellResult>();
       signal?.addEventListener("abort", () => ended.resolve({ ...exited(0), ending: "aborted" }));
       this.endServing = () => ended.resolve(exited(1));
+      this.booted();
       harness.occupy(port, program);
       const result = await ended.promise;
       harness.vacate(port);
@@ -245,6 +249,18 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
             });
           }
         clock.after(1000, () => void this.ask());
+      }
+    },
+  ],
+  restart_after_answer: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      // What it was told was in memory.
+      override booted(): void {
+        for (const order of this.orders.values()) {
+          order.bookings = [];
+          for (const state of order.checkouts.values()) state.status = "created";
+        }
       }
     },
   ],

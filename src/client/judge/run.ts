@@ -1,5 +1,5 @@
-// Runs the histories of a shop: a plain purchase first, which measures how long a payment needs, then the others side by
-// side, and those that need the whole shop alone.
+// Runs the histories of a shop: a plain purchase first, which measures how long a payment needs, restarts, then the others
+// side by side, and those that need the whole shop alone.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { NOT_JUDGED_REASONS } from "../../core/explore/invariants.ts";
 import { entryLine } from "../../core/explain/span.ts";
@@ -79,6 +79,10 @@ export async function runHistories(
   const kinds = shop.kinds.length === 0 ? (["order"] as const) : shop.kinds;
   const turns = kinds.flatMap((kind) => names.map((name): Turn => [name, kind]));
   const isAlone = ([name]: Turn): boolean => (HISTORIES[name] as History).isAlone === true;
+  const alone = turns.filter(isAlone);
+  // First, because no other history shows what a shop keeps only in memory.
+  const restarts = alone.filter(([name]) => needs(name).includes("restart"));
+  for (const turn of restarts) await run(turn);
   const left = turns.filter((turn) => !isAlone(turn)).values();
   const worker = async (): Promise<void> => {
     try {
@@ -93,13 +97,18 @@ export async function runHistories(
   await Promise.allSettled(Array.from({ length: width }, worker));
   // The first error: the other lanes only say that they were stopped.
   failing.signal.throwIfAborted();
-  for (const turn of turns.filter(isAlone)) await run(turn);
+  for (const turn of alone) if (!restarts.includes(turn)) await run(turn);
   return judged;
 }
 
 /** Whether the budget was used up before a history began. */
 export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
   return verdict.state === "not_judged" && verdict.reason === NOT_JUDGED.budget;
+}
+
+function needs(name: HistoryName): readonly Need[] {
+  const history: History = HISTORIES[name];
+  return history.needs ?? [];
 }
 
 /** Each history once, in their order: of several runs the one that held least. */
