@@ -10,6 +10,7 @@ import { isRecord, parseJson } from "../../core/json.ts";
 import { optionToCopy, quote, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
+import { keptOptions } from "../judge/options.ts";
 import type { ExploreCommandOptions } from "./options.ts";
 
 /** A fault as a file of faults contains it. */
@@ -46,19 +47,6 @@ export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedul
 /** Replaces a kill while its match is checked: this action permits every match that a kill permits. */
 const STAND_IN = { action: "latency" } as const;
 
-/** The options that a rerun repeats, with their flags. */
-const KEPT_OPTIONS = {
-  serve: "--serve",
-  receiverPath: "--receiver-path",
-  receiver: "--receiver",
-  store: "--store",
-  orderView: "--order-view",
-  orderViewCommand: "--order-view-command",
-  paidWhen: "--paid-when",
-  bookings: "--bookings",
-  amount: "--amount",
-} as const satisfies Partial<Record<keyof ExploreCommandOptions, string>>;
-
 /** The command line that reruns exactly this schedule. */
 export function rerunCommand(
   { world }: Pick<Context, "world">,
@@ -66,19 +54,11 @@ export function rerunCommand(
   { options, words }: { readonly options: ExploreCommandOptions; readonly words: readonly string[] },
 ): string {
   const shell = shellOf(world.env);
-  const option = (flag: string, value: string): string =>
-    optionToCopy(flag, value, shell) ?? `${flag} <value>`;
-  const kept = Object.entries(KEPT_OPTIONS).flatMap(([name, flag]) => {
-    const value = options[name as keyof typeof KEPT_OPTIONS];
-    const isOfOther = name === "store" && options.receiver === undefined;
-    if (value === undefined || isOfOther) return [];
-    return [option(flag, value instanceof RegExp ? value.source : value)];
-  });
+  const only = optionToCopy("--only", JSON.stringify(faults.map(faultJson)), shell) ?? "--only <faults>";
   const line = [
-    "checkout explore",
-    ...kept,
-    option("--only", JSON.stringify(faults.map(faultJson))),
-    ...(payer === "succeeded" ? [] : [option("--payer", payer)]),
+    `checkout explore${keptOptions(world, options)}`,
+    only,
+    ...(payer === "succeeded" ? [] : [`--payer ${payer}`]),
     "--",
     ...words.map((word) => quote(word, shell)),
   ];

@@ -2,7 +2,7 @@ import type { Option } from "commander";
 import { PAYER_OUTCOMES, type PayerOutcome } from "../../core/explore/schedule.ts";
 import { invalidOption, valueOption, type CommandSpec } from "../command.ts";
 import { choiceParser, parseDuration, wholeNumberParser } from "../parsers.ts";
-import { commandOption, parsePattern, trustOption } from "../judge/options.ts";
+import { commandOption, shopOptions, trustOption } from "../judge/options.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
 
@@ -80,20 +80,7 @@ function applicationOptions(): readonly Option[] {
       "--order-view <url|path>",
       "URL, or path of the served shop, that shows the status of {order_id} or {session_id}",
     ),
-    commandOption(
-      "--order-view-command <command>",
-      'command that prints {"paid","times","amount_minor"} of CHECKOUT_ORDER_ID, instead of --order-view',
-    ),
-    valueOption(
-      "--paid-when <regex>",
-      'regular expression that matches the view if the order is paid (default: the view is JSON with "paid")',
-      parsePattern,
-    ),
-    valueOption(
-      "--bookings <field|regex>",
-      "how often the order was booked: a field of a JSON view, or a pattern with one group (default: times)",
-    ),
-    valueOption("--amount <field|regex>", "the booked amount, in the same way (default: amount_minor)"),
+    ...shopOptions().filter(({ long }) => OF_VIEW.has(long ?? "")),
     valueOption(
       "--receiver <url>",
       "endpoint of your running shop: explores its store in the running sandbox, one schedule at a time",
@@ -101,6 +88,14 @@ function applicationOptions(): readonly Option[] {
     trustOption(),
   ];
 }
+
+/** Options of the description of a shop that say how its view is read. */
+const OF_VIEW: ReadonlySet<string> = new Set([
+  "--order-view-command",
+  "--paid-when",
+  "--bookings",
+  "--amount",
+]);
 
 /** The rules of these options. */
 export const EXPLORE_RULES = {

@@ -175,7 +175,7 @@ export function commandOption(flags: string, description: string): Option {
 }
 
 /** Parses a regular expression from the command line. */
-export function parsePattern(text: string): RegExp {
+function parsePattern(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch (error) {
@@ -196,11 +196,14 @@ export function patternOf(text: string | undefined): RegExp | undefined {
   return text === undefined || !isPattern(text) ? undefined : new RegExp(text);
 }
 
-/** The options that a repeated run needs too: all but those that choose histories. */
+/** The options that a repeated run of the checklist or of explore needs too: all but those that choose histories. */
 const KEPT = {
   store: "--store",
   endpoint: "--endpoint",
   create: "--create",
+  serve: "--serve",
+  receiverPath: "--receiver-path",
+  receiver: "--receiver",
   orderView: "--order-view",
   orderViewCommand: "--order-view-command",
   paidWhen: "--paid-when",
@@ -208,17 +211,19 @@ const KEPT = {
   amount: "--amount",
   returnUrl: "--return-url",
   orderIdOf: "--order-id-of",
-  serve: "--serve",
   restart: "--restart",
   cookieFile: "--cookie-file",
   settle: "--settle",
   checkout: "--checkout",
   commandTimeout: "--command-timeout",
   trustConfig: "--trust-config",
-} as const satisfies Partial<Record<keyof RunOptions, string>>;
+} as const;
 
 /** The given options as a person copies them; what the section has is left to it. */
-export function keptOptions(world: Context["world"], options: RunOptions): string {
+export function keptOptions(
+  world: Context["world"],
+  options: Readonly<Partial<Record<keyof typeof KEPT, unknown>>>,
+): string {
   const shell = shellOf(world.env);
   const one = (flag: string, value: unknown): string => {
     if (value === true) return flag;

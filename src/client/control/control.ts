@@ -71,6 +71,11 @@ export type ControlCall<Name extends OperationName> = {
   readonly signal?: AbortSignal | undefined;
 };
 
+/** Calls an operation of the control API on a store; throws if the call is refused. */
+export type CallOperation = <Name extends OperationName>(
+  call: ControlCall<Name> & { readonly storeId?: string },
+) => Promise<AnswerOf<Name>>;
+
 export async function callControl<Name extends OperationName>(
   world: Pick<World, "send">,
   target: ControlTarget,

@@ -1,19 +1,12 @@
 // Applications in any language, as stages of `explore`: a command that makes one purchase, alone or with a shop that is
 // started for each schedule (client/explore/shop.ts).
-import {
-  targetsDelivery,
-  MAX_CHECKOUTS,
-  type StageFactory,
-  type CallOperation,
-  type Stage,
-  type StageResult,
-} from "./run.ts";
+import { targetsDelivery, MAX_CHECKOUTS, type StageFactory, type Stage, type StageResult } from "./run.ts";
 import type { RunCheckout, SecretPlace } from "../../core/explore/facts.ts";
 import { isKill, type Schedule } from "../../core/explore/schedule.ts";
 import type { ShownOrder, ViewPatterns } from "../../core/explore/view.ts";
 import { containsSecret } from "../../core/text.ts";
 import type { ShellResult, World } from "../../world.ts";
-import type { ControlTarget } from "../control/control.ts";
+import type { CallOperation, ControlTarget } from "../control/control.ts";
 import { runMerchantCommand } from "../merchant-command.ts";
 import { readView, type EnvironmentVariables, type ViewPlace } from "../judge/view.ts";
 import { commandFailureText, startShop, type ShopCommand } from "./shop.ts";

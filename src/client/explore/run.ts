@@ -3,7 +3,7 @@
 // (client/explore/command.ts).
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { SimulatedOutcome } from "../../core/checkout/reserved-order-id.ts";
-import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import {
   checkoutOfRun,
   isAnsweredWithSecret,
@@ -17,7 +17,6 @@ import {
 } from "../../core/explore/facts.ts";
 import { brokenVerdicts, canImprove, judgeRun, type Judgement } from "../../core/explore/judge.ts";
 import {
-  faultAt,
   isKill,
   type PayerOutcome,
   type Schedule,
@@ -28,13 +27,9 @@ import { entryLine } from "../../core/explain/span.ts";
 import { isApiAction } from "../../core/fault/actions.ts";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
-import type { ControlCall } from "../control/control.ts";
+import type { CallOperation } from "../control/control.ts";
+import { faultBody, removeAdded, watchKills } from "../judge/faults.ts";
 import { poll } from "../poll.ts";
-
-/** Calls an operation of the control API on a store; throws if the call is refused. */
-export type CallOperation = <Name extends OperationName>(
-  call: ControlCall<Name> & { readonly storeId?: string },
-) => Promise<AnswerOf<Name>>;
 
 /** The result of a purchase. `unnamed`: a success that does not say which order was created. */
 export type StageResult = PurchaseResult | { readonly end: "unnamed" };
@@ -93,13 +88,6 @@ const MAX_SPANS = 5;
 const MAX_LISTED = 1000;
 /** Maximum number of checkouts that are read from a store, the newest first. */
 export const MAX_CHECKOUTS = 200;
-/** How long the answer to a request is delayed if the application will be killed at that request, in milliseconds. */
-const HELD_BACK_MS = 10_000;
-/** Pause between two checks whether the request has arrived, in milliseconds. */
-const LOOK_MS = 10;
-/** Time for the request of a killed application to be processed after its fault was applied, in milliseconds. */
-const CARRIED_OUT_MS = 50;
-
 /** Runs a schedule on a new stage. Real time passes only for the application; the store's clock is moved. */
 export async function runSchedule(stages: StageFactory, schedule: Schedule): Promise<ExploreRun> {
   const stage = await stages.open(schedule);
@@ -115,7 +103,9 @@ type Play = Omit<StageFactory, "open"> & { readonly stage: Stage };
 async function play(stages: Play, schedule: Schedule): Promise<ExploreRun> {
   const { stage, world, signal } = stages;
   const added = await addFaults(stages, schedule);
-  const kills = watchKills(stages, added);
+  const killedAt = added.flatMap(({ id, action }) => (isKill(action) ? [id] : []));
+  const { storeId } = stage;
+  const kills = watchKills({ ...stages, storeId }, killedAt, async () => stage.kill?.());
   try {
     const first = await stage.purchase();
     let second: StageResult | null = null;
@@ -208,13 +198,13 @@ async function addFaults({ call, stage }: Play, { faults }: Schedule): Promise<r
   const { storeId, within } = stage;
   const added: AddedFault[] = [];
   for (const fault of faults) {
-    if (isKill(fault.action) && targetsDelivery(fault)) continue;
-    const { action, match, ...rest } = bodyOf(fault);
+    const { action } = fault;
+    if (isKill(action) && targetsDelivery(fault)) continue;
     const ofRun = within && { orderId: within.orderId };
-    const inRun = within && !isApiAction(action) ? { ...ofRun, endpointId: within.endpointId } : ofRun;
-    const body = { ...rest, action, match: { ...match, ...inRun } };
+    const ofDelivery = within && !isAtRequest(action) && { endpointId: within.endpointId };
+    const body = faultBody(fault, { ...ofRun, ...ofDelivery });
     const { id } = (await call({ name: "addFault", storeId, body })).fault;
-    added.push({ id, action: fault.action });
+    added.push({ id, action });
   }
   return added;
 }
@@ -224,56 +214,14 @@ export function targetsDelivery({ match = {} }: ScheduledFault): boolean {
   return match.eventType !== undefined;
 }
 
-function bodyOf(fault: ScheduledFault) {
-  const { match = {} } = fault;
-  const { action, ...rest } = isKill(fault.action)
-    ? { ...faultAt(match, "latency"), latencyMs: HELD_BACK_MS }
-    : fault;
-  if (isKill(action)) throw new Error("a kill is a fault that delays an answer");
-  return { ...rest, action, match };
-}
-
 /** Removes the request faults that were not applied. */
-async function removeFaults({ call, stage: { storeId } }: Play, added: readonly AddedFault[]): Promise<void> {
+function removeFaults({ call, stage: { storeId } }: Play, added: readonly AddedFault[]): Promise<void> {
   const ids = new Set(added.flatMap(({ id, action }) => (isAtRequest(action) ? [id] : [])));
-  if (ids.size === 0) return;
-  const { faults } = await call({ name: "listFaults", storeId, body: undefined });
-  for (const { id } of faults.filter((fault) => ids.has(fault.id)))
-    // The fault may have been applied, and so removed, between the two calls.
-    await call({ name: "removeFault", storeId, id, body: undefined }).catch(() => undefined);
+  return removeAdded({ call, storeId }, ids);
 }
 
 function isAtRequest(action: ScheduledFault["action"]): boolean {
   return isKill(action) || isApiAction(action);
-}
-
-/** Kills the application after each processed request at which a kill is scheduled, until `end` is called. */
-function watchKills(
-  { world, call, stage }: Play,
-  added: readonly AddedFault[],
-): { readonly end: () => Promise<void> } {
-  const over = new AbortController();
-  const watch = async (): Promise<void> => {
-    let ids = added.flatMap(({ id, action }) => (isKill(action) ? [id] : []));
-    while (ids.length > 0 && !over.signal.aborted) {
-      const { faults } = await call({ name: "listFaults", storeId: stage.storeId, body: undefined });
-      const waiting = ids.filter((id) => faults.some((fault) => fault.id === id));
-      if (waiting.length < ids.length) {
-        await world.sleep(CARRIED_OUT_MS);
-        await stage.kill?.();
-      } else await world.sleep(LOOK_MS);
-      ids = waiting;
-    }
-  };
-  const watching = watch();
-  // `end` reports its failure.
-  watching.catch(() => undefined);
-  return {
-    end: () => {
-      over.abort();
-      return watching;
-    },
-  };
 }
 
 /** The result of a purchase. If it does not name its order, it is assumed to be the first order. */

@@ -1,7 +1,9 @@
 // The faults of a history: they apply to v1 requests about one order, until the next such step or the end of the history.
 import type { Observation } from "../../core/judge/judge.ts";
 import type { History, OrderName, Step } from "../../core/judge/step.ts";
-import { faultAt, isKill } from "../../core/explore/schedule.ts";
+import { faultAt, isKill, type ScheduledFault } from "../../core/explore/schedule.ts";
+import type { World } from "../../world.ts";
+import type { CallOperation } from "../control/control.ts";
 import type { Bench, Purchase, Purchases } from "./bench.ts";
 
 /** A history being played. */
@@ -44,29 +46,18 @@ export async function setFaults(play: Play, { of, faults }: Extract<Step, { act:
   await removeFaults(play);
   const { bench } = play;
   const orderId = expectedOrderId(bench, purchaseOf(play, of));
-  const ofOrder = orderId === undefined ? {} : { orderId };
   for (const fault of faults) {
-    const {
-      action,
-      match = {},
-      ...rest
-    } = isKill(fault.action) ? { ...faultAt(fault.match ?? {}, "latency"), latencyMs: HELD_BACK_MS } : fault;
-    if (isKill(action)) throw new Error("a kill is a fault that delays an answer");
-    const body = { ...rest, action, match: { ...match, ...ofOrder } };
+    const body = faultBody(fault, orderId === undefined ? {} : { orderId });
     const { id } = (await bench.call({ name: "addFault", body })).fault;
     play.faults = [...play.faults, { id, isKill: isKill(fault.action) }];
   }
 }
 
-/** Removes the faults that this history has added; one that was applied as often as it should be is gone. */
+/** Removes the faults that this history has added. */
 export async function removeFaults(play: Play): Promise<void> {
   const ids = new Set(play.faults.map(({ id }) => id));
   play.faults = [];
-  if (ids.size === 0) return;
-  const { call } = play.bench;
-  const { faults } = await call({ name: "listFaults", body: undefined });
-  for (const { id } of faults.filter((fault) => ids.has(fault.id)))
-    await call({ name: "removeFault", id, body: undefined });
+  await removeAdded(play.bench, ids);
 }
 
 /**
@@ -75,26 +66,69 @@ export async function removeFaults(play: Play): Promise<void> {
 export function watchKill(
   play: Play,
 ): { readonly signal: AbortSignal; readonly end: () => Promise<void> } | undefined {
-  const { call, world } = play.bench;
-  const ids = new Set(play.faults.flatMap((fault) => (fault.isKill ? [fault.id] : [])));
-  if (ids.size === 0) return undefined;
+  const ids = play.faults.flatMap((fault) => (fault.isKill ? [fault.id] : []));
+  if (ids.length === 0) return undefined;
   play.faults = play.faults.map(({ id }) => ({ id, isKill: false }));
-  const [killing, over] = [new AbortController(), new AbortController()];
+  const killing = new AbortController();
+  const kill = (): Promise<void> => Promise.resolve(killing.abort());
+  return { signal: killing.signal, ...watchKills(play.bench, ids, kill) };
+}
+
+/** The fault that carries out a scheduled one; a kill holds the answer back, so that the killed process gets none. */
+export function faultBody(fault: ScheduledFault, more: NonNullable<ScheduledFault["match"]>) {
+  const { action, match, ...rest } = isKill(fault.action)
+    ? { ...faultAt(fault.match ?? {}, "latency"), latencyMs: HELD_BACK_MS }
+    : fault;
+  if (isKill(action)) throw new Error("a kill is a fault that delays an answer");
+  return { ...rest, action, match: { ...match, ...more } };
+}
+
+/** The sandbox with the faults of a store. */
+type FaultsOf = {
+  readonly call: CallOperation;
+  /** Default: the store of the calls. */
+  readonly storeId?: string;
+};
+
+/** Removes faults; one that was applied as often as it should be is gone. */
+export async function removeAdded(
+  { call, ...of }: Pick<FaultsOf, "call" | "storeId">,
+  ids: ReadonlySet<string>,
+): Promise<void> {
+  if (ids.size === 0) return;
+  const ofStore = storeOf(of);
+  const { faults } = await call({ name: "listFaults", ...ofStore, body: undefined });
+  for (const { id } of faults.filter((fault) => ids.has(fault.id)))
+    // The fault may have been applied, and so removed, between the two calls.
+    await call({ name: "removeFault", ...ofStore, id, body: undefined }).catch(() => undefined);
+}
+
+function storeOf({ storeId }: Pick<FaultsOf, "storeId">): Pick<FaultsOf, "storeId"> {
+  return storeId === undefined ? {} : { storeId };
+}
+
+/** Kills after each processed request at which a kill is scheduled, until `end` is called, which reports a failure. */
+export function watchKills(
+  { call, world, ...of }: FaultsOf & { readonly world: Pick<World, "sleep"> },
+  kills: readonly string[],
+  kill: () => Promise<void>,
+): { readonly end: () => Promise<void> } {
+  const over = new AbortController();
   const watch = async (): Promise<void> => {
-    while (!over.signal.aborted) {
-      const left = await call({ name: "listFaults", body: undefined });
-      if (!left.faults.some(({ id }) => ids.has(id))) {
+    let ids = kills;
+    while (ids.length > 0 && !over.signal.aborted) {
+      const { faults } = await call({ name: "listFaults", ...storeOf(of), body: undefined });
+      const waiting = ids.filter((id) => faults.some((fault) => fault.id === id));
+      if (waiting.length < ids.length) {
         await world.sleep(CARRIED_OUT_MS);
-        return killing.abort();
-      }
-      await world.sleep(LOOK_MS);
+        await kill();
+      } else await world.sleep(LOOK_MS);
+      ids = waiting;
     }
   };
   const watching = watch();
-  // `end` reports its failure.
   watching.catch(() => undefined);
   return {
-    signal: killing.signal,
     end: () => {
       over.abort();
       return watching;
