@@ -110,7 +110,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     try {
       if (!watch.isIntact()) return failAll(batch, filesLostError());
       const results = commitTied(statements, connection, { batch, tie });
-      tie.noteCommit();
+      tie.noteCommit(transactionWithoutTie(statements, connection));
       return watch.isIntact() ? results : failAll(batch, filesLostError());
     } catch (error) {
       // If the files cannot be checked, no write is acknowledged.
@@ -151,9 +151,14 @@ function commitTied(
   const first = commitTogether(statements, connection, batch);
   if (first !== "untied") return first;
   const alone = { ...statements, isUntied: () => false };
-  if (!tie.make((work) => inTransaction(alone, connection, () => [work()]) !== undefined)) return "locked";
+  if (!tie.make(transactionWithoutTie(statements, connection))) return "locked";
   const again = commitTogether(alone, connection, batch);
   return again === "untied" ? "locked" : again;
+}
+
+function transactionWithoutTie(statements: Statements, connection: FileConnection) {
+  const alone = { ...statements, isUntied: () => false };
+  return (work: () => void): boolean => inTransaction(alone, connection, () => [work()]) !== undefined;
 }
 
 /** Runs a batch in one transaction. The results count only after the commit has returned. */

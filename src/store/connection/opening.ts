@@ -120,17 +120,19 @@ function verdictOn({ openings, version, page, log }: Look, firstVersion: number)
 
 type Checkpoint = { readonly busy: number; readonly log: number; readonly checkpointed: number };
 
+/** Runs work in a transaction of its own; false if another process has the lock. */
+type InTransaction = (work: () => void) => boolean;
+
 /** What ties the log to the database before the first commit that changes a row. */
 export type Tie = {
   /** Asked at the end of each transaction: whether it must be rolled back and run again after `make`. */
   readonly isDue: () => boolean;
   /**
-   * Ties the log; `inTransaction` runs work in a transaction of its own. False if another process has the lock, which
-   * `inTransaction` says.
+   * Ties the log. False if another process has the lock.
    */
-  readonly make: (inTransaction: (work: () => void) => boolean) => boolean;
+  readonly make: (inTransaction: InTransaction) => boolean;
   /** Called after each commit, before it is acknowledged: another process may have begun the log anew. */
-  readonly noteCommit: () => void;
+  readonly noteCommit: (inTransaction: InTransaction) => void;
 };
 
 /** The tie of a database without a log. */
@@ -200,11 +202,13 @@ export function createTie(
       isTied = tied === undefined || inTransaction(() => record(tied, isCopied));
       return isTied;
     },
-    noteCommit: () => {
+    noteCommit: (inTransaction) => {
       const salt = isTied ? currentSalt() : null;
       if (salt === null || (salt - writtenSalt) >>> 0 < RESTARTS_PER_SALT) return;
-      const known = readOpenings(path);
-      if (known !== undefined) write({ ...known, salt });
+      inTransaction(() => {
+        const known = readOpenings(path);
+        if (known !== undefined) write({ ...known, salt: currentSalt() });
+      });
     },
   };
 }

@@ -164,7 +164,7 @@ export function createTransactor({
         return run.immediate();
       }
     });
-    tie.noteCommit();
+    tie.noteCommit(inTransaction);
     if (!watch.isIntact()) throw filesLostError();
     return value;
   };
