@@ -318,6 +318,22 @@ test("what a drill holds is shown with its reason, and is no pause of an endpoin
   ]);
 });
 
+type Faults = { readonly faults: readonly { readonly action: string }[] };
+
+test("a fault that somebody adds during a drill stays, and those of the drill end with it", async () => {
+  const site = await openSite();
+  const drill = await holdWebhooks(site);
+  const actions = async (): Promise<readonly string[]> =>
+    (JSON.parse((await site.harness.run(["faults", "list", "--json"])).stdout) as Faults).faults.map(
+      ({ action }) => action,
+    );
+  expect((await site.harness.run(["faults", "add", "drop", "--order-id", "order-of-mine"])).code).toBe(0);
+  expect(await actions()).toContain("drop");
+  drill.end();
+  expect((await drill.ended).code).toBe(0);
+  expect(await actions()).toEqual(["drop"]);
+});
+
 test("a drill whose lease has ended before its end shows nothing", async () => {
   const site = await openSite();
   const drill = await holdWebhooks(site);

@@ -208,10 +208,13 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const source = shop.create === undefined ? await orderSource(context, options, control) : undefined;
   await refuseHeld(context, control);
   const newId = await orderIdsOfShop(context, control, seed);
+  const callUnder = (target: ControlTarget): Bench["call"] =>
+    (({ storeId: _store, ...call }: Parameters<Bench["call"]>[0]) =>
+      callAt(context, target, call)) as Bench["call"];
   const plainBench = {
     world,
     target: control,
-    call: ({ storeId: _store, ...call }: Parameters<Bench["call"]>[0]) => callAt(context, control, call),
+    call: callUnder(control),
     shop: {
       ...shop,
       takeOrder: source?.take,
@@ -257,7 +260,8 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
     control,
     { drill: "duplicates", timeoutMs, signal },
     async ({ id: leaseId }) => {
-      const bench: Bench = { ...plainBench, recording: plain.recording, leaseId };
+      const call = callUnder({ ...control, leaseId });
+      const bench: Bench = { ...plainBench, call, recording: plain.recording, leaseId };
       return wrapAnswer(
         await underLease(context, options, { ...run, bench, plain, base, onJudged, started }),
       );

@@ -102,7 +102,8 @@ async function answerAs(
   const given = inputKind(name) === "nothing" && query === "" ? undefined : read.value;
   const { id = "" } = params;
   const [leaseId] = headerLines(request, LEASE_HEADER.toLowerCase());
-  const answer = await run(context, name, { storeId: storeId.value, id, requestId, body: given }, leaseId);
+  const called = { storeId: storeId.value, id, requestId, leaseId, body: given };
+  const answer = await run(context, name, called);
   if (!answer.ok) return answer;
   const data = await encodeAnswer(context, name, answer.value);
   const { bare, lasting } = CONTROL_OPERATIONS[name];
@@ -141,11 +142,11 @@ async function run<Name extends OperationName>(
   context: ControlContext,
   name: Name,
   call: Omit<OperationCall<Name>, "body"> & { readonly body: unknown },
-  leaseId: string | undefined,
 ): Promise<Outcome<AnswerOf<Name>>> {
   const body = decodeRequest(name, call.body);
   if (!body.ok) return body;
   // Nothing is awaited between this check and the operation's write, so a lease that ends later also undoes this write.
+  const { leaseId } = call;
   const leased: Outcome<void> =
     leaseId === undefined ? accept(undefined) : context.leases.check({ storeId: call.storeId, id: leaseId });
   return leased.ok ? runOperation(context, name, { ...call, body: body.value }) : leased;

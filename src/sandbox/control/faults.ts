@@ -3,10 +3,15 @@ import { addFaults, clearFaults, listFaults, removeFault } from "../fault/faults
 import type { HandlersOf } from "./handler.ts";
 
 export const faultHandlers = {
-  addFault: async (context, { storeId, body }) => {
+  addFault: async (context, { storeId, leaseId, body }) => {
     const added = await addFaults(context, storeId, body);
     const [first] = added.ok ? added.value : [];
     if (!added.ok || first === undefined) return added as Outcome<never>;
+    if (leaseId !== undefined)
+      context.leases.addFaults(
+        leaseId,
+        added.value.map(({ id }) => id),
+      );
     return accept({ fault: first, faults: added.value });
   },
   listFaults: async (context, { storeId }) => accept({ faults: listFaults(context, storeId) }),

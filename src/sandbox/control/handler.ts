@@ -47,6 +47,8 @@ export type OperationCall<Name extends OperationName> = {
   /** The id in the path; empty if the path has no id. */
   readonly id: string;
   readonly requestId: string;
+  /** The lease under which the call is made. */
+  readonly leaseId?: string | undefined;
   readonly body: RequestOf<Name>;
 };
 

@@ -1,6 +1,6 @@
 import { storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
-import { listFaults, removeFault } from "../fault/faults.ts";
+import { removeFault } from "../fault/faults.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import type { Lease, Leases } from "./leases.ts";
 import type { RetrieveWatch } from "./retrieve-watch.ts";
@@ -14,8 +14,8 @@ export type LeaseContext = Pick<ServiceContext, "wakeDispatcher"> &
 
 /**
  * Opens the lease of a drill for at most this long, with effects that last until the lease ends (decision 66). During
- * `browser_return` and `duplicates`, the store's webhooks are held and retrieves from v1 are watched; faults that were
- * added meanwhile end with the lease.
+ * `browser_return` and `duplicates`, the store's webhooks are held and retrieves from v1 are watched; faults that
+ * were added under the lease end with it.
  */
 export function openDrillLease(
   context: LeaseContext,
@@ -25,14 +25,13 @@ export function openDrillLease(
   const { leases, store, retrieveWatch, wakeDispatcher } = context;
   const since = storeTime(context, lease.storeId);
   const isHolding = lease.drill === "browser_return" || lease.drill === "duplicates";
-  const kept = new Set(listFaults(context, lease.storeId).map(({ id }) => id));
-  const undo = async (): Promise<void> => {
+  const undo = async (faults: readonly string[]): Promise<void> => {
     if (!isHolding) return;
     retrieveWatch.forget(lease);
-    for (const { id } of listFaults(context, lease.storeId))
-      if (!kept.has(id)) await removeFault(context, lease.storeId, id);
     // Send the deliveries that were held back.
     store.endpoints.of(lease.storeId).forEach(({ id }) => wakeDispatcher(id));
+    // One that was applied as often as it should be is gone.
+    for (const id of faults) await removeFault(context, lease.storeId, id);
   };
   leases.open({ ...lease, since }, { timeoutMs, undo });
   if (isHolding) retrieveWatch.begin(lease);

@@ -15,10 +15,9 @@ export type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: L
  */
 export type Leases = {
   /** Opens a lease for at most this long. `undo` runs once, when the lease ends for any reason. */
-  readonly open: (
-    lease: Lease,
-    options: { readonly timeoutMs: number; readonly undo: () => void | Promise<void> },
-  ) => void;
+  readonly open: (lease: Lease, options: { readonly timeoutMs: number; readonly undo: Undo }) => void;
+  /** Lets faults end with a lease. */
+  readonly addFaults: (id: string, faults: readonly string[]) => void;
   /**
    * The response body that holds a lease: the text, then nothing until the lease ends. The lease ends when the client
    * disconnects.
@@ -36,12 +35,16 @@ export type Leases = {
   readonly endAll: () => Promise<void>;
 };
 
+/** Takes the ids of the faults that were added under the lease. */
+type Undo = (faults: readonly string[]) => void | Promise<void>;
+
 /** The drills that hold webhooks. */
 const HOLDING_DRILLS = ["browser_return", "duplicates"] as const satisfies readonly DrillKind[];
 
 type OpenLease = {
   readonly lease: Lease;
-  readonly undo: () => void | Promise<void>;
+  readonly undo: Undo;
+  readonly faults: string[];
   /** Resolves when the lease has ended; `announce` resolves it. */
   readonly over: Promise<void>;
   readonly announce: () => void;
@@ -65,7 +68,7 @@ export function createLeases(
     if (one === undefined) return;
     held.delete(id);
     try {
-      await one.undo();
+      await one.undo(one.faults);
     } catch (error) {
       report(error);
     } finally {
@@ -86,11 +89,12 @@ export function createLeases(
     open: (lease, { timeoutMs, undo }) => {
       let announce = (): void => undefined;
       const over = new Promise<void>((resolve) => (announce = resolve));
-      held.set(lease.id, { lease, undo, over, announce });
+      held.set(lease.id, { lease, undo, faults: [], over, announce });
       changed(lease.storeId);
       // For a command that is connected but hangs, such as a command that was stopped in its shell.
       world.after(timeoutMs, () => void finish(lease.id));
     },
+    addFaults: (id, faults) => void held.get(id)?.faults.push(...faults),
     hold: (id, text) => createHeldBody(text, { over: () => held.get(id)?.over, finish: () => finish(id) }),
     check,
     of,

@@ -162,6 +162,8 @@ export function createTie(
     const header = readPart(`${path}-wal`, 0, LOG_HEADER_BYTES);
     return header.length < LOG_HEADER_BYTES ? null : saltOf(header.toString("hex"));
   };
+  // A first transaction that is larger than the cache would write to the log before it is tied.
+  connection.pragma("cache_spill = OFF");
   const totalChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
   const changesBefore = totalChanges.get();
   let [isTied, writtenSalt] = [false, 0];
@@ -200,6 +202,7 @@ export function createTie(
       const isCopied = checkpoint();
       const tied = opened;
       isTied = tied === undefined || inTransaction(() => record(tied, isCopied));
+      if (isTied) connection.pragma("cache_spill = ON");
       return isTied;
     },
     noteCommit: (inTransaction) => {
