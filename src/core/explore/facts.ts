@@ -3,7 +3,8 @@ import type { Status } from "../checkout/checkout.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { RequestEntry } from "../request/shapes.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
-import { SECRET_DESCRIPTION, showsSecret } from "../text.ts";
+import type { FactName } from "../refusals.ts";
+import { showsSecret } from "../text.ts";
 import type { ShownOrder } from "./view.ts";
 import type { Schedule } from "./schedule.ts";
 
@@ -77,13 +78,16 @@ export function observedRequests(requests: readonly RequestEntry[]): readonly Se
   }));
 }
 
-/**
- * Whether a request contains a secret. The service refuses a secret in a body or a key, and says so in its message; in
- * a logged path, a mark replaces the secret.
- */
-export function isRequestWithSecret({ path, message }: RequestEntry): boolean {
-  return showsSecret(path) || message?.includes(SECRET_DESCRIPTION) === true;
+/** Whether a request contains a secret: the service refuses one in a body or a key; in a path, a mark replaces it. */
+export function isRequestWithSecret({ path, fact }: RequestEntry): boolean {
+  return showsSecret(path) || SECRET_FACTS.has(fact);
 }
+
+const SECRET_FACTS: ReadonlySet<string | null> = new Set<FactName>([
+  "key_with_secret",
+  "field_with_secret",
+  "field_with_token",
+]);
 
 /** Whether an answer to a delivery contains a secret; the audit replaces the secret with a mark. */
 export function isAnsweredWithSecret({ attempts }: DeliveryEntry): boolean {

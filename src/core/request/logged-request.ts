@@ -7,7 +7,7 @@ import { isSecretHeader, redactHeader } from "./redaction.ts";
 import type { RefusedEntry, RequestEntry } from "./shapes.ts";
 
 /** A v1 request and its answer, as the request log stores them: with secrets redacted (decision 86). */
-export type LoggedRequest = Omit<RequestEntry, "message" | "byDrill" | "realAt"> & {
+export type LoggedRequest = Omit<RequestEntry, "message" | "fact" | "byDrill" | "realAt"> & {
   readonly byDrill?: true | undefined;
   /** The number of the request in its store, from 1. */
   readonly position: number;

@@ -19,6 +19,8 @@ export const requestEntry = z.object({
   code: z.nullable(z.enum(ERROR_CODES)),
   /** The message of the refusal; null if the request was not refused. */
   message: z.nullable(z.string()),
+  /** The name of the refusal's sentence (core/refusals.ts); null without one. */
+  fact: z.nullable(z.string()),
   /** The order_id in the body or of the retrieved checkout; null if there is none. */
   orderId: z.nullable(z.string()),
   /** The duration in real milliseconds, rounded up to a tenth; it differs from run to run. */

@@ -64,7 +64,8 @@ async function awaitRequests(
 /** A logged request with its times by the store's clock. */
 function entryOf<Request extends LoggedRequest>(
   request: Request,
-): Omit<Request, "byDrill"> & Pick<RequestEntry, "message" | "byDrill" | "realAt"> {
+): Omit<Request, "byDrill"> & Pick<RequestEntry, "message" | "fact" | "byDrill" | "realAt"> {
   const { at: realAt, storeAt: at, refused, byDrill } = request;
-  return { ...request, at, realAt, message: refused?.message ?? null, byDrill: byDrill === true };
+  const [message, fact] = [refused?.message ?? null, refused?.told?.fact ?? null];
+  return { ...request, at, realAt, message, fact, byDrill: byDrill === true };
 }
