@@ -170,9 +170,9 @@ function isPlanned(name: HistoryName, { parts, only }: RunPlan): boolean {
   return only === undefined ? parts.has(HISTORIES[name].part) : only.has(name);
 }
 
-function canRun({ needs = [], steps }: History, shop: Bench["shop"]): boolean {
+function canRun({ needs: wanted = [], steps }: History, shop: Bench["shop"]): boolean {
   const isSeen = shop.hasView !== undefined || steps.every(({ act }) => act !== "look");
-  return isSeen && needs.every((need: Need) => shop[need] !== undefined);
+  return isSeen && wanted.every((need: Need) => shop[need] !== undefined);
 }
 
 /** Whether what was seen may come from a busy machine or shop: such a history must break its rule again. */
