@@ -122,7 +122,11 @@ function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
   const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
   if (issue.code === "unrecognized_keys") {
     const names = namesAt(path);
-    return issue.keys.map((key) => ({ path: [...path, key], message: unknownKeyText(key, names) }));
+    return issue.keys.map((key) => ({
+      path: [...path, key],
+      message: unknownKeyText(key, names),
+      isUnknown: true,
+    }));
   }
   if (issue.code === "invalid_union") {
     // The form without a type error is the intended form.
@@ -174,11 +178,10 @@ function unwrapSchema(schema: z.core.$ZodType | undefined): z.core.$ZodType | un
 /**
  * The position of a fault: at the field's value; for an unknown field, at its key; for a missing field, at its object.
  */
-function locateFault(text: string, tree: Node, { path, message }: FieldFault): ConfigFault {
+function locateFault(text: string, tree: Node, { path, message, isUnknown }: FieldFault): ConfigFault {
   const found = findNodeAtLocation(tree, [...path]);
   const key = found?.parent?.type === "property" ? found.parent.children?.[0] : undefined;
-  const isUnknown = message.startsWith("is not a field");
-  const node = (isUnknown ? key : undefined) ?? found ?? nodeAbove(tree, path);
+  const node = (isUnknown === true ? key : undefined) ?? found ?? nodeAbove(tree, path);
   return faultAt(text, node, { field: fieldText(path), message });
 }
 
