@@ -294,7 +294,7 @@ export const BROKEN: {
     "the process id is the key": { client_killed: "one_key", bought_at_once: "client_ends" },
     "a random key in memory": { client_killed: "one_key", bought_at_once: "client_ends" },
     "stores its key when there is an answer": { client_killed: "one_key", bought_at_once: "client_ends" },
-    "thinks that what it has begun is done": { client_killed: "recovery" },
+    "thinks that what it has begun is done": { client_killed: "client_ends" },
     "buys again when it is started again": {
       client_killed: "one_order",
       bought_at_once: "client_ends",
@@ -359,7 +359,6 @@ export const BROKEN: {
     "gives up, and reports success": {
       answer_lost: "client_ends",
       answer_lost_twice: "client_ends",
-      answer_cut: "client_ends",
       create_unsent: "client_ends",
       create_5xx: "client_ends",
       create_429: "client_ends",
@@ -389,11 +388,7 @@ export const BROKEN: {
     "the last four characters of the order id are the key": { keys_case: "one_key", keys_digits: "one_key" },
     "the sum of the digits is the key": { keys_digits: "one_key" },
     "the sorted characters of the order id are the key": { keys_digits: "one_key" },
-    "the letters of the order id are the key": {
-      client_killed: "one_key",
-      keys_case: "one_key",
-      keys_digits: "one_key",
-    },
+    "the letters of the order id are the key": { keys_case: "one_key", keys_digits: "one_key" },
     "the length of the order id is the key": {
       answer_lost: "one_key",
       answer_lost_twice: "one_key",
@@ -435,7 +430,6 @@ export const BROKEN: {
     "a new key for each try, and takes a 409 for success": {
       answer_lost: "one_key",
       answer_lost_twice: "one_key",
-      answer_cut: "one_key",
       create_5xx: "one_key",
       create_429: "one_key",
       client_killed: "one_key",
@@ -458,7 +452,6 @@ export const BROKEN: {
     },
     "sends again once, and reports success whatever came of it": {
       answer_lost_twice: "client_ends",
-      answer_cut: "client_ends",
       create_unsent: "client_ends",
       create_5xx: "client_ends",
       create_429: "client_ends",
