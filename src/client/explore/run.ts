@@ -28,7 +28,7 @@ import { isApiAction } from "../../core/fault/actions.ts";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { CallOperation } from "../control/control.ts";
-import { faultBody, removeAdded, watchKills } from "../judge/faults.ts";
+import { faultBody, leftFaults, watchKills } from "../judge/faults.ts";
 import { poll } from "../poll.ts";
 
 /** The result of a purchase. `unnamed`: a success that does not say which order was created. */
@@ -215,9 +215,11 @@ export function targetsDelivery({ match = {} }: ScheduledFault): boolean {
 }
 
 /** Removes the request faults that were not applied. */
-function removeFaults({ call, stage: { storeId } }: Play, added: readonly AddedFault[]): Promise<void> {
+async function removeFaults({ call, stage: { storeId } }: Play, added: readonly AddedFault[]): Promise<void> {
   const ids = new Set(added.flatMap(({ id, action }) => (isAtRequest(action) ? [id] : [])));
-  return removeAdded({ call, storeId }, ids);
+  for (const id of await leftFaults({ call, storeId }, ids))
+    // The fault may have been applied, and so removed, between the two calls.
+    await call({ name: "removeFault", storeId, id, body: undefined }).catch(() => undefined);
 }
 
 function isAtRequest(action: ScheduledFault["action"]): boolean {

@@ -57,7 +57,8 @@ export async function setFaults(play: Play, { of, faults }: Extract<Step, { act:
 export async function removeFaults(play: Play): Promise<void> {
   const ids = new Set(play.faults.map(({ id }) => id));
   play.faults = [];
-  await removeAdded(play.bench, ids);
+  const { call } = play.bench;
+  for (const id of await leftFaults({ call }, ids)) await call({ name: "removeFault", id, body: undefined });
 }
 
 /**
@@ -90,17 +91,14 @@ type FaultsOf = {
   readonly storeId?: string;
 };
 
-/** Removes faults; one that was applied as often as it should be is gone. */
-export async function removeAdded(
-  { call, ...of }: Pick<FaultsOf, "call" | "storeId">,
+/** Those of these faults that still apply; one that was applied as often as it should be is gone. */
+export async function leftFaults(
+  { call, ...of }: FaultsOf,
   ids: ReadonlySet<string>,
-): Promise<void> {
-  if (ids.size === 0) return;
-  const ofStore = storeOf(of);
-  const { faults } = await call({ name: "listFaults", ...ofStore, body: undefined });
-  for (const { id } of faults.filter((fault) => ids.has(fault.id)))
-    // The fault may have been applied, and so removed, between the two calls.
-    await call({ name: "removeFault", ...ofStore, id, body: undefined }).catch(() => undefined);
+): Promise<readonly string[]> {
+  if (ids.size === 0) return [];
+  const { faults } = await call({ name: "listFaults", ...storeOf(of), body: undefined });
+  return faults.flatMap(({ id }) => (ids.has(id) ? [id] : []));
 }
 
 function storeOf({ storeId }: Pick<FaultsOf, "storeId">): Pick<FaultsOf, "storeId"> {
@@ -117,8 +115,7 @@ export function watchKills(
   const watch = async (): Promise<void> => {
     let ids = kills;
     while (ids.length > 0 && !over.signal.aborted) {
-      const { faults } = await call({ name: "listFaults", ...storeOf(of), body: undefined });
-      const waiting = ids.filter((id) => faults.some((fault) => fault.id === id));
+      const waiting = await leftFaults({ call, ...of }, new Set(ids));
       if (waiting.length < ids.length) {
         await world.sleep(CARRIED_OUT_MS);
         await kill();
