@@ -62,7 +62,7 @@ export async function runHistories(
   startedAt: number,
 ): Promise<readonly JudgedHistory[]> {
   const { world, shop } = bench;
-  const until = startedAt + plan.budgetMs;
+  let until = startedAt + plan.budgetMs;
   const names = (Object.keys(HISTORIES) as HistoryName[]).filter(
     (name) => isPlanned(name, plan) && canRun(HISTORIES[name] as History, shop),
   );
@@ -81,7 +81,7 @@ export async function runHistories(
   const isAlone = ([name]: Turn): boolean => (HISTORIES[name] as History).isAlone === true;
   const alone = turns.filter(isAlone);
   // First, because no other history shows what a shop keeps only in memory.
-  const restarts = alone.filter(([name]) => needs(name).includes("restart"));
+  const restarts = alone.filter(([name]) => needsOf(name).includes("restart"));
   for (const turn of restarts) await run(turn);
   const left = turns.filter((turn) => !isAlone(turn)).values();
   const worker = async (): Promise<void> => {
@@ -97,6 +97,8 @@ export async function runHistories(
   await Promise.allSettled(Array.from({ length: width }, worker));
   // The first error: the other lanes only say that they were stopped.
   failing.signal.throwIfAborted();
+  // The creates, which wait for the shop's command, have the same time once more.
+  until = world.monotonic() + plan.budgetMs;
   for (const turn of alone) if (!restarts.includes(turn)) await run(turn);
   return judged;
 }
@@ -106,7 +108,7 @@ export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean 
   return verdict.state === "not_judged" && verdict.reason === NOT_JUDGED.budget;
 }
 
-function needs(name: HistoryName): readonly Need[] {
+function needsOf(name: HistoryName): readonly Need[] {
   const history: History = HISTORIES[name];
   return history.needs ?? [];
 }
