@@ -116,7 +116,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 
 /** The number of steps of a whole drill of each kind. */
 const STEPS: Readonly<Record<DrillKind, number>> = {
-  duplicates: 22,
+  duplicates: 24,
   idempotency: 12,
   browser_return: 15,
   webhook: CASE_NAMES.length,
@@ -171,11 +171,16 @@ async function requestsOf({ harness }: Site, kind: Kind): Promise<readonly Sent[
   return points;
 }
 
+/** What a drill asks until the shop has done something: how often depends on the time. */
+const POLLED = /\/retrieves +$/;
+
 /** The points at which a drill is killed: in a campaign each request, else the first and the last one of each kind. */
 function chosenOf<One extends Point>(points: readonly One[]): readonly One[] {
   const isLast = ({ request, nth }: Point): boolean =>
     !points.some((other) => other.request === request && other.nth > nth);
-  return points.filter((point) => FULL || point.nth === 1 || isLast(point));
+  return points.filter(
+    (point) => point.nth === 1 || (!POLLED.test(point.request) && (FULL || isLast(point))),
+  );
 }
 
 /** After each chosen request, and before it where that is not the moment after another one. */
