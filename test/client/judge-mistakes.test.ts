@@ -38,6 +38,18 @@ test("a careful shop holds in every history that is made for a mistake", async (
   expect(await judge(CarefulShop, Object.keys(MISTAKES))).toEqual({ code: 0, findings: [], unclear: [] });
 });
 
+test("a shop that draws its own order_ids is judged by the checkouts that its create names", async () => {
+  class OwnNumbers extends CarefulShop {
+    private readonly carts = new Map<string, string>();
+    override buy(cart: string): Promise<string | undefined> {
+      const number = this.carts.get(cart) ?? `W-${5001 + this.carts.size}`;
+      this.carts.set(cart, number);
+      return super.buy(number);
+    }
+  }
+  expect(await judge(OwnNumbers, Object.keys(MISTAKES))).toEqual({ code: 0, findings: [], unclear: [] });
+});
+
 for (const [history, [invariant, Shop]] of Object.entries(MISTAKES))
   test(`a shop with the mistake of ${history} breaks ${invariant} in it`, async () => {
     const { code, findings } = await judge(Shop, [history]);

@@ -74,7 +74,14 @@ function withBench(
       shop: { ...shop, takeOrder: undefined, names: undefined, kinds: [] },
       newId,
       signal,
-      recording: { hasSameId: false, suffix: "", kind: "order", slowestMs: 0, answerMs: 0 },
+      recording: {
+        hasSameId: false,
+        suffix: "",
+        kind: "order",
+        namesCheckout: false,
+        slowestMs: 0,
+        answerMs: 0,
+      },
       alone: oneAtATime(),
       noted: { subject: undefined },
     };

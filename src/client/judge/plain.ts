@@ -43,7 +43,14 @@ const BUSY = new Set([429, 503]);
 const BUSY_PAUSE_MS = 1100;
 /** How long the plain purchase is watched after its booking, in milliseconds: nothing is known of the shop yet. */
 const PLAIN_QUIET_MS = 2500;
-const NOTHING_KNOWN: Recording = { hasSameId: false, suffix: "", kind: "order", slowestMs: 0, answerMs: 0 };
+const NOTHING_KNOWN: Recording = {
+  hasSameId: false,
+  suffix: "",
+  kind: "order",
+  namesCheckout: false,
+  slowestMs: 0,
+  answerMs: 0,
+};
 const CAUSES = { causes: { booked_when_paid: JUDGE_CAUSES.loses_plain } } as const;
 
 /**
@@ -73,7 +80,8 @@ export async function purchasePlainly(
   const { cartId } = purchase;
   const hasSameId = shop.create === undefined || orderId === cartId;
   const suffix = orderId.startsWith(cartId) ? orderId.slice(cartId.length) : "";
-  const recording = { hasSameId, suffix, kind, slowestMs: 0, answerMs: 0 };
+  const namesCheckout = runs.some(({ text }) => text.includes(id));
+  const recording = { hasSameId, suffix, kind, namesCheckout, slowestMs: 0, answerMs: 0 };
   if (shop.hasView === undefined) return end(recording, bench.world.monotonic());
   await awaitDeliveries(bench, lastCheckout(purchase));
   const before = await awaitKnown(bench, purchase);
