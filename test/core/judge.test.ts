@@ -110,6 +110,7 @@ test("a payment that is not shown is lost only if a last look does not show it e
     return judged.state === "not_judged" ? `${judged.field}: ${judged.reason[0]}` : judged.state;
   };
   expect(later(look(false, TOLD))).toBe("broken");
+  expect(later({ ...look(false, TOLD), view: null })).toBe("broken");
   expect(later(look(true, TOLD, { times: 0 }))).toBe("broken");
   expect(later(look(true, TOLD, { times: 2 }))).toBe("broken");
   expect(later(look(true, TOLD, { times: 1 }))).toContain("settle: the view showed the payment after 26 s");

@@ -336,6 +336,21 @@ test("a database of before the file of openings opens with its log, and gets one
     }
 });
 
+test("a migration of a large file that is killed before its first commit leaves a log that is the file's own", () => {
+  const rows = Array.from({ length: 20_000 }, (_, at) => at + 1);
+  const large: FileKind = {
+    ...KIND,
+    migrations: [...KIND.migrations, "UPDATE a SET filling = filling || x"],
+  };
+  for (const path of [killedWith(rows, OLD), closedWith(rows, OLD)]) {
+    const migrated = openLine(path, large);
+    const left = join(tempFolder(), "a.db");
+    copy(path, left);
+    migrated.close();
+    expect(openOutcome(left, large)).toEqual(rows);
+  }
+});
+
 test("a backup from before a migration, laid over a killed database with its log, is refused", () => {
   for (const [from, to] of [
     [OLD, KIND],

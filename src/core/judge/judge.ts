@@ -233,7 +233,9 @@ export function judgeLater(
     const again = judgeHistory(history, [...facts, ...looks], settleMs);
     return again.state === "broken" ? again : verdict;
   }
-  if (!mayBeLate(verdict) || judgeHistory(history, looks, settleMs).state === "broken") return verdict;
+  const isShown = looks.every(({ view }) => view !== null);
+  if (!mayBeLate(verdict) || !isShown || judgeHistory(history, looks, settleMs).state === "broken")
+    return verdict;
   return { state: "not_judged", ...lateBy(sinceMs), got: verdict.got };
 }
 

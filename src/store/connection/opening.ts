@@ -19,9 +19,12 @@ CREATE TABLE log_mark (
 INSERT INTO log_mark (id, opening, before, commits) VALUES (1, randomblob(16), zeroblob(16), 1099511627776);
 `;
 
-/** The migration from which on a log is only used if the file of openings beside it says so. */
+/**
+ * The migration from which on a log is only used if the file of openings beside it says so. It changes nothing: the file
+ * of openings names the mark that the row has while a migration runs.
+ */
 export const LOG_OPENINGS_MIGRATION = `
-UPDATE log_mark SET before = zeroblob(16);
+UPDATE log_mark SET commits = commits;
 `;
 
 /** Gives a new or copied database an id that no other file has. */

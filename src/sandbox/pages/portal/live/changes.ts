@@ -52,7 +52,12 @@ function createChanges(context: ChangesContext): LiveChanges {
 
   const of = (storeId: string): StoreChanges => {
     const known = stores.get(storeId);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      // The store that was asked for least recently is forgotten first.
+      stores.delete(storeId);
+      stores.set(storeId, known);
+      return known;
+    }
     const changes = countChanges(context, storeId, nextEpoch);
     stores.set(storeId, changes);
     const [oldest] = stores;
