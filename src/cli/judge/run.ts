@@ -227,16 +227,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
     noted: { subject: undefined },
   } as Omit<Bench, "recording" | "leaseId">;
   const started = world.monotonic();
-  const onJudged = (judged: JudgedHistory): void => {
-    if (judged.verdict.state === "held") return;
-    const { title } = HISTORY_TITLES[judged.name];
-    const mark = judged.verdict.state === "broken" ? printer.style.red("✗") : printer.style.bold("?");
-    const rest =
-      judged.seen !== undefined && mayBeLate(judged.verdict)
-        ? "; a last look tells whether it is only late"
-        : "";
-    printer.talk(`${mark} ${english(title)} (${Math.round((world.monotonic() - started) / 1000)} s)${rest}`);
-  };
+  const onJudged = announce(context, started);
   printer.talk("a plain purchase: create, pay, all events as they are delivered");
   const plain = await purchasePlainly(plainBench, () =>
     printer.talk("? your shop has accepted the payment and does not show it yet; it has up to 60 s"),
@@ -273,6 +264,18 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
         "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>",
     }),
   );
+}
+
+/** Tells at once of each history that did not hold, with the time since the beginning. */
+function announce({ world, printer }: Context, started: number): LeasedRun["onJudged"] {
+  return ({ name, verdict, seen }) => {
+    if (verdict.state === "held") return;
+    const mark = verdict.state === "broken" ? printer.style.red("✗") : printer.style.bold("?");
+    const rest =
+      seen !== undefined && mayBeLate(verdict) ? "; a last look tells whether it is only late" : "";
+    const seconds = Math.round((world.monotonic() - started) / 1000);
+    printer.talk(`${mark} ${english(HISTORY_TITLES[name].title)} (${seconds} s)${rest}`);
+  };
 }
 
 /** Whether a shop is told which order to create. A page that is not told creates another one each time. */
