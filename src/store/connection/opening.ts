@@ -185,11 +185,6 @@ export function createTie(
     update.run(Buffer.from(row.next, "hex"));
   };
 
-  const checkpoint = (): boolean => {
-    const [done] = connection.pragma("wal_checkpoint(PASSIVE)") as Checkpoint[];
-    return done !== undefined && done.busy === 0 && done.log === done.checkpointed;
-  };
-
   /** Records the salt of the log, and with `isCopied` forgets older marks; leaves both to an opening that came later. */
   const record = ({ marks, ...place }: Openings, isCopied: boolean): void => {
     const row = select.get();
@@ -202,7 +197,7 @@ export function createTie(
     isDue: () => !isTied && totalChanges.get() !== changesBefore,
     make: (inTransaction) => {
       if (!inTransaction(renew)) return false;
-      const isCopied = checkpoint();
+      const isCopied = checkpoint(connection);
       const tied = opened;
       isTied = tied === undefined || inTransaction(() => record(tied, isCopied));
       if (isTied) connection.pragma("cache_spill = ON");
@@ -217,6 +212,12 @@ export function createTie(
       });
     },
   };
+}
+
+/** Copies the log into the database; whether all of it was copied. */
+function checkpoint(connection: Database.Database): boolean {
+  const [done] = connection.pragma("wal_checkpoint(PASSIVE)") as Checkpoint[];
+  return done !== undefined && done.busy === 0 && done.log === done.checkpointed;
 }
 
 function placeOfMark(connection: Database.Database): Pick<Openings, "offset" | "length"> {
