@@ -130,6 +130,7 @@ type InTransaction = (work: () => void) => boolean;
 export type Tie = {
   /** Asked at the end of each transaction: whether it must be rolled back and run again after `make`. */
   readonly isDue: () => boolean;
+  readonly isMade: () => boolean;
   /**
    * Ties the log. False if another process has the lock.
    */
@@ -139,7 +140,12 @@ export type Tie = {
 };
 
 /** The tie of a database without a log. */
-export const NO_TIE: Tie = { isDue: () => false, make: () => true, noteCommit: () => undefined };
+export const NO_TIE: Tie = {
+  isDue: () => false,
+  isMade: () => true,
+  make: () => true,
+  noteCommit: () => undefined,
+};
 
 /** Thrown to roll back a transaction that must be run again, after its log was tied. */
 export class Untied extends Error {
@@ -194,6 +200,7 @@ export function createTie(
   };
 
   return {
+    isMade: () => isTied,
     isDue: () => !isTied && totalChanges.get() !== changesBefore,
     make: (inTransaction) => {
       if (!inTransaction(renew)) return false;
