@@ -38,6 +38,16 @@ test("a careful shop holds in every history that is made for a mistake", async (
   expect(await judge(CarefulShop, Object.keys(MISTAKES))).toEqual({ code: 0, findings: [], unclear: [] });
 });
 
+test("a shop that shows what it hears of orders that it did not create holds too", async () => {
+  class OpenBooks extends CarefulShop {
+    override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
+      this.know(event.data.order_id);
+      return super.take(event);
+    }
+  }
+  expect(await judge(OpenBooks, Object.keys(MISTAKES))).toEqual({ code: 0, findings: [], unclear: [] });
+});
+
 test("a shop that draws its own order_ids is judged by the checkouts that its create names", async () => {
   class OwnNumbers extends CarefulShop {
     private readonly carts = new Map<string, string>();

@@ -83,7 +83,7 @@ type Shop = Awaited<ReturnType<typeof openShop>>;
 /** The shop of the README, on the port of its endpoint: its receiver, its orders, and the page that customers return to. */
 function receive({ harness }: Pick<Shop, "harness">, secret: () => string): void {
   const orders = new Map<string, string>();
-  const amounts = new Map<string, number>();
+  const prices = new Map<string, string>();
   const answer: Service["answer"] = ({ target, rawHeaders, body }) => {
     const say = (status: number, text = "") => Promise.resolve({ status, headers: {}, body: text });
     if (target.startsWith("/thanks?")) return say(200, "thanks");
@@ -97,11 +97,16 @@ function receive({ harness }: Pick<Shop, "harness">, secret: () => string): void
     if (!verdict.ok) return say(400);
     const { type, data } = JSON.parse(Buffer.from(body).toString("utf8")) as {
       readonly type: string;
-      readonly data: { readonly order_id?: string; readonly amount_minor?: number };
+      readonly data: {
+        readonly order_id?: string;
+        readonly amount_minor?: number;
+        readonly currency?: string;
+      };
     };
-    const { order_id: order = "", amount_minor: amount = 0 } = data;
-    if (!amounts.has(order)) amounts.set(order, amount);
-    if (amounts.get(order) !== amount) return say(204);
+    const { order_id: order = "", amount_minor: amount = 0, currency = "" } = data;
+    const price = `${amount} ${currency}`;
+    if (!prices.has(order)) prices.set(order, price);
+    if (prices.get(order) !== price) return say(204);
     if (orders.get(order) !== "paid") orders.set(order, type.endsWith(".succeeded") ? "paid" : "open");
     return say(204);
   };

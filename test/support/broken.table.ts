@@ -747,7 +747,7 @@ export const UNSEEN = {
   idempotency: {
     "the order id and the day are the key": "a drill would have to wait for the next day",
     "the order id and the hour are the key": "a drill would have to wait for the next hour",
-    "one of a thousand keys": "a drill lets a client make five orders",
+    "one of a million keys": "a drill lets a client make five orders",
     "keeps its key for a minute": "a drill would have to wait for a minute before it runs the client again",
   },
   browserReturn: {

@@ -70,7 +70,12 @@ export type HookEvent = {
   readonly sequence: number;
   readonly created_at: string;
   readonly previous_status: string | null;
-  readonly data: { readonly id: string; readonly order_id: string; readonly amount_minor: number };
+  readonly data: {
+    readonly id: string;
+    readonly order_id: string;
+    readonly amount_minor: number;
+    readonly currency: string;
+  };
 };
 
 type Got = {
@@ -94,7 +99,7 @@ const OK: HttpResponse = { status: 200, headers: {}, body: "" };
 export function createOrderBooks({ clock, statusOf }: Pick<ShopWorld, "clock" | "statusOf">) {
   const orders = new Map<string, Order>();
   const sessions = new Map<string, string>();
-  const amounts = new Map<string, number>();
+  const terms = new Map<string, string>();
   const life = new Set<string>();
   const orderOf = (id: string): Order => {
     const order = orders.get(id) ?? { status: "open", bookings: 0, sequence: 0, seen: [] };
@@ -107,10 +112,11 @@ export function createOrderBooks({ clock, statusOf }: Pick<ShopWorld, "clock" | 
   };
   const act = async (plan: ShopPlan, event: HookEvent, count: number): Promise<number> => {
     const order = orderOf(event.data.order_id);
-    // Another system may use the order_id for another amount, which is no payment of this order.
-    const amount = amounts.get(event.data.order_id) ?? event.data.amount_minor;
-    if (amount !== event.data.amount_minor) return 200;
-    amounts.set(event.data.order_id, amount);
+    // Another system may use the order_id for another amount or currency, which is no payment of this order.
+    const paid = `${event.data.amount_minor} ${event.data.currency}`;
+    const price = terms.get(event.data.order_id) ?? paid;
+    if (price !== paid) return 200;
+    terms.set(event.data.order_id, price);
     sessions.set(event.data.order_id, event.data.id);
     const status = event.type.split(".")[1] ?? "";
     const said = await plan.onEvent({

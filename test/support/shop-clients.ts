@@ -593,8 +593,8 @@ export const UNSEEN_CLIENTS: readonly NamedClient[] = [
     client: keyedBy(({ orderId, startedAt }) => `${orderId}-${Math.floor(startedAt / 3_600_000)}`),
   },
   {
-    name: "one of a thousand keys",
-    client: keyedBy(({ orderId }) => `bucket-${crc32(orderId) % 1000}-of-a-thousand`),
+    name: "one of a million keys",
+    client: keyedBy(({ orderId }) => `bucket-${crc32(orderId) % 1_000_000}-of-a-million`),
   },
   {
     name: "keeps its key for a minute",

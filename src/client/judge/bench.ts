@@ -121,7 +121,7 @@ type CreateRun = {
 
 const MAX_OUTPUT_BYTES = 16_384;
 const NEWEST = 100;
-const CHECKOUT_ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+const UUIDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** A purchase that nobody has made yet. */
 export function newPurchase(cartId: string, kind: CheckoutObject = "order"): Purchase {
@@ -195,7 +195,7 @@ export async function createOrders(
   }
   if (recording.namesCheckout && !isAlone) {
     const ran = await runs();
-    const ids = new Set(ran.flatMap(({ text }) => text.match(CHECKOUT_ID) ?? []));
+    const ids = new Set(ran.flatMap(({ text }) => text.match(UUIDS) ?? []));
     const named = await Promise.all([...ids].map((q) => listed(call, { q })));
     purchase.checkouts = mergeLists(purchase.checkouts, named.flat());
     return ran;

@@ -156,7 +156,10 @@ export async function lookAgain(
     judged.map(async (one) => {
       const { name, seen, verdict } = one;
       if (seen === undefined || signal.aborted || !(name in HISTORIES)) return one;
-      const known = [...seen.orders].filter(([, { checkouts }]) => checkouts.length > 0);
+      // What a shop shows of an order that only another system has created is not judged.
+      const known = [...seen.orders].filter(([, { checkouts, foreign }]) =>
+        checkouts.some(({ id }) => !foreign.has(id)),
+      );
       const looks = await Promise.all(known.map(([of, purchase]) => lookLater(bench, of, purchase)));
       const sinceMs = patienceMs(bench) + world.monotonic() - seen.at;
       const later = { looks, settleMs: shop.settleMs, sinceMs };

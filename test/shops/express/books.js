@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { has } from "./breakage.js";
-import { AMOUNT_MINOR } from "./service.js";
+import { AMOUNT_MINOR, CURRENCY } from "./service.js";
 
 const TABLES = `
   CREATE TABLE IF NOT EXISTS purchases (order_id TEXT PRIMARY KEY, idempotency_key TEXT NOT NULL) STRICT;
@@ -41,8 +41,9 @@ export function openBooks(folder) {
     book: db.transaction(({ event_id: eventId, type, data }) => {
       const isNew = insertEvent.run(eventId).changes === 1;
       if (!isNew && !has("books_each_delivery")) return;
-      // Another system may use the order_id for another amount.
-      if (data.status === undefined || data.amount_minor !== AMOUNT_MINOR) return;
+      // Another system may use the order_id for another amount or currency.
+      const isOurPrice = data.amount_minor === AMOUNT_MINOR && data.currency === CURRENCY;
+      if (data.status === undefined || !isOurPrice) return;
       setStatus(data.order_id, data.status);
       if (type.endsWith(".succeeded")) fulfil.run(data.order_id);
     }),

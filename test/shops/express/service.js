@@ -4,6 +4,7 @@ import { fetch } from "../../support/light-fetch.cjs";
 import { has } from "./breakage.js";
 
 export const AMOUNT_MINOR = 1999;
+export const CURRENCY = "EUR";
 const TIMEOUT_MS = 10_000;
 const MAX_TRIES = 6;
 const FIRST_PAUSE_MS = 100;

@@ -118,8 +118,9 @@ def book(event: dict) -> bool:
         if not event["type"].startswith(("order.", "checkout_session.")):
             return True
         data, sequence = event["data"], event["sequence"]
-        # Another system may use the order_id for another amount.
-        if data["amount_minor"] != ITEM["amount_minor"] and BREAKAGE != "takes_other_amounts":
+        # Another system may use the order_id for another amount or currency.
+        is_our_price = all(data[field] == ITEM[field] for field in ("amount_minor", "currency"))
+        if not is_our_price and BREAKAGE != "takes_other_amounts":
             return True
         known = db.execute("SELECT sequence FROM orders WHERE order_id = ?", (data["order_id"],)).fetchone()
         if known is None or sequence > known[0] or BREAKAGE == "takes_late_events":
