@@ -215,6 +215,13 @@ test("a run.json of another version, whose sandbox runs, is said to be that, wit
   await sandbox.stop();
 });
 
+/** What the last migration replaces. */
+const BEFORE_LAST = `
+DROP INDEX due_deliveries;
+CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due';
+CREATE INDEX head_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due' AND is_head = 1;
+`;
+
 /** Changes the schema version of a folder's database, as another version of the program would have left it. */
 function plant(folder: string, version: number, change = ""): string {
   const path = join(folder, "sandbox.db");
@@ -230,8 +237,8 @@ test("a folder of an older version is migrated with a note that names its backup
   await (await harness.start()).stop();
   const folder = join(harness.cwd, ".checkout");
   const present = currentSchemaVersion(SANDBOX_FILE);
-  // The last migration changes rows, and no column.
-  const path = plant(folder, present - 1);
+  // The last migration makes other indexes, and moves attempts to another table.
+  const path = plant(folder, present - 1, BEFORE_LAST);
   const starting = await harness.launch(["sandbox", "start", "--json"]);
   const note = `note: ${path} was migrated from schema version ${present - 1} to ${present}; the older file is ${path}.v${present - 1}.backup\n`;
   expect(starting.text().stderr).toContain(note);
