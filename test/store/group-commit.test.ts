@@ -163,8 +163,8 @@ test("the log is tied before the first commit; files that are gone get no work, 
   const rows = (): number[] => commits.rows();
   const commits = openCommits({
     tie: {
-      isDue: () => false,
-      isMade: () => seen.length > 0,
+      isDue: () => seen.length === 0,
+      isNew: () => false,
       make: (inTransaction) => {
         seen.push(commits.connection.inTransaction, rows().length);
         return inTransaction(() => void seen.push(commits.connection.inTransaction));

@@ -29,6 +29,8 @@ const MAX_RUNS = 4;
  * two of them, then differs.
  */
 const AGAIN_MS = 2500;
+/** The same pause after a kill: a key may be derived from ten seconds, too. */
+const AGAIN_AFTER_KILL_MS = 10_500;
 /** Part of a `Retry-After` after which a client may come back: clocks differ. */
 const EARLY_MS = 500;
 /** Faults after which a client has seen the status of its answer. */
@@ -90,7 +92,8 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   const isCommand = create !== undefined && "commandLine" in create;
   const runs: WatchedRun[] = [];
   for (let count = 1; count <= MAX_RUNS && !bench.signal.aborted; count += 1) {
-    if (count > 1) await bench.world.sleep(AGAIN_MS, bench.signal);
+    const pauseMs = runs.at(-1)?.isKilled === true ? AGAIN_AFTER_KILL_MS : AGAIN_MS;
+    if (count > 1) await bench.world.sleep(pauseMs, bench.signal);
     const killer = watchKill(play);
     const [ran] = await createOrders(bench, purchase, { times: 1, isAlone: true, kill: killer?.signal });
     await killer?.end();

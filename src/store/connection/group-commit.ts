@@ -1,6 +1,6 @@
 import type { FileConnection } from "./database.ts";
 import { NO_FILE_WATCH, type FileWatch } from "./file-watch.ts";
-import { NO_TIE, type Tie } from "./opening.ts";
+import { NO_TIE, Untied, type Tie } from "./opening.ts";
 import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
 /** Schedules work; passed in, so that tests can control it. */
@@ -54,9 +54,7 @@ type Result =
  */
 export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & Observers): Write {
   const { watch = NO_FILE_WATCH, ended, tie = NO_TIE } = scheduler;
-  const statements = prepare(connection);
-  const alone = (work: () => void): boolean =>
-    inTransaction(statements, connection, () => [work()]) !== undefined;
+  const statements = { ...prepare(connection), isUntied: tie.isDue };
   let queue: Job[] = [];
   let scheduled = false;
   let isLockedOut: (() => boolean) | undefined;
@@ -111,10 +109,8 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   function commitWatched(batch: readonly Job[]): Result[] | "locked" {
     try {
       if (!watch.isIntact()) return failAll(batch, filesLostError());
-      // Before the first batch, which would otherwise run twice and draw other ids than in memory.
-      if (!tie.isMade() && !tie.make(alone)) return "locked";
-      const results = commitTogether(statements, connection, batch);
-      tie.noteCommit(alone);
+      const results = commitTied(statements, connection, { batch, tie });
+      tie.noteCommit(transactionWithoutTie(statements, connection));
       return watch.isIntact() ? results : failAll(batch, filesLostError());
     } catch (error) {
       // If the files cannot be checked, no write is acknowledged.
@@ -133,7 +129,7 @@ export function lockError(detail?: string): StorageUnavailable {
   return new StorageUnavailable(storageFailure("file_locked"), { detail });
 }
 
-type Statements = ReturnType<typeof prepare>;
+type Statements = ReturnType<typeof prepare> & { readonly isUntied: () => boolean };
 
 function prepare(connection: FileConnection) {
   return {
@@ -146,22 +142,44 @@ function prepare(connection: FileConnection) {
   };
 }
 
+/** Runs a batch. The first one that changes a row is rolled back, and runs again after the log was tied. */
+function commitTied(
+  statements: Statements,
+  connection: FileConnection,
+  { batch, tie }: { readonly batch: readonly Job[]; readonly tie: Tie },
+): Result[] | "locked" {
+  const makeTie = (): boolean => tie.make(transactionWithoutTie(statements, connection));
+  if (tie.isNew() && !makeTie()) return "locked";
+  const first = commitTogether(statements, connection, batch);
+  if (first !== "untied") return first;
+  const alone = { ...statements, isUntied: () => false };
+  if (!makeTie()) return "locked";
+  const again = commitTogether(alone, connection, batch);
+  return again === "untied" ? "locked" : again;
+}
+
+function transactionWithoutTie(statements: Statements, connection: FileConnection) {
+  const alone = { ...statements, isUntied: () => false };
+  return (work: () => void): boolean => inTransaction(alone, connection, () => [work()]) !== undefined;
+}
+
 /** Runs a batch in one transaction. The results count only after the commit has returned. */
 function commitTogether(
   statements: Statements,
   connection: FileConnection,
   batch: readonly Job[],
-): Result[] | "locked" {
+): Result[] | "locked" | "untied" {
   const alone = (job: Job): Result => runInSavepoint(statements, connection, job);
   try {
     return inTransaction(statements, connection, () => batch.map(runBare)) ?? "locked";
   } catch (error) {
+    if (error instanceof Untied) return "untied";
     if (!(error instanceof JobFailure)) return failAll(batch, error);
   }
   try {
     return inTransaction(statements, connection, () => batch.map(alone)) ?? "locked";
   } catch (error) {
-    return failAll(batch, error);
+    return error instanceof Untied ? "untied" : failAll(batch, error);
   }
 }
 
@@ -178,6 +196,7 @@ function inTransaction<Value>(
   try {
     statements.begin.run();
     const value = run();
+    if (statements.isUntied()) throw new Untied();
     statements.commit.run();
     return value;
   } catch (error) {

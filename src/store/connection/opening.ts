@@ -130,7 +130,8 @@ type InTransaction = (work: () => void) => boolean;
 export type Tie = {
   /** Asked at the end of each transaction: whether it must be rolled back and run again after `make`. */
   readonly isDue: () => boolean;
-  readonly isMade: () => boolean;
+  /** Whether the file is new, so that its first transaction changes it, and can be tied without being run twice. */
+  readonly isNew: () => boolean;
   /**
    * Ties the log. False if another process has the lock.
    */
@@ -142,7 +143,7 @@ export type Tie = {
 /** The tie of a database without a log. */
 export const NO_TIE: Tie = {
   isDue: () => false,
-  isMade: () => true,
+  isNew: () => false,
   make: () => true,
   noteCommit: () => undefined,
 };
@@ -200,7 +201,7 @@ export function createTie(
   };
 
   return {
-    isMade: () => isTied,
+    isNew: () => !isTied && !existsSync(openingsFile(path)),
     isDue: () => !isTied && totalChanges.get() !== changesBefore,
     make: (inTransaction) => {
       if (!inTransaction(renew)) return false;
