@@ -54,7 +54,7 @@ type Result =
  */
 export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & Observers): Write {
   const { watch = NO_FILE_WATCH, ended, tie = NO_TIE } = scheduler;
-  const statements = { ...prepare(connection), isUntied: tie.isDue };
+  const commitTied = createTiedCommit(connection, tie);
   let queue: Job[] = [];
   let scheduled = false;
   let isLockedOut: (() => boolean) | undefined;
@@ -109,8 +109,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   function commitWatched(batch: readonly Job[]): Result[] | "locked" {
     try {
       if (!watch.isIntact()) return failAll(batch, filesLostError());
-      const results = commitTied(statements, connection, { batch, tie });
-      tie.noteCommit(transactionWithoutTie(statements, connection));
+      const results = commitTied(batch);
       return watch.isIntact() ? results : failAll(batch, filesLostError());
     } catch (error) {
       // If the files cannot be checked, no write is acknowledged.
@@ -142,25 +141,28 @@ function prepare(connection: FileConnection) {
   };
 }
 
-/** Runs a batch. The first one that changes a row is rolled back, and runs again after the log was tied. */
-function commitTied(
-  statements: Statements,
+/** Commits batches. The first one that changes a row is rolled back, and runs again after the log was tied. */
+function createTiedCommit(
   connection: FileConnection,
-  { batch, tie }: { readonly batch: readonly Job[]; readonly tie: Tie },
-): Result[] | "locked" {
-  const makeTie = (): boolean => tie.make(transactionWithoutTie(statements, connection));
-  if (tie.isNew() && !makeTie()) return "locked";
-  const first = commitTogether(statements, connection, batch);
-  if (first !== "untied") return first;
-  const alone = { ...statements, isUntied: () => false };
-  if (!makeTie()) return "locked";
-  const again = commitTogether(alone, connection, batch);
-  return again === "untied" ? "locked" : again;
-}
-
-function transactionWithoutTie(statements: Statements, connection: FileConnection) {
-  const alone = { ...statements, isUntied: () => false };
-  return (work: () => void): boolean => inTransaction(alone, connection, () => [work()]) !== undefined;
+  tie: Tie,
+): (batch: readonly Job[]) => Result[] | "locked" {
+  const untied = { ...prepare(connection), isUntied: () => false };
+  const statements = { ...untied, isUntied: tie.isDue };
+  const alone = (work: () => void): boolean =>
+    inTransaction(untied, connection, () => [work()]) !== undefined;
+  const commit = (batch: readonly Job[]): Result[] | "locked" => {
+    if (tie.isNew() && !tie.make(alone)) return "locked";
+    const first = commitTogether(statements, connection, batch);
+    if (first !== "untied") return first;
+    if (!tie.make(alone)) return "locked";
+    const again = commitTogether(untied, connection, batch);
+    return again === "untied" ? "locked" : again;
+  };
+  return (batch) => {
+    const results = commit(batch);
+    tie.noteCommit(alone);
+    return results;
+  };
 }
 
 /** Runs a batch in one transaction. The results count only after the commit has returned. */
