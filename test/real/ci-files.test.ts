@@ -3,7 +3,6 @@ import { Ajv } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { execFile, spawn } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { dirname, join, posix } from "node:path";
 import { promisify } from "node:util";
 import { DockerfileParser } from "dockerfile-ast";
@@ -14,9 +13,9 @@ import * as z from "zod/mini";
 import { listKnownVariables } from "../../src/cli/program.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
 import { formatSigningSecret, SIGNING_SECRET_BYTES } from "../../src/core/webhook/sealed-secret.ts";
+import { heldPort } from "../support/ports.ts";
 import { REAL } from "../support/real.ts";
 import { eventually } from "../support/eventually.ts";
-import { listenUntilEnd } from "../support/http-receiver.ts";
 import { runHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -212,13 +211,6 @@ function start(words: readonly string[], env: Readonly<Record<string, string>>):
   return { stop: end("SIGTERM"), said: () => said };
 }
 
-async function freePort(host: string): Promise<string> {
-  const server = createServer();
-  const port = await listenUntilEnd(server, host);
-  await new Promise((resolve) => server.close(resolve));
-  return String(port);
-}
-
 const GIVEN = {
   CHECKOUT_SANDBOX_API_KEY: formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 3)),
   CHECKOUT_SANDBOX_SIGNING_SECRET: formatSigningSecret(Buffer.alloc(SIGNING_SECRET_BYTES, 4)),
@@ -265,7 +257,7 @@ async function submit(page: string, form: (action: string) => boolean, fields = 
 test("two containers, with nothing but what their image holds: a shop at another address creates, is paid through the public URL, and hears of it", async () => {
   const folder = unpackImage();
   const image = imageOf();
-  const [port, shopPort] = [await freePort("127.0.0.2"), await freePort("127.0.0.3")];
+  const [port, shopPort] = [`${await heldPort("127.0.0.2")}`, `${await heldPort("127.0.0.3")}`];
   const places = { "4242": port, "3000": shopPort, "0.0.0.0": "127.0.0.2", "/var/lib": folder };
   const network = {
     NODE_OPTIONS: `--import ${join(ROOT, "test/support/names-stub.mjs")}`,

@@ -12,6 +12,7 @@ import type { Checkout, Sandbox } from "../../src/testing/testing.ts";
 import { blocksIn } from "../support/documents.ts";
 import { projectOf } from "../support/kit-projects.ts";
 import { expectStories, suiteOf } from "../support/kit-suite.ts";
+import { heldPort } from "../support/ports.ts";
 import { sharedBrowser } from "../support/shop.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -198,7 +199,7 @@ test("the snippet of Playwright shows the order in a browser", async () => {
 
 test("an application that mounts the sandbox answers as it does: Hono, Express, Next.js", async () => {
   const cwd = project();
-  const port = await freePort();
+  const port = await heldPort();
   const mounted = join(cwd, "mounted.ts");
   writeFileSync(mounted, readFileSync(mounted, "utf8").replaceAll("3000", String(port)));
   type Answers = (request: Request) => Promise<Response>;
@@ -267,10 +268,3 @@ test("an application that mounts the sandbox answers as it does: Hono, Express, 
 });
 
 /** A port that nothing listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return address !== null && typeof address === "object" ? address.port : 0;
-}

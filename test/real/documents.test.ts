@@ -1,8 +1,6 @@
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
@@ -19,6 +17,7 @@ import {
   startSandboxHere,
   type SandboxHere,
 } from "../support/program.ts";
+import { heldPort } from "../support/ports.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -180,7 +179,7 @@ test("a sandbox for a team gives two users on two addresses their own stores, pa
     alice: await receiverAt("127.0.0.5", heard.alice),
     bob: await receiverAt("127.0.0.6", heard.bob),
   };
-  const port = await freePort();
+  const port = await heldPort();
   const there = (text: string): string =>
     text
       .replaceAll("pay.box.example", "127.0.0.3")
@@ -246,14 +245,6 @@ async function receiverAt(address: string, types: string[]): Promise<number> {
 }
 
 /** A port that nothing listens on, at any address. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "0.0.0.0");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 test("the page of commands has every command, and the README every script", async () => {
   const page = readFileSync(join(ROOT, "docs/commands.md"), "utf8");
   const harness = createHarness();

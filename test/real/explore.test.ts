@@ -8,8 +8,9 @@ import { blocksIn } from "../support/documents.ts";
 import { eventually } from "../support/eventually.ts";
 import { differenceFrom } from "../support/explored.ts";
 import { processesIn } from "../support/left-behind.ts";
+import { heldPort } from "../support/ports.ts";
 import { begin, PROGRAM as CHECKOUT, run, startSandboxHere } from "../support/program.ts";
-import { folderOf, freePort } from "../support/whole-shops.ts";
+import { folderOf } from "../support/whole-shops.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** A program that makes one purchase; `KEY` is how it makes its key, `AFTER` what it does with an answer. */
@@ -132,7 +133,7 @@ test("an exploration of a shop that runs leaves no fault, no moved clock, no lea
   cpSync(join(import.meta.dirname, "../shops/careful"), cwd, { recursive: true });
   const { port, ready } = await startSandboxHere({ cwd });
   const control = openControl(port, join(cwd, ".checkout"));
-  const shopPort = await freePort();
+  const shopPort = await heldPort();
   const env = {
     PATH,
     PORT: `${shopPort}`,

@@ -11,6 +11,7 @@ import { createHarness } from "../support/harness.ts";
 import { projectOf } from "../support/kit-projects.ts";
 import { hasLanguage, type TestedLanguage } from "../support/machine.ts";
 import { signedIn } from "../support/portal.ts";
+import { heldPort } from "../support/ports.ts";
 import { PROGRAM, runHere, startSandboxHere } from "../support/program.ts";
 
 const execute = promisify(execFile);
@@ -158,7 +159,7 @@ async function verifyByServer(
   { folder, env }: Place,
   arrived: readonly Arrived[],
 ): Promise<readonly boolean[]> {
-  const port = await freePort();
+  const port = await heldPort();
   writeFileSync(join(folder, "verify.mjs"), code.replace("3000", String(port)));
   const child = execFile(process.execPath, ["verify.mjs"], { cwd: folder, env });
   const send = async (one: Arrived): Promise<boolean> => {
@@ -210,13 +211,6 @@ async function portOf(server: Server): Promise<number> {
   await new Promise((resolve) => server.once("listening", resolve));
   const address = server.address();
   return address !== null && typeof address === "object" ? address.port : 0;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await portOf(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 function asJson(arrived: readonly Arrived[]): string {

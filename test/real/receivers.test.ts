@@ -8,6 +8,7 @@ import { NETWORK, openControl } from "../support/control.ts";
 import { eventually } from "../support/eventually.ts";
 import { listenUntilEnd, openHttpReceiver, readBody } from "../support/http-receiver.ts";
 import { apiKeyOf, purchase } from "../support/load.ts";
+import { heldPort } from "../support/ports.ts";
 import { startSandbox, startSandboxHere, type SandboxProcess } from "../support/program.ts";
 import { drips, floods, openRawReceiver, says } from "../support/raw-receiver.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -298,12 +299,9 @@ async function openGoodReceiver(secrets: string, host?: string) {
   return { url, got };
 }
 
-/** An address where nobody listens: somebody did a moment ago. */
+/** An address where nobody listens. */
 async function vacantUrl(): Promise<string> {
-  const server = createServer();
-  const port = await listenUntilEnd(server);
-  server.close();
-  return `http://127.0.0.1:${port}/hooks`;
+  return `http://127.0.0.1:${await heldPort()}/hooks`;
 }
 
 /** Holds one try of a delivery against what is expected. */

@@ -6,8 +6,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { FULL } from "../support/campaign.ts";
 import { projectOf } from "../support/kit-projects.ts";
 import { hasLanguage } from "../support/machine.ts";
+import { heldPort } from "../support/ports.ts";
 import { PROGRAM, run } from "../support/program.ts";
-import { freePort, headOf, WHOLE_SHOPS } from "../support/whole-shops.ts";
+import { headOf, WHOLE_SHOPS } from "../support/whole-shops.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const SKILL = readFileSync(join(ROOT, "skills/checkout/SKILL.md"), "utf8");
@@ -66,7 +67,7 @@ test.for(SHOPS)(
 /** Types all blocks into one shell; what each printed. */
 async function typeBlocks(language: "node" | "python") {
   const cwd = projectOf({}, ["express"]);
-  const port = await freePort();
+  const port = await heldPort();
   const bin = join(cwd, "bin");
   mkdirSync(bin);
   const npx = `#!/bin/sh\nshift 3\nexec "${process.execPath}" "${PROGRAM}" "$@"\n`;

@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { markedKeyBytes, shardOfId } from "../../src/hosted/shared/marks.ts";
+import { heldPort } from "./ports.ts";
 import { createSeeded, type Site } from "./raw-requests.ts";
 import { sendRaw } from "./send-raw.ts";
 import type { V1Sandbox } from "./v1-sandboxes.ts";
@@ -57,7 +57,7 @@ export async function startHosted({
   readonly firstStore?: FirstStore;
 } = {}): Promise<HostedService> {
   const folder = mkdtempSync(join(tmpdir(), "checkout-test-"));
-  const port = await freePort();
+  const port = await heldPort();
   const origin = `http://127.0.0.1:${port}`;
   const [controlToken, adminToken] = ["svc_control_", "svc_admin_"].map(
     (prefix) => prefix + randomBytes(24).toString("hex"),
@@ -271,14 +271,6 @@ function workerd(): string {
   const [path] = globSync("node_modules/@cloudflare/workerd-*/bin/workerd*", { cwd: ROOT });
   if (path === undefined) throw new Error("workerd is not installed: type npm ci");
   return join(ROOT, path);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function untilReady(origin: string, child: ChildProcess, printed: () => string): Promise<void> {

@@ -4,6 +4,7 @@ import { createServer as createTlsServer, type ServerOptions } from "node:https"
 import type { Socket } from "node:net";
 import { CERTIFICATE, CERTIFICATE_KEY } from "./certificate.ts";
 import { listenUntilEnd } from "./http-receiver.ts";
+import { heldPort } from "./ports.ts";
 import { openRawReceiver } from "./raw-receiver.ts";
 
 /** An endpoint: opens what listens there, and returns its address. */
@@ -32,6 +33,13 @@ const serve =
   (answer: RequestListener, host = "127.0.0.1"): Open =>
   async () =>
     `http://${host.includes(":") ? `[${host}]` : host}:${await listenUntilEnd(createHttpServer(answer), host)}/hooks`;
+/** A server at one loopback address alone: at the other, nobody listens on its port. */
+const alone =
+  (host: "127.0.0.1" | "::1"): Open =>
+  async () => {
+    const port = await heldPort(host === "::1" ? "127.0.0.1" : "::1");
+    return `http://localhost:${await listenUntilEnd(createHttpServer(OK), host, port)}/hooks`;
+  };
 const answers = (status: number, headers: OutgoingHttpHeaders = {}, body = ""): Open =>
   serve((request, response) =>
     request.resume().on("end", () => response.writeHead(status, headers).end(body)),
@@ -146,13 +154,13 @@ export const TRUSTED: readonly OddEndpoint[] = [
 ];
 
 const ADDRESSES: readonly OddEndpoint[] = [
-  ["nothing listens", at("http://127.0.0.2:PORT/hooks", serve(OK)), "refused"],
+  ["nothing listens", async () => `http://127.0.0.1:${await heldPort()}/hooks`, "refused"],
   ["nothing listens at localhost", () => Promise.resolve("http://localhost:9/hooks"), "refused"],
   ["https where nothing listens", () => Promise.resolve("https://localhost:9/hooks"), "refused"],
-  ["IPv4 alone behind ::1", at("http://[::1]:PORT/hooks", serve(OK)), "elsewhere"],
-  ["IPv6 alone behind 127.0.0.1", at("http://127.0.0.1:PORT/hooks", serve(OK, "::1")), "elsewhere"],
-  ["IPv4 alone behind localhost", at("http://localhost:PORT/hooks", serve(OK)), undefined],
-  ["IPv6 alone behind localhost", at("http://localhost:PORT/hooks", serve(OK, "::1")), undefined],
+  ["IPv4 alone behind ::1", at("http://[::1]:PORT/hooks", alone("127.0.0.1")), "elsewhere"],
+  ["IPv6 alone behind 127.0.0.1", at("http://127.0.0.1:PORT/hooks", alone("::1")), "elsewhere"],
+  ["IPv4 alone behind localhost", alone("127.0.0.1"), undefined],
+  ["IPv6 alone behind localhost", alone("::1"), undefined],
   ["a name below localhost", at("http://shop.localhost:PORT/hooks", serve(OK)), undefined],
   ["a name without an address", () => Promise.resolve("http://nowhere.example/hooks"), "no_address"],
   ["a name that is not allowed", () => Promise.resolve("http://other.example/hooks"), "target_forbidden"],

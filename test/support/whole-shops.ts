@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { basename, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { eventually } from "./eventually.ts";
+import { heldPort } from "./ports.ts";
 import { PROGRAM, run, runHere, startSandboxHere, type Finished } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
@@ -57,7 +57,7 @@ function folderWith(file: string): string {
  */
 export async function typeHead(file: string, program = BUILT): Promise<Finished> {
   const cwd = folderWith(file);
-  const port = await freePort();
+  const port = await heldPort();
   const bin = join(cwd, "bin");
   mkdirSync(bin);
   const npx = `#!/bin/sh\nshift\nexec ${program} "$@"\n`;
@@ -117,7 +117,7 @@ export async function serveWhole({
   client,
 }: Omit<HurriedShop, "name" | "drill">): Promise<ServedShop> {
   const cwd = tempFolder();
-  const [{ ready }, port] = await Promise.all([startSandboxHere({ cwd }), freePort()]);
+  const [{ ready }, port] = await Promise.all([startSandboxHere({ cwd }), heldPort()]);
   const file = basename(WHOLE_SHOPS[language]);
   writeFileSync(join(cwd, file), changed(readFileSync(WHOLE_SHOPS[language], "utf8"), changes));
   writeFileSync(join(cwd, "package.json"), '{"type":"module"}\n');
@@ -181,13 +181,4 @@ function scriptOf(head: readonly string[], port: number): string {
         : line,
     );
   return ["set -e", ...lines].join("\n");
-}
-
-/** A port of this machine that nobody uses now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
